@@ -1,0 +1,110 @@
+/* memprof: the C interface of the memory profiler for GPU programs.
+ *
+ * Everything here is optional: `memprof run -- PROGRAM` records a program that has never heard of
+ * memprof. Call these functions to say what only the program knows: where a training step begins,
+ * what a tensor is called, which instants are worth a snapshot.
+ *
+ *     #include <memprof/memprof.h>
+ *
+ *     for (unsigned long step = 0; step < steps; ++step) {
+ *       memprof_step(step);
+ *       memprof_range_push("forward");
+ *       ...
+ *       memprof_range_pop();
+ *     }
+ *     memprof_snapshot("after training");
+ *
+ * A program may link libmemprof.so, or include this header and look the functions up with
+ * dlsym(RTLD_DEFAULT, ...): the library is then found only where it was preloaded.
+ *
+ * Every function is safe to call from any thread, at any time, also when nothing is recording; it
+ * then does nothing and returns MEMPROF_NOT_RECORDING. No function aborts, throws or keeps a
+ * pointer to its arguments. C99.
+ */
+#ifndef MEMPROF_MEMPROF_H
+#define MEMPROF_MEMPROF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MEMPROF_VERSION_MAJOR 0
+#define MEMPROF_VERSION_MINOR 1
+#define MEMPROF_VERSION_PATCH 0
+
+#define MEMPROF_MAX_RANK 16
+
+/* Results. Negative values are failures; none is fatal. */
+enum {
+  MEMPROF_OK = 0,
+  MEMPROF_NOT_RECORDING = 1,      /* nothing was done, which is fine */
+  MEMPROF_INVALID_ARGUMENT = -1,  /* a null name, a rank above MEMPROF_MAX_RANK, ... */
+  MEMPROF_IO_ERROR = -2,          /* the log could not be created or written; said on stderr once */
+  MEMPROF_UNAVAILABLE = -3        /* recording was switched off for good, e.g. MEMPROF_DISABLE=1 */
+};
+
+/* Begins to record into the log named by MEMPROF_OUTPUT (default memprof.%p.mprof), or resumes
+ * after memprof_stop. A preloaded library begins by itself at the first CUDA call unless
+ * MEMPROF_START=paused. */
+int memprof_start(void);
+
+/* Stops recording. Hooks stay in place and cost next to nothing; memprof_start resumes, into the
+ * same log. Events already recorded are kept. */
+int memprof_stop(void);
+
+/* Returns once all events recorded before the call are in the log file. Waits at most a second. */
+int memprof_flush(void);
+
+/* Marks this instant by name; reports can be asked for what was live then. */
+int memprof_snapshot(const char* label);
+
+/* A training step begins now, in all threads. Numbers should rise; any may be left out. */
+int memprof_step(uint64_t step);
+
+/* Names what this thread does until the matching pop. Ranges nest. */
+int memprof_range_push(const char* name);
+int memprof_range_pop(void);
+
+/* A tensor came to life in memory that the program already owns: `bytes` bytes from `ptr` on
+ * device `device` (-1 = host). dtype is free text ("float32"); shape has `rank` numbers of
+ * elements, outermost first, and may be NULL when rank is 0. The tensor's memory is never added to
+ * the totals. */
+int memprof_tensor_create(int device, const void* ptr, size_t bytes, const char* name,
+                          const char* dtype, int rank, const int64_t* shape);
+int memprof_tensor_destroy(int device, const void* ptr);
+
+/* For programs with an allocator of their own: it took a segment from the driver, or hands out a
+ * block of one. `requested` is what was asked of it before rounding, `stream` the CUstream or NULL.
+ * Call *_create after the memory is yours and *_destroy before you give it away. */
+int memprof_segment_create(int device, const void* ptr, size_t bytes, const void* stream);
+int memprof_segment_destroy(int device, const void* ptr);
+int memprof_block_create(int device, const void* ptr, size_t bytes, size_t requested,
+                         const void* stream);
+int memprof_block_destroy(int device, const void* ptr);
+
+/* The allocator described by segments and blocks could not serve `requested` bytes. */
+int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t reserved);
+
+/* What was recorded so far. Set `size` to sizeof(struct memprof_stats) before the call: later
+ * versions add fields at the end, and fill only as many as `size` covers. */
+struct memprof_stats {
+  size_t size;
+  uint64_t events;           /* recorded since the start */
+  uint64_t events_lost;      /* dropped because a ring was full */
+  uint64_t allocations;      /* successful, on all devices, of kinds that occupy a device */
+  uint64_t frees;
+  uint64_t live_bytes;       /* on all devices, as requested */
+  uint64_t peak_bytes;       /* largest live_bytes so far */
+  uint64_t log_bytes;        /* written to the log file */
+  uint32_t recording;        /* 1 while recording */
+};
+int memprof_get_stats(struct memprof_stats* stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MEMPROF_MEMPROF_H */

@@ -1,0 +1,65 @@
+// The door between the recorder and a capture source that lives in a library of its own (today:
+// libmemprof_cupti.so). The recorder loads the source, hands it this table and keeps the source's
+// own table; neither links the other, so the recorder exports nothing for it.
+//
+// Thread-safety: every recorder function may be called from any thread, also inside callbacks of
+// the driver. None throws, blocks or calls CUDA.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof {
+
+inline constexpr std::uint32_t kSourceApiVersion = 1;
+
+// One event as a source reports it; fields as in log.Events. `op` and `layer` are the numbers of
+// log.Op and log.Layer. The recorder adds the time, the thread and, if asked, the stack.
+struct SourceEvent {
+  std::uint32_t op;
+  std::uint32_t layer;
+  std::int32_t device;        // -1 = none; -2 = "of the current context", the recorder finds it
+  std::uint32_t result;       // CUresult
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::uint64_t aux0;
+  std::uint64_t aux1;
+  std::uint64_t context;      // CUcontext handle, 0 = unknown; the recorder gives it an id
+  std::uint64_t stream;       // CUstream handle
+  std::uint32_t label;        // from intern()
+  std::uint32_t api;          // from intern()
+  std::uint32_t with_stack;   // 1 = take the calling thread's stack
+};
+
+// What the recorder offers.
+struct RecorderApi {
+  std::uint32_t version;      // kSourceApiVersion
+  // Records one event. Does nothing when not recording.
+  void (*record)(const SourceEvent* event);
+  // Id of a string in the log; the same text gives the same id. 0 when none can be had.
+  std::uint32_t (*intern)(const char* text, std::size_t length);
+  // Tells the log how this source fares; state as in log.SourceState.
+  void (*source_state)(const char* name, std::uint32_t state, const char* detail);
+  // Adds to a counter of proto/anomalies.h.
+  void (*count_anomaly)(int anomaly, std::uint64_t add);
+  // 1 while the driver hooks of this thread are inside an intercepted call that they record: a
+  // source must then not report the same allocation again.
+  int (*inside_hook)();
+  // The real driver function of that name, or null: for calls that must not be recorded.
+  void* (*real_driver_function)(const char* name);
+};
+
+// What a source offers, returned by its only exported function,
+//   extern "C" const memprof::SourceApi* memprof_source_open(const memprof::RecorderApi*);
+struct SourceApi {
+  std::uint32_t version;
+  // Begins to listen. `allocations` = 1: this source is the only one for allocations
+  // (MEMPROF_SOURCE=cupti). Returns 0 on success; on failure it has said why by source_state.
+  int (*start)(int allocations);
+  void (*stop)();
+};
+
+using SourceOpenFunction = const SourceApi* (*)(const RecorderApi*);
+inline constexpr char kSourceOpenSymbol[] = "memprof_source_open";
+
+}  // namespace memprof

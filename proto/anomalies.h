@@ -1,0 +1,74 @@
+// Everything that can be lost or odd in a recording: one table for the recorder that counts,
+// the log that carries, and the reader, CLI and viewer that tell people what to do about it.
+//
+// MEMPROF_ANOMALIES(X): X(identifier, "name in the log", severity, "what it means and what to do")
+// Severity: kInfo (nothing to do), kNotice (figures may be slightly off), kDataLoss (events or
+// stacks are missing), kError (a part of the recording did not work).
+#pragma once
+
+namespace memprof::log {
+
+enum class Severity { kInfo, kNotice, kDataLoss, kError };
+
+#define MEMPROF_ANOMALIES(X)                                                                      \
+  X(kEventsLost, "events_lost", kDataLoss,                                                        \
+    "The program produced events faster than they could be written, and some were dropped. "     \
+    "Raise MEMPROF_RING_EVENTS, or write the log to a faster disk.")                              \
+  X(kDefinitionsLost, "definitions_lost", kDataLoss,                                              \
+    "Names or call stacks were dropped because their buffer was full; the events concerned are "  \
+    "there without them. Raise MEMPROF_RING_EVENTS.")                                             \
+  X(kUnmatchedFrees, "unmatched_frees", kNotice,                                                  \
+    "Memory was freed that was never seen being allocated, for instance because recording "       \
+    "began late. Start recording before the program's first CUDA call.")                          \
+  X(kDoubleAllocations, "double_allocations", kNotice,                                            \
+    "An address was handed out while still alive in the log: a free was missed. The older "       \
+    "allocation is taken to have ended there.")                                                   \
+  X(kThreadSlotsExhausted, "thread_slots_exhausted", kDataLoss,                                   \
+    "More threads used CUDA at once than there are event rings; events of the others were "       \
+    "dropped.")                                                                                   \
+  X(kStacksTruncated, "stacks_truncated", kInfo,                                                  \
+    "Some call stacks were deeper than MEMPROF_STACK_DEPTH; their outermost frames are missing.") \
+  X(kStacksUnavailable, "stacks_unavailable", kNotice,                                            \
+    "No unwinder could be loaded (libunwind.so.8): allocations have no call stacks. Install "     \
+    "libunwind.")                                                                                 \
+  X(kWriteErrors, "write_errors", kError,                                                         \
+    "The log could not be written (disk full?): recording stopped there.")                        \
+  X(kRingNotShared, "ring_not_shared", kNotice,                                                   \
+    "No shared memory could be had: if the process is killed, its last events are lost. Check "   \
+    "the space in /dev/shm.")                                                                     \
+  X(kRingRecovered, "ring_recovered", kInfo,                                                      \
+    "The process ended without closing its log; its last events were recovered from shared "      \
+    "memory.")                                                                                    \
+  X(kRingGone, "ring_gone", kNotice,                                                              \
+    "The log was not closed and its shared memory is gone (another machine, or a reboot): the "   \
+    "last fraction of a second before the end is missing.")                                       \
+  X(kTailCut, "tail_cut", kNotice,                                                                \
+    "The log ends in the middle of a chunk; that chunk is left out.")                             \
+  X(kChunksCorrupt, "chunks_corrupt", kError,                                                     \
+    "Parts of the log are damaged (bad checksum) and were left out.")                             \
+  X(kChunksUnknown, "chunks_unknown", kNotice,                                                    \
+    "The log holds chunks of a kind this version does not know; a newer memprof shows more.")     \
+  X(kClockSteps, "clock_steps", kNotice,                                                          \
+    "Events of one thread were not in the order of time; they were kept in their own order.")     \
+  X(kFramesUnsymbolised, "frames_unsymbolised", kInfo,                                            \
+    "Some call-stack frames have no function name: the binary is gone, changed, or has no "       \
+    "symbols. Analyse where it was recorded, or install debug symbols.")                          \
+  X(kCuptiRefused, "cupti_refused", kNotice,                                                      \
+    "CUPTI could not be used (another profiler has it, or it is missing): launches and copies "   \
+    "are not in the log; allocations are.")                                                       \
+  X(kForkedChildren, "forked_children", kInfo,                                                    \
+    "The process forked; children that use CUDA write logs of their own.")                        \
+  X(kRangesUnbalanced, "ranges_unbalanced", kInfo,                                                \
+    "Ranges were popped that were never pushed, or never popped.")                                \
+  X(kForeignFrees, "frees_of_other_family", kInfo,                                               \
+    "Memory was freed by another API family than it came from; this is legal and was matched by " \
+    "address.")
+
+enum class Anomaly {
+#define MEMPROF_ANOMALY_ID(identifier, name, severity, advice) identifier,
+  MEMPROF_ANOMALIES(MEMPROF_ANOMALY_ID)
+#undef MEMPROF_ANOMALY_ID
+      kCount
+};
+
+}  // namespace memprof::log

@@ -1,0 +1,71 @@
+/* What the stand-in CUDA offers beyond CUDA: host versions of kernels, faults on demand, and a
+ * look at its memory model. Programs must not link it: they look these names up with
+ * dlsym(RTLD_DEFAULT, "simcuda_..."), which finds nothing on a real CUDA, and go on without.
+ *
+ * The stand-in is configured by the environment variable SIMCUDA, a comma-separated list:
+ *   devices=N            number of devices (default 1)
+ *   memory=SIZE          capacity of each, e.g. 24GiB, 512MiB, 80GB, 1000000 (default 16GiB)
+ *   overhead=SIZE        what a context takes from the free memory (default 256MiB)
+ *   fail=FUNCTION:N[:RESULT]   the N-th call (from 1) of a driver function fails with that CUresult
+ *                              number (default 2, out of memory); may be given several times
+ *   version=N            what cuDriverGetVersion answers (default 13000)
+ *   name=TEXT            device name (default "memprof stand-in GPU")
+ *   async=0|1            1 (default): streams run on worker threads; 0: every call is synchronous
+ *   threads=N            workers for one host kernel (default: number of CPUs)
+ * An unknown key is reported once on stderr and ignored.
+ */
+#ifndef SIMCUDA_SIMCUDA_H
+#define SIMCUDA_SIMCUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One launch as a host version sees it. `args[i]` points at a copy of the i-th kernel argument,
+ * alive until the function returns. Device pointers among them are valid host addresses. */
+struct simcuda_launch {
+  unsigned grid[3];
+  unsigned block[3];
+  size_t shared_bytes;
+  void** args;
+  int device;
+};
+
+/* Runs the whole grid. Called on a worker thread of the stream, in stream order. */
+typedef void (*simcuda_host_kernel)(const struct simcuda_launch* launch);
+
+/* Gives the kernel whose host-side handle is `kernel` (the address of the __global__ function, as
+ * passed to cudaLaunchKernel) a host version. `args` is its number of arguments and `sizes[i]` the
+ * bytes of each: launches copy them. Exported by the stand-in cudart. Returns 0, or 1 when the
+ * arguments make no sense. */
+int simcuda_register_host_kernel(const void* kernel, simcuda_host_kernel function, int args,
+                                 const size_t* sizes);
+
+/* Runs function(context, begin, end) over [0, count) on the stand-in's workers and waits: for use
+ * inside host kernels. Exported by the stand-in cudart. */
+void simcuda_parallel_for(size_t count, size_t grain,
+                          void (*function)(void* context, size_t begin, size_t end), void* context);
+
+/* The memory model of one device, for tests. Exported by the stand-in libcuda. */
+struct simcuda_memory {
+  size_t size;                /* set to sizeof before the call */
+  uint64_t capacity_bytes;
+  uint64_t free_bytes;        /* what cuMemGetInfo answers */
+  uint64_t context_bytes;     /* overhead of contexts */
+  uint64_t linear_bytes;      /* granted, that is rounded */
+  uint64_t array_bytes;
+  uint64_t managed_bytes;
+  uint64_t pool_reserved_bytes;
+  uint64_t vmm_bytes;
+  uint64_t live_allocations;
+};
+int simcuda_get_memory(int device, struct simcuda_memory* memory);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SIMCUDA_SIMCUDA_H */
