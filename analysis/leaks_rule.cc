@@ -124,7 +124,9 @@ SiteJudgement JudgeSite(const SiteHistory& history) {
       old.end() - std::lower_bound(old.begin(), old.end(), middle);
   judgement.steadiness = BinomialHalfCdf(judgement.old_births, late);
   const double span = static_cast<double>(old.back() - old.front() + 1) / static_cast<double>(window);
-  const bool still_born = old.back() >= judgement.window_end - std::max<std::int64_t>(1, window / 4);
+  // Births must go on in the last quarter, or as late as their mean distance allows.
+  const std::int64_t mean_gap = (old.back() - old.front()) / (judgement.old_births - 1) + 1;
+  const bool still_born = old.back() >= judgement.window_end - std::max(mean_gap, window / 4);
   const double growth = EnvelopeFactor(envelope, judgement.window_begin);
   judgement.slope = TheilSenSlope(std::span(envelope).subspan(judgement.first_step));
   if (judgement.slope <= 0 && growth > 0) {  // rare births: most pairs of steps see no change
