@@ -16,6 +16,8 @@ class StepClock {
   explicit StepClock(const Session& session);
   // The step in which `event` lies; -1 before the first mark.
   std::int64_t IndexAt(EventId event) const;
+  // The mark that began step `index`.
+  EventId BeginOf(std::int64_t index) const { return begins_[index]; }
   std::int64_t NumberOf(std::int64_t index) const { return index < 0 ? -1 : numbers_[index]; }
   // Steps that were followed by another: the last one ends with the log, and with whatever the
   // program does on its way out.
