@@ -5,9 +5,7 @@
 #include <charconv>
 #include <numeric>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "cli/text.h"
 
 namespace memprof::cli {
 namespace {
@@ -30,6 +28,17 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string Join(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const std::string& word : words) Append(text, text.empty() ? "" : separator, word);
+  return text;
+}
+
+// Wraps text whose first line begins at `column`.
+std::string WrapAt(std::size_t column, std::string_view text) {
+  return Wrap(Cat(std::string(column, '.'), text), kHelpWidth, column).substr(column);
+}
+
 }  // namespace
 
 std::optional<std::string> Nearest(std::string_view word,
@@ -43,23 +52,6 @@ std::optional<std::string> Nearest(std::string_view word,
     best_distance = distance;
   }
   return best;
-}
-
-std::string Wrap(std::string_view text, std::size_t width, std::size_t indent) {
-  std::string result;
-  std::size_t column = 0;
-  for (const std::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
-    if (column > 0 && column + 1 + word.size() > width) {
-      absl::StrAppend(&result, "\n", std::string(indent, ' '));
-      column = 0;
-    } else if (column > 0) {
-      result += ' ';
-      ++column;
-    }
-    absl::StrAppend(&result, word);
-    column += word.size();
-  }
-  return result;
 }
 
 Options::Options(std::string usage, std::string description)
@@ -86,7 +78,7 @@ void Options::Integer(std::string_view name, std::int64_t* value, std::string_vi
 
 void Options::Choice(std::string_view name, std::string* value, std::vector<std::string> choices,
                      std::string_view help) {
-  options_.push_back({Kind::kChoice, std::string(name), 0, absl::StrJoin(choices, "|"),
+  options_.push_back({Kind::kChoice, std::string(name), 0, Join(choices, "|"),
                       std::string(help)});
   options_.back().text = value;
   options_.back().choices = std::move(choices);
@@ -112,17 +104,17 @@ const Options::Option* Options::Find(std::string_view name) const {
 
 absl::Status Options::Unknown(std::string_view argument) const {
   std::vector<std::string> known = {"--help"};
-  for (const Option& option : options_) known.push_back(absl::StrCat("--", option.name));
+  for (const Option& option : options_) known.push_back(Cat("--", option.name));
   const std::string_view name = argument.substr(0, argument.find('='));
   const std::optional<std::string> nearest = Nearest(name, known);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown option '", name, "'", nearest ? absl::StrCat("; did you mean '", *nearest, "'?") : ""));
+  return absl::InvalidArgumentError(Cat(
+      "unknown option '", name, "'", nearest ? Cat("; did you mean '", *nearest, "'?") : ""));
 }
 
 absl::Status Options::Set(const Option& option, std::string_view value) const {
   switch (option.kind) {
     case Kind::kFlag:
-      return absl::InvalidArgumentError(absl::StrCat("option '--", option.name,
+      return absl::InvalidArgumentError(Cat("option '--", option.name,
                                                      "' takes no value"));
     case Kind::kText:
       *option.text = std::string(value);
@@ -135,15 +127,15 @@ absl::Status Options::Set(const Option& option, std::string_view value) const {
           std::from_chars(value.data(), value.data() + value.size(), *option.integer);
       if (error == std::errc() && end == value.data() + value.size()) return absl::OkStatus();
       return absl::InvalidArgumentError(
-          absl::StrCat("option '--", option.name, "' wants an integer, not '", value, "'"));
+          Cat("option '--", option.name, "' wants an integer, not '", value, "'"));
     }
     case Kind::kChoice: {
       if (std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end()) {
         *option.text = std::string(value);
         return absl::OkStatus();
       }
-      return absl::InvalidArgumentError(absl::StrCat("option '--", option.name, "' wants one of ",
-                                                     absl::StrJoin(option.choices, ", "), ", not '",
+      return absl::InvalidArgumentError(Cat("option '--", option.name, "' wants one of ",
+                                                     Join(option.choices, ", "), ", not '",
                                                      value, "'"));
     }
   }
@@ -185,7 +177,7 @@ absl::Status Options::Parse(int argc, char** argv) {
     } else if (i + 1 < argc) {
       value = argv[++i];
     } else {
-      return absl::InvalidArgumentError(absl::StrCat("option '", argument, "' needs a value"));
+      return absl::InvalidArgumentError(Cat("option '", argument, "' needs a value"));
     }
     if (absl::Status status = Set(*option, value); !status.ok()) return status;
   }
@@ -193,27 +185,27 @@ absl::Status Options::Parse(int argc, char** argv) {
 }
 
 std::string Options::HelpText() const {
-  std::string text = absl::StrCat("Usage: memprof ", usage_, "\n\n",
+  std::string text = Cat("Usage: memprof ", usage_, "\n\n",
                                   Wrap(description_, kHelpWidth, 0), "\n\nOptions:\n");
   const auto line = [&text](const std::string& left, std::string_view help) {
-    absl::StrAppend(&text, "  ", left);
+    Append(text, "  ", left);
     if (left.size() + 3 > kHelpColumn) {
-      absl::StrAppend(&text, "\n", std::string(kHelpColumn, ' '));
+      Append(text, "\n", std::string(kHelpColumn, ' '));
     } else {
       text.append(kHelpColumn - 2 - left.size(), ' ');
     }
-    absl::StrAppend(&text, Wrap(help, kHelpWidth - kHelpColumn, kHelpColumn), "\n");
+    Append(text, WrapAt(kHelpColumn, help), "\n");
   };
   for (const Option& option : options_) {
-    std::string left = absl::StrCat("--", option.name);
-    if (option.letter != 0) left = absl::StrCat("-", std::string(1, option.letter), ", ", left);
+    std::string left = Cat("--", option.name);
+    if (option.letter != 0) left = Cat('-', option.letter, ", ", left);
     if (!option.metavar.empty()) absl::StrAppend(&left, "=", option.metavar);
     line(left, option.help);
   }
   line("-h, --help", "Show this help.");
-  if (!examples_.empty()) absl::StrAppend(&text, "\nExamples:\n");
+  if (!examples_.empty()) Append(text, "\nExamples:\n");
   for (const auto& [command, effect] : examples_) {
-    absl::StrAppend(&text, "  ", command, "\n      ", Wrap(effect, kHelpWidth - 6, 6), "\n");
+    Append(text, "  ", command, "\n      ", WrapAt(6, effect), "\n");
   }
   return text;
 }

@@ -67,7 +67,4 @@ class Options {
 // fingers: at most 2 edits, and fewer than half of the word's letters.
 std::optional<std::string> Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// Breaks `text` at spaces into lines of at most `width` columns, each but the first indented.
-std::string Wrap(std::string_view text, std::size_t width, std::size_t indent);
-
 }  // namespace memprof::cli
