@@ -22,7 +22,9 @@
 namespace memprof::analysis {
 
 // Events as columns of equal length, ordered by time (and, for equal times, by their order in
-// their thread, frees before allocations across threads).
+// their thread, frees before allocations across threads). A free that was matched has the layer,
+// the device and the bytes of what it freed. Events of kinds that this version does not know have
+// op kUnspecified.
 struct EventColumns {
   std::vector<Op> op;
   std::vector<Layer> layer;
@@ -189,8 +191,8 @@ class Session {
   EventId EventAt(TimeNs time) const;
 
   // Allocations alive right after event `event` (none = before the first), of layers accepted by
-  // `layers` (bit i = Layer i), in order of birth. Answered from checkpoints every 65,536 events:
-  // O(checkpoint + 65,536).
+  // `layers` (bit i = Layer i), in order of birth. Answered from checkpoints: O(live set + 65,536)
+  // but for logs that free almost everything at once.
   std::vector<AllocationId> LiveAfter(EventId event, std::uint32_t layers = ~0u) const;
   std::vector<AllocationId> LiveAt(TimeNs time, std::uint32_t layers = ~0u) const;
 
@@ -223,7 +225,11 @@ class Session {
   std::vector<Frame> frames_;
   std::vector<AllocationId> children_;
   std::vector<std::uint32_t> children_begin_;             // allocations + 1 entries
-  std::vector<std::vector<AllocationId>> checkpoints_;    // live sets before event i * 65,536
+  struct Checkpoint {                                     // live right before `event`
+    std::uint32_t event = 0;
+    std::vector<AllocationId> live;                       // in order of birth
+  };
+  std::vector<Checkpoint> checkpoints_;                   // at multiples of 65,536 events
 };
 
 // Bit set of layers for LiveAfter.

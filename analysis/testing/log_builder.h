@@ -63,6 +63,7 @@ class LogBuilder {
   void Count(const std::string& anomaly, std::uint64_t value);
   void SourceState(const std::string& name, int state, const std::string& detail = "");
   log::Header& header();                // to change before WriteTo
+  log::Definitions& definitions();      // likewise: modules, pools, native frames
 
   struct WriteOptions {
     int events_per_chunk = 4096;
