@@ -62,7 +62,9 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
     "Ranges were popped that were never pushed, or never popped.")                                \
   X(kForeignFrees, "frees_of_other_family", kInfo,                                               \
     "Memory was freed by another API family than it came from; this is legal and was matched by " \
-    "address.")
+    "address.")                                                                                   \
+  X(kEventsUnknown, "events_unknown", kNotice,                                                    \
+    "The log holds events of a kind this version does not know; a newer memprof shows more.")
 
 enum class Anomaly {
 #define MEMPROF_ANOMALY_ID(identifier, name, severity, advice) identifier,

@@ -1,0 +1,54 @@
+// Leaks: sites whose allocations of many steps survive, with the evidence, and what is merely
+// alive at the end. The rule is "generation evidence with a guard": see docs/leaks.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/session.h"
+
+namespace memprof::analysis {
+
+enum class LeakTier { kDefinite, kSuspected, kGrowing, kLiveAtExit };
+std::string_view LeakTierName(LeakTier tier);  // "definite", "suspected", "growing", "live_at_exit"
+
+// Survivors born in one step.
+struct BirthStep { std::int64_t step = 0; std::uint64_t bytes = 0; std::uint64_t blocks = 0; };
+
+struct Leak {
+  LeakTier tier = LeakTier::kLiveAtExit;
+  double score = 0;                 // 0 … 100
+  int device = kNoDevice;
+  Layer layer = Layer::kUnspecified;
+  StackId stack;
+  std::uint64_t bytes = 0;          // surviving at the end, evidence and younger ones
+  std::uint64_t blocks = 0;
+  double bytes_per_step = 0;        // Theil–Sen slope of memory never given back; 0 if unknown
+  std::int64_t first_step = -1;     // birth step of the oldest survivor that is evidence
+  double steps_to_oom = -1;         // at the sum of slopes of its device; -1 = unknown
+  std::vector<BirthStep> survivors; // by birth step, ascending
+  std::int64_t guard_steps = 0;     // younger blocks are not evidence
+  std::string why;                  // evidence, in words with figures
+  std::string disproof;             // what would disprove it
+  AllocationId example;             // oldest survivor
+};
+
+struct LeakReport {
+  std::vector<Leak> leaks;          // definite, suspected, growing; worst first
+  std::vector<Leak> live_at_exit;   // everything else still alive, largest first
+  bool horizon_too_short = false;   // too few steps to tell; `verdict` says how many are needed
+  std::int64_t steps = 0;
+  std::int64_t warmup_steps = 0;
+  std::string verdict;              // one sentence for people
+};
+
+struct LeakOptions {
+  // The layer judged: blocks where a framework's allocator was seen, else driver allocations; a
+  // raw driver allocation that is no segment is always judged on its own.
+  bool judge_tensors_as_names = true;  // attach tensor names to block evidence
+};
+
+LeakReport FindLeaks(const Session& session, const LeakOptions& options = {});
+
+}  // namespace memprof::analysis

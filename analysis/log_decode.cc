@@ -1,0 +1,259 @@
+// Decodes the messages of a log from untrusted bytes.
+#include "analysis/log_decode.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/log_wire.h"
+
+namespace memprof::analysis {
+namespace {
+
+// A chunk could say the same small thing millions of times; nobody has that many arguments.
+constexpr std::size_t kMaxTexts = 1u << 18;
+
+void AppendText(std::vector<std::string>* texts, std::string_view text) {
+  if (texts->size() < kMaxTexts) texts->push_back(ValidUtf8(text));
+}
+
+}  // namespace
+
+bool DecodeHeader(std::string_view bytes, HeaderRecord* header) {
+  RunInfo& run = header->run;
+  WireReader reader(bytes);
+  while (reader.Next()) {
+    switch (reader.field()) {
+      case 2: run.recorder_version = ValidUtf8(reader.bytes()); break;
+      case 3: run.pid = static_cast<std::uint32_t>(reader.number()); break;
+      case 5: run.hostname = ValidUtf8(reader.bytes()); break;
+      case 6: run.executable = ValidUtf8(reader.bytes()); break;
+      case 7: AppendText(&run.arguments, reader.bytes()); break;
+      case 8: run.working_directory = ValidUtf8(reader.bytes()); break;
+      case 9: AppendText(&run.environment, reader.bytes()); break;
+      case 10: run.start_time = reader.number(); break;
+      case 11: run.start_unix_ns = reader.number(); break;
+      case 12: header->ring_path = std::string(reader.bytes()); break;
+      default: break;
+    }
+  }
+  return reader.ok();
+}
+
+bool DecodeTrailer(std::string_view bytes, TrailerRecord* trailer) {
+  WireReader reader(bytes);
+  while (reader.Next()) {
+    switch (reader.field()) {
+      case 1: trailer->end_time_ns = reader.number(); break;
+      case 2: trailer->events = reader.number(); break;
+      case 3: trailer->reason = ValidUtf8(reader.bytes()); break;
+      case 4: trailer->index_offset = reader.number(); break;
+      default: break;
+    }
+  }
+  return reader.ok();
+}
+
+bool DecodeIndex(std::string_view bytes, std::vector<IndexRecord>* entries) {
+  WireReader reader(bytes);
+  while (reader.Next()) {
+    if (reader.field() != 1) continue;
+    IndexRecord entry;
+    WireReader fields(reader.bytes());
+    while (fields.Next()) {
+      switch (fields.field()) {
+        case 1: entry.offset = fields.number(); break;
+        case 2: entry.kind = static_cast<std::uint32_t>(fields.number()); break;
+        case 3: entry.events = static_cast<std::uint32_t>(fields.number()); break;
+        case 4: entry.first_time_ns = fields.number(); break;
+        case 5: entry.last_time_ns = fields.number(); break;
+        default: break;
+      }
+    }
+    if (!fields.ok()) return false;
+    entries->push_back(entry);
+  }
+  return reader.ok();
+}
+
+namespace {
+
+bool DecodeSelf(std::string_view bytes, SelfAccounting* self) {
+  WireReader reader(bytes);
+  while (reader.Next()) {
+    switch (reader.field()) {
+      case 1: self->events = reader.number(); break;
+      case 2: self->events_written = reader.number(); break;
+      case 3: self->bytes_written = reader.number(); break;
+      case 4: self->hook_time_ns = reader.number(); break;
+      case 5: self->writer_cpu_ns = reader.number(); break;
+      case 6: self->resident_bytes = reader.number(); break;
+      case 7: self->stacks = reader.number(); break;
+      default: break;
+    }
+  }
+  return reader.ok();
+}
+
+}  // namespace
+
+bool DecodeCounters(std::string_view bytes, CountersRecord* counters) {
+  WireReader reader(bytes);
+  while (reader.Next()) {
+    if (reader.field() == 2 && !DecodeSelf(reader.bytes(), &counters->self)) return false;
+    if (reader.field() != 1 || counters->counters.size() >= kMaxTexts) continue;
+    std::pair<std::string, std::uint64_t> counter;
+    WireReader fields(reader.bytes());
+    while (fields.Next()) {
+      if (fields.field() == 1) counter.first = ValidUtf8(fields.bytes());
+      if (fields.field() == 2) counter.second = fields.number();
+    }
+    if (!fields.ok()) return false;
+    counters->counters.push_back(std::move(counter));
+  }
+  return reader.ok();
+}
+
+namespace {
+
+std::int64_t ZigZag(std::uint64_t value) {
+  return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
+}
+
+// Decodes the columns of one Events message. A packed field may come in several pieces, so every
+// column remembers how far it got and, if it holds differences, its last value.
+class EventsDecoder {
+ public:
+  explicit EventsDecoder(const EventRows& rows) : rows_(rows), columns_(*rows.columns) {}
+
+  bool Run(std::string_view bytes) {
+    WireReader reader(bytes);
+    while (reader.Next()) {
+      if (reader.field() == 1)
+        base_time_ = reader.number();
+      else if (reader.field() == 2)
+        count_ = reader.number();
+      else if (reader.field() < filled_.size() && !Column(reader))
+        return false;
+    }
+    return reader.ok() && Complete();
+  }
+
+ private:
+  template <typename Put>
+  bool Fill(const WireReader& reader, Put put) {
+    std::uint32_t& row = filled_[reader.field()];
+    if (!reader.packed()) {
+      if (row >= rows_.count) return false;
+      put(rows_.begin + row++, reader.number());
+      return true;
+    }
+    VarintReader in(reader.bytes());
+    while (!in.done()) {
+      if (row >= rows_.count) return false;
+      put(rows_.begin + row++, in.Next());
+    }
+    return in.ok();
+  }
+
+  template <typename T>
+  bool Plain(const WireReader& reader, std::vector<T>* column) {
+    T* const out = column->data();
+    return Fill(reader, [out](std::size_t i, std::uint64_t v) { out[i] = static_cast<T>(v); });
+  }
+
+  template <typename T>
+  bool Ids(const WireReader& reader, std::vector<T>* column) {
+    T* const out = column->data();
+    return Fill(reader,
+                [out](std::size_t i, std::uint64_t v) { out[i] = T(static_cast<std::uint32_t>(v)); });
+  }
+
+  // Differences of one chunk add up modulo 2^64.
+  bool Deltas(const WireReader& reader, std::vector<std::uint64_t>* column) {
+    std::uint64_t* const out = column->data();
+    std::uint64_t& last = last_[reader.field()];
+    return Fill(reader, [out, &last](std::size_t i, std::uint64_t v) {
+      out[i] = last += static_cast<std::uint64_t>(ZigZag(v));
+    });
+  }
+
+  bool Column(const WireReader& reader) {
+    switch (reader.field()) {
+      case 3: return Fill(reader, [this](std::size_t i, std::uint64_t v) {
+        columns_.op[i] = static_cast<Op>(std::min<std::uint64_t>(v, 255));
+      });
+      case 4: return Fill(reader, [this](std::size_t i, std::uint64_t v) {
+        columns_.layer[i] = static_cast<Layer>(std::min<std::uint64_t>(v, 255));
+      });
+      case 5: return Deltas(reader, &columns_.time);
+      case 6: return Plain(reader, &columns_.thread);
+      case 7: return Fill(reader, [this](std::size_t i, std::uint64_t v) {
+        columns_.device[i] = static_cast<std::int16_t>(v > 0 && v <= kMaxDevices ? v - 1 : -1);
+      });
+      case 8: return Deltas(reader, &columns_.address);
+      case 9: return Plain(reader, &columns_.bytes);
+      case 10: return Ids(reader, &columns_.stack);
+      case 11: return Plain(reader, &columns_.context);
+      case 12: return Plain(reader, &columns_.stream);
+      case 13: return Plain(reader, &columns_.label);
+      case 14: return Ids(reader, &columns_.api);
+      case 15: return Plain(reader, &columns_.result);
+      case 16: return Deltas(reader, &columns_.aux0);
+      case 17: return Deltas(reader, &columns_.aux1);
+      default: return true;
+    }
+  }
+
+  // All columns that are there have one entry per event; the others are all zeroes.
+  bool Complete() {
+    if (count_ != rows_.count || (rows_.count > 0 && filled_[3] == 0)) return false;
+    for (const std::uint32_t filled : filled_)
+      if (filled != 0 && filled != rows_.count) return false;
+    const std::size_t end = rows_.begin + rows_.count;
+    for (std::size_t i = rows_.begin; i < end; ++i) columns_.time[i] += base_time_;
+    if (filled_[7] == 0) std::fill_n(columns_.device.begin() + rows_.begin, rows_.count, kNoDevice);
+    if (filled_[10] == 0) std::fill_n(columns_.stack.begin() + rows_.begin, rows_.count, StackId(0));
+    if (filled_[14] == 0) std::fill_n(columns_.api.begin() + rows_.begin, rows_.count, StringId(0));
+    return true;
+  }
+
+  static constexpr std::uint64_t kMaxDevices = 1024;
+
+  const EventRows rows_;
+  EventColumns& columns_;
+  std::uint64_t base_time_ = 0, count_ = 0;
+  std::array<std::uint32_t, 18> filled_{};
+  std::array<std::uint64_t, 18> last_{};
+};
+
+bool Known(Op op) { return op != Op::kUnspecified && OpName(op) != "unknown"; }
+bool Known(Layer layer) { return LayerName(layer) != "unknown"; }
+
+template <typename T>
+std::array<bool, 256> KnownTable() {
+  std::array<bool, 256> known{};
+  for (int i = 0; i < 256; ++i) known[i] = Known(static_cast<T>(i));
+  return known;
+}
+
+}  // namespace
+
+bool DecodeEvents(std::string_view bytes, const EventRows& rows, std::uint64_t* unknown) {
+  static const std::array<bool, 256> known_op = KnownTable<Op>();
+  static const std::array<bool, 256> known_layer = KnownTable<Layer>();
+  EventsDecoder decoder(rows);
+  if (!decoder.Run(bytes)) return false;
+  EventColumns& columns = *rows.columns;
+  for (std::size_t i = rows.begin; i < rows.begin + rows.count; ++i) {
+    const bool known = known_op[static_cast<std::uint8_t>(columns.op[i])] &&
+                       known_layer[static_cast<std::uint8_t>(columns.layer[i])];
+    if (known) continue;
+    ++*unknown;
+    columns.op[i] = Op::kUnspecified;
+    if (!known_layer[static_cast<std::uint8_t>(columns.layer[i])])
+      columns.layer[i] = Layer::kUnspecified;
+  }
+  return true;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,54 @@
+// Reads what a process that died without closing its log left behind in shared memory.
+//
+// A recorder keeps events in a file of shared memory (proto/ring.h) until its writer thread has
+// put them into the log. After SIGKILL that file is still there, and this function returns what
+// had not reached the log yet, so that nothing complete is lost.
+//
+// How a log reader uses it:
+//
+//     1. Read the log's Header. `ring_path` empty: there is nothing to recover.
+//     2. Log has a Trailer: it ended cleanly; do not call this function.
+//     3. Otherwise call RecoverRing(header.ring_path(), header.pid(), header.start_time_ns(),
+//        size of the log file in bytes).
+//     4. kFailedPrecondition: the process is still running and the log is growing: read the log
+//        as it is. kNotFound: count Anomaly::kRingGone. Any other error: the same, with its text.
+//     5. On success read the log's chunks only up to `committed_log_bytes` (a chunk that was
+//        being written at the moment of death lies behind it and is part of what is returned
+//        here), then add `definitions`, then `events`, then let `counters` replace the log's last
+//        ones; count Anomaly::kRingRecovered. Taken so, every event is seen exactly once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/memprof.pb.h"
+
+namespace memprof::analysis {
+
+struct RecoveredRing {
+  // Published, and not in the log: ids continue those of the log.
+  log::Definitions definitions;
+  // Messages as they would stand in the log's next chunks: at most kMaxEventsPerChunk each, events
+  // of one thread in their order.
+  std::vector<log::Events> events;
+  // Totals at the moment of death; `events_written` counts what the log holds without `events`.
+  log::Counters counters;
+  // How much of the log file goes together with what is above; never more than `log_bytes`.
+  std::uint64_t committed_log_bytes = 0;
+};
+
+// Opens the ring at `ring_path` read-only and decodes it. `expected_pid` and
+// `expected_start_time_ns` are the log header's: a ring of another recording is refused.
+// `log_bytes` is the size of the log file now.
+//
+// The file is input like any other: every index in it is checked, and it is never written to.
+// Errors: kNotFound (no such file), kFailedPrecondition (its process is alive and recording),
+// kPermissionDenied, kDataLoss (foreign, damaged, or not belonging to this log).
+// Thread-safe.
+absl::StatusOr<RecoveredRing> RecoverRing(const std::string& ring_path, std::uint32_t expected_pid,
+                                          std::uint64_t expected_start_time_ns,
+                                          std::uint64_t log_bytes);
+
+}  // namespace memprof::analysis

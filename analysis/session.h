@@ -1,0 +1,242 @@
+// A log, loaded: columns of events, the lifetime of every allocation, and the tables that they
+// refer to. Everything that the CLI and the viewer show is a question to a Session.
+//
+// A Session never changes once loaded; all const member functions are thread-safe. Cost of
+// loading: one pass over the chunks, one sort of nearly sorted events, one replay.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "analysis/types.h"
+#include "proto/anomalies.h"
+
+namespace memprof::analysis {
+
+// Events as columns of equal length, ordered by time (and, for equal times, by their order in
+// their thread, frees before allocations across threads). A free that was matched has the layer,
+// the device and the bytes of what it freed. Events of kinds that this version does not know have
+// op kUnspecified.
+struct EventColumns {
+  std::vector<Op> op;
+  std::vector<Layer> layer;
+  std::vector<TimeNs> time;
+  std::vector<std::uint32_t> thread;     // index into Session::threads(); kNone = unknown
+  std::vector<std::int16_t> device;      // ordinal or kNoDevice
+  std::vector<std::uint64_t> address;
+  std::vector<std::uint64_t> bytes;
+  std::vector<StackId> stack;
+  std::vector<std::uint64_t> stream;
+  std::vector<std::uint32_t> context;    // index into Session::contexts(); kNone = unknown
+  std::vector<std::uint32_t> label;      // StringId or TensorId by op and layer; kNone = none
+  std::vector<StringId> api;
+  std::vector<std::uint32_t> result;
+  std::vector<std::uint64_t> aux0;
+  std::vector<std::uint64_t> aux1;
+  std::vector<AllocationId> allocation;  // the lifetime that this event begins or ends; none = none
+
+  std::size_t size() const { return op.size(); }
+};
+
+// Why a lifetime ended.
+enum class EndReason : std::uint8_t {
+  kAlive = 0,           // it did not: live at the end of the log
+  kFreed = 1,
+  kContextDestroyed = 2,
+  kDeviceReset = 3,
+  kAddressReused = 4,   // its free was missed; ended when the address was handed out again
+  kSegmentFreed = 5,    // the memory below it went away first
+};
+
+// One lifetime of one piece of memory, of any layer.
+struct Allocation {
+  Layer layer = Layer::kUnspecified;
+  EndReason end_reason = EndReason::kAlive;
+  std::int16_t device = kNoDevice;
+  std::uint32_t thread = EventId::kNone;  // index into threads()
+  EventId birth;
+  EventId death;                 // none while alive
+  TimeNs birth_time = 0;
+  TimeNs death_time = kForever;
+  std::int64_t birth_step = -1;  // -1 = before the first step mark
+  std::int64_t death_step = -1;  // -1 = alive, or before the first step mark
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;       // as requested of that layer (blocks: the block's size)
+  std::uint64_t requested = 0;   // blocks: what the program asked for; else equals bytes
+  std::uint64_t stream = 0;
+  std::uint64_t pool = 0;        // stream-ordered: pool handle
+  StackId stack;
+  StringId api;
+  AllocationId parent;           // what it lies in: tensor → block → segment → driver allocation
+  TensorId tensor;               // of LAYER_TENSOR
+
+  bool alive() const { return end_reason == EndReason::kAlive; }
+  bool AliveAt(TimeNs t) const { return birth_time <= t && t < death_time; }
+};
+
+struct DeviceInfo {
+  int id = 0;
+  std::string name;
+  std::uint64_t capacity_bytes = 0;
+  bool simulated = false;
+  std::uint32_t driver_version = 0;
+  std::uint64_t free_at_start_bytes = 0;
+};
+
+struct ThreadInfo { std::uint32_t tid = 0; std::string name; };
+struct ContextInfo { std::uint64_t handle = 0; int device = kNoDevice; bool primary = false; };
+struct PoolInfo { std::uint64_t handle = 0; int device = kNoDevice; bool is_default = false; };
+struct TensorInfo { std::string name; std::string dtype; std::vector<std::uint64_t> shape; };
+struct ModuleInfo {
+  std::string path;
+  std::string build_id;  // raw bytes
+  std::uint64_t load_bias = 0, first_address = 0, end_address = 0;
+};
+struct SourceInfo { std::string name; int state = 0; std::string detail; TimeNs time = 0; };  // last state of each
+
+// One training step: [begin, end) by marks; the last ends with the log.
+struct StepInfo { std::int64_t number = 0; TimeNs begin = 0; TimeNs end = 0; EventId event; };
+// A named range of one thread.
+struct RangeInfo { StringId name; std::uint32_t thread = 0; TimeNs begin = 0; TimeNs end = 0; int depth = 0; };
+struct SnapshotInfo { std::string label; TimeNs time = 0; EventId event; };
+
+struct AnomalyCount { log::Anomaly anomaly; std::uint64_t count = 0; };
+
+struct RunInfo {
+  std::string executable;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;
+  std::string working_directory, hostname, recorder_version;
+  std::uint32_t pid = 0;
+  TimeNs start_time = 0;         // of the log
+  TimeNs end_time = 0;           // last event or trailer
+  std::uint64_t start_unix_ns = 0;
+  bool complete = false;         // the trailer is there: a clean end
+  bool growing = false;          // the process still runs and the log may grow
+  std::string end_reason;
+};
+
+struct SelfAccounting {
+  std::uint64_t events = 0, events_written = 0, bytes_written = 0, hook_time_ns = 0,
+                writer_cpu_ns = 0, resident_bytes = 0, stacks = 0;
+};
+
+// One frame of a stack before symbolisation.
+struct Frame {
+  bool python = false;
+  std::uint64_t address = 0;     // native: absolute address inside the call instruction
+  std::uint32_t module = EventId::kNone;  // index into modules()
+  StringId function, file;       // python
+  std::uint32_t line = 0;        // python
+};
+
+// Called from time to time on the loading thread with the share done in [0, 1]; returning false
+// cancels the load (Status kCancelled).
+using ProgressFunction = std::function<bool(double)>;
+
+struct LoadOptions {
+  ProgressFunction progress;
+  bool recover_ring = true;      // after an unclean end, also read what was not yet drained
+  std::uint64_t max_events = 0;  // 0 = all
+};
+
+class Session {
+ public:
+  // Reads a log, also one that is cut or still growing. Errors: kNotFound, kPermissionDenied,
+  // kInvalidArgument (not a memprof log, empty, a future version), kDataLoss (damaged so that
+  // nothing can be read), kCancelled. Messages are one line and name the file.
+  static absl::StatusOr<std::shared_ptr<const Session>> Load(const std::string& path,
+                                                             const LoadOptions& options = {});
+
+  const std::string& path() const { return path_; }
+  const RunInfo& run() const { return run_; }
+  const SelfAccounting& self() const { return self_; }
+  const EventColumns& events() const { return events_; }
+  std::span<const Allocation> allocations() const { return allocations_; }
+  const Allocation& allocation(AllocationId id) const { return allocations_[id.value]; }
+
+  std::span<const DeviceInfo> devices() const { return devices_; }
+  std::span<const ThreadInfo> threads() const { return threads_; }
+  std::span<const ContextInfo> contexts() const { return contexts_; }
+  std::span<const PoolInfo> pools() const { return pools_; }
+  std::span<const ModuleInfo> modules() const { return modules_; }
+  std::span<const SourceInfo> sources() const { return sources_; }
+  std::span<const StepInfo> steps() const { return steps_; }
+  std::span<const RangeInfo> ranges() const { return ranges_; }
+  std::span<const SnapshotInfo> snapshots() const { return snapshots_; }
+  std::span<const AnomalyCount> anomalies() const { return anomalies_; }  // non-zero ones
+
+  std::string_view string(StringId id) const;     // "" for none or unknown
+  const TensorInfo* tensor(TensorId id) const;    // null for none or unknown
+
+  // Frames of a stack, innermost first. Empty for none.
+  std::vector<FrameId> StackFrames(StackId id) const;
+  StackId StackParent(StackId id) const;          // the caller's node; none at the outermost
+  FrameId StackFrame(StackId id) const;
+  std::size_t stack_count() const { return stack_parent_.size(); }
+  std::size_t frame_count() const { return frames_.size(); }
+  const Frame& frame(FrameId id) const { return frames_[id.value]; }
+
+  // The step that contains `time`, -1 before the first mark.
+  std::int64_t StepAt(TimeNs time) const;
+  // Largest event id whose time is <= `time`; none before the first event.
+  EventId EventAt(TimeNs time) const;
+
+  // Allocations alive right after event `event` (none = before the first), of layers accepted by
+  // `layers` (bit i = Layer i), in order of birth. Answered from checkpoints: O(live set + 65,536)
+  // but for logs that free almost everything at once.
+  std::vector<AllocationId> LiveAfter(EventId event, std::uint32_t layers = ~0u) const;
+  std::vector<AllocationId> LiveAt(TimeNs time, std::uint32_t layers = ~0u) const;
+
+  // Children in the layer graph (what lies directly in `id`), in order of birth.
+  std::span<const AllocationId> Children(AllocationId id) const;
+
+ private:
+  friend class SessionBuilder;
+  Session() = default;
+
+  std::string path_;
+  RunInfo run_;
+  SelfAccounting self_;
+  EventColumns events_;
+  std::vector<Allocation> allocations_;
+  std::vector<DeviceInfo> devices_;
+  std::vector<ThreadInfo> threads_;
+  std::vector<ContextInfo> contexts_;
+  std::vector<PoolInfo> pools_;
+  std::vector<ModuleInfo> modules_;
+  std::vector<SourceInfo> sources_;
+  std::vector<StepInfo> steps_;
+  std::vector<RangeInfo> ranges_;
+  std::vector<SnapshotInfo> snapshots_;
+  std::vector<AnomalyCount> anomalies_;
+  std::vector<std::string> strings_;
+  std::vector<TensorInfo> tensors_;
+  std::vector<StackId> stack_parent_;
+  std::vector<FrameId> stack_frame_;
+  std::vector<Frame> frames_;
+  std::vector<AllocationId> children_;
+  std::vector<std::uint32_t> children_begin_;             // allocations + 1 entries
+  struct Checkpoint {                                     // live right before `event`
+    std::uint32_t event = 0;
+    std::vector<AllocationId> live;                       // in order of birth
+  };
+  std::vector<Checkpoint> checkpoints_;                   // at multiples of 65,536 events
+};
+
+// Bit set of layers for LiveAfter.
+constexpr std::uint32_t LayerBit(Layer layer) { return 1u << static_cast<unsigned>(layer); }
+inline constexpr std::uint32_t kDeviceLayers =
+    LayerBit(Layer::kLinear) | LayerBit(Layer::kPitched) | LayerBit(Layer::kArray) |
+    LayerBit(Layer::kManaged) | LayerBit(Layer::kStreamOrdered) | LayerBit(Layer::kVmmPhysical) |
+    LayerBit(Layer::kGraph);
+
+}  // namespace memprof::analysis

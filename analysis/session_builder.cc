@@ -1,0 +1,290 @@
+// Turns a log file into a Session.
+#include "analysis/session_builder.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/session_marks.h"
+#if __has_include("analysis/ring_recovery.cc")
+#include "analysis/ring_recovery.h"
+#endif
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::uint32_t kCheckpointEvents = 65'536;
+
+constexpr std::string_view kAnomalyNames[] = {
+#define MEMPROF_ANOMALY_NAME(identifier, name, severity, advice) name,
+    MEMPROF_ANOMALIES(MEMPROF_ANOMALY_NAME)
+#undef MEMPROF_ANOMALY_NAME
+};
+
+bool OnThisHost(const std::string& hostname) {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 && hostname == name;
+}
+
+bool IsRegularFile(const std::string& path) {
+  struct stat info {};
+  return !path.empty() && stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+}  // namespace
+
+bool WriterIsAlive(const HeaderRecord& header) {
+  if (header.run.pid == 0 || !OnThisHost(header.run.hostname) || !IsRegularFile(header.ring_path))
+    return false;
+  return kill(static_cast<pid_t>(header.run.pid), 0) == 0 || errno == EPERM;
+}
+
+absl::StatusOr<std::shared_ptr<const Session>> Session::Load(const std::string& path,
+                                                             const LoadOptions& options) {
+  for (const LogReader::Mode mode : {LogReader::Mode::kUseIndex, LogReader::Mode::kScan}) {
+    absl::StatusOr<std::unique_ptr<LogReader>> reader = LogReader::Open(path, mode);
+    if (!reader.ok()) return reader.status();
+    const bool by_index = (*reader)->used_index();
+    absl::StatusOr<std::shared_ptr<const Session>> session =
+        SessionBuilder(std::move(*reader), options).Build();
+    // An index says where chunks are, not that they are sound; a scan finds what is left of them.
+    if (!by_index || session.ok() || !absl::IsDataLoss(session.status())) return session;
+  }
+  return absl::InternalError(absl::StrCat(path, ": cannot be read"));
+}
+
+SessionBuilder::SessionBuilder(std::unique_ptr<LogReader> reader, const LoadOptions& options)
+    : reader_(std::move(reader)), options_(options), session_(new Session()) {
+  session_->path_ = reader_->path();
+}
+
+absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
+  if (absl::Status status = ReadTables(); !status.ok()) return status;
+  FindEnd();
+  if (absl::Status status = ReadEvents(); !status.ok()) return status;
+  Replay();
+  if (!Report(0.95)) return absl::CancelledError("cancelled");
+  IndexChildren();
+  WriteCheckpoints();
+  CountDamage();
+  MergeAnomalies();
+  return std::shared_ptr<const Session>(std::move(session_));
+}
+
+// Everything but events, on one thread and in the order of the file.
+absl::Status SessionBuilder::ReadTables() {
+  for (const Chunk& chunk : reader_->chunks()) {
+    if (chunk.kind() == log::ChunkKind::kEvents) continue;
+    if (absl::Status status = ReadChunk(chunk); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SessionBuilder::ReadChunk(const Chunk& chunk) {
+  if (chunk.frame.kind == 0 || chunk.kind() > log::ChunkKind::kTrailer ||
+      (chunk.frame.flags & ~log::kChunkZstd) != 0) {
+    Count(log::Anomaly::kChunksUnknown);
+    return absl::OkStatus();
+  }
+  const bool definitions = chunk.kind() == log::ChunkKind::kDefinitions;
+  // What definitions cost in memory is a multiple of their raw size; honest ones shrink by less.
+  if (definitions) definition_bytes_ += chunk.frame.raw_bytes;
+  if (definition_bytes_ > (16u << 20) + 64 * reader_->file_bytes())
+    return absl::InvalidArgumentError(
+        absl::StrCat(reader_->path(), ": is damaged: its tables are larger than it can hold"));
+  const absl::StatusOr<std::string_view> payload = reader_->ReadPayload(chunk, &buffer_);
+  if (!payload.ok() && reader_->used_index()) return payload.status();
+  bool decoded = payload.ok();
+  if (decoded) {
+    switch (chunk.kind()) {
+      case log::ChunkKind::kHeader: decoded = DecodeHeader(*payload, &header_); break;
+      case log::ChunkKind::kDefinitions: decoded = tables_.Add(*payload); break;
+      case log::ChunkKind::kCounters:
+        counters_ = {};
+        decoded = DecodeCounters(*payload, &counters_);
+        break;
+      case log::ChunkKind::kTrailer:
+        decoded = DecodeTrailer(*payload, &trailer_);
+        session_->run_.complete = decoded;
+        break;
+      default: break;
+    }
+  }
+  if (!decoded) Count(log::Anomaly::kChunksCorrupt);
+  return absl::OkStatus();
+}
+
+// Whether the log ended cleanly, is still growing, or was left behind by a process that died.
+void SessionBuilder::FindEnd() {
+  RunInfo& run = session_->run_;
+  const bool complete = run.complete && !reader_->tail_cut();
+  run = header_.run;
+  run.complete = complete;
+  run.end_reason = trailer_.reason;
+  run.growing = !complete && WriterIsAlive(header_);
+  session_->self_ = counters_.self;
+  if (!run.complete && !run.growing && options_.recover_ring && !header_.ring_path.empty())
+    RecoverRing();
+  for (const Chunk& chunk : reader_->chunks())
+    if (chunk.kind() == log::ChunkKind::kEvents) event_count_ += chunk.frame.events;
+}
+
+#if __has_include("analysis/ring_recovery.cc")
+void SessionBuilder::RecoverRing() {
+  const RunInfo& run = session_->run_;
+  if (!OnThisHost(run.hostname) || !IsRegularFile(header_.ring_path))
+    return Count(log::Anomaly::kRingGone);
+  absl::StatusOr<RecoveredRing> ring = analysis::RecoverRing(
+      header_.ring_path, run.pid, run.start_time, reader_->file_bytes());
+  if (absl::IsFailedPrecondition(ring.status())) {
+    session_->run_.growing = true;
+    return;
+  }
+  if (!ring.ok()) return Count(log::Anomaly::kRingGone);
+  // What lies behind was being written at the end, and is part of what the ring holds.
+  reader_->DropBehind(ring->committed_log_bytes);
+  tables_.Add(ring->definitions.SerializeAsString());
+  CountersRecord counters;
+  if (DecodeCounters(ring->counters.SerializeAsString(), &counters)) {
+    session_->self_ = counters.self;
+    counters_ = std::move(counters);
+  }
+  for (const log::Events& events : ring->events) {
+    sources_.push_back({.message = events.SerializeAsString(), .count = events.count()});
+    event_count_ += events.count();
+  }
+  Count(log::Anomaly::kRingRecovered);
+}
+#else
+void SessionBuilder::RecoverRing() { Count(log::Anomaly::kRingGone); }
+#endif
+
+absl::Status SessionBuilder::ReadEvents() {
+  // Real events take more than a byte each. A small file that claims very many is a trap.
+  if (event_count_ > (4u << 20) + 4 * reader_->file_bytes() || event_count_ >= EventId::kNone)
+    return absl::InvalidArgumentError(absl::StrCat(reader_->path(), ": is damaged: it claims ",
+                                                   event_count_, " events"));
+  std::vector<EventSource> recovered = std::exchange(sources_, {});
+  std::uint64_t taken = 0;
+  for (const Chunk& chunk : reader_->chunks()) {
+    if (chunk.kind() != log::ChunkKind::kEvents || chunk.frame.flags > log::kChunkZstd) continue;
+    if (options_.max_events != 0 && taken >= options_.max_events) break;
+    taken += chunk.frame.events;
+    sources_.push_back({.chunk = &chunk, .count = chunk.frame.events});
+  }
+  if (options_.max_events == 0 || taken < options_.max_events)
+    std::move(recovered.begin(), recovered.end(), std::back_inserter(sources_));
+  DecodeResult result;
+  EventColumns& columns = session_->events_;
+  const auto progress = [this](double share) { return Report(0.6 * share); };
+  if (absl::Status status =
+          DecodeColumns(*reader_, sources_, &tables_, progress, &columns, &result);
+      !status.ok())
+    return status;
+  if (!result.failed.empty() && reader_->used_index())
+    return absl::DataLossError(absl::StrCat(reader_->path(), ": is damaged"));
+  Count(log::Anomaly::kChunksCorrupt, result.failed.size());
+  Count(log::Anomaly::kEventsUnknown, result.unknown);
+  if (!Report(0.6)) return absl::CancelledError("cancelled");
+  Count(log::Anomaly::kClockSteps, OrderByTime(&columns));
+  return Report(0.75) ? absl::OkStatus() : absl::CancelledError("cancelled");
+}
+
+void SessionBuilder::Replay() {
+  Session& session = *session_;
+  tables_.Finish();
+  session.devices_ = std::move(tables_.devices);
+  std::sort(session.devices_.begin(), session.devices_.end(),
+            [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });
+  session.threads_ = std::move(tables_.threads);
+  session.contexts_ = std::move(tables_.contexts);
+  session.pools_ = std::move(tables_.pools);
+  session.modules_ = std::move(tables_.modules);
+  session.sources_ = std::move(tables_.sources);
+  session.strings_ = std::move(tables_.strings);
+  session.tensors_ = std::move(tables_.tensors);
+  session.stack_parent_ = std::move(tables_.stack_parent);
+  session.stack_frame_ = std::move(tables_.stack_frame);
+  session.frames_ = std::move(tables_.frames);
+
+  RunInfo& run = session.run_;
+  const std::vector<TimeNs>& time = session.events_.time;
+  run.end_time = std::max(run.start_time, trailer_.end_time_ns);
+  if (!time.empty()) run.end_time = std::max(run.end_time, time.back());
+  Marks marks = CollectMarks(session.events_, session.strings_, run.end_time);
+  session.steps_ = std::move(marks.steps);
+  session.ranges_ = std::move(marks.ranges);
+  session.snapshots_ = std::move(marks.snapshots);
+  Count(log::Anomaly::kRangesUnbalanced, marks.unbalanced_pops);
+  // A process that was killed, or still runs, could not close its ranges.
+  if (run.complete) Count(log::Anomaly::kRangesUnbalanced, marks.open_ranges);
+  session.allocations_ =
+      ReplayLifetimes({&session.events_, &session.contexts_, &session.steps_}, &anomalies_);
+}
+
+void SessionBuilder::IndexChildren() {
+  Session& session = *session_;
+  const std::vector<Allocation>& allocations = session.allocations_;
+  const auto has_parent = [](const Allocation& a) { return a.parent.valid(); };
+  if (std::none_of(allocations.begin(), allocations.end(), has_parent)) return;
+  std::vector<std::uint32_t>& begin = session.children_begin_;
+  begin.assign(allocations.size() + 1, 0);
+  for (const Allocation& allocation : allocations)
+    if (has_parent(allocation)) ++begin[allocation.parent.value + 1];
+  for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+  session.children_.resize(begin.back());
+  std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+  for (std::uint32_t i = 0; i < allocations.size(); ++i)
+    if (has_parent(allocations[i]))
+      session.children_[next[allocations[i].parent.value]++] = AllocationId(i);
+}
+
+// A checkpoint is written where it at least halves what LiveAfter has to look at. Each then costs
+// at most half of what was born or kept since the one before, so all together hold no more ids
+// than there are allocations, even in a program that only ever allocates.
+void SessionBuilder::WriteCheckpoints() {
+  Session& session = *session_;
+  const std::vector<Allocation>& allocations = session.allocations_;
+  const std::size_t count = session.events_.size() / kCheckpointEvents;
+  std::vector<std::uint64_t> births(count + 2), deaths(count + 2);  // before checkpoint i
+  for (const Allocation& allocation : allocations) {
+    ++births[allocation.birth.value / kCheckpointEvents + 1];
+    if (allocation.death.valid()) ++deaths[allocation.death.value / kCheckpointEvents + 1];
+  }
+  std::uint64_t live = 0, to_look_at = 0;
+  for (std::size_t i = 1; i <= count; ++i) {
+    live += births[i] - deaths[i];
+    to_look_at += births[i];
+    if (to_look_at < 2 * live + kCheckpointEvents / 4) continue;
+    const auto event = static_cast<std::uint32_t>(i * kCheckpointEvents);
+    Session::Checkpoint checkpoint{event, session.LiveAfter(EventId(event - 1))};
+    to_look_at = checkpoint.live.size();
+    session.checkpoints_.push_back(std::move(checkpoint));
+  }
+}
+
+void SessionBuilder::CountDamage() {
+  Count(log::Anomaly::kChunksCorrupt, reader_->damage().size());
+  if (reader_->tail_cut() && !session_->run_.growing) Count(log::Anomaly::kTailCut);
+}
+
+// What the recorder counted and what the reader found; where both can know, the larger.
+void SessionBuilder::MergeAnomalies() {
+  for (const auto& [name, value] : counters_.counters) {
+    const auto* const at = std::find(std::begin(kAnomalyNames), std::end(kAnomalyNames), name);
+    if (at == std::end(kAnomalyNames)) continue;
+    std::uint64_t& count = anomalies_[static_cast<std::size_t>(at - kAnomalyNames)];
+    count = std::max(count, value);
+  }
+  for (std::size_t i = 0; i < anomalies_.size(); ++i)
+    if (anomalies_[i] != 0)
+      session_->anomalies_.push_back({static_cast<log::Anomaly>(i), anomalies_[i]});
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,321 @@
+// Builds the tables of a session from Definitions chunks.
+#include "analysis/session_tables.h"
+
+#include <algorithm>
+
+#include "analysis/log_wire.h"
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::size_t kMaxThreads = 1u << 16;  // made up for undefined ids; defined ones are free
+constexpr std::uint64_t kPython = ~0ull;       // in place of a module id
+
+std::uint32_t Id(const WireReader& reader) { return static_cast<std::uint32_t>(reader.number()); }
+
+// Reads a message of scalar and text fields: calls `field(reader)` for each.
+template <typename Field>
+bool ReadMessage(std::string_view bytes, Field field) {
+  WireReader reader(bytes);
+  while (reader.Next()) field(reader);
+  return reader.ok();
+}
+
+// The row of `id` in `table`, appended if it is new.
+template <typename T>
+T& RowOf(std::uint32_t id, IdMap* ids, std::vector<T>* table) {
+  std::uint32_t row = ids->Find(id);
+  if (row == IdMap::kNone) {
+    row = static_cast<std::uint32_t>(table->size());
+    ids->Set(id, row);
+    table->emplace_back();
+  }
+  return (*table)[row];
+}
+
+int Ordinal(std::uint64_t number) {
+  return number < 1024 ? static_cast<int>(number) : kNoDevice;
+}
+
+}  // namespace
+
+void IdMap::Set(std::uint32_t id, std::uint32_t row) {
+  if (id < dense_.size()) {
+    dense_[id] = row;
+  } else if (id < 1024 + 4 * dense_.size()) {
+    dense_.resize(id + 1, kNone);
+    dense_[id] = row;
+    if (const auto at = sparse_.find(id); at != sparse_.end()) sparse_.erase(at);
+  } else {
+    sparse_[id] = row;
+  }
+}
+
+std::uint32_t IdMap::FindSparse(std::uint32_t id) const {
+  const auto at = sparse_.find(id);
+  return at == sparse_.end() ? kNone : at->second;
+}
+
+bool SessionTables::Add(std::string_view definitions) {
+  WireReader reader(definitions);
+  bool ok = true;
+  while (reader.Next()) {
+    switch (reader.field()) {
+      case 1: ok &= AddString(reader.bytes()); break;
+      case 2: ok &= AddModule(reader.bytes()); break;
+      case 3: ok &= AddThread(reader.bytes()); break;
+      case 4: ok &= AddDevice(reader.bytes()); break;
+      case 5: ok &= AddContext(reader.bytes()); break;
+      case 6: ok &= AddTensor(reader.bytes()); break;
+      case 7: ok &= AddPythonFrame(reader.bytes()); break;
+      case 8: ok &= AddTrie(reader.bytes()); break;
+      case 9: ok &= AddSource(reader.bytes()); break;
+      case 10: ok &= AddPool(reader.bytes()); break;
+      default: break;
+    }
+  }
+  return ok && reader.ok();
+}
+
+bool SessionTables::AddString(std::string_view bytes) {
+  std::uint32_t id = 0;
+  std::string_view value;
+  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
+    if (reader.field() == 1) id = Id(reader);
+    if (reader.field() == 2) value = reader.bytes();
+  });
+  if (ok && id != 0) RowOf(id, &string_ids_, &strings) = ValidUtf8(value);
+  return ok;
+}
+
+bool SessionTables::AddModule(std::string_view bytes) {
+  std::uint32_t id = 0;
+  ModuleInfo module;
+  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
+    switch (reader.field()) {
+      case 1: id = Id(reader); break;
+      case 2: module.path = ValidUtf8(reader.bytes()); break;
+      case 3: module.build_id = std::string(reader.bytes()); break;
+      case 4: module.load_bias = reader.number(); break;
+      case 5: module.first_address = reader.number(); break;
+      case 6: module.end_address = reader.number(); break;
+      default: break;
+    }
+  });
+  if (ok && id != 0) RowOf(id, &module_ids_, &modules) = std::move(module);
+  return ok;
+}
+
+bool SessionTables::AddThread(std::string_view bytes) {
+  std::uint32_t id = 0;
+  ThreadInfo thread;
+  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
+    if (reader.field() == 1) id = Id(reader);
+    if (reader.field() == 2) thread.tid = Id(reader);
+    if (reader.field() == 3) thread.name = ValidUtf8(reader.bytes());
+  });
+  if (ok && id != 0) RowOf(id, &thread_ids_, &threads) = std::move(thread);
+  return ok;
+}
+
+std::uint32_t SessionTables::Thread(std::uint32_t id) {
+  if (id == 0) return IdMap::kNone;
+  const std::uint32_t row = thread_ids_.Find(id);
+  if (row != IdMap::kNone || threads.size() >= kMaxThreads) return row;
+  RowOf(id, &thread_ids_, &threads);
+  return static_cast<std::uint32_t>(threads.size() - 1);
+}
+
+void SessionTables::SeeDevice(int ordinal) {
+  if (ordinal < 0) return;
+  const auto known = std::find_if(devices.begin(), devices.end(),
+                                  [&](const DeviceInfo& device) { return device.id == ordinal; });
+  if (known == devices.end()) devices.push_back({.id = ordinal});
+}
+
+bool SessionTables::AddDevice(std::string_view bytes) {
+  DeviceInfo device;
+  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
+    switch (reader.field()) {
+      case 1: device.id = Ordinal(reader.number()); break;
+      case 2: device.name = ValidUtf8(reader.bytes()); break;
+      case 3: device.capacity_bytes = reader.number(); break;
+      case 5: device.simulated = reader.number() != 0; break;
+      case 6: device.driver_version = Id(reader); break;
+      case 7: device.free_at_start_bytes = reader.number(); break;
+      default: break;
+    }
+  });
+  if (!ok || device.id == kNoDevice) return ok;
+  SeeDevice(device.id);
+  for (DeviceInfo& known : devices)
+    if (known.id == device.id) known = std::move(device);
+  return true;
+}
+
+bool SessionTables::AddContext(std::string_view bytes) {
+  std::uint32_t id = 0;
+  ContextInfo context{.device = 0};
+  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
+    switch (reader.field()) {
+      case 1: id = Id(reader); break;
+      case 2: context.handle = reader.number(); break;
+      case 3: context.device = Ordinal(reader.number()); break;
+      case 4: context.primary = reader.number() != 0; break;
+      default: break;
+    }
+  });
+  if (ok && id != 0) RowOf(id, &context_ids_, &contexts) = context;
+  return ok;
+}
+
+bool SessionTables::AddPool(std::string_view bytes) {
+  PoolInfo pool{.device = 0};
+  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
+    switch (reader.field()) {
+      case 1: pool.handle = reader.number(); break;
+      case 2: pool.device = Ordinal(reader.number()); break;
+      case 3: pool.is_default = reader.number() != 0; break;
+      default: break;
+    }
+  });
+  if (ok) pools.push_back(pool);
+  return ok;
+}
+
+bool SessionTables::AddTensor(std::string_view bytes) {
+  std::uint32_t id = 0;
+  TensorNames names;
+  std::vector<std::uint64_t> shape;
+  bool packed_ok = true;
+  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
+    constexpr std::size_t kMaxRank = 64;
+    if (reader.field() == 1) id = Id(reader);
+    if (reader.field() == 2) names.name = Id(reader);
+    if (reader.field() == 3) names.dtype = Id(reader);
+    if (reader.field() != 4) return;
+    if (!reader.packed() && shape.size() < kMaxRank) shape.push_back(reader.number());
+    VarintReader in(reader.bytes());
+    while (!in.done() && shape.size() < kMaxRank) shape.push_back(in.Next());
+    packed_ok &= in.ok();
+  });
+  if (!ok || !packed_ok || id == 0) return ok && packed_ok;
+  RowOf(id, &tensor_ids_, &tensors).shape = std::move(shape);
+  tensor_names_.resize(tensors.size());
+  tensor_names_[tensor_ids_.Find(id)] = names;
+  return true;
+}
+
+bool SessionTables::AddPythonFrame(std::string_view bytes) {
+  std::uint32_t id = 0;
+  PythonFrame frame;
+  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
+    switch (reader.field()) {
+      case 1: id = Id(reader); break;
+      case 2: frame.function = Id(reader); break;
+      case 3: frame.file = Id(reader); break;
+      case 4: frame.line = Id(reader); break;
+      default: break;
+    }
+  });
+  if (ok && id != 0) RowOf(id, &python_ids_, &python_frames_) = frame;
+  return ok;
+}
+
+FrameId SessionTables::InternFrame(bool python, std::uint32_t module, std::uint64_t address) {
+  const auto [at, fresh] =
+      frame_rows_.try_emplace(std::pair<std::uint64_t, std::uint64_t>(python ? kPython : module, address),
+                              static_cast<std::uint32_t>(frames.size()));
+  if (fresh) frames.push_back({.python = python, .address = address, .module = module});
+  return FrameId(at->second);
+}
+
+bool SessionTables::AddTrie(std::string_view bytes) {
+  std::uint32_t first_id = 0;
+  std::string_view parent, address, module, kind;
+  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
+    switch (reader.field()) {
+      case 1: first_id = Id(reader); break;
+      case 2: parent = reader.bytes(); break;
+      case 3: address = reader.bytes(); break;
+      case 4: module = reader.bytes(); break;
+      case 5: kind = reader.bytes(); break;
+      default: break;
+    }
+  });
+  // Every node has an address; other columns may be absent, all zeroes.
+  const std::size_t count = CountVarints(address);
+  const auto fits = [count](std::string_view column) {
+    return column.empty() || CountVarints(column) == count;
+  };
+  if (!ok || !fits(parent) || !fits(module) || !fits(kind)) return false;
+  if (count > 0 && (first_id == 0 || count > EventId::kNone - first_id)) return false;
+  VarintReader parents(parent), addresses(address), modules_in(module), kinds(kind);
+  std::uint64_t last_address = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto parent_id = static_cast<std::uint32_t>(parent.empty() ? 0 : parents.Next());
+    const std::int64_t delta = addresses.NextZigZag();
+    const auto module_id = static_cast<std::uint32_t>(module.empty() ? 0 : modules_in.Next());
+    const bool python = !kind.empty() && kinds.Next() == 1;
+    if (!python) last_address += static_cast<std::uint64_t>(delta);
+    const std::uint32_t id = first_id + i;
+    if (stack_ids_.Find(id) != IdMap::kNone) continue;  // said twice: the first holds
+    // A parent comes before its child, so that walking up always ends.
+    const StackId caller = parent_id < id ? Stack(parent_id) : StackId();
+    stack_ids_.Set(id, static_cast<std::uint32_t>(stack_parent.size()));
+    stack_parent.push_back(caller);
+    stack_frame.push_back(InternFrame(python, python ? 0 : module_id,
+                                      python ? static_cast<std::uint64_t>(delta) : last_address));
+  }
+  return parents.ok() && addresses.ok() && modules_in.ok() && kinds.ok();
+}
+
+bool SessionTables::AddSource(std::string_view bytes) {
+  SourceInfo source;
+  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
+    switch (reader.field()) {
+      case 1: source.name = ValidUtf8(reader.bytes()); break;
+      case 2: source.state = static_cast<int>(Id(reader)); break;
+      case 3: source.detail = ValidUtf8(reader.bytes()); break;
+      case 4: source.time = reader.number(); break;
+      default: break;
+    }
+  });
+  if (!ok) return false;
+  const auto known = std::find_if(sources.begin(), sources.end(),
+                                  [&](const SourceInfo& s) { return s.name == source.name; });
+  constexpr std::size_t kMaxSources = 1024;
+  if (known != sources.end())
+    *known = std::move(source);
+  else if (sources.size() < kMaxSources)
+    sources.push_back(std::move(source));
+  return true;
+}
+
+void SessionTables::Finish() {
+  const auto text = [this](std::uint32_t id) {
+    const StringId row = String(id);
+    return row.valid() ? strings[row.value] : std::string();
+  };
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i].name = text(tensor_names_[i].name);
+    tensors[i].dtype = text(tensor_names_[i].dtype);
+  }
+  for (Frame& frame : frames) {
+    if (frame.python) {
+      const std::uint32_t row = python_ids_.Find(static_cast<std::uint32_t>(frame.address));
+      frame.module = EventId::kNone;
+      frame.address = 0;
+      if (row == IdMap::kNone) continue;
+      const PythonFrame& python = python_frames_[row];
+      frame.function = String(python.function);
+      frame.file = String(python.file);
+      frame.line = python.line;
+    } else {
+      frame.module = module_ids_.Find(frame.module);
+    }
+  }
+  frame_rows_.clear();
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,55 @@
+// From frames to functions, files and lines: reads symbol tables and DWARF of the modules that a
+// log names, checks their build-ids, and demangles.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/session.h"
+
+namespace memprof::analysis {
+
+// A position in source code. `line` 0 = unknown; `file` empty = unknown.
+struct SourceFrame {
+  std::string function;  // demangled; "0x…" or "module+0x…" when nothing is known
+  std::string file;
+  int line = 0;
+  std::string module;    // base name of the binary; "python" for Python frames
+  bool python = false;
+  bool inlined = false;  // this function was inlined into the next one
+  bool symbolised = false;
+};
+
+// Answers are cached. Thread-safe: one lock around the cache. Opening a module's DWARF can take
+// seconds; construction does nothing.
+class Symbols {
+ public:
+  explicit Symbols(std::shared_ptr<const Session> session);
+  ~Symbols();
+  Symbols(const Symbols&) = delete;
+  Symbols& operator=(const Symbols&) = delete;
+
+  // One frame, innermost inlined function first. Never empty.
+  const std::vector<SourceFrame>& Resolve(FrameId frame);
+
+  // A whole stack, innermost first, inlined frames expanded.
+  std::vector<SourceFrame> ResolveStack(StackId stack);
+
+  // The frame a person would name as the place of the allocation: the innermost one that is
+  // neither in CUDA's libraries, nor in an allocator or a container of the standard library, nor
+  // (by function name) a known allocation wrapper. Falls back to the innermost frame.
+  SourceFrame Site(StackId stack);
+
+  // "function (file:line)", or what is known of it.
+  static std::string Describe(const SourceFrame& frame);
+
+  // Frames asked for so far that have no function name.
+  std::uint64_t unsymbolised() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace memprof::analysis

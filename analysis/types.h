@@ -1,0 +1,74 @@
+// The small vocabulary of the analysis library: ids, ops, layers, time and byte units.
+//
+// Units: bytes are bytes, times are nanoseconds of the recording machine's CLOCK_MONOTONIC.
+// Everything here is a value type and thread-safe.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+namespace memprof::analysis {
+
+// A dense index that cannot be mixed with an index of another table.
+template <typename Tag>
+struct Index {
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t value = kNone;
+
+  constexpr Index() = default;
+  constexpr explicit Index(std::uint32_t v) : value(v) {}
+  constexpr bool valid() const { return value != kNone; }
+  constexpr auto operator<=>(const Index&) const = default;
+};
+
+using EventId = Index<struct EventTag>;            // row of Session::events(), in order of time
+using AllocationId = Index<struct AllocationTag>;  // row of Session::allocations(), in order of birth
+using StackId = Index<struct StackTag>;            // node of the stack trie; none = no stack
+using FrameId = Index<struct FrameTag>;            // a distinct frame (one ip of one module, or one Python position)
+using StringId = Index<struct StringTag>;
+using TensorId = Index<struct TensorTag>;
+
+// Same numbers as log.Op and log.Layer (proto/memprof.proto).
+enum class Op : std::uint8_t {
+  kUnspecified = 0, kAlloc = 1, kFree = 2, kAllocFailed = 3, kMap = 4, kUnmap = 5, kFreeFailed = 6,
+  kStep = 10, kRangePush = 11, kRangePop = 12, kSnapshot = 13, kPause = 14, kResume = 15,
+  kContextCreate = 16, kContextDestroy = 17, kDeviceReset = 18, kModuleLoad = 19,
+  kModuleUnload = 20, kMemoryInfo = 21, kLaunch = 22, kTouch = 23, kMemcpy = 24, kMemset = 25,
+  kSync = 26, kPoolCreate = 27, kPoolDestroy = 28, kPoolTrim = 29, kPoolSample = 30,
+  kCheckpoint = 31, kFork = 32, kFrameworkOom = 33,
+};
+
+enum class Layer : std::uint8_t {
+  kUnspecified = 0, kLinear = 1, kPitched = 2, kArray = 3, kManaged = 4, kPinned = 5,
+  kRegistered = 6, kStreamOrdered = 7, kVmmPhysical = 8, kVmmAddress = 9, kImported = 10,
+  kGraph = 11, kModule = 12, kMulticast = 13, kSegment = 16, kBlock = 17, kTensor = 18,
+};
+inline constexpr int kLayerCount = 20;
+
+// "alloc", "alloc_failed", "step", …: the names used by `memprof dump`. "unknown" for others.
+std::string_view OpName(Op op);
+// "linear", "stream-ordered", "vmm", "block", …: names used in reports and JSON.
+std::string_view LayerName(Layer layer);
+// Memory of this layer occupies a device and counts in peak_bytes and live_bytes (linear, pitched,
+// array, managed, stream-ordered, VMM physical, graph).
+bool OccupiesDevice(Layer layer);
+// Pinned or registered host memory.
+bool OccupiesHost(Layer layer);
+// Segment, block or tensor: describes memory that a lower layer already counts.
+bool IsFrameworkLayer(Layer layer);
+
+inline constexpr int kNoDevice = -1;
+
+using TimeNs = std::uint64_t;
+inline constexpr TimeNs kForever = std::numeric_limits<TimeNs>::max();
+
+// [begin, end) in recorded time.
+struct TimeWindow {
+  TimeNs begin = 0;
+  TimeNs end = kForever;
+  bool Contains(TimeNs t) const { return t >= begin && t < end; }
+};
+
+}  // namespace memprof::analysis

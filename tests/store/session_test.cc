@@ -1,0 +1,264 @@
+// What a log says is what its session says: tables, events, lifetimes, steps, ranges.
+#include "analysis/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <map>
+
+#include "analysis/testing/log_builder.h"
+#include "tests/store/temp_file.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::LogBuilder;
+using testing::TempDirectory;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::shared_ptr<const Session> Load(const LogBuilder& log,
+                                    const LogBuilder::WriteOptions& options = {}) {
+  const TempDirectory directory;
+  const std::string path = directory.Write("test.mprof", log.Bytes(options));
+  auto session = Session::Load(path);
+  EXPECT_TRUE(session.ok()) << session.status();
+  return session.ok() ? *session : nullptr;
+}
+
+std::uint64_t CountOf(const Session& session, log::Anomaly anomaly) {
+  for (const AnomalyCount& count : session.anomalies())
+    if (count.anomaly == anomaly) return count.count;
+  return 0;
+}
+
+TEST(SessionTest, EmptyRun) {
+  const auto session = Load(LogBuilder());
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->events().size(), 0u);
+  EXPECT_TRUE(session->allocations().empty());
+  EXPECT_TRUE(session->run().complete);
+  EXPECT_EQ(session->run().end_reason, "exit");
+  EXPECT_TRUE(session->anomalies().empty());
+  EXPECT_FALSE(session->EventAt(kForever).valid());
+  EXPECT_TRUE(session->LiveAt(kForever).empty());
+  EXPECT_EQ(session->StepAt(5), -1);
+}
+
+TEST(SessionTest, RunAndTables) {
+  LogBuilder log;
+  log.header().add_argument("--batch");
+  log.header().add_environment("RANK=3");
+  log.Device(1, 80ull << 30, "big GPU");
+  log.Thread(7, 4711, "loader");
+  log.Context(2, 1);
+  log.SourceState("driver", 1, "13.0");
+  log.SourceState("cupti", 2, "in use");
+  log.SourceState("cupti", 1, "now free");
+  log.Alloc(Layer::kLinear, 0x1000, 64, {.device = 1, .thread = 7, .context = 2, .api = "cuMemAlloc_v2"});
+  const auto session = Load(log);
+  ASSERT_NE(session, nullptr);
+  EXPECT_THAT(session->run().arguments, ElementsAre("train", "--batch"));
+  EXPECT_THAT(session->run().environment, ElementsAre("RANK=3"));
+  EXPECT_EQ(session->run().hostname, "test-host");
+  EXPECT_FALSE(session->run().growing);
+  ASSERT_EQ(session->devices().size(), 1u);
+  EXPECT_EQ(session->devices()[0].name, "big GPU");
+  EXPECT_EQ(session->devices()[0].capacity_bytes, 80ull << 30);
+  ASSERT_EQ(session->sources().size(), 2u);
+  EXPECT_EQ(session->sources()[1].state, 1);
+  EXPECT_EQ(session->sources()[1].detail, "now free");
+  const EventColumns& events = session->events();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(session->threads()[events.thread[0]].name, "loader");
+  EXPECT_EQ(session->contexts()[events.context[0]].device, 1);
+  EXPECT_EQ(session->string(events.api[0]), "cuMemAlloc_v2");
+  EXPECT_EQ(session->self().events, 1u);
+}
+
+TEST(SessionTest, StacksShareTheirFrames) {
+  LogBuilder log;
+  const int outer = log.Stack({"main (a.py:1)", "train (a.py:9)"});
+  const int inner = log.Stack({"main (a.py:1)", "train (a.py:9)", "step (b.py:3)"});
+  log.Alloc(Layer::kLinear, 0x1000, 64, {.stack = inner});
+  log.Alloc(Layer::kLinear, 0x2000, 64, {.stack = outer});
+  log.Alloc(Layer::kLinear, 0x3000, 64);
+  const auto session = Load(log);
+  ASSERT_NE(session, nullptr);
+  const StackId stack = session->allocations()[0].stack;
+  const auto frames = session->StackFrames(stack);
+  ASSERT_EQ(frames.size(), 3u);
+  const Frame& innermost = session->frame(frames[0]);
+  EXPECT_TRUE(innermost.python);
+  EXPECT_EQ(session->string(innermost.function), "step");
+  EXPECT_EQ(session->string(innermost.file), "b.py");
+  EXPECT_EQ(innermost.line, 3u);
+  EXPECT_EQ(session->StackParent(stack), session->allocations()[1].stack);
+  EXPECT_EQ(session->string(session->frame(frames[2]).function), "main");
+  EXPECT_FALSE(session->allocations()[2].stack.valid());
+  EXPECT_TRUE(session->StackFrames(session->allocations()[2].stack).empty());
+}
+
+TEST(SessionTest, StepsRangesSnapshots) {
+  LogBuilder log;
+  log.Alloc(Layer::kLinear, 0x1000, 64);  // before the first step
+  log.Step(10);
+  log.Step(10);  // another thread marks the same step
+  log.RangePush("forward");
+  log.RangePush("attention");
+  log.Alloc(Layer::kLinear, 0x2000, 64);
+  log.RangePop();
+  log.RangePop();
+  log.RangePop();
+  log.Snapshot("middle");
+  log.Step(11);
+  log.Free(0x1000);
+  log.RangePush("open");
+  const auto session = Load(log);
+  ASSERT_NE(session, nullptr);
+  ASSERT_EQ(session->steps().size(), 2u);
+  const StepInfo& first = session->steps()[0];
+  EXPECT_EQ(first.number, 10);
+  EXPECT_EQ(first.end, session->steps()[1].begin);
+  EXPECT_EQ(session->steps()[1].end, session->run().end_time);
+  EXPECT_EQ(session->StepAt(first.begin - 1), -1);
+  EXPECT_EQ(session->StepAt(first.begin), 10);
+  EXPECT_EQ(session->StepAt(first.end), 11);
+  EXPECT_EQ(session->allocations()[0].birth_step, -1);
+  EXPECT_EQ(session->allocations()[0].death_step, 11);
+  EXPECT_EQ(session->allocations()[1].birth_step, 10);
+  EXPECT_EQ(session->allocations()[1].death_step, -1);
+  ASSERT_EQ(session->ranges().size(), 3u);
+  EXPECT_EQ(session->string(session->ranges()[1].name), "attention");
+  EXPECT_EQ(session->ranges()[1].depth, 1);
+  EXPECT_LT(session->ranges()[1].end, session->ranges()[0].end);
+  EXPECT_EQ(session->ranges()[2].end, session->run().end_time);
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kRangesUnbalanced), 2u);  // one pop, one push
+  ASSERT_EQ(session->snapshots().size(), 1u);
+  EXPECT_EQ(session->snapshots()[0].label, "middle");
+}
+
+TEST(SessionTest, CountersOfTheLogAreMerged) {
+  LogBuilder log;
+  log.Count("events_lost", 12);
+  log.Count("unmatched_frees", 1);
+  log.Count("of_a_newer_version", 5);
+  log.Free(0x1000);
+  log.Free(0x2000);
+  const auto session = Load(log);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->anomalies().size(), 2u);
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kEventsLost), 12u);
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 2u);
+}
+
+TEST(SessionTest, TextsAreMadeValidUtf8) {
+  LogBuilder log;
+  // libprotobuf would refuse to set this as text read from outside; a recorder might write it.
+  log.header().set_executable("/tmp/\xff\xfe");
+  const auto session = Load(log);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->run().executable, "/tmp/??");
+}
+
+TEST(SessionTest, UnknownOpsAndIdsAreHarmless) {
+  LogBuilder log;
+  log.Event(static_cast<Op>(99), Layer::kLinear, 0x1000, 64, 0, {});
+  log.Event(Op::kAlloc, static_cast<Layer>(77), 0x2000, 64, 0, {});
+  log.Event(Op::kAlloc, Layer::kLinear, 0x3000, 64, 12345,
+            {.device = 3, .stack = 999, .thread = 4'000'000'000u, .context = 77});
+  const auto session = Load(log);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kEventsUnknown), 2u);
+  EXPECT_EQ(session->events().op[0], Op::kUnspecified);
+  ASSERT_EQ(session->allocations().size(), 1u);
+  EXPECT_FALSE(session->allocations()[0].stack.valid());
+  EXPECT_EQ(session->events().context[2], EventId::kNone);
+  ASSERT_EQ(session->devices().size(), 2u);  // 0 and 3, though neither was defined
+  EXPECT_EQ(session->devices()[1].id, 3);
+}
+
+TEST(SessionTest, ProgressRisesAndCancels) {
+  LogBuilder log;
+  for (int i = 0; i < 100; ++i) log.Alloc(Layer::kLinear, 0x1000u * (i + 1), 64);
+  const TempDirectory directory;
+  const std::string path = directory.Write("p.mprof", log.Bytes({.events_per_chunk = 10}));
+  double last = -1;
+  int calls = 0;
+  LoadOptions options;
+  options.progress = [&](double share) {
+    EXPECT_GE(share, last);
+    EXPECT_LE(share, 1.0);
+    last = share;
+    ++calls;
+    return true;
+  };
+  EXPECT_TRUE(Session::Load(path, options).ok());
+  EXPECT_GT(calls, 2);
+  options.progress = [](double) { return false; };
+  EXPECT_EQ(Session::Load(path, options).status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST(SessionTest, MaxEventsStopsAtAChunk) {
+  LogBuilder log;
+  for (int i = 0; i < 100; ++i) log.Alloc(Layer::kLinear, 0x1000u * (i + 1), 64);
+  const TempDirectory directory;
+  const std::string path = directory.Write("p.mprof", log.Bytes({.events_per_chunk = 10}));
+  LoadOptions options;
+  options.max_events = 25;
+  const auto session = Session::Load(path, options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ((*session)->events().size(), 30u);
+}
+
+TEST(SessionTest, SameWithAndWithoutIndexTrailerAndCompression) {
+  LogBuilder log;
+  for (int i = 0; i < 1000; ++i) {
+    log.Alloc(Layer::kLinear, 0x1000u * (i + 1), 64 + i);
+    if (i % 3 == 0) log.Free(0x1000u * (i + 1));
+  }
+  const auto whole = Load(log);
+  ASSERT_NE(whole, nullptr);
+  for (const bool compress : {false, true})
+    for (const bool trailer : {false, true})
+      for (const bool index : {false, true}) {
+        const auto other = Load(log, {.events_per_chunk = 7, .compress = compress,
+                                      .trailer = trailer, .index = index});
+        ASSERT_NE(other, nullptr);
+        EXPECT_EQ(other->run().complete, trailer);
+        EXPECT_EQ(other->events().address, whole->events().address);
+        EXPECT_EQ(other->events().time, whole->events().time);
+        EXPECT_EQ(other->events().allocation, whole->events().allocation);
+        EXPECT_EQ(other->allocations().size(), whole->allocations().size());
+      }
+}
+
+TEST(SessionTest, LogOfALivingProcessIsGrowing) {
+  const TempDirectory directory;
+  LogBuilder log;
+  char host[256] = {};
+  ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
+  log.header().set_hostname(host);
+  log.header().set_pid(static_cast<std::uint32_t>(getpid()));
+  log.header().set_ring_path(directory.Write("ring", "x"));
+  log.Alloc(Layer::kLinear, 0x1000, 64);
+  const std::string bytes = log.Bytes({.trailer = false});
+  // Also when a chunk is just being written.
+  const auto session = Session::Load(directory.Write("a.mprof", bytes + std::string("PCHK")));
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_TRUE((*session)->run().growing);
+  EXPECT_FALSE((*session)->run().complete);
+  EXPECT_TRUE((*session)->anomalies().empty());
+  // With its ring gone the process is another one, or recording ended.
+  log.header().set_ring_path(directory.File("no such ring"));
+  const auto gone =
+      Session::Load(directory.Write("b.mprof", log.Bytes({.trailer = false})));
+  ASSERT_TRUE(gone.ok()) << gone.status();
+  EXPECT_FALSE((*gone)->run().growing);
+  EXPECT_EQ(CountOf(**gone, log::Anomaly::kRingGone), 1u);
+}
+
+}  // namespace
+}  // namespace memprof::analysis
