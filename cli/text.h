@@ -2,9 +2,9 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace memprof::cli {
 
