@@ -11,6 +11,7 @@ using analysis::AddressMap;
 using analysis::MapPiece;
 using analysis::MapSegment;
 
+constexpr double kMaxStretch = 1.7;  // lines are at most this much higher than asked
 constexpr double kPackedGap = 6;  // between segments that share a line
 
 // Puts segments on lines at a given scale.
@@ -99,9 +100,18 @@ MapLayout LayOutMap(const AddressMap& map, const MapLayoutOptions& options) {
   MapLayout layout = place(line_bytes);
   // Too many for a line each: more bytes a line, so that several share one, while blocks can
   // still be told apart; what then does not fit scrolls.
-  for (int i = 0; packed && i < 8 && layout.content_height > options.height; ++i) {
-    line_bytes *= 1.3;
+  for (int i = 0; packed && i < 24 && layout.content_height > options.height; ++i) {
+    line_bytes *= 1.1;
     layout = place(line_bytes);
+  }
+  // Room that is left makes the lines higher, up to a limit.
+  const double stretch = std::min(options.height / layout.content_height, kMaxStretch);
+  if (stretch > 1) {
+    for (MapBar& bar : layout.bars) {
+      bar.rect = QRectF(bar.rect.left(), bar.rect.top() * stretch, bar.rect.width(),
+                        (options.row_height + options.row_gap) * stretch - options.row_gap);
+    }
+    layout.content_height *= stretch;
   }
   return layout;
 }

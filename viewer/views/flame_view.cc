@@ -56,7 +56,7 @@ QWidget* FlameView::BuildBar() {
   choice_ = new QComboBox(bar);
   // In the order of Choice.
   choice_->addItems({tr("Alive at the instant"), tr("Alive at the peak"),
-                     tr("Allocated in the window"), tr("Number of allocations in the window")});
+                     tr("Allocated in window"), tr("Allocations in window")});
   choice_->setAccessibleName(tr("What is measured"));
   layers_ = new QComboBox(bar);
   layers_->setAccessibleName(tr("Which memory"));
@@ -71,6 +71,10 @@ QWidget* FlameView::BuildBar() {
   search_->setMinimumWidth(180);
   search_->setMaximumWidth(320);
   note_ = new QLabel(bar);
+  for (QComboBox* box : {layers_, choice_, direction_}) {
+    box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  }
+  note_->setTextFormat(Qt::RichText);
   note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   note_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   row->addWidget(layers_);
@@ -131,7 +135,9 @@ analysis::SiteQuery FlameView::Query() const {
 
 QString FlameView::Explanation() const {
   if (canvas_->matched() >= 0) return tr("%1 match").arg(FormatPercent(canvas_->matched()));
-  return QString();
+  const Theme theme = Theme::From(palette());
+  return QStringLiteral("<span style='color:%1'>■</span> %2&nbsp; <span style='color:%3'>■</span> %4")
+      .arg(theme.Frame(false, {}).name(), tr("native"), theme.Frame(true, {}).name(), tr("Python"));
 }
 
 void FlameView::Ask() {
