@@ -94,7 +94,7 @@ bool OnDriverLayer(log::Layer layer) { return layer > 0 && layer < log::LAYER_SE
 }  // namespace
 
 TempDirectory::TempDirectory() {
-  std::string pattern = ::testing::TempDir() + "/memprof-XXXXXX";
+  std::string pattern = ::testing::TempDir() + "memprof-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp");
   path_ = pattern;
 }
