@@ -1,6 +1,7 @@
 // The figures of a run: what `memprof report` says and the viewer's summary shows.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -11,8 +12,11 @@
 
 namespace memprof::analysis {
 
+// Events of every layer; `total` includes marks, launches and all else. A free that the driver
+// refused is not counted in `frees`, a failed allocation not in `allocations`.
 struct EventTotals {
   std::uint64_t total = 0, allocations = 0, frees = 0, failed = 0, lost = 0, unmatched_frees = 0;
+  std::array<std::uint64_t, kLayerCount> allocations_by_layer{}, frees_by_layer{};
 };
 
 struct FrameworkFigures {
@@ -30,7 +34,11 @@ struct DeviceFigures {
   FrameworkFigures framework;
 };
 
-struct HostFigures { std::uint64_t pinned_peak_bytes = 0, pinned_live_bytes = 0; };
+// Page-locked host memory: pinned is what CUDA allocated, registered what the program gave to it.
+struct HostFigures {
+  std::uint64_t pinned_peak_bytes = 0, pinned_live_bytes = 0;
+  std::uint64_t registered_peak_bytes = 0, registered_live_bytes = 0;
+};
 
 struct Report {
   EventTotals events;

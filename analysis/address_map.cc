@@ -1,0 +1,131 @@
+// Lays out segments, blocks and holes at one instant.
+#include "analysis/address_map.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/replay.h"
+
+namespace memprof::analysis {
+namespace {
+
+// Layers whose `address` is a place in the device's address space; arrays and VMM handles are not.
+constexpr std::uint32_t kAddressedLayers =
+    LayerBit(Layer::kLinear) | LayerBit(Layer::kPitched) | LayerBit(Layer::kManaged) |
+    LayerBit(Layer::kStreamOrdered) | LayerBit(Layer::kGraph);
+
+// What the allocator's block lies in: its segment, else its driver allocation, else itself.
+AllocationId BaseOf(const Session& session, AllocationId block) {
+  AllocationId base = block;
+  for (AllocationId id = session.allocation(block).parent; id.valid();
+       id = session.allocation(id).parent) {
+    base = id;
+    if (session.allocation(id).layer == Layer::kSegment) break;
+  }
+  return base;
+}
+
+// Cuts [segment.address, +bytes) at its blocks; what is between them is holes. Blocks that overlap
+// or stick out, as in damaged logs, are clipped.
+void FillPieces(const Session& session, std::vector<AllocationId> blocks, MapSegment& segment) {
+  std::sort(blocks.begin(), blocks.end(), [&session](AllocationId a, AllocationId b) {
+    return session.allocation(a).address < session.allocation(b).address;
+  });
+  const std::uint64_t end = EndAddress(segment.address, segment.bytes);
+  std::uint64_t cursor = segment.address;
+  const auto hole_up_to = [&segment, &cursor](std::uint64_t address) {
+    if (address <= cursor) return;
+    const std::uint64_t bytes = address - cursor;
+    segment.pieces.push_back({cursor, bytes, AllocationId()});
+    segment.free_bytes += bytes;
+    segment.largest_hole = std::max(segment.largest_hole, bytes);
+    cursor = address;
+  };
+  for (const AllocationId id : blocks) {
+    const Allocation& block = session.allocation(id);
+    const std::uint64_t block_end = std::min(end, EndAddress(block.address, block.bytes));
+    if (block_end <= cursor) continue;
+    hole_up_to(std::min(block.address, end));
+    segment.pieces.push_back({cursor, block_end - cursor, id});
+    cursor = block_end;
+  }
+  hole_up_to(end);
+}
+
+// The parts of a driver allocation that no live segment covers, as segments of their own.
+void AddUncovered(const Session& session, AllocationId id, std::vector<AllocationId> segments,
+                  AddressMap& map) {
+  std::sort(segments.begin(), segments.end(), [&session](AllocationId a, AllocationId b) {
+    return session.allocation(a).address < session.allocation(b).address;
+  });
+  const Allocation& driver = session.allocation(id);
+  std::uint64_t cursor = driver.address;
+  const std::uint64_t end = EndAddress(driver.address, driver.bytes);
+  const auto add = [&](std::uint64_t to) {
+    if (to <= cursor) return;
+    MapSegment rest;
+    rest.allocation = id;
+    rest.address = cursor;
+    rest.bytes = to - cursor;
+    rest.pieces.push_back({cursor, rest.bytes, id});
+    map.segments.push_back(std::move(rest));
+  };
+  for (const AllocationId segment_id : segments) {
+    const Allocation& segment = session.allocation(segment_id);
+    add(std::min(segment.address, end));
+    cursor = std::max(cursor, std::min(end, EndAddress(segment.address, segment.bytes)));
+  }
+  add(end);
+}
+
+}  // namespace
+
+AddressMap BuildAddressMap(const Session& session, int device, TimeNs time) {
+  AddressMap map;
+  map.device = device;
+  map.time = time;
+  const std::uint32_t layers = kAddressedLayers | LayerBit(Layer::kSegment) | LayerBit(Layer::kBlock);
+  // What allocators carve, with its blocks; and driver allocations, with their live segments.
+  std::map<AllocationId, std::vector<AllocationId>> carved, covered;
+  for (const AllocationId id : session.LiveAfter(session.EventAt(time), layers)) {
+    const Allocation& a = session.allocation(id);
+    if (a.layer == Layer::kBlock) {
+      const AllocationId base = BaseOf(session, id);
+      if (session.allocation(base).device == device) carved[base].push_back(id);
+    } else if (a.device == device) {
+      if (a.layer == Layer::kSegment) {
+        carved[id];
+        if (a.parent.valid()) covered[a.parent].push_back(id);
+      } else {
+        covered[id];
+      }
+    }
+  }
+  for (auto& [base, blocks] : carved) {
+    const Allocation& a = session.allocation(base);
+    MapSegment segment;
+    segment.allocation = base;
+    segment.address = a.address;
+    segment.bytes = a.bytes;
+    segment.framework = a.layer != Layer::kBlock;
+    FillPieces(session, blocks, segment);
+    map.segments.push_back(std::move(segment));
+  }
+  for (auto& [driver, segments] : covered) {
+    const Allocation& a = session.allocation(driver);
+    const bool addressed = (kAddressedLayers & LayerBit(a.layer)) != 0;
+    if (addressed && a.device == device && !carved.contains(driver)) {
+      AddUncovered(session, driver, std::move(segments), map);
+    }
+  }
+  std::stable_sort(map.segments.begin(), map.segments.end(),
+                   [](const MapSegment& a, const MapSegment& b) { return a.address < b.address; });
+  for (const MapSegment& segment : map.segments) {
+    map.reserved_bytes += segment.bytes;
+    map.allocated_bytes += segment.bytes - segment.free_bytes;
+    map.largest_hole = std::max(map.largest_hole, segment.largest_hole);
+  }
+  return map;
+}
+
+}  // namespace memprof::analysis

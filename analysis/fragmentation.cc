@@ -1,0 +1,198 @@
+// Free memory that cannot be used, per pool, and the blocks that pin it.
+#include "analysis/fragmentation.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analysis/replay.h"
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::uint64_t kSmallSegmentBytes = std::uint64_t{2} << 20;
+constexpr std::size_t kMaxPins = 20;
+
+// Device, stream, small blocks.
+using PoolKey = std::tuple<int, std::uint64_t, bool>;
+
+PoolKey KeyOf(const Allocation& segment) {
+  return {segment.device, segment.stream, segment.bytes <= kSmallSegmentBytes};
+}
+
+// Live and largest framework bytes of one device.
+struct FrameworkState {
+  std::uint64_t allocated = 0, reserved = 0, peak_allocated = 0, peak_reserved = 0;
+  EventId peak_event;        // at which reserved was first largest
+  bool wants_block = false;  // no block has been handed out since
+};
+
+// Finds the peaks of framework memory. The instant of the reserved peak is that of the first block
+// handed out after the segment that made the peak: before it, the new segment is a hole only
+// because its first block is still on its way.
+class FrameworkPeaks {
+ public:
+  explicit FrameworkPeaks(const Session& session) : session_(session) {}
+  void Birth(EventId event, AllocationId id) {
+    const Allocation& a = session_.allocation(id);
+    if (a.layer == Layer::kSegment) {
+      FrameworkState& state = states_[a.device];
+      state.reserved += a.bytes;
+      if (state.reserved <= state.peak_reserved) return;
+      state.peak_reserved = state.reserved;
+      state.peak_event = event;
+      state.wants_block = true;
+    } else if (a.layer == Layer::kBlock) {
+      FrameworkState& state = states_[a.device];
+      state.allocated += a.bytes;
+      state.peak_allocated = std::max(state.peak_allocated, state.allocated);
+      if (state.wants_block && state.reserved == state.peak_reserved) state.peak_event = event;
+      state.wants_block = false;
+    }
+  }
+  void Death(EventId, AllocationId id) {
+    const Allocation& a = session_.allocation(id);
+    if (a.layer == Layer::kSegment) states_[a.device].reserved -= a.bytes;
+    if (a.layer == Layer::kBlock) states_[a.device].allocated -= a.bytes;
+  }
+  void After(EventId) {}
+  const std::map<int, FrameworkState>& states() const { return states_; }
+
+ private:
+  const Session& session_;
+  std::map<int, FrameworkState> states_;
+};
+
+// The largest block that each pool was asked for up to `time`.
+std::map<PoolKey, std::uint64_t> LargestRequests(const Session& session, TimeNs time) {
+  std::map<PoolKey, std::uint64_t> largest;
+  for (const Allocation& a : session.allocations()) {
+    if (a.birth_time > time) break;  // in order of birth
+    if (a.layer != Layer::kBlock || !a.parent.valid()) continue;
+    const Allocation& segment = session.allocation(a.parent);
+    if (segment.layer != Layer::kSegment) continue;
+    std::uint64_t& bytes = largest[KeyOf(segment)];
+    bytes = std::max(bytes, a.bytes);
+  }
+  return largest;
+}
+
+void AddPins(const MapSegment& segment, std::vector<Pin>& pins) {
+  const auto hole_bytes = [&segment](std::size_t i) {
+    return i < segment.pieces.size() && segment.pieces[i].hole() ? segment.pieces[i].bytes : 0;
+  };
+  std::size_t blocks = 0;
+  for (const MapPiece& piece : segment.pieces) blocks += !piece.hole();
+  for (std::size_t i = 0; i < segment.pieces.size(); ++i) {
+    const MapPiece& piece = segment.pieces[i];
+    if (piece.hole()) continue;
+    const std::uint64_t frees = (i > 0 ? hole_bytes(i - 1) : 0) + hole_bytes(i + 1);
+    if (frees == 0 || piece.bytes == 0) continue;
+    pins.push_back({piece.allocation, frees, piece.bytes,
+                    static_cast<double>(frees) / static_cast<double>(piece.bytes), blocks == 1});
+  }
+}
+
+// Free bytes behind a pin, discounted by how much of the run it would free is the pin itself.
+double PinWeight(const Pin& pin) {
+  const double frees = static_cast<double>(pin.frees_bytes);
+  return frees * (frees / (frees + static_cast<double>(pin.bytes)));
+}
+
+struct PoolSums {
+  PoolFragmentation pool;
+  double squares = 0;
+};
+
+void AddSegment(const Session& session, const MapSegment& segment, std::uint64_t largest_request,
+                PoolSums& sums) {
+  PoolFragmentation& pool = sums.pool;
+  ++pool.segments;
+  pool.reserved_bytes += segment.bytes;
+  pool.free_bytes += segment.free_bytes;
+  pool.allocated_bytes += segment.bytes - segment.free_bytes;
+  pool.largest_hole = std::max(pool.largest_hole, segment.largest_hole);
+  if (segment.free_bytes == segment.bytes) pool.releasable_bytes += segment.bytes;
+  for (const MapPiece& piece : segment.pieces) {
+    if (piece.hole()) {
+      const double bytes = static_cast<double>(piece.bytes);
+      sums.squares += bytes * bytes;
+      if (piece.bytes < largest_request) pool.unusable_bytes += piece.bytes;
+      continue;
+    }
+    ++pool.blocks;
+    const Allocation& block = session.allocation(piece.allocation);
+    if (block.bytes > block.requested) pool.rounding_bytes += block.bytes - block.requested;
+  }
+  AddPins(segment, pool.pins);
+}
+
+void FinishPool(PoolSums& sums) {
+  PoolFragmentation& pool = sums.pool;
+  if (pool.free_bytes > 0) {
+    const double free = static_cast<double>(pool.free_bytes);
+    pool.external = 1 - static_cast<double>(pool.largest_hole) / free;
+    pool.sum_of_squares = 1 - sums.squares / (free * free);
+  }
+  std::stable_sort(pool.pins.begin(), pool.pins.end(),
+                   [](const Pin& a, const Pin& b) { return PinWeight(a) > PinWeight(b); });
+  if (pool.pins.size() > kMaxPins) pool.pins.resize(kMaxPins);
+}
+
+void AppendPools(const Session& session, int device, TimeNs time,
+                 std::vector<PoolFragmentation>& pools) {
+  const std::map<PoolKey, std::uint64_t> largest = LargestRequests(session, time);
+  std::map<PoolKey, PoolSums> by_key;
+  for (const MapSegment& segment : BuildAddressMap(session, device, time).segments) {
+    if (!segment.framework) continue;
+    const PoolKey key = KeyOf(session.allocation(segment.allocation));
+    const auto request = largest.find(key);
+    PoolSums& sums = by_key[key];
+    std::tie(sums.pool.device, sums.pool.stream, sums.pool.small_blocks) = key;
+    AddSegment(session, segment, request == largest.end() ? 0 : request->second, sums);
+  }
+  for (auto& [key, sums] : by_key) {
+    FinishPool(sums);
+    pools.push_back(std::move(sums.pool));
+  }
+}
+
+}  // namespace
+
+FragmentationReport AnalyseFragmentation(const Session& session, int device, TimeNs time) {
+  FragmentationReport report;
+  FrameworkPeaks peaks(session);
+  ReplayLifetimes(session, peaks);
+  std::uint64_t peak_allocated = 0, peak_reserved = 0, worst_reserved = 0;
+  std::uint64_t allocated_at_peak = 0, reserved_at_peak = 0;
+  for (const auto& [ordinal, state] : peaks.states()) {
+    if (device != kNoDevice && ordinal != device) continue;
+    if (!state.peak_event.valid()) continue;
+    const TimeNs peak_time = session.events().time[state.peak_event.value];
+    peak_allocated += state.peak_allocated;
+    peak_reserved += state.peak_reserved;
+    const AddressMap at_peak = BuildAddressMap(session, ordinal, peak_time);
+    for (const MapSegment& segment : at_peak.segments) {
+      if (!segment.framework) continue;
+      reserved_at_peak += segment.bytes;
+      allocated_at_peak += segment.bytes - segment.free_bytes;
+    }
+    if (state.peak_reserved > worst_reserved) {
+      worst_reserved = state.peak_reserved;
+      report.time = peak_time;
+    }
+    AppendPools(session, ordinal, time == kForever ? peak_time : time, report.pools);
+  }
+  if (time != kForever) report.time = time;
+  if (!report.pools.empty() || time != kForever) report.step = session.StepAt(report.time);
+  if (peak_reserved > 0) {
+    report.utilisation = static_cast<double>(peak_allocated) / static_cast<double>(peak_reserved);
+  }
+  if (reserved_at_peak > 0) {
+    report.at_peak =
+        1 - static_cast<double>(allocated_at_peak) / static_cast<double>(reserved_at_peak);
+  }
+  return report;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,59 @@
+// Matches launches, copies and memsets with surviving allocations.
+#include "analysis/leaks_access.h"
+
+#include <algorithm>
+
+#include "analysis/replay.h"
+
+namespace memprof::analysis {
+namespace {
+
+class Finder {
+ public:
+  Finder(const Session& session, std::vector<AllocationId> survivors)
+      : session_(session), survivors_(std::move(survivors)) {
+    std::sort(survivors_.begin(), survivors_.end(), [this](AllocationId a, AllocationId b) {
+      return Key(a) < Key(b);
+    });
+  }
+
+  void Touch(EventId event, std::uint64_t address, AccessFacts& facts) const {
+    const int device = session_.events().device[event.value];
+    const auto after = std::upper_bound(
+        survivors_.begin(), survivors_.end(), std::pair(device, address),
+        [this](const auto& key, AllocationId id) { return key < Key(id); });
+    if (after == survivors_.begin()) return;
+    const Allocation& a = session_.allocation(*(after - 1));
+    if (a.device == device && address < EndAddress(a.address, a.bytes) && a.birth < event) {
+      facts.last_use[(after - 1)->value] = event;
+    }
+  }
+
+ private:
+  std::pair<int, std::uint64_t> Key(AllocationId id) const {
+    const Allocation& a = session_.allocation(id);
+    return {a.device, a.address};
+  }
+
+  const Session& session_;
+  std::vector<AllocationId> survivors_;
+};
+
+}  // namespace
+
+AccessFacts FindAccesses(const Session& session, std::vector<AllocationId> survivors,
+                         EventId before) {
+  AccessFacts facts;
+  const Finder finder(session, std::move(survivors));
+  const EventColumns& events = session.events();
+  for (std::uint32_t e = 0; e < events.size() && e < before.value; ++e) {
+    const Op op = events.op[e];
+    if (op != Op::kTouch && op != Op::kMemcpy && op != Op::kMemset) continue;
+    facts.known |= op == Op::kTouch;
+    finder.Touch(EventId(e), events.address[e], facts);
+    if (op == Op::kMemcpy) finder.Touch(EventId(e), events.aux0[e], facts);
+  }
+  return facts;
+}
+
+}  // namespace memprof::analysis

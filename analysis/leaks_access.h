@@ -1,0 +1,22 @@
+// Whether surviving memory is still used. Internal to analysis/.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/leaks_sites.h"
+
+namespace memprof::analysis {
+
+struct AccessFacts {
+  bool known = false;  // launches with their pointers are in the log
+  // By allocation: the last event that named it, a launch, copy or memset.
+  std::unordered_map<std::uint32_t, EventId> last_use;
+};
+
+// `survivors` are alive together right before the event `before`, so their addresses do not overlap
+// within a device. O(uses * log survivors).
+AccessFacts FindAccesses(const Session& session, std::vector<AllocationId> survivors,
+                         EventId before);
+
+}  // namespace memprof::analysis

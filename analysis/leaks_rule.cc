@@ -1,0 +1,145 @@
+// Generation evidence with a guard: see docs/leaks.md.
+#include "analysis/leaks_rule.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::size_t kSlopePoints = 256;
+constexpr double kSignificance = 0.05;   // below, births are dying out
+constexpr double kMinSpan = 0.3;         // of the window, between first and last birth
+constexpr double kFullSpan = 0.5;        // from here on the span no longer lowers the score
+
+// How much of the growth that is never given back happened in the window's second half, doubled
+// and capped at 1: 1 for steady or late growth, towards 0 for growth that ends.
+double EnvelopeFactor(std::span<const std::uint64_t> envelope, std::int64_t begin) {
+  if (envelope.empty() || begin >= static_cast<std::int64_t>(envelope.size())) return 0;
+  const std::size_t last = envelope.size() - 1;
+  const std::size_t middle = (static_cast<std::size_t>(begin) + last) / 2;
+  const auto rise = [&envelope](std::size_t from, std::size_t to) {
+    return static_cast<double>(envelope[to] - envelope[from]);
+  };
+  const double late = rise(middle, last);
+  const double all = rise(static_cast<std::size_t>(begin), last);
+  return all > 0 ? std::min(1.0, 2 * late / all) : 0;
+}
+
+}  // namespace
+
+std::int64_t WarmupSteps(std::int64_t steps) { return std::max<std::int64_t>(3, steps / 10); }
+
+std::int64_t MinWindow(std::int64_t steps) {
+  return std::max<std::int64_t>(5, (steps * 15 + 99) / 100);
+}
+
+std::int64_t GuardSteps(std::int64_t longest_lifetime) {
+  return std::max<std::int64_t>(2, 2 * longest_lifetime + 1);
+}
+
+std::int64_t StepsNeeded(std::int64_t guard) {
+  std::int64_t steps = guard + 8;  // never enough with less: warm-up >= 3, window >= 5
+  while (steps - guard - WarmupSteps(steps) < MinWindow(steps)) {
+    const std::int64_t missing =
+        MinWindow(steps) + WarmupSteps(steps) + guard - steps;
+    steps += missing;
+  }
+  return steps;
+}
+
+double BinomialHalfCdf(std::int64_t n, std::int64_t k) {
+  if (k < 0) return 0;
+  if (k >= n) return 1;
+  double log_choose = 0, sum = 0;  // log C(n, 0)
+  const double log_half_n = static_cast<double>(n) * std::log(0.5);
+  for (std::int64_t i = 0; i <= k; ++i) {
+    sum += std::exp(log_choose + log_half_n);
+    log_choose += std::log(static_cast<double>(n - i)) - std::log(static_cast<double>(i + 1));
+  }
+  return std::min(1.0, sum);
+}
+
+std::vector<std::uint64_t> SuffixMinimum(std::span<const std::uint64_t> values) {
+  std::vector<std::uint64_t> result(values.begin(), values.end());
+  for (std::size_t i = result.size(); i-- > 1;) result[i - 1] = std::min(result[i - 1], result[i]);
+  return result;
+}
+
+double TheilSenSlope(std::span<const std::uint64_t> values) {
+  if (values.size() < 2) return 0;
+  std::vector<std::size_t> points;
+  const std::size_t count = std::min(values.size(), kSlopePoints);
+  for (std::size_t i = 0; i < count; ++i) {
+    points.push_back(i * (values.size() - 1) / (count - 1));
+  }
+  std::vector<double> slopes;
+  slopes.reserve(count * (count - 1) / 2);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = i + 1; j < count; ++j) {
+      const double rise =
+          static_cast<double>(values[points[j]]) - static_cast<double>(values[points[i]]);
+      slopes.push_back(rise / static_cast<double>(points[j] - points[i]));
+    }
+  }
+  const std::size_t middle = slopes.size() / 2;
+  std::nth_element(slopes.begin(), slopes.begin() + middle, slopes.end());
+  double median = slopes[middle];
+  if (slopes.size() % 2 == 0) {
+    median = (median + *std::max_element(slopes.begin(), slopes.begin() + middle)) / 2;
+  }
+  return median;
+}
+
+SiteJudgement JudgeSite(const SiteHistory& history) {
+  SiteJudgement judgement;
+  const std::int64_t steps = history.steps;
+  judgement.guard = GuardSteps(history.longest_lifetime);
+  judgement.window_begin = WarmupSteps(steps);
+  judgement.window_end = steps - judgement.guard;
+  const std::int64_t window = judgement.window_end - judgement.window_begin;
+
+  std::vector<std::int64_t> old;
+  std::int64_t after_warmup = 0;
+  for (const std::int64_t step : history.birth_steps) {
+    after_warmup += step >= judgement.window_begin;
+    if (step >= judgement.window_begin && step < judgement.window_end) old.push_back(step);
+  }
+  const std::vector<std::uint64_t> envelope = SuffixMinimum(history.live_at_step_end);
+  if (window < MinWindow(steps)) {
+    const bool rose = !envelope.empty() && judgement.window_begin < steps &&
+                      envelope.back() > envelope[judgement.window_begin];
+    if (after_warmup >= kMinOldBirths && rose) {
+      judgement.verdict = SiteVerdict::kTooShort;
+      judgement.steps_needed = StepsNeeded(judgement.guard);
+    }
+    return judgement;
+  }
+  judgement.old_births = static_cast<std::int64_t>(old.size());
+  if (judgement.old_births < kMinOldBirths) return judgement;
+  judgement.first_step = old.front();
+
+  const std::int64_t middle = judgement.window_begin + window / 2;
+  const std::int64_t late =
+      old.end() - std::lower_bound(old.begin(), old.end(), middle);
+  judgement.steadiness = BinomialHalfCdf(judgement.old_births, late);
+  const double span = static_cast<double>(old.back() - old.front() + 1) / static_cast<double>(window);
+  // Births must go on in the last quarter, or as late as their mean distance allows.
+  const std::int64_t mean_gap = (old.back() - old.front()) / (judgement.old_births - 1) + 1;
+  const bool still_born = old.back() >= judgement.window_end - std::max(mean_gap, window / 4);
+  const double growth = EnvelopeFactor(envelope, judgement.window_begin);
+  judgement.slope = TheilSenSlope(std::span(envelope).subspan(judgement.first_step));
+  if (judgement.slope <= 0 && growth > 0) {  // rare births: most pairs of steps see no change
+    judgement.slope =
+        static_cast<double>(envelope.back() - envelope[judgement.first_step]) /
+        static_cast<double>(std::max<std::int64_t>(1, steps - 1 - judgement.first_step));
+  }
+  if (!still_born || span < kMinSpan || growth <= 0) return judgement;
+  judgement.score = 100 * (1 - std::exp(-static_cast<double>(judgement.old_births) / 4)) *
+                    std::min(1.0, judgement.steadiness / kSignificance) *
+                    std::min(1.0, span / kFullSpan) * growth;
+  if (judgement.score >= kSuspicion) judgement.verdict = SiteVerdict::kLeak;
+  return judgement;
+}
+
+}  // namespace memprof::analysis

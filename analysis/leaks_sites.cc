@@ -1,0 +1,144 @@
+// Groups judged allocations into sites.
+#include "analysis/leaks_sites.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+namespace memprof::analysis {
+namespace {
+
+struct SiteKey {
+  std::uint32_t stack = 0;
+  std::int32_t device = 0;
+  Layer layer = Layer::kUnspecified;
+  std::uint64_t size = 0;  // only where there is no stack
+  bool operator==(const SiteKey&) const = default;
+};
+
+struct SiteKeyHash {
+  std::size_t operator()(const SiteKey& key) const {
+    std::uint64_t hash = key.stack * 0x9e3779b97f4a7c15u;
+    hash ^= (hash >> 29) + (static_cast<std::uint64_t>(key.device + 2) << 8) +
+            static_cast<std::uint64_t>(key.layer);
+    hash *= 0xbf58476d1ce4e5b9u;
+    hash ^= key.size * 0x94d049bb133111ebu;
+    return static_cast<std::size_t>(hash ^ (hash >> 31));
+  }
+};
+
+bool CarvedByAllocator(const Session& session, AllocationId id) {
+  for (const AllocationId child : session.Children(id)) {
+    const Layer layer = session.allocation(child).layer;
+    if (layer == Layer::kSegment || layer == Layer::kBlock) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+StepClock::StepClock(const Session& session) {
+  for (const StepInfo& step : session.steps()) {
+    if (!step.event.valid()) continue;
+    if (!numbers_.empty() && numbers_.back() == step.number) continue;
+    begins_.push_back(step.event);
+    numbers_.push_back(step.number);
+  }
+}
+
+std::int64_t StepClock::IndexAt(EventId event) const {
+  return std::upper_bound(begins_.begin(), begins_.end(), event) - begins_.begin() - 1;
+}
+
+bool AliveWhenJudged(const StepClock& clock, const Allocation& a) {
+  const EventId judged = clock.judged_at();
+  if (!judged.valid()) return a.alive();
+  if (!a.birth.valid() || a.birth >= judged) return false;
+  return a.alive() || (a.death.valid() && a.death > judged);
+}
+
+std::vector<bool> SelectJudged(const Session& session) {
+  const auto allocations = session.allocations();
+  std::set<int> framework_devices;
+  for (const Allocation& a : allocations) {
+    if (a.layer == Layer::kBlock) framework_devices.insert(a.device);
+  }
+  std::vector<bool> judged(allocations.size(), false);
+  for (std::uint32_t i = 0; i < allocations.size(); ++i) {
+    const Allocation& a = allocations[i];
+    if (a.layer == Layer::kBlock || OccupiesHost(a.layer)) {
+      judged[i] = true;
+    } else if (a.layer == Layer::kVmmPhysical) {
+      // An allocator's growing segments are made of such memory; its blocks tell the story.
+      judged[i] = !framework_devices.contains(a.device);
+    } else if (OccupiesDevice(a.layer)) {
+      judged[i] = !CarvedByAllocator(session, AllocationId(i));
+    }
+  }
+  return judged;
+}
+
+std::vector<LeakSite> GroupLeakSites(const Session& session, const StepClock& clock) {
+  const std::vector<bool> judged = SelectJudged(session);
+  const auto allocations = session.allocations();
+  std::unordered_map<SiteKey, std::uint32_t, SiteKeyHash> index;
+  std::vector<LeakSite> sites;
+  for (std::uint32_t i = 0; i < allocations.size(); ++i) {
+    if (!judged[i]) continue;
+    const Allocation& a = allocations[i];
+    const SiteKey key{a.stack.value, a.device, a.layer, a.stack.valid() ? 0 : a.bytes};
+    const auto [it, fresh] = index.try_emplace(key, static_cast<std::uint32_t>(sites.size()));
+    if (fresh) {
+      sites.emplace_back();
+      sites.back().device = a.device;
+      sites.back().layer = a.layer;
+      sites.back().stack = a.stack;
+    }
+    LeakSite& site = sites[it->second];
+    const AllocationId id(i);
+    site.members.push_back(id);
+    if (a.alive()) site.alive_at_end.push_back(id);
+    if (AliveWhenJudged(clock, a)) {
+      site.judged_alive.push_back(id);
+    } else if (!a.alive() && a.death.valid() && a.death < clock.judged_at()) {
+      const std::int64_t birth = clock.IndexAt(a.birth);
+      if (birth >= 0) {  // what set-up made and dropped says nothing about the loop
+        site.longest_lifetime = std::max(site.longest_lifetime, clock.IndexAt(a.death) - birth);
+      }
+    }
+  }
+  return sites;
+}
+
+SiteHistory HistoryOf(const Session& session, const StepClock& clock, const LeakSite& site) {
+  SiteHistory history;
+  history.steps = clock.completed();
+  history.longest_lifetime = site.longest_lifetime;
+  for (const AllocationId id : site.judged_alive) {
+    const std::int64_t step = clock.IndexAt(session.allocation(id).birth);
+    if (step < 0) continue;
+    if (history.birth_steps.empty() || history.birth_steps.back() != step) {
+      history.birth_steps.push_back(step);
+    }
+  }
+  // Modular differences: a step's change may be negative, the running sum is not.
+  std::vector<std::uint64_t> change(history.steps + 1, 0);
+  for (const AllocationId id : site.members) {
+    const Allocation& a = session.allocation(id);
+    const std::int64_t birth = std::max<std::int64_t>(0, clock.IndexAt(a.birth));
+    if (birth >= history.steps) continue;
+    change[birth] += a.bytes;
+    if (a.alive() || !a.death.valid()) continue;
+    const std::int64_t death = std::max<std::int64_t>(0, clock.IndexAt(a.death));
+    if (death < history.steps) change[death] -= a.bytes;
+  }
+  history.live_at_step_end.resize(history.steps);
+  std::uint64_t live = 0;
+  for (std::int64_t step = 0; step < history.steps; ++step) {
+    live += change[step];
+    history.live_at_step_end[step] = live;
+  }
+  return history;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,154 @@
+// Sentences with figures.
+#include "analysis/leaks_words.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analysis/units.h"
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::size_t kNamedTensors = 3;
+constexpr std::size_t kTensorSearch = 4096;  // allocations looked at for names
+
+std::string Shape(const TensorInfo& tensor) {
+  std::string shape = absl::StrJoin(tensor.shape, " x ");
+  if (tensor.dtype.empty()) return shape;
+  return shape.empty() ? tensor.dtype : absl::StrCat(tensor.dtype, " ", shape);
+}
+
+std::string Steps(std::int64_t count) {
+  return FormatNumberOf(static_cast<std::uint64_t>(std::max<std::int64_t>(0, count)), "step");
+}
+
+std::string BlockWord(Layer layer, std::uint64_t count) {
+  return FormatNumberOf(count, layer == Layer::kBlock ? "block" : "allocation");
+}
+
+}  // namespace
+
+std::string TensorNames(const Session& session, const std::vector<AllocationId>& ids) {
+  std::vector<std::string> names;
+  std::set<std::uint32_t> seen;
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < std::min(ids.size(), kTensorSearch); ++i) {
+    const Allocation& owner = session.allocation(ids[i]);
+    for (const AllocationId child : session.Children(ids[i])) {
+      const Allocation& a = session.allocation(child);
+      // Not one that came and went while its owner stayed.
+      if (a.layer != Layer::kTensor || (!a.alive() && a.death_time < owner.death_time &&
+                                        a.end_reason == EndReason::kFreed)) {
+        continue;
+      }
+      const TensorInfo* tensor = session.tensor(a.tensor);
+      if (tensor == nullptr || tensor->name.empty() || !seen.insert(a.tensor.value).second) continue;
+      if (names.size() == kNamedTensors) {
+        ++others;
+        continue;
+      }
+      const std::string shape = Shape(*tensor);
+      names.push_back(shape.empty() ? tensor->name : absl::StrCat(tensor->name, " (", shape, ")"));
+    }
+  }
+  std::string text = absl::StrJoin(names, ", ");
+  if (others > 0) absl::StrAppend(&text, " and ", FormatCount(others), " more");
+  return text;
+}
+
+std::string LeakWhy(const StepClock& clock, const Leak& leak,
+                    const LeakEvidence& evidence) {
+  const SiteJudgement& judgement = evidence.judgement;
+  std::string why = absl::StrCat(
+      FormatCount(judgement.old_births), " of the ",
+      Steps(judgement.window_end - judgement.window_begin), " judged (",
+      clock.NumberOf(judgement.window_begin), " to ", clock.NumberOf(judgement.window_end - 1),
+      ") left memory behind that was not freed ",
+      Steps(judgement.guard), " later; the oldest of it is from step ", leak.first_step, ". ",
+      FormatBytes(leak.bytes), " in ", BlockWord(leak.layer, leak.blocks),
+      evidence.freed_on_exit ? " were held when the last step began, and given back only as the "
+                               "program ended"
+                             : " are still held at the end",
+      "; memory that is never given back grows by ", FormatBytes(leak.bytes_per_step),
+      " per step.");
+  if (evidence.frees > 0) {
+    absl::StrAppend(&why, " Of its ", FormatCount(evidence.allocations), " allocations, ",
+                    FormatCount(evidence.frees), " were freed, none of them later than ",
+                    Steps(evidence.longest_lifetime), " after its birth.");
+  } else {
+    absl::StrAppend(&why, " None of its ", FormatCount(evidence.allocations),
+                    " allocations was freed while the steps ran.");
+  }
+  if (evidence.access_known) {
+    absl::StrAppend(&why, evidence.in_use
+                              ? " Kernels or copies still used most of it in the last steps."
+                              : " No kernel, copy or memset named it in the last steps.");
+  }
+  if (evidence.siblings > 0) {
+    absl::StrAppend(&why, " ", FormatNumberOf(evidence.siblings, "other site"),
+                    evidence.siblings == 1 ? " leaks" : " leak",
+                    " in the same steps: one object may hold them all.");
+  }
+  if (!evidence.tensors.empty()) {
+    absl::StrAppend(&why, " Tensors in it: ", evidence.tensors, ".");
+  }
+  return why;
+}
+
+std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence) {
+  std::string text = absl::StrCat(
+      "It is no leak if it has a bound above ", BlockWord(leak.layer, leak.blocks),
+      " that this run did not reach (a queue or cache that is still filling): record a longer run, "
+      "and see whether the growth stops.");
+  if (evidence.in_use) {
+    absl::StrAppend(&text, " It is in use, so it may be meant to grow.");
+  } else if (!evidence.access_known) {
+    absl::StrAppend(&text, " The log does not tell whether the survivors are still used.");
+  } else {
+    absl::StrAppend(&text,
+                    " Uses by kernels whose arguments the log does not know are not seen.");
+  }
+  return text;
+}
+
+std::string AliveWhy(const Session& session, const StepClock& clock, const LeakSite& site) {
+  std::int64_t before = 0;
+  std::set<std::int64_t> steps;
+  for (const AllocationId id : site.alive_at_end) {
+    const std::int64_t step = clock.IndexAt(session.allocation(id).birth);
+    if (step < 0) {
+      ++before;
+    } else {
+      steps.insert(step);
+    }
+  }
+  const std::int64_t completed = clock.completed();
+  if (completed == 0 && steps.empty()) {
+    return "Alive at the end; the log has no steps to judge growth by.";
+  }
+  if (steps.empty()) {
+    return "Made before the first step and kept: as parameters, buffers and workspaces are.";
+  }
+  const std::int64_t warmup = WarmupSteps(completed);
+  if (*steps.rbegin() < warmup) {
+    return absl::StrCat(before > 0 ? "Made before the first step or" : "Made",
+                        " while the run warmed up (its first ", Steps(warmup),
+                        ") and kept: as optimizer state and workspaces are.");
+  }
+  const std::int64_t age = completed - *steps.begin();
+  if (before == 0 && age <= GuardSteps(site.longest_lifetime)) {
+    return absl::StrCat("Born in the last ", Steps(age + 1),
+                        " only: too young to be called a leak; this site's other blocks lived up "
+                        "to ", Steps(site.longest_lifetime), ".");
+  }
+  if (steps.size() == 1) {
+    return absl::StrCat("All of it was born in step ", clock.NumberOf(*steps.begin()),
+                        ": a single event, not growth.");
+  }
+  return absl::StrCat("Survivors of ", Steps(static_cast<std::int64_t>(steps.size())),
+                      ", born irregularly or less and less: as caches and best-so-far copies are.");
+}
+
+}  // namespace memprof::analysis

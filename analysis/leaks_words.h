@@ -1,0 +1,33 @@
+// The evidence of a leak, and of what is merely alive at exit, in plain words. Internal to
+// analysis/.
+#pragma once
+
+#include <string>
+
+#include "analysis/leaks.h"
+#include "analysis/leaks_sites.h"
+
+namespace memprof::analysis {
+
+// Facts that the sentences need beyond the Leak itself.
+struct LeakEvidence {
+  SiteJudgement judgement;
+  std::int64_t longest_lifetime = 0;
+  std::uint64_t allocations = 0, frees = 0;  // of the whole site, up to the judged instant
+  bool freed_on_exit = false;    // the survivors went away only after the last completed step
+  bool access_known = false;
+  bool in_use = false;           // survivors were still used in the last steps
+  std::string tensors;           // names of tensors in the survivors; may be empty
+  std::size_t siblings = 0;      // other leaks whose survivors were born in the same steps
+};
+
+std::string LeakWhy(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence);
+std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence);
+
+// Why what is alive at exit is not called a leak, by when it was born.
+std::string AliveWhy(const Session& session, const StepClock& clock, const LeakSite& site);
+
+// "history[3] (float32 1024 × 256) and 12 more", from the tensors that lie in `ids`; "" if none.
+std::string TensorNames(const Session& session, const std::vector<AllocationId>& ids);
+
+}  // namespace memprof::analysis

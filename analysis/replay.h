@@ -1,0 +1,57 @@
+// Walks the births and deaths of all allocations in the order of events: the base of timelines and
+// peaks. Internal to analysis/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/session.h"
+
+namespace memprof::analysis {
+
+// Which allocations end at which event, as one flat table.
+class DeathIndex {
+ public:
+  explicit DeathIndex(const Session& session);
+  // Allocations that end at `event`, in order of birth.
+  std::span<const AllocationId> At(EventId event) const {
+    const std::size_t i = event.value;
+    return std::span(ids_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
+  }
+
+ private:
+  std::vector<std::uint32_t> begin_;  // events + 1 entries
+  std::vector<AllocationId> ids_;
+};
+
+// Calls visitor.Death(event, allocation) and visitor.Birth(event, allocation) in order of events,
+// deaths first within an event, then visitor.After(event) once for every event.
+template <typename Visitor>
+void ReplayLifetimes(const Session& session, Visitor& visitor) {
+  const DeathIndex deaths(session);
+  const auto allocations = session.allocations();
+  std::size_t next = 0;
+  const std::size_t events = session.events().size();
+  for (std::uint32_t e = 0; e < events; ++e) {
+    const EventId event(e);
+    for (const AllocationId id : deaths.At(event)) visitor.Death(event, id);
+    while (next < allocations.size() && allocations[next].birth.valid() &&
+           allocations[next].birth.value <= e) {
+      visitor.Birth(event, AllocationId(static_cast<std::uint32_t>(next)));
+      ++next;
+    }
+    visitor.After(event);
+  }
+}
+
+// `address + bytes`, or the largest address if that overflows (only damaged logs say so).
+constexpr std::uint64_t EndAddress(std::uint64_t address, std::uint64_t bytes) {
+  const std::uint64_t end = address + bytes;
+  return end < address ? ~std::uint64_t{0} : end;
+}
+
+// The ordinals of all devices that the log defines or that hold an allocation, ascending.
+std::vector<int> DeviceOrdinals(const Session& session);
+
+}  // namespace memprof::analysis

@@ -1,0 +1,139 @@
+// Timelines of every device and of the host, built in one pass over the events.
+#include "analysis/timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "analysis/replay.h"
+#include "analysis/reserved.h"
+
+namespace memprof::analysis {
+namespace {
+
+// A running sum that becomes a Series: one sample for every event that changed it.
+class Track {
+ public:
+  void Add(std::uint64_t bytes) { now_ += bytes; }
+  void Remove(std::uint64_t bytes) { now_ -= bytes; }
+  void Set(std::uint64_t bytes) { now_ = bytes; }
+  std::uint64_t now() const { return now_; }
+  void Sample(TimeNs time) {
+    if (now_ == sampled_) return;
+    sampled_ = now_;
+    time_.push_back(time);
+    value_.push_back(now_);
+  }
+  Series Finish() { return Series(std::move(time_), std::move(value_)); }
+
+ private:
+  std::uint64_t now_ = 0, sampled_ = 0;
+  std::vector<TimeNs> time_;
+  std::vector<std::uint64_t> value_;
+};
+
+struct DeviceTracks {
+  std::array<Track, kLayerCount> layer;
+  Track total, reserved;
+  bool touched = false;
+};
+
+class Collector {
+ public:
+  explicit Collector(const Session& session) : session_(session), beyond_(session) {
+    for (const int device : DeviceOrdinals(session)) Of(device);
+  }
+
+  void Birth(EventId, AllocationId id) {
+    beyond_.Birth(id);
+    const Allocation& a = session_.allocation(id);
+    DeviceTracks& tracks = Touch(a.device);
+    tracks.layer[LayerSlot(a.layer)].Add(a.bytes);
+    if (Counts(a)) tracks.total.Add(a.bytes);
+  }
+  void Death(EventId, AllocationId id) {
+    beyond_.Death(id);
+    const Allocation& a = session_.allocation(id);
+    DeviceTracks& tracks = Touch(a.device);
+    tracks.layer[LayerSlot(a.layer)].Remove(a.bytes);
+    if (Counts(a)) tracks.total.Remove(a.bytes);
+  }
+  void After(EventId event) {
+    beyond_.After(event);
+    const TimeNs time = session_.events().time[event.value];
+    const int device = session_.events().device[event.value];
+    if (device != kNoDevice && tracks_.contains(device)) Touch(device);
+    for (DeviceTracks* tracks : changed_) {
+      for (Track& track : tracks->layer) track.Sample(time);
+      tracks->total.Sample(time);
+      tracks->touched = false;
+    }
+    for (const int ordinal : changed_devices_) {
+      DeviceTracks& tracks = Of(ordinal);
+      tracks.reserved.Set(tracks.total.now() + beyond_.Of(ordinal));
+      tracks.reserved.Sample(time);
+    }
+    changed_.clear();
+    changed_devices_.clear();
+  }
+
+  std::vector<DeviceTimeline> Finish() {
+    std::vector<DeviceTimeline> timelines;
+    for (auto& [device, tracks] : tracks_) {
+      if (device != kNoDevice) timelines.push_back(FinishOne(device, *tracks));
+    }
+    if (const auto host = tracks_.find(kNoDevice); host != tracks_.end()) {
+      timelines.push_back(FinishOne(kNoDevice, *host->second));
+    }
+    return timelines;
+  }
+
+ private:
+  static std::size_t LayerSlot(Layer layer) {
+    return std::min<std::size_t>(static_cast<std::size_t>(layer), kLayerCount - 1);
+  }
+  static bool Counts(const Allocation& a) {
+    return a.device == kNoDevice ? OccupiesHost(a.layer) : OccupiesDevice(a.layer);
+  }
+  DeviceTracks& Of(int device) {
+    std::unique_ptr<DeviceTracks>& tracks = tracks_[device];
+    if (!tracks) tracks = std::make_unique<DeviceTracks>();
+    return *tracks;
+  }
+  DeviceTracks& Touch(int device) {
+    DeviceTracks& tracks = Of(device);
+    if (!tracks.touched) {
+      tracks.touched = true;
+      changed_.push_back(&tracks);
+      changed_devices_.push_back(device);
+    }
+    return tracks;
+  }
+  static DeviceTimeline FinishOne(int device, DeviceTracks& tracks) {
+    DeviceTimeline timeline;
+    timeline.device = device;
+    for (int i = 0; i < kLayerCount; ++i) timeline.layer[i] = tracks.layer[i].Finish();
+    timeline.total = tracks.total.Finish();
+    timeline.reserved = tracks.reserved.Finish();
+    timeline.framework_allocated = timeline.layer[static_cast<int>(Layer::kBlock)];
+    timeline.framework_reserved = timeline.layer[static_cast<int>(Layer::kSegment)];
+    timeline.tensors = timeline.layer[static_cast<int>(Layer::kTensor)];
+    return timeline;
+  }
+
+  const Session& session_;
+  ReservedBeyond beyond_;
+  std::map<int, std::unique_ptr<DeviceTracks>> tracks_;
+  std::vector<DeviceTracks*> changed_;
+  std::vector<int> changed_devices_;
+};
+
+}  // namespace
+
+std::vector<DeviceTimeline> BuildTimelines(const Session& session) {
+  Collector collector(session);
+  ReplayLifetimes(session, collector);
+  return collector.Finish();
+}
+
+}  // namespace memprof::analysis
