@@ -1,0 +1,47 @@
+// Parameters of driver functions as CUPTI hands them out: <function>_params of the toolkit's
+// generated_cuda_meta.h, and our own structs for functions that the oldest supported toolkit
+// (11.8) does not have. A struct never changes for its callback id, so both work with every CUPTI.
+#pragma once
+
+#include <cuda.h>
+#include <cupti_callbacks.h>
+#include <generated_cuda_meta.h>
+
+#include <cstddef>
+
+namespace memprof::cupti {
+
+// cuModuleGetFunction, cuLibraryGetKernel and cuKernelGetFunction, as far as we look: where the
+// handle of a kernel is written to.
+struct KernelHandleParams {
+  void** handle;
+};
+
+struct CtxSynchronizeV2Params {
+  CUcontext ctx;
+};
+
+// cuMemcpyBatchAsync: its first version has one parameter more than the second.
+struct MemcpyBatchParams {
+  CUdeviceptr* dsts;
+  CUdeviceptr* srcs;
+  std::size_t* sizes;
+  std::size_t count;
+  void* attrs;
+  std::size_t* attrsIdxs;
+  std::size_t numAttrs;
+  std::size_t* failIdx;
+  CUstream hStream;
+};
+struct MemcpyBatchV2Params {
+  CUdeviceptr* dsts;
+  CUdeviceptr* srcs;
+  std::size_t* sizes;
+  std::size_t count;
+  void* attrs;
+  std::size_t* attrsIdxs;
+  std::size_t numAttrs;
+  CUstream hStream;
+};
+
+}  // namespace memprof::cupti

@@ -1,0 +1,59 @@
+// The numbers of proto/memprof.proto that this source writes. They are repeated here because
+// libprotobuf may not come into other people's processes; a test compares them with the generated
+// enumerations.
+#pragma once
+
+#include <cstdint>
+
+namespace memprof::cupti {
+
+// Op
+inline constexpr std::uint32_t kOpAlloc = 1;
+inline constexpr std::uint32_t kOpFree = 2;
+inline constexpr std::uint32_t kOpAllocFailed = 3;
+inline constexpr std::uint32_t kOpMap = 4;
+inline constexpr std::uint32_t kOpUnmap = 5;
+inline constexpr std::uint32_t kOpFreeFailed = 6;
+inline constexpr std::uint32_t kOpContextCreate = 16;
+inline constexpr std::uint32_t kOpContextDestroy = 17;
+inline constexpr std::uint32_t kOpDeviceReset = 18;
+inline constexpr std::uint32_t kOpModuleLoad = 19;
+inline constexpr std::uint32_t kOpModuleUnload = 20;
+inline constexpr std::uint32_t kOpLaunch = 22;
+inline constexpr std::uint32_t kOpTouch = 23;
+inline constexpr std::uint32_t kOpMemcpy = 24;
+inline constexpr std::uint32_t kOpMemset = 25;
+inline constexpr std::uint32_t kOpSync = 26;
+inline constexpr std::uint32_t kOpPoolCreate = 27;
+inline constexpr std::uint32_t kOpPoolDestroy = 28;
+inline constexpr std::uint32_t kOpPoolTrim = 29;
+
+// Layer
+inline constexpr std::uint32_t kLayerNone = 0;
+inline constexpr std::uint32_t kLayerLinear = 1;
+inline constexpr std::uint32_t kLayerPitched = 2;
+inline constexpr std::uint32_t kLayerArray = 3;
+inline constexpr std::uint32_t kLayerManaged = 4;
+inline constexpr std::uint32_t kLayerPinned = 5;
+inline constexpr std::uint32_t kLayerRegistered = 6;
+inline constexpr std::uint32_t kLayerStreamOrdered = 7;
+inline constexpr std::uint32_t kLayerVmmPhysical = 8;
+inline constexpr std::uint32_t kLayerVmmAddress = 9;
+inline constexpr std::uint32_t kLayerImported = 10;
+inline constexpr std::uint32_t kLayerModule = 12;
+
+// CopyKind
+inline constexpr std::uint32_t kCopyUnknown = 0;
+inline constexpr std::uint32_t kCopyHostToDevice = 1;
+inline constexpr std::uint32_t kCopyDeviceToHost = 2;
+inline constexpr std::uint32_t kCopyDeviceToDevice = 3;
+inline constexpr std::uint32_t kCopyHostToHost = 4;
+inline constexpr std::uint32_t kCopyPeer = 5;
+
+// SourceState
+inline constexpr std::uint32_t kSourceOff = 0;
+inline constexpr std::uint32_t kSourceOn = 1;
+inline constexpr std::uint32_t kSourceRefused = 2;
+inline constexpr std::uint32_t kSourceLost = 3;
+
+}  // namespace memprof::cupti

@@ -1,0 +1,84 @@
+// The recorder's table, and the driver's functions by way of it.
+#include "cupti_hooks/src/recorder.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "cupti_hooks/src/callbacks.h"
+
+namespace memprof::cupti {
+namespace {
+
+std::atomic<const RecorderApi*> g_recorder{nullptr};
+
+constexpr DriverFunctions kNone{};
+// Handlers may still run on the set before the last while a new one is filled, and two sets are
+// enough for that because sets only change when the source is started anew.
+DriverFunctions g_sets[2];
+int g_next_set = 0;
+std::atomic<const DriverFunctions*> g_driver{&kNone};
+
+// Ids of API names, by row of the callback table. 0 = not asked for yet.
+std::atomic<std::uint32_t> g_api_ids[kMaxCallbacks];
+
+template <typename Function>
+void LookUp(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(Recorder()->real_driver_function(name));
+}
+
+std::uint32_t ApiId(const CallbackEntry* entry) {
+  std::atomic<std::uint32_t>& id = g_api_ids[CallbackIndex(entry)];
+  std::uint32_t value = id.load(std::memory_order_relaxed);
+  if (value == 0) {
+    value = Intern(entry->name);
+    id.store(value, std::memory_order_relaxed);
+  }
+  return value;
+}
+
+}  // namespace
+
+void SetRecorder(const RecorderApi* recorder) {
+  g_recorder.store(recorder, std::memory_order_release);
+}
+
+const RecorderApi* Recorder() { return g_recorder.load(std::memory_order_acquire); }
+
+void LookUpDriver() {
+  for (auto& id : g_api_ids) id.store(0, std::memory_order_relaxed);
+  DriverFunctions& set = g_sets[g_next_set];
+  g_next_set ^= 1;
+  LookUp(set.get_version, "cuDriverGetVersion");
+  LookUp(set.memory_info, "cuMemGetInfo_v2");
+  LookUp(set.current_device, "cuCtxGetDevice");
+  LookUp(set.device_pool, "cuDeviceGetMemPool");
+  LookUp(set.stream_is_capturing, "cuStreamIsCapturing");
+  LookUp(set.stream_is_capturing_per_thread, "cuStreamIsCapturing_ptsz");
+  LookUp(set.address_range, "cuMemGetAddressRange_v2");
+  LookUp(set.function_parameter, "cuFuncGetParamInfo");
+  LookUp(set.kernel_parameter, "cuKernelGetParamInfo");
+  g_driver.store(&set, std::memory_order_release);
+}
+
+const DriverFunctions& Driver() { return *g_driver.load(std::memory_order_acquire); }
+
+void ForbidDriverCalls() { g_driver.store(&kNone, std::memory_order_release); }
+
+SourceEvent NewEvent(const Call& call, std::uint32_t op, std::uint32_t layer) {
+  SourceEvent event{};
+  event.op = op;
+  event.layer = layer;
+  event.device = kCurrentDevice;
+  event.result = call.exit ? call.result : 0;
+  event.context = call.context;
+  event.api = ApiId(call.entry);
+  return event;
+}
+
+void Record(const SourceEvent& event) { Recorder()->record(&event); }
+
+std::uint32_t Intern(const char* text) {
+  return text == nullptr ? 0 : Recorder()->intern(text, std::strlen(text));
+}
+
+}  // namespace memprof::cupti

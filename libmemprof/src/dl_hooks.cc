@@ -1,0 +1,60 @@
+// The exported dlsym.
+//
+// libc's dlsym looks at its return address to learn who asks, which decides what RTLD_NEXT and
+// RTLD_DEFAULT mean. So ours must not call the real one but jump to it, and this must not depend
+// on the optimiser's mood: hence assembly. Only for names that begin with "cu", on a handle from
+// dlopen, does the call go through SwapByName; the caller does not matter there.
+#include "libmemprof/src/driver_api.h"
+#include "libmemprof/src/real_dlsym.h"
+
+extern "C" __attribute__((visibility("hidden"), used)) void* memprof_dlsym_cuda(void* handle,
+                                                                               const char* name) {
+  return memprof::recorder::SwapByName(name, memprof::recorder::RealDlsym(handle, name));
+}
+
+#if !defined(__x86_64__)
+#error "dlsym interposition is written for x86-64"
+#endif
+
+asm(R"(
+        .text
+        .globl  dlsym
+        .type   dlsym, @function
+        .p2align 4
+dlsym:
+        .cfi_startproc
+        endbr64
+        movq    memprof_real_dlsym(%rip), %rax
+        testq   %rax, %rax
+        jz      .Lmemprof_find
+.Lmemprof_found:
+        testq   %rsi, %rsi
+        jz      .Lmemprof_real
+        cmpb    $'c', (%rsi)
+        jne     .Lmemprof_real
+        cmpb    $'u', 1(%rsi)
+        jne     .Lmemprof_real
+        leaq    1(%rdi), %rcx           # RTLD_NEXT (-1) and RTLD_DEFAULT (0) become 0 and 1
+        cmpq    $1, %rcx
+        jbe     .Lmemprof_real
+        jmp     memprof_dlsym_cuda
+.Lmemprof_real:
+        jmp     *%rax
+.Lmemprof_find:
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        subq    $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        call    memprof_find_real_dlsym
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        jmp     .Lmemprof_found
+        .cfi_endproc
+        .size   dlsym, .-dlsym
+)");

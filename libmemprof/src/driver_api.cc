@@ -1,0 +1,150 @@
+// Finds libcuda and its functions, and knows which of our wrappers stands for which.
+#include "libmemprof/src/driver_api.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "libmemprof/src/real_dlsym.h"
+#include "libmemprof/src/sys.h"
+
+namespace memprof::recorder {
+namespace {
+
+constexpr std::uint64_t kAny = 0;
+constexpr std::uint64_t kLegacy = 1;     // CU_GET_PROC_ADDRESS_LEGACY_STREAM
+constexpr std::uint64_t kPerThread = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+
+struct TableRow {
+  const char* name;
+  const char* base;
+  int since;
+  std::uint64_t streams;
+};
+constexpr TableRow kRows[] = {
+#define MEMPROF_TABLE_ROW(name, base, since, streams, ...) {#name, #base, since, streams},
+    MEMPROF_DRIVER_FUNCTIONS(MEMPROF_TABLE_ROW)
+#undef MEMPROF_TABLE_ROW
+};
+
+std::atomic<void*> g_library{nullptr};
+std::atomic<void*> g_real[kFunctionCount];
+std::atomic<bool> g_all_resolved{false};
+void* const* g_wrappers = nullptr;
+std::atomic<const CalledFunctions*> g_called{nullptr};
+const CalledFunctions kNoFunctions{};
+
+// The program's libcuda, or one that the loader finds for us.
+void* Library() {
+  void* library = g_library.load(std::memory_order_acquire);
+  if (library != nullptr) return library;
+  library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (library != nullptr) g_library.store(library, std::memory_order_release);
+  return library;
+}
+
+// Whether code at `address` belongs to libcuda, however it was loaded. Remembers the library.
+bool LiesInLibcuda(void* address) {
+  Dl_info info;
+  if (address == nullptr || dladdr(address, &info) == 0 || info.dli_fname == nullptr) return false;
+  const char* slash = strrchr(info.dli_fname, '/');
+  const char* file = slash == nullptr ? info.dli_fname : slash + 1;
+  if (strncmp(file, "libcuda.so", strlen("libcuda.so")) != 0) return false;
+  if (g_library.load(std::memory_order_acquire) == nullptr) {
+    void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    void* none = nullptr;
+    if (library != nullptr) g_library.compare_exchange_strong(none, library);
+  }
+  return true;
+}
+
+void ResolveAll() {
+  if (g_all_resolved.load(std::memory_order_acquire)) return;
+  for (int i = 0; i < kFunctionCount; ++i) RealFunction(static_cast<FunctionId>(i));
+  g_all_resolved.store(true, std::memory_order_release);
+}
+
+// The row that cuGetProcAddress means: of those with that base name and stream flavour, the one
+// of the highest version not above the asked one; -1 if there is none.
+int RowFor(const char* base, int version, std::uint64_t flags) {
+  const std::uint64_t streams = (flags & kPerThread) != 0 ? kPerThread : kLegacy;
+  int best = -1;
+  for (int i = 0; i < kFunctionCount; ++i) {
+    const TableRow& row = kRows[i];
+    if (strcmp(row.base, base) != 0 || row.since > version) continue;
+    if (row.streams != kAny && row.streams != streams) continue;
+    if (best < 0 || row.since > kRows[best].since) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+const char* FunctionName(FunctionId id) { return kRows[static_cast<int>(id)].name; }
+
+void* RealFunction(FunctionId id) {
+  std::atomic<void*>& real = g_real[static_cast<int>(id)];
+  void* function = real.load(std::memory_order_acquire);
+  if (function != nullptr) return function;
+  void* library = Library();
+  if (library == nullptr) return nullptr;
+  function = RealDlsym(library, FunctionName(id));
+  if (function != nullptr) real.store(function, std::memory_order_release);
+  return function;
+}
+
+void* RealDriverSymbol(const char* name) {
+  void* library = Library();
+  return library == nullptr ? nullptr : RealDlsym(library, name);
+}
+
+CUresult WithoutDriver() {
+  return g_library.load(std::memory_order_acquire) == nullptr ? CUDA_ERROR_NOT_INITIALIZED
+                                                              : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+void SetWrappers(void* const* wrappers) { g_wrappers = wrappers; }
+
+void* WrapperFunction(FunctionId id) {
+  return g_wrappers == nullptr ? nullptr : g_wrappers[static_cast<int>(id)];
+}
+
+void* SwapByName(const char* name, void* address) {
+  if (address == nullptr || g_wrappers == nullptr) return address;
+  for (int i = 0; i < kFunctionCount; ++i) {
+    if (strcmp(kRows[i].name, name) != 0) continue;
+    if (!LiesInLibcuda(address)) return address;
+    return RealFunction(static_cast<FunctionId>(i)) == address ? g_wrappers[i] : address;
+  }
+  return address;
+}
+
+void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* address) {
+  if (address == nullptr || g_wrappers == nullptr) return address;
+  ResolveAll();
+  for (int i = 0; i < kFunctionCount; ++i)
+    if (g_real[i].load(std::memory_order_relaxed) == address) return g_wrappers[i];
+  if (base == nullptr) return address;
+  const int row = RowFor(base, version, flags);
+  if (row < 0 || g_real[row].load(std::memory_order_relaxed) == nullptr) return address;
+  return LiesInLibcuda(address) ? g_wrappers[row] : address;
+}
+
+const CalledFunctions& Driver() {
+  const CalledFunctions* ready = g_called.load(std::memory_order_acquire);
+  if (ready != nullptr) return *ready;
+  // Several threads may come here at once: each looks everything up, the first one's table stays.
+  auto* table = static_cast<CalledFunctions*>(MapMemory(sizeof(CalledFunctions)));
+  if (table == nullptr) return kNoFunctions;
+#define MEMPROF_LOOK_UP(name, parameters) \
+  table->name = reinterpret_cast<CUresult(*) parameters>(RealDriverSymbol(#name));
+  MEMPROF_CALLED_FUNCTIONS(MEMPROF_LOOK_UP)
+#undef MEMPROF_LOOK_UP
+  if (g_called.compare_exchange_strong(ready, table, std::memory_order_acq_rel)) return *table;
+  UnmapMemory(table, sizeof(CalledFunctions));
+  return *ready;
+}
+
+}  // namespace memprof::recorder

@@ -1,0 +1,73 @@
+// The CUDA driver's types, and the real functions behind our wrappers. Nothing of libcuda is
+// linked: functions are found in the library that the program has loaded.
+//
+// Thread-safety: everything here may be called from any thread.
+#pragma once
+
+// All versions of a function under their own names, instead of macros that rename them.
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libmemprof/src/driver_table.h"
+
+namespace memprof::recorder {
+
+enum class FunctionId : int {
+#define MEMPROF_FUNCTION_ID(name, ...) k_##name,
+  MEMPROF_DRIVER_FUNCTIONS(MEMPROF_FUNCTION_ID)
+#undef MEMPROF_FUNCTION_ID
+      kCount
+};
+inline constexpr int kFunctionCount = static_cast<int>(FunctionId::kCount);
+
+const char* FunctionName(FunctionId id);
+
+// The real function, from libcuda.so.1, which is loaded if it is not yet. Null when there is no
+// libcuda or it has no such function. May take the loader's lock: not to be called with ours held.
+void* RealFunction(FunctionId id);
+// Any other driver function by name, e.g. "cuCtxGetCurrent".
+void* RealDriverSymbol(const char* name);
+// What a wrapper answers when RealFunction is null.
+CUresult WithoutDriver();
+
+// Our wrapper of that function.
+void* WrapperFunction(FunctionId id);
+// Set by exports.cc, which knows the wrappers; without it nothing is ever swapped.
+void SetWrappers(void* const* wrappers);
+
+// `address` is what dlsym or cuGetProcAddress found for `name`. The wrapper if it is a function of
+// the table in libcuda, else `address` itself.
+void* SwapByName(const char* name, void* address);
+// The same for cuGetProcAddress: by the identity of the pointer, and where the driver hands out
+// another entry than it exports, by base name, version and flags.
+void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* address);
+
+// Looks up driver functions that the recorder itself needs.
+#define MEMPROF_CALLED_FUNCTIONS(X)                                                     \
+  X(cuCtxGetCurrent, (CUcontext*))                                                      \
+  X(cuCtxGetDevice, (CUdevice*))                                                        \
+  X(cuDriverGetVersion, (int*))                                                         \
+  X(cuDeviceGetName, (char*, int, CUdevice))                                            \
+  X(cuDeviceTotalMem_v2, (size_t*, CUdevice))                                           \
+  X(cuDeviceGetUuid, (CUuuid*, CUdevice))                                               \
+  X(cuDevicePrimaryCtxGetState, (CUdevice, unsigned*, int*))                            \
+  X(cuMemGetInfo_v2, (size_t*, size_t*))                                                \
+  X(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))                   \
+  X(cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus*))                            \
+  X(cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                                      \
+  X(cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))                               \
+  X(cuMemPoolGetAttribute, (CUmemoryPool, CUmemPool_attribute, void*))                  \
+  X(cuArrayGetMemoryRequirements, (CUDA_ARRAY_MEMORY_REQUIREMENTS*, CUarray, CUdevice))
+
+struct CalledFunctions {
+#define MEMPROF_CALLED_POINTER(name, parameters) CUresult(*name) parameters;
+  MEMPROF_CALLED_FUNCTIONS(MEMPROF_CALLED_POINTER)
+#undef MEMPROF_CALLED_POINTER
+};
+// Filled at the first call; a function that libcuda lacks is null.
+const CalledFunctions& Driver();
+
+}  // namespace memprof::recorder

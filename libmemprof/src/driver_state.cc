@@ -1,0 +1,190 @@
+// Contexts, devices and pools as the hooks meet them.
+#include "libmemprof/src/driver_state.h"
+
+#include <string.h>
+
+#include "libmemprof/src/recorder.h"
+
+namespace memprof::recorder {
+namespace {
+
+constexpr std::uint64_t kPoolSampleNs = 1'000'000;
+
+}  // namespace
+
+bool DriverState::PrimaryIsActive(std::int32_t device) {
+  unsigned flags = 0;
+  int active = 0;
+  const CalledFunctions& driver = Driver();
+  return driver.cuDevicePrimaryCtxGetState != nullptr &&
+         driver.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+}
+
+bool DriverState::MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_bytes) {
+  size_t free = 0, total = 0;
+  const CalledFunctions& driver = Driver();
+  if (driver.cuMemGetInfo_v2 == nullptr || driver.cuMemGetInfo_v2(&free, &total) != CUDA_SUCCESS)
+    return false;
+  *free_bytes = free;
+  *total_bytes = total;
+  return true;
+}
+
+CallContext DriverState::Current(ThreadState* state) {
+  const CalledFunctions& driver = Driver();
+  CUcontext context = nullptr;
+  if (driver.cuCtxGetCurrent == nullptr || driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS ||
+      context == nullptr)
+    return {};
+  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (state->context == context && state->context_generation == generation)
+    return {state->context_id, state->context_device};
+  CUdevice device = -1;
+  if (driver.cuCtxGetDevice == nullptr || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS) return {};
+  const std::uint32_t id = ContextId(context, device, ContextKind::kUnknown, true);
+  state->context = context;
+  state->context_id = id;
+  state->context_device = device;
+  state->context_generation = generation;
+  return {id, device};
+}
+
+std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, ContextKind kind,
+                                     bool is_current) {
+  if (context == nullptr) return 0;
+  if (is_current) DefineDevice(device);
+  {
+    LockGuard lock(mutex_);
+    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+      if (known[i].handle == context) return known[i].id;
+  }
+  // A context from before recording began: cuDevicePrimaryCtxRetain would say for sure what it is
+  // but changes a count; where the device has an active primary context, this is taken to be it.
+  const bool primary = kind == ContextKind::kPrimary ||
+                       (kind == ContextKind::kUnknown && PrimaryContext(device) == nullptr &&
+                        PrimaryIsActive(device));
+  std::uint32_t id;
+  {
+    LockGuard lock(mutex_);
+    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+      if (known[i].handle == context) return known[i].id;
+    id = ++last_context_id_;
+    const ContextEntry entry{context, id, device, primary};
+    contexts_.Append(&entry, sizeof entry);
+  }
+  definitions_->AddContext(id, reinterpret_cast<std::uint64_t>(context),
+                           static_cast<std::uint32_t>(device), primary);
+  return id;
+}
+
+CallContext DriverState::ForgetContext(CUcontext context) {
+  LockGuard lock(mutex_);
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
+    if (known[i].handle != context) continue;
+    const CallContext forgotten{known[i].id, known[i].device};
+    contexts_.Erase(i * sizeof(ContextEntry), (i + 1) * sizeof(ContextEntry));
+    generation_.fetch_add(1, std::memory_order_release);
+    return forgotten;
+  }
+  return {};
+}
+
+CUcontext DriverState::PrimaryContext(std::int32_t device) {
+  LockGuard lock(mutex_);
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+    if (known[i].primary && known[i].device == device) return known[i].handle;
+  return nullptr;
+}
+
+void DriverState::DefineDevice(std::int32_t device) {
+  if (device < 0 || device >= kMostDevices) return;
+  const std::uint64_t bit = std::uint64_t{1} << device;
+  if ((known_devices_.fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
+  const CalledFunctions& driver = Driver();
+  char name[256] = "";
+  size_t capacity = 0;
+  CUuuid uuid;
+  int version = 0;
+  if (driver.cuDeviceGetName != nullptr) driver.cuDeviceGetName(name, sizeof name - 1, device);
+  if (driver.cuDeviceTotalMem_v2 != nullptr) driver.cuDeviceTotalMem_v2(&capacity, device);
+  if (driver.cuDriverGetVersion != nullptr) driver.cuDriverGetVersion(&version);
+  const bool has_uuid = driver.cuDeviceGetUuid != nullptr &&
+                        driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS;
+  std::uint64_t free_bytes = 0, total_bytes = 0;
+  MemoryInfo(&free_bytes, &total_bytes);
+  definitions_->AddDevice({static_cast<std::uint32_t>(device), name, capacity,
+                           has_uuid ? uuid.bytes : nullptr,
+                           RealDriverSymbol("simcuda_get_memory") != nullptr,
+                           static_cast<std::uint32_t>(version), free_bytes});
+}
+
+std::int32_t DriverState::DeviceOf(CUdeviceptr pointer, std::int32_t fallback) {
+  const std::uint64_t known = known_devices_.load(std::memory_order_relaxed);
+  if ((known & (known - 1)) == 0) return fallback;  // at most one device in use
+  const CalledFunctions& driver = Driver();
+  int device = -1;
+  if (driver.cuPointerGetAttribute == nullptr ||
+      driver.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer) !=
+          CUDA_SUCCESS ||
+      device < 0)
+    return fallback;
+  return device;
+}
+
+std::uint64_t DriverState::CurrentPool(std::int32_t device) {
+  if (device < 0) return 0;
+  const CalledFunctions& driver = Driver();
+  CUmemoryPool pool = nullptr;
+  if (driver.cuDeviceGetMemPool == nullptr ||
+      driver.cuDeviceGetMemPool(&pool, device) != CUDA_SUCCESS)
+    return 0;
+  const auto handle = reinterpret_cast<std::uint64_t>(pool);
+  {
+    LockGuard lock(mutex_);
+    auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
+    for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
+      if (known[i].handle == handle) return handle;
+  }
+  CUmemoryPool default_pool = nullptr;
+  const bool is_default = driver.cuDeviceGetDefaultMemPool != nullptr &&
+                          driver.cuDeviceGetDefaultMemPool(&default_pool, device) == CUDA_SUCCESS &&
+                          default_pool == pool;
+  DefinePool(handle, device, is_default);
+  return handle;
+}
+
+void DriverState::DefinePool(std::uint64_t pool, std::int32_t device, bool is_default) {
+  {
+    LockGuard lock(mutex_);
+    auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
+    for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
+      if (known[i].handle == pool) return;
+    const PoolEntry entry{pool, device};
+    pools_.Append(&entry, sizeof entry);
+  }
+  definitions_->AddPool(pool, device < 0 ? 0 : static_cast<std::uint32_t>(device), is_default);
+}
+
+std::int32_t DriverState::ForgetPool(std::uint64_t pool) {
+  LockGuard lock(mutex_);
+  auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
+  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i) {
+    if (known[i].handle != pool) continue;
+    const std::int32_t device = known[i].device;
+    pools_.Erase(i * sizeof(PoolEntry), (i + 1) * sizeof(PoolEntry));
+    return device;
+  }
+  return -1;
+}
+
+bool DriverState::TimeForPoolSample(std::uint64_t now_ns) {
+  std::uint64_t next = next_pool_sample_ns_.load(std::memory_order_relaxed);
+  return now_ns >= next && next_pool_sample_ns_.compare_exchange_strong(
+                               next, now_ns + kPoolSampleNs, std::memory_order_relaxed);
+}
+
+}  // namespace memprof::recorder

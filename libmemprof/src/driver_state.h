@@ -1,0 +1,102 @@
+// What the hooks know about the driver's state: contexts, devices, pools. One per recording.
+//
+// Thread-safe. Asks the real driver, so it must not be called with a lock held.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "libmemprof/src/byte_buffer.h"
+#include "libmemprof/src/definitions.h"
+#include "libmemprof/src/driver_api.h"
+#include "libmemprof/src/sys.h"
+#include "libmemprof/src/vmm_ledger.h"
+
+namespace memprof::recorder {
+
+struct ThreadState;
+
+struct CallContext {
+  std::uint32_t id = 0;      // log.Context.id
+  std::int32_t device = -1;  // ordinal; -1 = there is no current context
+};
+
+class DriverState {
+ public:
+  explicit DriverState(Definitions* definitions) : definitions_(definitions) {}
+  DriverState(const DriverState&) = delete;
+  DriverState& operator=(const DriverState&) = delete;
+
+  // Of the calling thread, from its cache as long as it is the same.
+  CallContext Current(ThreadState* state);
+  enum class ContextKind { kPrimary, kCreated, kUnknown };
+  // Id of a context that is on `device`; defines it when it is new, and the device too if the
+  // context is current, because only then can the driver be asked for its free memory.
+  std::uint32_t ContextId(CUcontext context, std::int32_t device, ContextKind kind,
+                          bool is_current);
+  // The same handle may be given to a new context from now on. Returns what it was.
+  CallContext ForgetContext(CUcontext context);
+  // The primary context of a device that was seen; null if none.
+  CUcontext PrimaryContext(std::int32_t device);
+
+  // What the driver says about the device's primary context.
+  static bool PrimaryIsActive(std::int32_t device);
+
+  // The device that the memory at `pointer` is on; `fallback` where the driver does not say.
+  std::int32_t DeviceOf(CUdeviceptr pointer, std::int32_t fallback);
+  // The pool from which cuMemAllocAsync serves `device`; 0 = unknown. Defines it when new.
+  std::uint64_t CurrentPool(std::int32_t device);
+  void DefinePool(std::uint64_t pool, std::int32_t device, bool is_default);
+  // Returns the device it was on; -1 when it was not known.
+  std::int32_t ForgetPool(std::uint64_t pool);
+  // True at most once per millisecond: time to look at the pools again.
+  bool TimeForPoolSample(std::uint64_t now_ns);
+
+  // Free and total bytes of the current context's device; false when there is none.
+  static bool MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_bytes);
+
+  VmmLedger* vmm() { return &vmm_; }
+
+  template <typename Visit>  // visit(pool handle, device)
+  void ForEachPool(Visit visit);
+
+ private:
+  struct ContextEntry {
+    CUcontext handle;
+    std::uint32_t id;
+    std::int32_t device;
+    bool primary;
+  };
+  struct PoolEntry {
+    std::uint64_t handle;
+    std::int32_t device;
+  };
+  static constexpr int kMostDevices = 64;
+
+  void DefineDevice(std::int32_t device);  // of the current context
+
+  Definitions* definitions_;
+  Mutex mutex_;
+  ByteBuffer contexts_;  // of ContextEntry
+  ByteBuffer pools_;     // of PoolEntry
+  std::uint32_t last_context_id_ = 0;
+  std::atomic<std::uint32_t> generation_{1};  // of contexts_: caches of older ones are void
+  std::atomic<std::uint64_t> known_devices_{0};
+  std::atomic<std::uint64_t> next_pool_sample_ns_{0};
+  VmmLedger vmm_;
+};
+
+template <typename Visit>
+void DriverState::ForEachPool(Visit visit) {
+  PoolEntry pools[64];
+  std::size_t count;
+  {
+    LockGuard lock(mutex_);
+    count = pools_.size() / sizeof(PoolEntry);
+    if (count > 64) count = 64;
+    if (count > 0) std::memcpy(pools, pools_.data(), count * sizeof(PoolEntry));
+  }
+  for (std::size_t i = 0; i < count; ++i) visit(pools[i].handle, pools[i].device);
+}
+
+}  // namespace memprof::recorder

@@ -1,0 +1,149 @@
+// Fills in and emits the events of intercepted calls.
+#include "libmemprof/src/hooks.h"
+
+namespace memprof::recorder {
+
+Hook::Hook(FunctionId id, StartCause cause) : id_(id) {
+  if (guard_.outermost()) active_ = WantEvents(cause);
+}
+
+void Hook::Activate(StartCause cause) {
+  if (guard_.outermost()) active_ = WantEvents(cause);
+}
+
+CallContext Hook::Context() {
+  ThreadState* state = BoundState(guard_.slot());
+  return state == nullptr ? CallContext{} : TheRecorder()->driver()->Current(state);
+}
+
+bool Hook::IsCurrent(CUcontext context) const {
+  CUcontext current = nullptr;
+  const CalledFunctions& driver = Driver();
+  return driver.cuCtxGetCurrent != nullptr && driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
+         current == context;
+}
+
+ring::RingEvent Hook::Event(Op op, Layer layer) {
+  ring::RingEvent event{};
+  event.time_ns = NowNs();
+  event.op = op;
+  event.layer = layer;
+  event.api = TheRecorder()->ApiLabel(id_);
+  return event;
+}
+
+void Hook::Emit(ring::RingEvent* event, bool with_stack) {
+  RecordEvent(guard_.slot(), event, with_stack);
+}
+
+void Hook::EmitFailure(ring::RingEvent* event, CUresult result) {
+  event->op = kOpAllocFailed;
+  event->result = static_cast<std::uint32_t>(result);
+  DriverState::MemoryInfo(&event->aux0, &event->aux1);
+  Emit(event, true);
+}
+
+void Hook::Allocated(CUresult result, Layer layer, std::uint64_t address, std::uint64_t bytes,
+                     std::uint64_t aux0, std::uint64_t aux1, CUstream stream) {
+  ring::RingEvent event = Event(kOpAlloc, layer);
+  const CallContext context = Context();
+  event.context = context.id;
+  event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+  event.bytes = bytes;
+  event.stream = reinterpret_cast<std::uint64_t>(stream);
+  if (result != CUDA_SUCCESS) {
+    EmitFailure(&event, result);
+    return;
+  }
+  event.address = address;
+  event.aux0 = aux0;
+  event.aux1 = aux1;
+  Emit(&event, true);
+}
+
+void Hook::AllocatedHost(CUresult result, Layer layer, const void* address, std::uint64_t bytes) {
+  ring::RingEvent event = Event(kOpAlloc, layer);
+  event.context = Context().id;
+  event.bytes = bytes;
+  if (result != CUDA_SUCCESS) {
+    EmitFailure(&event, result);
+    return;
+  }
+  event.address = reinterpret_cast<std::uint64_t>(address);
+  Emit(&event, true);
+}
+
+void Hook::Freeing(Layer layer, std::uint64_t address, CUstream stream) {
+  if (address == 0) return;  // frees nothing, and succeeds
+  const CallContext context = Context();
+  ring::RingEvent event = Event(kOpFree, layer);
+  event.context = context.id;
+  event.device_plus_1 =
+      static_cast<std::uint16_t>(driver()->DeviceOf(address, context.device) + 1);
+  event.address = address;
+  event.stream = reinterpret_cast<std::uint64_t>(stream);
+  Emit(&event);
+}
+
+void Hook::FreeingHost(Layer layer, const void* address) {
+  if (address == nullptr) return;
+  ring::RingEvent event = Event(kOpFree, layer);
+  event.context = Context().id;
+  event.address = reinterpret_cast<std::uint64_t>(address);
+  Emit(&event);
+}
+
+void Hook::Freed(CUresult result, Layer layer, std::uint64_t address) {
+  if (result == CUDA_SUCCESS || address == 0) return;
+  ring::RingEvent event = Event(kOpFreeFailed, layer);
+  const CallContext context = Context();
+  event.context = context.id;
+  const bool on_host = layer == kLayerPinned || layer == kLayerRegistered;
+  if (!on_host)
+    event.device_plus_1 =
+        static_cast<std::uint16_t>(driver()->DeviceOf(address, context.device) + 1);
+  event.address = address;
+  event.result = static_cast<std::uint32_t>(result);
+  Emit(&event);
+}
+
+void SampleMemory(ThreadSlot* slot) {
+  ThreadState* state = BoundState(slot);
+  if (state == nullptr || RealFunction(FunctionId::k_cuInit) == nullptr) return;
+  DriverState* driver = TheRecorder()->driver();
+  const CallContext context = driver->Current(state);
+  ring::RingEvent event{};
+  if (context.device >= 0 && DriverState::MemoryInfo(&event.bytes, &event.aux0)) {
+    event.op = kOpMemoryInfo;
+    event.context = context.id;
+    event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+    RecordEvent(slot, &event, false);
+  }
+  SamplePools(slot);
+}
+
+void SamplePools(ThreadSlot* slot) {
+  TheRecorder()->driver()->ForEachPool(
+      [slot](std::uint64_t pool, std::int32_t device) { SamplePool(slot, pool, device); });
+}
+
+void SamplePool(ThreadSlot* slot, std::uint64_t pool, std::int32_t device) {
+  const CalledFunctions& driver = Driver();
+  if (driver.cuMemPoolGetAttribute == nullptr) return;
+  cuuint64_t reserved = 0, used = 0;
+  const auto handle = reinterpret_cast<CUmemoryPool>(pool);
+  if (driver.cuMemPoolGetAttribute(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved) !=
+          CUDA_SUCCESS ||
+      driver.cuMemPoolGetAttribute(handle, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used) != CUDA_SUCCESS)
+    return;
+  ring::RingEvent event{};
+  event.op = kOpPoolSample;
+  event.layer = kLayerStreamOrdered;
+  event.address = pool;
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.bytes = reserved;
+  event.aux0 = used;
+  RecordEvent(slot, &event, false);
+}
+
+}  // namespace memprof::recorder

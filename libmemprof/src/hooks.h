@@ -1,0 +1,61 @@
+// What all hooks share: one call of an intercepted function, and the events it leaves.
+//
+// The order that makes recycled addresses unambiguous: a free is recorded before the real call,
+// an allocation after it. Only the outermost intercepted call of a thread records.
+#pragma once
+
+#include "libmemprof/src/driver_api.h"
+#include "libmemprof/src/recorder.h"
+
+namespace memprof::recorder {
+
+class Hook {
+ public:
+  explicit Hook(FunctionId id, StartCause cause = StartCause::kHook);
+  Hook(const Hook&) = delete;
+  Hook& operator=(const Hook&) = delete;
+
+  // Whether this call is to be recorded.
+  bool active() const { return active_; }
+  // Asks again, for cuInit: recording begins only once the driver is up.
+  void Activate(StartCause cause);
+
+  CallContext Context();
+  bool IsCurrent(CUcontext context) const;
+  ThreadSlot* slot() { return guard_.slot(); }
+  DriverState* driver() { return TheRecorder()->driver(); }
+
+  // An event of this call with context, device and label filled in.
+  ring::RingEvent Event(Op op, Layer layer);
+  void Emit(ring::RingEvent* event, bool with_stack = false);
+
+  // After the real call: an allocation or a failed one, with the stack.
+  void Allocated(CUresult result, Layer layer, std::uint64_t address, std::uint64_t bytes,
+                 std::uint64_t aux0 = 0, std::uint64_t aux1 = 0, CUstream stream = nullptr);
+  // As Allocated, for memory of the host: no device.
+  void AllocatedHost(CUresult result, Layer layer, const void* address, std::uint64_t bytes);
+  // Before the real call.
+  void Freeing(Layer layer, std::uint64_t address, CUstream stream = nullptr);
+  void FreeingHost(Layer layer, const void* address);
+  // After it: takes the free back when it failed.
+  void Freed(CUresult result, Layer layer, std::uint64_t address);
+
+ private:
+  void EmitFailure(ring::RingEvent* event, CUresult result);
+
+  RecursionGuard guard_;
+  FunctionId id_;
+  bool active_ = false;
+};
+
+// Allocations, frees and pools are left to CUPTI when it is the only source.
+inline bool RecordsAllocations(const Hook& hook) {
+  return hook.active() && TheRecorder()->settings().driver;
+}
+
+// OP_MEMORY_INFO of the current context's device, and OP_POOL_SAMPLE of every pool.
+void SampleMemory(ThreadSlot* slot);
+void SamplePools(ThreadSlot* slot);
+void SamplePool(ThreadSlot* slot, std::uint64_t pool, std::int32_t device);
+
+}  // namespace memprof::recorder

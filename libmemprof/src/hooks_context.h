@@ -1,0 +1,90 @@
+// Hooks of initialisation and contexts. The end of a context frees everything that belonged to it
+// at once, and is recorded like a free: before the real call.
+#pragma once
+
+#include <tuple>
+
+#include "libmemprof/src/hooks.h"
+
+namespace memprof::recorder {
+
+template <typename Real>
+CUresult Init(FunctionId id, Real real, unsigned flags) {
+  Hook hook(id, StartCause::kNone);
+  const CUresult result = real(flags);
+  // A program that only asks whether there is a GPU, and has none, leaves no log.
+  if (result == CUDA_SUCCESS) hook.Activate(StartCause::kInit);
+  return result;
+}
+
+inline void RecordContext(Hook* hook, Op op, std::uint32_t context_id, std::int32_t device) {
+  ring::RingEvent event = hook->Event(op, kLayerNone);
+  event.context = context_id;
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  hook->Emit(&event, op == kOpContextCreate);
+}
+
+template <typename Real, typename... Arguments>
+CUresult CreateContext(FunctionId id, Real real, CUcontext* context, Arguments... arguments) {
+  Hook hook(id);
+  const CUresult result = real(context, arguments...);
+  if (!hook.active() || result != CUDA_SUCCESS) return result;
+  const CUdevice device = std::get<sizeof...(arguments) - 1>(std::tuple(arguments...));
+  hook.driver()->ForgetContext(*context);
+  const std::uint32_t context_id = hook.driver()->ContextId(
+      *context, device, DriverState::ContextKind::kCreated, hook.IsCurrent(*context));
+  RecordContext(&hook, kOpContextCreate, context_id, device);
+  return result;
+}
+
+template <typename Real>
+CUresult DestroyContext(FunctionId id, Real real, CUcontext context) {
+  Hook hook(id);
+  if (hook.active()) {
+    const CallContext gone = hook.driver()->ForgetContext(context);
+    if (gone.id != 0) RecordContext(&hook, kOpContextDestroy, gone.id, gone.device);
+  }
+  return real(context);
+}
+
+template <typename Real>
+CUresult RetainPrimary(FunctionId id, Real real, CUcontext* context, CUdevice device) {
+  Hook hook(id);
+  const CUresult result = real(context, device);
+  if (!hook.active() || result != CUDA_SUCCESS) return result;
+  const bool known = hook.driver()->PrimaryContext(device) == *context;
+  const std::uint32_t context_id = hook.driver()->ContextId(
+      *context, device, DriverState::ContextKind::kPrimary, hook.IsCurrent(*context));
+  if (!known) RecordContext(&hook, kOpContextCreate, context_id, device);
+  return result;
+}
+
+// Only the last release destroys the primary context; the driver's own answer tells which it was.
+template <typename Real>
+CUresult ReleasePrimary(FunctionId id, Real real, CUdevice device) {
+  Hook hook(id);
+  const std::uint64_t before_ns = hook.active() ? NowNs() : 0;
+  const CUresult result = real(device);
+  if (!hook.active() || result != CUDA_SUCCESS) return result;
+  if (DriverState::PrimaryIsActive(device)) return result;
+  const CallContext gone = hook.driver()->ForgetContext(hook.driver()->PrimaryContext(device));
+  if (gone.id == 0) return result;
+  ring::RingEvent event = hook.Event(kOpContextDestroy, kLayerNone);
+  event.time_ns = before_ns;
+  event.context = gone.id;
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  hook.Emit(&event);
+  return result;
+}
+
+template <typename Real>
+CUresult ResetPrimary(FunctionId id, Real real, CUdevice device) {
+  Hook hook(id);
+  if (hook.active()) {
+    const CallContext gone = hook.driver()->ForgetContext(hook.driver()->PrimaryContext(device));
+    RecordContext(&hook, kOpDeviceReset, gone.id, device);
+  }
+  return real(device);
+}
+
+}  // namespace memprof::recorder

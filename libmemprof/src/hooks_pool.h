@@ -1,0 +1,112 @@
+// Hooks of stream-ordered memory and its pools.
+//
+// An allocation moves bytes within a pool; what the pool holds beyond that is sampled, at most
+// once a millisecond and whenever it is created, trimmed or cannot serve. While a stream is being
+// captured nothing is allocated: the call becomes a node of a graph and is recorded as such.
+#pragma once
+
+#include "libmemprof/src/hooks.h"
+
+namespace memprof::recorder {
+
+inline bool IsCapturing(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CalledFunctions& driver = Driver();
+  return driver.cuStreamIsCapturing != nullptr &&
+         driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+         status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+inline void RecordStreamOrdered(Hook* hook, CUresult result, CUdeviceptr* pointer,
+                                std::size_t bytes, std::uint64_t pool, CUstream stream) {
+  const Layer layer = IsCapturing(stream) ? kLayerGraph : kLayerStreamOrdered;
+  hook->Allocated(result, layer, result == CUDA_SUCCESS ? *pointer : 0, bytes, pool, 0, stream);
+  if (result != CUDA_SUCCESS || hook->driver()->TimeForPoolSample(NowNs()))
+    SamplePools(hook->slot());
+}
+
+template <typename Real>
+CUresult AllocateAsync(FunctionId id, Real real, CUdeviceptr* pointer, std::size_t bytes,
+                       CUstream stream) {
+  Hook hook(id);
+  const CUresult result = real(pointer, bytes, stream);
+  if (RecordsAllocations(hook)) {
+    const std::uint64_t pool = hook.driver()->CurrentPool(hook.Context().device);
+    RecordStreamOrdered(&hook, result, pointer, bytes, pool, stream);
+  }
+  return result;
+}
+
+template <typename Real>
+CUresult AllocateFromPool(FunctionId id, Real real, CUdeviceptr* pointer, std::size_t bytes,
+                          CUmemoryPool pool, CUstream stream) {
+  Hook hook(id);
+  const CUresult result = real(pointer, bytes, pool, stream);
+  if (RecordsAllocations(hook)) {
+    const auto handle = reinterpret_cast<std::uint64_t>(pool);
+    if (result == CUDA_SUCCESS)
+      hook.driver()->DefinePool(handle, hook.Context().device, false);
+    RecordStreamOrdered(&hook, result, pointer, bytes, handle, stream);
+  }
+  return result;
+}
+
+template <typename Real>
+CUresult FreeAsync(FunctionId id, Real real, CUdeviceptr pointer, CUstream stream) {
+  Hook hook(id);
+  const bool records = RecordsAllocations(hook);
+  const Layer layer = records && IsCapturing(stream) ? kLayerGraph : kLayerStreamOrdered;
+  if (records) hook.Freeing(layer, pointer, stream);
+  const CUresult result = real(pointer, stream);
+  if (records) hook.Freed(result, layer, pointer);
+  return result;
+}
+
+template <typename Real>
+CUresult CreatePool(FunctionId id, Real real, CUmemoryPool* pool,
+                    const CUmemPoolProps* properties) {
+  Hook hook(id);
+  const CUresult result = real(pool, properties);
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  const std::int32_t device = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
+                                  ? properties->location.id
+                                  : hook.Context().device;
+  const auto handle = reinterpret_cast<std::uint64_t>(*pool);
+  hook.driver()->DefinePool(handle, device, false);
+  ring::RingEvent event = hook.Event(kOpPoolCreate, kLayerStreamOrdered);
+  event.address = handle;
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  hook.Emit(&event, true);
+  return result;
+}
+
+template <typename Real>
+CUresult DestroyPool(FunctionId id, Real real, CUmemoryPool pool) {
+  Hook hook(id);
+  const CUresult result = real(pool);
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  const auto handle = reinterpret_cast<std::uint64_t>(pool);
+  ring::RingEvent event = hook.Event(kOpPoolDestroy, kLayerStreamOrdered);
+  event.address = handle;
+  event.device_plus_1 = static_cast<std::uint16_t>(hook.driver()->ForgetPool(handle) + 1);
+  hook.Emit(&event);
+  return result;
+}
+
+template <typename Real>
+CUresult TrimPool(FunctionId id, Real real, CUmemoryPool pool, std::size_t keep) {
+  Hook hook(id);
+  const CUresult result = real(pool, keep);
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  const auto handle = reinterpret_cast<std::uint64_t>(pool);
+  const std::int32_t device = hook.Context().device;
+  ring::RingEvent event = hook.Event(kOpPoolTrim, kLayerStreamOrdered);
+  event.address = handle;
+  event.bytes = keep;
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  hook.Emit(&event);
+  SamplePool(hook.slot(), handle, device);
+  return result;
+}
+
+}  // namespace memprof::recorder

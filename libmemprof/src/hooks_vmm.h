@@ -1,0 +1,157 @@
+// Hooks of virtual memory management: physical memory, address ranges, and the maps between them.
+//
+// Physical memory is recorded once, from cuMemCreate to the call that drops the last reference
+// (VmmLedger); addresses and maps are events of their own.
+#pragma once
+
+#include "libmemprof/src/hooks.h"
+
+namespace memprof::recorder {
+
+inline void RecordVmm(Hook* hook, Op op, Layer layer, std::int32_t device, std::uint64_t address,
+                      std::uint64_t bytes, std::uint64_t aux0 = 0, std::uint64_t aux1 = 0) {
+  ring::RingEvent event = hook->Event(op, layer);
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.address = address;
+  event.bytes = bytes;
+  event.aux0 = aux0;
+  event.aux1 = aux1;
+  hook->Emit(&event, op == kOpAlloc);
+}
+
+template <typename Real>
+CUresult CreatePhysical(FunctionId id, Real real, CUmemGenericAllocationHandle* handle,
+                        std::size_t bytes, const CUmemAllocationProp* properties,
+                        unsigned long long flags) {
+  Hook hook(id);
+  const CUresult result = real(handle, bytes, properties, flags);
+  if (!RecordsAllocations(hook)) return result;
+  if (result != CUDA_SUCCESS) {
+    hook.Allocated(result, kLayerVmmPhysical, 0, bytes);
+    return result;
+  }
+  const bool on_device = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  const std::int32_t device = on_device ? properties->location.id : -1;
+  const Layer layer = on_device ? kLayerVmmPhysical : kLayerPinned;
+  hook.driver()->vmm()->Create(*handle, bytes, device, layer);
+  RecordVmm(&hook, kOpAlloc, layer, device, *handle, bytes);
+  return result;
+}
+
+template <typename Real>
+CUresult ReleasePhysical(FunctionId id, Real real, CUmemGenericAllocationHandle handle) {
+  Hook hook(id);
+  const bool records = RecordsAllocations(hook);
+  VmmLedger::Physical gone;
+  if (records) gone = hook.driver()->vmm()->Release(handle);
+  if (gone.last)
+    RecordVmm(&hook, kOpFree, static_cast<Layer>(gone.layer), gone.device, handle, gone.bytes);
+  const CUresult result = real(handle);
+  if (records && result != CUDA_SUCCESS && gone.handle != 0) {
+    if (gone.last) {
+      hook.driver()->vmm()->Create(handle, gone.bytes, gone.device, gone.layer);
+      hook.Freed(result, static_cast<Layer>(gone.layer), handle);
+    } else {
+      hook.driver()->vmm()->Retain(handle);
+    }
+  }
+  return result;
+}
+
+template <typename Real>
+CUresult RetainPhysical(FunctionId id, Real real, CUmemGenericAllocationHandle* handle,
+                        void* address) {
+  Hook hook(id);
+  const CUresult result = real(handle, address);
+  if (RecordsAllocations(hook) && result == CUDA_SUCCESS) hook.driver()->vmm()->Retain(*handle);
+  return result;
+}
+
+template <typename Real>
+CUresult ImportPhysical(FunctionId id, Real real, CUmemGenericAllocationHandle* handle,
+                        void* shared, CUmemAllocationHandleType type) {
+  Hook hook(id);
+  const CUresult result = real(handle, shared, type);
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  const std::int32_t device = hook.Context().device;
+  hook.driver()->vmm()->Create(*handle, 0, device, kLayerImported);
+  RecordVmm(&hook, kOpAlloc, kLayerImported, device, *handle, 0);
+  return result;
+}
+
+// A multicast object has a handle but no memory of its own.
+template <typename Real>
+CUresult CreateMulticast(FunctionId id, Real real, CUmemGenericAllocationHandle* handle,
+                         const void* properties) {
+  Hook hook(id);
+  const CUresult result = real(handle, properties);
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  hook.driver()->vmm()->Create(*handle, 0, -1, kLayerMulticast);
+  RecordVmm(&hook, kOpAlloc, kLayerMulticast, -1, *handle, 0);
+  return result;
+}
+
+template <typename Real>
+CUresult MapPhysical(FunctionId id, Real real, CUdeviceptr address, std::size_t bytes,
+                     std::size_t offset, CUmemGenericAllocationHandle handle,
+                     unsigned long long flags) {
+  Hook hook(id);
+  const CUresult result = real(address, bytes, offset, handle, flags);
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  hook.driver()->vmm()->Map(address, bytes, handle);
+  RecordVmm(&hook, kOpMap, kLayerVmmAddress, hook.driver()->vmm()->DeviceOf(handle), address, bytes,
+            handle, offset);
+  return result;
+}
+
+// A range may cover several maps; one event for the range, one free for each memory that goes.
+template <typename Real>
+CUresult UnmapPhysical(FunctionId id, Real real, CUdeviceptr address, std::size_t bytes) {
+  Hook hook(id);
+  const std::uint64_t before_ns = RecordsAllocations(hook) ? NowNs() : 0;
+  const CUresult result = real(address, bytes);
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  VmmLedger::Mapping mapping;
+  VmmLedger::Physical physical;
+  std::int32_t device = -1;
+  while (hook.driver()->vmm()->Unmap(address, bytes, &mapping, &physical)) {
+    if (physical.handle != 0) device = physical.device;
+    if (!physical.last) continue;
+    ring::RingEvent event = hook.Event(kOpFree, static_cast<Layer>(physical.layer));
+    event.time_ns = before_ns;
+    event.device_plus_1 = static_cast<std::uint16_t>(physical.device + 1);
+    event.address = physical.handle;
+    event.bytes = physical.bytes;
+    hook.Emit(&event);
+  }
+  ring::RingEvent event = hook.Event(kOpUnmap, kLayerVmmAddress);
+  event.time_ns = before_ns;
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.address = address;
+  event.bytes = bytes;
+  hook.Emit(&event);
+  return result;
+}
+
+template <typename Real>
+CUresult ReserveAddress(FunctionId id, Real real, CUdeviceptr* address, std::size_t bytes,
+                        std::size_t alignment, CUdeviceptr hint, unsigned long long flags) {
+  Hook hook(id);
+  const CUresult result = real(address, bytes, alignment, hint, flags);
+  if (RecordsAllocations(hook) && result == CUDA_SUCCESS)
+    RecordVmm(&hook, kOpAlloc, kLayerVmmAddress, hook.Context().device, *address, bytes);
+  return result;
+}
+
+template <typename Real>
+CUresult FreeAddress(FunctionId id, Real real, CUdeviceptr address, std::size_t bytes) {
+  Hook hook(id);
+  const bool records = RecordsAllocations(hook);
+  const std::int32_t device = records ? hook.Context().device : -1;
+  if (records) RecordVmm(&hook, kOpFree, kLayerVmmAddress, device, address, bytes);
+  const CUresult result = real(address, bytes);
+  if (records) hook.Freed(result, kLayerVmmAddress, address);
+  return result;
+}
+
+}  // namespace memprof::recorder

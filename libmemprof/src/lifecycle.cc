@@ -1,0 +1,239 @@
+// Starts and ends recordings, and keeps them right across fork, exit and the end of threads.
+#include "libmemprof/src/lifecycle.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/recorder.h"
+#include "libmemprof/src/source_host.h"
+
+namespace memprof::recorder {
+namespace {
+
+constexpr std::uint64_t kLongestStartNs = 200'000'000;
+constexpr std::uint64_t kLongestFinishNs = 10'000'000'000;
+
+std::atomic<Recorder*> g_recorder{nullptr};
+std::atomic<std::uint64_t> g_last_epoch{0};
+std::atomic<pid_t> g_process{0};  // whose recorder that is; survives a fork, unlike g_control
+std::atomic<std::uint32_t> g_mode_changes{0};
+std::atomic<bool> g_preloaded{false};
+pthread_key_t g_thread_key;
+std::atomic<bool> g_has_thread_key{false};
+std::atomic<bool> g_registered{false};
+
+bool WasPreloaded() {
+  const char* preload = getenv("LD_PRELOAD");
+  return preload != nullptr && strstr(preload, "libmemprof.so") != nullptr;
+}
+
+void ThreadEnds(void* state) {
+  RecursionGuard guard;
+  ThreadSlot* slot = guard.slot();
+  if (slot->state != state || slot->epoch == 0) return;
+  Recorder* recorder = TheRecorder();
+  if (recorder != nullptr && recorder->epoch() == slot->epoch &&
+      g_process.load(std::memory_order_relaxed) == getpid())
+    recorder->ReleaseThread(static_cast<ThreadState*>(state));
+  slot->state = nullptr;
+}
+
+void AfterForkInParent() {
+  Recorder* recorder = TheRecorder();
+  if (!Recording() || recorder == nullptr) return;
+  RecursionGuard guard;
+  if (!guard.outermost()) return;
+  recorder->Count(log::Anomaly::kForkedChildren);
+  ring::RingEvent event{};
+  event.op = kOpFork;
+  RecordEvent(guard.slot(), &event, false);
+}
+
+void AfterForkInChild() {
+  // The kernel has wiped the page already where it can; the thread and its rings are the parent's.
+  g_control.epoch.store(0, std::memory_order_relaxed);
+  g_control.mode.store(Mode::kIdle, std::memory_order_relaxed);
+  g_control.ending.store(0, std::memory_order_relaxed);
+  ThreadSlot& slot = CurrentThread();
+  slot.epoch = 0;
+  slot.state = nullptr;
+  slot.thread_id = 0;
+}
+
+void AtExit() {
+  if (g_process.load(std::memory_order_relaxed) != getpid()) return;
+  RecursionGuard guard;
+  g_control.ending.store(1, std::memory_order_relaxed);
+  FinishRecording();
+}
+
+// Once per process image: a forked child inherits all of it.
+void RegisterHandlers() {
+  if (g_registered.exchange(true)) return;
+  g_has_thread_key.store(pthread_key_create(&g_thread_key, ThreadEnds) == 0);
+  pthread_atfork(nullptr, AfterForkInParent, AfterForkInChild);
+  at_quick_exit(AtExit);
+  madvise(&g_control, sizeof g_control, MADV_WIPEONFORK);
+}
+
+void SetMode(Mode mode) {
+  g_control.mode.store(mode, std::memory_order_release);
+  g_mode_changes.fetch_add(1, std::memory_order_release);
+  FutexWake(&g_mode_changes, 1000);
+}
+
+int CreateRecorder(const Settings& settings) {
+  RegisterHandlers();
+  void* memory = MapMemory(sizeof(Recorder));
+  if (memory == nullptr) return MEMPROF_UNAVAILABLE;
+  // A recorder of the parent stays where it is: its locks may be held for ever.
+  auto* recorder = new (memory) Recorder(settings);
+  const int error = recorder->Open();
+  if (error != 0) {
+    Message("cannot record to %.300s: %s; the program runs on without",
+            recorder->log()->path()[0] != '\0' ? recorder->log()->path() : settings.output,
+            strerror(error));
+    SetMode(Mode::kOff);
+    return MEMPROF_IO_ERROR;
+  }
+  if (settings.verbose) Message("recording to %.400s", recorder->log()->path());
+  g_recorder.store(recorder, std::memory_order_release);
+  g_process.store(getpid(), std::memory_order_relaxed);
+  recorder->definitions()->AddSource("driver", settings.driver ? kSourceOn : kSourceOff,
+                                     settings.driver ? "" : "MEMPROF_SOURCE");
+  g_control.epoch.store(recorder->epoch(), std::memory_order_release);
+  SetMode(Mode::kRecording);
+  if (settings.cupti) OpenCuptiSource(recorder, !settings.driver);
+  return MEMPROF_OK;
+}
+
+int StartFromIdle(StartCause cause) {
+  const pid_t process = g_process.load(std::memory_order_relaxed);
+  if (cause == StartCause::kHook && process != 0 && process != getpid()) return MEMPROF_NOT_RECORDING;
+  Mode expected = Mode::kIdle;
+  if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting)) return StartRecording(cause);
+  ErrnoKeeper keeper;
+  const Settings settings = ReadSettings([](const char* name) -> const char* { return getenv(name); },
+                                         g_preloaded.load(std::memory_order_relaxed));
+  if (settings.disabled) {
+    SetMode(Mode::kOff);
+    return MEMPROF_UNAVAILABLE;
+  }
+  if (cause != StartCause::kApi && !settings.begins_by_itself) {
+    SetMode(Mode::kWaiting);
+    return MEMPROF_NOT_RECORDING;
+  }
+  RecursionGuard guard;
+  return CreateRecorder(settings);
+}
+
+int StartFromWaiting(StartCause cause) {
+  if (cause != StartCause::kApi) return MEMPROF_NOT_RECORDING;
+  Mode expected = Mode::kWaiting;
+  if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting)) return StartRecording(cause);
+  ErrnoKeeper keeper;
+  RecursionGuard guard;
+  return CreateRecorder(
+      ReadSettings([](const char* name) -> const char* { return getenv(name); }, true));
+}
+
+int Resume(StartCause cause) {
+  if (cause != StartCause::kApi) return MEMPROF_NOT_RECORDING;
+  Mode expected = Mode::kPaused;
+  if (!g_control.mode.compare_exchange_strong(expected, Mode::kRecording)) return MEMPROF_OK;
+  g_control.epoch.store(TheRecorder()->epoch(), std::memory_order_release);
+  RecursionGuard guard;
+  ring::RingEvent event{};
+  event.op = kOpResume;
+  RecordEvent(guard.slot(), &event, false);
+  return MEMPROF_OK;
+}
+
+// Another thread is starting the recorder. It may need a lock of the loader that this thread
+// holds, so the wait is bounded; this call then goes unrecorded.
+int WaitForStart() {
+  const std::uint64_t deadline = NowNs() + kLongestStartNs;
+  if (CurrentThread().depth > 1) return MEMPROF_NOT_RECORDING;
+  for (;;) {
+    const std::uint32_t seen = g_mode_changes.load(std::memory_order_acquire);
+    if (g_control.mode.load(std::memory_order_acquire) != Mode::kStarting) break;
+    const std::uint64_t now = NowNs();
+    if (now >= deadline) return MEMPROF_NOT_RECORDING;
+    FutexWait(&g_mode_changes, seen, deadline - now);
+  }
+  return Recording() ? MEMPROF_OK : MEMPROF_NOT_RECORDING;
+}
+
+}  // namespace
+
+Recorder* TheRecorder() { return g_recorder.load(std::memory_order_acquire); }
+
+std::uint64_t NextEpoch() { return g_last_epoch.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+void NoticeThreadEnd(ThreadState* state) {
+  if (g_has_thread_key.load(std::memory_order_relaxed)) pthread_setspecific(g_thread_key, state);
+}
+
+void SwitchOff() {
+  g_control.epoch.store(0, std::memory_order_release);
+  SetMode(Mode::kOff);
+}
+
+int StartRecording(StartCause cause) {
+  if (cause == StartCause::kNone) return MEMPROF_NOT_RECORDING;
+  switch (g_control.mode.load(std::memory_order_acquire)) {
+    case Mode::kRecording:
+      return MEMPROF_OK;
+    case Mode::kIdle:
+      return StartFromIdle(cause);
+    case Mode::kWaiting:
+      return StartFromWaiting(cause);
+    case Mode::kPaused:
+      return Resume(cause);
+    case Mode::kStarting:
+      return WaitForStart();
+    case Mode::kOff:
+      break;
+  }
+  return MEMPROF_UNAVAILABLE;
+}
+
+int StopRecording() {
+  RecursionGuard guard;
+  ring::RingEvent event{};
+  event.op = kOpPause;
+  if (!RecordEvent(guard.slot(), &event, false)) return MEMPROF_NOT_RECORDING;
+  Mode expected = Mode::kRecording;
+  if (g_control.mode.compare_exchange_strong(expected, Mode::kPaused))
+    g_control.epoch.store(0, std::memory_order_release);
+  return MEMPROF_OK;
+}
+
+void FinishRecording() {
+  Recorder* recorder = TheRecorder();
+  if (recorder != nullptr) recorder->writer()->Finish(kLongestFinishNs);
+}
+
+void ResetForTest() {
+  g_control.epoch.store(0);
+  if (Recorder* recorder = g_recorder.exchange(nullptr)) {
+    recorder->writer()->Stop();
+    recorder->~Recorder();
+    UnmapMemory(recorder, sizeof(Recorder));
+  }
+  g_control.ending.store(0);
+  SetMode(Mode::kIdle);
+}
+
+// Shells, launchers and data loaders inherit the preload: this must cost nothing.
+__attribute__((constructor)) void OnLoad() { g_preloaded.store(WasPreloaded()); }
+__attribute__((destructor)) void OnUnload() { AtExit(); }
+
+}  // namespace memprof::recorder

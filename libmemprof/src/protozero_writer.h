@@ -1,0 +1,40 @@
+// protozero's writer, made fit for a library without exceptions.
+//
+// Its headers also hold a decoder that throws, which this library never calls but which does not
+// compile under -fno-exceptions: there the words throw, try and catch are blanked out while they are
+// read. Its assertions would abort the program that we are a guest of, and are left out.
+#pragma once
+
+// All standard headers that protozero includes come first, so that they keep their `throw`.
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#ifndef protozero_assert
+#define protozero_assert(condition) static_cast<void>(0)
+#endif
+#if !defined(__cpp_exceptions)
+#define throw (void)
+#define try if constexpr (true)
+#define catch(anything) else
+#define MEMPROF_BLANKED_THROW
+#endif
+#include <protozero/basic_pbf_writer.hpp>
+#ifdef MEMPROF_BLANKED_THROW
+#undef throw
+#undef try
+#undef catch
+#undef MEMPROF_BLANKED_THROW
+#endif

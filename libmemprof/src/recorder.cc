@@ -1,0 +1,156 @@
+// One recording: its parts, its threads, its events.
+#include "libmemprof/src/recorder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "libmemprof/src/header.h"
+#include "libmemprof/src/lifecycle.h"
+#include "libmemprof/src/unwinder.h"
+
+namespace memprof::recorder {
+namespace {
+
+// One event in so many is timed for SelfAccounting.hook_time_ns.
+constexpr std::uint32_t kTimedEvery = 64;
+
+thread_local ThreadSlot t_slot __attribute__((tls_model("initial-exec"))) = {0, nullptr, 0, 0};
+
+}  // namespace
+
+ControlPage g_control;
+
+ThreadSlot& CurrentThread() { return t_slot; }
+
+Recorder::Recorder(const Settings& settings)
+    : settings_(settings),
+      epoch_(NextEpoch()),
+      definitions_(&ring_),
+      modules_(&definitions_),
+      stacks_(&definitions_, &modules_),
+      writer_({&ring_, &log_, &modules_, &stacks_}),
+      driver_(&definitions_) {}
+
+int Recorder::Open() {
+  const std::uint64_t start_ns = NowNs();
+  const std::uint64_t start_unix_ns = UnixNs();
+  if (const int error = log_.Create(settings_.output)) return error;
+  RingOptions options;
+  options.events = settings_.ring_events;
+  options.log_path = log_.path();
+  options.start_time_ns = start_ns;
+  if (!ring_.Create(options)) return ENOMEM;
+  WriteHeader(start_ns, start_unix_ns);
+  if (const int error = log_.WriteBatch()) {
+    ring_.Remove();
+    return error;
+  }
+  ring_.header()->committed.store(log_.size(), std::memory_order_release);
+  if (!stacks_.Create()) settings_.stack_depth = 0;
+  if (settings_.stack_depth > 0 && !LoadUnwinder()) Count(log::Anomaly::kStacksUnavailable);
+  definitions_.InternString("");  // so that an empty name has an id
+  for (int i = 0; i < kFunctionCount; ++i)
+    api_labels_[i] = definitions_.InternString(FunctionName(static_cast<FunctionId>(i)));
+  if (!writer_.Start(SwitchOff)) {
+    ring_.Remove();
+    return EAGAIN;
+  }
+  return 0;
+}
+
+void Recorder::WriteHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns) {
+  ByteBuffer payload;
+  EncodeHeader(start_ns, start_unix_ns, ring_.path(), &payload);
+  log_.AddChunk(log::ChunkKind::kHeader, payload);
+}
+
+ThreadState* Recorder::BindThread(ThreadSlot* slot) {
+  ThreadState* state;
+  {
+    LockGuard lock(threads_mutex_);
+    state = free_states_;
+    if (state != nullptr) free_states_ = state->next_free;
+    if (slot->epoch != epoch_ || slot->thread_id == 0) slot->thread_id = 0;
+  }
+  if (state == nullptr) state = static_cast<ThreadState*>(MapMemory(sizeof(ThreadState)));
+  if (state == nullptr) {
+    Count(log::Anomaly::kThreadSlotsExhausted);
+    return nullptr;
+  }
+  state->slab = nullptr;
+  state->used = 0;
+  state->tid = CurrentTid();
+  state->context = nullptr;
+  state->context_generation = 0;
+  if (slot->thread_id == 0) {
+    {
+      LockGuard lock(threads_mutex_);
+      slot->thread_id = ++last_thread_id_;
+    }
+    char name[17] = "";
+    prctl(PR_GET_NAME, name, 0, 0, 0);
+    definitions_.AddThread(slot->thread_id, state->tid, name);
+  }
+  state->thread_id = slot->thread_id;
+  slot->state = state;
+  slot->epoch = epoch_;
+  NoticeThreadEnd(state);
+  return state;
+}
+
+void Recorder::ReleaseThread(ThreadState* state) {
+  if (state->slab != nullptr) ring_.Seal(state->slab);
+  state->slab = nullptr;
+  LockGuard lock(threads_mutex_);
+  state->next_free = free_states_;
+  free_states_ = state;
+}
+
+bool Recorder::Append(ThreadState* state, const ring::RingEvent& event) {
+  if (state->slab == nullptr || state->used == ring::kEventsPerSlab) {
+    if (state->slab != nullptr) ring_.Seal(state->slab);
+    state->slab = ring_.Acquire(ring::SlabKind::kEvents, state->thread_id, state->tid);
+    state->used = 0;
+    if (state->slab == nullptr) {
+      Count(log::Anomaly::kEventsLost);
+      return false;
+    }
+  }
+  SlabEvents(state->slab)[state->used] = event;
+  state->slab->published.store(++state->used, std::memory_order_release);
+  return true;
+}
+
+std::uint32_t Recorder::InternStack(ThreadState* state) {
+  if (settings_.stack_depth == 0) return 0;
+  void* frames[kMaxStackDepth];
+  bool truncated;
+  const int count = CaptureStack(frames, settings_.stack_depth, &truncated);
+  if (truncated) Count(log::Anomaly::kStacksTruncated);
+  return stacks_.Intern(frames, count, &state->stacks);
+}
+
+ThreadState* BoundState(ThreadSlot* slot) {
+  const std::uint64_t epoch = g_control.epoch.load(std::memory_order_acquire);
+  if (epoch == 0) return nullptr;
+  if (slot->epoch == epoch && slot->state != nullptr) return slot->state;
+  return TheRecorder()->BindThread(slot);
+}
+
+bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack) {
+  ThreadState* state = BoundState(slot);
+  if (state == nullptr) return false;
+  Recorder* recorder = TheRecorder();
+  if (event->time_ns == 0) event->time_ns = NowNs();
+  if (with_stack) event->stack = recorder->InternStack(state);
+  const bool recorded = recorder->Append(state, *event);
+  if (++state->ticks % kTimedEvery == 0)
+    recorder->ring()->header()->hook_time_ns.fetch_add((NowNs() - event->time_ns) * kTimedEvery,
+                                                       std::memory_order_relaxed);
+  if (g_control.ending.load(std::memory_order_relaxed) != 0) FinishRecording();
+  return recorded;
+}
+
+}  // namespace memprof::recorder

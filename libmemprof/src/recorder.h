@@ -1,0 +1,159 @@
+// The recorder of this process: when it is on, how a thread's event reaches the ring, and when it
+// is taken down. Hooks, C API and capture sources all end here.
+//
+//             first CUDA call, memprof_start            memprof_stop
+//   kIdle ------------------------------> kRecording <--------------> kPaused
+//     |  MEMPROF_START=paused                  |         memprof_start
+//     +---------> kWaiting --memprof_start-->  |  log cannot be written
+//     +---------> kOff (MEMPROF_DISABLE)   <---+
+//
+// A forked child finds itself in kIdle again, because the page that holds the mode is wiped by the
+// kernel; it records once it calls cuInit or memprof_start, into a log of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "libmemprof/src/definitions.h"
+#include "libmemprof/src/driver_state.h"
+#include "libmemprof/src/log_file.h"
+#include "libmemprof/src/modules.h"
+#include "libmemprof/src/ring_buffer.h"
+#include "libmemprof/src/settings.h"
+#include "libmemprof/src/stack_table.h"
+#include "libmemprof/src/vocabulary.h"
+#include "libmemprof/src/writer.h"
+
+namespace memprof::recorder {
+
+enum class Mode : std::uint32_t {
+  kIdle = 0,  // must be 0: what a wiped page says
+  kStarting,
+  kRecording,
+  kPaused,
+  kWaiting,
+  kOff,
+};
+
+// One page of its own, wiped in forked children.
+struct alignas(4096) ControlPage {
+  std::atomic<std::uint64_t> epoch;  // of this recording; 0 while nothing is recorded
+  std::atomic<Mode> mode;
+  std::atomic<std::uint32_t> ending;  // the process is exiting: every event is written at once
+};
+extern ControlPage g_control;
+
+// What a thread keeps between events.
+struct ThreadState {
+  ring::SlabHeader* slab;
+  std::uint32_t used;       // events in `slab`
+  std::uint32_t thread_id;  // log.Thread.id
+  std::uint32_t tid;
+  std::uint32_t ticks;      // events so far, for sampling the recorder's own time
+  void* context;            // CUcontext of the last event, with what was found out about it
+  std::uint32_t context_id;
+  std::int32_t context_device;
+  std::uint32_t context_generation;
+  ThreadState* next_free;
+  StackCache stacks;
+};
+
+// In initial-exec storage: no call, no allocation, and no destructor that could run too early.
+struct ThreadSlot {
+  std::uint64_t epoch;  // of the recording that `state` belongs to
+  ThreadState* state;
+  std::uint32_t depth;  // of nested recorder code
+  std::uint32_t thread_id;
+};
+ThreadSlot& CurrentThread();
+
+inline bool Recording() { return g_control.epoch.load(std::memory_order_relaxed) != 0; }
+
+// All parts of one recording.
+class Recorder {
+ public:
+  explicit Recorder(const Settings& settings);
+  ~Recorder() = default;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Creates log, ring and writer thread; 0 or an errno.
+  int Open();
+
+  ThreadState* BindThread(ThreadSlot* slot);
+  // Gives back what a thread held.
+  void ReleaseThread(ThreadState* state);
+  // Publishes `event`; false and counted when there is no room.
+  bool Append(ThreadState* state, const ring::RingEvent& event);
+  // Id of the calling thread's stack; 0 when stacks are off.
+  std::uint32_t InternStack(ThreadState* state);
+
+  const Settings& settings() const { return settings_; }
+  RingBuffer* ring() { return &ring_; }
+  Definitions* definitions() { return &definitions_; }
+  Writer* writer() { return &writer_; }
+  LogFile* log() { return &log_; }
+  StackTable* stacks() { return &stacks_; }
+  DriverState* driver() { return &driver_; }
+  // String id of an intercepted function's name.
+  std::uint32_t ApiLabel(FunctionId id) const { return api_labels_[static_cast<int>(id)]; }
+  std::uint64_t epoch() const { return epoch_; }
+  void Count(log::Anomaly anomaly) { ring_.Count(anomaly); }
+
+ private:
+  void WriteHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns);
+
+  Settings settings_;
+  std::uint64_t epoch_;
+  LogFile log_;
+  RingBuffer ring_;
+  Definitions definitions_;
+  Modules modules_;
+  StackTable stacks_;
+  Writer writer_;
+  DriverState driver_;
+  std::uint32_t api_labels_[kFunctionCount] = {};
+  Mutex threads_mutex_;
+  ThreadState* free_states_ = nullptr;
+  std::uint32_t last_thread_id_ = 0;
+};
+
+// The recorder of this process, or null before the first start.
+Recorder* TheRecorder();
+
+enum class StartCause { kNone, kHook, kInit, kApi };
+// Begins or resumes recording as the cause allows; MEMPROF_OK or another result of memprof.h.
+int StartRecording(StartCause cause);
+int StopRecording();
+// Cheap test for hooks: true when events are wanted now, starting the recorder if this is the
+// first CUDA call.
+inline bool WantEvents(StartCause cause) {
+  return Recording() || (g_control.mode.load(std::memory_order_relaxed) == Mode::kIdle &&
+                         StartRecording(cause) == 0);
+}
+
+// Keeps recorder code from recording itself, and tells the outermost call.
+class RecursionGuard {
+ public:
+  RecursionGuard() : slot_(CurrentThread()) { ++slot_.depth; }
+  ~RecursionGuard() { --slot_.depth; }
+  RecursionGuard(const RecursionGuard&) = delete;
+  RecursionGuard& operator=(const RecursionGuard&) = delete;
+  bool outermost() const { return slot_.depth == 1; }
+  ThreadSlot* slot() { return &slot_; }
+
+ private:
+  ThreadSlot& slot_;
+};
+
+// The calling thread's state in the current recording; null when nothing is recorded.
+ThreadState* BoundState(ThreadSlot* slot);
+
+// Publishes one event of the calling thread; the caller holds a RecursionGuard and has filled in
+// everything but time, which is set here where it is 0. False when it was not recorded.
+bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack);
+
+// Ends the log; what is recorded afterwards is appended and the log ended again.
+void FinishRecording();
+
+}  // namespace memprof::recorder

@@ -1,0 +1,111 @@
+// Clocks, memory, futexes and messages on Linux.
+#include "libmemprof/src/sys.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace memprof::recorder {
+namespace {
+
+std::atomic<std::uint64_t> g_mapped_bytes{0};
+
+std::uint64_t ReadClock(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::size_t RoundToPages(std::size_t bytes) { return (bytes + 4095) & ~std::size_t{4095}; }
+
+}  // namespace
+
+std::uint64_t NowNs() { return ReadClock(CLOCK_MONOTONIC); }
+std::uint64_t UnixNs() { return ReadClock(CLOCK_REALTIME); }
+std::uint64_t ThreadCpuNs() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
+std::uint32_t CurrentTid() { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
+
+void Message(const char* format, ...) {
+  char text[512] = "memprof: ";
+  constexpr int kPrefix = 9;
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(text + kPrefix, sizeof text - kPrefix - 1, format, arguments);
+  va_end(arguments);
+  if (length < 0) return;
+  if (length > static_cast<int>(sizeof text) - kPrefix - 2)
+    length = static_cast<int>(sizeof text) - kPrefix - 2;
+  text[kPrefix + length] = '\n';
+  ErrnoKeeper keeper;
+  [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text, kPrefix + length + 1);
+}
+
+void* MapMemory(std::size_t bytes) {
+  bytes = RoundToPages(bytes);
+  ErrnoKeeper keeper;
+  void* memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  g_mapped_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  return memory;
+}
+
+void UnmapMemory(void* memory, std::size_t bytes) {
+  if (memory == nullptr) return;
+  bytes = RoundToPages(bytes);
+  ErrnoKeeper keeper;
+  munmap(memory, bytes);
+  g_mapped_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes) {
+  if (memory == nullptr) return MapMemory(new_bytes);
+  old_bytes = RoundToPages(old_bytes);
+  new_bytes = RoundToPages(new_bytes);
+  ErrnoKeeper keeper;
+  void* moved = mremap(memory, old_bytes, new_bytes, MREMAP_MAYMOVE);
+  if (moved == MAP_FAILED) return nullptr;
+  g_mapped_bytes.fetch_add(new_bytes - old_bytes, std::memory_order_relaxed);
+  return moved;
+}
+
+std::uint64_t MappedBytes() { return g_mapped_bytes.load(std::memory_order_relaxed); }
+
+void FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
+               std::uint64_t timeout_ns) {
+  timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000u),
+                   static_cast<long>(timeout_ns % 1'000'000'000u)};
+  ErrnoKeeper keeper;
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
+}
+
+void FutexWake(const std::atomic<std::uint32_t>* word, int threads) {
+  ErrnoKeeper keeper;
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
+void Mutex::Lock() {
+  std::uint32_t seen = 0;
+  if (word_.compare_exchange_strong(seen, 1, std::memory_order_acquire)) return;
+  for (int spin = 0; spin < 100; ++spin) {
+    seen = 0;
+    if (word_.compare_exchange_weak(seen, 1, std::memory_order_acquire)) return;
+    __builtin_ia32_pause();
+  }
+  while (word_.exchange(2, std::memory_order_acquire) != 0) FutexWait(&word_, 2, 100'000'000);
+}
+
+void Mutex::Unlock() {
+  if (word_.exchange(0, std::memory_order_release) == 2) FutexWake(&word_, 1);
+}
+
+ErrnoKeeper::ErrnoKeeper() : saved_(errno) {}
+ErrnoKeeper::~ErrnoKeeper() { errno = saved_; }
+
+}  // namespace memprof::recorder

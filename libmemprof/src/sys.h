@@ -1,0 +1,72 @@
+// What the recorder needs of the operating system, in a form that is safe inside other people's
+// processes: nothing here uses malloc, throws, or calls back into the program.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace memprof::recorder {
+
+// CLOCK_MONOTONIC in nanoseconds; the clock of all times in the log.
+std::uint64_t NowNs();
+// CLOCK_REALTIME in nanoseconds since 1970.
+std::uint64_t UnixNs();
+// CPU time used by the calling thread, in nanoseconds.
+std::uint64_t ThreadCpuNs();
+std::uint32_t CurrentTid();
+
+// Writes "memprof: <text>\n" to stderr in one piece. `format` as for printf; at most 500 bytes.
+void Message(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// Zeroed private memory, or null. Sizes are rounded up to pages.
+void* MapMemory(std::size_t bytes);
+void UnmapMemory(void* memory, std::size_t bytes);
+// As mremap: moves and enlarges; null when there is no more, the old block is then untouched.
+void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes);
+// All memory that the recorder has mapped for itself now, the ring not counted.
+std::uint64_t MappedBytes();
+
+// Sleeps until *word != expected, a wake-up, or the timeout. Spurious returns are possible.
+// Preserves errno.
+void FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
+               std::uint64_t timeout_ns);
+void FutexWake(const std::atomic<std::uint32_t>* word, int threads);
+
+// A small lock that never allocates. Held only for moments, and never while calling into the
+// loader, the driver or the program: any of these could need a lock that waits for this one.
+class Mutex {
+ public:
+  void Lock();
+  void Unlock();
+  // For a forked child, whose other threads are gone.
+  void Reset() { word_.store(0, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint32_t> word_{0};  // 0 free, 1 held, 2 held and someone sleeps
+};
+
+class LockGuard {
+ public:
+  explicit LockGuard(Mutex& mutex) : mutex_(mutex) { mutex_.Lock(); }
+  ~LockGuard() { mutex_.Unlock(); }
+  LockGuard(const LockGuard&) = delete;
+  LockGuard& operator=(const LockGuard&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+// Keeps errno as the program left it.
+class ErrnoKeeper {
+ public:
+  ErrnoKeeper();
+  ~ErrnoKeeper();
+  ErrnoKeeper(const ErrnoKeeper&) = delete;
+  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
+
+ private:
+  int saved_;
+};
+
+}  // namespace memprof::recorder

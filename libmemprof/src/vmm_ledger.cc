@@ -1,0 +1,80 @@
+// Counts references to physical memory.
+#include "libmemprof/src/vmm_ledger.h"
+
+namespace memprof::recorder {
+
+VmmLedger::Handle* VmmLedger::Find(std::uint64_t handle) {
+  for (std::size_t i = 0; i < handle_count(); ++i)
+    if (handle_at(i)->physical.handle == handle) return handle_at(i);
+  return nullptr;
+}
+
+void VmmLedger::Create(std::uint64_t handle, std::uint64_t bytes, std::int32_t device,
+                       std::uint8_t layer) {
+  LockGuard lock(mutex_);
+  if (Handle* known = Find(handle)) {
+    ++known->references;
+    return;
+  }
+  const Handle created{{handle, bytes, device, layer, false}, 1, 0};
+  handles_.Append(&created, sizeof created);
+}
+
+void VmmLedger::Retain(std::uint64_t handle) {
+  LockGuard lock(mutex_);
+  if (Handle* known = Find(handle)) ++known->references;
+}
+
+VmmLedger::Physical VmmLedger::DropIfLast(Handle* handle) {
+  Physical physical = handle->physical;
+  physical.last = handle->references == 0 && handle->mappings == 0;
+  if (physical.last) {
+    const std::size_t at = static_cast<std::size_t>(reinterpret_cast<char*>(handle) - handles_.data());
+    handles_.Erase(at, at + sizeof(Handle));
+  }
+  return physical;
+}
+
+VmmLedger::Physical VmmLedger::Release(std::uint64_t handle) {
+  LockGuard lock(mutex_);
+  Handle* known = Find(handle);
+  if (known == nullptr) return {};
+  if (known->references > 0) --known->references;
+  return DropIfLast(known);
+}
+
+void VmmLedger::Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) {
+  LockGuard lock(mutex_);
+  const Mapping mapping{address, bytes, handle};
+  mappings_.Append(&mapping, sizeof mapping);
+  if (Handle* known = Find(handle)) ++known->mappings;
+}
+
+std::int32_t VmmLedger::DeviceOf(std::uint64_t handle) {
+  LockGuard lock(mutex_);
+  const Handle* known = Find(handle);
+  return known == nullptr ? -1 : known->physical.device;
+}
+
+bool VmmLedger::Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mapping,
+                      Physical* physical) {
+  LockGuard lock(mutex_);
+  auto* mappings = reinterpret_cast<Mapping*>(mappings_.data());
+  const std::size_t count = mappings_.size() / sizeof(Mapping);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (mappings[i].address < address ||
+        mappings[i].address - address + mappings[i].bytes > bytes)
+      continue;
+    *mapping = mappings[i];
+    mappings_.Erase(i * sizeof(Mapping), (i + 1) * sizeof(Mapping));
+    *physical = {};
+    Handle* known = Find(mapping->handle);
+    if (known == nullptr) return true;
+    if (known->mappings > 0) --known->mappings;
+    *physical = DropIfLast(known);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace memprof::recorder

@@ -1,0 +1,59 @@
+// Reference counts of VMM physical memory (cuMemCreate): its bytes are held until the handle, every
+// handle retained or imported for it, and every mapping of it are gone. The ledger tells which
+// release or unmap is the last one, so that the log has one allocation and one free per handle.
+//
+// Thread-safe. VMM calls are rare and slow: one lock and linear arrays are enough.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libmemprof/src/byte_buffer.h"
+#include "libmemprof/src/sys.h"
+
+namespace memprof::recorder {
+
+class VmmLedger {
+ public:
+  // What a handle stands for; released with the same.
+  struct Physical {
+    std::uint64_t handle = 0;  // 0 = unknown
+    std::uint64_t bytes = 0;
+    std::int32_t device = -1;
+    std::uint8_t layer = 0;
+    bool last = false;         // nothing refers to it any more
+  };
+  struct Mapping {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t handle = 0;
+  };
+
+  void Create(std::uint64_t handle, std::uint64_t bytes, std::int32_t device, std::uint8_t layer);
+  void Retain(std::uint64_t handle);
+  // Another reference is dropped. `last` is set when the memory goes with it.
+  Physical Release(std::uint64_t handle);
+  void Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
+  // The device of a handle's memory; -1 when unknown.
+  std::int32_t DeviceOf(std::uint64_t handle);
+  // Takes one mapping that lies within the range out of the ledger; false when there is none left.
+  // `physical->last` is set when its memory goes with it.
+  bool Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mapping, Physical* physical);
+
+ private:
+  struct Handle {
+    Physical physical;
+    std::uint32_t references;
+    std::uint32_t mappings;
+  };
+  Handle* Find(std::uint64_t handle);
+  Physical DropIfLast(Handle* handle);
+  std::size_t handle_count() const { return handles_.size() / sizeof(Handle); }
+  Handle* handle_at(std::size_t i) { return reinterpret_cast<Handle*>(handles_.data()) + i; }
+
+  Mutex mutex_;
+  ByteBuffer handles_;   // of Handle
+  ByteBuffer mappings_;  // of Mapping
+};
+
+}  // namespace memprof::recorder

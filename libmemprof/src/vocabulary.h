@@ -1,0 +1,61 @@
+// The numbers of log.Op and log.Layer for code that cannot include libprotobuf's header. A test
+// compares them with the generated enums.
+#pragma once
+
+#include <cstdint>
+
+namespace memprof::recorder {
+
+enum Op : std::uint8_t {
+  kOpAlloc = 1,
+  kOpFree = 2,
+  kOpAllocFailed = 3,
+  kOpMap = 4,
+  kOpUnmap = 5,
+  kOpFreeFailed = 6,
+  kOpStep = 10,
+  kOpRangePush = 11,
+  kOpRangePop = 12,
+  kOpSnapshot = 13,
+  kOpPause = 14,
+  kOpResume = 15,
+  kOpContextCreate = 16,
+  kOpContextDestroy = 17,
+  kOpDeviceReset = 18,
+  kOpMemoryInfo = 21,
+  kOpPoolCreate = 27,
+  kOpPoolDestroy = 28,
+  kOpPoolTrim = 29,
+  kOpPoolSample = 30,
+  kOpFork = 32,
+  kOpFrameworkOom = 33,
+};
+
+enum Layer : std::uint8_t {
+  kLayerNone = 0,
+  kLayerLinear = 1,
+  kLayerPitched = 2,
+  kLayerArray = 3,
+  kLayerManaged = 4,
+  kLayerPinned = 5,
+  kLayerRegistered = 6,
+  kLayerStreamOrdered = 7,
+  kLayerVmmPhysical = 8,
+  kLayerVmmAddress = 9,
+  kLayerImported = 10,
+  kLayerGraph = 11,
+  kLayerModule = 12,
+  kLayerMulticast = 13,
+  kLayerSegment = 16,
+  kLayerBlock = 17,
+  kLayerTensor = 18,
+};
+
+enum SourceState : std::uint32_t {
+  kSourceOff = 0,
+  kSourceOn = 1,
+  kSourceRefused = 2,
+  kSourceLost = 3,
+};
+
+}  // namespace memprof::recorder

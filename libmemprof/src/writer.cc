@@ -1,0 +1,413 @@
+// Draining the ring: what to take, in which order, and how it becomes final.
+#include "libmemprof/src/writer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "libmemprof/src/unwinder.h"
+#include "proto/anomalies.h"
+
+namespace memprof::recorder {
+namespace {
+
+using ring::RingEvent;
+using ring::SlabHeader;
+using ring::SlabKind;
+using ring::SlabState;
+
+constexpr std::uint64_t kTickNs = 50'000'000;
+constexpr std::uint64_t kSweepNs = 1'000'000'000;
+constexpr std::uint64_t kCountersNs = 10'000'000'000;
+// Events that become final in one commit: bounds the batch in memory and what a disk error loses.
+constexpr std::uint64_t kEventsPerCommit = 16 * 1024;
+constexpr std::uint32_t kNodesPerTrie = 8192;
+
+}  // namespace
+
+bool Writer::Start(void (*on_failure)()) {
+  on_failure_ = on_failure;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, std::size_t{1} << 20);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = pthread_create(&thread_, &attributes, &Writer::ThreadMain, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  running_ = error == 0;
+  return running_;
+}
+
+void Writer::Stop() {
+  if (!running_) return;
+  stop_.store(true, std::memory_order_release);
+  parts_.ring->CallAttention();
+  pthread_join(thread_, nullptr);
+  running_ = false;
+}
+
+void* Writer::ThreadMain(void* self) {
+  pthread_setname_np(pthread_self(), "memprof");
+  static_cast<Writer*>(self)->Loop();
+  return nullptr;
+}
+
+void Writer::Loop() {
+  while (!stop_.load(std::memory_order_acquire)) {
+    const std::uint32_t seen = parts_.ring->Attention();
+    const std::uint32_t finish_wanted = finish_wanted_.load(std::memory_order_acquire);
+    const std::uint32_t flush_wanted = flush_wanted_.load(std::memory_order_acquire);
+    const bool worked = DrainOnce();
+    Serve(flush_wanted, finish_wanted);
+    if (!worked || parts_.ring->Attention() == seen)
+      parts_.ring->WaitForAttention(seen, kTickNs);
+  }
+  DrainOnce();
+}
+
+void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
+  const std::uint64_t now = NowNs();
+  if (now >= next_sweep_ns_) {
+    SealDeadThreads();
+    parts_.modules->Refresh();
+    if (parts_.modules->generation() != seen_generation_) {
+      seen_generation_ = parts_.modules->generation();
+      ForgetUnloadedCode();
+    }
+    next_sweep_ns_ = now + kSweepNs;
+  }
+  if (now >= next_counters_ns_ && !failed()) {
+    if (next_counters_ns_ != 0) {
+      WriteCounters();
+      Commit(0);
+    }
+    next_counters_ns_ = now + kCountersNs;
+  }
+  if (finish_wanted != finish_done_.load(std::memory_order_relaxed)) {
+    FinishLog();
+    finish_done_.store(finish_wanted, std::memory_order_release);
+    FutexWake(&finish_done_, 64);
+  }
+  if (flush_wanted != flush_done_.load(std::memory_order_relaxed)) {
+    flush_done_.store(flush_wanted, std::memory_order_release);
+    FutexWake(&flush_done_, 64);
+  }
+  parts_.ring->header()->writer_cpu_ns.store(ThreadCpuNs(), std::memory_order_relaxed);
+}
+
+bool Writer::Request(std::atomic<std::uint32_t>* wanted, std::atomic<std::uint32_t>* done,
+                     std::uint64_t timeout_ns) {
+  const std::uint32_t ticket = wanted->fetch_add(1, std::memory_order_acq_rel) + 1;
+  const std::uint64_t deadline = NowNs() + timeout_ns;
+  for (;;) {
+    const std::uint32_t reached = done->load(std::memory_order_acquire);
+    if (static_cast<std::int32_t>(reached - ticket) >= 0) return !failed();
+    const std::uint64_t now = NowNs();
+    if (now >= deadline || failed()) return false;
+    parts_.ring->CallAttention();
+    FutexWait(done, reached, std::min(deadline - now, kTickNs));
+  }
+}
+
+bool Writer::Flush(std::uint64_t timeout_ns) {
+  return Request(&flush_wanted_, &flush_done_, timeout_ns);
+}
+
+bool Writer::Finish(std::uint64_t timeout_ns) {
+  return Request(&finish_wanted_, &finish_done_, timeout_ns);
+}
+
+LiveTotals Writer::totals() const {
+  LockGuard lock(totals_mutex_);
+  return totals_;
+}
+
+// All slabs of the kind that hold something new, each thread's in the order in which it filled
+// them. A slab that was seen half full while its successor already existed is looked at again:
+// what the successor holds came later.
+std::size_t Writer::CollectRuns(SlabKind kind) {
+  Run*& runs = kind == SlabKind::kEvents ? runs_ : definition_runs_;
+  if (runs == nullptr)
+    runs = static_cast<Run*>(MapMemory(parts_.ring->header()->slab_count * sizeof(Run)));
+  if (runs == nullptr) return 0;
+  std::size_t count = 0;
+  const std::uint32_t ready = parts_.ring->slabs_ready();
+  for (std::uint32_t i = 0; i < ready; ++i) {
+    SlabHeader* slab = parts_.ring->slab(i);
+    const SlabState state = slab->state.load(std::memory_order_acquire);
+    if (state == SlabState::kFree || slab->kind != kind) continue;
+    runs[count++] = {slab, slab->sequence, slab->thread,
+                     slab->taken.load(std::memory_order_relaxed),
+                     slab->published.load(std::memory_order_acquire)};
+  }
+  std::sort(runs, runs + count, [](const Run& a, const Run& b) {
+    return a.thread != b.thread ? a.thread < b.thread : a.sequence < b.sequence;
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + 1 < count && runs[i + 1].thread == runs[i].thread)
+      runs[i].to = runs[i].slab->published.load(std::memory_order_acquire);
+    if (runs[i].to > runs[i].from) runs[kept++] = runs[i];
+  }
+  return kept;
+}
+
+bool Writer::DrainOnce() {
+  if (failed()) return false;
+  const std::size_t event_runs = CollectRuns(SlabKind::kEvents);
+  const std::size_t definition_runs = CollectRuns(SlabKind::kDefinitions);
+  if (event_runs + definition_runs == 0) {
+    ReleaseDrained();
+    return false;
+  }
+  ring::RingHeader* header = parts_.ring->header();
+  header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
+  EncodeDefinitions(definition_runs);
+  std::size_t done = 0;
+  do {
+    header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
+    const std::size_t first = done;
+    done = EncodeEvents(first, event_runs);
+    Account(first, done);
+    std::uint64_t events = 0;
+    for (std::size_t i = first; i < done; ++i) {
+      runs_[i].slab->pending.store(runs_[i].to, std::memory_order_release);
+      events += runs_[i].to - runs_[i].from;
+    }
+    if (!Commit(events)) return false;
+  } while (done < event_runs);
+  ReleaseDrained();
+  return true;
+}
+
+std::size_t Writer::EncodeEvents(std::size_t first_run, std::size_t runs) {
+  std::uint64_t events = 0;
+  std::size_t run = first_run;
+  for (; run < runs && events < kEventsPerCommit; ++run) {
+    const RingEvent* at = SlabEvents(runs_[run].slab) + runs_[run].from;
+    std::uint32_t left = runs_[run].to - runs_[run].from;
+    events += left;
+    while (left > 0) {
+      const std::uint32_t part = std::min(left, log::kEventsPerChunk - encoder_.events());
+      if (part == 0 || !encoder_.Add(runs_[run].thread, at, part)) {
+        FlushEncoder();
+        continue;
+      }
+      at += part;
+      left -= part;
+    }
+  }
+  FlushEncoder();
+  return run;
+}
+
+void Writer::FlushEncoder() {
+  const std::uint32_t events = encoder_.events();
+  if (events == 0) return;
+  message_.Clear();
+  encoder_.Encode(&message_);
+  parts_.log->AddChunk(log::ChunkKind::kEvents, message_, events, encoder_.first_time_ns(),
+                       encoder_.last_time_ns());
+}
+
+void Writer::EncodeDefinitions(std::size_t runs) {
+  message_.Clear();
+  for (std::size_t run = 0; run < runs; ++run) {
+    const char* bytes = SlabBytesBegin(definition_runs_[run].slab);
+    std::uint32_t at = definition_runs_[run].from;
+    while (at < definition_runs_[run].to) {
+      ring::DefinitionRecord record;
+      memcpy(&record, bytes + at, sizeof record);
+      const char* payload = bytes + at + sizeof record;
+      if (record.kind == ring::DefinitionKind::kNode) {
+        ring::NodeRecord node;
+        memcpy(&node, payload, sizeof node);
+        if (trie_count_ == kNodesPerTrie || node.id != trie_first_ + trie_count_)
+          CloseTrie(&message_);
+        AppendNode(node);
+      } else {
+        message_.Append(payload, record.bytes);
+      }
+      at += ring::PaddedRecordBytes(record.bytes);
+    }
+    definition_runs_[run].slab->pending.store(definition_runs_[run].to, std::memory_order_release);
+  }
+  CloseTrie(&message_);
+  if (message_.size() > 0) parts_.log->AddChunk(log::ChunkKind::kDefinitions, message_);
+}
+
+void Writer::AppendNode(const ring::NodeRecord& node) {
+  if (trie_count_ == 0) {
+    trie_first_ = node.id;
+    trie_last_address_ = 0;
+  }
+  ++trie_count_;
+  for (ByteBuffer* column : {&trie_parents_, &trie_addresses_, &trie_modules_, &trie_kinds_})
+    if (!column->Reserve(10)) return;
+  trie_parents_.PutVarint(node.parent);
+  trie_addresses_.PutVarint(ZigZag(node.address - trie_last_address_));
+  trie_last_address_ = node.address;
+  trie_modules_.PutVarint(node.module);
+  trie_kinds_.PutVarint(node.kind);
+}
+
+// A message holds one trie; when nodes need another one, the message becomes a chunk first.
+void Writer::CloseTrie(ByteBuffer* message) {
+  if (trie_count_ == 0) return;
+  {
+    PbfWriter fields(*message);
+    PbfWriter trie(fields, 8);
+    trie.add_uint32(1, trie_first_);
+    trie.add_bytes(2, trie_parents_.data(), trie_parents_.size());
+    trie.add_bytes(3, trie_addresses_.data(), trie_addresses_.size());
+    trie.add_bytes(4, trie_modules_.data(), trie_modules_.size());
+  }
+  parts_.log->AddChunk(log::ChunkKind::kDefinitions, *message);
+  message->Clear();
+  for (ByteBuffer* column : {&trie_parents_, &trie_addresses_, &trie_modules_, &trie_kinds_})
+    column->Clear();
+  trie_count_ = 0;
+}
+
+bool Writer::Commit(std::uint64_t events) {
+  ring::RingHeader* header = parts_.ring->header();
+  header->pending_events.store(events, std::memory_order_release);
+  header->commit_at.store(parts_.log->size() + parts_.log->batch_bytes(),
+                          std::memory_order_release);
+  const int error = parts_.log->WriteBatch();
+  if (error != 0) {
+    Fail(error);
+    return false;
+  }
+  const std::uint32_t ready = parts_.ring->slabs_ready();
+  for (std::uint32_t i = 0; i < ready; ++i) {
+    SlabHeader* slab = parts_.ring->slab(i);
+    const std::uint32_t pending = slab->pending.load(std::memory_order_relaxed);
+    if (slab->taken.load(std::memory_order_relaxed) != pending)
+      slab->taken.store(pending, std::memory_order_release);
+  }
+  header->committed.store(parts_.log->size(), std::memory_order_release);
+  header->events_written.fetch_add(events, std::memory_order_release);
+  header->pending_events.store(0, std::memory_order_release);
+  log_bytes_.store(parts_.log->size(), std::memory_order_relaxed);
+  return true;
+}
+
+void Writer::ReleaseDrained() {
+  const std::uint32_t ready = parts_.ring->slabs_ready();
+  for (std::uint32_t i = 0; i < ready; ++i) {
+    SlabHeader* slab = parts_.ring->slab(i);
+    if (slab->state.load(std::memory_order_acquire) != SlabState::kSealed) continue;
+    if (slab->published.load(std::memory_order_acquire) ==
+        slab->taken.load(std::memory_order_relaxed))
+      parts_.ring->Release(slab);
+  }
+}
+
+// A thread normally gives its slab back when it ends; one that was cut off cannot.
+void Writer::SealDeadThreads() {
+  const std::uint32_t ready = parts_.ring->slabs_ready();
+  for (std::uint32_t i = 0; i < ready; ++i) {
+    SlabHeader* slab = parts_.ring->slab(i);
+    if (slab->state.load(std::memory_order_acquire) != SlabState::kOwned ||
+        slab->kind != SlabKind::kEvents || slab->tid == 0)
+      continue;
+    if (syscall(SYS_tgkill, getpid(), slab->tid, 0) != 0 && errno == ESRCH)
+      parts_.ring->Seal(slab);
+  }
+}
+
+// In the order of time over all threads, as near as this batch allows: each run is in order
+// already, so the smallest head goes first.
+void Writer::Account(std::size_t first_run, std::size_t end_run) {
+  std::uint32_t next[EventEncoder::kMostRuns];
+  const std::size_t runs = std::min(end_run - first_run, EventEncoder::kMostRuns);
+  for (std::size_t i = 0; i < runs; ++i) next[i] = runs_[first_run + i].from;
+  for (;;) {
+    const RingEvent* earliest = nullptr;
+    std::size_t which = 0;
+    for (std::size_t i = 0; i < runs; ++i) {
+      const Run& run = runs_[first_run + i];
+      if (next[i] == run.to) continue;
+      const RingEvent* event = SlabEvents(run.slab) + next[i];
+      if (earliest != nullptr && event->time_ns >= earliest->time_ns) continue;
+      earliest = event;
+      which = i;
+    }
+    if (earliest == nullptr) break;
+    live_.Apply(*earliest);
+    ++next[which];
+  }
+  LockGuard lock(totals_mutex_);
+  totals_ = live_.totals();
+}
+
+void Writer::WriteCounters() {
+  static constexpr const char* kNames[] = {
+#define MEMPROF_ANOMALY_NAME(identifier, name, severity, advice) name,
+      MEMPROF_ANOMALIES(MEMPROF_ANOMALY_NAME)
+#undef MEMPROF_ANOMALY_NAME
+  };
+  const ring::RingHeader* header = parts_.ring->header();
+  message_.Clear();
+  PbfWriter counters(message_);
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    const std::uint64_t value = header->anomalies[i].load(std::memory_order_relaxed);
+    if (value == 0) continue;
+    PbfWriter counter(counters, 1);
+    counter.add_string(1, kNames[i]);
+    counter.add_uint64(2, value);
+  }
+  const std::uint64_t written = header->events_written.load(std::memory_order_relaxed);
+  {
+    PbfWriter self(counters, 2);
+    self.add_uint64(1, written);
+    self.add_uint64(2, written);
+    self.add_uint64(3, parts_.log->size());
+    self.add_uint64(4, header->hook_time_ns.load(std::memory_order_relaxed));
+    self.add_uint64(5, ThreadCpuNs());
+    self.add_uint64(6, std::uint64_t{parts_.ring->slabs_ready()} * ring::kSlabBytes +
+                           parts_.stacks->bytes());
+    self.add_uint64(7, parts_.stacks->nodes());
+  }
+  parts_.log->AddChunk(log::ChunkKind::kCounters, message_);
+}
+
+void Writer::FinishLog() {
+  if (failed()) return;
+  WriteCounters();
+  if (!Commit(0)) return;
+  const std::uint64_t events =
+      parts_.ring->header()->events_written.load(std::memory_order_relaxed);
+  const int error = parts_.log->Finish(NowNs(), events, "exit");
+  if (error != 0) {
+    Fail(error);
+    return;
+  }
+  log_bytes_.store(parts_.log->size(), std::memory_order_relaxed);
+  parts_.ring->Remove();
+}
+
+// Tells the user once, tries to leave a log that says why it ends here, and stops recording.
+void Writer::Fail(int error) {
+  if (failed_.exchange(true, std::memory_order_acq_rel)) return;
+  char reason[128] = "error: ";
+  char text[100];
+  strncat(reason, strerror_r(error, text, sizeof text), sizeof reason - strlen(reason) - 1);
+  Message("cannot write %.300s: %s; recording stops here, the program goes on", parts_.log->path(),
+          reason + strlen("error: "));
+  parts_.ring->Count(log::Anomaly::kWriteErrors);
+  if (on_failure_ != nullptr) on_failure_();
+  WriteCounters();
+  parts_.log->Finish(NowNs(), parts_.ring->header()->events_written.load(std::memory_order_relaxed),
+                     reason);
+  parts_.ring->Remove();
+}
+
+}  // namespace memprof::recorder

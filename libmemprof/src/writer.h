@@ -1,0 +1,111 @@
+// The writer thread: moves events and definitions from the ring into the log.
+//
+// Everything below the public functions runs on that thread alone. It never calls CUDA, holds no
+// lock while it writes, and blocks all signals, so that none of the program's handlers runs on it.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "libmemprof/src/definitions.h"
+#include "libmemprof/src/encoder.h"
+#include "libmemprof/src/live_table.h"
+#include "libmemprof/src/log_file.h"
+#include "libmemprof/src/modules.h"
+#include "libmemprof/src/ring_buffer.h"
+#include "libmemprof/src/stack_table.h"
+
+namespace memprof::recorder {
+
+class Writer {
+ public:
+  struct Parts {
+    RingBuffer* ring;
+    LogFile* log;
+    Modules* modules;
+    StackTable* stacks;
+  };
+  explicit Writer(const Parts& parts) : parts_(parts) {}
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // `on_failure` is called on the writer thread, once, when the log cannot be written any more.
+  bool Start(void (*on_failure)());
+  // Ends the thread after a last drain; for tests, which take recorders down again.
+  void Stop();
+
+  // Returns once everything published before the call is in the log, true, or after `timeout_ns`.
+  bool Flush(std::uint64_t timeout_ns);
+  // As Flush, and then the log has its counters, index and trailer and the ring file is gone.
+  // Events that come later reopen the log; call again after them.
+  bool Finish(std::uint64_t timeout_ns);
+
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  std::uint64_t log_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
+  // As of the last drain.
+  LiveTotals totals() const;
+
+  // The writer's work, for tests that want no thread: drains once; false when nothing was there.
+  bool DrainOnce();
+
+ private:
+  struct Run {
+    ring::SlabHeader* slab;
+    std::uint64_t sequence;
+    std::uint32_t thread;
+    std::uint32_t from;
+    std::uint32_t to;
+  };
+  static void* ThreadMain(void* self);
+  void Loop();
+  void Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted);
+  bool Request(std::atomic<std::uint32_t>* wanted, std::atomic<std::uint32_t>* done,
+               std::uint64_t timeout_ns);
+  std::size_t CollectRuns(ring::SlabKind kind);
+  void EncodeDefinitions(std::size_t runs);
+  void AppendNode(const ring::NodeRecord& node);
+  void CloseTrie(ByteBuffer* message);
+  std::size_t EncodeEvents(std::size_t first_run, std::size_t runs);
+  void FlushEncoder();
+  bool Commit(std::uint64_t events);
+  void ReleaseDrained();
+  void SealDeadThreads();
+  void Account(std::size_t first_run, std::size_t end_run);
+  void WriteCounters();
+  void FinishLog();
+  void Fail(int error);
+
+  Parts parts_;
+  void (*on_failure_)() = nullptr;
+  pthread_t thread_{};
+  bool running_ = false;
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> failed_{false};
+  std::atomic<std::uint32_t> flush_wanted_{0};
+  std::atomic<std::uint32_t> flush_done_{0};
+  std::atomic<std::uint32_t> finish_wanted_{0};
+  std::atomic<std::uint32_t> finish_done_{0};
+  std::atomic<std::uint64_t> log_bytes_{0};
+  mutable Mutex totals_mutex_;
+  LiveTotals totals_;
+
+  EventEncoder encoder_;
+  LiveTable live_;
+  ByteBuffer message_;
+  ByteBuffer trie_parents_;
+  ByteBuffer trie_addresses_;
+  ByteBuffer trie_modules_;
+  ByteBuffer trie_kinds_;
+  std::uint32_t trie_first_ = 0;
+  std::uint32_t trie_count_ = 0;
+  std::uint64_t trie_last_address_ = 0;
+  Run* runs_ = nullptr;
+  Run* definition_runs_ = nullptr;
+  std::uint64_t next_sweep_ns_ = 0;
+  std::uint64_t next_counters_ns_ = 0;
+  std::uint32_t seen_generation_ = 0;
+};
+
+}  // namespace memprof::recorder

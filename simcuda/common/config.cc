@@ -1,0 +1,156 @@
+// Parser of the SIMCUDA environment variable.
+#include "simcuda/common/config.h"
+
+#include <atomic>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+namespace memprof::simcuda {
+namespace {
+
+constexpr uint64_t kMaxMemory = uint64_t{16} << 40;
+constexpr int kMaxDevices = 64;
+constexpr size_t kMaxName = 255;
+
+template <class Number>
+bool ParseNumber(std::string_view text, Number low, Number high, Number* value) {
+  Number parsed{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return false;
+  if (parsed < low || parsed > high) return false;
+  *value = parsed;
+  return true;
+}
+
+bool ParseFault(std::string_view text, Fault* fault) {
+  const size_t first = text.find(':');
+  if (first == std::string_view::npos || first == 0) return false;
+  fault->function = std::string(text.substr(0, first));
+  std::string_view rest = text.substr(first + 1);
+  const size_t second = rest.find(':');
+  if (second != std::string_view::npos) {
+    if (!ParseNumber(rest.substr(second + 1), 1, 999, &fault->result)) return false;
+    rest = rest.substr(0, second);
+  }
+  return ParseNumber<uint64_t>(rest, 1, UINT64_MAX, &fault->nth);
+}
+
+bool ApplyItem(std::string_view key, std::string_view value, Config* config) {
+  if (key == "devices") return ParseNumber(value, 0, kMaxDevices, &config->devices);
+  if (key == "memory") {
+    uint64_t bytes = 0;
+    if (!ParseSize(value, &bytes) || bytes == 0 || bytes > kMaxMemory) return false;
+    config->memory_bytes = bytes;
+    return true;
+  }
+  if (key == "overhead") {
+    uint64_t bytes = 0;
+    if (!ParseSize(value, &bytes) || bytes > kMaxMemory) return false;
+    config->overhead_bytes = bytes;
+    return true;
+  }
+  if (key == "fail") {
+    Fault fault;
+    if (!ParseFault(value, &fault)) return false;
+    config->faults.push_back(fault);
+    return true;
+  }
+  if (key == "version") return ParseNumber(value, 2000, 99999, &config->driver_version);
+  if (key == "name") {
+    config->name = std::string(value.substr(0, kMaxName));
+    return !value.empty();
+  }
+  if (key == "async") {
+    int on = 0;
+    if (!ParseNumber(value, 0, 1, &on)) return false;
+    config->async = on != 0;
+    return true;
+  }
+  return ParseNumber(value, 0, 1024, &config->threads);
+}
+
+bool KnownKey(std::string_view key) {
+  for (const std::string_view known :
+       {"devices", "memory", "overhead", "fail", "version", "name", "async", "threads"}) {
+    if (key == known) return true;
+  }
+  return false;
+}
+
+// What the complaint shows of the input: short, and without control characters.
+std::string Printable(std::string_view text) {
+  std::string result;
+  for (const char c : text.substr(0, 60)) {
+    result += std::isprint(static_cast<unsigned char>(c)) ? c : '?';
+  }
+  return result;
+}
+
+}  // namespace
+
+bool ParseSize(std::string_view text, uint64_t* bytes) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return false;
+  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  static constexpr struct {
+    std::string_view name;
+    uint64_t factor;
+  } kUnits[] = {{"", 1},
+                {"B", 1},
+                {"KiB", uint64_t{1} << 10},
+                {"MiB", uint64_t{1} << 20},
+                {"GiB", uint64_t{1} << 30},
+                {"TiB", uint64_t{1} << 40},
+                {"kB", 1000},
+                {"KB", 1000},
+                {"MB", 1000000},
+                {"GB", 1000000000},
+                {"TB", 1000000000000}};
+  for (const auto& known : kUnits) {
+    if (unit != known.name) continue;
+    if (number > (uint64_t{1} << 62) / known.factor) return false;
+    *bytes = number * known.factor;
+    return true;
+  }
+  return false;
+}
+
+Config ParseConfig(std::string_view text, std::vector<std::string>* complaints) {
+  Config config;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view item = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    if (item.empty()) continue;
+    const size_t equals = item.find('=');
+    const std::string_view key = item.substr(0, equals);
+    const std::string_view value =
+        equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
+    if (!KnownKey(key)) {
+      complaints->push_back("unknown key '" + Printable(key) + "' ignored");
+    } else if (!ApplyItem(key, value, &config)) {
+      complaints->push_back("'" + Printable(item) + "' makes no sense, ignored");
+    }
+  }
+  return config;
+}
+
+const Config& GlobalConfig(bool report) {
+  static std::vector<std::string>* complaints = new std::vector<std::string>;
+  static const Config* config = [] {
+    const char* text = std::getenv("SIMCUDA");
+    return new Config(ParseConfig(text == nullptr ? "" : text, complaints));
+  }();
+  static std::atomic<bool> reported{false};
+  if (report && !reported.exchange(true)) {
+    for (const std::string& line : *complaints) {
+      std::fprintf(stderr, "SIMCUDA: %s\n", line.c_str());
+    }
+  }
+  return *config;
+}
+
+}  // namespace memprof::simcuda

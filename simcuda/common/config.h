@@ -1,0 +1,43 @@
+// Configuration of the stand-in: the environment variable SIMCUDA (see simcuda/simcuda.h).
+#ifndef SIMCUDA_COMMON_CONFIG_H
+#define SIMCUDA_COMMON_CONFIG_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memprof::simcuda {
+
+// The `nth` call (from 1) of the driver function `function` fails with `result`.
+struct Fault {
+  std::string function;
+  uint64_t nth = 1;
+  int result = 2;
+};
+
+struct Config {
+  int devices = 1;
+  uint64_t memory_bytes = uint64_t{16} << 30;
+  uint64_t overhead_bytes = uint64_t{256} << 20;
+  std::vector<Fault> faults;
+  int driver_version = 13000;
+  std::string name = "memprof stand-in GPU";
+  bool async = true;
+  int threads = 0;  // 0: number of CPUs
+};
+
+// Parses a comma-separated list of key=value. Never fails: each item that makes no sense is left
+// out and described by one line appended to *complaints.
+Config ParseConfig(std::string_view text, std::vector<std::string>* complaints);
+
+// Parses a size such as 24GiB, 512MiB, 80GB, 1000000. False when it makes no sense or exceeds 2^62.
+bool ParseSize(std::string_view text, uint64_t* bytes);
+
+// The environment's configuration, parsed at the first call; with `report`, complaints go to
+// stderr, once.
+const Config& GlobalConfig(bool report);
+
+}  // namespace memprof::simcuda
+
+#endif  // SIMCUDA_COMMON_CONFIG_H

@@ -1,0 +1,87 @@
+// Every allocation that has an address: what it is, whose, and how it goes away.
+#ifndef SIMCUDA_DRIVER_ALLOCATION_H
+#define SIMCUDA_DRIVER_ALLOCATION_H
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <vector>
+
+#include "simcuda/driver/cuda_headers.h"
+
+namespace memprof::simcuda {
+
+class Context;
+class Pool;
+
+enum class AllocationKind {
+  kLinear,
+  kManaged,
+  kPinned,
+  kRegistered,
+  kStreamOrdered,
+  kGlobal,  // a variable of a module
+  kMapped,  // a mapping of a VMM handle
+};
+
+struct Allocation {
+  uint64_t address = 0;
+  uint64_t requested = 0;  // bytes asked for; for pitched memory pitch times height
+  uint64_t granted = 0;    // bytes taken
+  AllocationKind kind = AllocationKind::kLinear;
+  int device = 0;
+  std::shared_ptr<Context> context;  // null for mappings
+  std::shared_ptr<Pool> pool;        // of stream-ordered memory
+  unsigned flags = 0;
+  uint64_t resident = 0;  // of managed memory: bytes on the device when it was made
+  uint64_t id = 0;  // CU_POINTER_ATTRIBUTE_BUFFER_ID
+  uint64_t handle = 0;  // of mappings
+  uint64_t offset = 0;
+  std::atomic<bool> readable{true};
+  std::atomic<bool> writable{true};
+
+  bool on_device() const {
+    return kind != AllocationKind::kPinned && kind != AllocationKind::kRegistered;
+  }
+  bool on_host() const {
+    return kind == AllocationKind::kPinned || kind == AllocationKind::kRegistered ||
+           kind == AllocationKind::kManaged;
+  }
+};
+
+// Thread-safe.
+class AllocationTable {
+ public:
+  // Gives it an id. False when it overlaps another one.
+  bool Add(std::shared_ptr<Allocation> allocation);
+  // The allocation that holds the address, or null.
+  std::shared_ptr<Allocation> Find(uint64_t address) const;
+  // Takes out the allocation that begins at the address, if `accept` says so.
+  std::shared_ptr<Allocation> Remove(uint64_t address,
+                                     const std::function<bool(const Allocation&)>& accept);
+  std::vector<std::shared_ptr<Allocation>> RemoveIf(
+      const std::function<bool(const Allocation&)>& accept);
+  uint64_t Count(const std::function<bool(const Allocation&)>& accept) const;
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<Allocation>> by_address_;
+  uint64_t next_id_ = 1;
+};
+
+AllocationTable& Allocations();
+
+// Whether [address, address + bytes) lies in one allocation, or in adjacent mappings.
+bool InsideAllocations(uint64_t address, uint64_t bytes);
+
+// Gives back what an allocation, already taken out of the table, occupies.
+void ReleaseAllocation(const Allocation& allocation);
+// Everything that belongs to a context which ends.
+void FreeAllocationsOf(uint32_t context_uid);
+
+}  // namespace memprof::simcuda
+
+#endif  // SIMCUDA_DRIVER_ALLOCATION_H

@@ -1,0 +1,224 @@
+// Kernel launches and occupancy.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "driver_api.h"
+#include "simcuda/driver/capture.h"
+#include "simcuda/driver/context.h"
+#include "simcuda/driver/device.h"
+#include "simcuda/driver/module.h"
+
+namespace memprof::simcuda {
+namespace {
+
+constexpr unsigned kMaxThreads = 1024;
+constexpr int kThreadsPerMultiprocessor = 2048;
+constexpr int kBlocksPerMultiprocessor = 32;
+constexpr size_t kMaxSharedBytes = 232448;
+
+// A launch that waits in a stream, with its own copy of the arguments.
+struct PendingLaunch {
+  simcuda_host_kernel host = nullptr;
+  simcuda_launch launch{};
+  std::vector<void*> args;
+  std::vector<max_align_t> storage;
+
+  void CopyArguments(const ParamLayout& layout, void* const* params, const uint8_t* buffer,
+                     size_t buffer_bytes) {
+    // Each argument begins at a multiple of the largest alignment.
+    constexpr size_t kUnit = sizeof(max_align_t);
+    size_t units = 0;
+    for (const size_t size : layout.sizes) units += RoundUp(std::max<size_t>(size, 1), kUnit) / kUnit;
+    storage.resize(units);
+    auto* next = reinterpret_cast<uint8_t*>(storage.data());
+    for (size_t i = 0; i < layout.sizes.size(); ++i) {
+      const size_t size = layout.sizes[i];
+      if (params != nullptr) {
+        std::memcpy(next, params[i], size);
+      } else if (layout.offsets[i] + size <= buffer_bytes) {
+        std::memcpy(next, buffer + layout.offsets[i], size);
+      }
+      args.push_back(next);
+      next += RoundUp(std::max<size_t>(size, 1), kUnit);
+    }
+    launch.args = args.data();
+  }
+};
+
+// Arguments passed as one packed buffer (CU_LAUNCH_PARAM_BUFFER_POINTER).
+CUresult ReadExtra(void** extra, const uint8_t** buffer, size_t* bytes) {
+  *buffer = nullptr;
+  *bytes = 0;
+  for (int i = 0; extra != nullptr && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+    if (i > 4) return CUDA_ERROR_INVALID_VALUE;
+    if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      *buffer = static_cast<const uint8_t*>(extra[i + 1]);
+    } else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+      *bytes = *static_cast<const size_t*>(extra[i + 1]);
+    } else {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+bool GoodShape(const unsigned* grid, const unsigned* block, size_t shared) {
+  const uint64_t threads = uint64_t{block[0]} * block[1] * block[2];
+  return grid[0] > 0 && grid[1] > 0 && grid[2] > 0 && grid[0] <= 2147483647u &&
+         grid[1] <= 65535 && grid[2] <= 65535 && block[0] > 0 && block[1] > 0 && block[2] > 0 &&
+         block[0] <= kMaxThreads && block[1] <= kMaxThreads && block[2] <= 64 &&
+         threads <= kMaxThreads && shared <= kMaxSharedBytes;
+}
+
+struct Shape {
+  unsigned grid[3];
+  unsigned block[3];
+  size_t shared;
+};
+
+CUresult Launch(CUfunction handle, const Shape& shape, CUstream stream_handle, void** params,
+                void** extra) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  const CUresult known = RequireStream(stream_handle, &context, &stream);
+  if (known != CUDA_SUCCESS) return known;
+  const auto function = AllHandles<Function>().Find(handle);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (!GoodShape(shape.grid, shape.block, shape.shared)) return CUDA_ERROR_INVALID_VALUE;
+  if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const uint8_t* buffer = nullptr;
+  size_t buffer_bytes = 0;
+  const CUresult extra_known = ReadExtra(extra, &buffer, &buffer_bytes);
+  if (extra_known != CUDA_SUCCESS) return extra_known;
+  const simcuda_host_kernel host = function->host();
+  auto pending = std::make_shared<PendingLaunch>();
+  if (host != nullptr) {
+    const ParamLayout layout = function->layout();
+    if (params == nullptr && buffer == nullptr && !layout.sizes.empty()) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    pending->host = host;
+    std::copy_n(shape.grid, 3, pending->launch.grid);
+    std::copy_n(shape.block, 3, pending->launch.block);
+    pending->launch.shared_bytes = shape.shared;
+    pending->launch.device = context->device().id();
+    pending->CopyArguments(layout, params, buffer, buffer_bytes);
+  }
+  auto work = [pending] {
+    if (pending->host != nullptr) pending->host(&pending->launch);
+  };
+  if (IsCapturing(stream)) return CaptureWork(stream, CU_GRAPH_NODE_TYPE_KERNEL, std::move(work));
+  // A kernel without a host version does nothing, at once.
+  if (host != nullptr) context->Enqueue(stream, std::move(work), Stream::Mode::kAsync);
+  return CUDA_SUCCESS;
+}
+
+int BlocksFor(const Function& function, int block_size, size_t shared) {
+  const size_t total = shared + static_cast<size_t>(function.GetAttribute(
+                                    CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  if (total > kMaxSharedBytes) return 0;
+  const int by_threads = kThreadsPerMultiprocessor / std::max(block_size, 1);
+  const int by_shared =
+      total == 0 ? kBlocksPerMultiprocessor : static_cast<int>(233472 / (total + 1024));
+  return std::min({by_threads, by_shared, kBlocksPerMultiprocessor});
+}
+
+}  // namespace
+
+namespace api {
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                        unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                        unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                        void** kernelParams, void** extra) {
+  return Launch(f,
+                {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ},
+                 sharedMemBytes},
+                hStream, kernelParams, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                   unsigned int gridDimZ, unsigned int blockDimX,
+                                   unsigned int blockDimY, unsigned int blockDimZ,
+                                   unsigned int sharedMemBytes, CUstream hStream,
+                                   void** kernelParams) {
+  return Launch(f,
+                {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ},
+                 sharedMemBytes},
+                hStream, kernelParams, nullptr);
+}
+
+#if CUDA_VERSION >= 11080
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** kernelParams,
+                          void** extra) {
+  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return Launch(f,
+                {{config->gridDimX, config->gridDimY, config->gridDimZ},
+                 {config->blockDimX, config->blockDimY, config->blockDimZ},
+                 config->sharedMemBytes},
+                config->hStream, kernelParams, extra);
+}
+#endif
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction func,
+                                                     int blockSize, size_t dynamicSMemSize) {
+  const auto function = AllHandles<Function>().Find(func);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (numBlocks == nullptr || blockSize <= 0) return CUDA_ERROR_INVALID_VALUE;
+  *numBlocks = blockSize > static_cast<int>(kMaxThreads)
+                   ? 0
+                   : BlocksFor(*function, blockSize, dynamicSMemSize);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, CUfunction func,
+                                                              int blockSize,
+                                                              size_t dynamicSMemSize,
+                                                              unsigned int /*flags*/) {
+  return api::cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func, blockSize, dynamicSMemSize);
+}
+
+CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfunction func,
+                                          CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                          size_t dynamicSMemSize, int blockSizeLimit) {
+  const auto function = AllHandles<Function>().Find(func);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (minGridSize == nullptr || blockSize == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const int limit = blockSizeLimit <= 0 ? static_cast<int>(kMaxThreads)
+                                        : std::min(blockSizeLimit, static_cast<int>(kMaxThreads));
+  int best_threads = 0;
+  for (int size = limit; size >= 32; size -= 32) {
+    const size_t shared =
+        blockSizeToDynamicSMemSize == nullptr ? dynamicSMemSize : blockSizeToDynamicSMemSize(size);
+    const int blocks = BlocksFor(*function, size, shared);
+    if (blocks * size > best_threads) {
+      best_threads = blocks * size;
+      *blockSize = size;
+      *minGridSize = blocks * 32;
+    }
+  }
+  return best_threads == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockSize,
+                                                   CUfunction func,
+                                                   CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                                   size_t dynamicSMemSize, int blockSizeLimit,
+                                                   unsigned int /*flags*/) {
+  return api::cuOccupancyMaxPotentialBlockSize(minGridSize, blockSize, func, blockSizeToDynamicSMemSize,
+                                          dynamicSMemSize, blockSizeLimit);
+}
+
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunction func,
+                                                 int numBlocks, int blockSize) {
+  if (AllHandles<Function>().Find(func) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (dynamicSmemSize == nullptr || numBlocks <= 0 || blockSize <= 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *dynamicSmemSize = std::min<size_t>(233472 / static_cast<size_t>(numBlocks), kMaxSharedBytes);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace api
+}  // namespace memprof::simcuda

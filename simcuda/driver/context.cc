@@ -1,0 +1,274 @@
+// Contexts, their streams, and the current context of each thread.
+#include "simcuda/driver/context.h"
+
+#include <algorithm>
+
+#include "simcuda/driver/allocation.h"
+#include "simcuda/driver/api_call.h"
+#include "simcuda/driver/array.h"
+#include "simcuda/driver/device.h"
+#include "simcuda/driver/event.h"
+#include "simcuda/driver/module.h"
+#include "simcuda/driver/resource_ids.h"
+
+namespace memprof::simcuda {
+namespace {
+
+std::atomic<uint32_t> g_next_uid{1};
+
+// What a thread has: its stack of contexts, and the default streams that are its own. Behind a
+// plain pointer, because handlers at the end of the process still ask after destructors ran.
+struct ThreadState {
+  std::vector<std::shared_ptr<Context>> stack;
+  std::vector<std::pair<std::shared_ptr<Context>, std::shared_ptr<Stream>>> streams;
+};
+thread_local ThreadState* t_state = nullptr;
+
+struct ThreadStateOwner {
+  bool used = false;
+  ~ThreadStateOwner() {
+    if (t_state == nullptr) return;
+    for (const auto& [context, stream] : t_state->streams) context->RetireStream(stream);
+    delete t_state;
+    t_state = nullptr;
+  }
+};
+thread_local ThreadStateOwner t_owner;
+
+ThreadState& MyState() {
+  if (t_state == nullptr) {
+    t_state = new ThreadState;
+    t_owner.used = true;
+  }
+  return *t_state;
+}
+
+// Contexts that were destroyed: streams and allocations may still name them.
+void Bury(std::shared_ptr<Context> context) {
+  static auto* mutex = new std::mutex;
+  static auto* buried = new std::vector<std::shared_ptr<Context>>;
+  const std::lock_guard lock(*mutex);
+  buried->push_back(std::move(context));
+}
+
+}  // namespace
+
+Context::Context(Device* device, bool primary, unsigned context_flags)
+    : flags(context_flags), device_(device), uid_(g_next_uid++), primary_(primary) {
+  legacy_ = std::make_shared<Stream>(Stream::Kind::kLegacy, 1, this, 0, 0);
+  streams_.push_back(legacy_);
+}
+
+std::shared_ptr<Context> Context::Create(Device* device, bool primary, unsigned flags) {
+  if (!device->memory().Charge(Use::kContext, device->context_overhead())) return nullptr;
+  auto context = std::make_shared<Context>(device, primary, flags);
+  AllHandles<Context>().Add(context);
+  simcuda_resource_event event = {};
+  event.cbid = kResourceContextCreated;
+  event.context = context.get();
+  event.context_uid = context->uid();
+  ReportResource(event);
+  return context;
+}
+
+void Context::Destroy() {
+  simcuda_resource_event event = {};
+  event.cbid = kResourceContextDestroyStarting;
+  event.context = this;
+  event.context_uid = uid_;
+  const auto self = AllHandles<Context>().Remove(this);
+  if (self == nullptr) return;
+  ReportResource(event);
+  Synchronize();
+  alive_ = false;
+  UnloadModulesOf(this);
+  AllHandles<Event>().RemoveIf([this](const Event& made) { return made.context() == this; });
+  AllHandles<Stream>().RemoveIf([this](const Stream& made) { return made.context() == this; });
+  FreeAllocationsOf(uid_);
+  FreeArraysOf(this);
+  {
+    const std::lock_guard lock(order_mutex_);
+    streams_.clear();
+  }
+  device_->memory().Refund(Use::kContext, device_->context_overhead());
+  Bury(self);
+}
+
+void Context::ReportStream(uint32_t cbid, const std::shared_ptr<Stream>& stream) {
+  simcuda_resource_event event = {};
+  event.cbid = cbid;
+  event.context = this;
+  event.context_uid = uid_;
+  event.stream = stream.get();
+  ReportResource(event);
+}
+
+std::shared_ptr<Stream> Context::ThreadStream() {
+  auto& mine = MyState().streams;
+  for (const auto& [context, stream] : mine) {
+    if (context.get() == this) return stream;
+  }
+  std::erase_if(mine, [](const auto& entry) { return !entry.first->alive(); });
+  const std::lock_guard lock(order_mutex_);
+  auto stream =
+      std::make_shared<Stream>(Stream::Kind::kPerThread, next_stream_++, this, 0, 0);
+  streams_.push_back(stream);
+  mine.emplace_back(shared_from_this(), stream);
+  return stream;
+}
+
+std::shared_ptr<Stream> Context::ResolveStream(CUstream handle) {
+  if (handle == nullptr) return UsesPerThreadDefaultStream() ? ThreadStream() : legacy_;
+  if (handle == CU_STREAM_LEGACY) return legacy_;
+  if (handle == CU_STREAM_PER_THREAD) return ThreadStream();
+  auto stream = AllHandles<Stream>().Find(handle);
+  if (stream == nullptr || stream->context() != this) return nullptr;
+  return stream;
+}
+
+std::shared_ptr<Stream> Context::CreateStream(unsigned stream_flags, int priority) {
+  std::shared_ptr<Stream> stream;
+  {
+    const std::lock_guard lock(order_mutex_);
+    stream = std::make_shared<Stream>(Stream::Kind::kCreated, next_stream_++, this, stream_flags,
+                                      priority);
+    streams_.push_back(stream);
+  }
+  AllHandles<Stream>().Add(stream);
+  ReportStream(kResourceStreamCreated, stream);
+  return stream;
+}
+
+void Context::RetireStream(const std::shared_ptr<Stream>& stream) {
+  if (stream->kind() == Stream::Kind::kCreated) {
+    ReportStream(kResourceStreamDestroyStarting, stream);
+    AllHandles<Stream>().Remove(stream.get());
+  }
+  const std::lock_guard lock(order_mutex_);
+  // Its work still counts for the legacy stream and for Synchronize.
+  if (stream->Idle()) {
+    std::erase(streams_, stream);
+  } else {
+    stream->set_retired();
+  }
+}
+
+void Context::Enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work,
+                      Stream::Mode mode, std::vector<StreamPoint> after) {
+  std::unique_lock order(order_mutex_);
+  if (stream == legacy_) {
+    for (const auto& other : streams_) {
+      if (other != legacy_ && other->blocking() && !other->Idle()) after.push_back(other->Last());
+    }
+  } else if (stream->blocking() && !legacy_->Idle()) {
+    after.push_back(legacy_->Last());
+  }
+  stream->Enqueue(std::move(work), std::move(after), mode, std::move(order));
+}
+
+std::vector<std::shared_ptr<Stream>> Context::LiveStreams() {
+  const std::lock_guard lock(order_mutex_);
+  std::erase_if(streams_, [](const auto& stream) { return stream->retired() && stream->Idle(); });
+  return streams_;
+}
+
+void Context::Synchronize() {
+  if (OnStreamWorker()) return;
+  for (const auto& stream : LiveStreams()) {
+    if (!stream->Idle()) stream->Last().Wait();
+  }
+}
+
+bool Context::Idle() {
+  const auto streams = LiveStreams();
+  return std::all_of(streams.begin(), streams.end(),
+                     [](const auto& stream) { return stream->Idle(); });
+}
+
+bool Context::BlockingIdle() {
+  const auto streams = LiveStreams();
+  return std::all_of(streams.begin(), streams.end(),
+                     [](const auto& stream) { return !stream->blocking() || stream->Idle(); });
+}
+
+bool Context::EnablePeer(uint32_t uid) {
+  const std::lock_guard lock(limits_mutex_);
+  return peers_.insert(uid).second;
+}
+
+bool Context::DisablePeer(uint32_t uid) {
+  const std::lock_guard lock(limits_mutex_);
+  return peers_.erase(uid) != 0;
+}
+
+CUresult Context::GetLimit(CUlimit limit, size_t* value) {
+  static const std::map<CUlimit, size_t> kDefaults = {
+      {CU_LIMIT_STACK_SIZE, 1024},
+      {CU_LIMIT_PRINTF_FIFO_SIZE, 7 << 20},
+      {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20},
+      {CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2},
+      {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
+      {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},
+      {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0}};
+  const std::lock_guard lock(limits_mutex_);
+  const auto fallback = kDefaults.find(limit);
+  if (fallback == kDefaults.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  const auto set = limits_.find(limit);
+  *value = set == limits_.end() ? fallback->second : set->second;
+  return CUDA_SUCCESS;
+}
+
+CUresult Context::SetLimit(CUlimit limit, size_t value) {
+  size_t before = 0;
+  const CUresult known = GetLimit(limit, &before);
+  if (known != CUDA_SUCCESS) return known;
+  const std::lock_guard lock(limits_mutex_);
+  limits_[limit] = value;
+  return CUDA_SUCCESS;
+}
+
+std::shared_ptr<Context> CurrentContext() {
+  return t_state == nullptr || t_state->stack.empty() ? nullptr : t_state->stack.back();
+}
+
+void SetCurrentContext(std::shared_ptr<Context> context) {
+  auto& stack = MyState().stack;
+  if (!stack.empty()) stack.pop_back();
+  if (context != nullptr) stack.push_back(std::move(context));
+}
+
+void PushContext(std::shared_ptr<Context> context) {
+  MyState().stack.push_back(std::move(context));
+}
+
+std::shared_ptr<Context> PopContext() {
+  auto& stack = MyState().stack;
+  if (stack.empty()) return nullptr;
+  auto top = std::move(stack.back());
+  stack.pop_back();
+  return top;
+}
+
+CUresult RequireContext(std::shared_ptr<Context>* context) {
+  *context = CurrentContext();
+  if (*context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return (*context)->alive() ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult RequireStream(CUstream handle, std::shared_ptr<Context>* context,
+                       std::shared_ptr<Stream>* stream) {
+  const bool is_default =
+      handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+  if (is_default) {
+    const CUresult result = RequireContext(context);
+    if (result != CUDA_SUCCESS) return result;
+    *stream = (*context)->ResolveStream(handle);
+    return CUDA_SUCCESS;
+  }
+  *stream = AllHandles<Stream>().Find(handle);
+  if (*stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *context = (*stream)->context()->shared_from_this();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace memprof::simcuda

@@ -1,0 +1,97 @@
+// Contexts: what belongs to them, and the current one of each thread.
+#ifndef SIMCUDA_DRIVER_CONTEXT_H
+#define SIMCUDA_DRIVER_CONTEXT_H
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "simcuda/driver/cuda_headers.h"
+#include "simcuda/driver/handles.h"
+#include "simcuda/driver/stream.h"
+
+namespace memprof::simcuda {
+
+class Device;
+
+class Context : public std::enable_shared_from_this<Context> {
+ public:
+  Context(Device* device, bool primary, unsigned flags);
+
+  // Makes a context on the device and charges its overhead. Null when memory does not suffice.
+  static std::shared_ptr<Context> Create(Device* device, bool primary, unsigned flags);
+  // Waits for its work and frees everything in it. Only the first call has an effect.
+  void Destroy();
+
+  Device& device() const { return *device_; }
+  uint32_t uid() const { return uid_; }
+  bool primary() const { return primary_; }
+  bool alive() const { return alive_.load(); }
+  CUcontext handle() const { return reinterpret_cast<CUcontext>(const_cast<Context*>(this)); }
+
+  std::atomic<unsigned> flags;
+  std::atomic<CUfunc_cache> cache_config{CU_FUNC_CACHE_PREFER_NONE};
+
+  // The stream that a handle means at a call: null and the reserved values mean default streams.
+  // Null when the handle is not a live stream of this context.
+  std::shared_ptr<Stream> ResolveStream(CUstream handle);
+  std::shared_ptr<Stream> CreateStream(unsigned stream_flags, int priority);
+  // Takes the stream out of the context; what it still has to do is done.
+  void RetireStream(const std::shared_ptr<Stream>& stream);
+
+  // Appends work to the stream, after what the rules of the default streams put before it.
+  void Enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work,
+               Stream::Mode mode, std::vector<StreamPoint> after = {});
+  // Waits for everything enqueued so far.
+  void Synchronize();
+  bool Idle();
+  // Whether the legacy default stream has nothing to wait for.
+  bool BlockingIdle();
+
+  // Access to memory of another context; false when it was on or off already.
+  bool EnablePeer(uint32_t uid);
+  bool DisablePeer(uint32_t uid);
+
+  CUresult GetLimit(CUlimit limit, size_t* value);
+  CUresult SetLimit(CUlimit limit, size_t value);
+
+ private:
+  std::vector<std::shared_ptr<Stream>> LiveStreams();
+  std::shared_ptr<Stream> ThreadStream();
+  void ReportStream(uint32_t cbid, const std::shared_ptr<Stream>& stream);
+
+  Device* const device_;
+  const uint32_t uid_;
+  const bool primary_;
+  std::atomic<bool> alive_{true};
+
+  std::mutex order_mutex_;  // held while work gets its place in a stream; guards streams_
+  std::vector<std::shared_ptr<Stream>> streams_;  // includes the default ones
+  std::shared_ptr<Stream> legacy_;
+  uint32_t next_stream_ = 2;
+
+  std::mutex limits_mutex_;
+  std::map<CUlimit, size_t> limits_;
+  std::set<uint32_t> peers_;  // also under limits_mutex_
+};
+
+// The calling thread's stack of current contexts.
+std::shared_ptr<Context> CurrentContext();
+void SetCurrentContext(std::shared_ptr<Context> context);  // replaces the top; null empties it
+void PushContext(std::shared_ptr<Context> context);
+std::shared_ptr<Context> PopContext();
+
+// The current context in *context, or the error to answer.
+CUresult RequireContext(std::shared_ptr<Context>* context);
+// The current context and the stream that `handle` means in it.
+CUresult RequireStream(CUstream handle, std::shared_ptr<Context>* context,
+                       std::shared_ptr<Stream>* stream);
+
+}  // namespace memprof::simcuda
+
+#endif  // SIMCUDA_DRIVER_CONTEXT_H

@@ -1,0 +1,48 @@
+// Events: marks in streams, with the time at which the work before them was done.
+#ifndef SIMCUDA_DRIVER_EVENT_H
+#define SIMCUDA_DRIVER_EVENT_H
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "simcuda/driver/cuda_headers.h"
+#include "simcuda/driver/stream.h"
+
+namespace memprof::simcuda {
+
+class Context;
+
+class Event {
+ public:
+  Event(Context* context, unsigned flags) : context_(context), flags_(flags) {}
+
+  // One recording; time_ns is 0 until it is reached.
+  struct Record {
+    StreamPoint point;
+    std::atomic<int64_t> time_ns{0};
+  };
+
+  Context* context() const { return context_; }
+  unsigned flags() const { return flags_; }
+  void set_record(std::shared_ptr<Record> record) {
+    const std::lock_guard lock(mutex_);
+    record_ = std::move(record);
+  }
+  // The latest recording, or null.
+  std::shared_ptr<Record> record() const {
+    const std::lock_guard lock(mutex_);
+    return record_;
+  }
+
+ private:
+  Context* const context_;
+  const unsigned flags_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Record> record_;
+};
+
+}  // namespace memprof::simcuda
+
+#endif  // SIMCUDA_DRIVER_EVENT_H

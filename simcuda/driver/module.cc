@@ -1,0 +1,240 @@
+// Modules and what is in them.
+#include "simcuda/driver/module.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <cstring>
+
+#include "simcuda/driver/allocation.h"
+#include "simcuda/driver/api_call.h"
+#include "simcuda/driver/context.h"
+#include "simcuda/driver/device.h"
+#include "simcuda/driver/ptx.h"
+#include "simcuda/driver/resource_ids.h"
+
+namespace memprof::simcuda {
+namespace {
+
+std::atomic<uint32_t> g_next_module{1};
+
+// PTX and cubins are text and ELF; of anything else the length is not known.
+size_t ImageBytes(const void* image) {
+  const auto* bytes = static_cast<const unsigned char*>(image);
+  if (bytes[0] == 0x7f) {
+    if (std::memcmp(bytes, ELFMAG, SELFMAG) != 0) return 0;
+    Elf64_Ehdr header;
+    std::memcpy(&header, bytes, sizeof(header));
+    return std::max(header.e_shoff + uint64_t{header.e_shentsize} * header.e_shnum,
+                    header.e_phoff + uint64_t{header.e_phentsize} * header.e_phnum);
+  }
+  const bool text = std::isprint(bytes[0]) != 0 || std::isspace(bytes[0]) != 0;
+  return text && std::isprint(bytes[1]) != 0 ? std::strlen(static_cast<const char*>(image)) : 0;
+}
+
+void ReportModule(uint32_t cbid, const Module& module) {
+  simcuda_resource_event event = {};
+  event.cbid = cbid;
+  event.context = module.context().get();
+  event.context_uid = module.context()->uid();
+  event.module_id = module.id();
+  event.image = module.image();
+  event.image_bytes = module.image_bytes();
+  ReportResource(event);
+}
+
+void Drop(const Module& module) {
+  ReportModule(kResourceModuleUnloadStarting, module);
+  AllHandles<Function>().RemoveIf([&](const Function& one) { return one.module() == &module; });
+}
+
+}  // namespace
+
+ParamLayout LayOut(const std::vector<size_t>& sizes) {
+  ParamLayout layout;
+  layout.known = true;
+  layout.sizes = sizes;
+  size_t offset = 0;
+  for (const size_t size : sizes) {
+    const size_t alignment = size == 0 ? 1 : std::min<size_t>(size & (~size + 1), 8);
+    offset = RoundUp(offset, alignment);
+    layout.offsets.push_back(offset);
+    offset += size;
+  }
+  layout.bytes = offset;
+  return layout;
+}
+
+void Function::SetHost(simcuda_host_kernel kernel, ParamLayout layout) {
+  const std::lock_guard lock(mutex_);
+  host_ = kernel;
+  layout_ = std::move(layout);
+}
+
+void Function::SetLayout(ParamLayout layout) {
+  const std::lock_guard lock(mutex_);
+  layout_ = std::move(layout);
+}
+
+simcuda_host_kernel Function::host() const {
+  const std::lock_guard lock(mutex_);
+  return host_;
+}
+
+ParamLayout Function::layout() const {
+  const std::lock_guard lock(mutex_);
+  return layout_;
+}
+
+int Function::GetAttribute(CUfunction_attribute attribute) const {
+  const std::lock_guard lock(mutex_);
+  const auto set = attributes_.find(attribute);
+  if (set != attributes_.end()) return set->second;
+  switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      return 1024;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+      return 32;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+      return 90;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      return 49152;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return -1;
+    default:
+      return 0;
+  }
+}
+
+void Function::SetAttribute(CUfunction_attribute attribute, int value) {
+  const std::lock_guard lock(mutex_);
+  attributes_[attribute] = value;
+}
+
+Module::Module(std::shared_ptr<Context> context, const void* image, size_t image_bytes)
+    : context_(std::move(context)), id_(g_next_module++), image_(image), image_bytes_(image_bytes) {
+  if (image_bytes_ == 0) return;
+  const std::string_view text(static_cast<const char*>(image), image_bytes_);
+  if (text.starts_with("\x7f") || !LooksLikePtx(text)) return;
+  PtxContents contents = ReadPtx(text);
+  kernels_ = std::move(contents.kernels);
+  declared_ = std::move(contents.globals);
+  readable_ = true;
+}
+
+std::shared_ptr<Function> Module::FindFunction(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = functions_.find(name);
+  if (found != functions_.end()) return found->second;
+  const auto kernel = kernels_.find(name);
+  if (name.empty() || (readable_ && kernel == kernels_.end())) return nullptr;
+  auto function = std::make_shared<Function>(name, this);
+  if (kernel != kernels_.end()) function->SetLayout(LayOut(kernel->second));
+  functions_.emplace(name, function);
+  AllHandles<Function>().Add(function);
+  return function;
+}
+
+std::vector<std::shared_ptr<Function>> Module::functions() {
+  for (const auto& [name, sizes] : kernels_) FindFunction(name);
+  std::vector<std::shared_ptr<Function>> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, function] : functions_) all.push_back(function);
+  return all;
+}
+
+CUresult Module::DefineGlobal(const std::string& name, size_t bytes, CUdeviceptr* address) {
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(mutex_);
+  Global& global = globals_[name];
+  if (global.address == 0) {
+    auto allocation = std::make_shared<Allocation>();
+    allocation->kind = AllocationKind::kGlobal;
+    allocation->device = context_->device().id();
+    allocation->context = context_;
+    allocation->requested = bytes;
+    if (!context_->device().memory().Allocate(Use::kLinear, bytes, &allocation->address,
+                                              &allocation->granted)) {
+      globals_.erase(name);
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    global = {allocation->address, bytes};
+    Allocations().Add(std::move(allocation));
+  }
+  *address = global.address;
+  return CUDA_SUCCESS;
+}
+
+CUdeviceptr Module::FindGlobal(const std::string& name, size_t* bytes) {
+  CUdeviceptr address = 0;
+  const auto declared = declared_.find(name);
+  if (declared != declared_.end()) DefineGlobal(name, declared->second, &address);
+  const std::lock_guard lock(mutex_);
+  const auto found = globals_.find(name);
+  if (found == globals_.end()) return 0;
+  *bytes = found->second.bytes;
+  return found->second.address;
+}
+
+std::shared_ptr<Module> LoadModule(const std::shared_ptr<Context>& context, const void* image,
+                                   size_t bytes) {
+  auto module =
+      std::make_shared<Module>(context, image, bytes != 0 ? bytes : ImageBytes(image));
+  AllHandles<Module>().Add(module);
+  ReportModule(kResourceModuleLoaded, *module);
+  return module;
+}
+
+bool UnloadModule(const void* handle) {
+  const auto module = AllHandles<Module>().Remove(handle);
+  if (module == nullptr) return false;
+  module->context()->Synchronize();
+  module->FreeGlobals();
+  Drop(*module);
+  return true;
+}
+
+void UnloadModulesOf(Context* context) {
+  for (const auto& module : AllHandles<Module>().RemoveIf(
+           [&](const Module& one) { return one.context().get() == context; })) {
+    module->FreeGlobals();
+    Drop(*module);
+  }
+}
+
+void Module::FreeGlobals() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, global] : globals_) {
+    const auto allocation =
+        Allocations().Remove(global.address, [](const Allocation&) { return true; });
+    if (allocation != nullptr) ReleaseAllocation(*allocation);
+  }
+  globals_.clear();
+}
+
+std::string FunctionName(const void* handle) {
+  const auto function = AllHandles<Function>().Find(handle);
+  return function == nullptr ? std::string() : function->name();
+}
+
+}  // namespace memprof::simcuda
+
+using memprof::simcuda::AllHandles;
+
+extern "C" int simcuda_set_host_kernel(CUfunction function, simcuda_host_kernel host, int args,
+                                       const size_t* sizes) {
+  const auto found = AllHandles<memprof::simcuda::Function>().Find(function);
+  if (found == nullptr || args < 0 || (args > 0 && sizes == nullptr)) return 1;
+  found->SetHost(host, memprof::simcuda::LayOut({sizes, sizes + args}));
+  return 0;
+}
+
+extern "C" int simcuda_define_global(CUmodule module, const char* name, size_t bytes,
+                                     CUdeviceptr* address) {
+  const auto found = AllHandles<memprof::simcuda::Module>().Find(module);
+  if (found == nullptr || name == nullptr || address == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return found->DefineGlobal(name, bytes, address);
+}

@@ -1,0 +1,103 @@
+// Modules, their functions and global variables.
+#ifndef SIMCUDA_DRIVER_MODULE_H
+#define SIMCUDA_DRIVER_MODULE_H
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "simcuda/driver/cuda_headers.h"
+#include "simcuda/simcuda.h"
+
+namespace memprof::simcuda {
+
+class Context;
+class Module;
+
+// Where the parameters of a kernel are, as far as that is known.
+struct ParamLayout {
+  bool known = false;
+  std::vector<size_t> offsets;
+  std::vector<size_t> sizes;
+  size_t bytes = 0;  // of all
+};
+// Each parameter aligned to the largest power of two, up to 8, that divides its size.
+ParamLayout LayOut(const std::vector<size_t>& sizes);
+
+// A kernel in a module. Thread-safe.
+class Function {
+ public:
+  Function(std::string name, Module* module) : name_(std::move(name)), module_(module) {}
+  const std::string& name() const { return name_; }
+  Module* module() const { return module_; }
+  void SetHost(simcuda_host_kernel kernel, ParamLayout layout);
+  void SetLayout(ParamLayout layout);
+  simcuda_host_kernel host() const;
+  ParamLayout layout() const;
+  int GetAttribute(CUfunction_attribute attribute) const;
+  void SetAttribute(CUfunction_attribute attribute, int value);
+
+ private:
+  const std::string name_;
+  Module* const module_;
+  mutable std::mutex mutex_;
+  simcuda_host_kernel host_ = nullptr;
+  ParamLayout layout_;
+  std::map<CUfunction_attribute, int> attributes_;
+};
+
+class Module {
+ public:
+  Module(std::shared_ptr<Context> context, const void* image, size_t image_bytes);
+
+  const std::shared_ptr<Context>& context() const { return context_; }
+  uint32_t id() const { return id_; }
+  const void* image() const { return image_; }
+  size_t image_bytes() const { return image_bytes_; }
+
+  // The function of that name. In an image that cannot be read, every name is one.
+  std::shared_ptr<Function> FindFunction(const std::string& name);
+  // Memory of a global variable; made at the first call when `bytes` is given. 0: none.
+  CUdeviceptr FindGlobal(const std::string& name, size_t* bytes);
+  CUresult DefineGlobal(const std::string& name, size_t bytes, CUdeviceptr* address);
+  std::vector<std::shared_ptr<Function>> functions();
+  void FreeGlobals();
+
+ private:
+  struct Global {
+    CUdeviceptr address = 0;
+    size_t bytes = 0;
+  };
+  std::shared_ptr<Context> context_;
+  const uint32_t id_;
+  const void* image_;
+  size_t image_bytes_ = 0;
+  bool readable_ = false;  // kernels_ and declared_ hold what the image has
+  std::map<std::string, std::vector<size_t>> kernels_;
+  std::map<std::string, size_t> declared_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Function>> functions_;
+  std::map<std::string, Global> globals_;
+};
+
+// Loads an image into the context; tells the listener.
+std::shared_ptr<Module> LoadModule(const std::shared_ptr<Context>& context, const void* image,
+                                   size_t bytes);
+bool UnloadModule(const void* handle);
+void UnloadModulesOf(Context* context);
+
+// The name of a function handle, for launches that are reported; empty when it is none.
+std::string FunctionName(const void* handle);
+
+}  // namespace memprof::simcuda
+
+// For the stand-in cudart alone: what the fat binary's undocumented format would tell a real driver.
+extern "C" int simcuda_set_host_kernel(CUfunction function, simcuda_host_kernel host, int args,
+                                       const size_t* sizes);
+extern "C" int simcuda_define_global(CUmodule module, const char* name, size_t bytes,
+                                     CUdeviceptr* address);
+
+#endif  // SIMCUDA_DRIVER_MODULE_H

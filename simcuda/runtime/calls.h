@@ -1,0 +1,162 @@
+// How the stand-in cudart reaches the driver: the same way as the real one. It opens libcuda.so.1,
+// looks up cuGetProcAddress there, and asks that function for everything else, so that whoever
+// interposes on the real runtime's way to the driver is on this one's too.
+#ifndef SIMCUDA_RUNTIME_CALLS_H
+#define SIMCUDA_RUNTIME_CALLS_H
+
+#include "simcuda/driver/cuda_headers.h"
+#include "simcuda/simcuda.h"
+
+namespace memprof::simcuda::runtime {
+
+// X(exported name, base name, CUDA version at which it is the base name's variant)
+#define SIMCUDA_RUNTIME_CALLS(X)                                                           \
+  X(cuInit, cuInit, 2000)                                                                  \
+  X(cuDriverGetVersion, cuDriverGetVersion, 2020)                                          \
+  X(cuGetErrorName, cuGetErrorName, 6000)                                                  \
+  X(cuGetErrorString, cuGetErrorString, 6000)                                              \
+  X(cuDeviceGet, cuDeviceGet, 2000)                                                        \
+  X(cuDeviceGetCount, cuDeviceGetCount, 2000)                                              \
+  X(cuDeviceGetName, cuDeviceGetName, 2000)                                                \
+  X(cuDeviceGetUuid, cuDeviceGetUuid, 9020)                                                \
+  X(cuDeviceTotalMem_v2, cuDeviceTotalMem, 3020)                                           \
+  X(cuDeviceGetAttribute, cuDeviceGetAttribute, 2000)                                      \
+  X(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, 4010)                                        \
+  X(cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId, 4010)                                    \
+  X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, 4000)                                    \
+  X(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, 8000)                                \
+  X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000)                              \
+  X(cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset, 11000)                            \
+  X(cuDevicePrimaryCtxSetFlags_v2, cuDevicePrimaryCtxSetFlags, 11000)                      \
+  X(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, 7000)                          \
+  X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020)                           \
+  X(cuDeviceGetMemPool, cuDeviceGetMemPool, 11020)                                         \
+  X(cuDeviceSetMemPool, cuDeviceSetMemPool, 11020)                                         \
+  X(cuCtxGetCurrent, cuCtxGetCurrent, 4000)                                                \
+  X(cuCtxSetCurrent, cuCtxSetCurrent, 4000)                                                \
+  X(cuCtxGetDevice, cuCtxGetDevice, 2000)                                                  \
+  X(cuCtxSynchronize, cuCtxSynchronize, 2000)                                              \
+  X(cuCtxGetLimit, cuCtxGetLimit, 3010)                                                    \
+  X(cuCtxSetLimit, cuCtxSetLimit, 3010)                                                    \
+  X(cuCtxGetCacheConfig, cuCtxGetCacheConfig, 3020)                                        \
+  X(cuCtxSetCacheConfig, cuCtxSetCacheConfig, 3020)                                        \
+  X(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, 5050)                        \
+  X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, 4000)                                    \
+  X(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, 4000)                                  \
+  X(cuCtxResetPersistingL2Cache, cuCtxResetPersistingL2Cache, 11000)                       \
+  X(cuMemGetInfo_v2, cuMemGetInfo, 3020)                                                   \
+  X(cuMemAlloc_v2, cuMemAlloc, 3020)                                                       \
+  X(cuMemAllocPitch_v2, cuMemAllocPitch, 3020)                                             \
+  X(cuMemFree_v2, cuMemFree, 3020)                                                         \
+  X(cuMemAllocManaged, cuMemAllocManaged, 6000)                                            \
+  X(cuMemHostAlloc, cuMemHostAlloc, 2020)                                                  \
+  X(cuMemFreeHost, cuMemFreeHost, 2000)                                                    \
+  X(cuMemHostRegister_v2, cuMemHostRegister, 6050)                                         \
+  X(cuMemHostUnregister, cuMemHostUnregister, 4000)                                        \
+  X(cuMemHostGetDevicePointer_v2, cuMemHostGetDevicePointer, 3020)                         \
+  X(cuMemHostGetFlags, cuMemHostGetFlags, 2030)                                            \
+  X(cuMemPrefetchAsync, cuMemPrefetchAsync, 8000)                                          \
+  X(cuMemAdvise, cuMemAdvise, 8000)                                                        \
+  X(cuMemRangeGetAttribute, cuMemRangeGetAttribute, 8000)                                  \
+  X(cuMemRangeGetAttributes, cuMemRangeGetAttributes, 8000)                                \
+  X(cuMemAllocAsync, cuMemAllocAsync, 11020)                                               \
+  X(cuMemFreeAsync, cuMemFreeAsync, 11020)                                                 \
+  X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, 11020)                               \
+  X(cuMemPoolCreate, cuMemPoolCreate, 11020)                                               \
+  X(cuMemPoolDestroy, cuMemPoolDestroy, 11020)                                             \
+  X(cuMemPoolTrimTo, cuMemPoolTrimTo, 11020)                                               \
+  X(cuMemPoolSetAttribute, cuMemPoolSetAttribute, 11020)                                   \
+  X(cuMemPoolGetAttribute, cuMemPoolGetAttribute, 11020)                                   \
+  X(cuMemPoolSetAccess, cuMemPoolSetAccess, 11020)                                         \
+  X(cuMemPoolGetAccess, cuMemPoolGetAccess, 11020)                                         \
+  X(cuArrayCreate_v2, cuArrayCreate, 3020)                                                 \
+  X(cuArray3DCreate_v2, cuArray3DCreate, 3020)                                             \
+  X(cuArrayDestroy, cuArrayDestroy, 2000)                                                  \
+  X(cuArray3DGetDescriptor_v2, cuArray3DGetDescriptor, 3020)                               \
+  X(cuMipmappedArrayCreate, cuMipmappedArrayCreate, 5000)                                  \
+  X(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, 5000)                              \
+  X(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, 5000)                                \
+  X(cuMemcpy, cuMemcpy, 4000)                                                              \
+  X(cuMemcpyAsync, cuMemcpyAsync, 4000)                                                    \
+  X(cuMemcpyHtoD_v2, cuMemcpyHtoD, 3020)                                                   \
+  X(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync, 3020)                                         \
+  X(cuMemcpyDtoH_v2, cuMemcpyDtoH, 3020)                                                   \
+  X(cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync, 3020)                                         \
+  X(cuMemcpyDtoD_v2, cuMemcpyDtoD, 3020)                                                   \
+  X(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync, 3020)                                         \
+  X(cuMemcpyPeer, cuMemcpyPeer, 4000)                                                      \
+  X(cuMemcpyPeerAsync, cuMemcpyPeerAsync, 4000)                                            \
+  X(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned, 3020)                                     \
+  X(cuMemcpy2DAsync_v2, cuMemcpy2DAsync, 3020)                                             \
+  X(cuMemcpy3D_v2, cuMemcpy3D, 3020)                                                       \
+  X(cuMemcpy3DAsync_v2, cuMemcpy3DAsync, 3020)                                             \
+  X(cuMemsetD8_v2, cuMemsetD8, 3020)                                                       \
+  X(cuMemsetD8Async, cuMemsetD8Async, 3020)                                                \
+  X(cuMemsetD2D8_v2, cuMemsetD2D8, 3020)                                                   \
+  X(cuMemsetD2D8Async, cuMemsetD2D8Async, 3020)                                            \
+  X(cuPointerGetAttributes, cuPointerGetAttributes, 7000)                                  \
+  X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, 5050)                          \
+  X(cuStreamCreate, cuStreamCreate, 2000)                                                  \
+  X(cuStreamDestroy_v2, cuStreamDestroy, 4000)                                             \
+  X(cuStreamSynchronize, cuStreamSynchronize, 2000)                                        \
+  X(cuStreamQuery, cuStreamQuery, 2000)                                                    \
+  X(cuStreamWaitEvent, cuStreamWaitEvent, 3020)                                            \
+  X(cuStreamGetPriority, cuStreamGetPriority, 5050)                                        \
+  X(cuStreamGetFlags, cuStreamGetFlags, 5050)                                              \
+  X(cuStreamAddCallback, cuStreamAddCallback, 5000)                                        \
+  X(cuStreamAttachMemAsync, cuStreamAttachMemAsync, 6000)                                  \
+  X(cuStreamIsCapturing, cuStreamIsCapturing, 10000)                                       \
+  X(cuStreamBeginCapture_v2, cuStreamBeginCapture, 10010)                                  \
+  X(cuStreamEndCapture, cuStreamEndCapture, 10000)                                         \
+  X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010)           \
+  X(cuGraphCreate, cuGraphCreate, 10000)                                                   \
+  X(cuGraphDestroy, cuGraphDestroy, 10000)                                                 \
+  X(cuGraphGetNodes, cuGraphGetNodes, 10000)                                               \
+  X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040)                       \
+  X(cuGraphLaunch, cuGraphLaunch, 10000)                                                   \
+  X(cuGraphUpload, cuGraphUpload, 11010)                                                   \
+  X(cuGraphExecDestroy, cuGraphExecDestroy, 10000)                                         \
+  X(cuLaunchHostFunc, cuLaunchHostFunc, 10000)                                             \
+  X(cuEventCreate, cuEventCreate, 2000)                                                    \
+  X(cuEventDestroy_v2, cuEventDestroy, 4000)                                               \
+  X(cuEventRecord, cuEventRecord, 2000)                                                    \
+  X(cuEventRecordWithFlags, cuEventRecordWithFlags, 11010)                                 \
+  X(cuEventQuery, cuEventQuery, 2000)                                                      \
+  X(cuEventSynchronize, cuEventSynchronize, 2000)                                          \
+  X(cuEventElapsedTime, cuEventElapsedTime, 2000)                                          \
+  X(cuModuleLoadData, cuModuleLoadData, 2000)                                              \
+  X(cuModuleUnload, cuModuleUnload, 2000)                                                  \
+  X(cuModuleGetFunction, cuModuleGetFunction, 2000)                                        \
+  X(cuModuleGetGlobal_v2, cuModuleGetGlobal, 3020)                                         \
+  X(cuFuncGetAttribute, cuFuncGetAttribute, 2020)                                          \
+  X(cuFuncSetAttribute, cuFuncSetAttribute, 9000)                                          \
+  X(cuFuncSetCacheConfig, cuFuncSetCacheConfig, 3000)                                      \
+  X(cuLaunchKernel, cuLaunchKernel, 4000)                                                  \
+  X(cuLaunchKernelEx, cuLaunchKernelEx, 11060)                                             \
+  X(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000)                            \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,                                  \
+    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000)                            \
+  X(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock, 10020)
+
+// Entry points of the driver under their exported names.
+struct Calls {
+#define SIMCUDA_RUNTIME_MEMBER(name, base, version) decltype(&::name) name = nullptr;
+  SIMCUDA_RUNTIME_CALLS(SIMCUDA_RUNTIME_MEMBER)
+#undef SIMCUDA_RUNTIME_MEMBER
+};
+
+// The driver as loaded at the first use.
+struct DriverLibrary {
+  Calls legacy;      // stream 0 is the legacy default stream
+  Calls per_thread;  // stream 0 is the calling thread's own
+  decltype(&::cuGetProcAddress_v2) get_proc_address = nullptr;
+  // What only the stand-in driver has; null on any other.
+  int (*set_host_kernel)(CUfunction, simcuda_host_kernel, int, const size_t*) = nullptr;
+  int (*define_global)(CUmodule, const char*, size_t, CUdeviceptr*) = nullptr;
+  int status = 0;  // a cudaError: what loading and cuInit gave
+};
+const DriverLibrary& Library();
+
+}  // namespace memprof::simcuda::runtime
+
+#endif  // SIMCUDA_RUNTIME_CALLS_H

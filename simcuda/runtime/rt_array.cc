@@ -1,0 +1,158 @@
+// Arrays and mipmapped arrays.
+#include <cuda_runtime_api.h>
+
+#include <initializer_list>
+
+#include "simcuda/runtime/state.h"
+
+using memprof::simcuda::runtime::Calls;
+
+namespace {
+
+bool Format(const cudaChannelFormatDesc& channel, CUarray_format* format, unsigned* channels) {
+  *channels = 1u + (channel.y != 0) + (channel.z != 0) + (channel.w != 0);
+  if (*channels == 3) return false;
+  for (const int bits : {channel.y, channel.z, channel.w}) {
+    if (bits != 0 && bits != channel.x) return false;
+  }
+  switch (channel.f) {
+    case cudaChannelFormatKindUnsigned:
+      *format = channel.x == 8    ? CU_AD_FORMAT_UNSIGNED_INT8
+                : channel.x == 16 ? CU_AD_FORMAT_UNSIGNED_INT16
+                                  : CU_AD_FORMAT_UNSIGNED_INT32;
+      break;
+    case cudaChannelFormatKindSigned:
+      *format = channel.x == 8    ? CU_AD_FORMAT_SIGNED_INT8
+                : channel.x == 16 ? CU_AD_FORMAT_SIGNED_INT16
+                                  : CU_AD_FORMAT_SIGNED_INT32;
+      break;
+    case cudaChannelFormatKindFloat:
+      *format = channel.x == 16 ? CU_AD_FORMAT_HALF : CU_AD_FORMAT_FLOAT;
+      if (channel.x == 8) return false;
+      break;
+    default:
+      return false;
+  }
+  return channel.x == 8 || channel.x == 16 || channel.x == 32;
+}
+
+cudaChannelFormatDesc Channel(const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
+  int bits = 32;
+  cudaChannelFormatKind kind = cudaChannelFormatKindFloat;
+  switch (descriptor.Format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8:
+      bits = 8;
+      break;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF:
+      bits = 16;
+      break;
+    default:
+      break;
+  }
+  if (descriptor.Format <= CU_AD_FORMAT_UNSIGNED_INT32) {
+    kind = cudaChannelFormatKindUnsigned;
+  } else if (descriptor.Format <= CU_AD_FORMAT_SIGNED_INT32) {
+    kind = cudaChannelFormatKindSigned;
+  }
+  const unsigned n = descriptor.NumChannels;
+  return {bits, n > 1 ? bits : 0, n > 2 ? bits : 0, n > 3 ? bits : 0, kind};
+}
+
+int Describe(const cudaChannelFormatDesc* channel, cudaExtent extent, unsigned flags,
+             CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
+  if (channel == nullptr) return cudaErrorInvalidValue;
+  *descriptor = {};
+  if (!Format(*channel, &descriptor->Format, &descriptor->NumChannels)) {
+    return cudaErrorInvalidChannelDescriptor;
+  }
+  descriptor->Width = extent.width;
+  descriptor->Height = extent.height;
+  descriptor->Depth = extent.depth;
+  descriptor->Flags = flags;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+SIMCUDA_RT(cudaMallocArray,
+           (cudaArray_t * array, const cudaChannelFormatDesc* channel, size_t width,
+            size_t height, unsigned flags),
+           (array, channel, width, height, flags)) {
+  CUDA_ARRAY3D_DESCRIPTOR full;
+  const int result = Describe(channel, {width, height, 0}, flags, &full);
+  if (result != CUDA_SUCCESS) return result;
+  auto* handle = reinterpret_cast<CUarray*>(array);
+  if (flags != 0) return cu.cuArray3DCreate_v2(handle, &full);
+  const CUDA_ARRAY_DESCRIPTOR flat = {width, height, full.Format, full.NumChannels};
+  return cu.cuArrayCreate_v2(handle, &flat);
+}
+
+SIMCUDA_RT(cudaMalloc3DArray,
+           (cudaArray_t * array, const cudaChannelFormatDesc* channel, cudaExtent extent,
+            unsigned flags),
+           (array, channel, extent, flags)) {
+  CUDA_ARRAY3D_DESCRIPTOR full;
+  const int result = Describe(channel, extent, flags, &full);
+  if (result != CUDA_SUCCESS) return result;
+  return cu.cuArray3DCreate_v2(reinterpret_cast<CUarray*>(array), &full);
+}
+
+SIMCUDA_RT(cudaFreeArray, (cudaArray_t array), (array)) {
+  return array == nullptr ? CUDA_SUCCESS : cu.cuArrayDestroy(reinterpret_cast<CUarray>(array));
+}
+
+SIMCUDA_RT(cudaArrayGetInfo,
+           (cudaChannelFormatDesc * channel, cudaExtent* extent, unsigned* flags,
+            cudaArray_t array),
+           (channel, extent, flags, array)) {
+  CUDA_ARRAY3D_DESCRIPTOR descriptor;
+  const CUresult result =
+      cu.cuArray3DGetDescriptor_v2(&descriptor, reinterpret_cast<CUarray>(array));
+  if (result != CUDA_SUCCESS) return result;
+  if (channel != nullptr) *channel = Channel(descriptor);
+  if (extent != nullptr) *extent = {descriptor.Width, descriptor.Height, descriptor.Depth};
+  if (flags != nullptr) *flags = descriptor.Flags;
+  return CUDA_SUCCESS;
+}
+
+SIMCUDA_RT(cudaGetChannelDesc, (cudaChannelFormatDesc * channel, cudaArray_const_t array),
+           (channel, array)) {
+  CUDA_ARRAY3D_DESCRIPTOR descriptor;
+  const CUresult result = cu.cuArray3DGetDescriptor_v2(
+      &descriptor, reinterpret_cast<CUarray>(const_cast<cudaArray_t>(array)));
+  if (result != CUDA_SUCCESS) return result;
+  *channel = Channel(descriptor);
+  return CUDA_SUCCESS;
+}
+
+SIMCUDA_RT(cudaMallocMipmappedArray,
+           (cudaMipmappedArray_t * mipmap, const cudaChannelFormatDesc* channel,
+            cudaExtent extent, unsigned levels, unsigned flags),
+           (mipmap, channel, extent, levels, flags)) {
+  CUDA_ARRAY3D_DESCRIPTOR full;
+  const int result = Describe(channel, extent, flags, &full);
+  if (result != CUDA_SUCCESS) return result;
+  return cu.cuMipmappedArrayCreate(reinterpret_cast<CUmipmappedArray*>(mipmap), &full, levels);
+}
+
+SIMCUDA_RT(cudaGetMipmappedArrayLevel,
+           (cudaArray_t * array, cudaMipmappedArray_const_t mipmap, unsigned level),
+           (array, mipmap, level)) {
+  return cu.cuMipmappedArrayGetLevel(
+      reinterpret_cast<CUarray*>(array),
+      reinterpret_cast<CUmipmappedArray>(const_cast<cudaMipmappedArray_t>(mipmap)), level);
+}
+
+SIMCUDA_RT(cudaFreeMipmappedArray, (cudaMipmappedArray_t mipmap), (mipmap)) {
+  return mipmap == nullptr
+             ? CUDA_SUCCESS
+             : cu.cuMipmappedArrayDestroy(reinterpret_cast<CUmipmappedArray>(mipmap));
+}
+
+extern "C" cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                       cudaChannelFormatKind f) {
+  return {x, y, z, w, f};
+}

@@ -1,0 +1,217 @@
+// Functions that differ between the cudart of CUDA 12 and of CUDA 13: built once for each, with
+// SIMCUDA_RUNTIME_VERSION set. Under one name they take other parameters, or structs of another
+// size, so the toolkit's prototypes cannot be included here.
+#include <algorithm>
+#include <cstring>
+
+#include "simcuda/runtime/device_prop.h"
+#include "simcuda/runtime/state.h"
+
+namespace runtime = memprof::simcuda::runtime;
+using memprof::simcuda::runtime::Calls;
+using memprof::simcuda::runtime::Library;
+using memprof::simcuda::runtime::Record;
+
+namespace {
+
+// Fields that both versions have.
+template <class Properties>
+void FillCommon(const Calls& cu, int device, Properties* p) {
+  std::memset(static_cast<void*>(p), 0, sizeof(*p));
+  const auto get = [&](CUdevice_attribute attribute) {
+    int value = 0;
+    cu.cuDeviceGetAttribute(&value, attribute, device);
+    return value;
+  };
+  const auto size = [&](CUdevice_attribute attribute) {
+    return static_cast<size_t>(get(attribute));
+  };
+  cu.cuDeviceGetName(p->name, sizeof(p->name), device);
+  CUuuid uuid;
+  if (cu.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS) {
+    std::memcpy(p->uuid, uuid.bytes, sizeof(p->uuid));
+  }
+  cu.cuDeviceTotalMem_v2(&p->totalGlobalMem, device);
+  p->sharedMemPerBlock = size(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  p->regsPerBlock = get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  p->warpSize = get(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  p->memPitch = size(CU_DEVICE_ATTRIBUTE_MAX_PITCH);
+  p->maxThreadsPerBlock = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  p->maxThreadsDim[0] = get(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
+  p->maxThreadsDim[1] = get(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y);
+  p->maxThreadsDim[2] = get(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z);
+  p->maxGridSize[0] = get(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+  p->maxGridSize[1] = get(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
+  p->maxGridSize[2] = get(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+  p->totalConstMem = size(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+  p->major = get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  p->minor = get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  p->textureAlignment = size(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+  p->texturePitchAlignment = size(CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
+  p->multiProcessorCount = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  p->canMapHostMemory = get(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
+  p->surfaceAlignment = size(CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT);
+  p->concurrentKernels = get(CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS);
+  p->pciBusID = get(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
+  p->asyncEngineCount = get(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
+  p->unifiedAddressing = get(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING);
+  p->memoryBusWidth = get(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  p->l2CacheSize = get(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  p->maxThreadsPerMultiProcessor = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  p->streamPrioritiesSupported = get(CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED);
+  p->sharedMemPerMultiprocessor =
+      size(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  p->regsPerMultiprocessor = get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  p->managedMemory = get(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
+  p->concurrentManagedAccess = get(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
+  p->computePreemptionSupported = get(CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED);
+  p->canUseHostPointerForRegisteredMem =
+      get(CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM);
+  p->sharedMemPerBlockOptin = size(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  p->maxBlocksPerMultiProcessor = get(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  p->reservedSharedMemPerBlock = size(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  p->hostRegisterSupported = get(CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED);
+  p->memoryPoolsSupported = get(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+}
+
+int GoodDevice(int device) {
+  if (const int error = runtime::RequireDriver(); error != 0) return error;
+  CUdevice found = 0;
+  return Library().legacy.cuDeviceGet(&found, device);
+}
+
+#if SIMCUDA_RUNTIME_VERSION == 12
+int FillProperties(runtime::DeviceProp12* p, int device) {
+  if (p == nullptr) return cudaErrorInvalidValue;
+  if (const int error = GoodDevice(device); error != 0) return error;
+  const Calls& cu = Library().legacy;
+  FillCommon(cu, device, p);
+  cu.cuDeviceGetAttribute(&p->clockRate, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device);
+  cu.cuDeviceGetAttribute(&p->memoryClockRate, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, device);
+  p->deviceOverlap = 1;
+  p->singleToDoublePrecisionPerfRatio = 2;
+  return 0;
+}
+#endif
+
+// Where a location of CUDA 12.2 and later lies, for the old kind of parameter.
+int DeviceOf(const cudaMemLocation& location) {
+  return location.type == cudaMemLocationTypeDevice ? location.id : CU_DEVICE_CPU;
+}
+
+int Prefetch(const Calls& cu, const void* pointer, size_t bytes, int device,
+             cudaStream_t stream) {
+  return cu.cuMemPrefetchAsync(reinterpret_cast<CUdeviceptr>(pointer), bytes, device, stream);
+}
+
+int Advise(const Calls& cu, const void* pointer, size_t bytes, cudaMemoryAdvise advice,
+           int device) {
+  return cu.cuMemAdvise(reinterpret_cast<CUdeviceptr>(pointer), bytes,
+                        static_cast<CUmem_advise>(advice), device);
+}
+
+}  // namespace
+
+extern "C" cudaError_t cudaRuntimeGetVersion(int* version) {
+  if (version == nullptr) return Record(cudaErrorInvalidValue);
+  *version = SIMCUDA_RUNTIME_VERSION * 1000;
+  return cudaSuccess;
+}
+
+#if SIMCUDA_RUNTIME_VERSION == 12
+
+extern "C" cudaError_t cudaGetDeviceProperties_v2(runtime::DeviceProp12* properties, int device) {
+  return Record(FillProperties(properties, device));
+}
+
+// The struct of CUDA 11: it ends before the fields that 12 appended.
+extern "C" cudaError_t cudaGetDeviceProperties(runtime::DeviceProp12* properties, int device) {
+  if (properties == nullptr) return Record(cudaErrorInvalidValue);
+  runtime::DeviceProp12 full;
+  const int error = FillProperties(&full, device);
+  if (error == 0) {
+    std::memcpy(static_cast<void*>(properties), &full,
+                offsetof(runtime::DeviceProp12, hostRegisterSupported));
+  }
+  return Record(error);
+}
+
+SIMCUDA_RT_STREAM(cudaMemPrefetchAsync, _ptsz,
+                  (const void* pointer, size_t bytes, int device, cudaStream_t stream),
+                  (pointer, bytes, device, stream)) {
+  return Prefetch(cu, pointer, bytes, device, stream);
+}
+
+extern "C" cudaError_t cudaMemPrefetchAsync_v2(const void* pointer, size_t bytes,
+                                               cudaMemLocation location, unsigned /*flags*/,
+                                               cudaStream_t stream) {
+  return cudaMemPrefetchAsync(pointer, bytes, DeviceOf(location), stream);
+}
+
+extern "C" cudaError_t cudaMemPrefetchAsync_v2_ptsz(const void* pointer, size_t bytes,
+                                                    cudaMemLocation location, unsigned /*flags*/,
+                                                    cudaStream_t stream) {
+  return cudaMemPrefetchAsync_ptsz(pointer, bytes, DeviceOf(location), stream);
+}
+
+SIMCUDA_RT(cudaMemAdvise,
+           (const void* pointer, size_t bytes, cudaMemoryAdvise advice, int device),
+           (pointer, bytes, advice, device)) {
+  return Advise(cu, pointer, bytes, advice, device);
+}
+
+extern "C" cudaError_t cudaMemAdvise_v2(const void* pointer, size_t bytes,
+                                        cudaMemoryAdvise advice, cudaMemLocation location) {
+  return cudaMemAdvise(pointer, bytes, advice, DeviceOf(location));
+}
+
+extern "C" cudaError_t cudaThreadSynchronize() {
+  return runtime::Enter(false, [](const Calls& cu) { return cu.cuCtxSynchronize(); });
+}
+
+extern "C" cudaError_t cudaThreadExit() { return Record(runtime::ResetDevice()); }
+
+SIMCUDA_RT(cudaEventElapsedTime_v2, (float* milliseconds, cudaEvent_t start, cudaEvent_t end),
+           (milliseconds, start, end)) {
+  return cu.cuEventElapsedTime(milliseconds, start, end);
+}
+
+#else
+
+extern "C" cudaError_t cudaGetDeviceProperties(runtime::DeviceProp13* properties, int device) {
+  if (properties == nullptr) return Record(cudaErrorInvalidValue);
+  const int error = GoodDevice(device);
+  if (error == 0) FillCommon(Library().legacy, device, properties);
+  return Record(error);
+}
+
+SIMCUDA_RT_STREAM(cudaMemPrefetchAsync, _ptsz,
+                  (const void* pointer, size_t bytes, cudaMemLocation location, unsigned flags,
+                   cudaStream_t stream),
+                  (pointer, bytes, location, flags, stream)) {
+  if (flags != 0) return cudaErrorInvalidValue;
+  return Prefetch(cu, pointer, bytes, DeviceOf(location), stream);
+}
+
+SIMCUDA_RT(cudaMemAdvise,
+           (const void* pointer, size_t bytes, cudaMemoryAdvise advice,
+            cudaMemLocation location),
+           (pointer, bytes, advice, location)) {
+  return Advise(cu, pointer, bytes, advice, DeviceOf(location));
+}
+
+#endif
+
+// The third parameter, an error log, came with 12; before, there were five.
+SIMCUDA_RT(cudaGraphInstantiate, (cudaGraphExec_t * exec, cudaGraph_t graph,
+                                  unsigned long long flags),
+           (exec, graph, flags)) {
+  return cu.cuGraphInstantiateWithFlags(exec, graph, flags);
+}
+
+SIMCUDA_RT_STREAM(cudaStreamGetCaptureInfo, _ptsz,
+                  (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id),
+                  (stream, status, id)) {
+  if (id != nullptr) *id = 0;
+  return cu.cuStreamIsCapturing(stream, reinterpret_cast<CUstreamCaptureStatus*>(status));
+}

@@ -1,0 +1,12 @@
+/* Uses the C API of an installed memprof, with no CUDA and nothing recording. */
+#include <memprof/memprof.h>
+#include <stdio.h>
+
+int main(void) {
+  struct memprof_stats stats = {sizeof stats};
+  const int step = memprof_step(1);
+  const int snapshot = memprof_snapshot(NULL);
+  const int result = memprof_get_stats(&stats);
+  printf("step %d snapshot %d stats %d recording %u\n", step, snapshot, result, stats.recording);
+  return 0;
+}

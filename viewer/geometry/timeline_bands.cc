@@ -1,0 +1,139 @@
+// What the timeline stacks: a device's memory split into bands that add up.
+#include "viewer/geometry/timeline_bands.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::DeviceTimeline;
+using analysis::Layer;
+using analysis::Series;
+using analysis::TimeNs;
+
+// combine(a(t), b(t)) for all t: a merge of the two step functions, equal values run together.
+template <typename Combine>
+Series Merge(const Series& a, const Series& b, Combine combine) {
+  std::vector<TimeNs> times;
+  std::vector<std::uint64_t> values;
+  times.reserve(a.times().size() + b.times().size());
+  values.reserve(times.capacity());
+  std::size_t i = 0, j = 0;
+  std::uint64_t value_a = 0, value_b = 0;
+  while (i < a.times().size() || j < b.times().size()) {
+    const TimeNs next_a = i < a.times().size() ? a.times()[i] : analysis::kForever;
+    const TimeNs next_b = j < b.times().size() ? b.times()[j] : analysis::kForever;
+    const TimeNs now = std::min(next_a, next_b);
+    // One change of each at a time, also within one instant: a maximum there must not be lost.
+    if (next_a == now) value_a = a.values()[i++];
+    if (next_b == now) value_b = b.values()[j++];
+    const std::uint64_t value = combine(value_a, value_b);
+    if (!values.empty() && values.back() == value) continue;
+    if (values.empty() && value == 0) continue;
+    times.push_back(now);
+    values.push_back(value);
+  }
+  return Series(std::move(times), std::move(values));
+}
+
+struct DriverLayer {
+  Layer layer;
+  BandRole role;
+  const char* name;
+  const char* help;
+};
+
+constexpr DriverLayer kDriverLayers[] = {
+    {Layer::kLinear, BandRole::kLinear, "Driver allocations",
+     "Memory from cudaMalloc and cuMemAlloc."},
+    {Layer::kPitched, BandRole::kPitched, "Pitched", "Memory from cudaMallocPitch and its kin."},
+    {Layer::kArray, BandRole::kArray, "Arrays", "CUDA arrays and mipmapped arrays."},
+    {Layer::kManaged, BandRole::kManaged, "Managed", "Unified memory from cudaMallocManaged."},
+    {Layer::kStreamOrdered, BandRole::kStreamOrdered, "Stream-ordered",
+     "Memory from cudaMallocAsync."},
+    {Layer::kVmmPhysical, BandRole::kVmm, "VMM", "Physical memory from cuMemCreate."},
+    {Layer::kGraph, BandRole::kGraph, "Graphs", "Memory of CUDA graph allocation nodes."},
+};
+
+const Series& LayerSeries(const DeviceTimeline& timeline, Layer layer) {
+  return timeline.layer[static_cast<std::size_t>(layer)];
+}
+
+void AddBand(TimelineBands& out, BandRole role, const char* name, const char* help,
+             Series series) {
+  if (series.empty() || series.max() == 0) return;
+  out.bands.push_back({role, QString::fromUtf8(name), QString::fromUtf8(help), std::move(series)});
+}
+
+void AddFramework(TimelineBands& out, const DeviceTimeline& timeline) {
+  const Series tensors = Minimum(timeline.tensors, timeline.framework_allocated);
+  AddBand(out, BandRole::kTensors, "Tensors", "Live tensors, as the program named them.", tensors);
+  AddBand(out, BandRole::kBlocks, "Blocks without tensor",
+          "In use by the framework's allocator, but no tensor is known there: workspaces, rounding.",
+          Subtract(timeline.framework_allocated, tensors));
+  AddBand(out, BandRole::kCached, "Cached in segments",
+          "Held by the framework's allocator, free inside: it can be used again by this framework "
+          "only.",
+          Subtract(timeline.framework_reserved, timeline.framework_allocated));
+  AddBand(out, BandRole::kLinear, "Other driver memory",
+          "Asked of the driver by code other than the framework's allocator.",
+          Subtract(timeline.total, timeline.framework_reserved));
+}
+
+// Tensors that lie straight in driver memory are taken out of the layers, largest layer first.
+void AddDriver(TimelineBands& out, const DeviceTimeline& timeline) {
+  Series remaining = Minimum(timeline.tensors, timeline.total);
+  AddBand(out, BandRole::kTensors, "Tensors", "Live tensors, as the program named them.",
+          remaining);
+  for (const DriverLayer& layer : kDriverLayers) {
+    const Series& series = LayerSeries(timeline, layer.layer);
+    if (series.empty()) continue;
+    AddBand(out, layer.role, layer.name, layer.help, Subtract(series, remaining));
+    remaining = Subtract(remaining, series);
+  }
+}
+
+}  // namespace
+
+Series Subtract(const Series& a, const Series& b) {
+  return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return x > y ? x - y : 0; });
+}
+
+Series Minimum(const Series& a, const Series& b) {
+  return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return std::min(x, y); });
+}
+
+Series Sum(const Series& a, const Series& b) {
+  return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return x + y; });
+}
+
+TimelineBands MakeBands(const DeviceTimeline& timeline) {
+  TimelineBands out;
+  out.device = timeline.device;
+  if (timeline.device == analysis::kNoDevice) {
+    AddBand(out, BandRole::kPinned, "Pinned", "Page-locked host memory.",
+            LayerSeries(timeline, Layer::kPinned));
+    AddBand(out, BandRole::kRegistered, "Registered", "Host memory registered with the driver.",
+            LayerSeries(timeline, Layer::kRegistered));
+    out.allocated = Sum(LayerSeries(timeline, Layer::kPinned),
+                        LayerSeries(timeline, Layer::kRegistered));
+    out.top = out.allocated;
+    return out;
+  }
+  const bool framework =
+      !timeline.framework_reserved.empty() && timeline.framework_reserved.max() > 0;
+  if (framework) {
+    AddFramework(out, timeline);
+  } else {
+    AddDriver(out, timeline);
+  }
+  AddBand(out, BandRole::kPool, "Held by driver pools",
+          "Kept by stream-ordered pools and VMM beyond what the program asked for.",
+          Subtract(timeline.reserved, timeline.total));
+  out.allocated = timeline.total;
+  for (const Band& band : out.bands) out.top = Sum(out.top, band.series);
+  return out;
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,177 @@
+// One log, open in a window: what was read from it so far, and what was computed for the views.
+#include "viewer/models/document.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "viewer/geometry/units.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::Session;
+
+// Rows shown of what merely lives at the end; the rest is in `memprof leaks`.
+constexpr std::size_t kMaxLiveAtExit = 500;
+
+LeakRow MakeLeakRow(const Session& session, analysis::Symbols& symbols,
+                    const analysis::Leak& leak) {
+  LeakRow row;
+  row.leak = leak;
+  row.site = symbols.Site(leak.stack);
+  row.stack = symbols.ResolveStack(leak.stack);
+  if (leak.example.valid()) row.example = TensorLabel(session, leak.example);
+  return row;
+}
+
+std::shared_ptr<const ReportData> MakeReport(const Session& session, analysis::Symbols& symbols,
+                                             const std::stop_token& stop) {
+  auto data = std::make_shared<ReportData>();
+  data->report = analysis::BuildReport(session);
+  const analysis::LeakReport& leaks = data->report.leaks;
+  for (const analysis::Leak& leak : leaks.leaks) {
+    if (stop.stop_requested()) return data;
+    data->leaks.push_back(MakeLeakRow(session, symbols, leak));
+  }
+  for (const analysis::Leak& leak : leaks.live_at_exit) {
+    if (stop.stop_requested() || data->live_at_exit.size() >= kMaxLiveAtExit) break;
+    data->live_at_exit.push_back(MakeLeakRow(session, symbols, leak));
+  }
+  return data;
+}
+
+std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(const Session& session,
+                                                                const std::stop_token& stop) {
+  auto bands = std::make_shared<std::vector<TimelineBands>>();
+  for (const analysis::DeviceTimeline& timeline : analysis::BuildTimelines(session)) {
+    if (stop.stop_requested()) break;
+    bands->push_back(MakeBands(timeline));
+  }
+  return bands;
+}
+
+}  // namespace
+
+Document::Document(QObject* parent) : QObject(parent) {}
+Document::~Document() = default;
+
+void Document::Open(const QString& path) {
+  timeline_job_.Cancel();
+  report_job_.Cancel();
+  session_.reset();
+  symbols_.reset();
+  timelines_.reset();
+  report_.reset();
+  path_ = path;
+  error_.clear();
+  progress_ = 0;
+  SetState(State::kLoading);
+  const auto report = load_job_.Reporter([this](double share) {
+    if (state_ != State::kLoading) return;
+    progress_ = share;
+    emit ProgressChanged(share);
+  });
+  load_job_.Start(
+      [path = path.toStdString(), report](std::stop_token stop) {
+        analysis::LoadOptions options;
+        int shown = -1;
+        options.progress = [&](double share) {
+          const int percent = static_cast<int>(share * 100);
+          if (percent != shown) report(share);
+          shown = percent;
+          return !stop.stop_requested();
+        };
+        return Session::Load(path, options);
+      },
+      [this](absl::StatusOr<std::shared_ptr<const Session>> session) {
+        Loaded(std::move(session));
+      });
+}
+
+void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
+  if (!session.ok()) {
+    error_ = ToQString(session.status().message()).simplified();
+    SetState(State::kFailed);
+    return;
+  }
+  session_ = *std::move(session);
+  symbols_ = std::make_shared<analysis::Symbols>(session_);
+  progress_ = 1;
+  SetState(State::kReady);
+  timeline_job_.Start(
+      [session = session_](std::stop_token stop) { return MakeTimelines(*session, stop); },
+      [this](std::shared_ptr<const std::vector<TimelineBands>> bands) {
+        timelines_ = std::move(bands);
+        emit TimelinesReady();
+      });
+  report_job_.Start(
+      [session = session_, symbols = symbols_](std::stop_token stop) {
+        return MakeReport(*session, *symbols, stop);
+      },
+      [this](std::shared_ptr<const ReportData> report) {
+        report_ = std::move(report);
+        emit ReportReady();
+      });
+}
+
+void Document::Cancel() {
+  load_job_.Cancel();
+  timeline_job_.Cancel();
+  report_job_.Cancel();
+  if (state_ == State::kLoading) SetState(State::kEmpty);
+}
+
+void Document::SetState(State state) {
+  state_ = state;
+  emit StateChanged();
+}
+
+const TimelineBands* Document::bands(int device) const {
+  if (timelines_ == nullptr) return nullptr;
+  for (const TimelineBands& bands : *timelines_) {
+    if (bands.device == device) return &bands;
+  }
+  return nullptr;
+}
+
+const analysis::DeviceInfo* Document::device(int id) const {
+  if (session_ == nullptr) return nullptr;
+  for (const analysis::DeviceInfo& info : session_->devices()) {
+    if (info.id == id) return &info;
+  }
+  return nullptr;
+}
+
+analysis::TimeWindow Document::bounds() const {
+  if (session_ == nullptr) return {0, 1};
+  const analysis::RunInfo& run = session_->run();
+  analysis::TimeNs begin = run.start_time, end = run.end_time;
+  if (session_->events().size() > 0) {
+    begin = std::min(begin, session_->events().time.front());
+    end = std::max(end, session_->events().time.back());
+  }
+  return {begin, std::max(end, begin + 1000)};
+}
+
+QString TensorLabel(const Session& session, analysis::AllocationId id) {
+  const analysis::Allocation& allocation = session.allocation(id);
+  const analysis::TensorInfo* tensor = session.tensor(allocation.tensor);
+  if (tensor == nullptr) {
+    // A block tells the tensor that lay in it longest ago: the one it was made for.
+    for (const analysis::AllocationId child : session.Children(id)) {
+      if (session.allocation(child).layer == analysis::Layer::kTensor) {
+        return TensorLabel(session, child);
+      }
+    }
+    return {};
+  }
+  QStringList shape;
+  for (const std::uint64_t extent : tensor->shape) shape << QString::number(extent);
+  QString label = tensor->name.empty() ? QStringLiteral("tensor") : ToQString(tensor->name);
+  if (!tensor->dtype.empty() || !shape.isEmpty()) {
+    label += QStringLiteral("  %1[%2]").arg(ToQString(tensor->dtype), shape.join(QStringLiteral("×")));
+  }
+  return label;
+}
+
+}  // namespace memprof::viewer

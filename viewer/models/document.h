@@ -1,0 +1,90 @@
+// One log, open in a window: what was read from it so far, and what was computed for the views.
+// Fills in stages (session, then timelines, then report), each announced by a signal, all work
+// off the GUI thread; what was published never changes.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "analysis/report.h"
+#include "analysis/session.h"
+#include "analysis/symbols.h"
+#include "viewer/geometry/timeline_bands.h"
+#include "viewer/jobs/job_tracker.h"
+
+namespace memprof::viewer {
+
+// A leak with its names resolved, ready to be shown.
+struct LeakRow {
+  analysis::Leak leak;
+  analysis::SourceFrame site;
+  std::vector<analysis::SourceFrame> stack;  // innermost first
+  QString example;                           // name of a surviving tensor, if one is known
+};
+
+// The report, with everything that views need to be shown in words.
+struct ReportData {
+  analysis::Report report;
+  std::vector<LeakRow> leaks;         // worst first
+  std::vector<LeakRow> live_at_exit;  // largest first
+};
+
+class Document : public QObject {
+  Q_OBJECT
+
+ public:
+  enum class State { kEmpty, kLoading, kReady, kFailed };
+
+  explicit Document(QObject* parent = nullptr);
+  ~Document() override;
+
+  // Begins to load a log; whatever was open is let go. Ends in kReady or kFailed.
+  void Open(const QString& path);
+  // Gives up loading: back to kEmpty, or to what was computed if the session is there already.
+  void Cancel();
+
+  State state() const { return state_; }
+  const QString& path() const { return path_; }
+  const QString& error() const { return error_; }  // one line, for kFailed
+  double progress() const { return progress_; }    // of loading, 0 … 1
+
+  // Null until loaded.
+  const std::shared_ptr<const analysis::Session>& session() const { return session_; }
+  const std::shared_ptr<analysis::Symbols>& symbols() const { return symbols_; }
+  const std::shared_ptr<const std::vector<TimelineBands>>& timelines() const { return timelines_; }
+  const std::shared_ptr<const ReportData>& report() const { return report_; }
+
+  // The bands of a device (analysis::kNoDevice: host); null while unknown.
+  const TimelineBands* bands(int device) const;
+  const analysis::DeviceInfo* device(int id) const;
+  // All of the recorded time.
+  analysis::TimeWindow bounds() const;
+
+ signals:
+  void StateChanged();
+  void ProgressChanged(double share);
+  void TimelinesReady();
+  void ReportReady();
+
+ private:
+  void Loaded(absl::StatusOr<std::shared_ptr<const analysis::Session>> session);
+  void SetState(State state);
+
+  State state_ = State::kEmpty;
+  QString path_, error_;
+  double progress_ = 0;
+  std::shared_ptr<const analysis::Session> session_;
+  std::shared_ptr<analysis::Symbols> symbols_;
+  std::shared_ptr<const std::vector<TimelineBands>> timelines_;
+  std::shared_ptr<const ReportData> report_;
+  JobTracker load_job_, timeline_job_, report_job_;
+};
+
+// "tensor h.3.attn.q (fp32 [8, 64])" or "" for an allocation that is, or holds, a named tensor.
+QString TensorLabel(const analysis::Session& session, analysis::AllocationId id);
+
+}  // namespace memprof::viewer

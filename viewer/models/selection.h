@@ -1,0 +1,61 @@
+// What is selected and what is zoomed to, shared by all views of one window: an allocation, a
+// call site, a device, an instant, and the history of zooms. Views write here and listen here;
+// they do not know each other.
+#pragma once
+
+#include <QObject>
+
+#include "analysis/types.h"
+#include "viewer/models/zoom_stack.h"
+
+namespace memprof::viewer {
+
+class Selection : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Selection(QObject* parent = nullptr) : QObject(parent) {}
+
+  // Starts over for a new log: the window is all of it, the instant `instant`.
+  void Reset(analysis::TimeWindow bounds, analysis::TimeNs instant, int device);
+
+  int device() const { return device_; }
+  analysis::TimeNs instant() const { return instant_; }
+  analysis::AllocationId allocation() const { return allocation_; }
+  analysis::StackId site() const { return site_; }
+  analysis::TimeWindow bounds() const { return bounds_; }
+  analysis::TimeWindow window() const { return zoom_.current().window; }
+  const QStringList& flame_path() const { return zoom_.current().flame_path; }
+  bool can_back() const { return zoom_.CanBack(); }
+  bool can_forward() const { return zoom_.CanForward(); }
+  bool zoomed() const;
+
+  void SetDevice(int device);
+  void SetInstant(analysis::TimeNs instant);
+  // Selects an allocation and its site; an invalid id clears both.
+  void SelectAllocation(analysis::AllocationId allocation, analysis::StackId site);
+  // Selects a site alone; the allocation is cleared.
+  void SelectSite(analysis::StackId site);
+
+  void SetWindow(analysis::TimeWindow window, int gesture = 0);
+  void SetFlamePath(const QStringList& path);
+  void ShowAll();
+  void Back();
+  void Forward();
+
+ signals:
+  void DeviceChanged();
+  void InstantChanged();
+  void SelectionChanged();  // allocation or site
+  void ZoomChanged();       // window, flame path, or what Back and Forward can do
+
+ private:
+  int device_ = 0;
+  analysis::TimeNs instant_ = 0;
+  analysis::AllocationId allocation_;
+  analysis::StackId site_;
+  analysis::TimeWindow bounds_{0, 1};
+  ZoomStack zoom_;
+};
+
+}  // namespace memprof::viewer

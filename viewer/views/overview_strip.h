@@ -1,0 +1,46 @@
+// A thin strip of all of the recorded time, below every view: where the window lies, which instant
+// is chosen. A click chooses an instant; dragging in it moves or brushes the window.
+#pragma once
+
+#include <QWidget>
+
+#include "viewer/geometry/axis.h"
+#include "viewer/geometry/timeline_columns.h"
+#include "viewer/models/document.h"
+#include "viewer/models/selection.h"
+
+namespace memprof::viewer {
+
+class OverviewStrip : public QWidget {
+  Q_OBJECT
+
+ public:
+  OverviewStrip(Document* document, Selection* selection, QWidget* parent = nullptr);
+  QSize sizeHint() const override { return {600, 52}; }
+  QSize minimumSizeHint() const override { return {200, 44}; }
+
+  QRectF PlotRect() const;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+
+ private:
+  enum class Drag { kNone, kMove, kBrush };
+
+  TimeScale Scale() const;
+
+  Document* const document_;
+  Selection* const selection_;
+  TimelineColumns columns_;
+  const TimelineBands* columns_of_ = nullptr;
+  Drag drag_ = Drag::kNone;
+  QPointF drag_from_;
+  analysis::TimeWindow drag_window_;
+  int gesture_ = 1'000'000;  // apart from those of the timeline
+};
+
+}  // namespace memprof::viewer

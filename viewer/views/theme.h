@@ -1,0 +1,51 @@
+// Colours, fonts and spacing: dark or light as the system's palette is. Categorical colours derive
+// from the set of Okabe and Ito, which people with any colour vision can tell apart.
+#pragma once
+
+#include <QColor>
+#include <QFont>
+#include <QPalette>
+
+#include "viewer/geometry/timeline_bands.h"
+
+namespace memprof::viewer {
+
+struct Theme {
+  bool dark = false;
+  QColor window;      // behind everything
+  QColor surface;     // panels, plots
+  QColor border;
+  QColor grid;        // lines inside plots
+  QColor text;
+  QColor muted;       // secondary text
+  QColor accent;      // selection, links
+  QColor danger, warning, good;
+  QColor hole;        // free space in maps and bands
+
+  static Theme From(const QPalette& palette);
+
+  // Fill of a band of the timeline.
+  QColor Band(BandRole role) const;
+  // The i-th of eight colours; beyond, a neutral grey ("everything else").
+  QColor Categorical(int index) const;
+  static constexpr int kCategories = 7;
+  // A sequential ramp, light to strong, for 0 … 1.
+  QColor Ramp(double share) const;
+  // Frames of a flame graph: warm for native, green-blue for Python; varied by name so that
+  // neighbours differ.
+  QColor Frame(bool python, const QString& function) const;
+  // Black or white, whichever is read better on `fill`.
+  static QColor TextOn(const QColor& fill);
+};
+
+// Spacing unit of all layouts, in device-independent pixels.
+inline constexpr int kSpace = 8;
+
+QFont SmallFont(const QFont& base);
+QFont StrongFont(const QFont& base);
+QFont TitleFont(const QFont& base);
+
+// The palette of a forced theme, for pictures and for those who want another than the system's.
+QPalette MakePalette(bool dark);
+
+}  // namespace memprof::viewer
