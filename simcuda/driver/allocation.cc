@@ -78,7 +78,7 @@ bool InsideAllocations(uint64_t address, uint64_t bytes) {
   if (end < address) return false;
   do {
     const auto found = Allocations().Find(address);
-    if (found == nullptr) return false;
+    if (found == nullptr || !found->readable) return false;
     address = found->address + found->granted;
     // Memory that was rounded up does not run on into its neighbour.
     if (address < end && found->kind != AllocationKind::kMapped) return false;

@@ -2,6 +2,7 @@
 #ifndef SIMCUDA_DRIVER_ALLOCATION_H
 #define SIMCUDA_DRIVER_ALLOCATION_H
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -39,8 +40,8 @@ struct Allocation {
   uint64_t id = 0;  // CU_POINTER_ATTRIBUTE_BUFFER_ID
   uint64_t handle = 0;  // of mappings
   uint64_t offset = 0;
-  bool readable = true;
-  bool writable = true;
+  std::atomic<bool> readable{true};
+  std::atomic<bool> writable{true};
 
   bool on_device() const {
     return kind != AllocationKind::kPinned && kind != AllocationKind::kRegistered;

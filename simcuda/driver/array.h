@@ -28,6 +28,9 @@ class Array {
   uint64_t slice_bytes() const { return row_bytes_ * rows_; }
   uint8_t* data() const { return reinterpret_cast<uint8_t*>(address_); }
   uint64_t granted() const { return granted_; }
+  // A level of a mipmapped array goes away with it, not on its own.
+  bool level_of_mipmap() const { return level_of_mipmap_; }
+  void set_level_of_mipmap() { level_of_mipmap_ = true; }
   bool Holds(const uint8_t* start, uint64_t bytes) const {
     const auto offset = reinterpret_cast<uint64_t>(start) - address_;
     return offset <= bytes_ && bytes <= bytes_ - offset;
@@ -43,6 +46,7 @@ class Array {
   uint64_t bytes_ = 0;
   uint64_t address_ = 0;
   uint64_t granted_ = 0;
+  bool level_of_mipmap_ = false;
 };
 
 struct Mipmap {

@@ -73,6 +73,11 @@ def signature(fields):
     return ", ".join(declaration for declaration, _ in fields) or "void"
 
 
+def types(fields):
+    """Without the names, which differ now and then between twins."""
+    return [re.sub(r"\w+$", "", declaration) for declaration, _ in fields]
+
+
 def launch_symbol(name, fields):
     if not name.startswith("cuLaunch"):
         return "nullptr"
@@ -135,7 +140,7 @@ def main():
         base = PER_THREAD.sub("", name)
         if name not in params:
             targets[name] = None
-        elif base != name and params.get(base) == params[name] and base in known:
+        elif base != name and base in known and types(params[base]) == types(params[name]):
             targets[name] = base
         else:
             targets[name] = name
