@@ -16,8 +16,9 @@ constexpr std::size_t kMaxParameters = 64;        // of one kernel; later ones a
 constexpr std::size_t kMaxArgumentBytes = 32768;  // of all arguments: above the driver's own limit
 constexpr std::uint32_t kUnknown = 0xffffffff;
 
-// A slot is claimed once for a handle and kept. Its version is odd while a thread writes the rest;
-// a thread that finds it so, or that changed while it read, treats the layout as unknown.
+// A slot is claimed once for a handle and kept until all are forgotten. Its version is odd while a
+// thread writes the rest; a thread that finds it so, or that changed while it read, treats the
+// layout as unknown.
 struct Slot {
   std::atomic<std::uintptr_t> handle;
   std::atomic<std::uint32_t> version;
@@ -74,11 +75,10 @@ bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
   return true;
 }
 
-// Reads the slot's layout; false when there is none, or a writer came in between.
-bool ReadLayout(const Slot& slot, Layout* layout) {
-  const std::uint32_t version = slot.version.load(std::memory_order_acquire);
+// Reads the layout of the slot at this version; false when there is none, or a writer came in.
+bool ReadLayout(const Slot& slot, std::uint32_t version, Layout* layout) {
   const std::uint32_t count = slot.count.load(std::memory_order_relaxed);
-  if ((version & 1) != 0 || count > kMaxParameters) return false;
+  if (count > kMaxParameters) return false;
   layout->count = count;
   for (std::size_t i = 0; i < count; ++i) {
     layout->bytes[i] = slot.bytes[i].load(std::memory_order_relaxed);
@@ -88,12 +88,17 @@ bool ReadLayout(const Slot& slot, Layout* layout) {
 }
 
 bool FindLayout(void* kernel, Layout* layout) {
-  Slot* slot = FindSlot(reinterpret_cast<std::uintptr_t>(kernel), false);
+  const auto handle = reinterpret_cast<std::uintptr_t>(kernel);
+  Slot* slot = FindSlot(handle, false);
   if (slot == nullptr) return false;
   const std::uint32_t version = slot->version.load(std::memory_order_acquire);
+  // From here on, whoever takes the slot for another handle changes its version as well.
+  if (slot->handle.load(std::memory_order_acquire) != handle) return false;
   const std::uint32_t kind = slot->kind.load(std::memory_order_relaxed);
   if (kind == 0 || (version & 1) != 0) return false;
-  if (slot->count.load(std::memory_order_relaxed) != kUnknown) return ReadLayout(*slot, layout);
+  if (slot->count.load(std::memory_order_relaxed) != kUnknown) {
+    return ReadLayout(*slot, version, layout);
+  }
   if (!QueryLayout(kernel, static_cast<KernelHandleKind>(kind), layout)) return false;
   if (BeginWrite(*slot)) {
     // Unless the handle was handed out anew since: then its layout is asked for next time.
@@ -124,6 +129,7 @@ void ForgetKernelHandles() {
   for (Slot& slot : g_slots) {
     if (slot.handle.load(std::memory_order_relaxed) == 0) continue;
     slot.kind.store(0, std::memory_order_relaxed);
+    slot.handle.store(0, std::memory_order_release);
   }
 }
 

@@ -203,6 +203,7 @@ int SubscribeLocked(bool allocations) {
   if (result != CUPTI_SUCCESS) return RefuseSubscription(result, other);
   g_subscribed = true;
   g_lost.store(false);
+  ForgetKernelHandles();
   g_get_device_id.store(g_cupti.get_device_id);
   unsigned unknown = 0;
   const unsigned enabled = EnableCallbacks(allocations, &unknown);
