@@ -119,7 +119,7 @@ class Symbols::Impl {
                          .module = "python",
                          .python = true};
     resolved.symbolised = !resolved.function.empty();
-    if (!resolved.symbolised) resolved.function = "?";
+    if (!resolved.symbolised) resolved.function.assign(1, '?');
     return {std::move(resolved)};
   }
 
