@@ -107,8 +107,12 @@ absl::Status SessionBuilder::ReadChunk(const Chunk& chunk) {
   bool decoded = payload.ok();
   if (decoded) {
     switch (chunk.kind()) {
-      case log::ChunkKind::kHeader: decoded = DecodeHeader(*payload, &header_); break;
-      case log::ChunkKind::kDefinitions: decoded = tables_.Add(*payload); break;
+      case log::ChunkKind::kHeader:
+        decoded = DecodeHeader(*payload, &header_);
+        break;
+      case log::ChunkKind::kDefinitions:
+        decoded = tables_.Add(*payload);
+        break;
       case log::ChunkKind::kCounters:
         counters_ = {};
         decoded = DecodeCounters(*payload, &counters_);
@@ -117,7 +121,8 @@ absl::Status SessionBuilder::ReadChunk(const Chunk& chunk) {
         decoded = DecodeTrailer(*payload, &trailer_);
         session_->run_.complete = decoded;
         break;
-      default: break;
+      default:
+        break;
     }
   }
   if (!decoded) Count(log::Anomaly::kChunksCorrupt);
@@ -142,8 +147,8 @@ void SessionBuilder::RecoverRing() {
   RunInfo& run = session_->run_;
   if (!OnThisHost(run.hostname) || !IsRegularFile(header_.ring_path))
     return Count(log::Anomaly::kRingGone);
-  absl::StatusOr<RecoveredRing> ring = analysis::RecoverRing(
-      header_.ring_path, run.pid, run.start_time, reader_->file_bytes());
+  absl::StatusOr<RecoveredRing> ring =
+      analysis::RecoverRing(header_.ring_path, run.pid, run.start_time, reader_->file_bytes());
   // It knows better who is alive: it sees whether the process still has the ring mapped.
   if (absl::IsFailedPrecondition(ring.status())) run.growing = true;
   if (!ring.ok()) return Count(log::Anomaly::kRingGone, run.growing ? 0 : 1);
@@ -166,8 +171,8 @@ void SessionBuilder::RecoverRing() {
 absl::Status SessionBuilder::ReadEvents() {
   // Real events take more than a byte each. A small file that claims very many is a trap.
   if (event_count_ > (4u << 20) + 4 * reader_->file_bytes() || event_count_ >= EventId::kNone)
-    return absl::InvalidArgumentError(absl::StrCat(reader_->path(), ": is damaged: it claims ",
-                                                   event_count_, " events"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(reader_->path(), ": is damaged: it claims ", event_count_, " events"));
   std::vector<EventSource> recovered = std::exchange(sources_, {});
   std::uint64_t taken = 0;
   for (const Chunk& chunk : reader_->chunks()) {
