@@ -55,19 +55,18 @@ bool IsPlumbingModule(std::string_view module) {
 }
 
 bool IsPlumbingFile(std::string_view file) {
-  return Contains(file, "/include/c++/") ||
-         Contains(file, "/site-packages/torch/") ||
-         Contains(file, "/dist-packages/torch/") ||
-         Contains(file, "/site-packages/tensorflow/") ||
+  return Contains(file, "/include/c++/") || Contains(file, "/site-packages/torch/") ||
+         Contains(file, "/dist-packages/torch/") || Contains(file, "/site-packages/tensorflow/") ||
          Contains(file, "/site-packages/jax/");
 }
 
 // Functions that only hand the request on.
 bool IsAllocationWrapper(std::string_view function) {
   static constexpr std::string_view kNames[] = {
-      "malloc", "calloc", "alloc", "allocate", "do_allocate", "Malloc", "Alloc", "Allocate",
-      "AllocateRaw", "AllocRaw", "DoAllocate", "TryAllocate", "DeviceMalloc", "DeviceAlloc",
-      "DeviceAllocate", "CudaMalloc", "CudaAlloc", "raw_alloc", "raw_allocate", "checked_malloc"};
+      "malloc",     "calloc",      "alloc",        "allocate",     "do_allocate",
+      "Malloc",     "Alloc",       "Allocate",     "AllocateRaw",  "AllocRaw",
+      "DoAllocate", "TryAllocate", "DeviceMalloc", "DeviceAlloc",  "DeviceAllocate",
+      "CudaMalloc", "CudaAlloc",   "raw_alloc",    "raw_allocate", "checked_malloc"};
   if (StartsWithAny(function, {"std::", "__gnu_cxx::", "operator new", "thrust::", "cub::", "rmm::",
                                "c10::", "at::", "torch::", "cudaMalloc", "cudaHostAlloc", "cuMem",
                                "cudaMemPool", "cudaHostRegister", "memprof_"}))

@@ -13,8 +13,7 @@ constexpr int kInnermostLine = __LINE__ + 5;
 __attribute__((noinline)) void Innermost(int depth) {
   void* addresses[8];
   // The first address lies behind the call of backtrace in this very line.
-  captured.count =
-      backtrace(addresses, 8);
+  captured.count = backtrace(addresses, 8);
   for (int i = 0; i < captured.count; ++i)
     captured.address[i] = static_cast<const char*>(addresses[i]) - 1;
   sink = depth;
