@@ -17,8 +17,17 @@ constexpr Id kNone = AllocationId::kNone;
 
 // Where an address means something. Layers of one space are freed by each other's functions.
 enum class Space : std::uint8_t {
-  kNowhere, kDevice, kHost, kArray, kPhysical, kReservation, kModule, kMulticast,
-  kSegment, kBlock, kTensor,
+  kNowhere,
+  kDevice,
+  kHost,
+  kArray,
+  kPhysical,
+  kReservation,
+  kModule,
+  kMulticast,
+  kSegment,
+  kBlock,
+  kTensor,
 };
 
 Space SpaceOf(Layer layer) {
@@ -31,16 +40,26 @@ Space SpaceOf(Layer layer) {
     case Layer::kImported:
       return Space::kDevice;
     case Layer::kPinned:
-    case Layer::kRegistered: return Space::kHost;
-    case Layer::kArray: return Space::kArray;
-    case Layer::kVmmPhysical: return Space::kPhysical;
-    case Layer::kVmmAddress: return Space::kReservation;
-    case Layer::kModule: return Space::kModule;
-    case Layer::kMulticast: return Space::kMulticast;
-    case Layer::kSegment: return Space::kSegment;
-    case Layer::kBlock: return Space::kBlock;
-    case Layer::kTensor: return Space::kTensor;
-    case Layer::kUnspecified: return Space::kNowhere;
+    case Layer::kRegistered:
+      return Space::kHost;
+    case Layer::kArray:
+      return Space::kArray;
+    case Layer::kVmmPhysical:
+      return Space::kPhysical;
+    case Layer::kVmmAddress:
+      return Space::kReservation;
+    case Layer::kModule:
+      return Space::kModule;
+    case Layer::kMulticast:
+      return Space::kMulticast;
+    case Layer::kSegment:
+      return Space::kSegment;
+    case Layer::kBlock:
+      return Space::kBlock;
+    case Layer::kTensor:
+      return Space::kTensor;
+    case Layer::kUnspecified:
+      return Space::kNowhere;
   }
   return Space::kNowhere;
 }
@@ -125,12 +144,14 @@ class RangeIndex {
 // VMM: memory lives until its handle is released and its last mapping is gone.
 class Mappings {
  public:
-  struct Mapping { std::uint64_t bytes = 0; Id id = kNone; };
+  struct Mapping {
+    std::uint64_t bytes = 0;
+    Id id = kNone;
+  };
 
+  // What was mapped there before must have been unmapped.
   void Map(std::uint64_t address, std::uint64_t bytes, Id id) {
-    Mapping& mapping = mappings_[address];
-    if (mapping.id != kNone) Drop(mapping.id);
-    mapping = {bytes, id};
+    mappings_[address] = {bytes, id};
     ++count_[id];
   }
   // Calls `last(id)` for each memory whose last mapping went.
@@ -140,7 +161,9 @@ class Mappings {
     while (at != mappings_.end() && at->first - address < bytes) {
       const Id id = at->second.id;
       at = mappings_.erase(at);
-      if (Drop(id)) last(id);
+      if (--count_[id] != 0) continue;
+      count_.erase(id);
+      last(id);
     }
   }
   bool Mapped(Id id) const { return count_.contains(id); }
@@ -154,13 +177,6 @@ class Mappings {
   }
 
  private:
-  bool Drop(Id id) {
-    const auto at = count_.find(id);
-    if (--at->second != 0) return false;
-    count_.erase(at);
-    return true;
-  }
-
   absl::btree_map<std::uint64_t, Mapping> mappings_;
   absl::flat_hash_map<Id, std::uint32_t> count_;  // mappings of each memory
 };
@@ -168,8 +184,11 @@ class Mappings {
 class Replay {
  public:
   Replay(const ReplayInput& input, AnomalyCounts* anomalies)
-      : events_(*input.events), contexts_(*input.contexts), steps_(*input.steps),
-        anomalies_(*anomalies), context_members_(contexts_.size()) {}
+      : events_(*input.events),
+        contexts_(*input.contexts),
+        steps_(*input.steps),
+        anomalies_(*anomalies),
+        context_members_(contexts_.size()) {}
 
   std::vector<Allocation> Run() {
     Prepare();
@@ -177,13 +196,26 @@ class Replay {
       while (next_step_ < steps_.size() && steps_[next_step_].event.value <= i)
         step_ = steps_[next_step_++].number;
       switch (events_.op[i]) {
-        case Op::kAlloc: Allocate(i); break;
-        case Op::kFree: Free(i); break;
-        case Op::kMap: Map(i); break;
-        case Op::kUnmap: Unmap(i); break;
-        case Op::kContextDestroy: DestroyContext(i); break;
-        case Op::kDeviceReset: ResetDevice(i); break;
-        default: break;
+        case Op::kAlloc:
+          Allocate(i);
+          break;
+        case Op::kFree:
+          Free(i);
+          break;
+        case Op::kMap:
+          Map(i);
+          break;
+        case Op::kUnmap:
+          Unmap(i);
+          break;
+        case Op::kContextDestroy:
+          DestroyContext(i);
+          break;
+        case Op::kDeviceReset:
+          ResetDevice(i);
+          break;
+        default:
+          break;
       }
     }
     return std::move(allocations_);
@@ -229,9 +261,9 @@ class Replay {
   AddressTable live_, ended_below_;
   RangeIndex driver_, segments_, blocks_;
   Mappings mappings_;
-  absl::flat_hash_map<Id, char> released_;          // VMM memory without a handle, still mapped
-  std::vector<std::vector<Id>> context_members_;    // what each context owns
-  std::vector<std::vector<Id>> device_members_;     // by device + 1: what ends with a reset
+  absl::flat_hash_map<Id, char> released_;        // VMM memory without a handle, still mapped
+  std::vector<std::vector<Id>> context_members_;  // what each context owns
+  std::vector<std::vector<Id>> device_members_;   // by device + 1: what ends with a reset
 };
 
 // Finds out which indices are worth keeping, and which frees did not happen.
@@ -269,10 +301,14 @@ RangeIndex* Replay::IndexOf(Layer layer) {
   switch (SpaceOf(layer)) {
     case Space::kDevice:
     case Space::kHost:
-    case Space::kReservation: return &driver_;
-    case Space::kSegment: return &segments_;
-    case Space::kBlock: return &blocks_;
-    default: return nullptr;
+    case Space::kReservation:
+      return &driver_;
+    case Space::kSegment:
+      return &segments_;
+    case Space::kBlock:
+      return &blocks_;
+    default:
+      return nullptr;
   }
 }
 
@@ -428,13 +464,16 @@ void Replay::EndChildren(Id id, std::uint32_t event) {
 }
 
 void Replay::Map(std::uint32_t event) {
-  const Id id = live_.Find(Space::kPhysical, events_.aux0[event], events_.device[event], true,
-                           allocations_);
-  if (id != kNone) mappings_.Map(events_.address[event], events_.bytes[event], id);
+  const Id id =
+      live_.Find(Space::kPhysical, events_.aux0[event], events_.device[event], true, allocations_);
+  Unmap(event);  // a mapping in the way means that its unmap was missed
+  const std::uint64_t bytes = std::max<std::uint64_t>(events_.bytes[event], 1);
+  if (id != kNone && allocations_[id].alive()) mappings_.Map(events_.address[event], bytes, id);
 }
 
 void Replay::Unmap(std::uint32_t event) {
-  mappings_.Unmap(events_.address[event], events_.bytes[event], [&](Id id) {
+  const std::uint64_t bytes = std::max<std::uint64_t>(events_.bytes[event], 1);
+  mappings_.Unmap(events_.address[event], bytes, [&](Id id) {
     const auto released = released_.find(id);
     if (released == released_.end()) return;
     released_.erase(released);

@@ -55,19 +55,18 @@ bool IsPlumbingModule(std::string_view module) {
 }
 
 bool IsPlumbingFile(std::string_view file) {
-  return Contains(file, "/include/c++/") ||
-         Contains(file, "/site-packages/torch/") ||
-         Contains(file, "/dist-packages/torch/") ||
-         Contains(file, "/site-packages/tensorflow/") ||
+  return Contains(file, "/include/c++/") || Contains(file, "/site-packages/torch/") ||
+         Contains(file, "/dist-packages/torch/") || Contains(file, "/site-packages/tensorflow/") ||
          Contains(file, "/site-packages/jax/");
 }
 
 // Functions that only hand the request on.
 bool IsAllocationWrapper(std::string_view function) {
   static constexpr std::string_view kNames[] = {
-      "malloc", "calloc", "alloc", "allocate", "do_allocate", "Malloc", "Alloc", "Allocate",
-      "AllocateRaw", "AllocRaw", "DoAllocate", "TryAllocate", "DeviceMalloc", "DeviceAlloc",
-      "DeviceAllocate", "CudaMalloc", "CudaAlloc", "raw_alloc", "raw_allocate", "checked_malloc"};
+      "malloc",     "calloc",      "alloc",        "allocate",     "do_allocate",
+      "Malloc",     "Alloc",       "Allocate",     "AllocateRaw",  "AllocRaw",
+      "DoAllocate", "TryAllocate", "DeviceMalloc", "DeviceAlloc",  "DeviceAllocate",
+      "CudaMalloc", "CudaAlloc",   "raw_alloc",    "raw_allocate", "checked_malloc"};
   if (StartsWithAny(function, {"std::", "__gnu_cxx::", "operator new", "thrust::", "cub::", "rmm::",
                                "c10::", "at::", "torch::", "cudaMalloc", "cudaHostAlloc", "cuMem",
                                "cudaMemPool", "cudaHostRegister", "memprof_"}))
@@ -119,7 +118,7 @@ class Symbols::Impl {
                          .module = "python",
                          .python = true};
     resolved.symbolised = !resolved.function.empty();
-    if (!resolved.symbolised) resolved.function = "?";
+    if (!resolved.symbolised) resolved.function.assign(1, '?');
     return {std::move(resolved)};
   }
 
@@ -168,7 +167,7 @@ SourceFrame Symbols::Site(StackId stack) {
 
 std::string Symbols::Describe(const SourceFrame& frame) {
   if (frame.file.empty()) {
-    if (!frame.symbolised || frame.module.empty()) return frame.function;
+    if (!frame.symbolised || frame.python || frame.module.empty()) return frame.function;
     return absl::StrCat(frame.function, " (", frame.module, ")");
   }
   if (frame.line == 0) return absl::StrCat(frame.function, " (", BaseName(frame.file), ")");
