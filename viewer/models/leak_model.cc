@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
@@ -30,7 +31,7 @@ QVariant SortValue(const Leak& leak, int column) {
 QString LeakText(const LeakRow& row, int column) {
   const Leak& leak = row.leak;
   switch (column) {
-    case LeakModel::kSite: return ToQString(analysis::Symbols::Describe(row.site));
+    case LeakModel::kSite: return ShortSite(row.site);
     case LeakModel::kLayer: return ToQString(analysis::LayerName(leak.layer));
     case LeakModel::kScore:
       return leak.tier == LeakTier::kLiveAtExit ? QString() : QString::number(leak.score, 'f', 0);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/document.h"
 
@@ -27,7 +28,7 @@ void RankSites(const Session& session, analysis::Symbols& symbols, MapPicture& p
   }
   for (const auto& [stack, sum] : bytes) {
     const QString name = stack.valid()
-                             ? ToQString(analysis::Symbols::Describe(symbols.Site(stack)))
+                             ? ShortSite(symbols.Site(stack))
                              : QStringLiteral("(no call stack)");
     picture.sites.push_back({stack, name, sum});
   }

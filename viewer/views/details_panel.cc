@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/map_picture.h"
 #include "viewer/views/bar_delegate.h"
@@ -96,11 +97,15 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
   const analysis::Peak peak = analysis::DescribeInstant(session, query.device, query.at);
   for (const analysis::Site& site : analysis::FindSites(session, query)) {
     if (found.sites.size() >= kMaxRows) break;
-    const QString name = site.stack.valid()
-                             ? ToQString(analysis::Symbols::Describe(symbols.Site(site.stack)))
-                             : tr("(no call stack)");
-    found.sites.push_back({name, name + QStringLiteral("\n") + FormatPlural(site.blocks, tr("block")),
-                          site.bytes, site.stack, {}});
+    if (!site.stack.valid()) {
+      found.sites.push_back({tr("(no call stack)"), {}, site.bytes, {}, {}});
+      continue;
+    }
+    const analysis::SourceFrame frame = symbols.Site(site.stack);
+    found.sites.push_back({ShortSite(frame),
+                           ToQString(analysis::Symbols::Describe(frame)) + QLatin1Char('\n') +
+                               FormatPlural(site.blocks, tr("block")),
+                           site.bytes, site.stack, {}});
   }
   found.blocks = peak.tensors.empty();
   for (const analysis::AllocationId id : found.blocks ? peak.blocks : peak.tensors) {
@@ -109,7 +114,7 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
     QString name = TensorLabel(session, id);
     if (name.isEmpty()) {
       name = allocation.stack.valid()
-                 ? ToQString(analysis::Symbols::Describe(symbols.Site(allocation.stack)))
+                 ? ShortSite(symbols.Site(allocation.stack))
                  : FormatAddress(allocation.address);
     }
     found.tensors.push_back({name, name, allocation.bytes, allocation.stack, id});

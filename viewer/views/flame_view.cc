@@ -68,11 +68,12 @@ QWidget* FlameView::BuildBar() {
   search_ = new QLineEdit(bar);
   search_->setPlaceholderText(tr("Search function, file or module"));
   search_->setClearButtonEnabled(true);
-  search_->setMinimumWidth(180);
+  search_->setMinimumWidth(110);
   search_->setMaximumWidth(320);
   note_ = new QLabel(bar);
   for (QComboBox* box : {layers_, choice_, direction_}) {
     box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    box->setMinimumWidth(90);
   }
   note_->setTextFormat(Qt::RichText);
   note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
