@@ -32,11 +32,11 @@ class Twin {
   std::map<uint64_t, uint64_t> Ranges() const {
     std::map<uint64_t, uint64_t> ranges;
     uint64_t start = 0;
-    for (uint64_t at = 0; at <= kUnits; ++at) {
-      const bool here = at < kUnits && free_[at];
-      const bool cut = barrier_ != 0 && at % barrier_ == 0;
-      if (at > start && at > 0 && free_[at - 1] && (!here || cut)) ranges[start] = at - start;
-      if (!here || cut || !free_[at - 1]) start = at;
+    for (uint64_t at = 0; at < kUnits; ++at) {
+      if (!free_[at]) continue;
+      const bool continues = at > 0 && free_[at - 1] && (barrier_ == 0 || at % barrier_ != 0);
+      if (!continues) start = at;
+      ranges[start] = at + 1 - start;
     }
     return ranges;
   }
