@@ -51,6 +51,10 @@ bool FramePlausible(const log::ChunkFrame& frame) {
                                                : frame.raw_bytes == frame.stored_bytes);
 }
 
+bool DefinitionsPlausible(std::uint64_t raw_bytes, std::uint64_t file_bytes) {
+  return raw_bytes <= (16u << 20) + 64 * file_bytes;
+}
+
 LogReader::LogReader(std::string path, int descriptor, std::uint64_t file_bytes)
     : path_(std::move(path)), descriptor_(descriptor), file_bytes_(file_bytes) {}
 

@@ -93,5 +93,8 @@ class LogReader {
 
 // What a frame says is possible: sizes within the limits, compression not beyond belief.
 bool FramePlausible(const log::ChunkFrame& frame);
+// What definitions cost in memory is a multiple of their raw size; honest ones, taken together,
+// shrink by less than this allows.
+bool DefinitionsPlausible(std::uint64_t raw_bytes, std::uint64_t file_bytes);
 
 }  // namespace memprof::analysis

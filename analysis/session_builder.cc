@@ -93,9 +93,8 @@ absl::Status SessionBuilder::ReadChunk(const Chunk& chunk) {
     return absl::OkStatus();
   }
   const bool definitions = chunk.kind() == log::ChunkKind::kDefinitions;
-  // What definitions cost in memory is a multiple of their raw size; honest ones shrink by less.
   if (definitions) definition_bytes_ += chunk.frame.raw_bytes;
-  if (definition_bytes_ > (16u << 20) + 64 * reader_->file_bytes())
+  if (!DefinitionsPlausible(definition_bytes_, reader_->file_bytes()))
     return absl::InvalidArgumentError(
         absl::StrCat(reader_->path(), ": is damaged: its tables are larger than it can hold"));
   const absl::StatusOr<std::string_view> payload = reader_->ReadPayload(chunk, &buffer_);

@@ -56,7 +56,7 @@ std::string FormatDuration(TimeNs ns) {
 
 std::string FormatCount(std::uint64_t count) {
   std::string digits = std::to_string(count);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
   return digits;
 }
 

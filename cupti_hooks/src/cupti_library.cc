@@ -12,15 +12,15 @@
 namespace memprof::cupti {
 namespace {
 
-// SONAMEs, newest first, with the CUDA version (as cuDriverGetVersion gives it) that each needs
-// from the driver. Until CUDA 11 the minor version was part of the name.
+// SONAMEs, newest first, with the major version of CUDA that each belongs to. Within a major
+// version, any driver will do. Until CUDA 11 the minor version was part of the name.
 struct Name {
   const char* file;
-  int needs_driver;
+  int major;  // 0 = unknown
 };
-constexpr Name kNames[] = {{"libcupti.so.13", 13000},   {"libcupti.so.12", 12000},
-                           {"libcupti.so.11.8", 11080}, {"libcupti.so.11.7", 11070},
-                           {"libcupti.so.11.6", 11060}, {"libcupti.so", 0}};
+constexpr Name kNames[] = {{"libcupti.so.13", 13},   {"libcupti.so.12", 12},
+                           {"libcupti.so.11.8", 11}, {"libcupti.so.11.7", 11},
+                           {"libcupti.so.11.6", 11}, {"libcupti.so", 0}};
 
 struct Mapped {
   char cupti[512];
@@ -64,18 +64,32 @@ class Search {
     for (const Name& name : kNames) {
       if (void* handle = dlopen(name.file, RTLD_LAZY | RTLD_NOLOAD)) return handle;
     }
+    // The runtime that the program uses says best which libcupti its frameworks would bring.
+    const int runtime = RuntimeMajor();
     for (const Name& name : kNames) {
-      if (driver_version_ != 0 && name.needs_driver > driver_version_ + kWithinMajor) continue;
-      if (void* handle = Try(name.file)) return handle;
-      if (void* handle = BesideRuntime(name.file)) return handle;
-      if (void* handle = InToolkits(name.file)) return handle;
+      if (runtime == 0 || name.major != runtime) continue;
+      if (void* handle = Find(name)) return handle;
+    }
+    for (const Name& name : kNames) {
+      if (runtime != 0 && name.major == runtime) continue;
+      if (void* handle = Find(name)) return handle;
     }
     return nullptr;
   }
 
  private:
-  // Within a major version, CUPTI runs on a driver of an older minor version.
-  static constexpr int kWithinMajor = 999;
+  void* Find(const Name& name) const {
+    if (driver_version_ != 0 && name.major > driver_version_ / 1000) return nullptr;
+    if (void* handle = Try(name.file)) return handle;
+    if (void* handle = BesideRuntime(name.file)) return handle;
+    return InToolkits(name.file);
+  }
+
+  // 12 for ".../libcudart.so.12"; 0 when no runtime is mapped (it may be linked statically).
+  int RuntimeMajor() const {
+    const char* version = std::strstr(mapped_.cudart, "libcudart.so.");
+    return version == nullptr ? 0 : std::atoi(version + std::strlen("libcudart.so."));
+  }
 
   static void* Try(const char* path) { return dlopen(path, RTLD_LAZY | RTLD_LOCAL); }
 

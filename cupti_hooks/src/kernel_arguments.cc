@@ -16,8 +16,9 @@ constexpr std::size_t kMaxParameters = 64;        // of one kernel; later ones a
 constexpr std::size_t kMaxArgumentBytes = 32768;  // of all arguments: above the driver's own limit
 constexpr std::uint32_t kUnknown = 0xffffffff;
 
-// A slot is claimed once for a handle and kept. Its version is odd while a thread writes the rest;
-// a thread that finds it so, or that changed while it read, treats the layout as unknown.
+// A slot is claimed once for a handle and kept until all are forgotten. Its version is odd while a
+// thread writes the rest; a thread that finds it so, or that changed while it read, treats the
+// layout as unknown.
 struct Slot {
   std::atomic<std::uintptr_t> handle;
   std::atomic<std::uint32_t> version;
@@ -59,7 +60,9 @@ bool BeginWrite(Slot& slot) {
 }
 void EndWrite(Slot& slot) { slot.version.fetch_add(1, std::memory_order_release); }
 
+// Asks the driver, which ends the list with "invalid value". Any other answer may change.
 bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
+  constexpr int kInvalidValue = 1;  // CUDA_ERROR_INVALID_VALUE
   const auto query =
       kind == KernelHandleKind::kKernel ? Driver().kernel_parameter : Driver().function_parameter;
   if (query == nullptr) return false;
@@ -67,18 +70,18 @@ bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
   while (layout->count < kMaxParameters) {
     std::size_t offset = 0;
     std::size_t bytes = 0;
-    if (query(handle, layout->count, &offset, &bytes) != 0) break;
+    const int result = query(handle, layout->count, &offset, &bytes);
+    if (result != 0) return result == kInvalidValue;
     if (bytes > kMaxArgumentBytes) bytes = 0;
     layout->bytes[layout->count++] = static_cast<std::uint16_t>(bytes);
   }
   return true;
 }
 
-// Reads the slot's layout; false when there is none, or a writer came in between.
-bool ReadLayout(const Slot& slot, Layout* layout) {
-  const std::uint32_t version = slot.version.load(std::memory_order_acquire);
+// Reads the layout of the slot at this version; false when there is none, or a writer came in.
+bool ReadLayout(const Slot& slot, std::uint32_t version, Layout* layout) {
   const std::uint32_t count = slot.count.load(std::memory_order_relaxed);
-  if ((version & 1) != 0 || count > kMaxParameters) return false;
+  if (count > kMaxParameters) return false;
   layout->count = count;
   for (std::size_t i = 0; i < count; ++i) {
     layout->bytes[i] = slot.bytes[i].load(std::memory_order_relaxed);
@@ -88,12 +91,17 @@ bool ReadLayout(const Slot& slot, Layout* layout) {
 }
 
 bool FindLayout(void* kernel, Layout* layout) {
-  Slot* slot = FindSlot(reinterpret_cast<std::uintptr_t>(kernel), false);
+  const auto handle = reinterpret_cast<std::uintptr_t>(kernel);
+  Slot* slot = FindSlot(handle, false);
   if (slot == nullptr) return false;
   const std::uint32_t version = slot->version.load(std::memory_order_acquire);
+  // From here on, whoever takes the slot for another handle changes its version as well.
+  if (slot->handle.load(std::memory_order_acquire) != handle) return false;
   const std::uint32_t kind = slot->kind.load(std::memory_order_relaxed);
   if (kind == 0 || (version & 1) != 0) return false;
-  if (slot->count.load(std::memory_order_relaxed) != kUnknown) return ReadLayout(*slot, layout);
+  if (slot->count.load(std::memory_order_relaxed) != kUnknown) {
+    return ReadLayout(*slot, version, layout);
+  }
   if (!QueryLayout(kernel, static_cast<KernelHandleKind>(kind), layout)) return false;
   if (BeginWrite(*slot)) {
     // Unless the handle was handed out anew since: then its layout is asked for next time.
@@ -124,6 +132,7 @@ void ForgetKernelHandles() {
   for (Slot& slot : g_slots) {
     if (slot.handle.load(std::memory_order_relaxed) == 0) continue;
     slot.kind.store(0, std::memory_order_relaxed);
+    slot.handle.store(0, std::memory_order_release);
   }
 }
 

@@ -20,7 +20,8 @@ enum class KernelHandleKind : std::uint32_t { kFunction = 1, kKernel = 2 };
 // The driver handed this handle out; what was known of an earlier one at the same address is
 // forgotten.
 void NoteKernelHandle(const void* handle, KernelHandleKind kind);
-// For tests, and for a start in a new log: no handle is known any more.
+// No handle is known any more: nobody listened for a while, and handles may have been handed out
+// anew in that time.
 void ForgetKernelHandles();
 
 inline constexpr std::size_t kMaxTouches = 64;

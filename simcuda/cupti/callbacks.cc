@@ -1,4 +1,5 @@
 // The callback API of CUPTI as exported functions.
+#include <cupti_activity.h>
 #include <cupti_callbacks.h>
 
 #include <initializer_list>

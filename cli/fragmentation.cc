@@ -1,0 +1,83 @@
+// memprof fragmentation: free memory that cannot be used, and who pins it.
+#include "analysis/fragmentation.h"
+
+#include "analysis/symbols.h"
+#include "cli/json.h"
+#include "cli/names.h"
+#include "cli/open_log.h"
+#include "cli/sections.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+#include "cli/verbs.h"
+
+namespace memprof::cli {
+namespace {
+
+// The last instant of step `number`, or of the log for -1.
+bool EndOfStep(const analysis::Session& session, std::int64_t number, analysis::TimeNs* time) {
+  if (number < 0) {
+    *time = session.events().size() == 0 ? 0 : session.events().time.back();
+    return true;
+  }
+  bool found = false;
+  for (const analysis::StepInfo& step : session.steps()) {
+    if (step.number != number) continue;
+    *time = step.end > step.begin ? step.end - 1 : step.begin;
+    found = true;
+  }
+  return found;
+}
+
+}  // namespace
+
+int FragmentationVerb(int argc, char** argv) {
+  constexpr std::int64_t kAtPeak = INT64_MIN;
+  bool json = false, at_end = false;
+  std::int64_t top = 20, device = -1, step = kAtPeak;
+  Options options("fragmentation [OPTION...] LOG",
+                  "Tells, for each pool of a framework's allocator, how much of its free memory "
+                  "cannot be used, and which blocks keep the holes apart: at the instant when most "
+                  "was reserved, unless told otherwise. Formulas are in docs/fragmentation.md.");
+  options.Flag("json", &json, "Print one JSON object (schema memprof.fragmentation/1).");
+  options.Integer("device", &device, "N", "Only this device.");
+  options.Integer("step", &step, "N", "At the end of step N.");
+  options.Flag("at-end", &at_end, "At the end of the log.");
+  options.Integer("top", &top, "N", "How many pinning blocks to show; 0 = all that were kept "
+                                    "(default 20).");
+  options.Example("memprof fragmentation train.mprof", "Fragmentation when most was reserved.");
+  options.Example("memprof fragmentation --step=40 --device=0 train.mprof",
+                  "Device 0 at the end of step 40.");
+  if (const int status = ParseOrExit(options, "fragmentation", argc, argv); status >= 0) {
+    return status;
+  }
+  if (top < 0) return UsageError("fragmentation", "--top cannot be negative");
+  if (step != kAtPeak && (step < 0 || at_end)) {
+    return UsageError("fragmentation", step < 0 ? "--step cannot be negative"
+                                                : "--step and --at-end exclude each other");
+  }
+  int status = kExitFine;
+  const auto session = OpenOneLog(options, "fragmentation", &status);
+  if (!session) return status;
+  analysis::TimeNs time = analysis::kForever;
+  if ((at_end || step != kAtPeak) && !EndOfStep(*session, at_end ? -1 : step, &time)) {
+    PrintError(Cat(session->path(), ": there is no step ", step));
+    return kExitFailed;
+  }
+  analysis::Symbols symbols(session);
+  const analysis::FragmentationReport report = analysis::AnalyseFragmentation(
+      *session, device < 0 ? analysis::kNoDevice : static_cast<int>(device), time);
+  if (json) {
+    Json object = {{"schema", "memprof.fragmentation/1"},
+                   {"log", session->path()},
+                   {"complete", session->run().complete},
+                   {"simulated", Simulated(*session)}};
+    object.update(FragmentationJson(*session, symbols, report));
+    return PrintJson(object);
+  }
+  const std::string text = Cat(RunLines(*session), Heading("Fragmentation"),
+                               FragmentationText(*session, symbols, report,
+                                                 static_cast<std::size_t>(top)));
+  return WriteOut(text) ? kExitFine : kExitFailed;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,243 @@
+// Builds JSON objects.
+#include "cli/json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/names.h"
+#include "cli/open_log.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::Allocation;
+using analysis::AllocationId;
+using analysis::Session;
+using analysis::Symbols;
+
+std::size_t Limit(std::size_t count, std::size_t top) {
+  return top == 0 ? count : std::min(count, top);
+}
+
+Json AllocationJson(const Session& session, AllocationId id) {
+  const Allocation& a = session.allocation(id);
+  Json json = {{"address", Hex(a.address)},
+               {"bytes", a.bytes},
+               {"layer", analysis::LayerName(a.layer)},
+               {"birth_step", a.birth_step},
+               {"birth_time_ns", a.birth_time}};
+  if (const analysis::TensorInfo* tensor = session.tensor(a.tensor)) {
+    json["name"] = tensor->name;
+    json["dtype"] = tensor->dtype;
+    json["shape"] = tensor->shape;
+  }
+  return json;
+}
+
+}  // namespace
+
+Json Number(double value) {
+  if (value == std::floor(value) && std::fabs(value) < 9e15) {
+    return static_cast<std::int64_t>(value);
+  }
+  return value;
+}
+
+Json StackJson(Symbols& symbols, analysis::StackId stack) {
+  Json frames = Json::array();
+  if (!stack.valid()) return frames;
+  for (const analysis::SourceFrame& frame : symbols.ResolveStack(stack)) {
+    Json entry = {{"function", frame.function},
+                  {"file", frame.file},
+                  {"line", frame.line},
+                  {"module", frame.module}};
+    if (frame.inlined) entry["inlined"] = true;
+    frames.push_back(std::move(entry));
+  }
+  return frames;
+}
+
+Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& leak) {
+  Json survivors = Json::array();
+  for (const analysis::BirthStep& step : leak.survivors) {
+    survivors.push_back({{"step", step.step}, {"bytes", step.bytes}, {"blocks", step.blocks}});
+  }
+  Json json = {{"tier", analysis::LeakTierName(leak.tier)},
+               {"score", Number(leak.score)},
+               {"bytes", leak.bytes},
+               {"blocks", leak.blocks},
+               {"bytes_per_step", Number(leak.bytes_per_step)},
+               {"first_step", leak.first_step},
+               {"device", leak.device},
+               {"layer", analysis::LayerName(leak.layer)},
+               {"site", SiteLabel(symbols, leak.stack)},
+               {"stack", StackJson(symbols, leak.stack)},
+               {"why", leak.why},
+               {"disproof", leak.disproof},
+               {"steps_to_oom", Number(leak.steps_to_oom)},
+               {"guard_steps", leak.guard_steps},
+               {"survivors", std::move(survivors)}};
+  if (leak.example.valid()) json["example"] = AllocationJson(session, leak.example);
+  return json;
+}
+
+Json PeakJson(const Session& session, Symbols& symbols, const analysis::Peak& peak,
+              std::size_t top) {
+  Json layers = Json::object();
+  for (std::size_t i = 0; i < peak.by_layer.size(); ++i) {
+    if (peak.by_layer[i] == 0) continue;
+    layers[std::string(analysis::LayerName(static_cast<analysis::Layer>(i)))] = peak.by_layer[i];
+  }
+  Json sites = Json::array();
+  for (std::size_t i = 0; i < Limit(peak.sites.size(), top); ++i) {
+    const analysis::Site& site = peak.sites[i];
+    sites.push_back({{"bytes", site.bytes},
+                     {"blocks", site.blocks},
+                     {"site", SiteLabel(symbols, site.stack)},
+                     {"stack", StackJson(symbols, site.stack)}});
+  }
+  const auto list = [&](const std::vector<AllocationId>& ids) {
+    Json array = Json::array();
+    for (std::size_t i = 0; i < Limit(ids.size(), top); ++i) {
+      Json entry = AllocationJson(session, ids[i]);
+      entry["site"] = SiteLabel(symbols, session.allocation(ids[i]).stack);
+      array.push_back(std::move(entry));
+    }
+    return array;
+  };
+  return {{"device", peak.device},
+          {"bytes", peak.bytes},
+          {"time_ns", peak.time},
+          {"step", peak.step},
+          {"by_layer", std::move(layers)},
+          {"sites", std::move(sites)},
+          {"sites_total", peak.sites.size()},
+          {"tensors", list(peak.tensors)},
+          {"tensors_total", peak.tensors.size()},
+          {"blocks", list(peak.blocks)},
+          {"blocks_total", peak.blocks.size()}};
+}
+
+Json FragmentationJson(const Session& session, Symbols& symbols,
+                       const analysis::FragmentationReport& report) {
+  Json pools = Json::array();
+  for (const analysis::PoolFragmentation& pool : report.pools) {
+    Json pins = Json::array();
+    for (const analysis::Pin& pin : pool.pins) {
+      Json entry = AllocationJson(session, pin.block);
+      entry["frees_bytes"] = pin.frees_bytes;
+      entry["blame"] = Number(pin.blame);
+      entry["empties_segment"] = pin.empties_segment;
+      entry["site"] = SiteLabel(symbols, session.allocation(pin.block).stack);
+      entry["stack"] = StackJson(symbols, session.allocation(pin.block).stack);
+      pins.push_back(std::move(entry));
+    }
+    pools.push_back({{"device", pool.device},
+                     {"stream", Hex(pool.stream)},
+                     {"small_blocks", pool.small_blocks},
+                     {"segments", pool.segments},
+                     {"blocks", pool.blocks},
+                     {"reserved_bytes", pool.reserved_bytes},
+                     {"allocated_bytes", pool.allocated_bytes},
+                     {"free_bytes", pool.free_bytes},
+                     {"largest_hole_bytes", pool.largest_hole},
+                     {"rounding_bytes", pool.rounding_bytes},
+                     {"releasable_bytes", pool.releasable_bytes},
+                     {"unusable_bytes", pool.unusable_bytes},
+                     {"external", Number(pool.external)},
+                     {"sum_of_squares", Number(pool.sum_of_squares)},
+                     {"pins", std::move(pins)}});
+  }
+  return {{"time_ns", report.time},
+          {"step", report.step},
+          {"utilisation", Number(report.utilisation)},
+          {"at_peak", Number(report.at_peak)},
+          {"pools", std::move(pools)}};
+}
+
+Json RunJson(const Session& session) {
+  const analysis::RunInfo& run = session.run();
+  return {{"executable", run.executable},
+          {"arguments", run.arguments},
+          {"working_directory", run.working_directory},
+          {"environment", run.environment},
+          {"hostname", run.hostname},
+          {"pid", run.pid},
+          {"start_time_ns", StartTime(session)},
+          {"end_time_ns", run.end_time},
+          {"start_unix_ns", run.start_unix_ns},
+          {"end_reason", run.end_reason},
+          {"growing", run.growing},
+          {"recorder_version", run.recorder_version}};
+}
+
+Json SourcesOnJson(const Session& session) {
+  Json sources = Json::array();
+  for (const analysis::SourceInfo& source : session.sources()) {
+    if (SourceWasOn(source.state)) sources.push_back(source.name);
+  }
+  return sources;
+}
+
+Json SourceStatesJson(const Session& session) {
+  Json sources = Json::array();
+  for (const analysis::SourceInfo& source : session.sources()) {
+    sources.push_back({{"name", source.name},
+                       {"state", SourceStateName(source.state)},
+                       {"detail", source.detail}});
+  }
+  return sources;
+}
+
+Json AnomaliesJson(const Session& session) {
+  Json anomalies = Json::array();
+  for (const analysis::AnomalyCount& anomaly : session.anomalies()) {
+    const AnomalyText text = DescribeAnomaly(anomaly.anomaly);
+    anomalies.push_back({{"name", text.name},
+                         {"count", anomaly.count},
+                         {"severity", text.severity},
+                         {"advice", text.advice}});
+  }
+  return anomalies;
+}
+
+Json DeviceJson(const analysis::DeviceFigures& device) {
+  Json json = {{"id", device.info.id},
+               {"name", device.info.name},
+               {"capacity_bytes", device.info.capacity_bytes},
+               {"peak_bytes", device.peak_bytes},
+               {"live_bytes", device.live_bytes},
+               {"live_blocks", device.live_blocks},
+               {"reserved_bytes", device.reserved_bytes},
+               {"untracked_bytes", device.untracked_bytes},
+               {"simulated", device.info.simulated}};
+  if (device.framework.seen) {
+    json["framework"] = {{"peak_bytes", device.framework.peak_bytes},
+                         {"live_bytes", device.framework.live_bytes},
+                         {"live_blocks", device.framework.live_blocks},
+                         {"reserved_bytes", device.framework.reserved_bytes},
+                         {"peak_reserved_bytes", device.framework.peak_reserved_bytes}};
+  }
+  return json;
+}
+
+Json SelfJson(const Session& session) {
+  const analysis::SelfAccounting& self = session.self();
+  return {{"events", self.events},
+          {"events_written", self.events_written},
+          {"bytes_written", self.bytes_written},
+          {"hook_time_ns", self.hook_time_ns},
+          {"writer_cpu_ns", self.writer_cpu_ns},
+          {"resident_bytes", self.resident_bytes},
+          {"stacks", self.stacks}};
+}
+
+int PrintJson(const Json& json) {
+  const std::string text =
+      json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return WriteOut(text) ? kExitFine : kExitFailed;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,38 @@
+// The objects of memprof's JSON; documented in docs/json.md. Keys are written in the order in
+// which they are set.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/fragmentation.h"
+#include "analysis/leaks.h"
+#include "analysis/peak.h"
+#include "analysis/report.h"
+#include "analysis/session.h"
+#include "analysis/symbols.h"
+
+namespace memprof::cli {
+
+using Json = nlohmann::ordered_json;
+
+// Whole numbers as integers, all else as floating point.
+Json Number(double value);
+Json StackJson(analysis::Symbols& symbols, analysis::StackId stack);
+Json LeakJson(const analysis::Session& session, analysis::Symbols& symbols,
+              const analysis::Leak& leak);
+// `top` = how many sites, tensors and blocks; 0 = all.
+Json PeakJson(const analysis::Session& session, analysis::Symbols& symbols,
+              const analysis::Peak& peak, std::size_t top);
+Json FragmentationJson(const analysis::Session& session, analysis::Symbols& symbols,
+                       const analysis::FragmentationReport& report);
+Json RunJson(const analysis::Session& session);
+Json SourcesOnJson(const analysis::Session& session);
+Json SourceStatesJson(const analysis::Session& session);
+Json AnomaliesJson(const analysis::Session& session);
+Json DeviceJson(const analysis::DeviceFigures& device);
+Json SelfJson(const analysis::Session& session);
+
+// Prints `json`, indented, with invalid UTF-8 replaced. Returns an exit status.
+int PrintJson(const Json& json);
+
+}  // namespace memprof::cli

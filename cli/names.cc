@@ -1,0 +1,161 @@
+// Names of places, times and shapes.
+#include "cli/names.h"
+
+#include <array>
+
+#include "analysis/units.h"
+#include "cli/text.h"
+#include "proto/memprof.pb.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::SourceFrame;
+using analysis::TimeNs;
+
+std::string_view BaseName(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string_view SeverityName(log::Severity severity) {
+  switch (severity) {
+    case log::Severity::kInfo: return "info";
+    case log::Severity::kNotice: return "notice";
+    case log::Severity::kDataLoss: return "data loss";
+    case log::Severity::kError: return "error";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::string ShortFunction(std::string_view function) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  constexpr std::string_view kOperator = "operator";
+  int angle = 0;
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    if (function.substr(i, kOperator.size()) == kOperator) {
+      i += kOperator.size();
+      if (function.substr(i, 2) == "()") ++i;
+      while (i + 1 < function.size() && (function[i] == '<' || function[i] == '>')) ++i;
+      continue;
+    }
+    if (function[i] == '<') ++angle;
+    if (function[i] == '>' && angle > 0) --angle;
+    if (function[i] != '(' || angle > 0 || i == 0) continue;
+    if (function.substr(i, kAnonymous.size()) == kAnonymous) {
+      i += kAnonymous.size() - 1;
+      continue;
+    }
+    return Printable(function.substr(0, i));
+  }
+  return Printable(function);
+}
+
+std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack) {
+  if (!stack.valid()) return "(no call stack)";
+  const SourceFrame frame = symbols.Site(stack);
+  std::string label = ShortFunction(frame.function);
+  if (!frame.file.empty()) {
+    Append(label, " (", Printable(BaseName(frame.file)));
+    if (frame.line > 0) Append(label, ':', frame.line);
+    label += ')';
+  } else if (!frame.module.empty() && frame.function.find(frame.module) == std::string::npos) {
+    Append(label, " [", Printable(frame.module), "]");
+  }
+  return label;
+}
+
+std::string StackLines(analysis::Symbols& symbols, analysis::StackId stack, std::size_t indent,
+                       std::size_t max_frames) {
+  std::string text;
+  if (!stack.valid()) return text;
+  const std::vector<SourceFrame> frames = symbols.ResolveStack(stack);
+  const std::string margin(indent, ' ');
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (i == max_frames) {
+      Append(text, margin, "… ", frames.size() - i, " more\n");
+      break;
+    }
+    const SourceFrame& frame = frames[i];
+    std::string where;
+    if (!frame.file.empty()) {
+      where = Cat(" at ", Printable(frame.file), frame.line > 0 ? Cat(":", frame.line) : "");
+    } else if (!frame.module.empty()) {
+      where = Cat(" in ", Printable(frame.module));
+    }
+    const std::string function = ShortFunction(frame.function);
+    const std::size_t room = 100 - std::min<std::size_t>(60, indent);
+    const std::string name = CutEnd(function, 56);
+    Append(text, margin, name,
+           CutFront(where, room > Columns(name) + 12 ? room - Columns(name) : 12), '\n');
+  }
+  return text;
+}
+
+std::string TensorShape(const analysis::TensorInfo* tensor) {
+  if (tensor == nullptr) return "";
+  std::string text = Printable(tensor->dtype);
+  Append(text, text.empty() ? "[" : " [");
+  for (std::size_t i = 0; i < tensor->shape.size(); ++i) {
+    Append(text, i == 0 ? "" : ", ", tensor->shape[i]);
+  }
+  return text + "]";
+}
+
+std::string TensorName(const analysis::TensorInfo* tensor) {
+  return tensor == nullptr || tensor->name.empty() ? "(unnamed)" : Printable(tensor->name);
+}
+
+TimeNs StartTime(const analysis::Session& session) {
+  const TimeNs start = session.run().start_time;
+  const auto& times = session.events().time;
+  return !times.empty() && (start == 0 || start > times.front()) ? times.front() : start;
+}
+
+std::string Since(const analysis::Session& session, TimeNs time) {
+  const TimeNs start = StartTime(session);
+  return analysis::FormatDuration(time > start ? time - start : 0);
+}
+
+std::string StepLabel(const analysis::Session& session, std::int64_t step) {
+  if (session.steps().empty()) return "";
+  return step < 0 ? "before the first step" : Cat("step ", step);
+}
+
+AnomalyText DescribeAnomaly(log::Anomaly anomaly) {
+  struct Row {
+    std::string_view name;
+    log::Severity severity;
+    std::string_view advice;
+  };
+#define MEMPROF_ANOMALY_ROW(identifier, name, severity, advice) \
+  Row{name, log::Severity::severity, advice},
+  static constexpr std::array kRows = {MEMPROF_ANOMALIES(MEMPROF_ANOMALY_ROW)};
+#undef MEMPROF_ANOMALY_ROW
+  const auto i = static_cast<std::size_t>(anomaly);
+  if (i >= kRows.size()) return {"unknown", "unknown", ""};
+  return {kRows[i].name, SeverityName(kRows[i].severity), kRows[i].advice};
+}
+
+std::string_view SourceStateName(int state) {
+  switch (state) {
+    case log::SOURCE_OFF: return "off";
+    case log::SOURCE_ON: return "on";
+    case log::SOURCE_REFUSED: return "refused";
+    case log::SOURCE_LOST: return "lost";
+    default: return "unknown";
+  }
+}
+
+bool SourceWasOn(int state) { return state == log::SOURCE_ON || state == log::SOURCE_LOST; }
+
+bool Simulated(const analysis::Session& session) {
+  for (const analysis::DeviceInfo& device : session.devices()) {
+    if (device.simulated) return true;
+  }
+  return false;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,47 @@
+// How memprof names places, times and shapes in its reports.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analysis/session.h"
+#include "analysis/symbols.h"
+#include "proto/anomalies.h"
+
+namespace memprof::cli {
+
+// "Train::Step" of "Train::Step(int, std::vector<…> const&)": a function without its parameters.
+std::string ShortFunction(std::string_view function);
+
+// "Step (train.cc:42)", the place that a person would name for `stack`; "(no call stack)".
+std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack);
+
+// Every frame, innermost first, as indented lines "function  file:line  [module]"; "" for none.
+std::string StackLines(analysis::Symbols& symbols, analysis::StackId stack, std::size_t indent,
+                       std::size_t max_frames);
+
+// "float32 [64, 128]"; "" for an unknown tensor.
+std::string TensorShape(const analysis::TensorInfo* tensor);
+std::string TensorName(const analysis::TensorInfo* tensor);
+
+// Time since the log began, e.g. "1.20 s".
+std::string Since(const analysis::Session& session, analysis::TimeNs time);
+analysis::TimeNs StartTime(const analysis::Session& session);
+
+// "step 12", or "before the first step", or "" when the log has no steps.
+std::string StepLabel(const analysis::Session& session, std::int64_t step);
+
+struct AnomalyText {
+  std::string_view name, severity, advice;
+};
+AnomalyText DescribeAnomaly(log::Anomaly anomaly);
+
+// "off", "on", "refused", "lost".
+std::string_view SourceStateName(int state);
+// Whether the source gave events at any time.
+bool SourceWasOn(int state);
+
+// Whether any device of the log was the stand-in.
+bool Simulated(const analysis::Session& session);
+
+}  // namespace memprof::cli

@@ -1,0 +1,153 @@
+// Parts of reports that are no query of their own, and the sections on leaks.
+#include "cli/sections.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "analysis/units.h"
+#include "cli/names.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::FormatBytes;
+using analysis::FormatCount;
+using analysis::FormatNumberOf;
+using analysis::Leak;
+using analysis::Session;
+
+std::string Paragraph(std::string_view label, std::string_view text) {
+  const std::string first = Cat("      ", label);
+  return Wrap(Cat(std::string(first.size(), '.'), ' ', text), kWidth, 13).replace(0, first.size(), first) +
+         "\n";
+}
+
+std::string DeviceLabel(int device) {
+  return device == analysis::kNoDevice ? std::string("host") : Cat("device ", device);
+}
+
+std::string TierLabel(analysis::LeakTier tier) {
+  switch (tier) {
+    case analysis::LeakTier::kDefinite: return Styled(Style::kRed, "definite leak");
+    case analysis::LeakTier::kSuspected: return Styled(Style::kRed, "suspected leak");
+    case analysis::LeakTier::kGrowing: return Styled(Style::kYellow, "growing, in use");
+    case analysis::LeakTier::kLiveAtExit: break;
+  }
+  return "live at exit";
+}
+
+// When the survivors were born: "set-up", "step 3", "steps 3 to 48".
+std::string BornLabel(const Leak& leak) {
+  const auto label = [](std::int64_t step) {
+    return step < 0 ? std::string("set-up") : Cat("step ", step);
+  };
+  if (leak.survivors.empty()) return "";
+  const std::int64_t first = leak.survivors.front().step, last = leak.survivors.back().step;
+  return first == last ? label(first) : Cat(label(first), " to ", last);
+}
+
+}  // namespace
+
+std::string Heading(std::string_view title) {
+  return Cat("\n", Styled(Style::kBold, title), "\n");
+}
+
+std::string MoreLine(std::size_t shown, std::size_t total) {
+  if (shown >= total) return "";
+  return Styled(Style::kDim, Cat("  … and ", FormatCount(total - shown), " more (--top=0 for all)")) +
+         "\n";
+}
+
+std::string Percent(double part, double whole) {
+  if (whole <= 0) return "-";
+  char text[32];
+  const double percent = 100 * part / whole;
+  std::snprintf(text, sizeof text, percent >= 9.95 || percent == 0 ? "%.0f %%" : "%.1f %%", percent);
+  return text;
+}
+
+std::string RunLines(const Session& session) {
+  const analysis::RunInfo& run = session.run();
+  std::string command;
+  for (const std::string& argument : run.arguments) {
+    Append(command, command.empty() ? "" : " ", Printable(argument));
+  }
+  if (command.empty()) command = Printable(run.executable);
+  if (command.empty()) command = "(unknown program)";
+  const analysis::TimeNs start = StartTime(session);
+  const analysis::TimeNs end = std::max(start, run.end_time);
+  std::string text = Cat(Styled(Style::kBold, CutEnd(command, kWidth)), "\n");
+  std::string facts = Cat(analysis::FormatDuration(end - start), ", ",
+                          FormatNumberOf(session.steps().size(), "step"));
+  if (run.pid != 0) Append(facts, ", pid ", run.pid);
+  if (!run.hostname.empty()) Append(facts, " on ", Printable(run.hostname));
+  if (run.complete) {
+    Append(facts, ", ended cleanly");
+    if (!run.end_reason.empty() && run.end_reason != "exit") {
+      Append(facts, " (", Printable(run.end_reason), ")");
+    }
+  } else if (run.growing) {
+    Append(facts, ", still running: these are the figures so far");
+  } else {
+    Append(facts, ", ended without closing its log (killed or crashed)");
+  }
+  Append(text, Wrap(facts, kWidth, 0), "\n");
+  if (Simulated(session)) {
+    Append(text, Styled(Style::kYellow, Wrap("Recorded on the stand-in GPU: sizes, lifetimes and "
+                                             "call stacks are real; timings are not a GPU's.",
+                                             kWidth, 0)),
+           "\n");
+  }
+  return text;
+}
+
+std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t number,
+                     std::size_t frames) {
+  std::string text =
+      Cat("  ", number, ". ", TierLabel(leak.tier), ": ",
+          Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")), " at ",
+          Styled(Style::kCyan, SiteLabel(symbols, leak.stack)), "\n");
+  std::string figures =
+      Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"), " (",
+          analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device), "), born in ",
+          BornLabel(leak), "; score ", static_cast<std::int64_t>(std::lround(leak.score)),
+          " of 100");
+  if (leak.steps_to_oom >= 0) {
+    Append(figures, "; out of memory in about ",
+           FormatNumberOf(static_cast<std::uint64_t>(std::min(leak.steps_to_oom, 9e15)), "step"));
+  }
+  Append(text, "      ", Wrap(Cat("......", figures), kWidth, 6).substr(6), "\n");
+  Append(text, Paragraph("why", Printable(leak.why)));
+  Append(text, Paragraph("unless", Printable(leak.disproof)));
+  const std::string stack = StackLines(symbols, leak.stack, 13, frames);
+  if (!stack.empty()) Append(text, "      stack\n", stack);
+  return text;
+}
+
+std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive,
+                      std::size_t top) {
+  std::uint64_t bytes = 0, blocks = 0;
+  for (const Leak& leak : alive) {
+    bytes += leak.bytes;
+    blocks += leak.blocks;
+  }
+  if (alive.empty()) return "  Nothing else was alive at the end.\n";
+  std::string text = Cat("  ", FormatBytes(bytes), " in ", FormatNumberOf(blocks, "block"), " of ",
+                         FormatNumberOf(alive.size(), "site"), ":\n");
+  Table table({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
+  table.Header({"bytes", "blocks", "layer", "born in", "site"});
+  const std::size_t shown = top == 0 ? alive.size() : std::min(top, alive.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Leak& leak = alive[i];
+    table.Row({FormatBytes(leak.bytes), FormatCount(leak.blocks),
+               std::string(analysis::LayerName(leak.layer)), BornLabel(leak),
+               SiteLabel(symbols, leak.stack)});
+  }
+  return text + table.Text(kWidth) + MoreLine(shown, alive.size());
+}
+
+}  // namespace memprof::cli

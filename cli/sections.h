@@ -1,0 +1,47 @@
+// Parts of reports, as text: what `memprof report` shows in full and the other verbs one by one.
+// Lines are at most 100 columns wide and end with a newline.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/fragmentation.h"
+#include "analysis/leaks.h"
+#include "analysis/peak.h"
+#include "analysis/report.h"
+#include "analysis/session.h"
+#include "analysis/symbols.h"
+
+namespace memprof::cli {
+
+inline constexpr std::size_t kWidth = 100;
+
+// "TITLE" on a line of its own, after an empty one.
+std::string Heading(std::string_view title);
+
+// What ran, when, and how the log ended.
+std::string RunLines(const analysis::Session& session);
+
+// One leak: tier, figures, place, reasons, and its stack down to `frames` frames.
+std::string LeakText(analysis::Symbols& symbols, const analysis::Leak& leak, std::size_t number,
+                     std::size_t frames);
+
+// A table of what is alive at the end and no leak, at most `top` rows (0 = all).
+std::string AliveText(analysis::Symbols& symbols, const std::vector<analysis::Leak>& alive,
+                      std::size_t top);
+
+// What was live at a peak: by layer, by site and by tensor, at most `top` rows each (0 = all).
+std::string PeakText(const analysis::Session& session, analysis::Symbols& symbols,
+                     const analysis::Peak& peak, std::size_t top);
+
+// Pools and the worst `top` pins of each (0 = all).
+std::string FragmentationText(const analysis::Session& session, analysis::Symbols& symbols,
+                              const analysis::FragmentationReport& report, std::size_t top);
+
+// "and 12 more (see --top)" when `shown` of `total` rows were printed; else "".
+std::string MoreLine(std::size_t shown, std::size_t total);
+
+// "37 %".
+std::string Percent(double part, double whole);
+
+}  // namespace memprof::cli

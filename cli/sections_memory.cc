@@ -1,0 +1,164 @@
+// The sections on peaks and on fragmentation.
+#include <algorithm>
+
+#include "analysis/units.h"
+#include "cli/names.h"
+#include "cli/sections.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::Allocation;
+using analysis::AllocationId;
+using analysis::FormatBytes;
+using analysis::FormatCount;
+using analysis::Layer;
+using analysis::Session;
+
+std::size_t Shown(std::size_t total, std::size_t top) {
+  return top == 0 ? total : std::min(top, total);
+}
+
+// "linear 1.20 GiB, stream-ordered 32.0 MiB" of the layers that `accept` accepts.
+template <typename Accept>
+std::string LayerList(const analysis::Peak& peak, Accept accept) {
+  std::string text;
+  for (std::size_t i = 0; i < peak.by_layer.size(); ++i) {
+    const auto layer = static_cast<Layer>(i);
+    if (peak.by_layer[i] == 0 || !accept(layer)) continue;
+    Append(text, text.empty() ? "" : ", ", analysis::LayerName(layer), " ",
+           FormatBytes(peak.by_layer[i]));
+  }
+  return text;
+}
+
+std::string TensorTable(const Session& session, analysis::Symbols& symbols,
+                        const std::vector<AllocationId>& tensors, std::uint64_t whole,
+                        std::size_t top) {
+  Table table({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft,
+               Align::kLeft});
+  table.Header({"bytes", "share", "tensor", "shape", "born", "site"});
+  for (std::size_t i = 0; i < Shown(tensors.size(), top); ++i) {
+    const Allocation& a = session.allocation(tensors[i]);
+    const analysis::TensorInfo* tensor = session.tensor(a.tensor);
+    table.Row({FormatBytes(a.bytes),
+               Percent(static_cast<double>(a.bytes), static_cast<double>(whole)),
+               CutEnd(TensorName(tensor), 28), CutEnd(TensorShape(tensor), 24),
+               a.birth_step < 0 ? std::string("set-up") : Cat("step ", a.birth_step),
+               SiteLabel(symbols, a.stack)});
+  }
+  return table.Text(kWidth) + MoreLine(Shown(tensors.size(), top), tensors.size());
+}
+
+std::string BlockTable(const Session& session, analysis::Symbols& symbols,
+                       const std::vector<AllocationId>& blocks, std::uint64_t whole,
+                       std::size_t top) {
+  std::vector<analysis::Site> sites;
+  std::vector<std::pair<std::uint32_t, std::size_t>> index;  // by stack
+  for (const AllocationId id : blocks) index.emplace_back(session.allocation(id).stack.value, id.value);
+  std::sort(index.begin(), index.end());
+  for (const auto& [stack, id] : index) {
+    if (sites.empty() || sites.back().stack.value != stack) {
+      sites.push_back({analysis::StackId(stack), 0, 0, AllocationId()});
+    }
+    sites.back().bytes += session.allocation(AllocationId(static_cast<std::uint32_t>(id))).bytes;
+    ++sites.back().blocks;
+  }
+  std::stable_sort(sites.begin(), sites.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
+  table.Header({"bytes", "share", "blocks", "site"});
+  for (std::size_t i = 0; i < Shown(sites.size(), top); ++i) {
+    table.Row({FormatBytes(sites[i].bytes),
+               Percent(static_cast<double>(sites[i].bytes), static_cast<double>(whole)),
+               FormatCount(sites[i].blocks), SiteLabel(symbols, sites[i].stack)});
+  }
+  return table.Text(kWidth) + MoreLine(Shown(sites.size(), top), sites.size());
+}
+
+}  // namespace
+
+std::string PeakText(const Session& session, analysis::Symbols& symbols,
+                     const analysis::Peak& peak, std::size_t top) {
+  std::string text =
+      Cat("  Driver memory  ", FormatBytes(peak.bytes), " (", FormatCount(peak.bytes), " bytes): ",
+          LayerList(peak, analysis::OccupiesDevice), "\n");
+  const auto layer = [&peak](Layer l) { return peak.by_layer[static_cast<std::size_t>(l)]; };
+  const std::uint64_t blocks = layer(Layer::kBlock), tensors = layer(Layer::kTensor);
+  if (layer(Layer::kSegment) > 0 || blocks > 0) {
+    Append(text, "  Allocator      segments ", FormatBytes(layer(Layer::kSegment)), ", of which blocks ",
+           FormatBytes(blocks), " (", Percent(static_cast<double>(blocks),
+                                                static_cast<double>(layer(Layer::kSegment))),
+           ")", tensors > 0 ? Cat(", of which tensors ", FormatBytes(tensors)) : "", "\n");
+  }
+  Append(text, "\n  By call site, what the program asked of the driver:\n");
+  Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
+  table.Header({"bytes", "share", "blocks", "site"});
+  for (std::size_t i = 0; i < Shown(peak.sites.size(), top); ++i) {
+    const analysis::Site& site = peak.sites[i];
+    table.Row({FormatBytes(site.bytes),
+               Percent(static_cast<double>(site.bytes), static_cast<double>(peak.bytes)),
+               FormatCount(site.blocks), SiteLabel(symbols, site.stack)});
+  }
+  Append(text, table.Text(kWidth), MoreLine(Shown(peak.sites.size(), top), peak.sites.size()));
+  if (!peak.blocks.empty()) {
+    Append(text, "\n  By call site, blocks of the allocator:\n",
+           BlockTable(session, symbols, peak.blocks, blocks, top));
+  }
+  if (!peak.tensors.empty()) {
+    Append(text, "\n  Largest tensors:\n",
+           TensorTable(session, symbols, peak.tensors, tensors, top));
+  }
+  return text;
+}
+
+std::string FragmentationText(const Session& session, analysis::Symbols& symbols,
+                              const analysis::FragmentationReport& report, std::size_t top) {
+  if (report.pools.empty()) {
+    return "  No framework allocator was seen in this log: nothing to fragment.\n";
+  }
+  std::string text =
+      Cat("  Peak use is ", Percent(report.utilisation, 1), " of peak reserve; ",
+          Percent(report.at_peak, 1), " of what was reserved at ", Since(session, report.time),
+          report.step >= 0 ? Cat(" (step ", report.step, ")") : "", " was free.\n");
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+               Align::kRight, Align::kRight, Align::kRight});
+  table.Header({"pool", "segments", "reserved", "free", "largest hole", "unusable", "releasable",
+                "external"});
+  for (const analysis::PoolFragmentation& pool : report.pools) {
+    table.Row({Cat("device ", pool.device, pool.stream == 0 ? "" : Cat(" stream ", Hex(pool.stream)),
+                   pool.small_blocks ? " small" : " large"),
+               FormatCount(pool.segments), FormatBytes(pool.reserved_bytes),
+               FormatBytes(pool.free_bytes), FormatBytes(pool.largest_hole),
+               Percent(static_cast<double>(pool.unusable_bytes),
+                       static_cast<double>(pool.reserved_bytes)),
+               FormatBytes(pool.releasable_bytes), Percent(pool.external, 1)});
+  }
+  Append(text, table.Text(kWidth));
+  Table pins({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
+  pins.Header({"pins", "with", "born", "site"});
+  std::vector<analysis::Pin> worst;
+  for (const analysis::PoolFragmentation& pool : report.pools) {
+    worst.insert(worst.end(), pool.pins.begin(), pool.pins.end());
+  }
+  std::stable_sort(worst.begin(), worst.end(), [](const analysis::Pin& a, const analysis::Pin& b) {
+    return a.frees_bytes > b.frees_bytes;
+  });
+  for (std::size_t i = 0; i < Shown(worst.size(), top); ++i) {
+    const Allocation& block = session.allocation(worst[i].block);
+    pins.Row({FormatBytes(worst[i].frees_bytes), FormatBytes(worst[i].bytes),
+              block.birth_step < 0 ? std::string("set-up") : Cat("step ", block.birth_step),
+              Cat(SiteLabel(symbols, block.stack),
+                  worst[i].empties_segment ? ", alone in its segment" : "")});
+  }
+  if (!pins.empty()) {
+    Append(text, "\n  Blocks that keep free memory apart (freeing one joins that much):\n",
+           pins.Text(kWidth), MoreLine(Shown(worst.size(), top), worst.size()));
+  }
+  return text;
+}
+
+}  // namespace memprof::cli

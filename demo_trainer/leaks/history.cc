@@ -1,0 +1,12 @@
+// The leak "history".
+#include "demo_trainer/leaks/leaks.h"
+
+namespace memprof::demo {
+
+DEMO_NOINLINE void RememberHistory(const Tensor& loss, const Tensor& logits) {
+  static auto& history = *new std::vector<Tensor>();
+  history.push_back(CloneTensor(loss, "history.loss"));
+  history.push_back(CloneTensor(logits, "history.logits"));
+}
+
+}  // namespace memprof::demo

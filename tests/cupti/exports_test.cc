@@ -1,0 +1,69 @@
+// What the libraries export: the source one name, the stand-in every name of the real libcupti, at
+// its symbol version.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace memprof::cupti_test {
+namespace {
+
+std::string Output(const std::string& command) {
+  std::string output;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return output;
+  char buffer[4096];
+  for (std::size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, n);
+  EXPECT_EQ(pclose(pipe), 0) << command;
+  return output;
+}
+
+// Defined dynamic symbols as "name@@VERSION", without the version nodes themselves.
+std::set<std::string> Exports(const std::string& library) {
+  std::istringstream lines(Output(std::string(NM) + " -D --defined-only '" + library + "'"));
+  std::set<std::string> names;
+  std::string address, type, name;
+  while (lines >> address >> type >> name) {
+    if (type != "A") names.insert(name);
+  }
+  return names;
+}
+
+TEST(Exports, TheSourceHasOneName) {
+  EXPECT_EQ(Exports(SOURCE_LIBRARY), std::set<std::string>{"memprof_source_open@@MEMPROF_CUPTI"});
+}
+
+// Neither CUDA nor a C++ library may come along into the program's process.
+TEST(Exports, TheSourceNeedsOnlyTheCLibrary) {
+  const std::string dynamic = Output(std::string("readelf -d '") + SOURCE_LIBRARY + "'");
+  EXPECT_NE(dynamic.find("NODELETE"), std::string::npos) << dynamic;
+  if (dynamic.find("san.so") != std::string::npos) GTEST_SKIP() << "built with sanitizers";
+  std::istringstream lines(dynamic);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("(NEEDED)") == std::string::npos) continue;
+    EXPECT_TRUE(line.find("[libc.so") != std::string::npos ||
+                line.find("[ld-linux") != std::string::npos)
+        << line;
+  }
+}
+
+TEST(Exports, TheStandInHasEveryNameOfTheRealLibrary) {
+  std::ifstream list(STANDIN_EXPORTS);
+  std::set<std::string> expected;
+  for (std::string name; list >> name;) expected.insert(name + "@@libcupti.so.13");
+  ASSERT_EQ(expected.size(), 197u);
+  const std::set<std::string> found = Exports(STANDIN_LIBRARY);
+  for (const std::string& name : expected) EXPECT_TRUE(found.contains(name)) << name;
+  for (const std::string& name : found) EXPECT_TRUE(expected.contains(name)) << name;
+}
+
+TEST(Exports, TheStandInHasTheRealSoname) {
+  const std::string dynamic = Output(std::string("readelf -d '") + STANDIN_LIBRARY + "'");
+  EXPECT_NE(dynamic.find("Library soname: [libcupti.so.13]"), std::string::npos) << dynamic;
+}
+
+}  // namespace
+}  // namespace memprof::cupti_test

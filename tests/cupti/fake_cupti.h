@@ -1,0 +1,38 @@
+// A libcupti for tests whose version, answers and callbacks the test decides. Built as a library
+// of its own and found by MEMPROF_CUPTI_LIBRARY; the test reaches its controls by dlsym.
+#pragma once
+
+#include <cupti_callbacks.h>
+
+#include <cstdint>
+
+namespace memprof::cupti_test {
+
+struct FakeCuptiControls {
+  std::uint32_t version = 130001;
+  // Result of cuptiSubscribe_v2 when asked for a second subscriber's rights, of cuptiSubscribe_v2
+  // otherwise, and of cuptiSubscribe.
+  int multiple_result = 0;
+  int subscribe_v2_result = 0;
+  int subscribe_result = 0;
+  const char* other_subscriber = "";
+  std::uint32_t known_cbids = 100000;  // cuptiGetCallbackName fails from here on
+  int enable_result = 0;
+  void (*in_subscribe)() = nullptr;  // called by whichever subscribe function
+
+  // What was done.
+  int multiple_calls = 0;
+  int subscribe_v2_calls = 0;
+  int subscribe_calls = 0;
+  int unsubscribe_calls = 0;
+  std::size_t struct_size = 0;
+  CUpti_CallbackFunc callback = nullptr;
+  std::uint8_t driver_on[1024] = {};
+  std::uint8_t resource_on[64] = {};
+  std::uint8_t state_on[64] = {};
+  int domains_enabled = 0;
+};
+
+// The library exports: extern "C" FakeCuptiControls* fake_cupti_controls().
+
+}  // namespace memprof::cupti_test

@@ -1,0 +1,60 @@
+// A recorder for tests of the CUPTI source: keeps what it is told.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "libmemprof/src/source_api.h"
+
+namespace memprof::cupti_test {
+
+struct StateChange {
+  std::uint32_t state;
+  std::string detail;
+};
+
+class FakeRecorder {
+ public:
+  // There is one, as there is one recorder in a process.
+  static FakeRecorder& Get();
+  const RecorderApi* api() const;
+
+  void Reset();
+  std::vector<SourceEvent> Events() const;
+  // Only those of one op.
+  std::vector<SourceEvent> Events(std::uint32_t op) const;
+  std::vector<StateChange> States() const;
+  std::uint64_t Anomalies(int anomaly) const;
+  std::string Text(std::uint32_t id) const;
+  std::uint32_t TextId(const std::string& text);
+
+  // What real_driver_function answers; by default what libcuda.so.1 exports if it is loaded.
+  void SetDriverFunction(const std::string& name, void* function);
+  void SetInsideHook(bool inside) { inside_hook_ = inside; }
+  // Called for every event, outside the lock.
+  void OnRecord(std::function<void(const SourceEvent&)> hook) { on_record_ = std::move(hook); }
+
+ private:
+  static void Record(const SourceEvent* event);
+  static std::uint32_t Intern(const char* text, std::size_t length);
+  static void SourceState(const char* name, std::uint32_t state, const char* detail);
+  static void CountAnomaly(int anomaly, std::uint64_t add);
+  static int InsideHook();
+  static void* RealDriverFunction(const char* name);
+
+  mutable std::mutex mutex_;
+  std::vector<SourceEvent> events_;
+  std::vector<StateChange> states_;
+  std::map<int, std::uint64_t> anomalies_;
+  std::map<std::string, std::uint32_t> ids_;
+  std::vector<std::string> texts_{""};
+  std::map<std::string, void*> functions_;
+  std::function<void(const SourceEvent&)> on_record_;
+  bool inside_hook_ = false;
+};
+
+}  // namespace memprof::cupti_test

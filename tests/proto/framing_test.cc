@@ -1,0 +1,55 @@
+// The bytes of a frame lie where docs/log-format.md says, and the anomaly table is a table.
+#include "proto/framing.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "proto/anomalies.h"
+
+namespace memprof::log {
+namespace {
+
+TEST(FramingTest, FieldsLieWhereTheFormatSays) {
+  EXPECT_EQ(offsetof(FileHeader, version), 8u);
+  EXPECT_EQ(offsetof(FileHeader, reader_version), 12u);
+  EXPECT_EQ(offsetof(ChunkFrame, sync), 0u);
+  EXPECT_EQ(offsetof(ChunkFrame, kind), 4u);
+  EXPECT_EQ(offsetof(ChunkFrame, flags), 6u);
+  EXPECT_EQ(offsetof(ChunkFrame, stored_bytes), 8u);
+  EXPECT_EQ(offsetof(ChunkFrame, raw_bytes), 12u);
+  EXPECT_EQ(offsetof(ChunkFrame, events), 16u);
+  EXPECT_EQ(offsetof(ChunkFrame, crc32c), 20u);
+}
+
+TEST(FramingTest, SyncReadsAsText) {
+  char text[5] = {};
+  std::memcpy(text, &kChunkSync, 4);
+  EXPECT_STREQ(text, "PCHK");
+  EXPECT_EQ(std::string(kMagic, 8), "MEMPROF\n");
+}
+
+TEST(FramingTest, WriterStaysBelowTheLimitsOfReaders) {
+  EXPECT_LE(kEventsPerChunk, kMaxEventsPerChunk);
+  // 17 columns of at most ten bytes an entry.
+  EXPECT_LT(std::uint64_t{kEventsPerChunk} * 17 * 10, kMaxRawBytes);
+}
+
+TEST(AnomaliesTest, NamesAreDistinctAndAdviceIsThere) {
+  std::set<std::string> names;
+  int count = 0;
+#define MEMPROF_CHECK(identifier, name, severity, advice)             \
+  EXPECT_TRUE(names.insert(name).second) << name;                     \
+  EXPECT_GT(std::strlen(advice), 20u) << name;                        \
+  EXPECT_LE(Severity::severity, Severity::kError);                    \
+  EXPECT_EQ(static_cast<int>(Anomaly::identifier), count++);
+  MEMPROF_ANOMALIES(MEMPROF_CHECK)
+#undef MEMPROF_CHECK
+  EXPECT_EQ(count, static_cast<int>(Anomaly::kCount));
+}
+
+}  // namespace
+}  // namespace memprof::log

@@ -1,0 +1,83 @@
+// memprof-viewer: the window on a log, or a picture of it.
+#include <QApplication>
+#include <QStyleFactory>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "viewer/jobs/job_tracker.h"
+#include "viewer/views/theme.h"
+#include "viewer/window/main_window.h"
+#include "viewer/window/options.h"
+#include "viewer/window/screenshot.h"
+
+namespace {
+
+using memprof::viewer::MainWindow;
+using memprof::viewer::Options;
+using memprof::viewer::ThemeChoice;
+
+void SetUpLook(const Options& options) {
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  const bool picture = !options.screenshot.isEmpty();
+  // A picture looks the same everywhere; a window follows the system unless told otherwise.
+  if (options.theme != ThemeChoice::kSystem || picture) {
+    QApplication::setPalette(memprof::viewer::MakePalette(options.theme == ThemeChoice::kDark));
+  }
+  if (picture) {
+    QFont font = QApplication::font();
+    font.setPointSizeF(9.5);
+    QApplication::setFont(font);
+  }
+}
+
+// Before there is a QApplication: which platform, how many pixels per unit.
+void SetUpPlatform(const Options& options) {
+  if (options.screenshot.isEmpty()) return;
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  qputenv("QT_SCALE_FACTOR", QByteArray::number(options.scale));
+}
+
+int OpenWindows(const Options& options) {
+  QStringList logs = options.logs;
+  if (logs.isEmpty()) logs << QString();
+  for (const QString& log : logs) {
+    auto* window = new MainWindow(MainWindow::Settings::kKept);
+    window->setAttribute(Qt::WA_DeleteOnClose);
+    if (options.view.has_value()) window->ShowView(*options.view);
+    window->show();
+    if (!log.isEmpty()) window->Open(log);
+  }
+  return QApplication::exec();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  QStringList arguments;
+  for (int i = 1; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);
+  const auto [options, error] = memprof::viewer::ParseOptions(arguments);
+  if (!error.isEmpty()) {
+    std::fprintf(stderr, "memprof-viewer: %s (see memprof-viewer --help)\n", qPrintable(error));
+    return 2;
+  }
+  if (options.help) {
+    std::fputs(qPrintable(memprof::viewer::HelpText()), stdout);
+    return 0;
+  }
+  if (options.version) {
+    std::puts("memprof-viewer " MEMPROF_VERSION);
+    return 0;
+  }
+  SetUpPlatform(options);
+  QApplication application(argc, argv);
+  QApplication::setApplicationName(QStringLiteral("memprof-viewer"));
+  QApplication::setApplicationDisplayName(QStringLiteral("memprof"));
+  QApplication::setApplicationVersion(QStringLiteral(MEMPROF_VERSION));
+  QApplication::setOrganizationName(QStringLiteral("memprof"));
+  SetUpLook(options);
+  const int status = options.screenshot.isEmpty() ? OpenWindows(options)
+                                                  : memprof::viewer::TakeScreenshot(options);
+  memprof::viewer::JobTracker::WaitForAll();
+  return status;
+}

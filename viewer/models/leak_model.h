@@ -1,0 +1,54 @@
+// Suspected leaks and what merely lives at the end, by tier: one tree, a branch per tier.
+#pragma once
+
+#include <QAbstractItemModel>
+#include <memory>
+
+#include "viewer/models/document.h"
+
+namespace memprof::viewer {
+
+class LeakModel : public QAbstractItemModel {
+  Q_OBJECT
+
+ public:
+  enum Column { kSite, kScore, kBytes, kSlope, kBlocks, kFirstStep, kColumnCount };
+  // A number to sort by, and the share of the largest in [0, 1] for bars (kBytes).
+  static constexpr int kSortRole = Qt::UserRole + 1;
+  static constexpr int kShareRole = Qt::UserRole + 2;
+
+  explicit LeakModel(QObject* parent = nullptr) : QAbstractItemModel(parent) {}
+
+  void SetReport(std::shared_ptr<const ReportData> report);
+  // The leak of a row; null for the headings of tiers.
+  const LeakRow* leak(const QModelIndex& index) const;
+  // The row of a site; invalid where none is.
+  QModelIndex FindSite(analysis::StackId site) const;
+
+  QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+  QModelIndex parent(const QModelIndex& index) const override;
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  struct Tier {
+    analysis::LeakTier tier;
+    std::vector<const LeakRow*> rows;
+    std::uint64_t bytes = 0;
+  };
+
+  QVariant TierData(const Tier& tier, int column, int role) const;
+  QVariant LeakData(const LeakRow& row, int column, int role) const;
+
+  std::shared_ptr<const ReportData> report_;
+  std::vector<Tier> tiers_;
+  std::uint64_t largest_ = 0;
+};
+
+// "Definite", … with what it means.
+QString TierTitle(analysis::LeakTier tier);
+QString TierMeaning(analysis::LeakTier tier);
+
+}  // namespace memprof::viewer

@@ -1,0 +1,154 @@
+// All that the address map shows at one instant.
+#include "viewer/models/map_picture.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "viewer/geometry/units.h"
+#include "viewer/models/document.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::AllocationId;
+using analysis::MapPiece;
+using analysis::MapSegment;
+using analysis::Session;
+using analysis::StackId;
+
+void RankSites(const Session& session, analysis::Symbols& symbols, MapPicture& picture) {
+  std::map<StackId, std::uint64_t> bytes;
+  for (const MapSegment& segment : picture.map.segments) {
+    for (const MapPiece& piece : segment.pieces) {
+      if (piece.hole()) continue;
+      bytes[MapPicture::SiteOf(session, piece.allocation)] += piece.bytes;
+      picture.largest_block = std::max(picture.largest_block, piece.bytes);
+    }
+  }
+  for (const auto& [stack, sum] : bytes) {
+    const QString name = stack.valid()
+                             ? ToQString(analysis::Symbols::Describe(symbols.Site(stack)))
+                             : QStringLiteral("(no call stack)");
+    picture.sites.push_back({stack, name, sum});
+  }
+  std::sort(picture.sites.begin(), picture.sites.end(), [](const MapSite& a, const MapSite& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.stack < b.stack;
+  });
+  // Stacks that differ only above or below the site read as one: they share a rank's colour.
+  std::map<QString, int> by_name;
+  std::vector<MapSite> merged;
+  for (const MapSite& site : picture.sites) {
+    const auto [at, fresh] = by_name.emplace(site.name, static_cast<int>(merged.size()));
+    if (fresh) {
+      merged.push_back(site);
+    } else {
+      merged[static_cast<std::size_t>(at->second)].bytes += site.bytes;
+    }
+  }
+  std::sort(merged.begin(), merged.end(), [](const MapSite& a, const MapSite& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+  });
+  std::map<QString, int> rank_of;
+  for (std::size_t i = 0; i < merged.size(); ++i) rank_of[merged[i].name] = static_cast<int>(i);
+  for (const MapSite& site : picture.sites) picture.rank[site.stack] = rank_of[site.name];
+  picture.sites = std::move(merged);
+}
+
+void FindPins(const Session& session, MapPicture& picture) {
+  const analysis::FragmentationReport report =
+      analysis::AnalyseFragmentation(session, picture.map.device, picture.map.time);
+  const analysis::Pin* worst = nullptr;
+  for (const analysis::PoolFragmentation& pool : report.pools) {
+    for (const analysis::Pin& pin : pool.pins) {
+      picture.pins.emplace(pin.block, pin);
+      if (worst == nullptr || pin.frees_bytes > worst->frees_bytes) worst = &pin;
+    }
+  }
+  if (worst == nullptr || worst->frees_bytes == 0) return;
+  picture.worst_pin = worst->block;
+  const QString tensor = TensorAt(session, worst->block, picture.map.time);
+  const auto site = picture.rank.find(MapPicture::SiteOf(session, worst->block));
+  const QString who = !tensor.isEmpty() ? tensor
+                      : site != picture.rank.end()
+                          ? picture.sites[static_cast<std::size_t>(site->second)].name
+                          : QStringLiteral("a block");
+  picture.pinned_by = QStringLiteral("%1 (%2) keeps %3 from becoming one hole")
+                          .arg(who, FormatBytes(worst->bytes), FormatBytes(worst->frees_bytes));
+}
+
+QString Row(const QString& name, const QString& value) {
+  return QStringLiteral("<tr><td style='padding-right:10px'>%1</td><td>%2</td></tr>")
+      .arg(name, value.toHtmlEscaped());
+}
+
+}  // namespace
+
+StackId MapPicture::SiteOf(const Session& session, AllocationId id) {
+  return id.valid() ? session.allocation(id).stack : StackId();
+}
+
+std::shared_ptr<const MapPicture> MakeMapPicture(const Session& session, analysis::Symbols& symbols,
+                                                 int device, analysis::TimeNs time) {
+  auto picture = std::make_shared<MapPicture>();
+  picture->map = analysis::BuildAddressMap(session, device, time);
+  picture->step = session.StepAt(time);
+  RankSites(session, symbols, *picture);
+  FindPins(session, *picture);
+  return picture;
+}
+
+QString TensorAt(const Session& session, AllocationId id, analysis::TimeNs time) {
+  if (!id.valid()) return {};
+  if (session.allocation(id).layer == analysis::Layer::kTensor) return TensorLabel(session, id);
+  for (const AllocationId child : session.Children(id)) {
+    const analysis::Allocation& allocation = session.allocation(child);
+    if (allocation.layer == analysis::Layer::kTensor && allocation.AliveAt(time)) {
+      return TensorLabel(session, child);
+    }
+  }
+  return {};
+}
+
+QString DescribePiece(const Session& session, const MapPicture& picture, int segment, int piece) {
+  const MapSegment& in = picture.map.segments[static_cast<std::size_t>(segment)];
+  const QString segment_text = QStringLiteral("%1 at %2").arg(
+      FormatBytes(in.bytes), FormatAddress(in.address));
+  if (piece < 0) return QStringLiteral("segment of ") + segment_text;
+  const MapPiece& shown = in.pieces[static_cast<std::size_t>(piece)];
+  QString rows = Row(QStringLiteral("Size"), FormatBytes(shown.bytes));
+  QString title;
+  if (shown.hole()) {
+    title = shown.bytes == picture.map.largest_hole ? QStringLiteral("largest free hole")
+                                                    : QStringLiteral("free hole");
+  } else {
+    const analysis::Allocation& allocation = session.allocation(shown.allocation);
+    title = TensorAt(session, shown.allocation, picture.map.time);
+    if (title.isEmpty()) title = ToQString(analysis::LayerName(allocation.layer));
+    if (allocation.requested != 0 && allocation.requested != shown.bytes) {
+      rows += Row(QStringLiteral("Requested"), FormatBytes(allocation.requested));
+    }
+    const auto rank = picture.rank.find(allocation.stack);
+    if (rank != picture.rank.end()) {
+      rows += Row(QStringLiteral("Allocated at"),
+                  picture.sites[static_cast<std::size_t>(rank->second)].name);
+    }
+    QString age = FormatDuration(picture.map.time - std::min(picture.map.time, allocation.birth_time));
+    if (picture.step >= 0 && allocation.birth_step >= 0) {
+      age += QStringLiteral(", %1 (since step %2)")
+                 .arg(FormatPlural(static_cast<std::uint64_t>(picture.step - allocation.birth_step),
+                                   QStringLiteral("step")))
+                 .arg(allocation.birth_step);
+    }
+    rows += Row(QStringLiteral("Age"), age);
+    const auto pin = picture.pins.find(shown.allocation);
+    if (pin != picture.pins.end() && pin->second.frees_bytes > 0) {
+      rows += Row(QStringLiteral("Pins"), QStringLiteral("%1 of free memory around it")
+                                              .arg(FormatBytes(pin->second.frees_bytes)));
+    }
+  }
+  rows += Row(QStringLiteral("Address"), FormatAddress(shown.address));
+  rows += Row(QStringLiteral("Segment"), segment_text);
+  return QStringLiteral("<b>%1</b><table>%2</table>").arg(title.toHtmlEscaped(), rows);
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,48 @@
+// All that the address map shows at one instant: layout, sites by rank, names, pins. Built off the
+// GUI thread; never changes afterwards.
+#pragma once
+
+#include <QString>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "analysis/address_map.h"
+#include "analysis/fragmentation.h"
+#include "analysis/symbols.h"
+
+namespace memprof::viewer {
+
+struct MapSite {
+  analysis::StackId stack;
+  QString name;  // "function (file:line)"
+  std::uint64_t bytes = 0;
+};
+
+struct MapPicture {
+  analysis::AddressMap map;
+  std::vector<MapSite> sites;                       // largest first
+  std::map<analysis::StackId, int> rank;            // index into `sites`
+  std::map<analysis::AllocationId, analysis::Pin> pins;
+  QString pinned_by;                                // worst pin in words; empty without one
+  analysis::AllocationId worst_pin;
+  std::uint64_t largest_block = 0;                  // bytes, for colours by size
+  std::int64_t step = -1;
+
+  // The stack of an allocation's site; none for holes.
+  static analysis::StackId SiteOf(const analysis::Session& session, analysis::AllocationId id);
+};
+
+std::shared_ptr<const MapPicture> MakeMapPicture(const analysis::Session& session,
+                                                 analysis::Symbols& symbols, int device,
+                                                 analysis::TimeNs time);
+
+// The tensor that lies in a block (or is the allocation) at an instant, in words; "" for none.
+QString TensorAt(const analysis::Session& session, analysis::AllocationId id,
+                 analysis::TimeNs time);
+
+// What a piece of the map is, for the tooltip: rich text.
+QString DescribePiece(const analysis::Session& session, const MapPicture& picture, int segment,
+                      int piece);
+
+}  // namespace memprof::viewer

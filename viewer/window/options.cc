@@ -1,0 +1,113 @@
+// The command line of memprof-viewer.
+#include "viewer/window/options.h"
+
+namespace memprof::viewer {
+namespace {
+
+std::optional<ViewKind> ParseView(const QString& name) {
+  if (name == QLatin1String("timeline")) return ViewKind::kTimeline;
+  if (name == QLatin1String("map")) return ViewKind::kMap;
+  if (name == QLatin1String("leaks")) return ViewKind::kLeaks;
+  if (name == QLatin1String("flame")) return ViewKind::kFlame;
+  return std::nullopt;
+}
+
+QString SetValue(Options& options, const QString& name, const QString& value) {
+  if (name == QLatin1String("--screenshot")) {
+    if (value.isEmpty()) return QStringLiteral("--screenshot needs a file name");
+    options.screenshot = value;
+  } else if (name == QLatin1String("--view")) {
+    options.view = ParseView(value);
+    if (!options.view.has_value()) {
+      return QStringLiteral("unknown view '%1': choose timeline, map, leaks or flame").arg(value);
+    }
+  } else if (name == QLatin1String("--size")) {
+    const QStringList parts = value.split(QLatin1Char('x'));
+    bool width_ok = false, height_ok = false;
+    if (parts.size() == 2) {
+      options.size = QSize(parts[0].toInt(&width_ok), parts[1].toInt(&height_ok));
+    }
+    if (!width_ok || !height_ok || options.size.width() < 320 || options.size.height() < 240 ||
+        options.size.width() > 16384 || options.size.height() > 16384) {
+      return QStringLiteral("--size takes WIDTHxHEIGHT between 320x240 and 16384x16384, not '%1'")
+          .arg(value);
+    }
+  } else if (name == QLatin1String("--scale")) {
+    bool ok = false;
+    options.scale = value.toDouble(&ok);
+    if (!ok || !(options.scale >= 0.5 && options.scale <= 4)) {
+      return QStringLiteral("--scale takes a number from 0.5 to 4, not '%1'").arg(value);
+    }
+  } else {
+    if (value == QLatin1String("system")) options.theme = ThemeChoice::kSystem;
+    else if (value == QLatin1String("light")) options.theme = ThemeChoice::kLight;
+    else if (value == QLatin1String("dark")) options.theme = ThemeChoice::kDark;
+    else return QStringLiteral("--theme takes system, light or dark, not '%1'").arg(value);
+  }
+  return {};
+}
+
+bool TakesValue(const QString& name) {
+  return name == QLatin1String("--screenshot") || name == QLatin1String("--view") ||
+         name == QLatin1String("--size") || name == QLatin1String("--scale") ||
+         name == QLatin1String("--theme");
+}
+
+QString Check(const Options& options) {
+  if (options.help || options.version || options.screenshot.isEmpty()) return {};
+  if (options.logs.isEmpty()) return QStringLiteral("--screenshot needs a log");
+  if (options.logs.size() > 1) return QStringLiteral("--screenshot takes one log");
+  return {};
+}
+
+}  // namespace
+
+ParsedOptions ParseOptions(const QStringList& arguments) {
+  ParsedOptions parsed;
+  bool only_logs = false;
+  for (qsizetype i = 0; i < arguments.size(); ++i) {
+    const QString& argument = arguments[i];
+    if (only_logs || !argument.startsWith(QLatin1Char('-')) || argument == QLatin1String("-")) {
+      parsed.options.logs << argument;
+    } else if (argument == QLatin1String("--")) {
+      only_logs = true;
+    } else if (argument == QLatin1String("--help") || argument == QLatin1String("-h")) {
+      parsed.options.help = true;
+    } else if (argument == QLatin1String("--version")) {
+      parsed.options.version = true;
+    } else {
+      const qsizetype equals = argument.indexOf(QLatin1Char('='));
+      const QString name = argument.left(equals < 0 ? argument.size() : equals);
+      if (!TakesValue(name)) {
+        parsed.error = QStringLiteral("unknown option '%1'").arg(name);
+        return parsed;
+      }
+      if (equals < 0 && i + 1 >= arguments.size()) {
+        parsed.error = QStringLiteral("%1 needs a value").arg(name);
+        return parsed;
+      }
+      const QString value = equals >= 0 ? argument.mid(equals + 1) : arguments[++i];
+      parsed.error = SetValue(parsed.options, name, value);
+      if (!parsed.error.isEmpty()) return parsed;
+    }
+  }
+  parsed.error = Check(parsed.options);
+  return parsed;
+}
+
+QString HelpText() {
+  return QStringLiteral(
+      "Usage: memprof-viewer [OPTION]... [LOG]...\n"
+      "Look at where the device memory of a GPU program went. Each log opens in a window.\n"
+      "\n"
+      "  --view VIEW          show timeline (default), map, leaks or flame first\n"
+      "  --theme THEME        system (default), light or dark\n"
+      "  --screenshot FILE    draw one log into a PNG file without a display, and exit\n"
+      "  --size WxH           size of the picture or window (default 1280x800)\n"
+      "  --scale N            pixels per unit of a picture, 0.5 to 4 (default 1): 2 is high-DPI\n"
+      "  --help, --version    print this, or the version\n"
+      "\n"
+      "Exit status: 0 fine, 1 the log cannot be read or the picture not written, 2 wrong usage.\n");
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,35 @@
+// The command line of memprof-viewer. Pure: needs no QApplication.
+#pragma once
+
+#include <QSize>
+#include <QString>
+#include <QStringList>
+#include <optional>
+
+namespace memprof::viewer {
+
+enum class ViewKind { kTimeline, kMap, kLeaks, kFlame };
+enum class ThemeChoice { kSystem, kLight, kDark };
+
+struct Options {
+  bool help = false;
+  bool version = false;
+  QString screenshot;  // path of the picture; empty = open a window
+  std::optional<ViewKind> view;
+  QSize size{1280, 800};
+  double scale = 1;    // pixels per device-independent pixel of a picture
+  ThemeChoice theme = ThemeChoice::kSystem;
+  QStringList logs;
+};
+
+struct ParsedOptions {
+  Options options;
+  QString error;  // one line; empty = fine. Anything else is wrong usage, status 2.
+};
+
+// `arguments` without the program's name.
+ParsedOptions ParseOptions(const QStringList& arguments);
+
+QString HelpText();
+
+}  // namespace memprof::viewer

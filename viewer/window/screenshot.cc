@@ -1,0 +1,30 @@
+// Draws a log into a picture without a display.
+#include "viewer/window/screenshot.h"
+
+#include <QPixmap>
+#include <cstdio>
+
+#include "viewer/window/main_window.h"
+
+namespace memprof::viewer {
+
+int TakeScreenshot(const Options& options) {
+  MainWindow window(MainWindow::Settings::kIgnored);
+  window.resize(options.size / options.scale);
+  window.ShowView(options.view.value_or(ViewKind::kTimeline));
+  window.show();
+  window.Open(options.logs.front());
+  window.WaitUntilSettled();
+  if (window.document().state() == Document::State::kFailed) {
+    std::fprintf(stderr, "memprof-viewer: %s\n", qPrintable(window.document().error()));
+    return 1;
+  }
+  if (!window.grab().save(options.screenshot, "PNG")) {
+    std::fprintf(stderr, "memprof-viewer: cannot write the picture %s\n",
+                 qPrintable(options.screenshot));
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace memprof::viewer
