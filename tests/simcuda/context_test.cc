@@ -113,7 +113,7 @@ TEST_F(ContextTest, Limits) {
   size_t value = 0;
   CHECK_CU(cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
   EXPECT_EQ(value, 4096u);
-  EXPECT_EQ(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit(&value, static_cast<CUlimit>(99)));
+  EXPECT_EQ(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit(&value, CU_LIMIT_MAX));
 }
 
 TEST_F(ContextTest, ForkedChildMustNotUseTheDriver) {
