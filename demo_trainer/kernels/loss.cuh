@@ -78,11 +78,12 @@ struct SumBody {
   }
 };
 
-// Sum of squares of one chunk of values: the first half of a norm.
+// Sum of squares of one chunk of values times `factor`: the first half of a norm.
 struct SumSquaresBody {
   const float* values;
   float* partial;  // one per chunk
   int64_t count;
+  float factor;
   static constexpr int64_t kChunk = 4096;
 
   template <typename Lanes>
@@ -90,7 +91,8 @@ struct SumSquaresBody {
     const int64_t end = (chunk + 1) * kChunk < count ? (chunk + 1) * kChunk : count;
     double sum = 0.0;
     for (int64_t i = chunk * kChunk + lanes.First(); i < end; i += lanes.Step()) {
-      sum += static_cast<double>(values[i]) * values[i];
+      const double value = static_cast<double>(values[i]) * factor;
+      sum += value * value;
     }
     sum = lanes.Sum(sum);
     if (lanes.First() == 0) partial[chunk] = static_cast<float>(sum);

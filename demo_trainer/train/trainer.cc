@@ -103,10 +103,9 @@ Trainer::Outcome Trainer::TrainStep(int64_t step) {
   ShareWithRanks(&outcome.loss);
 
   const profiler::Range range("optimizer");
-  const float norm = replicas_[0]->optimizer().GradientNorm();
-  outcome.gradient_norm = norm / outcome.scale;
-  outcome.skipped = !scaler_.Update(norm);
   float grad_scale = 1.0f / outcome.scale;
+  outcome.gradient_norm = replicas_[0]->optimizer().GradientNorm(grad_scale);
+  outcome.skipped = !scaler_.Update(outcome.gradient_norm);
   if (options_.clip > 0.0f && outcome.gradient_norm > options_.clip) {
     grad_scale *= options_.clip / outcome.gradient_norm;
   }

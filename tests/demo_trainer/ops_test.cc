@@ -240,8 +240,8 @@ TEST(OpsTest, SumOfSquaresCoversEveryChunk) {
   ASSERT_EQ(SumSquaresChunks(count), 4);
   const Tensor partial(*device, "partial", DType::kFloat32, {5});
   Zero(partial);
-  SumSquares(Upload(*device, values, {count}), partial, 1);
-  EXPECT_THAT(Read(partial), testing::ElementsAre(0, 16384, 16384, 16384, 20));
+  SumSquares(Upload(*device, values, {count}), 0.5f, partial, 1);
+  EXPECT_THAT(Read(partial), testing::ElementsAre(0, 4096, 4096, 4096, 5));
 }
 
 TEST(OpsTest, HistogramCounts) {

@@ -167,7 +167,8 @@ TEST(ProgramTest, BFloat16TrainsWithLossScaling) {
 }
 
 TEST(ProgramTest, OverflowSkipsStepsUntilTheScaleFits) {
-  const Outcome run = TrainSmall({"--dtype", "bf16", "--loss-scale", "3e38"});
+  const Outcome run = TrainSmall(
+      {"--dtype", "bf16", "--loss-scale", "3e38", "--batch", "1", "--context", "2"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("step 0: a gradient overflowed; step skipped, loss scale 3e+38 "
                                  "-> 1.5e+38"));

@@ -46,6 +46,12 @@ TEST(LossScalerTest, AnOverflowBeginsTheCountAgain) {
   EXPECT_EQ(scaler.scale(), 8.0f);
 }
 
+TEST(LossScalerTest, NeverGrowsToInfinity) {
+  LossScaler scaler(2e38f, true, 1);
+  EXPECT_TRUE(scaler.Update(1.0f));
+  EXPECT_EQ(scaler.scale(), 2e38f);
+}
+
 TEST(LossScalerTest, WithoutScalingOnlySkips) {
   LossScaler scaler(1.0f, false);
   EXPECT_FALSE(scaler.Update(kInfinity));
@@ -61,12 +67,12 @@ TEST(OptimizerTest, GradientNormCoversAllParameters) {
     for (const float value : Read(parameter->grad)) squares += static_cast<double>(value) * value;
   }
   Optimizer optimizer(*device, model.parameters());
-  EXPECT_NEAR(optimizer.GradientNorm(), std::sqrt(squares), 1e-4 * std::sqrt(squares));
+  EXPECT_NEAR(optimizer.GradientNorm(0.5f), 0.5 * std::sqrt(squares), 1e-4 * std::sqrt(squares));
 
   std::vector<float> bad = Read(model.parameters()[5]->grad);
   bad[1] = kInfinity;
   model.parameters()[5]->grad.CopyFromHost(bad.data());
-  EXPECT_FALSE(std::isfinite(optimizer.GradientNorm()));
+  EXPECT_FALSE(std::isfinite(optimizer.GradientNorm(1.0f)));
 }
 
 TEST(OptimizerTest, StateComesWithTheFirstStepAndGradientsGo) {
