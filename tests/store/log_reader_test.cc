@@ -101,9 +101,9 @@ TEST_F(HostileFileTest, UnreadableFile) {
   const std::string path = directory_.Write("secret.mprof", log_.Bytes());
   ASSERT_EQ(chmod(path.c_str(), 0), 0);
   const bool root = geteuid() == 0;  // who may read everything
-  if (root) ASSERT_EQ(seteuid(65534), 0);
+  ASSERT_EQ(root ? seteuid(65534) : 0, 0);
   const absl::Status status = Session::Load(path).status();
-  if (root) ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(root ? seteuid(0) : 0, 0);
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
 }
 

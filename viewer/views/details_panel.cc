@@ -92,19 +92,19 @@ QTreeView* DetailsPanel::AddRanking(QTabWidget* tabs, RankedModel* model, const 
 DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& session,
                                                     analysis::Symbols& symbols, int device,
                                                     analysis::TimeNs time) {
-  InstantData data;
+  InstantData found;
   const analysis::Peak peak = analysis::DescribeInstant(session, device, time);
   for (const analysis::Site& site : peak.sites) {
-    if (data.sites.size() >= kMaxRows) break;
+    if (found.sites.size() >= kMaxRows) break;
     const QString name = site.stack.valid()
                              ? ToQString(analysis::Symbols::Describe(symbols.Site(site.stack)))
                              : tr("(no call stack)");
-    data.sites.push_back({name, name + QStringLiteral("\n") + FormatPlural(site.blocks, tr("block")),
+    found.sites.push_back({name, name + QStringLiteral("\n") + FormatPlural(site.blocks, tr("block")),
                           site.bytes, site.stack, {}});
   }
-  data.blocks = peak.tensors.empty();
-  for (const analysis::AllocationId id : data.blocks ? peak.blocks : peak.tensors) {
-    if (data.tensors.size() >= kMaxRows) break;
+  found.blocks = peak.tensors.empty();
+  for (const analysis::AllocationId id : found.blocks ? peak.blocks : peak.tensors) {
+    if (found.tensors.size() >= kMaxRows) break;
     const analysis::Allocation& allocation = session.allocation(id);
     QString name = TensorLabel(session, id);
     if (name.isEmpty()) {
@@ -112,9 +112,9 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
                  ? ToQString(analysis::Symbols::Describe(symbols.Site(allocation.stack)))
                  : FormatAddress(allocation.address);
     }
-    data.tensors.push_back({name, name, allocation.bytes, allocation.stack, id});
+    found.tensors.push_back({name, name, allocation.bytes, allocation.stack, id});
   }
-  return data;
+  return found;
 }
 
 void DetailsPanel::AskInstant() {
@@ -128,10 +128,10 @@ void DetailsPanel::AskInstant() {
        device = selection_->device(), time = selection_->instant()](std::stop_token) {
         return MakeInstant(*session, *symbols, device, time);
       },
-      [this](InstantData data) { ShowInstant(std::move(data)); });
+      [this](InstantData found) { ShowInstant(std::move(found)); });
 }
 
-void DetailsPanel::ShowInstant(InstantData data) {
+void DetailsPanel::ShowInstant(InstantData found) {
   const Theme theme = Theme::From(palette());
   QString when;
   const TimelineBands* bands = document_->bands(selection_->device());
@@ -145,9 +145,9 @@ void DetailsPanel::ShowInstant(InstantData data) {
                .arg(FormatBytes(bands->allocated.At(time)), theme.muted.name(), when);
   }
   instant_->setText(when);
-  rankings_->setTabText(1, data.blocks && !data.tensors.empty() ? tr("Blocks") : tr("Tensors"));
-  sites_->SetRows(std::move(data.sites));
-  tensors_->SetRows(std::move(data.tensors));
+  rankings_->setTabText(1, found.blocks && !found.tensors.empty() ? tr("Blocks") : tr("Tensors"));
+  sites_->SetRows(std::move(found.sites));
+  tensors_->SetRows(std::move(found.tensors));
 }
 
 QString DetailsPanel::SelectionText() const { return selected_->text(); }
@@ -202,11 +202,11 @@ void DetailsPanel::AskSelection() {
                          : QStringLiteral("<b>%1</b>").arg(tr("Call site")));
   stack_job_.Start(
       [symbols = document_->symbols(), site](std::stop_token) {
-        StackData data;
-        if (site.valid()) data = {symbols->ResolveStack(site), symbols->Site(site)};
-        return data;
+        StackData found;
+        if (site.valid()) found = {symbols->ResolveStack(site), symbols->Site(site)};
+        return found;
       },
-      [this](StackData data) { stack_->SetFrames(std::move(data.frames), data.site); });
+      [this](StackData found) { stack_->SetFrames(std::move(found.frames), found.site); });
 }
 
 }  // namespace memprof::viewer
