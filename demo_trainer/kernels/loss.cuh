@@ -10,8 +10,7 @@
 namespace memprof::demo {
 
 template <typename T, typename Lanes>
-DEMO_HOST_DEVICE void LogSumExp(const T* logits, int classes, Lanes lanes, float* top,
-                                float* sum) {
+DEMO_HOST_DEVICE void LogSumExp(const T* logits, int classes, Lanes lanes, float* top, float* sum) {
   float largest = -INFINITY;
   for (int c = lanes.First(); c < classes; c += lanes.Step()) {
     largest = fmaxf(largest, ToFloat(logits[c]));

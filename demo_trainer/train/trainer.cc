@@ -38,8 +38,7 @@ Trainer::Trainer(const Options& options)
                 std::to_string(count) + " there are");
   }
   for (int id = 0; id < options_.devices; ++id) {
-    devices_.push_back(
-        std::make_unique<Device>(id, options_.allocator, options_.max_split_bytes));
+    devices_.push_back(std::make_unique<Device>(id, options_.allocator, options_.max_split_bytes));
     const int64_t shard = static_cast<int64_t>(options_.rank) * options_.devices + id;
     replicas_.push_back(std::make_unique<Replica>(*devices_.back(), options_, text_, shard));
   }

@@ -92,8 +92,8 @@ class AllocatorTwin {
       for (size_t i = 0; i < candidate.blocks.size(); ++i) {
         Block& block = candidate.blocks[i];
         if (block.in_use || block.bytes < size) continue;
-        if (best != nullptr && std::pair(best->bytes, best->address) <
-                                   std::pair(block.bytes, block.address)) {
+        if (best != nullptr &&
+            std::pair(best->bytes, best->address) < std::pair(block.bytes, block.address)) {
           continue;
         }
         best = &block;

@@ -60,10 +60,13 @@ TEST(CachingAllocatorTest, ZeroBytesAreNull) {
 }
 
 TEST(CachingAllocatorTest, SegmentSizesFollowTheRequest) {
-  const std::pair<size_t, size_t> cases[] = {
-      {1, 2 * kMiB},           {kMiB, 2 * kMiB},           {kMiB + 1, 20 * kMiB},
-      {10 * kMiB - 512, 20 * kMiB}, {10 * kMiB, 10 * kMiB}, {11 * kMiB, 12 * kMiB},
-      {33 * kMiB + 5, 34 * kMiB}};
+  const std::pair<size_t, size_t> cases[] = {{1, 2 * kMiB},
+                                             {kMiB, 2 * kMiB},
+                                             {kMiB + 1, 20 * kMiB},
+                                             {10 * kMiB - 512, 20 * kMiB},
+                                             {10 * kMiB, 10 * kMiB},
+                                             {11 * kMiB, 12 * kMiB},
+                                             {33 * kMiB + 5, 34 * kMiB}};
   for (const auto& [request, segment] : cases) {
     Fixture f;
     f.allocator.Allocate(request, nullptr);

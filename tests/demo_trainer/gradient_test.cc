@@ -10,8 +10,7 @@ namespace {
 
 // Loss at weight + step * direction.
 double LossAlong(Gpt& model, const Batch& batch, Parameter* parameter,
-                 const std::vector<float>& start, const std::vector<float>& direction,
-                 float step) {
+                 const std::vector<float>& start, const std::vector<float>& direction, float step) {
   std::vector<float> moved(start);
   for (size_t i = 0; i < moved.size(); ++i) moved[i] += step * direction[i];
   parameter->weight.CopyFromHost(moved.data());

@@ -64,9 +64,9 @@ struct Lost {
 
 // Trains with cudaMalloc for each tensor, so that what is lost shows to the byte.
 Lost TrainAndCount(const std::vector<std::string>& extra) {
-  std::vector<std::string> arguments = {"--layers", "1", "--dim",  "16", "--heads",     "2",
-                                        "--context", "8", "--batch", "4", "--allocator", "cuda",
-                                        "--quiet"};
+  std::vector<std::string> arguments = {"--layers",    "1",         "--dim",  "16",      "--heads",
+                                        "2",           "--context", "8",      "--batch", "4",
+                                        "--allocator", "cuda",      "--quiet"};
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   const size_t device_before = Total(g_device_memory);
   const size_t host_before = Total(g_pinned_memory);
@@ -79,8 +79,8 @@ class LeakTest : public testing::TestWithParam<const char*> {};
 TEST_P(LeakTest, LosesWhatItPromises) {
   const LeakKind* kind = FindLeak(GetParam());
   ASSERT_NE(kind, nullptr);
-  const std::vector<std::string> arguments = {"--leak", kind->name, "--steps", "20",
-                                              "--grad-accum", "2"};
+  const std::vector<std::string> arguments = {"--leak", kind->name,     "--steps",
+                                              "20",     "--grad-accum", "2"};
   Options options = ParseOptions({"--layers", "1", "--dim", "16", "--heads", "2", "--context", "8",
                                   "--batch", "4", "--grad-accum", "2", "--leak", kind->name});
   const Lost lost = TrainAndCount(arguments);

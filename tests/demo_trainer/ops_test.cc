@@ -44,7 +44,10 @@ TEST(OpsTest, RunsOnTheStandIn) { EXPECT_TRUE(stand_in::Present()); }
 TEST(OpsTest, MatMulMatchesLoops) {
   const auto device = MakeDevice();
   for (const auto& [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{1, 1, 1},
-                                {8, 16, 5}, {5, 9, 7}, {33, 17, 12}, {4, 8, 64}}) {
+                                {8, 16, 5},
+                                {5, 9, 7},
+                                {33, 17, 12},
+                                {4, 8, 64}}) {
     const auto a = RandomValues(static_cast<size_t>(m * k), 1);
     const auto b = RandomValues(static_cast<size_t>(k * n), 2);
     const auto bias = RandomValues(static_cast<size_t>(n), 3);
@@ -274,8 +277,8 @@ TEST(OpsTest, AdamWMatchesItsFormula) {
     mean = 0.9 * mean + 0.1 * 2.0;
     squares = 0.99 * squares + 0.01 * 4.0;
     const double step = static_cast<double>(settings.step);
-    const double update = mean / (1 - std::pow(0.9, step)) /
-                          (std::sqrt(squares / (1 - std::pow(0.99, step))) + 1e-8);
+    const double update =
+        mean / (1 - std::pow(0.9, step)) / (std::sqrt(squares / (1 - std::pow(0.99, step))) + 1e-8);
     w -= 0.1 * (update + 0.5 * w);
     EXPECT_NEAR(Read(weight)[0], w, 1e-5);
   }

@@ -56,9 +56,9 @@ Outcome RunTrainer(std::vector<std::string> arguments, const std::string& simcud
 }
 
 Outcome TrainSmall(std::vector<std::string> extra, const std::string& simcuda = "devices=2") {
-  std::vector<std::string> arguments = {"--layers", "2",  "--dim",     "32", "--heads",
-                                        "2",        "--context", "32", "--batch", "8",
-                                        "--print-every", "1",    "--steps", "8"};
+  std::vector<std::string> arguments = {"--layers",  "2",  "--dim",   "32", "--heads",       "2",
+                                        "--context", "32", "--batch", "8",  "--print-every", "1",
+                                        "--steps",   "8"};
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   return RunTrainer(arguments, simcuda);
 }
@@ -167,8 +167,8 @@ TEST(ProgramTest, BFloat16TrainsWithLossScaling) {
 }
 
 TEST(ProgramTest, OverflowSkipsStepsUntilTheScaleFits) {
-  const Outcome run = TrainSmall(
-      {"--dtype", "bf16", "--loss-scale", "3e38", "--batch", "1", "--context", "2"});
+  const Outcome run =
+      TrainSmall({"--dtype", "bf16", "--loss-scale", "3e38", "--batch", "1", "--context", "2"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("step 0: a gradient overflowed; step skipped, loss scale 3e+38 "
                                  "-> 1.5e+38"));
@@ -185,8 +185,8 @@ TEST(ProgramTest, EvaluatesOnHeldOutText) {
 }
 
 TEST(ProgramTest, TrainsOnAnotherText) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("demo_trainer_program_" + std::to_string(getpid()));
+  const auto path =
+      std::filesystem::temp_directory_path() / ("demo_trainer_program_" + std::to_string(getpid()));
   std::ofstream(path) << std::string(5000, 'x');
   const Outcome run = TrainSmall({"--text", path.string(), "--steps", "30", "--lr", "0.01"});
   std::filesystem::remove(path);
@@ -205,8 +205,8 @@ TEST(ProgramTest, StatsAreEmptyAtExitUnlessItLeaks) {
 
 TEST(ProgramTest, OutOfMemoryIsOneClearLine) {
   for (const char* allocator : {"caching", "cuda", "async"}) {
-    const Outcome run = TrainSmall({"--allocator", allocator, "--batch", "512"},
-                                   "memory=40MiB,overhead=4MiB");
+    const Outcome run =
+        TrainSmall({"--allocator", allocator, "--batch", "512"}, "memory=40MiB,overhead=4MiB");
     EXPECT_EQ(run.status, 1) << allocator;
     EXPECT_THAT(run.err, testing::MatchesRegex(
                              "demo_trainer: CUDA out of memory. Tried to allocate [0-9.]+ [KM]iB. "
@@ -216,8 +216,7 @@ TEST(ProgramTest, OutOfMemoryIsOneClearLine) {
 }
 
 TEST(ProgramTest, AFailingRankEndsTheRun) {
-  const Outcome run =
-      TrainSmall({"--ranks", "2", "--batch", "512"}, "memory=40MiB,overhead=4MiB");
+  const Outcome run = TrainSmall({"--ranks", "2", "--batch", "512"}, "memory=40MiB,overhead=4MiB");
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.err, HasSubstr("CUDA out of memory"));
 }

@@ -49,8 +49,7 @@ inline std::vector<float> Read(const Tensor& tensor) {
   return values;
 }
 
-inline Tensor Upload(Device& device, const std::vector<float>& values,
-                     std::vector<int64_t> shape) {
+inline Tensor Upload(Device& device, const std::vector<float>& values, std::vector<int64_t> shape) {
   Tensor tensor(device, "test", DType::kFloat32, std::move(shape));
   tensor.CopyFromHost(values.data());
   return tensor;
@@ -68,8 +67,8 @@ inline void EnlargeWeights(Gpt& model) {
   for (Parameter* parameter : model.parameters()) {
     const bool norm_scale =
         parameter->name.find("ln_") != std::string::npos && parameter->name.ends_with(".weight");
-    std::vector<float> values = RandomValues(static_cast<size_t>(parameter->weight.count()),
-                                             ++seed, 0.3f);
+    std::vector<float> values =
+        RandomValues(static_cast<size_t>(parameter->weight.count()), ++seed, 0.3f);
     for (float& value : values) value += norm_scale ? 1.0f : 0.0f;
     parameter->weight.CopyFromHost(values.data());
   }

@@ -119,8 +119,8 @@ TEST(TextTest, TargetsAreTheNextBytes) {
 }
 
 TEST(TextTest, TrainingNeverSeesTheHeldOutTenth) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("demo_trainer_text_" + std::to_string(getpid()));
+  const auto path =
+      std::filesystem::temp_directory_path() / ("demo_trainer_text_" + std::to_string(getpid()));
   std::ofstream(path) << std::string(900, 'a') << std::string(100, 'b');
   const Text text(path.string(), 20, 1);
   for (int64_t step = 0; step < 200; ++step) {
