@@ -9,7 +9,7 @@ namespace {
 Capture captured;
 volatile int sink;
 
-constexpr int kInnermostLine = __LINE__ + 5;
+constexpr int kInnermostLine = __LINE__ + 4;
 __attribute__((noinline)) void Innermost(int depth) {
   void* addresses[8];
   // The first address lies behind the call of backtrace in this very line.
