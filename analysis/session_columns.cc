@@ -13,26 +13,6 @@
 namespace memprof::analysis {
 namespace {
 
-// Calls `visit` with every column but `allocation`, which the replay fills.
-template <typename Visit>
-void ForEachColumn(EventColumns* columns, Visit visit) {
-  visit(columns->op);
-  visit(columns->layer);
-  visit(columns->time);
-  visit(columns->thread);
-  visit(columns->device);
-  visit(columns->address);
-  visit(columns->bytes);
-  visit(columns->stack);
-  visit(columns->stream);
-  visit(columns->context);
-  visit(columns->label);
-  visit(columns->api);
-  visit(columns->result);
-  visit(columns->aux0);
-  visit(columns->aux1);
-}
-
 unsigned ThreadCount() { return std::clamp(std::thread::hardware_concurrency(), 1u, 8u); }
 
 // Puts rows of the tables in place of the log's ids. Threads come later: they may need new rows.
@@ -59,7 +39,7 @@ class ParallelDecoder {
       begin_.push_back(rows);
       rows += source.count;
     }
-    ForEachColumn(columns, [rows](auto& column) { column.resize(rows); });
+    ForEachLoggedColumn(columns, [rows](auto& column) { column.resize(rows); });
   }
 
   absl::Status Run(const ProgressFunction& progress) {
@@ -103,7 +83,7 @@ class ParallelDecoder {
 
   // Closes the gaps that chunks have left which did not decode.
   void DropFailed() {
-    ForEachColumn(columns_, [this](auto& column) {
+    ForEachLoggedColumn(columns_, [this](auto& column) {
       std::size_t out = 0;
       for (std::size_t i = 0; i < sources_.size(); ++i) {
         if (!ok_[i]) continue;
@@ -250,7 +230,7 @@ std::uint64_t OrderByTime(EventColumns* columns) {
   bool in_order = true;
   for (Row i = 0; i < rows.size() && in_order; ++i) in_order = rows[i] == i;
   if (in_order) return steps;
-  ForEachColumn(columns, [&rows](auto& column) {
+  ForEachLoggedColumn(columns, [&rows](auto& column) {
     auto ordered = column;
     for (std::size_t i = 0; i < rows.size(); ++i) ordered[i] = column[rows[i]];
     column = std::move(ordered);

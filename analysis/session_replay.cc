@@ -127,10 +127,9 @@ class Mappings {
  public:
   struct Mapping { std::uint64_t bytes = 0; Id id = kNone; };
 
+  // What was mapped there before must have been unmapped.
   void Map(std::uint64_t address, std::uint64_t bytes, Id id) {
-    Mapping& mapping = mappings_[address];
-    if (mapping.id != kNone) Drop(mapping.id);
-    mapping = {bytes, id};
+    mappings_[address] = {bytes, id};
     ++count_[id];
   }
   // Calls `last(id)` for each memory whose last mapping went.
@@ -140,7 +139,9 @@ class Mappings {
     while (at != mappings_.end() && at->first - address < bytes) {
       const Id id = at->second.id;
       at = mappings_.erase(at);
-      if (Drop(id)) last(id);
+      if (--count_[id] != 0) continue;
+      count_.erase(id);
+      last(id);
     }
   }
   bool Mapped(Id id) const { return count_.contains(id); }
@@ -154,13 +155,6 @@ class Mappings {
   }
 
  private:
-  bool Drop(Id id) {
-    const auto at = count_.find(id);
-    if (--at->second != 0) return false;
-    count_.erase(at);
-    return true;
-  }
-
   absl::btree_map<std::uint64_t, Mapping> mappings_;
   absl::flat_hash_map<Id, std::uint32_t> count_;  // mappings of each memory
 };
@@ -430,11 +424,14 @@ void Replay::EndChildren(Id id, std::uint32_t event) {
 void Replay::Map(std::uint32_t event) {
   const Id id = live_.Find(Space::kPhysical, events_.aux0[event], events_.device[event], true,
                            allocations_);
-  if (id != kNone) mappings_.Map(events_.address[event], events_.bytes[event], id);
+  Unmap(event);  // a mapping in the way means that its unmap was missed
+  const std::uint64_t bytes = std::max<std::uint64_t>(events_.bytes[event], 1);
+  if (id != kNone && allocations_[id].alive()) mappings_.Map(events_.address[event], bytes, id);
 }
 
 void Replay::Unmap(std::uint32_t event) {
-  mappings_.Unmap(events_.address[event], events_.bytes[event], [&](Id id) {
+  const std::uint64_t bytes = std::max<std::uint64_t>(events_.bytes[event], 1);
+  mappings_.Unmap(events_.address[event], bytes, [&](Id id) {
     const auto released = released_.find(id);
     if (released == released_.end()) return;
     released_.erase(released);

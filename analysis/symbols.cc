@@ -119,7 +119,7 @@ class Symbols::Impl {
                          .module = "python",
                          .python = true};
     resolved.symbolised = !resolved.function.empty();
-    if (!resolved.symbolised) resolved.function = "?";
+    if (!resolved.symbolised) resolved.function.assign(1, '?');
     return {std::move(resolved)};
   }
 
@@ -168,7 +168,7 @@ SourceFrame Symbols::Site(StackId stack) {
 
 std::string Symbols::Describe(const SourceFrame& frame) {
   if (frame.file.empty()) {
-    if (!frame.symbolised || frame.module.empty()) return frame.function;
+    if (!frame.symbolised || frame.python || frame.module.empty()) return frame.function;
     return absl::StrCat(frame.function, " (", frame.module, ")");
   }
   if (frame.line == 0) return absl::StrCat(frame.function, " (", BaseName(frame.file), ")");

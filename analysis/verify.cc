@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/log_decode.h"
+#include "analysis/session_columns.h"
 #include "analysis/session_tables.h"
 
 namespace memprof::analysis {
@@ -103,21 +104,7 @@ class Verifier {
   bool CheckEvents(const Chunk& chunk, std::string_view payload) {
     const std::uint32_t count = chunk.frame.events;
     EventColumns columns;
-    columns.op.resize(count);
-    columns.layer.resize(count);
-    columns.time.resize(count);
-    columns.thread.resize(count);
-    columns.device.resize(count);
-    columns.address.resize(count);
-    columns.bytes.resize(count);
-    columns.stack.resize(count);
-    columns.stream.resize(count);
-    columns.context.resize(count);
-    columns.label.resize(count);
-    columns.api.resize(count);
-    columns.result.resize(count);
-    columns.aux0.resize(count);
-    columns.aux1.resize(count);
+    ForEachLoggedColumn(&columns, [count](auto& column) { column.resize(count); });
     std::uint64_t unknown = 0;
     if (!DecodeEvents(payload, {&columns, 0, count}, &unknown)) return false;
     result_.events += count;

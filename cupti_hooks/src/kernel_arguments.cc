@@ -60,7 +60,9 @@ bool BeginWrite(Slot& slot) {
 }
 void EndWrite(Slot& slot) { slot.version.fetch_add(1, std::memory_order_release); }
 
+// Asks the driver, which ends the list with "invalid value". Any other answer may change.
 bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
+  constexpr int kInvalidValue = 1;  // CUDA_ERROR_INVALID_VALUE
   const auto query =
       kind == KernelHandleKind::kKernel ? Driver().kernel_parameter : Driver().function_parameter;
   if (query == nullptr) return false;
@@ -68,7 +70,8 @@ bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
   while (layout->count < kMaxParameters) {
     std::size_t offset = 0;
     std::size_t bytes = 0;
-    if (query(handle, layout->count, &offset, &bytes) != 0) break;
+    const int result = query(handle, layout->count, &offset, &bytes);
+    if (result != 0) return result == kInvalidValue;
     if (bytes > kMaxArgumentBytes) bytes = 0;
     layout->bytes[layout->count++] = static_cast<std::uint16_t>(bytes);
   }

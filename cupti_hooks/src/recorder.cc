@@ -53,7 +53,9 @@ void LookUpDriver() {
   LookUp(set.current_device, "cuCtxGetDevice");
   LookUp(set.device_pool, "cuDeviceGetMemPool");
   LookUp(set.stream_is_capturing, "cuStreamIsCapturing");
-  LookUp(set.stream_is_capturing_per_thread, "cuStreamIsCapturing_ptsz");
+  LookUp(set.device_count, "cuDeviceGetCount");
+  LookUp(set.pointer_attribute, "cuPointerGetAttribute");
+  LookUp(set.pool_attribute, "cuMemPoolGetAttribute");
   LookUp(set.address_range, "cuMemGetAddressRange_v2");
   LookUp(set.function_parameter, "cuFuncGetParamInfo");
   LookUp(set.kernel_parameter, "cuKernelGetParamInfo");

@@ -101,17 +101,26 @@ TEST(LogValues, AreThoseOfTheLogFormat) {
       {kOpPoolCreate, "OP_POOL_CREATE"},
       {kOpPoolDestroy, "OP_POOL_DESTROY"},
       {kOpPoolTrim, "OP_POOL_TRIM"},
+      {kOpPoolSample, "OP_POOL_SAMPLE"},
   };
   for (const auto& [value, name] : ops) {
     EXPECT_EQ(log::Op_Name(static_cast<log::Op>(value)), name);
   }
   const std::map<std::uint32_t, std::string> layers = {
-      {kLayerNone, "LAYER_UNSPECIFIED"},         {kLayerLinear, "LAYER_LINEAR"},
-      {kLayerPitched, "LAYER_PITCHED"},          {kLayerArray, "LAYER_ARRAY"},
-      {kLayerManaged, "LAYER_MANAGED"},          {kLayerPinned, "LAYER_PINNED"},
-      {kLayerRegistered, "LAYER_REGISTERED"},    {kLayerStreamOrdered, "LAYER_STREAM_ORDERED"},
-      {kLayerVmmPhysical, "LAYER_VMM_PHYSICAL"}, {kLayerVmmAddress, "LAYER_VMM_ADDRESS"},
-      {kLayerImported, "LAYER_IMPORTED"},        {kLayerModule, "LAYER_MODULE"},
+      {kLayerNone, "LAYER_UNSPECIFIED"},
+      {kLayerLinear, "LAYER_LINEAR"},
+      {kLayerPitched, "LAYER_PITCHED"},
+      {kLayerArray, "LAYER_ARRAY"},
+      {kLayerManaged, "LAYER_MANAGED"},
+      {kLayerPinned, "LAYER_PINNED"},
+      {kLayerRegistered, "LAYER_REGISTERED"},
+      {kLayerStreamOrdered, "LAYER_STREAM_ORDERED"},
+      {kLayerVmmPhysical, "LAYER_VMM_PHYSICAL"},
+      {kLayerVmmAddress, "LAYER_VMM_ADDRESS"},
+      {kLayerImported, "LAYER_IMPORTED"},
+      {kLayerModule, "LAYER_MODULE"},
+      {kLayerGraph, "LAYER_GRAPH"},
+      {kLayerMulticast, "LAYER_MULTICAST"},
   };
   for (const auto& [value, name] : layers) {
     EXPECT_EQ(log::Layer_Name(static_cast<log::Layer>(value)), name);

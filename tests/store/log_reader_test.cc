@@ -84,7 +84,7 @@ TEST_F(HostileFileTest, MissingEmptyForeignAndCut) {
   EXPECT_THAT(std::string(ErrorOf("M").message()), HasSubstr("cut off"));
   EXPECT_THAT(std::string(ErrorOf(log_.Bytes().substr(0, 15)).message()), HasSubstr("cut off"));
   EXPECT_THAT(std::string(ErrorOf(log_.Bytes().substr(0, 16)).message()), HasSubstr("cut off"));
-  EXPECT_THAT(std::string(ErrorOf(log_.Bytes().substr(0, 30)).message()), HasSubstr("damaged"));
+  EXPECT_THAT(std::string(ErrorOf(log_.Bytes().substr(0, 30)).message()), HasSubstr("cut off"));
   EXPECT_EQ(ErrorOf(log_.Bytes().substr(0, 16) + std::string(5000, 'x')).code(),
             absl::StatusCode::kDataLoss);
 }
@@ -98,10 +98,13 @@ TEST_F(HostileFileTest, DirectoriesAndPipesDoNotBlock) {
 }
 
 TEST_F(HostileFileTest, UnreadableFile) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
   const std::string path = directory_.Write("secret.mprof", log_.Bytes());
   ASSERT_EQ(chmod(path.c_str(), 0), 0);
-  EXPECT_EQ(Session::Load(path).status().code(), absl::StatusCode::kPermissionDenied);
+  const bool root = geteuid() == 0;  // who may read everything
+  ASSERT_EQ(root ? seteuid(65534) : 0, 0);
+  const absl::Status status = Session::Load(path).status();
+  ASSERT_EQ(root ? seteuid(0) : 0, 0);
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
 }
 
 TEST_F(HostileFileTest, FutureFormat) {

@@ -25,8 +25,11 @@ TEST(VarintReaderTest, ReadsWhatLibprotobufWrote) {
     VarintReader in(reader.bytes());
     EXPECT_EQ(CountVarints(reader.bytes()), std::size(values));
     for (const std::uint64_t value : values) {
-      if (reader.field() == 9) EXPECT_EQ(in.Next(), value);
-      if (reader.field() == 8) EXPECT_EQ(in.NextZigZag(), static_cast<std::int64_t>(value) - 64);
+      if (reader.field() == 9) {
+        EXPECT_EQ(in.Next(), value);
+      } else {
+        EXPECT_EQ(in.NextZigZag(), static_cast<std::int64_t>(value) - 64);
+      }
     }
     EXPECT_TRUE(in.ok());
     EXPECT_TRUE(in.done());

@@ -90,7 +90,7 @@ void Document::Open(const QString& path) {
 
 void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   if (!session.ok()) {
-    error_ = ToQString(session.status().message()).simplified();
+    error_ = QString::fromStdString(std::string(session.status().message())).simplified();
     SetState(State::kFailed);
     return;
   }

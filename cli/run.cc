@@ -1,0 +1,238 @@
+// Starts the program, waits, and says where the log is.
+#include "cli/run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/options.h"
+
+namespace memprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kDefaultOutput[] = "memprof.%p.mprof";
+constexpr char kNoSpec[] = "default";
+// Options that take the next argument when they have no "=".
+constexpr std::string_view kWithValue[] = {"-o", "--output", "--stack-depth", "--ring-events",
+                                           "--source"};
+
+struct RunOptions {
+  std::string output = kDefaultOutput;
+  std::string sim;  // empty = the machine's own CUDA
+  std::string source;
+  std::int64_t stack_depth = -1;
+  std::int64_t ring_events = -1;
+  bool cupti = false;
+  bool start_paused = false;
+  bool verbose = false;
+};
+
+Options Describe(RunOptions* values) {
+  Options options(
+      "run [OPTION...] [--] PROGRAM [ARGUMENT...]",
+      "Runs PROGRAM and records every device allocation that it and its child processes make. A "
+      "process that never uses CUDA writes no log; every other one writes its own. The exit status "
+      "is the program's, 128 + N if signal N ended it, 127 if it was not found. An existing log at "
+      "the place of the new one is replaced; any other file is not.");
+  options.Text("output", &values->output, "LOG",
+               "Where to write; %p stands for the process id, %h for the host. Default: "
+               "memprof.%p.mprof. When several processes would write to the same file, the later "
+               "ones insert their process id before the extension.",
+               'o');
+  options.Text("sim", &values->sim, "SPEC",
+               "Run on the stand-in CUDA, without a GPU. SPEC may be left out, or say for instance "
+               "devices=2,memory=24GiB.");
+  options.Flag("cupti", &values->cupti,
+               "Load the CUPTI source too: kernel launches, copies, memsets.");
+  options.Text("source", &values->source, "SOURCES",
+               "Who reports allocations: driver (the default), cupti, or driver,cupti.");
+  options.Integer("stack-depth", &values->stack_depth, "N",
+                  "Frames kept of each call stack, 0 to 512. Default: 64.");
+  options.Integer("ring-events", &values->ring_events, "N",
+                  "Events that the buffers between program and log hold. Default: 1048576.");
+  options.Flag("start-paused", &values->start_paused,
+               "Record nothing until the program calls memprof_start().");
+  options.Flag("verbose", &values->verbose, "Let the recorder say what it does.");
+  options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
+  options.Example("memprof run --sim=memory=8GiB -- ./my_program", "without a GPU");
+  options.Example("memprof run -o 'rank.%p.mprof' -- torchrun --nproc-per-node=8 train.py",
+                  "one log per worker");
+  return options;
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << "memprof run: " << status.message() << "\n";
+  return 1;
+}
+
+std::string ProgramDirectory() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+void SetNumber(const char* name, std::int64_t value) {
+  if (value >= 0) setenv(name, absl::StrCat(value).c_str(), 1);
+}
+
+// Sets the environment that the program will inherit.
+absl::Status SetEnvironment(const RunOptions& options) {
+  const std::string directory = ProgramDirectory();
+  const absl::StatusOr<std::string> recorder = FindRecorder(directory);
+  if (!recorder.ok()) return recorder.status();
+  if (recorder->find_first_of(" :") != std::string::npos)
+    return absl::FailedPreconditionError(
+        absl::StrCat("the loader cannot preload a library whose path has a space or a colon: ",
+                     *recorder));
+  if (!options.sim.empty()) {
+    const absl::StatusOr<std::string> standin = FindStandIn(directory);
+    if (!standin.ok()) return standin.status();
+    setenv("LD_LIBRARY_PATH", Prepend(*standin, getenv("LD_LIBRARY_PATH")).c_str(), 1);
+    if (options.sim != kNoSpec) setenv("SIMCUDA", options.sim.c_str(), 1);
+  }
+  setenv("LD_PRELOAD", Prepend(*recorder, getenv("LD_PRELOAD")).c_str(), 1);
+  setenv("MEMPROF_OUTPUT", options.output.c_str(), 1);
+  if (options.cupti) setenv("MEMPROF_CUPTI", "1", 1);
+  if (options.start_paused) setenv("MEMPROF_START", "paused", 1);
+  if (options.verbose) setenv("MEMPROF_VERBOSE", "1", 1);
+  if (!options.source.empty()) setenv("MEMPROF_SOURCE", options.source.c_str(), 1);
+  SetNumber("MEMPROF_STACK_DEPTH", options.stack_depth);
+  SetNumber("MEMPROF_RING_EVENTS", options.ring_events);
+  return absl::OkStatus();
+}
+
+volatile sig_atomic_t g_child = 0;
+
+void PassOn(int signal_number) {
+  if (g_child > 0) kill(g_child, signal_number);
+}
+
+// Ctrl-C and Ctrl-\ reach the program from the terminal; what is sent to us alone is passed on.
+void HandleSignals() {
+  signal(SIGINT, SIG_IGN);
+  signal(SIGQUIT, SIG_IGN);
+  struct sigaction action {};
+  action.sa_handler = PassOn;
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(number, &action, nullptr);
+}
+
+// The program's wait status, or the errno why it could not be started.
+struct Outcome {
+  int wait_status = 0;
+  int start_error = 0;
+};
+
+Outcome StartAndWait(char** program) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return {0, errno};
+  const pid_t child = fork();
+  if (child < 0) return {0, errno};
+  if (child == 0) {
+    execvp(program[0], program);
+    const int error = errno;
+    [[maybe_unused]] const ssize_t told = write(report[1], &error, sizeof error);
+    _exit(127);
+  }
+  g_child = child;
+  HandleSignals();
+  close(report[1]);
+  Outcome outcome;
+  if (read(report[0], &outcome.start_error, sizeof outcome.start_error) !=
+      sizeof outcome.start_error)
+    outcome.start_error = 0;
+  close(report[0]);
+  while (waitpid(child, &outcome.wait_status, 0) < 0 && errno == EINTR) continue;
+  return outcome;
+}
+
+void SayWhereTheLogIs(const RunOptions& options, std::int64_t since_unix_ns) {
+  const std::vector<std::string> logs = FindLogs(options.output, since_unix_ns);
+  const auto shown = [](const std::string& path) {
+    std::error_code error;
+    const std::string relative = fs::proximate(path, error).string();
+    return error || absl::StartsWith(relative, "..") ? path : relative;
+  };
+  if (logs.empty() && options.start_paused)
+    std::cerr << "memprof: no log was written: the program made no CUDA call, or never called "
+                 "memprof_start()\n";
+  else if (logs.empty())
+    std::cerr << "memprof: the program made no CUDA call; no log was written\n";
+  else if (logs.size() == 1)
+    std::cerr << "memprof: recorded to " << shown(logs[0]) << "; next: memprof report "
+              << shown(logs[0]) << "\n";
+  else
+    std::cerr << "memprof: recorded " << logs.size() << " processes, " << shown(logs[0]) << " to "
+              << shown(logs.back()) << "; next: memprof report " << shown(logs[0]) << "\n";
+}
+
+std::int64_t UnixNs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);  // the clock of file times
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+int ProgramIndex(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--") return i + 1;
+    if (argument.size() < 2 || argument[0] != '-') return i;
+    for (const std::string_view option : kWithValue) i += argument == option;
+  }
+  return argc;
+}
+
+int RunVerb(int argc, char** argv) {
+  RunOptions values;
+  Options options = Describe(&values);
+  const int program = ProgramIndex(argc, argv);
+  std::vector<std::string> words(argv, argv + std::min(program, argc));
+  if (words.size() > 1 && words.back() == "--") words.pop_back();
+  std::vector<char*> own;
+  for (std::string& word : words) {
+    if (word == "--sim") word = absl::StrCat("--sim=", kNoSpec);
+    own.push_back(word.data());
+  }
+  own.push_back(nullptr);
+  const absl::Status parsed = options.Parse(static_cast<int>(words.size()), own.data());
+  if (!parsed.ok()) {
+    std::cerr << "memprof run: " << parsed.message() << "\n";
+    return 2;
+  }
+  if (options.help()) {
+    std::cout << options.HelpText();
+    return 0;
+  }
+  if (program >= argc) {
+    std::cerr << "memprof run: which program? Try: memprof run -- PROGRAM\n";
+    return 2;
+  }
+  values.output = fs::absolute(values.output).string();
+  if (const absl::Status status = PrepareOutput(values.output); !status.ok()) return Fail(status);
+  if (const absl::Status status = SetEnvironment(values); !status.ok()) return Fail(status);
+  const std::int64_t since_unix_ns = UnixNs();
+  const Outcome outcome = StartAndWait(argv + program);
+  if (outcome.start_error != 0) {
+    std::cerr << "memprof run: " << argv[program] << ": " << std::strerror(outcome.start_error)
+              << "\n";
+    return outcome.start_error == ENOENT ? 127 : 126;
+  }
+  SayWhereTheLogIs(values, since_unix_ns);
+  return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)
+                                          : WEXITSTATUS(outcome.wait_status);
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,20 @@
+// A foreign preload library that interposes dlsym as well and counts what passes through it.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace {
+int g_calls = 0;
+using Dlsym = void* (*)(void*, const char*);
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) void* dlsym(void* handle, const char* name) noexcept {
+  static Dlsym real = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
+  if (std::strncmp(name, "cu", 2) == 0) ++g_calls;
+  return real(handle, name);
+}
+
+__attribute__((destructor)) static void Report() {
+  if (g_calls > 0) std::fprintf(stderr, "other hook saw %s\n", "calls");
+}

@@ -1,0 +1,138 @@
+// A guest of the runtime API that begins, ends and divides in awkward ways; each prints its calls
+// as "op layer address bytes".
+//
+//   threads N      N threads, one after the other, each allocates and frees once
+//   loop N         N allocations, then prints "done" and waits to be killed
+//   exit HOW       one allocation, then ends by: return exit _exit abort quick_exit
+//   late           allocations in a TLS destructor, a static destructor and an atexit function
+//   fork           allocates, forks; the child allocates without having initialised the driver anew
+//   exec           allocates, then replaces itself by "exec2", which allocates again
+//   nothing        no CUDA at all
+//   badfree        frees what was never allocated
+//   closefds       closes all descriptors above stderr and opens files under their numbers
+#include <cuda_runtime_api.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+namespace {
+
+void Check(cudaError_t result, const char* what) {
+  if (result == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %d\n", what, static_cast<int>(result));
+  std::exit(3);
+}
+
+__attribute__((noinline)) void* Allocate(std::size_t bytes) {
+  void* pointer = nullptr;
+  Check(cudaMalloc(&pointer, bytes), "malloc");
+  std::printf("alloc linear %llx %zu\n", reinterpret_cast<unsigned long long>(pointer), bytes);
+  std::fflush(stdout);
+  return pointer;
+}
+
+void Free(void* pointer) {
+  std::printf("free linear %llx 0\n", reinterpret_cast<unsigned long long>(pointer));
+  std::fflush(stdout);
+  Check(cudaFree(pointer), "free");
+}
+
+struct FreesLate {
+  void* pointer = nullptr;
+  ~FreesLate() {
+    if (pointer == nullptr) return;
+    Free(pointer);
+    Allocate(333);
+  }
+};
+FreesLate g_static;
+thread_local FreesLate t_local;
+void* g_at_exit = nullptr;
+
+int End(const std::string& how) {
+  Allocate(4321);
+  if (how == "exit") std::exit(7);
+  if (how == "_exit") _exit(7);
+  if (how == "abort") std::abort();
+  if (how == "quick_exit") std::quick_exit(7);
+  return 7;
+}
+
+int Late() {
+  std::thread([] { t_local.pointer = Allocate(111); }).join();
+  g_static.pointer = Allocate(222);
+  g_at_exit = Allocate(444);
+  std::atexit([] { Free(g_at_exit); });
+  return 0;
+}
+
+int Fork() {
+  Allocate(1000);
+  const pid_t child = fork();
+  if (child == 0) {
+    // The parent's CUDA state is of no use here; what this does must not reach the parent's log.
+    void* pointer = nullptr;
+    cudaMalloc(&pointer, 2000);
+    std::exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  Allocate(3000);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+int CloseDescriptors(const char* directory) {
+  Allocate(50);
+  // As daemons do: everything that is not known is closed.
+  for (int fd = 3; fd < 5000; ++fd) close(fd);
+  for (int i = 0; i < 1000; ++i)
+    open((std::string(directory) + "/victim" + std::to_string(i)).c_str(), O_CREAT | O_RDWR, 0600);
+  for (int i = 0; i < 3000; ++i) Free(Allocate(60));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "nothing";
+  const std::string argument = argc > 2 ? argv[2] : "";
+  if (what == "threads") {
+    for (int i = 0; i < std::atoi(argument.c_str()); ++i)
+      std::thread([i] { Free(Allocate(static_cast<std::size_t>(i) + 1)); }).join();
+  } else if (what == "loop") {
+    for (int i = 0; i < std::atoi(argument.c_str()); ++i) {
+      void* pointer = nullptr;
+      Check(cudaMalloc(&pointer, static_cast<std::size_t>(i) + 1), "malloc");
+      if (i % 2 == 1) Check(cudaFree(pointer), "free");
+    }
+    std::printf("done\n");
+    std::fflush(stdout);
+    for (;;) pause();
+  } else if (what == "exit") {
+    return End(argument);
+  } else if (what == "late") {
+    return Late();
+  } else if (what == "fork") {
+    return Fork();
+  } else if (what == "exec") {
+    Allocate(10);
+    execl(argv[0], argv[0], "exec2", nullptr);
+    return 98;
+  } else if (what == "exec2") {
+    Allocate(20);
+  } else if (what == "badfree") {
+    Allocate(30);
+    std::printf("result %d\n", static_cast<int>(cudaFree(reinterpret_cast<void*>(0x1230))));
+  } else if (what == "closefds") {
+    return CloseDescriptors(argument.c_str());
+  } else {
+    std::printf("nothing\n");
+  }
+  return 0;
+}
