@@ -95,7 +95,6 @@ class SymbolsTest : public ::testing::Test {
 };
 
 TEST_F(SymbolsTest, FunctionsLinesAndInlining) {
-  ASSERT_GE(capture_.count, 3);
   ASSERT_THAT(library_.path, HasSubstr("symbols_guest"));
   ASSERT_FALSE(library_.build_id.empty());
   const auto session = SessionWith(library_);
