@@ -45,7 +45,6 @@ void OnDriverCall(std::uint32_t cbid, const CUpti_CallbackData& data, Listening 
   const CallbackEntry* entry = FindCallback(cbid);
   if (entry == nullptr) return;
   const bool exit = data.callbackSite == CUPTI_API_EXIT;
-  if (!exit && data.correlationData != nullptr) *data.correlationData = 0;
   if (data.functionParams == nullptr && entry->cbid != 17 && entry->group != Group::kHeartbeat) {
     return;  // every function in the table but cuCtxSynchronize has parameters
   }

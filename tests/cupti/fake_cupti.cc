@@ -87,6 +87,7 @@ CUptiResult cuptiEnableDomain(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDo
 
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain, uint32_t cbid, const char** name) {
   *name = cbid < g_controls.known_cbids ? NameOf(cbid) : nullptr;
+  if (cbid == g_controls.renamed_cbid) *name = "cuSomethingElse";
   return *name == nullptr ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_SUCCESS;
 }
 

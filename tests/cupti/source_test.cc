@@ -153,6 +153,16 @@ TEST(Source, SkipsWhatAnOlderCuptiDoesNotKnow) {
   });
 }
 
+// Should an id ever mean another function, its parameters would be misread.
+TEST(Source, SkipsAnIdThatMeansAnotherFunction) {
+  InProcess([] {
+    g_cupti->renamed_cbid = kMemAllocV2;
+    ASSERT_EQ(g_source->start(1), 0);
+    EXPECT_EQ(g_cupti->driver_on[kMemAllocV2], 0);
+    EXPECT_EQ(EnabledCallbacks(), kRows - 1);
+  });
+}
+
 TEST(Source, SubscribesBesideOthersWhereCuptiCan) {
   InProcess([] {
     g_cupti->version = 130200;
