@@ -8,6 +8,7 @@
 
 #include "cupti_hooks/src/allocation_handlers.h"
 #include "cupti_hooks/src/callback_table.h"
+#include "cupti_hooks/src/cupti_state.h"
 #include "cupti_hooks/src/recorder.h"
 #include "cupti_hooks/src/source.h"
 #include "cupti_hooks/src/use_handlers.h"
@@ -102,9 +103,9 @@ void OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const
     OnDriverCall(cbid, *static_cast<const CUpti_CallbackData*>(data), listening);
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     OnResource(cbid, data);
-  } else if (domain == CUPTI_CB_DOMAIN_STATE && cbid == CUPTI_CBID_STATE_FATAL_ERROR) {
-    const auto& state = *static_cast<const CUpti_StateData*>(data);
-    OnFatalError(static_cast<int>(state.notification.result), state.notification.message);
+  } else if (domain == kDomainState && cbid == kStateFatalError) {
+    const auto& state = *static_cast<const StateNotification*>(data);
+    OnFatalError(static_cast<int>(state.result), state.message);
   }
 }
 
