@@ -9,7 +9,8 @@
 namespace memprof::cupti {
 namespace {
 
-constexpr std::uint64_t kFreeReported = 1;  // left in Call::shared from entry to exit
+// Left in Call::shared from entry to exit; unlike what may be there by chance.
+constexpr std::uint64_t kFreeReported = 0x66726565206f6621;
 
 bool IsOnDevice(std::uint32_t layer) { return layer != kLayerPinned && layer != kLayerRegistered; }
 
