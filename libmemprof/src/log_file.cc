@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kCompressionLevel = 1;
 constexpr int kMostAttempts = 1000;
+constexpr std::uint64_t kSmallestLimit = 256 * 1024;
 // Smaller chunks are stored as they are.
 constexpr std::size_t kWorthCompressing = 128;
 
@@ -83,6 +84,8 @@ int LogFile::CreateAt(const char* path) {
 int LogFile::Create(const char* pattern) {
   char base[kMostPathBytes - 64];
   if (!ExpandOutput(pattern, base, sizeof base)) return ENAMETOOLONG;
+  // The header is still written by the program's thread, the rest by one that blocks SIGXFSZ.
+  if (FileSizeLimit() < kSmallestLimit) return EFBIG;
   const std::size_t extension = ExtensionAt(base);
   int error = EEXIST;
   for (int attempt = 0; attempt < kMostAttempts && error == EEXIST; ++attempt) {

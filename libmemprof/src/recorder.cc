@@ -39,6 +39,7 @@ int Recorder::Open() {
   if (const int error = log_.Create(settings_.output)) return error;
   RingOptions options;
   options.events = settings_.ring_events;
+  options.shared_directory = settings_.shared_directory;
   options.log_path = log_.path();
   options.start_time_ns = start_ns;
   if (!ring_.Create(options)) return ENOMEM;

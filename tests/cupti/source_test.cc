@@ -3,8 +3,6 @@
 // because a source stays in its process.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +18,7 @@
 #include "libmemprof/src/source_api.h"
 #include "tests/cupti/fake_cupti.h"
 #include "tests/cupti/fake_recorder.h"
+#include "tests/cupti/process.h"
 
 namespace memprof::cupti_test {
 namespace {
@@ -86,20 +85,12 @@ void Open() {
   ASSERT_EQ(g_source->version, kSourceApiVersion);
 }
 
-// Runs the body in a child process and passes its failures on.
+// In a process of its own, with the source opened.
 void InProcess(const std::function<void()>& body) {
-  fflush(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
+  cupti_test::InProcess<std::function<void()>>([&body] {
     Open();
     if (!testing::Test::HasFailure()) body();
-    fflush(nullptr);
-    exit(testing::Test::HasFailure() ? 1 : 0);  // exit handlers are part of what is tested
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  });
 }
 
 StateChange LastState() {

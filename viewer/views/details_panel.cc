@@ -90,11 +90,11 @@ QTreeView* DetailsPanel::AddRanking(QTabWidget* tabs, RankedModel* model, const 
 }
 
 DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& session,
-                                                    analysis::Symbols& symbols, int device,
-                                                    analysis::TimeNs time) {
+                                                    analysis::Symbols& symbols,
+                                                    const analysis::SiteQuery& query) {
   InstantData found;
-  const analysis::Peak peak = analysis::DescribeInstant(session, device, time);
-  for (const analysis::Site& site : peak.sites) {
+  const analysis::Peak peak = analysis::DescribeInstant(session, query.device, query.at);
+  for (const analysis::Site& site : analysis::FindSites(session, query)) {
     if (found.sites.size() >= kMaxRows) break;
     const QString name = site.stack.valid()
                              ? ToQString(analysis::Symbols::Describe(symbols.Site(site.stack)))
@@ -123,10 +123,13 @@ void DetailsPanel::AskInstant() {
     ShowInstant({});
     return;
   }
+  analysis::SiteQuery query;
+  query.device = selection_->device();
+  query.at = selection_->instant();
+  query.layers = SiteLayers(document_->bands(query.device));
   instant_job_.Start(
-      [session = document_->session(), symbols = document_->symbols(),
-       device = selection_->device(), time = selection_->instant()](std::stop_token) {
-        return MakeInstant(*session, *symbols, device, time);
+      [session = document_->session(), symbols = document_->symbols(), query](std::stop_token) {
+        return MakeInstant(*session, *symbols, query);
       },
       [this](InstantData found) { ShowInstant(std::move(found)); });
 }
@@ -142,7 +145,7 @@ void DetailsPanel::ShowInstant(InstantData found) {
     if (step >= 0) when = tr("step %1  ·  %2").arg(step).arg(when);
     when = QStringLiteral("<span style='font-weight:600'>%1</span> "
                           "<span style='color:%2'>at %3</span>")
-               .arg(FormatBytes(bands->allocated.At(time)), theme.muted.name(), when);
+               .arg(FormatBytes(bands->in_use.At(time)), theme.muted.name(), when);
   }
   instant_->setText(when);
   rankings_->setTabText(1, found.blocks && !found.tensors.empty() ? tr("Blocks") : tr("Tensors"));
