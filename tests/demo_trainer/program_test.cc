@@ -63,14 +63,23 @@ Outcome TrainSmall(std::vector<std::string> extra, const std::string& simcuda = 
   return RunTrainer(arguments, simcuda);
 }
 
-// Losses in the order printed.
-std::vector<double> Losses(const std::string& out) {
-  std::vector<double> losses;
-  const std::regex line("step [0-9]+: loss ([0-9.]+)");
+// What the pattern's group finds, in the order printed.
+std::vector<double> Numbers(const std::string& out, const char* pattern) {
+  std::vector<double> numbers;
+  const std::regex line(pattern);
   for (std::sregex_iterator it(out.begin(), out.end(), line), end; it != end; ++it) {
-    losses.push_back(std::stod((*it)[1]));
+    numbers.push_back(std::stod((*it)[1]));
   }
-  return losses;
+  return numbers;
+}
+
+std::vector<double> Losses(const std::string& out) {
+  return Numbers(out, "step [0-9]+: loss ([0-9.]+)");
+}
+
+// Unlike losses, these show a wrong scale of the gradients, which clipping and AdamW hide.
+std::vector<double> GradientNorms(const std::string& out) {
+  return Numbers(out, "gradient norm ([0-9.]+)");
 }
 
 int64_t Stat(const std::string& out, const std::string& when, const std::string& key) {
@@ -136,12 +145,16 @@ TEST(ProgramTest, CheckpointingAndInPlaceSaveMemory) {
 }
 
 void ExpectSameTraining(const std::vector<std::string>& options) {
-  const std::vector<double> alone = Losses(TrainSmall({}).out);
+  const Outcome alone = TrainSmall({});
   const Outcome run = TrainSmall(options);
   ASSERT_EQ(run.status, 0) << run.err;
-  const std::vector<double> shared = Losses(run.out);
-  ASSERT_EQ(shared.size(), alone.size());
-  for (size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(shared[i], alone[i], 1e-3) << i;
+  for (const auto& read : {Losses, GradientNorms}) {
+    const std::vector<double> expected = read(alone.out);
+    const std::vector<double> actual = read(run.out);
+    ASSERT_EQ(expected.size(), 8u);
+    ASSERT_EQ(actual.size(), 8u);
+    for (size_t i = 0; i < 8; ++i) EXPECT_NEAR(actual[i], expected[i], 2e-3) << i;
+  }
 }
 
 TEST(ProgramTest, TwoDevicesTrainLikeOne) { ExpectSameTraining({"--devices", "2"}); }
