@@ -13,26 +13,6 @@
 namespace memprof::analysis {
 namespace {
 
-// Calls `visit` with every column but `allocation`, which the replay fills.
-template <typename Visit>
-void ForEachColumn(EventColumns* columns, Visit visit) {
-  visit(columns->op);
-  visit(columns->layer);
-  visit(columns->time);
-  visit(columns->thread);
-  visit(columns->device);
-  visit(columns->address);
-  visit(columns->bytes);
-  visit(columns->stack);
-  visit(columns->stream);
-  visit(columns->context);
-  visit(columns->label);
-  visit(columns->api);
-  visit(columns->result);
-  visit(columns->aux0);
-  visit(columns->aux1);
-}
-
 unsigned ThreadCount() { return std::clamp(std::thread::hardware_concurrency(), 1u, 8u); }
 
 // Puts rows of the tables in place of the log's ids. Threads come later: they may need new rows.
@@ -43,8 +23,8 @@ void MapIds(const EventRows& rows, const SessionTables& tables) {
     columns.api[i] = tables.String(columns.api[i].value);
     columns.context[i] = tables.Context(columns.context[i]);
     const bool tensor = columns.layer[i] == Layer::kTensor;
-    columns.label[i] = tensor ? tables.Tensor(columns.label[i]).value
-                              : tables.String(columns.label[i]).value;
+    columns.label[i] =
+        tensor ? tables.Tensor(columns.label[i]).value : tables.String(columns.label[i]).value;
   }
 }
 
@@ -52,14 +32,17 @@ class ParallelDecoder {
  public:
   ParallelDecoder(const LogReader& reader, const std::vector<EventSource>& sources,
                   const SessionTables& tables, EventColumns* columns)
-      : reader_(reader), sources_(sources), tables_(tables), columns_(columns),
+      : reader_(reader),
+        sources_(sources),
+        tables_(tables),
+        columns_(columns),
         ok_(sources.size(), 0) {
     std::size_t rows = 0;
     for (const EventSource& source : sources) {
       begin_.push_back(rows);
       rows += source.count;
     }
-    ForEachColumn(columns, [rows](auto& column) { column.resize(rows); });
+    ForEachLoggedColumn(columns, [rows](auto& column) { column.resize(rows); });
   }
 
   absl::Status Run(const ProgressFunction& progress) {
@@ -103,7 +86,7 @@ class ParallelDecoder {
 
   // Closes the gaps that chunks have left which did not decode.
   void DropFailed() {
-    ForEachColumn(columns_, [this](auto& column) {
+    ForEachLoggedColumn(columns_, [this](auto& column) {
       std::size_t out = 0;
       for (std::size_t i = 0; i < sources_.size(); ++i) {
         if (!ok_[i]) continue;
@@ -185,8 +168,7 @@ class RunSort {
     Merge(middle_run, end_run);
     const auto earlier = [this](Row a, Row b) { return time_[a] < time_[b]; };
     const auto middle = rows_.begin() + runs_[middle_run];
-    const auto begin =
-        std::upper_bound(rows_.begin() + runs_[first_run], middle, *middle, earlier);
+    const auto begin = std::upper_bound(rows_.begin() + runs_[first_run], middle, *middle, earlier);
     const auto end =
         std::lower_bound(middle, rows_.begin() + runs_[end_run], *(middle - 1), earlier);
     if (begin < middle && middle < end) std::inplace_merge(begin, middle, end, earlier);
@@ -243,14 +225,15 @@ std::uint64_t OrderByTime(EventColumns* columns) {
   std::vector<Row> rows = RunSort(columns->time).Sort();
   InstantOrder instant(*columns);
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    for (end = begin + 1; end < rows.size() && columns->time[rows[end]] == columns->time[rows[begin]];)
+    for (end = begin + 1;
+         end < rows.size() && columns->time[rows[end]] == columns->time[rows[begin]];)
       ++end;
     if (end - begin > 1) instant.Apply(rows.data() + begin, rows.data() + end);
   }
   bool in_order = true;
   for (Row i = 0; i < rows.size() && in_order; ++i) in_order = rows[i] == i;
   if (in_order) return steps;
-  ForEachColumn(columns, [&rows](auto& column) {
+  ForEachLoggedColumn(columns, [&rows](auto& column) {
     auto ordered = column;
     for (std::size_t i = 0; i < rows.size(); ++i) ordered[i] = column[rows[i]];
     column = std::move(ordered);

@@ -14,6 +14,26 @@
 
 namespace memprof::analysis {
 
+// Calls `visit` with every column but `allocation`, which only the replay can fill.
+template <typename Visit>
+void ForEachLoggedColumn(EventColumns* columns, Visit visit) {
+  visit(columns->op);
+  visit(columns->layer);
+  visit(columns->time);
+  visit(columns->thread);
+  visit(columns->device);
+  visit(columns->address);
+  visit(columns->bytes);
+  visit(columns->stack);
+  visit(columns->stream);
+  visit(columns->context);
+  visit(columns->label);
+  visit(columns->api);
+  visit(columns->result);
+  visit(columns->aux0);
+  visit(columns->aux1);
+}
+
 // Something that decodes to `count` events: a chunk of the log, or a message recovered from
 // shared memory.
 struct EventSource {

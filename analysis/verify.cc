@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/log_decode.h"
+#include "analysis/session_columns.h"
 #include "analysis/session_tables.h"
 
 namespace memprof::analysis {
@@ -16,12 +17,18 @@ constexpr std::size_t kMaxProblems = 100;  // more would only hide the first one
 
 std::string KindName(std::uint16_t kind) {
   switch (static_cast<log::ChunkKind>(kind)) {
-    case log::ChunkKind::kHeader: return "header";
-    case log::ChunkKind::kDefinitions: return "definitions";
-    case log::ChunkKind::kEvents: return "events";
-    case log::ChunkKind::kCounters: return "counters";
-    case log::ChunkKind::kIndex: return "index";
-    case log::ChunkKind::kTrailer: return "trailer";
+    case log::ChunkKind::kHeader:
+      return "header";
+    case log::ChunkKind::kDefinitions:
+      return "definitions";
+    case log::ChunkKind::kEvents:
+      return "events";
+    case log::ChunkKind::kCounters:
+      return "counters";
+    case log::ChunkKind::kIndex:
+      return "index";
+    case log::ChunkKind::kTrailer:
+      return "trailer";
   }
   return absl::StrCat("unknown kind ", kind);
 }
@@ -79,7 +86,9 @@ class Verifier {
           return Problem(chunk.offset, "the tables are larger than the file can hold");
         decoded = tables_.Add(*payload);
         break;
-      case log::ChunkKind::kEvents: decoded = CheckEvents(chunk, *payload); break;
+      case log::ChunkKind::kEvents:
+        decoded = CheckEvents(chunk, *payload);
+        break;
       case log::ChunkKind::kCounters: {
         CountersRecord counters;
         decoded = DecodeCounters(*payload, &counters);
@@ -96,28 +105,15 @@ class Verifier {
         decoded = DecodeTrailer(*payload, &*trailer_);
         break;
     }
-    if (!decoded) Problem(chunk.offset, absl::StrCat("the ", KindName(chunk.frame.kind),
-                                                     " chunk does not decode"));
+    if (!decoded)
+      Problem(chunk.offset,
+              absl::StrCat("the ", KindName(chunk.frame.kind), " chunk does not decode"));
   }
 
   bool CheckEvents(const Chunk& chunk, std::string_view payload) {
     const std::uint32_t count = chunk.frame.events;
     EventColumns columns;
-    columns.op.resize(count);
-    columns.layer.resize(count);
-    columns.time.resize(count);
-    columns.thread.resize(count);
-    columns.device.resize(count);
-    columns.address.resize(count);
-    columns.bytes.resize(count);
-    columns.stack.resize(count);
-    columns.stream.resize(count);
-    columns.context.resize(count);
-    columns.label.resize(count);
-    columns.api.resize(count);
-    columns.result.resize(count);
-    columns.aux0.resize(count);
-    columns.aux1.resize(count);
+    ForEachLoggedColumn(&columns, [count](auto& column) { column.resize(count); });
     std::uint64_t unknown = 0;
     if (!DecodeEvents(payload, {&columns, 0, count}, &unknown)) return false;
     result_.events += count;
@@ -161,10 +157,12 @@ class Verifier {
                           index_[listed].kind == chunk.frame.kind &&
                           index_[listed].events == chunk.frame.events;
       ++listed;
-      if (!agrees) return Problem(index_offset_, absl::StrCat("the index does not agree with the ",
-                                                              "chunk at offset ", chunk.offset));
+      if (!agrees)
+        return Problem(index_offset_, absl::StrCat("the index does not agree with the ",
+                                                   "chunk at offset ", chunk.offset));
     }
-    if (listed != index_.size()) Problem(index_offset_, "the index lists chunks that are not there");
+    if (listed != index_.size())
+      Problem(index_offset_, "the index lists chunks that are not there");
   }
 
   const LogReader& reader_;
@@ -180,8 +178,7 @@ class Verifier {
 }  // namespace
 
 absl::StatusOr<VerifyResult> VerifyLog(const std::string& path) {
-  absl::StatusOr<std::unique_ptr<LogReader>> reader =
-      LogReader::Open(path, LogReader::Mode::kScan);
+  absl::StatusOr<std::unique_ptr<LogReader>> reader = LogReader::Open(path, LogReader::Mode::kScan);
   if (!reader.ok()) return reader.status();
   return Verifier(**reader).Run();
 }

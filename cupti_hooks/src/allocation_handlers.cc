@@ -1,10 +1,10 @@
 // Events of driver calls that hand out or take back memory.
 #include "cupti_hooks/src/allocation_handlers.h"
 
-#include <algorithm>
-#include <string_view>
+#include <atomic>
 
-#include "cupti_hooks/src/callbacks.h"
+#include "libmemprof/src/array_bytes.h"
+#include "libmemprof/src/sys.h"
 
 namespace memprof::cupti {
 namespace {
@@ -18,44 +18,71 @@ bool HasPointers(std::uint32_t layer) {
   return layer != kLayerArray && layer != kLayerVmmPhysical && layer != kLayerVmmAddress;
 }
 
-// What is recorded of a stream while it is captured becomes part of a graph and gets its memory
-// when that is launched: no memory changes hands now, but launches will use the address.
-bool IsCapturing(const Call& call, CUstream stream) {
-  if (!call.allocations) return false;
-  const std::string_view name = call.entry->name;
-  const bool per_thread = name.ends_with("_ptsz");
-  const auto query =
-      per_thread ? Driver().stream_is_capturing_per_thread : Driver().stream_is_capturing;
+// While a stream is captured, nothing is allocated: the call becomes a node of a graph.
+bool IsCapturing(CUstream stream) {
   int status = 0;
-  return query != nullptr && query(stream, &status) == 0 && status != 0;
+  return Driver().stream_is_capturing != nullptr &&
+         Driver().stream_is_capturing(stream, &status) == 0 &&
+         status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+// The device that freed memory is on: not always the current one. Asked for only where there are
+// several.
+std::int32_t DeviceOfMemory(std::uint64_t address) {
+  const DriverFunctions& driver = Driver();
+  static std::atomic<int> count{0};
+  int devices = count.load(std::memory_order_relaxed);
+  if (devices == 0 && driver.device_count != nullptr && driver.device_count(&devices) == 0) {
+    count.store(devices, std::memory_order_relaxed);
+  }
+  int device = 0;
+  if (devices < 2 || driver.pointer_attribute == nullptr ||
+      driver.pointer_attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) != 0) {
+    return kCurrentDevice;
+  }
+  return device;
 }
 
 std::uint64_t CurrentPool() {
-  const DriverFunctions& driver = Driver();
-  int device = 0;
   void* pool = nullptr;
-  if (driver.current_device == nullptr || driver.device_pool == nullptr) return 0;
-  if (driver.current_device(&device) != 0 || driver.device_pool(&pool, device) != 0) return 0;
-  return Number(pool);
+  const std::int32_t device = CurrentDevice();
+  const auto query = Driver().device_pool;
+  return device >= 0 && query != nullptr && query(&pool, device) == 0 ? Number(pool) : 0;
 }
 
-std::int32_t DeviceOf(const CUmemLocation& location) {
-  return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : kNoDevice;
+// Pools belong to devices, not to contexts.
+SourceEvent NewPoolEvent(const Call& call, std::uint32_t op) {
+  SourceEvent event = NewEvent(call, op, kLayerStreamOrdered);
+  event.context = 0;
+  event.device = CurrentDevice();
+  return event;
 }
 
-unsigned FormatBytes(unsigned format) {
-  switch (format) {
-    case CU_AD_FORMAT_UNSIGNED_INT16:
-    case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_HALF:
-      return 2;
-    case CU_AD_FORMAT_UNSIGNED_INT32:
-    case CU_AD_FORMAT_SIGNED_INT32:
-    case CU_AD_FORMAT_FLOAT:
-      return 4;
-    default:
-      return 1;
+// What a pool holds: at most once a millisecond, unless something just changed it.
+void SamplePool(const Call& call, std::uint64_t pool, bool now) {
+  constexpr std::uint64_t kSampleNs = 1'000'000;
+  static std::atomic<std::uint64_t> next{0};
+  const DriverFunctions& driver = Driver();
+  if (pool == 0 || driver.pool_attribute == nullptr) return;
+  const std::uint64_t time = recorder::NowNs();
+  std::uint64_t due = next.load(std::memory_order_relaxed);
+  if (!now && (time < due ||
+               !next.compare_exchange_strong(due, time + kSampleNs, std::memory_order_relaxed))) {
+    return;
   }
+  cuuint64_t reserved = 0;
+  cuuint64_t used = 0;
+  void* handle = reinterpret_cast<void*>(pool);
+  if (driver.pool_attribute(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved) != 0 ||
+      driver.pool_attribute(handle, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used) != 0) {
+    return;
+  }
+  SourceEvent event = NewPoolEvent(call, kOpPoolSample);
+  event.result = 0;
+  event.address = pool;
+  event.bytes = reserved;
+  event.aux0 = used;
+  Record(event);
 }
 
 }  // namespace
@@ -76,7 +103,7 @@ void ReportAllocation(const Call& call, const Allocation& allocation) {
     event.address = allocation.address;
     event.aux0 = allocation.aux0;
     event.aux1 = allocation.aux1;
-  } else if (call.result == CUDA_ERROR_OUT_OF_MEMORY && IsOnDevice(allocation.layer)) {
+  } else {
     std::size_t free = 0;
     std::size_t total = 0;
     if (Driver().memory_info != nullptr && Driver().memory_info(&free, &total) == 0) {
@@ -92,7 +119,8 @@ void ReportFree(const Call& call, std::uint32_t layer, std::int32_t device, std:
   if (address == 0 || !call.allocations) return;
   if (!call.exit) {
     SourceEvent event = NewEvent(call, kOpFree, layer);
-    event.device = device;
+    event.device =
+        device == kCurrentDevice && HasPointers(layer) ? DeviceOfMemory(address) : device;
     event.address = address;
     event.bytes = bytes;
     event.stream = stream;
@@ -128,10 +156,11 @@ namespace {
 
 template <typename Params>
 void ReportStreamOrdered(const Call& call, const Params& params, std::uint64_t pool) {
-  Call outside_graph = call;
-  outside_graph.allocations = call.allocations && !IsCapturing(call, params.hStream);
-  ReportAllocation(outside_graph, {kLayerStreamOrdered, kCurrentDevice, Output(call, params.dptr),
-                                   params.bytesize, pool, 0, Number(params.hStream)});
+  const bool graph = call.allocations && IsCapturing(params.hStream);
+  ReportAllocation(
+      call, {graph ? kLayerGraph : kLayerStreamOrdered, kCurrentDevice, Output(call, params.dptr),
+             params.bytesize, pool, 0, Number(params.hStream)});
+  if (call.allocations) SamplePool(call, pool, call.result != 0);
 }
 
 }  // namespace
@@ -150,22 +179,27 @@ void AllocFromPool(const Call& call) {
 
 void FreeAsync(const Call& call) {
   const auto& params = call.As<cuMemFreeAsync_params>();
-  if (!call.exit && IsCapturing(call, params.hStream)) return;
-  ReportFree(call, kLayerStreamOrdered, kCurrentDevice, params.dptr, 0, Number(params.hStream));
+  const bool graph = call.allocations && IsCapturing(params.hStream);
+  ReportFree(call, graph ? kLayerGraph : kLayerStreamOrdered, kCurrentDevice, params.dptr, 0,
+             Number(params.hStream));
 }
 
 void PoolCreate(const Call& call) {
   if (!call.exit || call.result != 0 || !call.allocations) return;
   const auto& params = call.As<cuMemPoolCreate_params>();
-  SourceEvent event = NewEvent(call, kOpPoolCreate, kLayerStreamOrdered);
+  SourceEvent event = NewPoolEvent(call, kOpPoolCreate);
   event.address = Output(call, params.pool);
-  if (params.poolProps != nullptr) event.device = DeviceOf(params.poolProps->location);
+  if (params.poolProps != nullptr &&
+      params.poolProps->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    event.device = params.poolProps->location.id;
+  }
+  event.with_stack = 1;
   Record(event);
 }
 
 void PoolDestroy(const Call& call) {
   if (call.exit || !call.allocations) return;
-  SourceEvent event = NewEvent(call, kOpPoolDestroy, kLayerStreamOrdered);
+  SourceEvent event = NewPoolEvent(call, kOpPoolDestroy);
   event.address = Number(call.As<cuMemPoolDestroy_params>().pool);
   Record(event);
 }
@@ -173,79 +207,30 @@ void PoolDestroy(const Call& call) {
 void PoolTrim(const Call& call) {
   if (!call.exit || call.result != 0 || !call.allocations) return;
   const auto& params = call.As<cuMemPoolTrimTo_params>();
-  SourceEvent event = NewEvent(call, kOpPoolTrim, kLayerStreamOrdered);
+  SourceEvent event = NewPoolEvent(call, kOpPoolTrim);
   event.address = Number(params.pool);
   event.bytes = params.minBytesToKeep;
   Record(event);
+  SamplePool(call, Number(params.pool), true);
 }
 
-void AddressReserve(const Call& call) {
-  if (!call.exit) return;
-  const auto& params = call.As<cuMemAddressReserve_params>();
-  ReportAllocation(call, {kLayerVmmAddress, kNoDevice, Output(call, params.ptr), params.size});
+std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR* array) { return recorder::ArrayBytes(array); }
+std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR* array) {
+  return recorder::ArrayBytes3D(array, 1);
 }
-
-void AddressFree(const Call& call) {
-  const auto& params = call.As<cuMemAddressFree_params>();
-  ReportFree(call, kLayerVmmAddress, kNoDevice, params.ptr, params.size);
+std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR_v1* array) {
+  return recorder::ArrayBytes32(array);
 }
-
-void CreatePhysical(const Call& call) {
-  if (!call.exit) return;
-  const auto& params = call.As<cuMemCreate_params>();
-  const std::int32_t device =
-      params.prop == nullptr ? kCurrentDevice : DeviceOf(params.prop->location);
-  ReportAllocation(call, {kLayerVmmPhysical, device, Output(call, params.handle), params.size});
-}
-
-void ReleasePhysical(const Call& call) {
-  ReportFree(call, kLayerVmmPhysical, kCurrentDevice, call.As<cuMemRelease_params>().handle);
-}
-
-void MapPhysical(const Call& call) {
-  if (!call.exit || call.result != 0) return;
-  const auto& params = call.As<cuMemMap_params>();
-  MarkAddresses(MemorySide::kDevice, params.ptr, params.size);
-  if (!call.allocations) return;
-  SourceEvent event = NewEvent(call, kOpMap, kLayerVmmPhysical);
-  event.address = params.ptr;
-  event.bytes = params.size;
-  event.aux0 = params.handle;
-  event.aux1 = params.offset;
-  Record(event);
-}
-
-void UnmapPhysical(const Call& call) {
-  if (call.exit || !call.allocations) return;
-  const auto& params = call.As<cuMemUnmap_params>();
-  SourceEvent event = NewEvent(call, kOpUnmap, kLayerVmmPhysical);
-  event.address = params.ptr;
-  event.bytes = params.size;
-  Record(event);
-}
-
-std::uint64_t ArrayBytes(std::uint64_t width, std::uint64_t height, std::uint64_t depth,
-                         unsigned format, unsigned channels, bool layered, unsigned levels) {
-  const std::uint64_t element = std::uint64_t{FormatBytes(format)} * std::max(channels, 1u);
-  std::uint64_t bytes = 0;
-  for (unsigned level = 0; level < std::min(std::max(levels, 1u), 32u); ++level) {
-    const auto scaled = [level](std::uint64_t size) {
-      return std::max<std::uint64_t>(size >> level, 1);
-    };
-    const std::uint64_t layers = layered ? std::max<std::uint64_t>(depth, 1) : scaled(depth);
-    bytes += scaled(width) * scaled(height) * layers * element;
-  }
-  return bytes;
+std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR_v1* array) {
+  return recorder::ArrayBytes3D32(array);
 }
 
 void CreateMipmappedArray(const Call& call) {
+  if (!call.exit) return;
   const auto& params = call.As<cuMipmappedArrayCreate_params>();
-  if (!call.exit || params.pMipmappedArrayDesc == nullptr) return;
-  const auto& array = *params.pMipmappedArrayDesc;
-  const bool layered = (array.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0;
-  ReportAllocation(call, {kLayerArray, kCurrentDevice, Output(call, params.pHandle),
-                          ArrayBytes(array.Width, array.Height, array.Depth, array.Format,
-                                     array.NumChannels, layered, params.numMipmapLevels)});
+  ReportAllocation(call,
+                   {kLayerArray, kCurrentDevice, Output(call, params.pHandle),
+                    recorder::ArrayBytes3D(params.pMipmappedArrayDesc, params.numMipmapLevels)});
 }
 
 void DestroyArray(const Call& call) {

@@ -86,37 +86,18 @@ void PoolCreate(const Call& call);
 void PoolDestroy(const Call& call);
 void PoolTrim(const Call& call);
 
-void AddressReserve(const Call& call);
-void AddressFree(const Call& call);
-void CreatePhysical(const Call& call);
-void ReleasePhysical(const Call& call);
-void MapPhysical(const Call& call);
-void UnmapPhysical(const Call& call);
-
-// Bytes of an array or of `levels` levels of a mipmapped array, from its descriptor: what the
-// program asked for, without the driver's padding. An element format that is not known counts one
-// byte a channel.
-std::uint64_t ArrayBytes(std::uint64_t width, std::uint64_t height, std::uint64_t depth,
-                         unsigned format, unsigned channels, bool layered, unsigned levels);
+// Bytes of an array as its descriptor asks for them, whichever of the four descriptors it is.
+std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR* array);
+std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR* array);
+std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR_v1* array);
+std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR_v1* array);
 
 template <typename Params>
-void CreateArray2D(const Call& call) {
+void CreateArray(const Call& call) {
+  if (!call.exit) return;
   const auto& params = call.As<Params>();
-  if (!call.exit || params.pAllocateArray == nullptr) return;
-  const auto& array = *params.pAllocateArray;
-  ReportAllocation(
-      call, {kLayerArray, kCurrentDevice, Output(call, params.pHandle),
-             ArrayBytes(array.Width, array.Height, 0, array.Format, array.NumChannels, false, 1)});
-}
-
-template <typename Params>
-void CreateArray3D(const Call& call) {
-  const auto& params = call.As<Params>();
-  if (!call.exit || params.pAllocateArray == nullptr) return;
-  const auto& array = *params.pAllocateArray;
   ReportAllocation(call, {kLayerArray, kCurrentDevice, Output(call, params.pHandle),
-                          ArrayBytes(array.Width, array.Height, array.Depth, array.Format,
-                                     array.NumChannels, false, 1)});
+                          BytesOf(params.pAllocateArray)});
 }
 
 void CreateMipmappedArray(const Call& call);

@@ -11,7 +11,7 @@ namespace memprof::cupti {
 // Why a callback is enabled.
 enum class Group : std::uint8_t {
   kAllocation,  // events if this source is the one for allocations; the address map always
-  kPool,        // events if this source is the one for allocations; else not enabled
+  kLedger,      // as kAllocation, but nothing for the address map: not enabled otherwise
   kUse,         // launches, copies, memsets, synchronisations: always
   kKernel,      // handles of kernels, for the layout of their arguments: always
   kHeartbeat,   // proves that callbacks still arrive: always
@@ -36,7 +36,7 @@ struct Call {
   const char* symbol;     // kernel name of a launch, or null
   std::uint64_t context;  // CUcontext current to the thread
   std::uint64_t* shared;  // 64 bits kept from entry to exit, or null
-  bool allocations;       // events of memory are this source's task, now, on this thread
+  bool allocations;       // events of memory are this source's task, and nobody else's
 
   template <typename Params>
   const Params& As() const {

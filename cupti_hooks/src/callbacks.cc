@@ -11,6 +11,8 @@
 #include "cupti_hooks/src/recorder.h"
 #include "cupti_hooks/src/source.h"
 #include "cupti_hooks/src/use_handlers.h"
+#include "cupti_hooks/src/vmm_handlers.h"
+#include "libmemprof/src/sys.h"
 
 namespace memprof::cupti {
 namespace {
@@ -58,7 +60,7 @@ void OnDriverCall(std::uint32_t cbid, const CUpti_CallbackData& data, Listening 
   call.symbol = data.symbolName;
   call.context = Number(data.context);
   call.shared = data.correlationData;
-  call.allocations = listening == Listening::kEverything && Recorder()->inside_hook() == 0;
+  call.allocations = listening == Listening::kEverything;
   entry->handler(call);
 }
 
@@ -96,6 +98,7 @@ void OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const
   const Listening listening = CurrentListening();
   if (listening == Listening::kNothing) return;
   const InsideSourceScope inside;
+  const recorder::ErrnoKeeper keeper;
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     OnDriverCall(cbid, *static_cast<const CUpti_CallbackData*>(data), listening);
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {

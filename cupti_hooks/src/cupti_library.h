@@ -37,8 +37,8 @@ struct CuptiLibrary {
 
 // Loads libcupti: the file named by MEMPROF_CUPTI_LIBRARY if that is set; else one that is mapped
 // already; else by the loader's search path, beside the CUDA runtime in use and in the toolkit's
-// usual places: the version of that runtime first, then newest first, none newer than the driver. `driver_version` is
-// cuDriverGetVersion's, 0 if unknown. On failure writes the reason into `why`.
+// usual places: the version of that runtime first, then newest first, none newer than the driver.
+// `driver_version` is cuDriverGetVersion's, 0 if unknown. On failure writes the reason into `why`.
 bool LoadCupti(int driver_version, CuptiLibrary* library, char* why, std::size_t why_size);
 
 }  // namespace memprof::cupti

@@ -17,6 +17,12 @@ struct KernelHandleParams {
   void** handle;
 };
 
+// cuMulticastCreate, as far as we look.
+struct MulticastCreateParams {
+  CUmemGenericAllocationHandle* handle;
+  const void* properties;
+};
+
 struct CtxSynchronizeV2Params {
   CUcontext ctx;
 };

@@ -60,7 +60,9 @@ bool BeginWrite(Slot& slot) {
 }
 void EndWrite(Slot& slot) { slot.version.fetch_add(1, std::memory_order_release); }
 
+// Asks the driver, which ends the list with "invalid value". Any other answer may change.
 bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
+  constexpr int kInvalidValue = 1;  // CUDA_ERROR_INVALID_VALUE
   const auto query =
       kind == KernelHandleKind::kKernel ? Driver().kernel_parameter : Driver().function_parameter;
   if (query == nullptr) return false;
@@ -68,7 +70,8 @@ bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
   while (layout->count < kMaxParameters) {
     std::size_t offset = 0;
     std::size_t bytes = 0;
-    if (query(handle, layout->count, &offset, &bytes) != 0) break;
+    const int result = query(handle, layout->count, &offset, &bytes);
+    if (result != 0) return result == kInvalidValue;
     if (bytes > kMaxArgumentBytes) bytes = 0;
     layout->bytes[layout->count++] = static_cast<std::uint16_t>(bytes);
   }
@@ -77,13 +80,12 @@ bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
 
 // Reads the layout of the slot at this version; false when there is none, or a writer came in.
 bool ReadLayout(const Slot& slot, std::uint32_t version, Layout* layout) {
-  const std::uint32_t count = slot.count.load(std::memory_order_relaxed);
+  const std::uint32_t count = slot.count.load(std::memory_order_acquire);
   if (count > kMaxParameters) return false;
   layout->count = count;
   for (std::size_t i = 0; i < count; ++i) {
-    layout->bytes[i] = slot.bytes[i].load(std::memory_order_relaxed);
+    layout->bytes[i] = slot.bytes[i].load(std::memory_order_acquire);
   }
-  std::atomic_thread_fence(std::memory_order_acquire);
   return slot.version.load(std::memory_order_relaxed) == version;
 }
 
@@ -94,9 +96,9 @@ bool FindLayout(void* kernel, Layout* layout) {
   const std::uint32_t version = slot->version.load(std::memory_order_acquire);
   // From here on, whoever takes the slot for another handle changes its version as well.
   if (slot->handle.load(std::memory_order_acquire) != handle) return false;
-  const std::uint32_t kind = slot->kind.load(std::memory_order_relaxed);
+  const std::uint32_t kind = slot->kind.load(std::memory_order_acquire);
   if (kind == 0 || (version & 1) != 0) return false;
-  if (slot->count.load(std::memory_order_relaxed) != kUnknown) {
+  if (slot->count.load(std::memory_order_acquire) != kUnknown) {
     return ReadLayout(*slot, version, layout);
   }
   if (!QueryLayout(kernel, static_cast<KernelHandleKind>(kind), layout)) return false;
@@ -104,9 +106,9 @@ bool FindLayout(void* kernel, Layout* layout) {
     // Unless the handle was handed out anew since: then its layout is asked for next time.
     if (slot->version.load(std::memory_order_relaxed) == version + 1) {
       for (std::size_t i = 0; i < layout->count; ++i) {
-        slot->bytes[i].store(layout->bytes[i], std::memory_order_relaxed);
+        slot->bytes[i].store(layout->bytes[i], std::memory_order_release);
       }
-      slot->count.store(static_cast<std::uint32_t>(layout->count), std::memory_order_relaxed);
+      slot->count.store(static_cast<std::uint32_t>(layout->count), std::memory_order_release);
     }
     EndWrite(*slot);
   }
@@ -120,8 +122,8 @@ void NoteKernelHandle(const void* handle, KernelHandleKind kind) {
   Slot* slot = FindSlot(reinterpret_cast<std::uintptr_t>(handle), true);
   // A full neighbourhood or a writer at work: the handle stays as it is, at worst unknown.
   if (slot == nullptr || !BeginWrite(*slot)) return;
-  slot->kind.store(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
-  slot->count.store(kUnknown, std::memory_order_relaxed);
+  slot->kind.store(static_cast<std::uint32_t>(kind), std::memory_order_release);
+  slot->count.store(kUnknown, std::memory_order_release);
   EndWrite(*slot);
 }
 

@@ -27,6 +27,7 @@ inline constexpr std::uint32_t kOpSync = 26;
 inline constexpr std::uint32_t kOpPoolCreate = 27;
 inline constexpr std::uint32_t kOpPoolDestroy = 28;
 inline constexpr std::uint32_t kOpPoolTrim = 29;
+inline constexpr std::uint32_t kOpPoolSample = 30;
 
 // Layer
 inline constexpr std::uint32_t kLayerNone = 0;
@@ -40,7 +41,9 @@ inline constexpr std::uint32_t kLayerStreamOrdered = 7;
 inline constexpr std::uint32_t kLayerVmmPhysical = 8;
 inline constexpr std::uint32_t kLayerVmmAddress = 9;
 inline constexpr std::uint32_t kLayerImported = 10;
+inline constexpr std::uint32_t kLayerGraph = 11;
 inline constexpr std::uint32_t kLayerModule = 12;
+inline constexpr std::uint32_t kLayerMulticast = 13;
 
 // CopyKind
 inline constexpr std::uint32_t kCopyUnknown = 0;

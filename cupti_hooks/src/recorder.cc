@@ -53,7 +53,9 @@ void LookUpDriver() {
   LookUp(set.current_device, "cuCtxGetDevice");
   LookUp(set.device_pool, "cuDeviceGetMemPool");
   LookUp(set.stream_is_capturing, "cuStreamIsCapturing");
-  LookUp(set.stream_is_capturing_per_thread, "cuStreamIsCapturing_ptsz");
+  LookUp(set.device_count, "cuDeviceGetCount");
+  LookUp(set.pointer_attribute, "cuPointerGetAttribute");
+  LookUp(set.pool_attribute, "cuMemPoolGetAttribute");
   LookUp(set.address_range, "cuMemGetAddressRange_v2");
   LookUp(set.function_parameter, "cuFuncGetParamInfo");
   LookUp(set.kernel_parameter, "cuKernelGetParamInfo");
@@ -63,6 +65,12 @@ void LookUpDriver() {
 const DriverFunctions& Driver() { return *g_driver.load(std::memory_order_acquire); }
 
 void ForbidDriverCalls() { g_driver.store(&kNone, std::memory_order_release); }
+
+std::int32_t CurrentDevice() {
+  int device = 0;
+  const auto query = Driver().current_device;
+  return query != nullptr && query(&device) == 0 ? device : kNoDevice;
+}
 
 SourceEvent NewEvent(const Call& call, std::uint32_t op, std::uint32_t layer) {
   SourceEvent event{};

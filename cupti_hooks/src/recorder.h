@@ -25,7 +25,9 @@ struct DriverFunctions {
   int (*current_device)(int* device);
   int (*device_pool)(void** pool, int device);
   int (*stream_is_capturing)(void* stream, int* status);
-  int (*stream_is_capturing_per_thread)(void* stream, int* status);
+  int (*device_count)(int* count);
+  int (*pointer_attribute)(void* value, int attribute, unsigned long long address);
+  int (*pool_attribute)(void* pool, int attribute, void* value);
   int (*address_range)(unsigned long long* base, std::size_t* bytes, unsigned long long address);
   int (*function_parameter)(void* function, std::size_t index, std::size_t* offset,
                             std::size_t* bytes);
@@ -41,6 +43,10 @@ void LookUpDriver();
 const DriverFunctions& Driver();
 // From now on Driver() has nothing to offer.
 void ForbidDriverCalls();
+
+// The ordinal of the current context's device; kNoDevice when there is none. For events that name
+// a device but no context: with kCurrentDevice the recorder adds both.
+std::int32_t CurrentDevice();
 
 // An event of this call with its API name, context and result filled in.
 SourceEvent NewEvent(const Call& call, std::uint32_t op, std::uint32_t layer);

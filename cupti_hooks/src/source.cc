@@ -23,7 +23,7 @@
 #include "cupti_hooks/src/log_values.h"
 #include "cupti_hooks/src/recorder.h"
 #include "libmemprof/src/source_api.h"
-#include "proto/anomalies.h"
+#include "libmemprof/src/sys.h"
 
 namespace memprof::cupti {
 namespace {
@@ -52,8 +52,7 @@ void Say(std::uint32_t state, const char* detail) {
 }
 
 int Refuse(const char* why) {
-  Say(kSourceRefused, why);
-  Recorder()->count_anomaly(static_cast<int>(log::Anomaly::kCuptiRefused), 1);
+  Say(kSourceRefused, why);  // the recorder counts refusals
   return 1;
 }
 
@@ -108,7 +107,7 @@ int RefuseSubscription(CUptiResult result, const char* other) {
 }
 
 bool Wanted(const CallbackEntry& entry, bool allocations) {
-  return entry.group != Group::kPool || allocations;
+  return entry.group != Group::kLedger || allocations;
 }
 
 // Enables each callback of the table that this CUPTI knows by the same name. Returns how many.
@@ -267,6 +266,7 @@ int Start(int allocations) {
   // From inside a callback of ours nothing can be started.
   if (InsideSource() || !Enter()) return 1;
   const InsideSourceScope inside;
+  const recorder::ErrnoKeeper keeper;
   g_stop_requested.store(false);
   const int result = StartLocked(allocations != 0);
   const bool stopped = g_stop_requested.load();
@@ -280,6 +280,7 @@ void Stop() {
   g_stop_requested.store(true);
   if (!Enter()) return;
   const InsideSourceScope inside;
+  const recorder::ErrnoKeeper keeper;
   Leave(in_callback);
 }
 

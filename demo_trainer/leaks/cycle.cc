@@ -17,7 +17,7 @@ struct Node {
 DEMO_NOINLINE void BuildGraphCycle(const Tensor& loss_rows) {
   auto forward = std::make_shared<Node>();
   auto backward = std::make_shared<Node>();
-  forward->saved = CloneTensor(loss_rows, "cycle.loss_rows");
+  forward->saved = loss_rows.Clone("cycle.loss_rows");
   forward->other = backward;
   backward->other = std::move(forward);  // each now keeps the other alive
 }

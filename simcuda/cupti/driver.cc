@@ -26,8 +26,9 @@ bool Load(Driver* driver) {
   LookUp(handle, "cuCtxGetId", &driver->context_id);
   LookUp(handle, "cuStreamGetId", &driver->stream_id);
   LookUp(handle, "cuStreamGetId_ptsz", &driver->stream_id_per_thread);
-  LookUp(handle, "cuCtxGetDevice_v2", &driver->device_of_context);
   LookUp(handle, "cuCtxGetDevice", &driver->device_of_current_context);
+  LookUp(handle, "cuCtxPushCurrent_v2", &driver->push_context);
+  LookUp(handle, "cuCtxPopCurrent_v2", &driver->pop_context);
   return true;
 }
 

@@ -18,8 +18,9 @@ struct Driver {
   CUresult (*context_id)(CUcontext context, unsigned long long* id);
   CUresult (*stream_id)(CUstream stream, unsigned long long* id);
   CUresult (*stream_id_per_thread)(CUstream stream, unsigned long long* id);
-  CUresult (*device_of_context)(CUdevice* device, CUcontext context);
   CUresult (*device_of_current_context)(CUdevice* device);
+  CUresult (*push_context)(CUcontext context);
+  CUresult (*pop_context)(CUcontext* context);
 };
 
 // Null when libcuda.so.1 is not there or is not the stand-in. Looked up once it is there.

@@ -82,13 +82,17 @@ CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t* id) {
   const sim::Driver* driver = sim::FindDriver();
   if (id == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   if (driver == nullptr) return CUPTI_ERROR_NOT_INITIALIZED;
-  CUdevice device = 0;
-  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
-  if (context == nullptr && driver->device_of_current_context != nullptr) {
-    result = driver->device_of_current_context(&device);
-  } else if (context != nullptr && driver->device_of_context != nullptr) {
-    result = driver->device_of_context(&device, context);
+  if (driver->device_of_current_context == nullptr || driver->push_context == nullptr ||
+      driver->pop_context == nullptr) {
+    return CUPTI_ERROR_NOT_SUPPORTED;
   }
+  // Null means the current context.
+  if (context != nullptr && driver->push_context(context) != CUDA_SUCCESS) {
+    return CUPTI_ERROR_INVALID_CONTEXT;
+  }
+  CUdevice device = 0;
+  const CUresult result = driver->device_of_current_context(&device);
+  if (context != nullptr) driver->pop_context(nullptr);
   if (result != CUDA_SUCCESS) return CUPTI_ERROR_INVALID_CONTEXT;
   *id = static_cast<uint32_t>(device);
   return CUPTI_SUCCESS;

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/cupti/callback_driver.h"
@@ -153,24 +155,64 @@ TEST_F(AllocationHandlers, StreamOrderedMemoryNamesItsPoolAndStream) {
   }
 }
 
-TEST_F(AllocationHandlers, ACapturedStreamAllocatesNothingNow) {
-  for (const char* name : {"cuStreamIsCapturing", "cuStreamIsCapturing_ptsz"}) {
-    recorder_.SetDriverFunction(name, reinterpret_cast<void*>(+[](void* stream, int* status) {
-                                  return *status = stream == reinterpret_cast<void*>(0xca) ? 1 : 0,
-                                         0;
-                                }));
-  }
+TEST_F(AllocationHandlers, ACapturedStreamMakesGraphNodes) {
+  recorder_.SetDriverFunction("cuStreamIsCapturing",
+                              reinterpret_cast<void*>(+[](void* stream, int* status) {
+                                return *status = stream == reinterpret_cast<void*>(0xca) ? 1 : 0, 0;
+                              }));
   LookUpDriver();
+  const auto captured = reinterpret_cast<CUstream>(0xca);
   CUdeviceptr address = 0x7f0037000000;
-  cuMemAllocAsync_params captured = {&address, 64, reinterpret_cast<CUstream>(0xca)};
-  Succeed("cuMemAllocAsync", &captured);
-  cuMemFreeAsync_params freed = {address, reinterpret_cast<CUstream>(0xca)};
-  Succeed("cuMemFreeAsync_ptsz", &freed);
-  EXPECT_TRUE(recorder_.Events().empty());
-  EXPECT_TRUE(IsMarked(address));  // launches of the graph will use it
-  captured.hStream = reinterpret_cast<CUstream>(0xcb);
-  Succeed("cuMemAllocAsync_ptsz", &captured);
-  EXPECT_EQ(recorder_.Events(kOpAlloc).size(), 1u);
+  ExpectAllocation("cuMemAllocAsync", cuMemAllocAsync_params{&address, 64, captured},
+                   {kLayerGraph, kCurrentDevice, address, 64, 0, 0, 0xca});
+  ExpectFree("cuMemFreeAsync_ptsz", cuMemFreeAsync_params{address, captured},
+             {kLayerGraph, kCurrentDevice, address, 0, 0, 0, 0xca});
+  const auto plain = reinterpret_cast<CUstream>(0xcb);
+  ExpectAllocation("cuMemAllocAsync_ptsz", cuMemAllocAsync_params{&address, 64, plain},
+                   {kLayerStreamOrdered, kCurrentDevice, address, 64, 0, 0, 0xcb});
+}
+
+TEST_F(AllocationHandlers, PoolsAreSampledWhenTheyChange) {
+  recorder_.SetDriverFunction(
+      "cuMemPoolGetAttribute",
+      reinterpret_cast<void*>(+[](void* pool, int attribute, cuuint64_t* value) {
+        EXPECT_EQ(pool, reinterpret_cast<void*>(0x9001));
+        return *value = attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT ? 7000 : 5000, 0;
+      }));
+  LookUpDriver();
+  CUdeviceptr address = 0x7f0030000000;
+  const auto pool = reinterpret_cast<CUmemoryPool>(0x9001);
+  const cuMemAllocFromPoolAsync_params params = {&address, 640, pool, nullptr};
+  DriverCall("cuMemAllocFromPoolAsync", &params).Enter().Exit(CUDA_ERROR_OUT_OF_MEMORY);
+  const cuMemPoolTrimTo_params trim = {pool, 1};
+  Succeed("cuMemPoolTrimTo", &trim);
+  const auto samples = recorder_.Events(kOpPoolSample);
+  ASSERT_EQ(samples.size(), 2u);
+  for (const SourceEvent& sample : samples) {
+    EXPECT_EQ(sample.address, 0x9001u);
+    EXPECT_EQ(sample.bytes, 7000u);
+    EXPECT_EQ(sample.aux0, 5000u);
+    EXPECT_EQ(sample.result, 0u);
+  }
+}
+
+TEST_F(AllocationHandlers, AFreeNamesTheDeviceOfTheMemory) {
+  recorder_.SetDriverFunction("cuDeviceGetCount",
+                              reinterpret_cast<void*>(+[](int* count) { return *count = 4, 0; }));
+  recorder_.SetDriverFunction(
+      "cuPointerGetAttribute",
+      reinterpret_cast<void*>(+[](void* value, int attribute, unsigned long long address) {
+        EXPECT_EQ(attribute, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+        return *static_cast<int*>(value) = 3, address == 0x7f0000000000 ? 0 : 1;
+      }));
+  LookUpDriver();
+  for (const auto& [address, device] :
+       {std::pair(CUdeviceptr{0x7f0000000000}, 3), {CUdeviceptr{0x7f0000001000}, -2}}) {
+    recorder_.Reset();
+    const cuMemFree_v2_params params = {address};
+    Succeed("cuMemFree_v2", &params);
+    EXPECT_EQ(Only(kOpFree).device, device);
+  }
 }
 
 TEST_F(AllocationHandlers, Pools) {
@@ -193,37 +235,6 @@ TEST_F(AllocationHandlers, Pools) {
   EXPECT_EQ(events[1].bytes, 12345u);
   EXPECT_EQ(events[2].op, kOpPoolDestroy);
   EXPECT_EQ(events[2].address, 0x9002u);
-}
-
-TEST_F(AllocationHandlers, VirtualMemory) {
-  CUdeviceptr range = 0x7d0000000000;
-  cuMemAddressReserve_params reserve = {&range, 64 << 20, 0, 0, 0};
-  ExpectAllocation("cuMemAddressReserve", reserve, {kLayerVmmAddress, kNoDevice, range, 64 << 20});
-  EXPECT_FALSE(IsMarked(range)) << "address space alone is no memory";
-  CUmemGenericAllocationHandle handle = 0xabcd;
-  CUmemAllocationProp prop{};
-  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
-  cuMemCreate_params create = {&handle, 2 << 20, &prop, 0};
-  ExpectAllocation("cuMemCreate", create, {kLayerVmmPhysical, 1, 0xabcd, 2 << 20});
-  recorder_.Reset();
-  cuMemMap_params map = {range, 2 << 20, 512, handle, 0};
-  Succeed("cuMemMap", &map);
-  EXPECT_TRUE(IsMarked(range));
-  cuMemUnmap_params unmap = {range, 2 << 20};
-  Succeed("cuMemUnmap", &unmap);
-  const auto events = recorder_.Events();
-  ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].op, kOpMap);
-  EXPECT_EQ(events[0].address, range);
-  EXPECT_EQ(events[0].bytes, 2u << 20);
-  EXPECT_EQ(events[0].aux0, 0xabcdu);
-  EXPECT_EQ(events[0].aux1, 512u);
-  EXPECT_EQ(events[1].op, kOpUnmap);
-  EXPECT_EQ(events[1].address, range);
-  ExpectFree("cuMemRelease", cuMemRelease_params{handle},
-             {kLayerVmmPhysical, kCurrentDevice, 0xabcd, 0});
-  ExpectFree("cuMemAddressFree", cuMemAddressFree_params{range, 64 << 20},
-             {kLayerVmmAddress, kNoDevice, range, 64 << 20});
 }
 
 TEST_F(AllocationHandlers, Arrays) {
@@ -294,7 +305,7 @@ TEST_F(AllocationHandlers, AFailureWithoutOutputsIsSafe) {
   cuArrayCreate_v2_params array = {nullptr, nullptr};
   DriverCall("cuArrayCreate_v2", &array).Enter().Exit(CUDA_ERROR_INVALID_VALUE);
   const auto events = recorder_.Events();
-  ASSERT_EQ(events.size(), 3u);
+  ASSERT_EQ(events.size(), 4u);
   EXPECT_EQ(events[1].bytes, 40u) << "a failed pitched allocation has no pitch yet";
   for (const SourceEvent& event : events) EXPECT_EQ(event.op, kOpAllocFailed);
 }
@@ -326,24 +337,27 @@ TEST_F(AllocationHandlers, FreeingNothingIsNoEvent) {
   EXPECT_TRUE(recorder_.Events().empty());
 }
 
-// Whoever reports allocations, only one does.
-TEST_F(AllocationHandlers, NothingIsReportedWhereAHookReportsIt) {
+TEST_F(AllocationHandlers, NothingIsReportedWhereHooksReportIt) {
   CUdeviceptr address = 0x7f0039000000;
   cuMemAlloc_v2_params params = {&address, 4096};
   cuMemFree_v2_params freed = {address};
-  recorder_.SetInsideHook(true);
-  Succeed("cuMemAlloc_v2", &params);
-  Succeed("cuMemFree_v2", &freed);
-  EXPECT_TRUE(recorder_.Events().empty());
-  EXPECT_TRUE(IsMarked(address)) << "launches still need to know it";
-  recorder_.SetInsideHook(false);
   SetListening(Listening::kUses);
   Succeed("cuMemAlloc_v2", &params);
   Succeed("cuMemFree_v2", &freed);
   EXPECT_TRUE(recorder_.Events().empty());
+  EXPECT_TRUE(IsMarked(address)) << "launches still need to know it";
   SetListening(Listening::kNothing);
   Succeed("cuMemAlloc_v2", &params);
   EXPECT_TRUE(recorder_.Events().empty());
+}
+
+TEST_F(AllocationHandlers, TheProgramsErrnoStaysAsItWas) {
+  recorder_.OnRecord([](const SourceEvent&) { errno = EBADF; });
+  CUdeviceptr address = 0x7f0039000000;
+  cuMemAlloc_v2_params params = {&address, 4096};
+  errno = ENOENT;
+  Succeed("cuMemAlloc_v2", &params);
+  EXPECT_EQ(errno, ENOENT);
 }
 
 // What the source asks the driver for comes back as a callback.
@@ -360,15 +374,6 @@ TEST_F(AllocationHandlers, WhatTheSourceItselfCallsIsNotReported) {
   cuMemAlloc_v2_params params = {&address, 1 << 20};
   DriverCall("cuMemAlloc_v2", &params).Enter().Exit(CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(Only(kOpAllocFailed).bytes, 1u << 20);
-}
-
-TEST(ArrayBytes, CountsElementsOfAllLevels) {
-  EXPECT_EQ(ArrayBytes(10, 0, 0, CU_AD_FORMAT_SIGNED_INT16, 1, false, 1), 20u);
-  EXPECT_EQ(ArrayBytes(10, 5, 0, CU_AD_FORMAT_UNSIGNED_INT32, 4, false, 1), 800u);
-  EXPECT_EQ(ArrayBytes(8, 8, 8, CU_AD_FORMAT_UNSIGNED_INT8, 1, false, 4), 512u + 64 + 8 + 1);
-  EXPECT_EQ(ArrayBytes(3, 1, 6, CU_AD_FORMAT_HALF, 1, true, 2), 36u + 12);
-  EXPECT_EQ(ArrayBytes(7, 1, 1, 0x7777, 0, false, 0), 7u);
-  EXPECT_EQ(ArrayBytes(1, 1, 1, CU_AD_FORMAT_FLOAT, 1, false, 4000000000u), 128u);
 }
 
 }  // namespace

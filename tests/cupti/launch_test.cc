@@ -139,6 +139,23 @@ TEST_F(Launches, AnOlderDriverKnowsNoLayouts) {
   EXPECT_TRUE(Touches().empty());
 }
 
+// A driver that does not know the layout yet is asked again.
+TEST_F(Launches, AnUnknownLayoutIsNotKept) {
+  recorder_.SetDriverFunction(
+      "cuFuncGetParamInfo",
+      reinterpret_cast<void*>(+[](void*, std::size_t, std::size_t*, std::size_t*) {
+        return static_cast<int>(CUDA_ERROR_NOT_SUPPORTED);
+      }));
+  LookUpDriver();
+  HandOutFunction();
+  Launch(kFunction, arguments_);
+  EXPECT_TRUE(Touches().empty());
+  recorder_.SetDriverFunction("cuFuncGetParamInfo", reinterpret_cast<void*>(&FunctionParameter));
+  LookUpDriver();
+  Launch(kFunction, arguments_);
+  EXPECT_EQ(Touches().size(), 2u);
+}
+
 TEST_F(Launches, PackedArgumentsNeedNoLayout) {
   Block packed = {{kOutput, 1, kInput}};
   std::size_t size = sizeof packed;

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <string>
 
@@ -39,15 +38,20 @@ TEST(CallbackTable, FindsNothingForIdsThatItDoesNotList) {
 TEST(CallbackTable, AgreesWithTheToolkitsHeader) {
   std::ifstream header(CUPTI_DRIVER_CBID_HEADER);
   ASSERT_TRUE(header) << CUPTI_DRIVER_CBID_HEADER;
-  const std::regex pattern(R"(CUPTI_DRIVER_TRACE_CBID_(\w+)\s*=\s*(\d+))");
+  // "    CUPTI_DRIVER_TRACE_CBID_cuInit     = 1,"
+  const std::string prefix = "CUPTI_DRIVER_TRACE_CBID_";
   std::map<std::string, std::uint32_t> known;
   std::uint32_t end = 0;
   for (std::string line; std::getline(header, line);) {
-    std::smatch match;
-    if (!std::regex_search(line, match, pattern)) continue;
-    const auto cbid = static_cast<std::uint32_t>(std::strtoul(match[2].str().c_str(), nullptr, 10));
-    if (match[1] == "SIZE") end = cbid;
-    known[match[1]] = cbid;
+    const std::size_t begin = line.find(prefix);
+    const std::size_t equals = line.find('=');
+    if (begin == std::string::npos || equals == std::string::npos) continue;
+    std::string name = line.substr(begin + prefix.size(), equals - begin - prefix.size());
+    name.resize(name.find_last_not_of(' ') + 1);
+    const auto cbid =
+        static_cast<std::uint32_t>(std::strtoul(line.c_str() + equals + 1, nullptr, 10));
+    if (name == "SIZE") end = cbid;
+    known[name] = cbid;
   }
   ASSERT_GT(end, 600u);
   for (const CallbackEntry& entry : Callbacks()) {
@@ -101,17 +105,26 @@ TEST(LogValues, AreThoseOfTheLogFormat) {
       {kOpPoolCreate, "OP_POOL_CREATE"},
       {kOpPoolDestroy, "OP_POOL_DESTROY"},
       {kOpPoolTrim, "OP_POOL_TRIM"},
+      {kOpPoolSample, "OP_POOL_SAMPLE"},
   };
   for (const auto& [value, name] : ops) {
     EXPECT_EQ(log::Op_Name(static_cast<log::Op>(value)), name);
   }
   const std::map<std::uint32_t, std::string> layers = {
-      {kLayerNone, "LAYER_UNSPECIFIED"},         {kLayerLinear, "LAYER_LINEAR"},
-      {kLayerPitched, "LAYER_PITCHED"},          {kLayerArray, "LAYER_ARRAY"},
-      {kLayerManaged, "LAYER_MANAGED"},          {kLayerPinned, "LAYER_PINNED"},
-      {kLayerRegistered, "LAYER_REGISTERED"},    {kLayerStreamOrdered, "LAYER_STREAM_ORDERED"},
-      {kLayerVmmPhysical, "LAYER_VMM_PHYSICAL"}, {kLayerVmmAddress, "LAYER_VMM_ADDRESS"},
-      {kLayerImported, "LAYER_IMPORTED"},        {kLayerModule, "LAYER_MODULE"},
+      {kLayerNone, "LAYER_UNSPECIFIED"},
+      {kLayerLinear, "LAYER_LINEAR"},
+      {kLayerPitched, "LAYER_PITCHED"},
+      {kLayerArray, "LAYER_ARRAY"},
+      {kLayerManaged, "LAYER_MANAGED"},
+      {kLayerPinned, "LAYER_PINNED"},
+      {kLayerRegistered, "LAYER_REGISTERED"},
+      {kLayerStreamOrdered, "LAYER_STREAM_ORDERED"},
+      {kLayerVmmPhysical, "LAYER_VMM_PHYSICAL"},
+      {kLayerVmmAddress, "LAYER_VMM_ADDRESS"},
+      {kLayerImported, "LAYER_IMPORTED"},
+      {kLayerModule, "LAYER_MODULE"},
+      {kLayerGraph, "LAYER_GRAPH"},
+      {kLayerMulticast, "LAYER_MULTICAST"},
   };
   for (const auto& [value, name] : layers) {
     EXPECT_EQ(log::Layer_Name(static_cast<log::Layer>(value)), name);

@@ -1,0 +1,279 @@
+// memprof report: the whole run on a page or two, most important first.
+#include "analysis/report.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "analysis/symbols.h"
+#include "analysis/units.h"
+#include "cli/json.h"
+#include "cli/names.h"
+#include "cli/open_log.h"
+#include "cli/sections.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+#include "cli/verbs.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::FormatBytes;
+using analysis::FormatCount;
+using analysis::FormatNumberOf;
+using analysis::Report;
+using analysis::Session;
+
+constexpr std::size_t kLeakFrames = 8;
+
+Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& report,
+            std::size_t top) {
+  const analysis::EventTotals& events = report.events;
+  Json allocations = Json::object(), frees = Json::object();
+  for (std::size_t i = 0; i < events.allocations_by_layer.size(); ++i) {
+    const std::string layer(analysis::LayerName(static_cast<analysis::Layer>(i)));
+    if (events.allocations_by_layer[i] > 0) allocations[layer] = events.allocations_by_layer[i];
+    if (events.frees_by_layer[i] > 0) frees[layer] = events.frees_by_layer[i];
+  }
+  Json devices = Json::array(), peaks = Json::array(), leaks = Json::array(), alive = Json::array();
+  for (const auto& device : report.devices) devices.push_back(DeviceJson(device));
+  for (const auto& peak : report.peaks) peaks.push_back(PeakJson(session, symbols, peak, top));
+  for (const auto& leak : report.leaks.leaks) leaks.push_back(LeakJson(session, symbols, leak));
+  for (const auto& leak : report.leaks.live_at_exit) {
+    alive.push_back(LeakJson(session, symbols, leak));
+  }
+  return {{"schema", "memprof.report/1"},
+          {"log", session.path()},
+          {"complete", session.run().complete},
+          {"simulated", Simulated(session)},
+          {"run", RunJson(session)},
+          {"sources", SourcesOnJson(session)},
+          {"source_states", SourceStatesJson(session)},
+          {"events",
+           {{"total", events.total},
+            {"allocations", events.allocations},
+            {"frees", events.frees},
+            {"failed", events.failed},
+            {"lost", events.lost},
+            {"unmatched_frees", events.unmatched_frees},
+            {"allocations_by_layer", std::move(allocations)},
+            {"frees_by_layer", std::move(frees)}}},
+          {"devices", std::move(devices)},
+          {"host",
+           {{"pinned_peak_bytes", report.host.pinned_peak_bytes},
+            {"pinned_live_bytes", report.host.pinned_live_bytes},
+            {"registered_peak_bytes", report.host.registered_peak_bytes},
+            {"registered_live_bytes", report.host.registered_live_bytes}}},
+          {"steps", report.steps},
+          {"peaks", std::move(peaks)},
+          {"leak_verdict", report.leaks.verdict},
+          {"horizon_too_short", report.leaks.horizon_too_short},
+          {"leaks", std::move(leaks)},
+          {"live_at_exit", std::move(alive)},
+          {"fragmentation", FragmentationJson(session, symbols, report.fragmentation)},
+          {"anomalies", AnomaliesJson(session)},
+          {"self", SelfJson(session)}};
+}
+
+// The lines that a reader in a hurry needs.
+std::string Verdict(const Session& session, analysis::Symbols& symbols, const Report& report) {
+  std::string text = "\n";
+  for (const analysis::Peak& peak : report.peaks) {
+    const std::string label = StepLabel(session, peak.step);
+    Append(text, "  Peak ", Styled(Style::kBold, FormatBytes(peak.bytes)), " on device ",
+           peak.device, label.empty() ? "" : Cat(" at ", label), ", after ",
+           Since(session, peak.time), "\n");
+  }
+  if (report.peaks.empty()) text += "  No device memory was allocated.\n";
+  for (const analysis::Leak& leak : report.leaks.leaks) {
+    const bool growing = leak.tier == analysis::LeakTier::kGrowing;
+    Append(text, "  ", Styled(growing ? Style::kYellow : Style::kRed,
+                              growing ? "Growing, in use:" : "Suspected leak:"),
+           " ", Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")), " at ",
+           Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack)), "\n");
+  }
+  if (report.leaks.leaks.empty() || report.leaks.horizon_too_short) {
+    Append(text, "  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n");
+  }
+  const std::uint64_t failed = report.events.failed;
+  if (failed > 0) {
+    Append(text, "  ", Styled(Style::kRed, FormatNumberOf(failed, "allocation")),
+           " failed: see 'memprof dump --op=alloc_failed'\n");
+  }
+  return text;
+}
+
+std::string DeviceSection(const Report& report) {
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+               Align::kRight, Align::kRight});
+  table.Header({"device", "capacity", "peak", "at the end", "blocks", "pools hold", "untracked"});
+  for (const analysis::DeviceFigures& device : report.devices) {
+    table.Row({Cat(device.info.id, "  ", CutEnd(Printable(device.info.name), 28)),
+               device.info.capacity_bytes == 0 ? "-" : FormatBytes(device.info.capacity_bytes),
+               FormatBytes(device.peak_bytes), FormatBytes(device.live_bytes),
+               FormatCount(device.live_blocks), FormatBytes(device.reserved_bytes),
+               device.untracked_bytes == 0 ? "-" : FormatBytes(device.untracked_bytes)});
+  }
+  std::string text = table.Text(kWidth);
+  Table framework({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+                   Align::kRight});
+  framework.Header({"allocator on", "peak", "at the end", "blocks", "peak reserved", "reserved"});
+  for (const analysis::DeviceFigures& device : report.devices) {
+    const analysis::FrameworkFigures& figures = device.framework;
+    if (!figures.seen) continue;
+    framework.Row({Cat("device ", device.info.id), FormatBytes(figures.peak_bytes),
+                   FormatBytes(figures.live_bytes), FormatCount(figures.live_blocks),
+                   FormatBytes(figures.peak_reserved_bytes), FormatBytes(figures.reserved_bytes)});
+  }
+  if (!framework.empty()) Append(text, "\n", framework.Text(kWidth));
+  if (report.host.pinned_peak_bytes > 0 || report.host.registered_peak_bytes > 0) {
+    Append(text, "\n  Host memory: pinned ", FormatBytes(report.host.pinned_peak_bytes),
+           " at its peak, ", FormatBytes(report.host.pinned_live_bytes), " at the end");
+    if (report.host.registered_peak_bytes > 0) {
+      Append(text, "; registered ", FormatBytes(report.host.registered_peak_bytes), " and ",
+             FormatBytes(report.host.registered_live_bytes));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string LeakSection(analysis::Symbols& symbols, const Report& report, std::size_t top) {
+  std::string text = Cat("  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n");
+  const std::vector<analysis::Leak>& leaks = report.leaks.leaks;
+  const std::size_t shown = top == 0 ? leaks.size() : std::min(top, leaks.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    Append(text, "\n", LeakText(symbols, leaks[i], i + 1, kLeakFrames));
+  }
+  return text + MoreLine(shown, leaks.size());
+}
+
+// Where most was allocated, over the whole run.
+std::string TrafficSection(const Session& session, analysis::Symbols& symbols, std::size_t top) {
+  analysis::SiteQuery query;
+  query.metric = analysis::Metric::kAllocatedBytes;
+  const bool framework = std::any_of(
+      session.allocations().begin(), session.allocations().end(),
+      [](const analysis::Allocation& a) { return a.layer == analysis::Layer::kBlock; });
+  if (framework) query.layers |= LayerBit(analysis::Layer::kBlock);
+  Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
+  table.Header({"allocated", "times", "largest", "layer", "site"});
+  const std::vector<analysis::Site> sites = FindSites(session, query);
+  const std::size_t shown = top == 0 ? sites.size() : std::min(top, sites.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const analysis::Allocation& largest = session.allocation(sites[i].largest);
+    table.Row({FormatBytes(sites[i].bytes), FormatCount(sites[i].blocks),
+               FormatBytes(largest.bytes), std::string(analysis::LayerName(largest.layer)),
+               SiteLabel(symbols, sites[i].stack)});
+  }
+  if (table.empty()) return "  Nothing was allocated.\n";
+  return table.Text(kWidth) + MoreLine(shown, sites.size());
+}
+
+std::string AnomalySection(const Session& session) {
+  std::string text;
+  for (const analysis::AnomalyCount& anomaly : session.anomalies()) {
+    const AnomalyText words = DescribeAnomaly(anomaly.anomaly);
+    const bool bad = words.severity == "error" || words.severity == "data loss";
+    Append(text, "  ", Styled(bad ? Style::kRed : Style::kYellow,
+                              Cat(words.name, " ", FormatCount(anomaly.count))),
+           " (", words.severity, ")\n      ", Wrap(Cat("......", words.advice), kWidth, 6).substr(6),
+           "\n");
+  }
+  return text.empty() ? "  None: nothing was lost, and every free found its allocation.\n" : text;
+}
+
+std::string RecorderSection(const Session& session, const Report& report) {
+  std::string text = "  Sources: ";
+  bool first = true;
+  for (const analysis::SourceInfo& source : session.sources()) {
+    Append(text, first ? "" : ", ", Printable(source.name), " ", SourceStateName(source.state),
+           source.detail.empty() ? "" : Cat(" (", CutEnd(Printable(source.detail), 60), ")"));
+    first = false;
+  }
+  if (first) text += "none named";
+  text = Wrap(Cat("..", text.substr(2)), kWidth, 11).replace(0, 2, "  ") + "\n";
+  const analysis::SelfAccounting& self = session.self();
+  Append(text, "  Events:  ", FormatCount(report.events.total), " (",
+         FormatNumberOf(report.events.allocations, "allocation"), ", ",
+         FormatNumberOf(report.events.frees, "free"), ", ", FormatCount(report.events.failed),
+         " failed), ", FormatCount(report.events.lost), " lost\n");
+  if (self.bytes_written > 0 && self.events_written > 0) {
+    char per_event[32];
+    std::snprintf(per_event, sizeof per_event, "%.1f",
+                  static_cast<double>(self.bytes_written) / static_cast<double>(self.events_written));
+    Append(text, "  Log:     ", FormatBytes(self.bytes_written), ", ", per_event,
+           " bytes per event, ", FormatNumberOf(self.stacks, "stack node"), "\n");
+  }
+  if (self.hook_time_ns > 0 && self.events > 0) {
+    Append(text, "  Cost:    ", analysis::FormatDuration(self.hook_time_ns),
+           " in the program's threads (", analysis::FormatDuration(self.hook_time_ns / self.events),
+           " per event), writer ", analysis::FormatDuration(self.writer_cpu_ns), " CPU, ",
+           FormatBytes(self.resident_bytes), " of memory\n");
+  }
+  return text;
+}
+
+std::string ToText(const Session& session, analysis::Symbols& symbols, const Report& report,
+                   std::size_t top) {
+  std::string text = Cat(RunLines(session), Verdict(session, symbols, report),
+                         Heading("Devices"), DeviceSection(report));
+  Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
+  for (const analysis::Peak& peak : report.peaks) {
+    const std::string label = StepLabel(session, peak.step);
+    Append(text, Heading(Cat("Live at the peak of device ", peak.device,
+                             label.empty() ? "" : Cat(" (", label, ")"))),
+           PeakText(session, symbols, peak, top));
+  }
+  Append(text, Heading("Top call sites over the whole run"), TrafficSection(session, symbols, top));
+  Append(text, Heading("Alive at the end, not growing"),
+         AliveText(symbols, report.leaks.live_at_exit, top));
+  Append(text, Heading("Fragmentation"),
+         FragmentationText(session, symbols, report.fragmentation,
+                           top == 0 ? 0 : std::min<std::size_t>(top, 5)));
+  Append(text, Heading("Anomalies"), AnomalySection(session));
+  Append(text, Heading("Recorder"), RecorderSection(session, report));
+  return text;
+}
+
+}  // namespace
+
+int ReportVerb(int argc, char** argv) {
+  bool json = false;
+  std::int64_t top = 10;
+  Options options("report [OPTION...] LOG...",
+                  "Tells where the memory went: the peak and what was live then, leaks with their "
+                  "evidence, the busiest call sites, fragmentation, and what the recording missed.");
+  options.Flag("json", &json, "Print one JSON object (schema memprof.report/1); one log only.");
+  options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 10).");
+  options.Example("memprof report train.mprof", "The whole run on a page or two.");
+  options.Example("memprof report --top=30 train.mprof | less -R", "The same with longer tables.");
+  options.Example("memprof report --json train.mprof | jq '.devices[0].peak_bytes'",
+                  "One figure for a script.");
+  if (const int status = ParseOrExit(options, "report", argc, argv); status >= 0) return status;
+  if (top < 0) return UsageError("report", "--top cannot be negative");
+  const std::vector<std::string>& logs = options.arguments();
+  if (logs.empty()) return UsageError("report", "which log? Name a file made by 'memprof run'");
+  if (json && logs.size() > 1) return UsageError("report", "--json takes one log at a time");
+  int status = kExitFine;
+  bool first = true;
+  for (const std::string& log : logs) {
+    const auto session = OpenLog(log);
+    if (!session) {
+      status = kExitFailed;
+      continue;
+    }
+    analysis::Symbols symbols(session);
+    const Report report = analysis::BuildReport(*session);
+    const auto rows = static_cast<std::size_t>(top);
+    if (json) return PrintJson(ToJson(*session, symbols, report, rows));
+    std::string text = first ? "" : Cat("\n", std::string(kWidth, '='), "\n");
+    if (logs.size() > 1) Append(text, Printable(log), "\n");
+    Append(text, ToText(*session, symbols, report, rows));
+    if (!WriteOut(text)) return kExitFailed;
+    first = false;
+  }
+  return status;
+}
+
+}  // namespace memprof::cli

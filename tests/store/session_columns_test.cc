@@ -1,0 +1,110 @@
+// The order of events: by time, each thread in its own order, frees first within an instant.
+#include "analysis/session_columns.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/store/load_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::CountOf;
+using ::testing::ElementsAre;
+using testing::LoadLog;
+using testing::LogBuilder;
+
+struct Row {
+  TimeNs time;
+  std::uint32_t thread;
+  Op op;
+};
+
+EventColumns Columns(const std::vector<Row>& rows) {
+  EventColumns columns;
+  ForEachLoggedColumn(&columns, [&](auto& column) { column.resize(rows.size()); });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    columns.time[i] = rows[i].time;
+    columns.thread[i] = rows[i].thread;
+    columns.op[i] = rows[i].op;
+    columns.address[i] = i;  // says where the row was
+  }
+  return columns;
+}
+
+TEST(OrderByTimeTest, FreesComeFirstAcrossThreadsOnly) {
+  EventColumns columns = Columns({{5, 0, Op::kAlloc},  // thread 0: alloc, then free
+                                  {5, 0, Op::kFree},
+                                  {5, 1, Op::kFree},  // thread 1: a free at the same time
+                                  {5, 1, Op::kAlloc},
+                                  {4, 2, Op::kAlloc}});
+  EXPECT_EQ(OrderByTime(&columns), 0u);
+  EXPECT_THAT(columns.address, ElementsAre(4, 2, 0, 1, 3));
+}
+
+TEST(OrderByTimeTest, ClocksThatRunBackwardsAreHeld) {
+  EventColumns columns =
+      Columns({{10, 0, Op::kAlloc}, {7, 0, Op::kFree}, {8, 1, Op::kAlloc}, {12, 0, Op::kAlloc}});
+  EXPECT_EQ(OrderByTime(&columns), 1u);
+  EXPECT_THAT(columns.address, ElementsAre(2, 0, 1, 3));
+  EXPECT_THAT(columns.time, ElementsAre(8, 10, 10, 12));
+}
+
+// Picks, again and again, the row that must come next among the threads' first ones.
+std::vector<std::uint64_t> TwinOrder(const std::vector<Row>& rows) {
+  std::vector<std::vector<std::size_t>> threads(4);
+  for (std::size_t i = 0; i < rows.size(); ++i) threads[rows[i].thread].push_back(i);
+  std::vector<std::uint64_t> order;
+  while (order.size() < rows.size()) {
+    std::vector<std::size_t>* best = nullptr;
+    const auto key = [&](const std::vector<std::size_t>& thread) {
+      const Row& row = rows[thread.front()];
+      return std::tuple(row.time, row.op != Op::kFree, thread.front());
+    };
+    for (auto& thread : threads)
+      if (!thread.empty() && (best == nullptr || key(thread) < key(*best))) best = &thread;
+    order.push_back(best->front());
+    best->erase(best->begin());
+  }
+  return order;
+}
+
+TEST(OrderByTimeTest, EqualsItsBruteForceTwin) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<Row> rows;
+    TimeNs now[4] = {};
+    for (int i = 0; i < 120; ++i) {
+      const std::uint32_t thread = random() % 4;
+      now[thread] += random() % (round % 7 + 1);
+      rows.push_back({now[thread], thread, random() % 2 ? Op::kFree : Op::kAlloc});
+    }
+    EventColumns columns = Columns(rows);
+    EXPECT_EQ(OrderByTime(&columns), 0u);
+    ASSERT_EQ(columns.address, TwinOrder(rows)) << round;
+  }
+}
+
+TEST(OrderByTimeTest, ManyThreadsInOneLog) {
+  LogBuilder log;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    log.SetTime(1'000'000 + (i * 7919) % 1000);  // all over the place: steps within threads
+    log.Alloc(Layer::kLinear, 0x1000u * (i + 1), i, {.thread = 1 + i % 5});
+  }
+  const auto session = LoadLog(log, {.events_per_chunk = 33});
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(std::is_sorted(session->events().time.begin(), session->events().time.end()));
+  EXPECT_GT(CountOf(*session, log::Anomaly::kClockSteps), 0u);
+  std::uint64_t last[6] = {};
+  for (std::size_t i = 0; i < session->events().size(); ++i) {
+    const std::uint32_t tid_row = session->events().thread[i];
+    EXPECT_LE(last[tid_row], session->events().address[i]);  // each thread in its own order
+    last[tid_row] = session->events().address[i];
+  }
+}
+
+}  // namespace
+}  // namespace memprof::analysis

@@ -1,0 +1,62 @@
+// Beside the views: what was largest at the chosen instant, and what the selected allocation or
+// site is, with its call stack.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "viewer/jobs/job_tracker.h"
+#include "viewer/models/document.h"
+#include "viewer/models/ranked_model.h"
+#include "viewer/models/selection.h"
+#include "viewer/models/stack_model.h"
+
+class QLabel;
+class QTabWidget;
+class QTreeView;
+
+namespace memprof::viewer {
+
+class DetailsPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  DetailsPanel(Document* document, Selection* selection, QWidget* parent = nullptr);
+  QSize sizeHint() const override { return {310, 400}; }
+
+  const RankedModel& sites() const { return *sites_; }
+  const RankedModel& tensors() const { return *tensors_; }
+  const StackModel& stack() const { return *stack_; }
+  QString SelectionText() const;
+
+ private:
+  struct InstantData {
+    std::vector<RankedRow> sites, tensors;
+    bool blocks = false;  // no tensors known: `tensors` holds blocks
+  };
+  struct StackData {
+    std::vector<analysis::SourceFrame> frames;
+    analysis::SourceFrame site;
+  };
+
+  QTreeView* AddRanking(QTabWidget* tabs, RankedModel* model, const QString& title);
+  void AskInstant();
+  void ShowInstant(InstantData data);
+  void AskSelection();
+  QString DescribeAllocation(analysis::AllocationId id) const;
+  static InstantData MakeInstant(const analysis::Session& session, analysis::Symbols& symbols,
+                                 const analysis::SiteQuery& query);
+
+  Document* const document_;
+  Selection* const selection_;
+  RankedModel* sites_;
+  RankedModel* tensors_;
+  StackModel* stack_;
+  QLabel* instant_;
+  QTabWidget* rankings_;
+  QLabel* selected_;
+  QTreeView* stack_view_;
+  JobTracker instant_job_, stack_job_;
+};
+
+}  // namespace memprof::viewer

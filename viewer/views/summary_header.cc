@@ -1,0 +1,218 @@
+// The line above all views: what ran, the device, its peak, the verdict on leaks, and a banner.
+#include "viewer/views/summary_header.h"
+
+#include <QComboBox>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+
+#include "viewer/geometry/units.h"
+#include "viewer/views/theme.h"
+
+namespace memprof::viewer {
+namespace {
+
+struct AnomalyText {
+  const char* name;
+  log::Severity severity;
+  const char* advice;
+};
+
+constexpr AnomalyText kAnomalies[] = {
+#define MEMPROF_ANOMALY_TEXT(identifier, name, severity, advice) \
+  {name, log::Severity::severity, advice},
+    MEMPROF_ANOMALIES(MEMPROF_ANOMALY_TEXT)
+#undef MEMPROF_ANOMALY_TEXT
+};
+
+QLabel* Tile(QWidget* parent) {
+  auto* label = new QLabel(parent);
+  label->setTextFormat(Qt::RichText);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  return label;
+}
+
+// The worst leaks in a few words, and how bad that is.
+QString VerdictText(const ReportData& data, bool* bad) {
+  const auto& leaks = data.leaks;
+  *bad = false;
+  for (const LeakRow& row : leaks) *bad = *bad || row.leak.tier != analysis::LeakTier::kGrowing;
+  if (!leaks.empty()) {
+    double slope = 0;
+    for (const LeakRow& row : leaks) slope += row.leak.bytes_per_step;
+    QString text = FormatPlural(leaks.size(), QStringLiteral("suspected leak"));
+    if (slope > 0) text += QStringLiteral(", %1 per step").arg(FormatSignedBytes(slope));
+    return text;
+  }
+  if (data.report.leaks.horizon_too_short) return SummaryHeader::tr("too short to tell");
+  return SummaryHeader::tr("no leak found");
+}
+
+}  // namespace
+
+QString ProgramName(const analysis::RunInfo& run) {
+  QString name = BaseName(ToQString(run.executable));
+  for (std::size_t i = 1; i < run.arguments.size(); ++i) {
+    name += QLatin1Char(' ') + ToQString(run.arguments[i]);
+  }
+  return name.isEmpty() ? QStringLiteral("unknown program") : name;
+}
+
+SummaryHeader::SummaryHeader(Document* document, Selection* selection, QWidget* parent)
+    : QWidget(parent), document_(document), selection_(selection) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* row = new QHBoxLayout();
+  row->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
+  row->setSpacing(3 * kSpace);
+  program_ = Tile(this);
+  // A long command line gives way to the figures.
+  program_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  devices_ = new QComboBox(this);
+  devices_->setAccessibleName(tr("Device"));
+  devices_->setToolTip(tr("The device that all views show"));
+  peak_ = Tile(this);
+  reserved_ = Tile(this);
+  at_end_ = Tile(this);
+  verdict_ = Tile(this);
+  row->addWidget(program_, 1);
+  row->addWidget(devices_);
+  for (QLabel* tile : {peak_, reserved_, at_end_, verdict_}) row->addWidget(tile);
+  column->addLayout(row);
+  banner_ = new QLabel(this);
+  banner_->setWordWrap(true);
+  banner_->setMargin(kSpace);
+  banner_->setVisible(false);
+  column->addWidget(banner_);
+  connect(document_, &Document::StateChanged, this, [this] {
+    FillDevices();
+    Fill();
+  });
+  connect(document_, &Document::TimelinesReady, this, [this] {
+    FillDevices();
+    Fill();
+  });
+  connect(document_, &Document::ReportReady, this, &SummaryHeader::Fill);
+  connect(selection_, &Selection::DeviceChanged, this, [this] {
+    devices_->setCurrentIndex(devices_->findData(selection_->device()));
+    Fill();
+  });
+  connect(devices_, &QComboBox::activated, this, [this](int index) {
+    selection_->SetDevice(devices_->itemData(index).toInt());
+  });
+}
+
+void SummaryHeader::FillDevices() {
+  const QSignalBlocker blocker(devices_);
+  devices_->clear();
+  if (document_->session() == nullptr) return;
+  for (const analysis::DeviceInfo& device : document_->session()->devices()) {
+    QString name = tr("GPU %1").arg(device.id);
+    if (!device.name.empty()) name += QStringLiteral("  ·  ") + ToQString(device.name);
+    devices_->addItem(name, device.id);
+  }
+  if (document_->bands(analysis::kNoDevice) != nullptr) {
+    devices_->addItem(tr("Host, pinned memory"), analysis::kNoDevice);
+  }
+  devices_->setCurrentIndex(devices_->findData(selection_->device()));
+}
+
+void SummaryHeader::SetTile(QLabel* label, const QString& caption, const QString& value,
+                            const QColor& color) {
+  const Theme theme = Theme::From(palette());
+  label->setText(QStringLiteral("<div style='color:%1;font-size:small'>%2</div>"
+                                "<div style='color:%3;font-weight:600'>%4</div>")
+                     .arg(theme.muted.name(), caption.toHtmlEscaped(), color.name(),
+                          value.toHtmlEscaped()));
+}
+
+void SummaryHeader::Fill() {
+  if (document_->session() == nullptr) return;
+  const Theme theme = Theme::From(palette());
+  const analysis::RunInfo& run = document_->session()->run();
+  const QString name = ProgramName(run);
+  const std::size_t steps = document_->session()->steps().size();
+  QString about = FormatDuration(run.end_time - run.start_time);
+  if (steps > 0) about += QStringLiteral("  ·  ") + FormatPlural(steps, QStringLiteral("step"));
+  about += QStringLiteral("  ·  ") + tr("%1 events").arg(FormatCount(document_->session()->events().size()));
+  if (!run.hostname.empty()) about += QStringLiteral("  ·  ") + ToQString(run.hostname);
+  SetTile(program_, about, name, theme.text);
+  program_->setToolTip(name);
+  const ReportData* found = document_->report().get();
+  const analysis::DeviceFigures* figures = nullptr;
+  if (found != nullptr) {
+    for (const analysis::DeviceFigures& device : found->report.devices) {
+      if (device.info.id == selection_->device()) figures = &device;
+    }
+  }
+  for (QLabel* tile : {peak_, reserved_, at_end_}) tile->setVisible(figures != nullptr);
+  verdict_->setVisible(found != nullptr);
+  if (figures != nullptr) {
+    QString peak = FormatBytes(figures->peak_bytes);
+    if (figures->info.capacity_bytes > 0) {
+      peak += tr(" of %1").arg(FormatBytes(figures->info.capacity_bytes));
+    }
+    SetTile(peak_, tr("Peak"), peak, theme.text);
+    reserved_->setVisible(figures->framework.seen);
+    SetTile(reserved_, tr("Framework in use / held"),
+            tr("%1 / %2").arg(FormatBytes(figures->framework.peak_bytes),
+                              FormatBytes(figures->framework.peak_reserved_bytes)),
+            theme.text);
+    SetTile(at_end_, tr("At the end"), FormatBytes(figures->live_bytes), theme.text);
+  }
+  if (found != nullptr) {
+    bool bad = false;
+    const QString verdict = VerdictText(*found, &bad);
+    SetTile(verdict_, tr("Leaks"), verdict,
+            bad ? theme.danger : found->leaks.empty() ? theme.good : theme.warning);
+    verdict_->setToolTip(ToQString(found->report.leaks.verdict));
+  }
+  FillBanner();
+}
+
+QString SummaryHeader::BannerText() const {
+  if (document_->session() == nullptr) return {};
+  QStringList lines;
+  const analysis::RunInfo& run = document_->session()->run();
+  for (const analysis::AnomalyCount& count : document_->session()->anomalies()) {
+    const auto index = static_cast<std::size_t>(count.anomaly);
+    if (index >= std::size(kAnomalies)) continue;
+    const AnomalyText& text = kAnomalies[index];
+    if (text.severity != log::Severity::kDataLoss && text.severity != log::Severity::kError) continue;
+    lines << QStringLiteral("%1: %2. %3").arg(
+        QString::fromUtf8(text.name).replace(QLatin1Char('_'), QLatin1Char(' ')),
+        FormatCount(count.count), QString::fromUtf8(text.advice));
+  }
+  if (run.growing) {
+    lines << tr("The program still runs: this is what it had recorded so far (F5 loads again).");
+  } else if (!run.complete) {
+    lines << tr("The log was not closed: the program was killed or crashed. Everything up to its "
+                "last moments is here.");
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
+void SummaryHeader::FillBanner() {
+  const QString text = BannerText();
+  banner_->setVisible(!text.isEmpty());
+  if (banner_->text() == text) return;
+  const Theme theme = Theme::From(palette());
+  QColor back = theme.warning;
+  QPalette colors = palette();
+  back.setAlpha(theme.dark ? 48 : 36);
+  colors.setColor(QPalette::Window, back);
+  colors.setColor(QPalette::WindowText, theme.text);
+  banner_->setAutoFillBackground(true);
+  banner_->setPalette(colors);
+  banner_->setText(text);
+}
+
+void SummaryHeader::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::ApplicationPaletteChange) Fill();
+  QWidget::changeEvent(event);
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,117 @@
+// What the window shows while there is no log.
+#include "viewer/views/welcome_page.h"
+
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "viewer/geometry/units.h"
+#include "viewer/views/theme.h"
+
+namespace memprof::viewer {
+
+WelcomePage::WelcomePage(Document* document, QWidget* parent)
+    : QWidget(parent), document_(document) {
+  auto* outer = new QVBoxLayout(this);
+  auto* column = new QVBoxLayout();
+  column->setSpacing(2 * kSpace);
+  title_ = new QLabel(this);
+  QFont big = font();
+  big.setPointSizeF(big.pointSizeF() * 2);
+  big.setWeight(QFont::DemiBold);
+  title_->setFont(big);
+  message_ = new QLabel(this);
+  message_->setWordWrap(true);
+  message_->setTextFormat(Qt::RichText);
+  message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  message_->setMinimumWidth(520);
+  progress_ = new QProgressBar(this);
+  progress_->setRange(0, 100);
+  open_ = new QPushButton(tr("Open a log …"), this);
+  open_->setDefault(true);
+  cancel_ = new QPushButton(tr("Cancel"), this);
+  auto* buttons = new QHBoxLayout();
+  buttons->addWidget(open_);
+  buttons->addWidget(cancel_);
+  buttons->addStretch(1);
+  recent_ = new QWidget(this);
+  recent_layout_ = new QVBoxLayout(recent_);
+  recent_layout_->setContentsMargins(0, kSpace, 0, 0);
+  recent_layout_->setSpacing(2);
+  column->addWidget(title_);
+  column->addWidget(message_);
+  column->addWidget(progress_);
+  column->addLayout(buttons);
+  column->addWidget(recent_);
+  auto* center = new QHBoxLayout();
+  center->addStretch(1);
+  center->addLayout(column);
+  center->addStretch(1);
+  outer->addStretch(2);
+  outer->addLayout(center);
+  outer->addStretch(3);
+  connect(open_, &QPushButton::clicked, this, &WelcomePage::OpenRequested);
+  connect(cancel_, &QPushButton::clicked, this, &WelcomePage::CancelRequested);
+  connect(document_, &Document::StateChanged, this, &WelcomePage::StateChanged);
+  connect(document_, &Document::ProgressChanged, this,
+          [this](double share) { progress_->setValue(static_cast<int>(share * 100)); });
+  StateChanged();
+}
+
+QString WelcomePage::Title() const { return title_->text(); }
+QString WelcomePage::Message() const { return message_->text(); }
+
+void WelcomePage::StateChanged() {
+  const Document::State state = document_->state();
+  const bool loading = state == Document::State::kLoading;
+  progress_->setVisible(loading);
+  progress_->setValue(0);
+  cancel_->setVisible(loading);
+  open_->setVisible(!loading);
+  recent_->setVisible(!loading && recent_layout_->count() > 0);
+  const QString file = QFileInfo(document_->path()).fileName().toHtmlEscaped();
+  switch (state) {
+    case Document::State::kLoading:
+      title_->setText(tr("Reading %1 …").arg(file));
+      message_->setText(tr("Views fill as soon as the events are in order."));
+      break;
+    case Document::State::kFailed:
+      title_->setText(tr("This log cannot be shown"));
+      message_->setText(document_->error().toHtmlEscaped());
+      break;
+    default:
+      title_->setText(QStringLiteral("memprof"));
+      message_->setText(
+          tr("<p>See where the device memory of a GPU program went.</p>"
+             "<p>Record a program with <tt>memprof run -- PROGRAM</tt>, then open the "
+             "<tt>.mprof</tt> file that it leaves, or drop it here. "
+             "<tt>scripts/demo</tt> makes one to try.</p>"));
+  }
+}
+
+void WelcomePage::SetRecent(const QStringList& paths) {
+  while (QLayoutItem* item = recent_layout_->takeAt(0)) {
+    delete item->widget();
+    delete item;
+  }
+  if (!paths.isEmpty()) {
+    auto* title = new QLabel(tr("Recent"), recent_);
+    title->setFont(StrongFont(font()));
+    recent_layout_->addWidget(title);
+  }
+  for (const QString& path : paths) {
+    auto* link = new QLabel(QStringLiteral("<a href='%1' style='text-decoration:none'>%2</a>")
+                                .arg(path.toHtmlEscaped(), path.toHtmlEscaped()),
+                            recent_);
+    link->setFocusPolicy(Qt::StrongFocus);
+    link->setTextInteractionFlags(Qt::TextBrowserInteraction);
+    connect(link, &QLabel::linkActivated, this, &WelcomePage::LogChosen);
+    recent_layout_->addWidget(link);
+  }
+  StateChanged();
+}
+
+}  // namespace memprof::viewer
