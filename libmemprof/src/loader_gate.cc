@@ -24,7 +24,7 @@ void SynchroniseThreads() {
   if (!registered.exchange(true, std::memory_order_relaxed))
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
   syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  g_closed.fetch_or(0, std::memory_order_seq_cst);
 }
 
 }  // namespace

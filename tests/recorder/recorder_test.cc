@@ -18,6 +18,12 @@
 namespace memprof::recorder {
 namespace {
 
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kStacks = false;
+#else
+constexpr bool kStacks = true;
+#endif
+
 class RecorderTest : public ::testing::Test {
  protected:
   RecorderTest() {
@@ -26,6 +32,8 @@ class RecorderTest : public ::testing::Test {
     path_ = directory_ + "/t.mprof";
     setenv("MEMPROF_OUTPUT", path_.c_str(), 1);
     setenv("MEMPROF_SHM", directory_.c_str(), 1);
+    // libunwind's own end-of-thread code is more than the thread sanitizer bears.
+    if (!kStacks) setenv("MEMPROF_STACK_DEPTH", "0", 1);
   }
   ~RecorderTest() override {
     ResetForTest();
@@ -180,7 +188,7 @@ TEST_F(RecorderTest, SourcesRecordThroughTheirTable) {
   EXPECT_EQ(log.contexts.at(log.events[0].context).handle(), 0x1234u);
   EXPECT_EQ(log.events[1].context, log.events[0].context);
   EXPECT_EQ(log.events[1].device, 0) << "known from the context";
-  EXPECT_NE(log.events[0].stack, 0u);
+  EXPECT_EQ(log.events[0].stack != 0, kStacks);
   EXPECT_EQ(log.counters.at("clock_steps"), 5u);
   EXPECT_EQ(log.sources.back().name(), "cupti");
 }
