@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -73,9 +74,15 @@ int LogFile::CreateAt(const char* path) {
     }
   }
   if (fd < 0) return errno;
-  fd_ = MoveDescriptorHigh(fd);
+  // Of two processes that come to the same new or empty file, one gets it. (Where there are no
+  // locks the name of the file must do.)
   struct stat status;
-  if (fstat(fd_, &status) != 0) return errno;
+  const bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (taken || fstat(fd, &status) != 0 || status.st_size != 0) {
+    close(fd);
+    return EEXIST;
+  }
+  fd_ = MoveDescriptorHigh(fd);
   device_ = status.st_dev;
   inode_ = status.st_ino;
   return 0;

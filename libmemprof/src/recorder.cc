@@ -80,6 +80,10 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
     Count(log::Anomaly::kThreadSlotsExhausted);
     return nullptr;
   }
+  if (!state->loader_registered) {
+    RegisterLoaderFlag(&state->loader);
+    state->loader_registered = true;
+  }
   state->slab = nullptr;
   state->used = 0;
   state->tid = CurrentTid();
@@ -128,6 +132,7 @@ std::uint32_t Recorder::InternStack(ThreadState* state) {
   if (settings_.stack_depth == 0) return 0;
   void* frames[kMaxStackDepth];
   bool truncated;
+  LoaderSection section(&state->loader);
   const int count = CaptureStack(frames, settings_.stack_depth, &truncated);
   if (truncated) Count(log::Anomaly::kStacksTruncated);
   return stacks_.Intern(frames, count, &state->stacks);

@@ -99,7 +99,7 @@ TEST(Loader, ChainsWithAnotherDlsymHookInEitherOrder) {
     options.environment["LD_PRELOAD"] = order;
     const GuestResult guest = RunGuest("guest_driver_dlsym", options);
     ASSERT_EQ(guest.status, 0) << guest.err;
-    EXPECT_THAT(guest.err, HasSubstr("other hook saw calls"));
+    EXPECT_THAT(guest.err, HasSubstr("other hook saw calls")) << order;
     EXPECT_GE(RecordedCalls(ReadLog(directory.File("g.mprof")).events).size(), 12u);
   }
 }

@@ -219,6 +219,17 @@ TEST(Lifecycle, AForkedChildThatInitialisesCudaWritesItsOwnLog) {
   EXPECT_EQ(of_child.header.parent_pid(), of_parent.header.pid());
 }
 
+TEST(Lifecycle, ForkingWhileThreadsAllocateHangsNoChild) {
+  TempDirectory directory;
+  const GuestResult guest = Life(directory, {"forks", "200"});
+  EXPECT_EQ(guest.status, 0) << guest.err;
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_EQ(log.counters.at("forked_children"), 200u);
+  EXPECT_EQ(log.WithOp(log::OP_FORK).size(), 200u);
+  EXPECT_EQ(Replay(log.ByTime()).unmatched, 0u);
+}
+
 TEST(Lifecycle, ExecBeginsASecondLogAndKeepsTheFirst) {
   TempDirectory directory;
   const GuestResult guest = Life(directory, {"exec"});
