@@ -45,14 +45,16 @@ std::string HelpText() {
   for (const Verb& verb : Verbs()) {
     Append(text, "  ", verb.name, std::string(15 - verb.name.size(), ' '), verb.summary, "\n");
   }
-  Append(text,
-         "\n'memprof VERB --help' explains a verb; 'memprof --version' says which version this is.\n"
-         "Exit status: 0 fine, 1 the input or the run failed, 2 wrong usage, 3 a --fail-on "
-         "condition holds.\n");
+  Append(
+      text,
+      "\n'memprof VERB --help' explains a verb; 'memprof --version' says which version this is.\n"
+      "Exit status: 0 fine, 1 the input or the run failed, 2 wrong usage, 3 a --fail-on "
+      "condition holds.\n");
 #ifdef MEMPROF_HAVE_RUN
-  Append(text, "\nExamples:\n"
-               "  memprof run -o train.mprof -- ./train --steps 50\n"
-               "  memprof report train.mprof\n");
+  Append(text,
+         "\nExamples:\n"
+         "  memprof run -o train.mprof -- ./train --steps 50\n"
+         "  memprof report train.mprof\n");
 #endif
   return text;
 }
