@@ -39,12 +39,13 @@ std::string TensorNames(const Session& session, const std::vector<AllocationId>&
     for (const AllocationId child : session.Children(ids[i])) {
       const Allocation& a = session.allocation(child);
       // Not one that came and went while its owner stayed.
-      if (a.layer != Layer::kTensor || (!a.alive() && a.death_time < owner.death_time &&
-                                        a.end_reason == EndReason::kFreed)) {
+      if (a.layer != Layer::kTensor ||
+          (!a.alive() && a.death_time < owner.death_time && a.end_reason == EndReason::kFreed)) {
         continue;
       }
       const TensorInfo* tensor = session.tensor(a.tensor);
-      if (tensor == nullptr || tensor->name.empty() || !seen.insert(a.tensor.value).second) continue;
+      if (tensor == nullptr || tensor->name.empty() || !seen.insert(a.tensor.value).second)
+        continue;
       if (names.size() == kNamedTensors) {
         ++others;
         continue;
@@ -58,16 +59,15 @@ std::string TensorNames(const Session& session, const std::vector<AllocationId>&
   return text;
 }
 
-std::string LeakWhy(const StepClock& clock, const Leak& leak,
-                    const LeakEvidence& evidence) {
+std::string LeakWhy(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence) {
   const SiteJudgement& judgement = evidence.judgement;
   std::string why = absl::StrCat(
       FormatCount(judgement.old_births), " of the ",
       Steps(judgement.window_end - judgement.window_begin), " judged (",
       clock.NumberOf(judgement.window_begin), " to ", clock.NumberOf(judgement.window_end - 1),
-      ") left memory behind that was not freed ",
-      Steps(judgement.guard), " later; the oldest of it is from step ", leak.first_step, ". ",
-      FormatBytes(leak.bytes), " in ", BlockWord(leak.layer, leak.blocks),
+      ") left memory behind that was not freed ", Steps(judgement.guard),
+      " later; the oldest of it is from step ", leak.first_step, ". ", FormatBytes(leak.bytes),
+      " in ", BlockWord(leak.layer, leak.blocks),
       evidence.freed_on_exit ? " were held when the last step began, and given back only as the "
                                "program ended"
                              : " are still held at the end",
@@ -107,8 +107,7 @@ std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence) {
   } else if (!evidence.access_known) {
     absl::StrAppend(&text, " The log does not tell whether the survivors are still used.");
   } else {
-    absl::StrAppend(&text,
-                    " Uses by kernels whose arguments the log does not know are not seen.");
+    absl::StrAppend(&text, " Uses by kernels whose arguments the log does not know are not seen.");
   }
   return text;
 }
@@ -141,7 +140,8 @@ std::string AliveWhy(const Session& session, const StepClock& clock, const LeakS
   if (before == 0 && age <= GuardSteps(site.longest_lifetime)) {
     return absl::StrCat("Born in the last ", Steps(age + 1),
                         " only: too young to be called a leak; this site's other blocks lived up "
-                        "to ", Steps(site.longest_lifetime), ".");
+                        "to ",
+                        Steps(site.longest_lifetime), ".");
   }
   if (steps.size() == 1) {
     return absl::StrCat("All of it was born in step ", clock.NumberOf(*steps.begin()),

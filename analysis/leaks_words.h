@@ -14,11 +14,11 @@ struct LeakEvidence {
   SiteJudgement judgement;
   std::int64_t longest_lifetime = 0;
   std::uint64_t allocations = 0, frees = 0;  // of the whole site, up to the judged instant
-  bool freed_on_exit = false;    // the survivors went away only after the last completed step
+  bool freed_on_exit = false;  // the survivors went away only after the last completed step
   bool access_known = false;
-  bool in_use = false;           // survivors were still used in the last steps
-  std::string tensors;           // names of tensors in the survivors; may be empty
-  std::size_t siblings = 0;      // other leaks whose survivors were born in the same steps
+  bool in_use = false;       // survivors were still used in the last steps
+  std::string tensors;       // names of tensors in the survivors; may be empty
+  std::size_t siblings = 0;  // other leaks whose survivors were born in the same steps
 };
 
 std::string LeakWhy(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence);

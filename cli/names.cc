@@ -20,10 +20,14 @@ std::string_view BaseName(std::string_view path) {
 
 std::string_view SeverityName(log::Severity severity) {
   switch (severity) {
-    case log::Severity::kInfo: return "info";
-    case log::Severity::kNotice: return "notice";
-    case log::Severity::kDataLoss: return "data loss";
-    case log::Severity::kError: return "error";
+    case log::Severity::kInfo:
+      return "info";
+    case log::Severity::kNotice:
+      return "notice";
+    case log::Severity::kDataLoss:
+      return "data loss";
+    case log::Severity::kError:
+      return "error";
   }
   return "unknown";
 }
@@ -172,11 +176,16 @@ AnomalyText DescribeAnomaly(log::Anomaly anomaly) {
 
 std::string_view SourceStateName(int state) {
   switch (state) {
-    case log::SOURCE_OFF: return "off";
-    case log::SOURCE_ON: return "on";
-    case log::SOURCE_REFUSED: return "refused";
-    case log::SOURCE_LOST: return "lost";
-    default: return "unknown";
+    case log::SOURCE_OFF:
+      return "off";
+    case log::SOURCE_ON:
+      return "on";
+    case log::SOURCE_REFUSED:
+      return "refused";
+    case log::SOURCE_LOST:
+      return "lost";
+    default:
+      return "unknown";
   }
 }
 

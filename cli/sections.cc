@@ -22,7 +22,8 @@ using analysis::Session;
 
 std::string Paragraph(std::string_view label, std::string_view text) {
   const std::string first = Cat("      ", label);
-  return Wrap(Cat(std::string(first.size(), '.'), ' ', text), kWidth, 13).replace(0, first.size(), first) +
+  return Wrap(Cat(std::string(first.size(), '.'), ' ', text), kWidth, 13)
+             .replace(0, first.size(), first) +
          "\n";
 }
 
@@ -32,10 +33,14 @@ std::string DeviceLabel(int device) {
 
 std::string TierLabel(analysis::LeakTier tier) {
   switch (tier) {
-    case analysis::LeakTier::kDefinite: return Styled(Style::kRed, "definite leak");
-    case analysis::LeakTier::kSuspected: return Styled(Style::kRed, "suspected leak");
-    case analysis::LeakTier::kGrowing: return Styled(Style::kYellow, "growing, in use");
-    case analysis::LeakTier::kLiveAtExit: break;
+    case analysis::LeakTier::kDefinite:
+      return Styled(Style::kRed, "definite leak");
+    case analysis::LeakTier::kSuspected:
+      return Styled(Style::kRed, "suspected leak");
+    case analysis::LeakTier::kGrowing:
+      return Styled(Style::kYellow, "growing, in use");
+    case analysis::LeakTier::kLiveAtExit:
+      break;
   }
   return "live at exit";
 }
@@ -52,13 +57,12 @@ std::string BornLabel(const Leak& leak) {
 
 }  // namespace
 
-std::string Heading(std::string_view title) {
-  return Cat("\n", Styled(Style::kBold, title), "\n");
-}
+std::string Heading(std::string_view title) { return Cat("\n", Styled(Style::kBold, title), "\n"); }
 
 std::string MoreLine(std::size_t shown, std::size_t total) {
   if (shown >= total) return "";
-  return Styled(Style::kDim, Cat("  … and ", FormatCount(total - shown), " more (--top=0 for all)")) +
+  return Styled(Style::kDim,
+                Cat("  … and ", FormatCount(total - shown), " more (--top=0 for all)")) +
          "\n";
 }
 
@@ -66,7 +70,8 @@ std::string Percent(double part, double whole) {
   if (whole <= 0) return "-";
   char text[32];
   const double percent = 100 * part / whole;
-  std::snprintf(text, sizeof text, percent >= 9.95 || percent == 0 ? "%.0f %%" : "%.1f %%", percent);
+  std::snprintf(text, sizeof text, percent >= 9.95 || percent == 0 ? "%.0f %%" : "%.1f %%",
+                percent);
   return text;
 }
 
@@ -97,9 +102,10 @@ std::string RunLines(const Session& session) {
   }
   Append(text, Wrap(facts, kWidth, 0), "\n");
   if (Simulated(session)) {
-    Append(text, Styled(Style::kYellow, Wrap("Recorded on the stand-in GPU: sizes, lifetimes and "
-                                             "call stacks are real; timings are not a GPU's.",
-                                             kWidth, 0)),
+    Append(text,
+           Styled(Style::kYellow, Wrap("Recorded on the stand-in GPU: sizes, lifetimes and "
+                                       "call stacks are real; timings are not a GPU's.",
+                                       kWidth, 0)),
            "\n");
   }
   return text;
@@ -107,15 +113,13 @@ std::string RunLines(const Session& session) {
 
 std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t number,
                      std::size_t frames) {
-  std::string text =
-      Cat("  ", number, ". ", TierLabel(leak.tier), ": ",
-          Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")), " at ",
-          Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack)), "\n");
-  std::string figures =
-      Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"), " (",
-          analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device), "), born in ",
-          BornLabel(leak), "; score ", static_cast<std::int64_t>(std::lround(leak.score)),
-          " of 100");
+  std::string text = Cat("  ", number, ". ", TierLabel(leak.tier), ": ",
+                         Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")),
+                         " at ", Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack)), "\n");
+  std::string figures = Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"),
+                            " (", analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device),
+                            "), born in ", BornLabel(leak), "; score ",
+                            static_cast<std::int64_t>(std::lround(leak.score)), " of 100");
   if (leak.steps_to_oom >= 0) {
     Append(figures, "; out of memory in about ",
            FormatNumberOf(static_cast<std::uint64_t>(std::min(leak.steps_to_oom, 9e15)), "step"));
@@ -128,8 +132,7 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
   return text;
 }
 
-std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive,
-                      std::size_t top) {
+std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top) {
   std::uint64_t bytes = 0, blocks = 0;
   for (const Leak& leak : alive) {
     bytes += leak.bytes;

@@ -38,8 +38,8 @@ std::string LayerList(const analysis::Peak& peak, Accept accept) {
 std::string TensorTable(const Session& session, analysis::Symbols& symbols,
                         const std::vector<AllocationId>& tensors, std::uint64_t whole,
                         std::size_t top) {
-  Table table({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft,
-               Align::kLeft});
+  Table table(
+      {Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft});
   table.Header({"bytes", "share", "tensor", "shape", "born", "site"});
   for (std::size_t i = 0; i < Shown(tensors.size(), top); ++i) {
     const Allocation& a = session.allocation(tensors[i]);
@@ -58,7 +58,8 @@ std::string BlockTable(const Session& session, analysis::Symbols& symbols,
                        std::size_t top) {
   std::vector<analysis::Site> sites;
   std::vector<std::pair<std::uint32_t, std::size_t>> index;  // by stack
-  for (const AllocationId id : blocks) index.emplace_back(session.allocation(id).stack.value, id.value);
+  for (const AllocationId id : blocks)
+    index.emplace_back(session.allocation(id).stack.value, id.value);
   std::sort(index.begin(), index.end());
   for (const auto& [stack, id] : index) {
     if (sites.empty() || sites.back().stack.value != stack) {
@@ -81,18 +82,18 @@ std::string BlockTable(const Session& session, analysis::Symbols& symbols,
 
 }  // namespace
 
-std::string PeakText(const Session& session, analysis::Symbols& symbols,
-                     const analysis::Peak& peak, std::size_t top) {
+std::string PeakText(const Session& session, analysis::Symbols& symbols, const analysis::Peak& peak,
+                     std::size_t top) {
   std::string text =
-      Cat("  Driver memory  ", FormatBytes(peak.bytes), " (", FormatCount(peak.bytes), " bytes): ",
-          LayerList(peak, analysis::OccupiesDevice), "\n");
+      Cat("  Driver memory  ", FormatBytes(peak.bytes), " (", FormatCount(peak.bytes),
+          " bytes): ", LayerList(peak, analysis::OccupiesDevice), "\n");
   const auto layer = [&peak](Layer l) { return peak.by_layer[static_cast<std::size_t>(l)]; };
   const std::uint64_t blocks = layer(Layer::kBlock), tensors = layer(Layer::kTensor);
   if (layer(Layer::kSegment) > 0 || blocks > 0) {
-    Append(text, "  Allocator      segments ", FormatBytes(layer(Layer::kSegment)), ", of which blocks ",
-           FormatBytes(blocks), " (", Percent(static_cast<double>(blocks),
-                                                static_cast<double>(layer(Layer::kSegment))),
-           ")", tensors > 0 ? Cat(", of which tensors ", FormatBytes(tensors)) : "", "\n");
+    Append(text, "  Allocator      segments ", FormatBytes(layer(Layer::kSegment)),
+           ", of which blocks ", FormatBytes(blocks), " (",
+           Percent(static_cast<double>(blocks), static_cast<double>(layer(Layer::kSegment))), ")",
+           tensors > 0 ? Cat(", of which tensors ", FormatBytes(tensors)) : "", "\n");
   }
   Append(text, "\n  By call site, what the program asked of the driver:\n");
   Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
@@ -129,13 +130,14 @@ std::string FragmentationText(const Session& session, analysis::Symbols& symbols
   table.Header({"pool", "segments", "reserved", "free", "largest hole", "unusable", "releasable",
                 "external"});
   for (const analysis::PoolFragmentation& pool : report.pools) {
-    table.Row({Cat("device ", pool.device, pool.stream == 0 ? "" : Cat(" stream ", Hex(pool.stream)),
-                   pool.small_blocks ? " small" : " large"),
-               FormatCount(pool.segments), FormatBytes(pool.reserved_bytes),
-               FormatBytes(pool.free_bytes), FormatBytes(pool.largest_hole),
-               Percent(static_cast<double>(pool.unusable_bytes),
-                       static_cast<double>(pool.reserved_bytes)),
-               FormatBytes(pool.releasable_bytes), Percent(pool.external, 1)});
+    table.Row(
+        {Cat("device ", pool.device, pool.stream == 0 ? "" : Cat(" stream ", Hex(pool.stream)),
+             pool.small_blocks ? " small" : " large"),
+         FormatCount(pool.segments), FormatBytes(pool.reserved_bytes), FormatBytes(pool.free_bytes),
+         FormatBytes(pool.largest_hole),
+         Percent(static_cast<double>(pool.unusable_bytes),
+                 static_cast<double>(pool.reserved_bytes)),
+         FormatBytes(pool.releasable_bytes), Percent(pool.external, 1)});
   }
   Append(text, table.Text(kWidth));
   Table pins({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});

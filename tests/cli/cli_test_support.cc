@@ -46,8 +46,8 @@ std::string ReadFile(const std::string& path) {
 
 }  // namespace
 
-Result Run(const std::vector<std::string>& arguments, const std::string& directory,
-           const std::vector<std::string>& environment) {
+Result Memprof(const std::vector<std::string>& arguments, const std::string& directory,
+               const std::vector<std::string>& environment) {
   const analysis::testing::TempDirectory temporary;
   const std::string out = temporary.File("out"), err = temporary.File("err");
   const pid_t child = fork();
@@ -88,8 +88,8 @@ void WriteTraining(LogBuilder& log) {
   const int segment = log.Stack({"main (train.cc:100)", "Allocator::Grow (allocator.cc:61)"});
   const int weights = log.Stack({"main (train.cc:100)", "Model::Model (model.cc:12)"});
   const int forward = log.Stack({"main (train.cc:100)", "Model::Forward (model.cc:40)"});
-  const int history = log.Stack(
-      {"main (train.cc:100)", "TrainStep (train.cc:77)", "HistoryLeak (history.cc:42)"});
+  const int history =
+      log.Stack({"main (train.cc:100)", "TrainStep (train.cc:77)", "HistoryLeak (history.cc:42)"});
   const int prefetch = log.Stack({"main (train.cc:100)", "Loader::Loader (loader.cc:9)"});
   const int replica = log.Stack({"main (train.cc:100)", "Replicate (train.cc:130)"});
   const std::uint64_t base = 0x7f0000000000;

@@ -73,7 +73,8 @@ TEST(AddressMapTest, EveryByteIsWhereItsAllocationSays) {
           const MapPiece* last = Find(map, a.address + a.bytes - 1);
           ASSERT_NE(first, nullptr);
           ASSERT_NE(last, nullptr);
-          const bool carved = a.layer == Layer::kSegment || !session->Children(AllocationId(i)).empty();
+          const bool carved =
+              a.layer == Layer::kSegment || !session->Children(AllocationId(i)).empty();
           if (a.layer == Layer::kBlock || !carved) {
             EXPECT_EQ(first->allocation, AllocationId(i));
             EXPECT_EQ(first, last);
