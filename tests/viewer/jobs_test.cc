@@ -72,7 +72,8 @@ TEST(JobTracker, MayDieBeforeItsJobs) {
   auto tracker = std::make_unique<JobTracker>();
   auto release = std::make_shared<std::latch>(1);
   auto called = std::make_shared<std::atomic<bool>>(false);
-  const std::function<void(double)> report = tracker->Reporter([called](double) { *called = true; });
+  const std::function<void(double)> report =
+      tracker->Reporter([called](double) { *called = true; });
   tracker->Start(
       [release](std::stop_token) {
         release->wait();

@@ -41,6 +41,9 @@ TEST(Names, SitesHaveAPlace) {
   frame.file.clear();
   frame.module = "libx.so";
   EXPECT_EQ(ShortSite(frame), QStringLiteral("B::C (libx.so)"));
+  frame.function = "libx.so+0x10";
+  EXPECT_EQ(ShortSite(frame), QStringLiteral("libx.so+0x10"));
+  frame.function = "a::B::C(int)";
   frame.module.clear();
   EXPECT_EQ(ShortSite(frame), QStringLiteral("B::C"));
 }

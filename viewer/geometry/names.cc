@@ -57,7 +57,10 @@ QString ShortSite(const analysis::SourceFrame& frame) {
   const QString function = ShortFunction(ToQString(frame.function));
   QString place = frame.file.empty() ? ToQString(frame.module) : BaseName(ToQString(frame.file));
   if (!frame.file.empty() && frame.line > 0) place += QStringLiteral(":%1").arg(frame.line);
-  return place.isEmpty() ? function : QStringLiteral("%1 (%2)").arg(function, place);
+  // "libfoo+0x10 (libfoo)" says the same twice.
+  return place.isEmpty() || function.startsWith(place)
+             ? function
+             : QStringLiteral("%1 (%2)").arg(function, place);
 }
 
 }  // namespace memprof::viewer

@@ -56,7 +56,7 @@ QVariant StackModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole:
       return index.column() == kFunction ? ShortFunction(ToQString(frame.function))
-                                          : Place(frame, false);
+                                         : Place(frame, false);
     case Qt::ToolTipRole:
       return ToQString(frame.function) + QLatin1Char('\n') + Place(frame, true) +
              (frame.inlined ? tr("\ninlined into its caller") : QString());
@@ -67,7 +67,8 @@ QVariant StackModel::data(const QModelIndex& index, int role) const {
       if (!font.bold() && !font.italic()) return {};
       return font;
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 

@@ -105,7 +105,9 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
     found.sites.push_back({ShortSite(frame),
                            ToQString(analysis::Symbols::Describe(frame)) + QLatin1Char('\n') +
                                FormatPlural(site.blocks, tr("block")),
-                           site.bytes, site.stack, {}});
+                           site.bytes,
+                           site.stack,
+                           {}});
   }
   found.blocks = peak.tensors.empty();
   for (const analysis::AllocationId id : found.blocks ? peak.blocks : peak.tensors) {
@@ -113,9 +115,8 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
     const analysis::Allocation& allocation = session.allocation(id);
     QString name = TensorLabel(session, id);
     if (name.isEmpty()) {
-      name = allocation.stack.valid()
-                 ? ShortSite(symbols.Site(allocation.stack))
-                 : FormatAddress(allocation.address);
+      name = allocation.stack.valid() ? ShortSite(symbols.Site(allocation.stack))
+                                      : FormatAddress(allocation.address);
     }
     found.tensors.push_back({name, name, allocation.bytes, allocation.stack, id});
   }
@@ -132,11 +133,9 @@ void DetailsPanel::AskInstant() {
   query.device = selection_->device();
   query.at = selection_->instant();
   query.layers = SiteLayers(document_->bands(query.device));
-  instant_job_.Start(
-      [session = document_->session(), symbols = document_->symbols(), query](std::stop_token) {
-        return MakeInstant(*session, *symbols, query);
-      },
-      [this](InstantData found) { ShowInstant(std::move(found)); });
+  instant_job_.Start([session = document_->session(), symbols = document_->symbols(),
+                      query](std::stop_token) { return MakeInstant(*session, *symbols, query); },
+                     [this](InstantData found) { ShowInstant(std::move(found)); });
 }
 
 void DetailsPanel::ShowInstant(InstantData found) {
@@ -148,8 +147,9 @@ void DetailsPanel::ShowInstant(InstantData found) {
     when = FormatDuration(time - std::min(time, document_->bounds().begin));
     const std::int64_t step = document_->session()->StepAt(time);
     if (step >= 0) when = tr("step %1  ·  %2").arg(step).arg(when);
-    when = QStringLiteral("<span style='font-weight:600'>%1</span> "
-                          "<span style='color:%2'>at %3</span>")
+    when = QStringLiteral(
+               "<span style='font-weight:600'>%1</span> "
+               "<span style='color:%2'>at %3</span>")
                .arg(FormatBytes(bands->in_use.At(time)), theme.muted.name(), when);
   }
   instant_->setText(when);
@@ -194,8 +194,7 @@ QString DetailsPanel::DescribeAllocation(analysis::AllocationId id) const {
 void DetailsPanel::AskSelection() {
   const analysis::StackId site = selection_->site();
   const Theme theme = Theme::From(palette());
-  if (document_->session() == nullptr ||
-      (!site.valid() && !selection_->allocation().valid())) {
+  if (document_->session() == nullptr || (!site.valid() && !selection_->allocation().valid())) {
     stack_job_.Cancel();
     stack_->Clear();
     stack_view_->setVisible(false);
