@@ -2,6 +2,7 @@
 #include "analysis/peak.h"
 
 #include <algorithm>
+#include <compare>
 #include <map>
 
 #include "analysis/replay.h"
@@ -12,44 +13,59 @@ namespace {
 
 constexpr std::uint32_t kAllLayers = ~std::uint32_t{0};
 
+// What one device holds: driver memory, blocks of it in use, tensors in these. Compared in that
+// order.
+struct Holding {
+  std::uint64_t driver = 0, blocks = 0, tensors = 0;
+  auto operator<=>(const Holding&) const = default;
+};
+
 struct PeakMark {
-  std::uint64_t now = 0, peak = 0;
-  EventId event;  // of the maximum; none while nothing of the device was allocated
+  Holding now, peak;
+  EventId event;  // after which `peak` held; none while nothing of the device was allocated
   bool changed = false;
 };
 
-// Running total of every device, and the event at which each was largest.
+// Running sums of every device, and the event at which each was largest.
 class PeakFinder {
  public:
   explicit PeakFinder(const Session& session) : session_(session) {}
-  void Birth(EventId, AllocationId id) { Change(id, true); }
-  void Death(EventId, AllocationId id) { Change(id, false); }
+  void Birth(EventId, AllocationId id) {
+    const Allocation& a = session_.allocation(id);
+    if (std::uint64_t* sum = Change(a)) *sum += a.bytes;
+  }
+  void Death(EventId, AllocationId id) {
+    const Allocation& a = session_.allocation(id);
+    if (std::uint64_t* sum = Change(a)) *sum -= a.bytes;
+  }
   void After(EventId event) {
-    if (changed_ == nullptr) return;
-    if (changed_->now > changed_->peak) {
-      changed_->peak = changed_->now;
-      changed_->event = event;
+    for (PeakMark* mark : changed_) {
+      mark->changed = false;
+      // Only once driver memory was allocated: blocks alone are no memory of the device.
+      if (mark->now.driver == 0 || mark->now <= mark->peak) continue;
+      mark->peak = mark->now;
+      mark->event = event;
     }
-    changed_ = nullptr;
+    changed_.clear();
   }
   const std::map<int, PeakMark>& marks() const { return marks_; }
 
  private:
-  void Change(AllocationId id, bool birth) {
-    const Allocation& a = session_.allocation(id);
-    if (a.device == kNoDevice || !OccupiesDevice(a.layer)) return;
+  // The sum that `a` belongs to; null if to none.
+  std::uint64_t* Change(const Allocation& a) {
+    if (a.device == kNoDevice) return nullptr;
+    const bool driver = OccupiesDevice(a.layer);
+    if (!driver && a.layer != Layer::kBlock && a.layer != Layer::kTensor) return nullptr;
     PeakMark& mark = marks_[a.device];
-    if (birth) {
-      mark.now += a.bytes;
-      changed_ = &mark;  // at most one birth of a device layer per event
-    } else {
-      mark.now -= a.bytes;
-    }
+    if (!mark.changed) changed_.push_back(&mark);
+    mark.changed = true;
+    if (driver) return &mark.now.driver;
+    return a.layer == Layer::kBlock ? &mark.now.blocks : &mark.now.tensors;
   }
 
   const Session& session_;
   std::map<int, PeakMark> marks_;
-  PeakMark* changed_ = nullptr;
+  std::vector<PeakMark*> changed_;
 };
 
 void SortBySize(const Session& session, std::vector<AllocationId>& ids) {

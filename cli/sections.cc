@@ -110,7 +110,7 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
   std::string text =
       Cat("  ", number, ". ", TierLabel(leak.tier), ": ",
           Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")), " at ",
-          Styled(Style::kCyan, SiteLabel(symbols, leak.stack)), "\n");
+          Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack)), "\n");
   std::string figures =
       Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"), " (",
           analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device), "), born in ",
@@ -138,13 +138,16 @@ std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive
   if (alive.empty()) return "  Nothing else was alive at the end.\n";
   std::string text = Cat("  ", FormatBytes(bytes), " in ", FormatNumberOf(blocks, "block"), " of ",
                          FormatNumberOf(alive.size(), "site"), ":\n");
+  const bool has_steps = std::any_of(alive.begin(), alive.end(), [](const Leak& leak) {
+    return !leak.survivors.empty() && leak.survivors.back().step >= 0;
+  });
   Table table({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
-  table.Header({"bytes", "blocks", "layer", "born in", "site"});
+  table.Header({"bytes", "blocks", "layer", has_steps ? "born in" : "", "site"});
   const std::size_t shown = top == 0 ? alive.size() : std::min(top, alive.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const Leak& leak = alive[i];
     table.Row({FormatBytes(leak.bytes), FormatCount(leak.blocks),
-               std::string(analysis::LayerName(leak.layer)), BornLabel(leak),
+               std::string(analysis::LayerName(leak.layer)), has_steps ? BornLabel(leak) : "",
                SiteLabel(symbols, leak.stack)});
   }
   return text + table.Text(kWidth) + MoreLine(shown, alive.size());

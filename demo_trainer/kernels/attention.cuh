@@ -16,9 +16,7 @@ struct AttentionShape {
 
   DEMO_HOST_DEVICE int Dim() const { return heads * head_dim; }
   DEMO_HOST_DEVICE int Time(int64_t row) const { return static_cast<int>(row % context); }
-  DEMO_HOST_DEVICE int Head(int64_t row) const {
-    return static_cast<int>(row / context % heads);
-  }
+  DEMO_HOST_DEVICE int Head(int64_t row) const { return static_cast<int>(row / context % heads); }
   DEMO_HOST_DEVICE int64_t Batch(int64_t row) const {
     return row / (static_cast<int64_t>(context) * heads);
   }
@@ -93,15 +91,28 @@ struct AttentionValuesBody {
   template <typename Lanes>
   DEMO_HOST_DEVICE void operator()(int64_t row, Lanes lanes) const {
     const int t = shape.Time(row);
-    const T* weights = probs + row * shape.context;
-    T* result = out + shape.Out(row, t);
-    for (int c = lanes.First(); c < shape.head_dim; c += lanes.Step()) {
-      float sum = 0.0f;
-      for (int u = 0; u <= t; ++u) {
-        sum += ToFloat(weights[u]) * ToFloat(qkv[shape.Qkv(row, u, 2) + c]);
-      }
-      result[c] = FromFloat<T>(sum);
+    // Elements of the head in chunks of kWide, what is left over one by one.
+    const int whole = shape.head_dim / Lanes::kWide;
+    for (int i = lanes.First(); i < whole; i += lanes.Step()) {
+      Chunk<Lanes::kWide>(row, t, i * Lanes::kWide);
     }
+    for (int c = whole * Lanes::kWide + lanes.First(); c < shape.head_dim; c += lanes.Step()) {
+      Chunk<1>(row, t, c);
+    }
+  }
+
+  template <int kWide>
+  DEMO_HOST_DEVICE void Chunk(int64_t row, int t, int c) const {
+    const T* weights = probs + row * shape.context;
+    const T* value = qkv + shape.Qkv(row, 0, 2) + c;
+    const int64_t stride = 3 * shape.Dim();
+    float sums[kWide] = {};
+    for (int u = 0; u <= t; ++u, value += stride) {
+      const float weight = ToFloat(weights[u]);
+      for (int j = 0; j < kWide; ++j) sums[j] += weight * ToFloat(value[j]);
+    }
+    T* result = out + shape.Out(row, t) + c;
+    for (int j = 0; j < kWide; ++j) result[j] = FromFloat<T>(sums[j]);
   }
 };
 
@@ -162,23 +173,42 @@ struct AttentionQkvGradBody {
   template <typename Lanes>
   DEMO_HOST_DEVICE void operator()(int64_t row, Lanes lanes) const {
     const int t = shape.Time(row);
+    const int whole = shape.head_dim / Lanes::kWide;
+    for (int i = lanes.First(); i < whole; i += lanes.Step()) {
+      Chunk<Lanes::kWide>(row, t, i * Lanes::kWide);
+    }
+    for (int c = whole * Lanes::kWide + lanes.First(); c < shape.head_dim; c += lanes.Step()) {
+      Chunk<1>(row, t, c);
+    }
+  }
+
+  template <int kWide>
+  DEMO_HOST_DEVICE void Chunk(int64_t row, int t, int c) const {
     const int context = shape.context;
-    const int64_t first_row = row - t;
-    for (int c = lanes.First(); c < shape.head_dim; c += lanes.Step()) {
-      float dq = 0.0f;
-      for (int u = 0; u <= t; ++u) {
-        dq += ToFloat(dscores[row * context + u]) * ToFloat(qkv[shape.Qkv(row, u, 1) + c]);
+    const int64_t stride = 3 * shape.Dim();
+    float dq[kWide] = {};
+    const T* key = qkv + shape.Qkv(row, 0, 1) + c;
+    for (int u = 0; u <= t; ++u, key += stride) {
+      const float ds = ToFloat(dscores[row * context + u]);
+      for (int j = 0; j < kWide; ++j) dq[j] += ds * ToFloat(key[j]);
+    }
+    float dk[kWide] = {};
+    float dv[kWide] = {};
+    const T* query = qkv + shape.Qkv(row, t, 0) + c;
+    const T* grad = dout + shape.Out(row, t) + c;
+    for (int later = t; later < context; ++later, query += stride, grad += shape.Dim()) {
+      const int64_t at = (row - t + later) * context + t;
+      const float ds = ToFloat(dscores[at]);
+      const float p = ToFloat(probs[at]);
+      for (int j = 0; j < kWide; ++j) {
+        dk[j] += ds * ToFloat(query[j]);
+        dv[j] += p * ToFloat(grad[j]);
       }
-      float dk = 0.0f;
-      float dv = 0.0f;
-      for (int later = t; later < context; ++later) {
-        const int64_t at = (first_row + later) * context + t;
-        dk += ToFloat(dscores[at]) * ToFloat(qkv[shape.Qkv(row, later, 0) + c]);
-        dv += ToFloat(probs[at]) * ToFloat(dout[shape.Out(row, later) + c]);
-      }
-      dqkv[shape.Qkv(row, t, 0) + c] = FromFloat<T>(dq * scale);
-      dqkv[shape.Qkv(row, t, 1) + c] = FromFloat<T>(dk * scale);
-      dqkv[shape.Qkv(row, t, 2) + c] = FromFloat<T>(dv);
+    }
+    for (int j = 0; j < kWide; ++j) {
+      dqkv[shape.Qkv(row, t, 0) + c + j] = FromFloat<T>(dq[j] * scale);
+      dqkv[shape.Qkv(row, t, 1) + c + j] = FromFloat<T>(dk[j] * scale);
+      dqkv[shape.Qkv(row, t, 2) + c + j] = FromFloat<T>(dv[j]);
     }
   }
 };

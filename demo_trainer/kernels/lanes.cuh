@@ -9,6 +9,8 @@
 namespace memprof::demo {
 
 struct SingleLane {
+  // Neighbouring elements that a lane does together where it can: one vector on the host.
+  static constexpr int kWide = 8;
   __host__ __device__ static constexpr int First() { return 0; }
   __host__ __device__ static constexpr int Step() { return 1; }
   __host__ __device__ static float Sum(float value) { return value; }
@@ -19,6 +21,7 @@ struct SingleLane {
 
 #ifdef __CUDACC__
 struct WarpLanes {
+  static constexpr int kWide = 1;
   static constexpr unsigned kAll = 0xffffffffu;
 
   __device__ static int First() { return static_cast<int>(threadIdx.x & 31u); }

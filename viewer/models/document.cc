@@ -90,7 +90,7 @@ void Document::Open(const QString& path) {
 
 void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   if (!session.ok()) {
-    error_ = ToQString(session.status().message()).simplified();
+    error_ = QString::fromStdString(std::string(session.status().message())).simplified();
     SetState(State::kFailed);
     return;
   }
@@ -151,6 +151,15 @@ analysis::TimeWindow Document::bounds() const {
     end = std::max(end, session_->events().time.back());
   }
   return {begin, std::max(end, begin + 1000)};
+}
+
+std::uint32_t SiteLayers(const TimelineBands* bands) {
+  if (bands == nullptr) return analysis::kDeviceLayers;
+  if (bands->device == analysis::kNoDevice) {
+    return analysis::LayerBit(analysis::Layer::kPinned) |
+           analysis::LayerBit(analysis::Layer::kRegistered);
+  }
+  return bands->framework ? analysis::LayerBit(analysis::Layer::kBlock) : analysis::kDeviceLayers;
 }
 
 QString TensorLabel(const Session& session, analysis::AllocationId id) {

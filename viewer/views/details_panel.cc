@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/map_picture.h"
 #include "viewer/views/bar_delegate.h"
@@ -90,31 +91,35 @@ QTreeView* DetailsPanel::AddRanking(QTabWidget* tabs, RankedModel* model, const 
 }
 
 DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& session,
-                                                    analysis::Symbols& symbols, int device,
-                                                    analysis::TimeNs time) {
-  InstantData data;
-  const analysis::Peak peak = analysis::DescribeInstant(session, device, time);
-  for (const analysis::Site& site : peak.sites) {
-    if (data.sites.size() >= kMaxRows) break;
-    const QString name = site.stack.valid()
-                             ? ToQString(analysis::Symbols::Describe(symbols.Site(site.stack)))
-                             : tr("(no call stack)");
-    data.sites.push_back({name, name + QStringLiteral("\n") + FormatPlural(site.blocks, tr("block")),
-                          site.bytes, site.stack, {}});
+                                                    analysis::Symbols& symbols,
+                                                    const analysis::SiteQuery& query) {
+  InstantData found;
+  const analysis::Peak peak = analysis::DescribeInstant(session, query.device, query.at);
+  for (const analysis::Site& site : analysis::FindSites(session, query)) {
+    if (found.sites.size() >= kMaxRows) break;
+    if (!site.stack.valid()) {
+      found.sites.push_back({tr("(no call stack)"), {}, site.bytes, {}, {}});
+      continue;
+    }
+    const analysis::SourceFrame frame = symbols.Site(site.stack);
+    found.sites.push_back({ShortSite(frame),
+                           ToQString(analysis::Symbols::Describe(frame)) + QLatin1Char('\n') +
+                               FormatPlural(site.blocks, tr("block")),
+                           site.bytes, site.stack, {}});
   }
-  data.blocks = peak.tensors.empty();
-  for (const analysis::AllocationId id : data.blocks ? peak.blocks : peak.tensors) {
-    if (data.tensors.size() >= kMaxRows) break;
+  found.blocks = peak.tensors.empty();
+  for (const analysis::AllocationId id : found.blocks ? peak.blocks : peak.tensors) {
+    if (found.tensors.size() >= kMaxRows) break;
     const analysis::Allocation& allocation = session.allocation(id);
     QString name = TensorLabel(session, id);
     if (name.isEmpty()) {
       name = allocation.stack.valid()
-                 ? ToQString(analysis::Symbols::Describe(symbols.Site(allocation.stack)))
+                 ? ShortSite(symbols.Site(allocation.stack))
                  : FormatAddress(allocation.address);
     }
-    data.tensors.push_back({name, name, allocation.bytes, allocation.stack, id});
+    found.tensors.push_back({name, name, allocation.bytes, allocation.stack, id});
   }
-  return data;
+  return found;
 }
 
 void DetailsPanel::AskInstant() {
@@ -123,15 +128,18 @@ void DetailsPanel::AskInstant() {
     ShowInstant({});
     return;
   }
+  analysis::SiteQuery query;
+  query.device = selection_->device();
+  query.at = selection_->instant();
+  query.layers = SiteLayers(document_->bands(query.device));
   instant_job_.Start(
-      [session = document_->session(), symbols = document_->symbols(),
-       device = selection_->device(), time = selection_->instant()](std::stop_token) {
-        return MakeInstant(*session, *symbols, device, time);
+      [session = document_->session(), symbols = document_->symbols(), query](std::stop_token) {
+        return MakeInstant(*session, *symbols, query);
       },
-      [this](InstantData data) { ShowInstant(std::move(data)); });
+      [this](InstantData found) { ShowInstant(std::move(found)); });
 }
 
-void DetailsPanel::ShowInstant(InstantData data) {
+void DetailsPanel::ShowInstant(InstantData found) {
   const Theme theme = Theme::From(palette());
   QString when;
   const TimelineBands* bands = document_->bands(selection_->device());
@@ -142,12 +150,12 @@ void DetailsPanel::ShowInstant(InstantData data) {
     if (step >= 0) when = tr("step %1  ·  %2").arg(step).arg(when);
     when = QStringLiteral("<span style='font-weight:600'>%1</span> "
                           "<span style='color:%2'>at %3</span>")
-               .arg(FormatBytes(bands->allocated.At(time)), theme.muted.name(), when);
+               .arg(FormatBytes(bands->in_use.At(time)), theme.muted.name(), when);
   }
   instant_->setText(when);
-  rankings_->setTabText(1, data.blocks && !data.tensors.empty() ? tr("Blocks") : tr("Tensors"));
-  sites_->SetRows(std::move(data.sites));
-  tensors_->SetRows(std::move(data.tensors));
+  rankings_->setTabText(1, found.blocks && !found.tensors.empty() ? tr("Blocks") : tr("Tensors"));
+  sites_->SetRows(std::move(found.sites));
+  tensors_->SetRows(std::move(found.tensors));
 }
 
 QString DetailsPanel::SelectionText() const { return selected_->text(); }
@@ -202,11 +210,11 @@ void DetailsPanel::AskSelection() {
                          : QStringLiteral("<b>%1</b>").arg(tr("Call site")));
   stack_job_.Start(
       [symbols = document_->symbols(), site](std::stop_token) {
-        StackData data;
-        if (site.valid()) data = {symbols->ResolveStack(site), symbols->Site(site)};
-        return data;
+        StackData found;
+        if (site.valid()) found = {symbols->ResolveStack(site), symbols->Site(site)};
+        return found;
       },
-      [this](StackData data) { stack_->SetFrames(std::move(data.frames), data.site); });
+      [this](StackData found) { stack_->SetFrames(std::move(found.frames), found.site); });
 }
 
 }  // namespace memprof::viewer

@@ -3,6 +3,7 @@
 
 #include <QComboBox>
 #include <QEvent>
+#include <QFontMetrics>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
@@ -139,17 +140,21 @@ void SummaryHeader::Fill() {
   if (steps > 0) about += QStringLiteral("  ·  ") + FormatPlural(steps, QStringLiteral("step"));
   about += QStringLiteral("  ·  ") + tr("%1 events").arg(FormatCount(document_->session()->events().size()));
   if (!run.hostname.empty()) about += QStringLiteral("  ·  ") + ToQString(run.hostname);
-  SetTile(program_, about, name, theme.text);
+  // Elided by hand: a label with rich text cuts letters.
+  const QFontMetrics metrics(StrongFont(program_->font()));
+  SetTile(program_, about,
+          metrics.elidedText(name, Qt::ElideRight, std::max(120, program_->width() - kSpace)),
+          theme.text);
   program_->setToolTip(name);
-  const ReportData* data = document_->report().get();
+  const ReportData* found = document_->report().get();
   const analysis::DeviceFigures* figures = nullptr;
-  if (data != nullptr) {
-    for (const analysis::DeviceFigures& device : data->report.devices) {
+  if (found != nullptr) {
+    for (const analysis::DeviceFigures& device : found->report.devices) {
       if (device.info.id == selection_->device()) figures = &device;
     }
   }
   for (QLabel* tile : {peak_, reserved_, at_end_}) tile->setVisible(figures != nullptr);
-  verdict_->setVisible(data != nullptr);
+  verdict_->setVisible(found != nullptr);
   if (figures != nullptr) {
     QString peak = FormatBytes(figures->peak_bytes);
     if (figures->info.capacity_bytes > 0) {
@@ -163,12 +168,15 @@ void SummaryHeader::Fill() {
             theme.text);
     SetTile(at_end_, tr("At the end"), FormatBytes(figures->live_bytes), theme.text);
   }
-  if (data != nullptr) {
+  if (found != nullptr) {
     bool bad = false;
-    const QString verdict = VerdictText(*data, &bad);
+    const QString verdict = VerdictText(*found, &bad);
     SetTile(verdict_, tr("Leaks"), verdict,
-            bad ? theme.danger : data->leaks.empty() ? theme.good : theme.warning);
-    verdict_->setToolTip(ToQString(data->report.leaks.verdict));
+            bad                                              ? theme.danger
+            : !found->leaks.empty()                          ? theme.warning
+            : found->report.leaks.horizon_too_short ? theme.muted
+                                                             : theme.good);
+    verdict_->setToolTip(ToQString(found->report.leaks.verdict));
   }
   FillBanner();
 }
@@ -209,6 +217,8 @@ void SummaryHeader::FillBanner() {
   banner_->setPalette(colors);
   banner_->setText(text);
 }
+
+void SummaryHeader::resizeEvent(QResizeEvent*) { Fill(); }
 
 void SummaryHeader::changeEvent(QEvent* event) {
   if (event->type() == QEvent::ApplicationPaletteChange) Fill();

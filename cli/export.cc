@@ -1,0 +1,229 @@
+// memprof export: a log as comma-separated values (RFC 4180), for spreadsheets and data frames.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "cli/event_view.h"
+#include "cli/names.h"
+#include "cli/open_log.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+#include "cli/verbs.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::Allocation;
+using analysis::Session;
+
+constexpr std::size_t kFlushBytes = 1 << 18;
+
+std::string_view EndReasonName(analysis::EndReason reason) {
+  switch (reason) {
+    case analysis::EndReason::kAlive: return "alive";
+    case analysis::EndReason::kFreed: return "freed";
+    case analysis::EndReason::kContextDestroyed: return "context_destroyed";
+    case analysis::EndReason::kDeviceReset: return "device_reset";
+    case analysis::EndReason::kAddressReused: return "address_reused";
+    case analysis::EndReason::kSegmentFreed: return "segment_freed";
+  }
+  return "unknown";
+}
+
+// The file written to. It is new unless --force was given; a failed export leaves none behind.
+class Output {
+ public:
+  ~Output() {
+    if (file_ >= 0) close(file_);
+    if (file_ >= 0 && !finished_) unlink(path_.c_str());
+  }
+  bool Open(const std::string& path, bool force) {
+    path_ = path;
+    if (path == "-") return true;
+    struct stat existing{};
+    if (force && stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+      PrintError(Cat(path, ": not a regular file"));
+      return false;
+    }
+    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL);
+    file_ = open(path.c_str(), flags, 0666);
+    if (file_ >= 0) return true;
+    const int error = errno;
+    PrintError(Cat(path, ": ", error == EEXIST ? "exists already; --force overwrites it"
+                                               : std::strerror(error)));
+    return false;
+  }
+  bool Write(std::string_view text) {
+    if (path_ == "-") return WriteOut(text);
+    while (!text.empty()) {
+      const ssize_t written = write(file_, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) {
+        PrintError(Cat(path_, ": ", std::strerror(errno)));
+        return false;
+      }
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+  void Finish() { finished_ = true; }
+
+ private:
+  std::string path_;
+  int file_ = -1;
+  bool finished_ = false;
+};
+
+// One row after the other, with quotes where a cell needs them.
+class Csv {
+ public:
+  explicit Csv(Output& output) : output_(output) {}
+  void Cell(std::string_view text) {
+    Separate();
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+      out_ += text;
+      return;
+    }
+    out_ += '"';
+    for (const char c : text) {
+      if (c == '"') out_ += '"';
+      out_ += c;
+    }
+    out_ += '"';
+  }
+  template <std::integral T>
+  void Cell(T value) {
+    Separate();
+    Append(out_, value);
+  }
+  void Empty() { Separate(); }
+  bool EndRow() {
+    out_ += "\r\n";
+    first_ = true;
+    return out_.size() < kFlushBytes || Flush();
+  }
+  bool Flush() {
+    const bool written = output_.Write(out_);
+    out_.clear();
+    return written;
+  }
+
+ private:
+  void Separate() {
+    if (!first_) out_ += ',';
+    first_ = false;
+  }
+  Output& output_;
+  std::string out_;
+  bool first_ = true;
+};
+
+void HeaderCells(Csv& csv, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) csv.Cell(name);
+}
+
+bool ExportEvents(const Session& session, StackTexts& stacks, Csv& csv) {
+  HeaderCells(csv, {"seq", "time_ns", "thread", "step", "op", "layer", "device", "address", "bytes",
+                    "stream", "api", "result", "name", "aux0", "aux1", "allocation", "site"});
+  if (!csv.EndRow()) return false;
+  const analysis::EventColumns& events = session.events();
+  EventView view(session);
+  for (std::uint32_t e = 0; e < events.size(); ++e) {
+    view.Seek(e);
+    csv.Cell(e);
+    csv.Cell(events.time[e]);
+    csv.Cell(view.tid());
+    csv.Cell(view.step());
+    csv.Cell(analysis::OpName(events.op[e]));
+    csv.Cell(analysis::LayerName(events.layer[e]));
+    csv.Cell(static_cast<int>(events.device[e]));
+    csv.Cell(Hex(events.address[e]));
+    csv.Cell(events.bytes[e]);
+    csv.Cell(Hex(events.stream[e]));
+    csv.Cell(session.string(events.api[e]));
+    csv.Cell(events.result[e]);
+    csv.Cell(view.name());
+    csv.Cell(events.aux0[e]);
+    csv.Cell(events.aux1[e]);
+    events.allocation[e].valid() ? csv.Cell(events.allocation[e].value) : csv.Empty();
+    events.stack[e].valid() ? csv.Cell(stacks.Site(events.stack[e])) : csv.Empty();
+    if (!csv.EndRow()) return false;
+  }
+  return csv.Flush();
+}
+
+bool ExportAllocations(const Session& session, StackTexts& stacks, Csv& csv) {
+  HeaderCells(csv, {"allocation", "layer", "device", "address", "bytes", "requested", "birth_time_ns",
+                    "death_time_ns", "birth_step", "death_step", "end", "thread", "stream", "pool",
+                    "api", "parent", "name", "dtype", "shape", "site"});
+  if (!csv.EndRow()) return false;
+  const auto allocations = session.allocations();
+  for (std::uint32_t i = 0; i < allocations.size(); ++i) {
+    const Allocation& a = allocations[i];
+    const analysis::TensorInfo* tensor = session.tensor(a.tensor);
+    csv.Cell(i);
+    csv.Cell(analysis::LayerName(a.layer));
+    csv.Cell(static_cast<int>(a.device));
+    csv.Cell(Hex(a.address));
+    csv.Cell(a.bytes);
+    csv.Cell(a.requested);
+    csv.Cell(a.birth_time);
+    a.alive() ? csv.Empty() : csv.Cell(a.death_time);
+    csv.Cell(a.birth_step);
+    a.alive() ? csv.Empty() : csv.Cell(a.death_step);
+    csv.Cell(EndReasonName(a.end_reason));
+    csv.Cell(a.thread < session.threads().size() ? session.threads()[a.thread].tid : 0u);
+    csv.Cell(Hex(a.stream));
+    csv.Cell(Hex(a.pool));
+    csv.Cell(session.string(a.api));
+    a.parent.valid() ? csv.Cell(a.parent.value) : csv.Empty();
+    csv.Cell(tensor == nullptr ? std::string_view() : std::string_view(tensor->name));
+    csv.Cell(tensor == nullptr ? std::string_view() : std::string_view(tensor->dtype));
+    std::string shape;
+    for (std::size_t d = 0; tensor != nullptr && d < tensor->shape.size(); ++d) {
+      Append(shape, d == 0 ? "" : "x", tensor->shape[d]);
+    }
+    csv.Cell(shape);
+    a.stack.valid() ? csv.Cell(stacks.Site(a.stack)) : csv.Empty();
+    if (!csv.EndRow()) return false;
+  }
+  return csv.Flush();
+}
+
+}  // namespace
+
+int ExportVerb(int argc, char** argv) {
+  std::string to = "csv", table = "allocations", path;
+  bool force = false;
+  Options options("export [OPTION...] -o FILE LOG",
+                  "Writes a log in another format. CSV has one row per allocation (its whole life: "
+                  "layer, size, birth, death, tensor, call site) or one per event. Times are "
+                  "nanoseconds of the recording machine's monotonic clock; empty cells mean "
+                  "'none'.");
+  options.Choice("to", &to, {"csv"}, "The format (default csv).");
+  options.Choice("table", &table, {"allocations", "events"},
+                 "What the rows are (default allocations).");
+  options.Text("output", &path, "FILE", "Where to write; '-' is standard output.", 'o');
+  options.Flag("force", &force, "Overwrite FILE if it exists.");
+  options.Example("memprof export --to csv -o train.csv train.mprof", "One row per allocation.");
+  options.Example("memprof export --table=events -o - train.mprof | head", "The first events.");
+  if (const int status = ParseOrExit(options, "export", argc, argv); status >= 0) return status;
+  if (path.empty()) return UsageError("export", "where to? Give -o FILE ('-' is standard output)");
+  int status = kExitFine;
+  const auto session = OpenOneLog(options, "export", &status);
+  if (!session) return status;
+  Output output;
+  if (!output.Open(path, force)) return kExitFailed;
+  analysis::Symbols symbols(session);
+  StackTexts stacks(*session, symbols);
+  Csv csv(output);
+  const bool written = table == "events" ? ExportEvents(*session, stacks, csv)
+                                         : ExportAllocations(*session, stacks, csv);
+  if (written) output.Finish();
+  return written ? kExitFine : kExitFailed;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,107 @@
+// The command `memprof`: finds the verb and runs it.
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cli/open_log.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+#include "cli/verbs.h"
+#include "cli/run.h"
+
+namespace memprof::cli {
+namespace {
+
+struct Verb {
+  std::string name, summary;
+  int (*run)(int argc, char** argv);
+};
+
+const std::vector<Verb>& Verbs() {
+  static const std::vector<Verb> verbs = {
+      {"run", "record a program", RunVerb},
+      {"report", "where the memory went: the whole run on a page or two", ReportVerb},
+      {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
+      {"peak", "when each device held most, and what was live then", PeakVerb},
+      {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
+      {"dump", "the events, one a line, as text or JSON", DumpVerb},
+      {"export", "the log in another format (CSV)", ExportVerb},
+      {"verify", "whether a log is sound", VerifyVerb},
+  };
+  return verbs;
+}
+
+std::string HelpText() {
+  std::string text =
+      "Usage: memprof VERB [OPTION...] [ARGUMENT...]\n\n"
+      "Records every device allocation of a GPU program and explains where the memory went.\n\n"
+      "Verbs:\n";
+  for (const Verb& verb : Verbs()) {
+    Append(text, "  ", verb.name, std::string(15 - verb.name.size(), ' '), verb.summary, "\n");
+  }
+  Append(text,
+         "\n'memprof VERB --help' explains a verb; 'memprof --version' says which version this is.\n"
+         "Exit status: 0 fine, 1 the input or the run failed, 2 wrong usage, 3 a --fail-on "
+         "condition holds.\n");
+  Append(text, "\nExamples:\n"
+               "  memprof run -o train.mprof -- ./train --steps 50\n"
+               "  memprof report train.mprof\n");
+  return text;
+}
+
+const Verb* FindVerb(const std::string& name) {
+  for (const Verb& verb : Verbs()) {
+    if (verb.name == name) return &verb;
+  }
+  return nullptr;
+}
+
+int UnknownVerb(const std::string& name) {
+  std::vector<std::string> names = {"help"};
+  for (const Verb& verb : Verbs()) names.push_back(verb.name);
+  const auto nearest = Nearest(name, names);
+  PrintError(Cat("there is no verb '", name, "'",
+                 nearest ? Cat("; did you mean 'memprof ", *nearest, "'?") : "",
+                 " (see 'memprof help')"));
+  return kExitUsage;
+}
+
+// `memprof help` and `memprof help VERB`.
+int Help(int argc, char** argv) {
+  if (argc < 2) return WriteOut(HelpText()) ? kExitFine : kExitFailed;
+  const Verb* verb = FindVerb(argv[1]);
+  if (verb == nullptr) return UnknownVerb(argv[1]);
+  std::string help = "--help";
+  char* arguments[] = {argv[1], help.data(), nullptr};
+  return verb->run(2, arguments);
+}
+
+int Main(int argc, char** argv) {
+  if (argc < 2) {
+    PrintError("what shall I do? Name a verb (see 'memprof help')");
+    return kExitUsage;
+  }
+  const std::string name = argv[1];
+  if (name == "--version" || name == "-V" || name == "version") {
+    return WriteOut(Cat("memprof ", MEMPROF_VERSION, "\n")) ? kExitFine : kExitFailed;
+  }
+  if (name == "help" || name == "--help" || name == "-h") return Help(argc - 1, argv + 1);
+  const Verb* verb = FindVerb(name);
+  return verb == nullptr ? UnknownVerb(name) : verb->run(argc - 1, argv + 1);
+}
+
+}  // namespace
+}  // namespace memprof::cli
+
+int main(int argc, char** argv) {
+  // A reader such as `head` may close the pipe early: that is its right and no error of ours.
+  std::signal(SIGPIPE, SIG_DFL);
+  const int status = memprof::cli::Main(argc, argv);
+  if (std::fflush(stdout) != 0 && status == memprof::cli::kExitFine) {
+    memprof::cli::PrintError("standard output could not be written");
+    return memprof::cli::kExitFailed;
+  }
+  return status;
+}

@@ -1,0 +1,44 @@
+// Runs the command on logs that tests write, and compares what it prints with golden files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/testing/log_builder.h"
+#include "tests/store/temp_file.h"
+
+namespace memprof::cli::testing {
+
+struct Result {
+  int status = -1;  // exit status, or 128 + signal
+  std::string out, err;
+};
+
+// Runs build/bin/memprof with `arguments` in `directory`, without a terminal. `environment` holds
+// "NAME=value".
+Result Run(const std::vector<std::string>& arguments, const std::string& directory = ".",
+           const std::vector<std::string>& environment = {});
+
+// Compares `text` with tests/cli/golden/`name`; with MEMPROF_UPDATE_GOLDEN=1 writes it there.
+void ExpectGolden(const std::string& name, const std::string& text);
+
+// A directory with "train.mprof" (see WriteTraining) and "raw.mprof" (no steps, no allocator, not
+// closed).
+class Logs {
+ public:
+  Logs();
+  const std::string& path() const { return path_; }
+  const analysis::testing::TempDirectory& directory() const { return directory_; }
+
+ private:
+  analysis::testing::TempDirectory directory_;
+  std::string path_;
+};
+
+// A training run of 40 steps on two devices: an allocator with tensors and fragmentation, a leak of
+// 1 MiB a step in "HistoryLeak (history.cc:42)", pinned memory, a failed allocation.
+void WriteTraining(analysis::testing::LogBuilder& log);
+// Raw driver memory only.
+void WriteRaw(analysis::testing::LogBuilder& log);
+
+}  // namespace memprof::cli::testing

@@ -1,0 +1,91 @@
+// The text of every verb on fixed logs, word for word.
+#include <gtest/gtest.h>
+
+#include "tests/cli/cli_test_support.h"
+
+namespace memprof::cli::testing {
+namespace {
+
+struct Case {
+  const char* golden;
+  std::vector<std::string> arguments;
+};
+
+class GoldenTest : public ::testing::TestWithParam<Case> {};
+
+std::size_t Columns(const std::string& line) {
+  std::size_t columns = 0;
+  for (const char c : line) columns += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return columns;
+}
+
+TEST_P(GoldenTest, PrintsWhatItPrinted) {
+  const Logs logs;
+  const Result result = Run(GetParam().arguments, logs.path());
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  ExpectGolden(GetParam().golden, result.out);
+  if (GetParam().arguments[0] == "dump" || GetParam().arguments[0] == "export") return;
+  for (std::size_t begin = 0; begin < result.out.size();) {
+    const std::size_t end = result.out.find('\n', begin);
+    const std::string line = result.out.substr(begin, end - begin);
+    EXPECT_LE(Columns(line), 100u) << line;
+    EXPECT_TRUE(line.empty() || line.back() != ' ') << "trailing space: " << line;
+    begin = end + 1;
+  }
+}
+
+std::vector<Case> Cases() {
+  return {
+      {"report_train.txt", {"report", "train.mprof"}},
+      {"report_raw.txt", {"report", "--top=3", "raw.mprof"}},
+      {"leaks_train.txt", {"leaks", "train.mprof"}},
+      {"leaks_raw.txt", {"leaks", "raw.mprof"}},
+      {"peak_train.txt", {"peak", "train.mprof"}},
+      {"peak_step.txt", {"peak", "--step=3", "--device=0", "--top=2", "train.mprof"}},
+      {"fragmentation_train.txt", {"fragmentation", "train.mprof"}},
+      {"fragmentation_raw.txt", {"fragmentation", "raw.mprof"}},
+      {"dump_raw.txt", {"dump", "--symbols", "raw.mprof"}},
+      {"dump_raw.json", {"dump", "--json", "raw.mprof"}},
+      {"export_allocations.csv", {"export", "--to", "csv", "-o", "-", "raw.mprof"}},
+      {"export_events.csv", {"export", "--table=events", "--output=-", "raw.mprof"}},
+      {"help.txt", {"help"}},
+      {"help_report.txt", {"report", "--help"}},
+      {"help_leaks.txt", {"leaks", "--help"}},
+      {"help_peak.txt", {"help", "peak"}},
+      {"help_fragmentation.txt", {"fragmentation", "--help"}},
+      {"help_dump.txt", {"dump", "-h"}},
+      {"help_export.txt", {"export", "--help"}},
+      {"help_verify.txt", {"verify", "--help"}},
+  };
+}
+
+std::string Name(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.golden;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GoldenTest, ::testing::ValuesIn(Cases()), Name);
+
+TEST(GoldenTest, ColourOnlyWhenAskedFor) {
+  const Logs logs;
+  const std::string plain = Run({"report", "train.mprof"}, logs.path()).out;
+  EXPECT_EQ(plain.find('\033'), std::string::npos);
+  const std::string forced = Run({"report", "train.mprof"}, logs.path(), {"FORCE_COLOR=1"}).out;
+  EXPECT_NE(forced.find("\033["), std::string::npos);
+  const std::string refused =
+      Run({"report", "train.mprof"}, logs.path(), {"FORCE_COLOR=1", "NO_COLOR=1"}).out;
+  EXPECT_EQ(refused, plain);
+}
+
+TEST(GoldenTest, SeveralLogsAreReportedInTurn) {
+  const Logs logs;
+  const Result both = Run({"report", "train.mprof", "raw.mprof"}, logs.path());
+  EXPECT_EQ(both.status, 0);
+  EXPECT_TRUE(both.out.starts_with("train.mprof\n"));
+  EXPECT_NE(both.out.find("\nraw.mprof\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace memprof::cli::testing

@@ -1,0 +1,106 @@
+// Damaged, foreign and empty files in every verb: one clear line and status 1, or what can be read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/cli/cli_test_support.h"
+
+namespace memprof::cli::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::vector<std::string> Arguments(const std::string& verb, const std::string& log) {
+  if (verb == "export") return {verb, "-o", "-", log};
+  return {verb, log};
+}
+
+const std::string kVerbs[] = {"report", "leaks", "peak", "fragmentation", "dump", "export", "verify"};
+
+std::string Good() {
+  analysis::testing::LogBuilder log;
+  WriteTraining(log);
+  return log.Bytes();
+}
+
+TEST(HostileTest, FilesThatAreNoLogs) {
+  const analysis::testing::TempDirectory directory;
+  std::string future = Good();
+  future[8] = future[12] = 99;  // format version, and the version a reader must know
+  const std::string garbage(5000, 'x');
+  directory.Write("empty.mprof", "");
+  directory.Write("short.mprof", "MEMPR");
+  directory.Write("garbage.mprof", garbage);
+  directory.Write("future.mprof", future);
+  directory.Write("header_only.mprof", Good().substr(0, 16));
+  for (const std::string& verb : kVerbs) {
+    for (const std::string name : {"empty", "short", "garbage", "future", "header_only", "directory"}) {
+      SCOPED_TRACE(verb + " " + name);
+      const std::string path =
+          name == "directory" ? directory.File("") : directory.File(name + ".mprof");
+      const Result result = Run(Arguments(verb, path));
+      EXPECT_EQ(result.status, 1);
+      EXPECT_THAT(result.err, StartsWith("memprof: "));
+      EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+      EXPECT_EQ(result.out, "");
+    }
+  }
+}
+
+TEST(HostileTest, CutLogsAreReadAsFarAsTheyGo) {
+  const analysis::testing::TempDirectory directory;
+  const std::string good = Good();
+  const std::string path = directory.Write("cut.mprof", good.substr(0, good.size() * 4 / 5));
+  for (const std::string& verb : kVerbs) {
+    const Result result = Run(Arguments(verb, path));
+    EXPECT_TRUE(result.status == 0 || (verb == "verify" && result.status == 1)) << verb << result.err;
+  }
+}
+
+TEST(HostileTest, FlippedBytesNeverCrash) {
+  const analysis::testing::TempDirectory directory;
+  const std::string good = Good();
+  std::mt19937_64 random(17);
+  for (int round = 0; round < 12; ++round) {
+    std::string bad = good;
+    for (int i = 0; i < 8; ++i) bad[random() % bad.size()] ^= static_cast<char>(1 + random() % 255);
+    const std::string path = directory.Write("bad.mprof", bad);
+    for (const std::string& verb : kVerbs) {
+      const Result result = Run(Arguments(verb, path));
+      EXPECT_TRUE(result.status == 0 || result.status == 1) << verb << ": " << result.status;
+      if (result.status == 0) continue;
+      EXPECT_THAT(result.err, StartsWith("memprof: "));
+    }
+  }
+}
+
+TEST(HostileTest, NamesCannotSpeakToTheTerminal) {
+  const analysis::testing::TempDirectory directory;
+  analysis::testing::LogBuilder log;
+  const int site = log.Stack({"evil\033[2J\007 (a\033]0;x.cc:1)"});
+  log.header().set_executable("/bin/\033[31mred");
+  log.header().clear_argument();
+  log.Device(0, 1 << 30, "GPU\033[5m\n\r");
+  log.SourceState("driver\033", 1, "detail\033");
+  log.Alloc(analysis::Layer::kLinear, 0x1000, 10, {.stack = site, .api = "cu\033"});
+  log.TensorCreate(0x1000, 10, log.Tensor("t\033[1m", "f\b32", {3}), {.stack = site});
+  const std::string path = directory.Write("evil.mprof", log.Bytes());
+  for (const std::string& verb : kVerbs) {
+    if (verb == "export") continue;  // data for programs, as recorded
+    std::vector<std::string> arguments = Arguments(verb, path);
+    if (verb == "dump") arguments.push_back("--symbols");
+    const Result result = Run(arguments);
+    EXPECT_EQ(result.status, 0) << result.err;
+    for (const char c : result.out) {
+      ASSERT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') << verb;
+    }
+  }
+  const Result missing = Run({"report", "/no/\033[31msuch"});
+  EXPECT_EQ(missing.err.find('\033'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace memprof::cli::testing

@@ -1,0 +1,171 @@
+// The JSON of every verb: keys, types and figures.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/cli_test_support.h"
+
+namespace memprof::cli::testing {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+Json RunJson(const std::vector<std::string>& arguments) {
+  const Logs logs;
+  const Result result = Run(arguments, logs.path());
+  EXPECT_EQ(result.status, 0) << result.err;
+  Json json = Json::parse(result.out, nullptr, false);
+  EXPECT_FALSE(json.is_discarded()) << result.out;
+  return json;
+}
+
+void ExpectStack(const Json& stack) {
+  ASSERT_TRUE(stack.is_array());
+  for (const Json& frame : stack) {
+    EXPECT_TRUE(frame.at("function").is_string());
+    EXPECT_TRUE(frame.at("file").is_string());
+    EXPECT_TRUE(frame.at("line").is_number_integer());
+    EXPECT_TRUE(frame.at("module").is_string());
+  }
+}
+
+TEST(JsonTest, Report) {
+  const Json report = RunJson({"report", "--json", "train.mprof"});
+  EXPECT_EQ(report.at("schema"), "memprof.report/1");
+  EXPECT_EQ(report.at("complete"), true);
+  EXPECT_EQ(report.at("sources"), Json::array({"driver"}));
+  EXPECT_EQ(report.at("source_states").size(), 2u);
+  EXPECT_EQ(report.at("steps"), 40);
+  const Json& events = report.at("events");
+  // Pinned, segment's memory, device 1's; a segment; 4 + 2 * 40 blocks and as many tensors.
+  EXPECT_EQ(events.at("allocations"), 3 + 1 + 84 + 84);
+  EXPECT_EQ(events.at("frees"), 80);
+  EXPECT_EQ(events.at("failed"), 1);
+  EXPECT_EQ(events.at("lost"), 0);
+  EXPECT_EQ(events.at("unmatched_frees"), 0);
+  EXPECT_EQ(events.at("total"), 172 + 80 + 40 + 2);
+  ASSERT_EQ(report.at("devices").size(), 2u);
+  const Json& device = report.at("devices")[0];
+  EXPECT_EQ(device.at("id"), 0);
+  EXPECT_EQ(device.at("name"), "test GPU");
+  EXPECT_EQ(device.at("capacity_bytes"), 256 * kMiB);
+  EXPECT_EQ(device.at("peak_bytes"), 64 * kMiB);
+  EXPECT_EQ(device.at("live_bytes"), 64 * kMiB);
+  EXPECT_EQ(device.at("live_blocks"), 1);
+  EXPECT_EQ(device.at("reserved_bytes"), 0);
+  EXPECT_EQ(device.at("untracked_bytes"), 12 * kMiB);
+  const Json& framework = device.at("framework");
+  EXPECT_EQ(framework.at("peak_bytes"), (8 + 40 + 6) * kMiB);
+  EXPECT_EQ(framework.at("live_bytes"), 48 * kMiB);
+  EXPECT_EQ(framework.at("live_blocks"), 44);
+  EXPECT_EQ(framework.at("reserved_bytes"), 64 * kMiB);
+  EXPECT_FALSE(report.at("devices")[1].contains("framework"));
+  EXPECT_EQ(report.at("host").at("pinned_peak_bytes"), 8 * kMiB);
+  EXPECT_EQ(report.at("host").at("pinned_live_bytes"), 8 * kMiB);
+  EXPECT_EQ(report.at("peaks")[0].at("step"), 39);
+  EXPECT_EQ(report.at("leaks").size(), 1u);
+  for (const auto& [key, value] : device.items()) {
+    if (!key.ends_with("_bytes")) continue;
+    EXPECT_TRUE(value.is_number_unsigned()) << key;
+  }
+}
+
+TEST(JsonTest, ReportOfACutLogOnTheStandIn) {
+  const Json report = RunJson({"report", "--json", "raw.mprof"});
+  EXPECT_EQ(report.at("complete"), false);
+  EXPECT_EQ(report.at("simulated"), true);
+  EXPECT_EQ(report.at("events").at("unmatched_frees"), 1);
+  EXPECT_EQ(report.at("devices")[0].at("live_bytes"), 100'000);
+  EXPECT_EQ(report.at("devices")[0].at("peak_bytes"), 104'096);
+  EXPECT_EQ(report.at("horizon_too_short"), true);
+}
+
+TEST(JsonTest, Leaks) {
+  const Json report = RunJson({"leaks", "--json", "train.mprof"});
+  EXPECT_EQ(report.at("schema"), "memprof.leaks/1");
+  ASSERT_EQ(report.at("leaks").size(), 1u);
+  const Json& leak = report.at("leaks")[0];
+  EXPECT_EQ(leak.at("tier"), "suspected");
+  EXPECT_GE(leak.at("score").get<double>(), 50);
+  EXPECT_EQ(leak.at("bytes"), 40 * kMiB);
+  EXPECT_EQ(leak.at("blocks"), 40);
+  EXPECT_EQ(leak.at("bytes_per_step"), kMiB);
+  EXPECT_EQ(leak.at("first_step"), 3);
+  EXPECT_EQ(leak.at("device"), 0);
+  EXPECT_EQ(leak.at("layer"), "block");
+  EXPECT_THAT(leak.at("why").get<std::string>(), HasSubstr("loss_history"));
+  ExpectStack(leak.at("stack"));
+  EXPECT_EQ(leak.at("stack")[0].at("function"), "HistoryLeak");
+  EXPECT_EQ(leak.at("stack")[0].at("file"), "history.cc");
+  EXPECT_EQ(leak.at("stack")[0].at("line"), 42);
+  const Json& alive = report.at("live_at_exit");
+  ASSERT_EQ(alive.size(), 3u);  // device 1's memory, weights, pinned
+  for (const Json& entry : alive) {
+    EXPECT_EQ(entry.at("tier"), "live_at_exit");
+    for (const auto& [key, value] : leak.items()) EXPECT_TRUE(entry.contains(key)) << key;
+    ExpectStack(entry.at("stack"));
+  }
+}
+
+TEST(JsonTest, Peak) {
+  const Json report = RunJson({"peak", "--json", "--top=2", "train.mprof"});
+  EXPECT_EQ(report.at("schema"), "memprof.peak/1");
+  const Json& peak = report.at("peaks").at(0);
+  EXPECT_EQ(peak.at("bytes"), 64 * kMiB);
+  EXPECT_EQ(peak.at("by_layer").at("tensor"), 54 * kMiB - 400);
+  EXPECT_EQ(peak.at("tensors").size(), 2u);
+  EXPECT_EQ(peak.at("tensors_total"), 45);
+  EXPECT_EQ(peak.at("tensors")[0].at("name"), "activations");
+  EXPECT_EQ(peak.at("tensors")[0].at("shape"), Json::array({64, 49152}));
+  EXPECT_EQ(peak.at("tensors")[0].at("address"), "0x7f0003800000");
+  ExpectStack(peak.at("sites")[0].at("stack"));
+}
+
+TEST(JsonTest, Fragmentation) {
+  const Json report = RunJson({"fragmentation", "--json", "--at-end", "train.mprof"});
+  EXPECT_EQ(report.at("schema"), "memprof.fragmentation/1");
+  ASSERT_EQ(report.at("pools").size(), 1u);
+  const Json& pool = report.at("pools")[0];
+  EXPECT_EQ(pool.at("reserved_bytes"), 64 * kMiB);
+  EXPECT_EQ(pool.at("free_bytes"), 16 * kMiB);
+  EXPECT_EQ(pool.at("rounding_bytes"), 400);
+  EXPECT_EQ(pool.at("pins").size(), 1u);
+  EXPECT_EQ(pool.at("pins")[0].at("frees_bytes"), 16 * kMiB);
+}
+
+TEST(JsonTest, Verify) {
+  const Json report = RunJson({"verify", "--json", "train.mprof"});
+  EXPECT_EQ(report.at("schema"), "memprof.verify/1");
+  EXPECT_EQ(report.at("sound"), true);
+  EXPECT_EQ(report.at("events"), 294);
+  EXPECT_EQ(report.at("problems"), Json::array());
+}
+
+TEST(JsonTest, BrokenTextBecomesValidJson) {
+  const analysis::testing::TempDirectory directory;
+  analysis::testing::LogBuilder log;
+  const int site = log.Stack({"bad\xff\x01name (a.cc:1)"});
+  log.Alloc(analysis::Layer::kLinear, 0x1000, 10, {.stack = site});
+  log.RangePush("tab\t\"quote\" \xc3");
+  directory.Write("odd.mprof", log.Bytes());
+  for (const std::string verb : {"report", "leaks", "peak"}) {
+    const Result result = Run({verb, "--json", directory.File("odd.mprof")});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_FALSE(Json::parse(result.out, nullptr, false).is_discarded()) << verb;
+  }
+  const Result dump = Run({"dump", "--json", directory.File("odd.mprof")});
+  std::size_t lines = 0;
+  for (std::size_t begin = 0; begin < dump.out.size(); ++lines) {
+    const std::size_t end = dump.out.find('\n', begin);
+    EXPECT_FALSE(Json::parse(dump.out.substr(begin, end - begin), nullptr, false).is_discarded());
+    begin = end + 1;
+  }
+  EXPECT_EQ(lines, 2u);
+}
+
+}  // namespace
+}  // namespace memprof::cli::testing

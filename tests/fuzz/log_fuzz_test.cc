@@ -1,0 +1,160 @@
+// A bounded fuzz run with fixed seeds: sound logs, mutated in many ways, must never crash, hang or
+// contradict themselves. Mutated payloads get good checksums, so that decoders are reached.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "analysis/testing/log_builder.h"
+#include "proto/crc32c.h"
+#include "proto/framing.h"
+#include "tests/fuzz/one_log.h"
+
+namespace memprof::fuzz {
+namespace {
+
+using analysis::Layer;
+using analysis::Op;
+using analysis::testing::LogBuilder;
+
+// A log in which every op and every layer occurs.
+std::string RichLog(std::mt19937& random, int events,
+                    const LogBuilder::WriteOptions& options = {}) {
+  LogBuilder log;
+  log.Device(0, 1ull << 34);
+  log.Device(1, 1ull << 34);
+  log.Context(1, 0);
+  log.Context(2, 1);
+  log.Thread(2, 77, "worker");
+  const int stacks[] = {0, log.Stack({"main (a.cc:1)", "f (b.cc:2)"}),
+                        log.Stack({"main (a.cc:1)"})};
+  const int tensor = log.Tensor("w", "float32", {2, 3});
+  const std::uint32_t label = log.String("label");
+  for (int i = 0; i < events; ++i) {
+    const auto op = static_cast<Op>(random() % 35);
+    const auto layer = static_cast<Layer>(random() % 20);
+    const bool memory = random() % 2 == 0;
+    log.Event(memory ? (random() % 2 ? Op::kAlloc : Op::kFree) : op, layer,
+              0x1000u * (random() % 16), 0x800u * (random() % 8),
+              layer == Layer::kTensor ? static_cast<std::uint32_t>(tensor) : label,
+              {.device = static_cast<int>(random() % 3) - 1,
+               .stack = stacks[random() % 3],
+               .thread = static_cast<std::uint32_t>(random() % 4),
+               .aux0 = random() % 5,
+               .context = static_cast<std::uint32_t>(random() % 4)});
+  }
+  return log.Bytes(options);
+}
+
+struct Place {
+  std::size_t offset = 0, size = 0;  // of a chunk
+};
+
+std::vector<Place> Chunks(const std::string& bytes) {
+  std::vector<Place> places;
+  for (std::size_t at = sizeof(log::FileHeader); at + sizeof(log::ChunkFrame) <= bytes.size();) {
+    log::ChunkFrame frame;
+    std::memcpy(&frame, bytes.data() + at, sizeof frame);
+    places.push_back({at, sizeof frame + frame.stored_bytes});
+    at += places.back().size;
+  }
+  return places;
+}
+
+// Makes the checksum of the chunk at `place` good again.
+void Sign(std::string* bytes, const Place& place) {
+  const std::uint32_t crc = log::Crc32c(
+      bytes->data() + place.offset + sizeof(log::ChunkFrame), place.size - sizeof(log::ChunkFrame),
+      log::Crc32c(bytes->data() + place.offset, offsetof(log::ChunkFrame, crc32c)));
+  std::memcpy(bytes->data() + place.offset + offsetof(log::ChunkFrame, crc32c), &crc, sizeof crc);
+}
+
+void Scribble(std::mt19937& random, std::string* bytes, std::size_t begin, std::size_t size) {
+  if (size == 0) return;
+  for (int i = 1 + static_cast<int>(random() % 4); i > 0; --i) {
+    char& byte = (*bytes)[begin + random() % size];
+    constexpr char kEdges[] = {0, 1, 0x7f, static_cast<char>(0x80), static_cast<char>(0xff)};
+    byte = random() % 2 ? kEdges[random() % 5] : static_cast<char>(byte ^ (1 << random() % 8));
+  }
+}
+
+TEST(LogFuzzTest, SoundLogsLoad) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(ReadOneLog(RichLog(random, 200)));
+}
+
+TEST(LogFuzzTest, MutatedPayloadsWithGoodChecksums) {
+  std::mt19937 random(2);
+  int loaded = 0;
+  for (int round = 0; round < 1500; ++round) {
+    std::string bytes = RichLog(random, 60, {.events_per_chunk = 20, .compress = false});
+    const std::vector<Place> chunks = Chunks(bytes);
+    const Place& place = chunks[random() % chunks.size()];
+    Scribble(random, &bytes, place.offset + sizeof(log::ChunkFrame),
+             place.size - sizeof(log::ChunkFrame));
+    Sign(&bytes, place);
+    loaded += ReadOneLog(bytes);
+  }
+  EXPECT_GT(loaded, 1000);  // one bad chunk must not take the others with it
+}
+
+TEST(LogFuzzTest, MutatedFramesWithGoodChecksums) {
+  std::mt19937 random(3);
+  int loaded = 0;
+  for (int round = 0; round < 700; ++round) {
+    std::string bytes = RichLog(random, 40, {.events_per_chunk = 10});
+    const std::vector<Place> chunks = Chunks(bytes);
+    const Place& place = chunks[random() % chunks.size()];
+    Scribble(random, &bytes, place.offset, sizeof(log::ChunkFrame));
+    if (random() % 2) Sign(&bytes, place);
+    loaded += ReadOneLog(bytes);
+  }
+  EXPECT_GT(loaded, 300);
+}
+
+TEST(LogFuzzTest, MutatedAnywhereCutAndSpliced) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 1200; ++round) {
+    std::string bytes = RichLog(
+        random, 40,
+        {.events_per_chunk = 10, .compress = random() % 2 == 0, .trailer = random() % 2 == 0});
+    const std::size_t at = random() % bytes.size(), size = random() % (bytes.size() - at);
+    switch (random() % 5) {
+      case 0:
+        Scribble(random, &bytes, 0, bytes.size());
+        break;
+      case 1:
+        bytes.resize(at);
+        break;
+      case 2:
+        bytes.erase(at, size);
+        break;
+      case 3:
+        bytes.insert(at, bytes.substr(random() % bytes.size(), size));
+        break;
+      case 4:
+        std::fill_n(bytes.begin() + at, size, static_cast<char>(random()));
+        break;
+    }
+    ReadOneLog(bytes);
+  }
+  SUCCEED();  // contradictions abort
+}
+
+TEST(LogFuzzTest, RandomBytesBehindAGoodBeginning) {
+  std::mt19937 random(5);
+  const std::string sound = RichLog(random, 10, {.trailer = false});
+  int refused = 0;
+  for (int round = 0; round < 500; ++round) {
+    std::string bytes = sound.substr(0, random() % 3 == 0 ? sound.size() : 16 * (random() % 2));
+    for (int i = static_cast<int>(random() % 3000); i > 0; --i)
+      bytes += static_cast<char>(random());
+    refused += !ReadOneLog(bytes);
+  }
+  EXPECT_GT(refused, 100);
+}
+
+}  // namespace
+}  // namespace memprof::fuzz

@@ -1,0 +1,194 @@
+// Fragmentation: sums against the map, and pins against logs in which the block really was freed.
+#include "analysis/fragmentation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tests/queries/random_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::LoadLog;
+using testing::LogBuilder;
+using testing::RandomLog;
+
+std::uint64_t HoleAt(const AddressMap& map, std::uint64_t address) {
+  for (const MapSegment& segment : map.segments) {
+    for (const MapPiece& piece : segment.pieces) {
+      if (piece.address <= address && address - piece.address < piece.bytes) {
+        return piece.hole() ? piece.bytes : 0;
+      }
+    }
+  }
+  return 0;
+}
+
+TEST(FragmentationTest, PinsJoinWhatFreeingThemJoins) {
+  for (const std::uint32_t seed : {51u, 52u}) {
+    const testing::RandomLogOptions options{.seed = seed, .devices = 1, .operations = 120};
+    RandomLog before(options);
+    const auto session = LoadLog(before.builder());
+    ASSERT_NE(session, nullptr);
+    const TimeNs end = session->events().time.back();
+    std::map<std::uint64_t, Pin> pins;
+    for (const auto& pool : AnalyseFragmentation(*session, 0, end).pools) {
+      ASSERT_LT(pool.pins.size(), 20u) << "all pins are needed here";
+      for (const Pin& pin : pool.pins) pins[session->allocation(pin.block).address] = pin;
+    }
+    ASSERT_FALSE(before.live_blocks().empty());
+    for (const auto& [device, address] : before.live_blocks()) {
+      RandomLog after(options);
+      after.builder().Free(Layer::kBlock, address);
+      const auto freed = LoadLog(after.builder());
+      ASSERT_NE(freed, nullptr);
+      const AddressMap map = BuildAddressMap(*freed, 0, kForever);
+      const std::uint64_t run = HoleAt(map, address);
+      const auto pin = pins.find(address);
+      if (pin == pins.end()) {  // nothing free beside it
+        std::uint64_t own = 0;
+        for (const Allocation& a : session->allocations()) {
+          if (a.layer == Layer::kBlock && a.alive() && a.address == address) own = a.bytes;
+        }
+        EXPECT_EQ(run, own);
+        continue;
+      }
+      EXPECT_EQ(pin->second.frees_bytes, run - pin->second.bytes);
+      bool empty = false;
+      for (const MapSegment& segment : map.segments) {
+        if (segment.address <= address && address < segment.address + segment.bytes) {
+          empty = segment.free_bytes == segment.bytes;
+        }
+      }
+      EXPECT_EQ(pin->second.empties_segment, empty);
+    }
+  }
+}
+
+TEST(FragmentationTest, PoolsAddUpToTheMap) {
+  RandomLog log({.seed = 53});
+  const auto session = LoadLog(log.builder());
+  ASSERT_NE(session, nullptr);
+  const auto& time = session->events().time;
+  for (std::size_t e = 10; e < time.size(); e += 61) {
+    const FragmentationReport report = AnalyseFragmentation(*session, kNoDevice, time[e]);
+    EXPECT_EQ(report.time, time[e]);
+    for (const int device : {0, 1}) {
+      std::uint64_t segments = 0, blocks = 0, free = 0, reserved = 0, requested = 0, hole = 0;
+      for (const MapSegment& segment : BuildAddressMap(*session, device, time[e]).segments) {
+        if (!segment.framework) continue;
+        ++segments;
+        reserved += segment.bytes;
+        for (const MapPiece& piece : segment.pieces) {
+          if (piece.hole()) {
+            free += piece.bytes;
+            hole = std::max(hole, piece.bytes);
+            continue;
+          }
+          ++blocks;
+          requested += session->allocation(piece.allocation).requested;
+        }
+      }
+      PoolFragmentation sum;
+      for (const PoolFragmentation& pool : report.pools) {
+        if (pool.device != device) continue;
+        sum.segments += pool.segments;
+        sum.blocks += pool.blocks;
+        sum.free_bytes += pool.free_bytes;
+        sum.reserved_bytes += pool.reserved_bytes;
+        sum.allocated_bytes += pool.allocated_bytes;
+        sum.rounding_bytes += pool.rounding_bytes;
+        sum.largest_hole = std::max(sum.largest_hole, pool.largest_hole);
+        EXPECT_LE(pool.unusable_bytes, pool.free_bytes);
+        EXPECT_TRUE(std::is_sorted(pool.pins.begin(), pool.pins.end(), [](auto& a, auto& b) {
+          const auto weight = [](const Pin& p) {
+            return static_cast<double>(p.frees_bytes) * static_cast<double>(p.frees_bytes) /
+                   static_cast<double>(p.frees_bytes + p.bytes);
+          };
+          return weight(a) > weight(b);
+        }));
+      }
+      EXPECT_EQ(sum.segments, segments);
+      EXPECT_EQ(sum.blocks, blocks);
+      EXPECT_EQ(sum.free_bytes, free);
+      EXPECT_EQ(sum.reserved_bytes, reserved);
+      EXPECT_EQ(sum.allocated_bytes, reserved - free);
+      EXPECT_EQ(sum.rounding_bytes, reserved - free - requested);
+      EXPECT_EQ(sum.largest_hole, hole);
+    }
+  }
+}
+
+// A segment of 4 MiB: block, hole of 1 MiB, block of 512 B, hole of 2 MiB - 512 B, block.
+void HandMade(LogBuilder& log) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  const std::uint64_t base = 0x700000000000;
+  log.Alloc(Layer::kLinear, base, 4 * kMiB);
+  log.Alloc(Layer::kSegment, base, 4 * kMiB);
+  log.Alloc(Layer::kBlock, base, kMiB / 2, {.aux0 = kMiB / 2});
+  log.Alloc(Layer::kBlock, base + kMiB / 2, kMiB, {.aux0 = kMiB});
+  log.Alloc(Layer::kBlock, base + kMiB * 3 / 2, 512, {.aux0 = 100});
+  log.Alloc(Layer::kBlock, base + kMiB * 3 / 2 + 512, 2 * kMiB - 512, {.aux0 = 2 * kMiB - 512});
+  log.Alloc(Layer::kBlock, base + kMiB * 7 / 2, kMiB / 2, {.aux0 = kMiB / 2});
+  log.Free(Layer::kBlock, base + kMiB / 2);
+  log.Free(Layer::kBlock, base + kMiB * 3 / 2 + 512);
+}
+
+TEST(FragmentationTest, FormulasByHand) {
+  constexpr double kMiB = 1 << 20;
+  LogBuilder log;
+  HandMade(log);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const FragmentationReport report = AnalyseFragmentation(*session, 0, kForever - 1);
+  ASSERT_EQ(report.pools.size(), 1u);
+  const PoolFragmentation& pool = report.pools[0];
+  EXPECT_FALSE(pool.small_blocks);
+  EXPECT_EQ(pool.free_bytes, static_cast<std::uint64_t>(3 * kMiB) - 512);
+  EXPECT_EQ(pool.rounding_bytes, 412u);
+  EXPECT_EQ(pool.releasable_bytes, 0u);
+  // The largest request was 2 MiB - 512 B: the hole of 1 MiB could not have served it.
+  EXPECT_EQ(pool.unusable_bytes, static_cast<std::uint64_t>(kMiB));
+  const double a = kMiB, b = 2 * kMiB - 512;
+  EXPECT_DOUBLE_EQ(pool.external, 1 - b / (a + b));
+  EXPECT_DOUBLE_EQ(pool.sum_of_squares, 1 - (a * a + b * b) / ((a + b) * (a + b)));
+  ASSERT_EQ(pool.pins.size(), 3u);
+  EXPECT_EQ(pool.pins[0].bytes, 512u);  // the small block between the two holes
+  EXPECT_EQ(pool.pins[0].frees_bytes, static_cast<std::uint64_t>(3 * kMiB) - 512);
+  EXPECT_DOUBLE_EQ(pool.pins[0].blame, (a + b) / 512);
+}
+
+TEST(FragmentationTest, PeakIsTakenOnceItsBlockIsThere) {
+  LogBuilder log;
+  log.Alloc(Layer::kLinear, 0x100000, 0x1000);
+  log.Alloc(Layer::kSegment, 0x100000, 0x1000);
+  log.Alloc(Layer::kBlock, 0x100000, 0x1000);
+  log.Step(1);
+  log.Alloc(Layer::kLinear, 0x200000, 0x1000);
+  log.Alloc(Layer::kSegment, 0x200000, 0x1000);
+  log.Alloc(Layer::kBlock, 0x200000, 0x800);
+  log.Free(Layer::kBlock, 0x100000);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const FragmentationReport report = AnalyseFragmentation(*session);
+  EXPECT_EQ(report.step, 1);
+  EXPECT_EQ(session->events().layer[session->EventAt(report.time).value], Layer::kBlock);
+  EXPECT_DOUBLE_EQ(report.utilisation, 0.75);
+  EXPECT_DOUBLE_EQ(report.at_peak, 0.25);
+}
+
+TEST(FragmentationTest, WithoutAllocatorThereIsNothing) {
+  LogBuilder log;
+  log.Alloc(Layer::kLinear, 0x100000, 0x1000);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const FragmentationReport report = AnalyseFragmentation(*session);
+  EXPECT_TRUE(report.pools.empty());
+  EXPECT_EQ(report.utilisation, 1);
+  EXPECT_EQ(report.at_peak, 0);
+}
+
+}  // namespace
+}  // namespace memprof::analysis

@@ -1,0 +1,241 @@
+// What FindLeaks reports beyond the verdict: figures, layers, reasons, and honest silence.
+#include "analysis/leaks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analysis/symbols.h"
+#include "tests/queries/leak_patterns.h"
+#include "tests/queries/random_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::LeakRun;
+using testing::LoadLog;
+using testing::LogBuilder;
+using testing::MakeLeakRun;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+bool ListsSite(const std::vector<Leak>& leaks, Symbols& symbols, const std::string& function) {
+  return std::any_of(leaks.begin(), leaks.end(), [&](const Leak& leak) {
+    return symbols.Site(leak.stack).function == function;
+  });
+}
+
+TEST(LeaksTest, FiguresOfASteadyLeak) {
+  const auto session = MakeLeakRun(
+      [](LeakRun& run, int step) {
+        if (step >= 0) run.Alloc(4 * kMiB);
+      },
+      1, 50);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  ASSERT_EQ(report.leaks.size(), 1u);
+  const Leak& leak = report.leaks[0];
+  EXPECT_EQ(leak.layer, Layer::kBlock);
+  EXPECT_EQ(leak.device, 0);
+  EXPECT_EQ(leak.bytes, 200 * kMiB);  // the last step's too: they are alive at the end
+  EXPECT_EQ(leak.blocks, 50u);
+  EXPECT_EQ(leak.survivors.size(), 50u);
+  EXPECT_EQ(leak.first_step, 4);
+  EXPECT_EQ(leak.guard_steps, 2);
+  EXPECT_DOUBLE_EQ(leak.bytes_per_step, 4.0 * kMiB);
+  EXPECT_EQ(session->allocation(leak.example).birth_step, 4);
+  EXPECT_THAT(leak.why, HasSubstr("4.00 MiB per step"));
+  EXPECT_THAT(leak.why, HasSubstr("None of its 49 allocations was freed"));
+  EXPECT_THAT(leak.disproof, HasSubstr("record a longer run"));
+  // Free at the last mark: the device's 80 GiB less the segment's 40, and what the segment had.
+  const double used = 8 * 4.0 * kMiB + 16 * 4.0 * kMiB + 49 * 4.0 * kMiB;
+  EXPECT_NEAR(leak.steps_to_oom, (80.0 * 1024 * kMiB - used) / (4.0 * kMiB), 0.5);
+}
+
+TEST(LeaksTest, ParametersAndOptimizerStateAreAliveAtExitOnly) {
+  const auto session = MakeLeakRun(
+      [](LeakRun& run, int step) {
+        if (step >= 0) run.Alloc(kMiB);
+      },
+      1, 50);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  const LeakReport report = FindLeaks(*session);
+  for (const char* site : {"Parameter", "AdamState"}) {
+    EXPECT_TRUE(ListsSite(report.live_at_exit, symbols, site)) << site;
+    EXPECT_FALSE(ListsSite(report.leaks, symbols, site)) << site;
+  }
+  EXPECT_FALSE(ListsSite(report.live_at_exit, symbols, "Pattern"));
+  EXPECT_FALSE(ListsSite(report.live_at_exit, symbols, "Activation"));
+  // Segments are not judged: their blocks are.
+  for (const Leak& leak : report.live_at_exit) EXPECT_EQ(leak.layer, Layer::kBlock);
+  EXPECT_THAT(report.live_at_exit[0].why, HasSubstr("warmed up"));
+  EXPECT_THAT(report.live_at_exit[1].why, HasSubstr("before the first step"));
+}
+
+TEST(LeaksTest, WithoutAllocatorDriverMemoryIsJudged) {
+  LogBuilder log;
+  const int site = log.Stack({"main (a.cc:1)", "Grow (a.cc:2)"});
+  for (int step = 0; step < 40; ++step) {
+    log.Step(static_cast<std::uint64_t>(step));
+    log.Alloc(Layer::kManaged, 0x100000 + static_cast<std::uint64_t>(step) * 4096, 4096,
+              {.stack = site});
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  ASSERT_EQ(report.leaks.size(), 1u);
+  EXPECT_EQ(report.leaks[0].layer, Layer::kManaged);
+  EXPECT_EQ(report.leaks[0].steps_to_oom, -1) << "the device's capacity is unknown";
+}
+
+TEST(LeaksTest, GrowingSegmentsOfAnAllocatorAreNotASecondLeak) {
+  LogBuilder log;
+  log.Device(0, std::uint64_t{1} << 40);
+  const int driver = log.Stack({"main (a.cc:1)", "Segment (alloc.cc:2)"});
+  const int block = log.Stack({"main (a.cc:1)", "Keep (a.cc:7)"});
+  for (std::uint64_t step = 0; step < 40; ++step) {
+    const std::uint64_t address = 0x1000000 + step * 0x1000000;
+    log.Step(step);
+    log.Alloc(Layer::kLinear, address, 2 * kMiB, {.stack = driver});
+    log.Alloc(Layer::kSegment, address, 2 * kMiB, {.stack = driver});
+    log.Alloc(Layer::kBlock, address, 2 * kMiB, {.stack = block});
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  const LeakReport report = FindLeaks(*session);
+  ASSERT_EQ(report.leaks.size(), 1u);
+  EXPECT_EQ(symbols.Site(report.leaks[0].stack).function, "Keep");
+}
+
+TEST(LeaksTest, SurvivorsStillInUseAreGrowing) {
+  for (const bool use : {true, false}) {
+    const auto session = MakeLeakRun(
+        [use](LeakRun& run, int step) {
+          if (step < 0) return;
+          const std::uint64_t fresh = run.Alloc(kMiB);
+          run.Launch();
+          for (const auto& [address, bytes] : run.live()) {
+            if (use || address == fresh) run.Touch(address + 16);
+          }
+        },
+        1, 50);
+    ASSERT_NE(session, nullptr);
+    const LeakReport report = FindLeaks(*session);
+    ASSERT_EQ(report.leaks.size(), 1u);
+    EXPECT_EQ(report.leaks[0].tier, use ? LeakTier::kGrowing : LeakTier::kSuspected);
+    EXPECT_THAT(report.leaks[0].why, HasSubstr(use ? "still used" : "No kernel, copy or memset"));
+  }
+}
+
+TEST(LeaksTest, TensorNamesAreEvidence) {
+  LogBuilder log;
+  log.Device(0, std::uint64_t{1} << 40);
+  const int site = log.Stack({"main (a.cc:1)", "Keep (a.cc:7)"});
+  log.Alloc(Layer::kLinear, 0x1000000, 64 * kMiB);
+  log.Alloc(Layer::kSegment, 0x1000000, 64 * kMiB);
+  for (std::uint64_t step = 0; step < 30; ++step) {
+    const std::uint64_t address = 0x1000000 + step * kMiB;
+    log.Step(step);
+    log.Alloc(Layer::kBlock, address, kMiB, {.stack = site});
+    log.TensorCreate(address, kMiB, log.Tensor("loss_history", "float32", {512, 512}),
+                     {.stack = site});
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  EXPECT_THAT(FindLeaks(*session).leaks.at(0).why, HasSubstr("loss_history (float32 512 x 512)"));
+  EXPECT_THAT(FindLeaks(*session, {.judge_tensors_as_names = false}).leaks.at(0).why,
+              Not(HasSubstr("loss_history")));
+}
+
+TEST(LeaksTest, SitesThatLeakTogetherSayso) {
+  LogBuilder log;
+  const int a = log.Stack({"main (a.cc:1)", "A (a.cc:7)"}), b = log.Stack({"main (a.cc:1)", "B (a.cc:8)"});
+  for (std::uint64_t step = 0; step < 40; ++step) {
+    log.Step(step);
+    log.Alloc(Layer::kLinear, 0x100000 + step * 8192, 4096, {.stack = a});
+    log.Alloc(Layer::kLinear, 0x101000 + step * 8192, 512, {.stack = b});
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  ASSERT_EQ(report.leaks.size(), 2u);
+  EXPECT_GT(report.leaks[0].bytes_per_step, report.leaks[1].bytes_per_step);
+  EXPECT_THAT(report.leaks[0].why, HasSubstr("1 other site leaks in the same steps"));
+}
+
+TEST(LeaksTest, WithoutStacksSizesTellSitesApart) {
+  LogBuilder log;
+  for (std::uint64_t step = 0; step < 40; ++step) {
+    log.Step(step);
+    log.Alloc(Layer::kLinear, 0x100000 + step * 8192, 4096);
+    log.Alloc(Layer::kLinear, 0x900000, 777);
+    log.Free(0x900000);
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  ASSERT_EQ(report.leaks.size(), 1u);
+  EXPECT_EQ(report.leaks[0].guard_steps, 2);
+}
+
+TEST(LeaksTest, ShortRunsAndRunsWithoutStepsAreNotJudged) {
+  const auto short_run = MakeLeakRun(
+      [](LeakRun& run, int step) {
+        if (step >= 0) run.Alloc(kMiB);
+      },
+      1, 8);
+  ASSERT_NE(short_run, nullptr);
+  LeakReport report = FindLeaks(*short_run);
+  EXPECT_TRUE(report.leaks.empty());
+  EXPECT_TRUE(report.horizon_too_short);
+  EXPECT_THAT(report.verdict, HasSubstr("at least 10 are needed"));
+
+  LogBuilder log;
+  log.Alloc(Layer::kLinear, 0x1000, 10);
+  const auto no_steps = LoadLog(log);
+  ASSERT_NE(no_steps, nullptr);
+  report = FindLeaks(*no_steps);
+  EXPECT_TRUE(report.horizon_too_short);
+  EXPECT_THAT(report.verdict, HasSubstr("No training steps were marked"));
+  ASSERT_EQ(report.live_at_exit.size(), 1u);
+  EXPECT_EQ(report.live_at_exit[0].bytes, 10u);
+}
+
+TEST(LeaksTest, LongLivedBlocksAskForALongerRun) {
+  const auto session = MakeLeakRun(
+      [](LeakRun& run, int step) {
+        if (step < 0) return;
+        const std::uint64_t address = run.Alloc(kMiB);
+        if (step == 20) run.Free(run.live().begin()->first);  // one lived for 20 steps
+        (void)address;
+      },
+      1, 40);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  EXPECT_TRUE(report.leaks.empty());
+  EXPECT_TRUE(report.horizon_too_short);
+  EXPECT_THAT(report.verdict, HasSubstr("1 more site holds memory of several steps"));
+}
+
+TEST(LeaksTest, MarksOfSeveralThreadsAreOneStep) {
+  LogBuilder log;
+  const int site = log.Stack({"main (a.cc:1)", "Grow (a.cc:2)"});
+  for (std::uint64_t step = 0; step < 30; ++step) {
+    log.Step(step);
+    log.Step(step);
+    log.Alloc(Layer::kLinear, 0x100000 + step * 4096, 4096, {.stack = site});
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  EXPECT_EQ(report.steps, 29);
+  ASSERT_EQ(report.leaks.size(), 1u);
+  EXPECT_DOUBLE_EQ(report.leaks[0].bytes_per_step, 4096);
+}
+
+}  // namespace
+}  // namespace memprof::analysis

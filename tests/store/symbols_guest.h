@@ -1,0 +1,19 @@
+// A library with known functions, lines and inlining, to symbolise.
+#pragma once
+
+namespace guest {
+
+// Where each function calls the next, for comparison with what DWARF says.
+struct Lines {
+  int outer = 0, middle = 0, inlined = 0, innermost = 0;
+};
+
+// Outer calls Middle, into which Inlined is inlined, which calls Innermost. Addresses inside the
+// call instructions in Innermost, Middle and Outer.
+struct Capture {
+  const void* address[3] = {};
+};
+Capture Outer();
+extern const Lines kLines;
+
+}  // namespace guest

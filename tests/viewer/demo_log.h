@@ -1,0 +1,30 @@
+// A small training run for tests and pictures: a caching allocator's segments, blocks and tensors
+// over steps, one seeded leak, a raw driver allocation, a snapshot.
+#pragma once
+
+#include <QString>
+#include <QTemporaryDir>
+#include <string>
+
+#include "analysis/testing/log_builder.h"
+
+namespace memprof::viewer::testing {
+
+struct DemoOptions {
+  int steps = 50;
+  bool leak = true;
+  bool framework = true;  // false: driver allocations only
+  std::uint64_t capacity = 1ull << 30;
+};
+
+// The log's builder, to add to before writing.
+void FillDemoLog(analysis::testing::LogBuilder& log, const DemoOptions& options = {});
+
+// Writes the demo log into a directory; returns its path ("" on failure).
+QString WriteDemoLog(const QTemporaryDir& directory, const DemoOptions& options = {});
+
+// Figures of the log that FillDemoLog makes, for tests to compare with.
+inline constexpr std::uint64_t kLeakBytes = 1ull << 20;  // each step
+inline constexpr const char* kLeakFunction = "LossHistory::Append";
+
+}  // namespace memprof::viewer::testing

@@ -1,0 +1,277 @@
+// The address map itself: segments as bars, blocks in them, holes hatched.
+#include "viewer/views/map_canvas.h"
+
+#include <QHelpEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/geometry/units.h"
+#include "viewer/views/text.h"
+
+namespace memprof::viewer {
+
+using analysis::MapPiece;
+using analysis::MapSegment;
+
+MapCanvas::MapCanvas(Document* document, Selection* selection, QWidget* parent)
+    : QWidget(parent), document_(document), selection_(selection) {
+  setMouseTracking(true);
+  setAccessibleName(tr("Address map"));
+  connect(selection_, &Selection::SelectionChanged, this, [this] { update(); });
+}
+
+void MapCanvas::SetPicture(std::shared_ptr<const MapPicture> picture) {
+  picture_ = std::move(picture);
+  hover_.reset();
+  Relayout();
+}
+
+void MapCanvas::SetColoring(Coloring coloring) {
+  coloring_ = coloring;
+  update();
+}
+
+void MapCanvas::SetViewHeight(int height) {
+  if (height == view_height_) return;
+  view_height_ = height;
+  Relayout();
+}
+
+double MapCanvas::LabelWidth() const {
+  return TextWidth(SmallFont(font()), QStringLiteral("0x7f00 0000 0000")) + kSpace;
+}
+
+void MapCanvas::Relayout() {
+  dirty_ = true;
+  setMinimumHeight(static_cast<int>(std::ceil(layout_of_map().content_height)));
+  update();
+}
+
+const MapLayout& MapCanvas::layout_of_map() {
+  if (dirty_) {
+    MapLayoutOptions options;
+    options.left = LabelWidth();
+    options.width = width() - options.left - kSpace;
+    options.height = view_height_;
+    options.zoom = zoom_;
+    layout_ = picture_ != nullptr ? LayOutMap(picture_->map, options) : MapLayout();
+    dirty_ = false;
+  }
+  return layout_;
+}
+
+QColor MapCanvas::PieceColor(const MapPiece& piece, const Theme& theme) const {
+  if (piece.hole()) return theme.hole;
+  const analysis::Allocation& allocation = document_->session()->allocation(piece.allocation);
+  switch (coloring_) {
+    case Coloring::kSite: {
+      const auto rank = picture_->rank.find(allocation.stack);
+      return theme.Categorical(rank != picture_->rank.end() ? rank->second : -1);
+    }
+    case Coloring::kAge: {
+      // Logarithmic: from this moment to the whole recording.
+      const double age = static_cast<double>(picture_->map.time -
+                                             std::min(picture_->map.time, allocation.birth_time));
+      const double whole = std::max(1.0, static_cast<double>(picture_->map.time -
+                                                             document_->bounds().begin));
+      return theme.Ramp(age < 1 ? 0 : 1 + std::log10(age / whole) / 4);
+    }
+    case Coloring::kSize:
+      return theme.Ramp(std::log2(1.0 + static_cast<double>(piece.bytes)) /
+                        std::log2(1.0 + static_cast<double>(picture_->largest_block)));
+  }
+  return theme.muted;
+}
+
+std::optional<QRectF> MapCanvas::RectOf(const MapHit& hit) {
+  if (picture_ == nullptr) return std::nullopt;
+  for (const MapBar& bar : layout_of_map().bars) {
+    if (bar.segment != hit.segment) continue;
+    if (hit.piece < 0) return bar.rect;
+    const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(hit.segment)];
+    const auto rect = PieceRect(bar, segment, segment.pieces[static_cast<std::size_t>(hit.piece)]);
+    if (rect.has_value()) return rect;
+  }
+  return std::nullopt;
+}
+
+void MapCanvas::paintEvent(QPaintEvent* event) {
+  QPainter painter(this);
+  const Theme theme = Theme::From(palette());
+  painter.fillRect(event->rect(), theme.surface);
+  painter.setFont(SmallFont(font()));
+  if (picture_ == nullptr || picture_->map.segments.empty()) {
+    painter.setPen(theme.muted);
+    painter.drawText(rect().adjusted(0, 3 * kSpace, 0, 0), Qt::AlignHCenter | Qt::AlignTop,
+                     picture_ == nullptr ? tr("Laying out memory …")
+                                         : tr("This device holds nothing at this instant."));
+    return;
+  }
+  for (const MapBar& bar : layout_of_map().bars) {
+    if (!bar.rect.adjusted(-width(), -1, 1, 1).intersects(event->rect())) continue;
+    PaintBar(painter, bar, theme);
+    if (bar.first) PaintLabel(painter, bar, theme);
+  }
+  PaintFrames(painter, theme);
+}
+
+void MapCanvas::PaintLabel(QPainter& painter, const MapBar& bar, const Theme& theme) {
+  // Only the first segment of a line has room on its left.
+  const auto first = layout_.line_begin[static_cast<std::size_t>(bar.line)];
+  if (&layout_.bars[first] != &bar) return;
+  painter.setPen(theme.muted);
+  const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(bar.segment)];
+  DrawElided(painter, QRectF(0, bar.rect.top(), LabelWidth() - kSpace, bar.rect.height()),
+             Qt::AlignRight | Qt::AlignVCenter, FormatAddress(segment.address), Qt::ElideLeft);
+}
+
+void MapCanvas::PaintBar(QPainter& painter, const MapBar& bar, const Theme& theme) {
+  const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(bar.segment)];
+  painter.fillRect(bar.rect, theme.hole);
+  // From the piece that holds the bar's first byte on.
+  auto piece = std::upper_bound(segment.pieces.begin(), segment.pieces.end(),
+                                segment.address + bar.offset,
+                                [](std::uint64_t a, const MapPiece& p) { return a < p.address; });
+  if (piece != segment.pieces.begin()) --piece;
+  double painted_to = -1;  // pieces thinner than a pixel: one of each pixel is enough
+  for (; piece != segment.pieces.end(); ++piece) {
+    const auto rect = PieceRect(bar, segment, *piece);
+    if (!rect.has_value()) {
+      if (piece->address >= segment.address + bar.offset + bar.bytes) break;
+      continue;
+    }
+    if (rect->width() < 0.5 && rect->right() < painted_to) continue;
+    PaintPiece(painter, *rect, *piece, theme);
+    painted_to = std::max(painted_to, std::floor(rect->right()) + (rect->width() < 1 ? 1 : 0));
+  }
+  painter.setPen(theme.border);
+  painter.setBrush(Qt::NoBrush);
+  painter.drawRect(bar.rect.adjusted(0, 0, 0, 0));
+}
+
+void MapCanvas::PaintPiece(QPainter& painter, const QRectF& rect, const MapPiece& piece,
+                           const Theme& theme) {
+  if (piece.hole()) {
+    painter.fillRect(rect, QBrush(theme.dark ? theme.border.lighter(120) : theme.border,
+                                  Qt::BDiagPattern));
+    return;
+  }
+  const QColor fill = PieceColor(piece, theme);
+  const double gap = rect.width() > 3 ? 1 : 0;
+  painter.fillRect(rect.adjusted(0, 0, -gap, 0), fill);
+  const bool pins = picture_->Pins(piece.allocation);
+  const double mark = std::max(rect.left() + rect.width() / 2, rect.right() - 9);
+  if (pins && rect.width() >= 2) {
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(theme.surface, 1));
+    painter.setBrush(theme.danger);
+    painter.drawEllipse(QPointF(mark, rect.center().y()), 4, 4);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+  }
+  if (rect.width() < 48) return;
+  QString label = TensorAt(*document_->session(), piece.allocation, picture_->map.time);
+  if (label.isEmpty()) label = FormatBytes(piece.bytes);
+  painter.setPen(Theme::TextOn(fill));
+  DrawElided(painter, rect.adjusted(5, 0, pins ? -16 : -5, 0), Qt::AlignLeft | Qt::AlignVCenter,
+             label);
+}
+
+void MapCanvas::PaintFrames(QPainter& painter, const Theme& theme) {
+  const auto frame = [&](const MapHit& hit, const QColor& color, double width) {
+    const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(hit.segment)];
+    for (const MapBar& bar : layout_.bars) {
+      if (bar.segment != hit.segment) continue;
+      const auto rect = hit.piece < 0 ? std::optional<QRectF>(bar.rect)
+                                      : PieceRect(bar, segment, segment.pieces[static_cast<std::size_t>(hit.piece)]);
+      if (!rect.has_value()) continue;
+      painter.setPen(QPen(color, width));
+      painter.setBrush(Qt::NoBrush);
+      painter.drawRect(rect->adjusted(0, 0, 0, 0));
+    }
+  };
+  if (const auto hole = FindLargestHole(picture_->map)) {
+    frame(*hole, theme.accent, 2);
+    if (const auto rect = RectOf(*hole)) {
+      const QString text = tr("largest hole %1").arg(FormatBytes(picture_->map.largest_hole));
+      const double text_width = TextWidth(painter.font(), text) + kSpace;
+      if (text_width + kSpace < rect->width()) {
+        const QRectF box(rect->center().x() - text_width / 2, rect->top() + 3, text_width,
+                         rect->height() - 6);
+        painter.fillRect(box, theme.surface);
+        painter.setPen(theme.accent);
+        painter.drawText(box, Qt::AlignCenter, text);
+      }
+    }
+  }
+  // All blocks of the selected site, and the selected one itself.
+  if (selection_->site().valid()) {
+    for (std::size_t s = 0; s < picture_->map.segments.size(); ++s) {
+      const std::vector<MapPiece>& pieces = picture_->map.segments[s].pieces;
+      for (std::size_t p = 0; p < pieces.size(); ++p) {
+        if (pieces[p].hole() ||
+            MapPicture::SiteOf(*document_->session(), pieces[p].allocation) != selection_->site()) {
+          continue;
+        }
+        frame({static_cast<int>(s), static_cast<int>(p)}, theme.text, 1);
+      }
+    }
+  }
+  if (const auto hit = FindAllocation(picture_->map, selection_->allocation())) {
+    frame(*hit, theme.text, 2.5);
+  }
+  if (hover_.has_value()) frame(*hover_, theme.accent, 2);
+}
+
+void MapCanvas::mousePressEvent(QMouseEvent* event) {
+  if (picture_ == nullptr || event->button() != Qt::LeftButton) return;
+  const auto hit = HitTest(picture_->map, layout_of_map(), event->position());
+  analysis::AllocationId id;
+  if (hit.has_value()) {
+    const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(hit->segment)];
+    id = hit->piece < 0 ? segment.allocation
+                        : segment.pieces[static_cast<std::size_t>(hit->piece)].allocation;
+  }
+  selection_->SelectAllocation(id, MapPicture::SiteOf(*document_->session(), id));
+}
+
+void MapCanvas::mouseMoveEvent(QMouseEvent* event) {
+  if (picture_ == nullptr) return;
+  hover_ = HitTest(picture_->map, layout_of_map(), event->position());
+  update();
+}
+
+void MapCanvas::wheelEvent(QWheelEvent* event) {
+  if (!event->modifiers().testFlag(Qt::ControlModifier)) {
+    QWidget::wheelEvent(event);
+    return;
+  }
+  zoom_ = std::clamp(zoom_ * std::pow(1.25, event->angleDelta().y() / 120.0), 1.0, 64.0);
+  Relayout();
+  event->accept();
+}
+
+void MapCanvas::leaveEvent(QEvent*) {
+  hover_.reset();
+  update();
+}
+
+bool MapCanvas::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip || picture_ == nullptr) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const auto hit = HitTest(picture_->map, layout_of_map(), help->pos());
+  if (hit.has_value()) {
+    QToolTip::showText(help->globalPos(),
+                       DescribePiece(*document_->session(), *picture_, hit->segment, hit->piece),
+                       this);
+  } else {
+    QToolTip::hideText();
+  }
+  return true;
+}
+
+void MapCanvas::resizeEvent(QResizeEvent*) { Relayout(); }
+
+}  // namespace memprof::viewer

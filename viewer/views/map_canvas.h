@@ -1,0 +1,66 @@
+// The address map itself: segments as bars, blocks in them, holes hatched.
+#pragma once
+
+#include <QWidget>
+#include <memory>
+#include <optional>
+
+#include "viewer/geometry/map_geometry.h"
+#include "viewer/models/document.h"
+#include "viewer/models/map_picture.h"
+#include "viewer/models/selection.h"
+#include "viewer/views/theme.h"
+
+namespace memprof::viewer {
+
+class MapCanvas : public QWidget {
+  Q_OBJECT
+
+ public:
+  enum class Coloring { kSite, kAge, kSize };
+
+  MapCanvas(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+  void SetPicture(std::shared_ptr<const MapPicture> picture);
+  void SetColoring(Coloring coloring);
+  // Height of what can be seen at once: the map folds long segments to fit it.
+  void SetViewHeight(int height);
+  const MapPicture* picture() const { return picture_.get(); }
+  const MapLayout& layout_of_map();
+  QColor PieceColor(const analysis::MapPiece& piece, const Theme& theme) const;
+  // Where a hit is drawn first; null when it is not.
+  std::optional<QRectF> RectOf(const MapHit& hit);
+
+ signals:
+  void Hovered(const QString& text);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void Relayout();
+  void PaintBar(QPainter& painter, const MapBar& bar, const Theme& theme);
+  void PaintLabel(QPainter& painter, const MapBar& bar, const Theme& theme);
+  void PaintPiece(QPainter& painter, const QRectF& rect, const analysis::MapPiece& piece,
+                  const Theme& theme);
+  void PaintFrames(QPainter& painter, const Theme& theme);
+  double LabelWidth() const;
+
+  Document* const document_;
+  Selection* const selection_;
+  std::shared_ptr<const MapPicture> picture_;
+  Coloring coloring_ = Coloring::kSite;
+  MapLayout layout_;
+  bool dirty_ = true;
+  double zoom_ = 1;
+  int view_height_ = 300;
+  std::optional<MapHit> hover_;
+};
+
+}  // namespace memprof::viewer
