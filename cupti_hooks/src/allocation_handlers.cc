@@ -257,7 +257,8 @@ void IpcClose(const Call& call) {
 }
 
 void PrimaryReset(const Call& call) {
-  if (call.exit || !call.allocations) return;
+  // Like all ends of contexts, the hooks report it themselves where they are in place.
+  if (call.exit || !call.allocations || Recorder()->inside_hook() != 0) return;
   SourceEvent event = NewEvent(call, kOpDeviceReset, kLayerNone);
   event.device = call.As<cuDevicePrimaryCtxReset_params>().dev;
   Record(event);
