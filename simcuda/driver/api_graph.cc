@@ -275,12 +275,6 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph,
   return Instantiate(phGraphExec, hGraph);
 }
 
-CUresult cuGraphInstantiate(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode,
-                            char* /*logBuffer*/, size_t /*bufferSize*/) {
-  if (phErrorNode != nullptr) *phErrorNode = nullptr;
-  return Instantiate(phGraphExec, hGraph);
-}
-
 CUresult cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode,
                                char* /*logBuffer*/, size_t /*bufferSize*/) {
   if (phErrorNode != nullptr) *phErrorNode = nullptr;

@@ -146,6 +146,20 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
   return CUDA_SUCCESS;
 }
 
+#if CUDA_VERSION >= 12040
+CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
+  if (AllHandles<Function>().Find(function) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *state = CU_FUNCTION_LOADING_STATE_LOADED;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncLoad(CUfunction function) {
+  return AllHandles<Function>().Find(function) == nullptr ? CUDA_ERROR_INVALID_HANDLE
+                                                          : CUDA_SUCCESS;
+}
+#endif
+
 CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache /*config*/) {
   return AllHandles<Function>().Find(hfunc) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }

@@ -55,8 +55,8 @@ void StopWorkers() {
   Running& running = AllRunning();
   std::unique_lock lock(running.mutex);
   running.stopping = true;
-  // A host kernel that itself waits for the end of the process must not hang it.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  // Work that waits for the end of the process itself must not hang it.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   running.changed.wait_until(lock, deadline, [&] { return running.count == 0; });
 }
 

@@ -154,12 +154,22 @@ def main():
         "".join(f"CUresult {name}({signature(params[name])});\n" for name in bodies) +
         "}  // namespace memprof::simcuda::api\n#endif\n"))
 
-    unnamed = {name: ", ".join(re.sub(r"\w+$", "", declaration)
-                               for declaration, _ in params[name]) for name in bodies}
+    def default(name):
+        newer = next((f"{name}_v{number}" for number in range(2, 5)
+                      if types(params.get(f"{name}_v{number}", [])) == types(params[name])
+                      and f"{name}_v{number}" in bodies and params[name]), None)
+        if newer is None:
+            parameters = ", ".join(types(params[name]))
+            answer = "CUDA_ERROR_NOT_SUPPORTED"
+        else:
+            # The same parameters: what differed was the meaning of the context that it works on.
+            parameters = signature(params[name])
+            answer = f"api::{newer}({', '.join(variable for _, variable in params[name])})"
+        return f"[[gnu::weak]] CUresult {name}({parameters}) {{ return {answer}; }}\n"
+
     write_if_changed(os.path.join(args.out, "driver_defaults.cc"), head + (
         "#include \"driver_api.h\"\nnamespace memprof::simcuda::api {\n" +
-        "".join(f"[[gnu::weak]] CUresult {name}({unnamed[name]}) "
-                "{ return CUDA_ERROR_NOT_SUPPORTED; }\n" for name in bodies) +
+        "".join(default(name) for name in bodies) +
         "}  // namespace memprof::simcuda::api\n"))
 
     for part in range(PART_COUNT):
