@@ -207,6 +207,7 @@ CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int* version) {
   return CUDA_SUCCESS;
 }
 
+#if CUDA_VERSION >= 12010
 CUresult cuCtxSetFlags(unsigned int flags) {
   std::shared_ptr<Context> context;
   const CUresult result = RequireContext(&context);
@@ -215,6 +216,7 @@ CUresult cuCtxSetFlags(unsigned int flags) {
   context->flags = flags;
   return CUDA_SUCCESS;
 }
+#endif
 
 CUresult cuCtxSynchronize() {
   std::shared_ptr<Context> context;

@@ -159,7 +159,7 @@ CUresult cuKernelGetName(const char** name, CUkernel hfunc) {
 }
 #endif
 
-#if CUDA_VERSION >= 12040
+#if CUDA_VERSION >= 12050
 CUresult cuKernelGetLibrary(CUlibrary* pLib, CUkernel kernel) {
   const auto found = AllHandles<LibraryKernel>().Find(kernel);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -167,7 +167,9 @@ CUresult cuKernelGetLibrary(CUlibrary* pLib, CUkernel kernel) {
   *pLib = reinterpret_cast<CUlibrary>(found->library.lock().get());
   return CUDA_SUCCESS;
 }
+#endif
 
+#if CUDA_VERSION >= 12040
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t* paramOffset,
                               size_t* paramSize) {
   const auto found = AllHandles<LibraryKernel>().Find(kernel);

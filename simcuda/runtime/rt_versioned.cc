@@ -260,3 +260,41 @@ SIMCUDA_RT_STREAM(cudaStreamGetCaptureInfo, _ptsz,
 }
 
 #endif
+
+// Before CUDA 12 the status was not among the parameters.
+namespace {
+
+int EntryPoint(const char* symbol, void** function, unsigned version, unsigned long long flags,
+               bool per_thread, cudaDriverEntryPointQueryResult* status) {
+  if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
+  if (flags == cudaEnableDefault && per_thread) flags = cudaEnablePerThreadDefaultStream;
+  CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  if (Library().get_proc_address == nullptr) return cudaErrorNotSupported;
+  const CUresult result = Library().get_proc_address(symbol, function, static_cast<int>(version),
+                                                     flags, &found);
+  if (status != nullptr) *status = static_cast<cudaDriverEntryPointQueryResult>(found);
+  return result;
+}
+
+int DriverVersion() {
+  int version = 0;
+  Library().legacy.cuDriverGetVersion(&version);
+  return version;
+}
+
+}  // namespace
+
+SIMCUDA_RT_STREAM(cudaGetDriverEntryPointByVersion, _ptsz,
+                  (const char* symbol, void** function, unsigned version,
+                   unsigned long long flags, cudaDriverEntryPointQueryResult* status),
+                  (symbol, function, version, flags, status)) {
+  return EntryPoint(symbol, function, version, flags, &cu == &Library().per_thread, status);
+}
+
+SIMCUDA_RT_STREAM(cudaGetDriverEntryPoint, _ptsz,
+                  (const char* symbol, void** function, unsigned long long flags,
+                   cudaDriverEntryPointQueryResult* status),
+                  (symbol, function, flags, status)) {
+  return EntryPoint(symbol, function, static_cast<unsigned>(DriverVersion()), flags,
+                    &cu == &Library().per_thread, status);
+}
