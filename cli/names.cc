@@ -40,9 +40,11 @@ std::string ShortFunction(std::string_view function) {
   int angle = 0;
   for (std::size_t i = 0; i < function.size(); ++i) {
     if (function.substr(i, kOperator.size()) == kOperator) {
+      // Past the operator's own signs, which may be brackets; the loop steps over the last of them.
       i += kOperator.size();
-      if (function.substr(i, 2) == "()") ++i;
-      while (i + 1 < function.size() && (function[i] == '<' || function[i] == '>')) ++i;
+      if (function.substr(i, 2) == "()") i += 2;
+      while (i < function.size() && (function[i] == '<' || function[i] == '>')) ++i;
+      --i;
       continue;
     }
     if (function[i] == '<') ++angle;
@@ -125,7 +127,7 @@ std::string Since(const analysis::Session& session, TimeNs time) {
 
 std::string StepLabel(const analysis::Session& session, std::int64_t step) {
   if (session.steps().empty()) return "";
-  return step < 0 ? "before the first step" : Cat("step ", step);
+  return step < 0 ? " before the first step" : Cat(" at step ", step);
 }
 
 AnomalyText DescribeAnomaly(log::Anomaly anomaly) {

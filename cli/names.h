@@ -28,7 +28,7 @@ std::string TensorName(const analysis::TensorInfo* tensor);
 std::string Since(const analysis::Session& session, analysis::TimeNs time);
 analysis::TimeNs StartTime(const analysis::Session& session);
 
-// "step 12", or "before the first step", or "" when the log has no steps.
+// " at step 12", or " before the first step", or "" when the log has no steps.
 std::string StepLabel(const analysis::Session& session, std::int64_t step);
 
 struct AnomalyText {

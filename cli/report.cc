@@ -81,8 +81,7 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
     Append(text, "  Peak ", Styled(Style::kBold, FormatBytes(peak.bytes)), " on device ",
-           peak.device, label.empty() ? "" : Cat(" at ", label), ", after ",
-           Since(session, peak.time), "\n");
+           peak.device, label, ", after ", Since(session, peak.time), "\n");
   }
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
   for (const analysis::Leak& leak : report.leaks.leaks) {
@@ -224,14 +223,12 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
-    Append(text,
-           Heading(Cat("Live at the peak of device ", peak.device,
-                       label.empty() ? "" : Cat(" (", label, ")"))),
+    Append(text, Heading(Cat("Live at the peak of device ", peak.device, label)),
            PeakText(session, symbols, peak, top));
   }
   Append(text, Heading("Top call sites over the whole run"), TrafficSection(session, symbols, top));
   Append(text, Heading("Alive at the end, not growing"),
-         AliveText(symbols, report.leaks.live_at_exit, top));
+         AliveText(symbols, report.leaks.live_at_exit, top, report.steps > 0));
   Append(text, Heading("Fragmentation"),
          FragmentationText(session, symbols, report.fragmentation,
                            top == 0 ? 0 : std::min<std::size_t>(top, 5)));

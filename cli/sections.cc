@@ -20,11 +20,13 @@ using analysis::FormatNumberOf;
 using analysis::Leak;
 using analysis::Session;
 
+// "label  text…" with the text in a column of its own.
 std::string Paragraph(std::string_view label, std::string_view text) {
-  const std::string first = Cat("      ", label);
-  return Wrap(Cat(std::string(first.size(), '.'), ' ', text), kWidth, 13)
-             .replace(0, first.size(), first) +
-         "\n";
+  constexpr std::size_t kColumn = 13;
+  std::string first = Cat("      ", label);
+  first.resize(kColumn, ' ');
+  const std::string wrapped = Wrap(Cat(std::string(kColumn, '.'), text), kWidth, kColumn);
+  return Cat(first, wrapped.substr(kColumn), "\n");
 }
 
 std::string DeviceLabel(int device) {
@@ -126,13 +128,14 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
   }
   Append(text, "      ", Wrap(Cat("......", figures), kWidth, 6).substr(6), "\n");
   Append(text, Paragraph("why", Printable(leak.why)));
-  Append(text, Paragraph("unless", Printable(leak.disproof)));
+  Append(text, Paragraph("doubt", Printable(leak.disproof)));
   const std::string stack = StackLines(symbols, leak.stack, 13, frames);
   if (!stack.empty()) Append(text, "      stack\n", stack);
   return text;
 }
 
-std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top) {
+std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top,
+                      bool has_steps) {
   std::uint64_t bytes = 0, blocks = 0;
   for (const Leak& leak : alive) {
     bytes += leak.bytes;
@@ -141,9 +144,6 @@ std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive
   if (alive.empty()) return "  Nothing else was alive at the end.\n";
   std::string text = Cat("  ", FormatBytes(bytes), " in ", FormatNumberOf(blocks, "block"), " of ",
                          FormatNumberOf(alive.size(), "site"), ":\n");
-  const bool has_steps = std::any_of(alive.begin(), alive.end(), [](const Leak& leak) {
-    return !leak.survivors.empty() && leak.survivors.back().step >= 0;
-  });
   Table table({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
   table.Header({"bytes", "blocks", "layer", has_steps ? "born in" : "", "site"});
   const std::size_t shown = top == 0 ? alive.size() : std::min(top, alive.size());

@@ -26,11 +26,13 @@ std::string RunLines(const analysis::Session& session);
 std::string LeakText(analysis::Symbols& symbols, const analysis::Leak& leak, std::size_t number,
                      std::size_t frames);
 
-// A table of what is alive at the end and no leak, at most `top` rows (0 = all).
+// A table of what is alive at the end and no leak, at most `top` rows (0 = all), with the steps of
+// birth where the log has steps.
 std::string AliveText(analysis::Symbols& symbols, const std::vector<analysis::Leak>& alive,
-                      std::size_t top);
+                      std::size_t top, bool has_steps);
 
-// What was live at a peak: by layer, by site and by tensor, at most `top` rows each (0 = all).
+// What was live at a peak: by layer, by site and by tensor (tensors of one
+// name, shape and site are one row), at most `top` rows each (0 = all).
 std::string PeakText(const analysis::Session& session, analysis::Symbols& symbols,
                      const analysis::Peak& peak, std::size_t top);
 

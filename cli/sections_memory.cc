@@ -1,5 +1,7 @@
 // The sections on peaks and on fragmentation.
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "analysis/units.h"
 #include "cli/names.h"
@@ -35,22 +37,59 @@ std::string LayerList(const analysis::Peak& peak, Accept accept) {
   return text;
 }
 
+// Tensors that a person would call the same: one row of the table.
+struct TensorGroup {
+  std::string name, shape, site;
+  std::uint64_t bytes = 0, count = 0;
+  std::int64_t first_step = 0, last_step = 0;
+};
+
+std::vector<TensorGroup> GroupTensors(const Session& session, analysis::Symbols& symbols,
+                                      const std::vector<AllocationId>& tensors) {
+  std::vector<TensorGroup> groups;
+  std::map<std::tuple<std::string, std::string, std::uint32_t>, std::size_t> index;
+  for (const AllocationId id : tensors) {
+    const Allocation& a = session.allocation(id);
+    const analysis::TensorInfo* tensor = session.tensor(a.tensor);
+    std::string name = TensorName(tensor), shape = TensorShape(tensor);
+    const auto [it, fresh] = index.try_emplace({name, shape, a.stack.value}, groups.size());
+    if (fresh) {
+      groups.push_back({std::move(name), std::move(shape), SiteLabel(symbols, a.stack), 0, 0,
+                        a.birth_step, a.birth_step});
+    }
+    TensorGroup& group = groups[it->second];
+    group.bytes += a.bytes;
+    ++group.count;
+    group.first_step = std::min(group.first_step, a.birth_step);
+    group.last_step = std::max(group.last_step, a.birth_step);
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const TensorGroup& a, const TensorGroup& b) { return a.bytes > b.bytes; });
+  return groups;
+}
+
+std::string BornLabel(std::int64_t first, std::int64_t last) {
+  const auto label = [](std::int64_t step) {
+    return step < 0 ? std::string("set-up") : std::to_string(step);
+  };
+  return first == last ? label(first) : Cat(label(first), "…", label(last));
+}
+
 std::string TensorTable(const Session& session, analysis::Symbols& symbols,
                         const std::vector<AllocationId>& tensors, std::uint64_t whole,
                         std::size_t top) {
-  Table table(
-      {Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft});
-  table.Header({"bytes", "share", "tensor", "shape", "born", "site"});
-  for (std::size_t i = 0; i < Shown(tensors.size(), top); ++i) {
-    const Allocation& a = session.allocation(tensors[i]);
-    const analysis::TensorInfo* tensor = session.tensor(a.tensor);
-    table.Row({FormatBytes(a.bytes),
-               Percent(static_cast<double>(a.bytes), static_cast<double>(whole)),
-               CutEnd(TensorName(tensor), 28), CutEnd(TensorShape(tensor), 24),
-               a.birth_step < 0 ? std::string("set-up") : Cat("step ", a.birth_step),
-               SiteLabel(symbols, a.stack)});
+  const std::vector<TensorGroup> groups = GroupTensors(session, symbols, tensors);
+  Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft,
+               Align::kLeft, Align::kLeft});
+  table.Header({"bytes", "share", "count", "tensor", "shape", "step", "site"});
+  for (std::size_t i = 0; i < Shown(groups.size(), top); ++i) {
+    const TensorGroup& group = groups[i];
+    table.Row({FormatBytes(group.bytes),
+               Percent(static_cast<double>(group.bytes), static_cast<double>(whole)),
+               FormatCount(group.count), CutEnd(group.name, 24), CutEnd(group.shape, 22),
+               BornLabel(group.first_step, group.last_step), group.site});
   }
-  return table.Text(kWidth) + MoreLine(Shown(tensors.size(), top), tensors.size());
+  return table.Text(kWidth) + MoreLine(Shown(groups.size(), top), groups.size());
 }
 
 std::string BlockTable(const Session& session, analysis::Symbols& symbols,
@@ -110,7 +149,7 @@ std::string PeakText(const Session& session, analysis::Symbols& symbols, const a
            BlockTable(session, symbols, peak.blocks, blocks, top));
   }
   if (!peak.tensors.empty()) {
-    Append(text, "\n  Largest tensors:\n",
+    Append(text, "\n  Tensors, those of one name, shape and site together:\n",
            TensorTable(session, symbols, peak.tensors, tensors, top));
   }
   return text;
