@@ -23,17 +23,38 @@ bool DecodeHeader(std::string_view bytes, HeaderRecord* header) {
   WireReader reader(bytes);
   while (reader.Next()) {
     switch (reader.field()) {
-      case 2: run.recorder_version = ValidUtf8(reader.bytes()); break;
-      case 3: run.pid = static_cast<std::uint32_t>(reader.number()); break;
-      case 5: run.hostname = ValidUtf8(reader.bytes()); break;
-      case 6: run.executable = ValidUtf8(reader.bytes()); break;
-      case 7: AppendText(&run.arguments, reader.bytes()); break;
-      case 8: run.working_directory = ValidUtf8(reader.bytes()); break;
-      case 9: AppendText(&run.environment, reader.bytes()); break;
-      case 10: run.start_time = reader.number(); break;
-      case 11: run.start_unix_ns = reader.number(); break;
-      case 12: header->ring_path = std::string(reader.bytes()); break;
-      default: break;
+      case 2:
+        run.recorder_version = ValidUtf8(reader.bytes());
+        break;
+      case 3:
+        run.pid = static_cast<std::uint32_t>(reader.number());
+        break;
+      case 5:
+        run.hostname = ValidUtf8(reader.bytes());
+        break;
+      case 6:
+        run.executable = ValidUtf8(reader.bytes());
+        break;
+      case 7:
+        AppendText(&run.arguments, reader.bytes());
+        break;
+      case 8:
+        run.working_directory = ValidUtf8(reader.bytes());
+        break;
+      case 9:
+        AppendText(&run.environment, reader.bytes());
+        break;
+      case 10:
+        run.start_time = reader.number();
+        break;
+      case 11:
+        run.start_unix_ns = reader.number();
+        break;
+      case 12:
+        header->ring_path = std::string(reader.bytes());
+        break;
+      default:
+        break;
     }
   }
   return reader.ok();
@@ -43,11 +64,20 @@ bool DecodeTrailer(std::string_view bytes, TrailerRecord* trailer) {
   WireReader reader(bytes);
   while (reader.Next()) {
     switch (reader.field()) {
-      case 1: trailer->end_time_ns = reader.number(); break;
-      case 2: trailer->events = reader.number(); break;
-      case 3: trailer->reason = ValidUtf8(reader.bytes()); break;
-      case 4: trailer->index_offset = reader.number(); break;
-      default: break;
+      case 1:
+        trailer->end_time_ns = reader.number();
+        break;
+      case 2:
+        trailer->events = reader.number();
+        break;
+      case 3:
+        trailer->reason = ValidUtf8(reader.bytes());
+        break;
+      case 4:
+        trailer->index_offset = reader.number();
+        break;
+      default:
+        break;
     }
   }
   return reader.ok();
@@ -61,12 +91,23 @@ bool DecodeIndex(std::string_view bytes, std::vector<IndexRecord>* entries) {
     WireReader fields(reader.bytes());
     while (fields.Next()) {
       switch (fields.field()) {
-        case 1: entry.offset = fields.number(); break;
-        case 2: entry.kind = static_cast<std::uint32_t>(fields.number()); break;
-        case 3: entry.events = static_cast<std::uint32_t>(fields.number()); break;
-        case 4: entry.first_time_ns = fields.number(); break;
-        case 5: entry.last_time_ns = fields.number(); break;
-        default: break;
+        case 1:
+          entry.offset = fields.number();
+          break;
+        case 2:
+          entry.kind = static_cast<std::uint32_t>(fields.number());
+          break;
+        case 3:
+          entry.events = static_cast<std::uint32_t>(fields.number());
+          break;
+        case 4:
+          entry.first_time_ns = fields.number();
+          break;
+        case 5:
+          entry.last_time_ns = fields.number();
+          break;
+        default:
+          break;
       }
     }
     if (!fields.ok()) return false;
@@ -81,14 +122,29 @@ bool DecodeSelf(std::string_view bytes, SelfAccounting* self) {
   WireReader reader(bytes);
   while (reader.Next()) {
     switch (reader.field()) {
-      case 1: self->events = reader.number(); break;
-      case 2: self->events_written = reader.number(); break;
-      case 3: self->bytes_written = reader.number(); break;
-      case 4: self->hook_time_ns = reader.number(); break;
-      case 5: self->writer_cpu_ns = reader.number(); break;
-      case 6: self->resident_bytes = reader.number(); break;
-      case 7: self->stacks = reader.number(); break;
-      default: break;
+      case 1:
+        self->events = reader.number();
+        break;
+      case 2:
+        self->events_written = reader.number();
+        break;
+      case 3:
+        self->bytes_written = reader.number();
+        break;
+      case 4:
+        self->hook_time_ns = reader.number();
+        break;
+      case 5:
+        self->writer_cpu_ns = reader.number();
+        break;
+      case 6:
+        self->resident_bytes = reader.number();
+        break;
+      case 7:
+        self->stacks = reader.number();
+        break;
+      default:
+        break;
     }
   }
   return reader.ok();
@@ -164,8 +220,9 @@ class EventsDecoder {
   template <typename T>
   bool Ids(const WireReader& reader, std::vector<T>* column) {
     T* const out = column->data();
-    return Fill(reader,
-                [out](std::size_t i, std::uint64_t v) { out[i] = T(static_cast<std::uint32_t>(v)); });
+    return Fill(reader, [out](std::size_t i, std::uint64_t v) {
+      out[i] = T(static_cast<std::uint32_t>(v));
+    });
   }
 
   // Differences of one chunk add up modulo 2^64.
@@ -179,28 +236,44 @@ class EventsDecoder {
 
   bool Column(const WireReader& reader) {
     switch (reader.field()) {
-      case 3: return Fill(reader, [this](std::size_t i, std::uint64_t v) {
-        columns_.op[i] = static_cast<Op>(std::min<std::uint64_t>(v, 255));
-      });
-      case 4: return Fill(reader, [this](std::size_t i, std::uint64_t v) {
-        columns_.layer[i] = static_cast<Layer>(std::min<std::uint64_t>(v, 255));
-      });
-      case 5: return Deltas(reader, &columns_.time);
-      case 6: return Plain(reader, &columns_.thread);
-      case 7: return Fill(reader, [this](std::size_t i, std::uint64_t v) {
-        columns_.device[i] = static_cast<std::int16_t>(v > 0 && v <= kMaxDevices ? v - 1 : -1);
-      });
-      case 8: return Deltas(reader, &columns_.address);
-      case 9: return Plain(reader, &columns_.bytes);
-      case 10: return Ids(reader, &columns_.stack);
-      case 11: return Plain(reader, &columns_.context);
-      case 12: return Plain(reader, &columns_.stream);
-      case 13: return Plain(reader, &columns_.label);
-      case 14: return Ids(reader, &columns_.api);
-      case 15: return Plain(reader, &columns_.result);
-      case 16: return Deltas(reader, &columns_.aux0);
-      case 17: return Deltas(reader, &columns_.aux1);
-      default: return true;
+      case 3:
+        return Fill(reader, [this](std::size_t i, std::uint64_t v) {
+          columns_.op[i] = static_cast<Op>(std::min<std::uint64_t>(v, 255));
+        });
+      case 4:
+        return Fill(reader, [this](std::size_t i, std::uint64_t v) {
+          columns_.layer[i] = static_cast<Layer>(std::min<std::uint64_t>(v, 255));
+        });
+      case 5:
+        return Deltas(reader, &columns_.time);
+      case 6:
+        return Plain(reader, &columns_.thread);
+      case 7:
+        return Fill(reader, [this](std::size_t i, std::uint64_t v) {
+          columns_.device[i] = static_cast<std::int16_t>(v > 0 && v <= kMaxDevices ? v - 1 : -1);
+        });
+      case 8:
+        return Deltas(reader, &columns_.address);
+      case 9:
+        return Plain(reader, &columns_.bytes);
+      case 10:
+        return Ids(reader, &columns_.stack);
+      case 11:
+        return Plain(reader, &columns_.context);
+      case 12:
+        return Plain(reader, &columns_.stream);
+      case 13:
+        return Plain(reader, &columns_.label);
+      case 14:
+        return Ids(reader, &columns_.api);
+      case 15:
+        return Plain(reader, &columns_.result);
+      case 16:
+        return Deltas(reader, &columns_.aux0);
+      case 17:
+        return Deltas(reader, &columns_.aux1);
+      default:
+        return true;
     }
   }
 
@@ -212,7 +285,8 @@ class EventsDecoder {
     const std::size_t end = rows_.begin + rows_.count;
     for (std::size_t i = rows_.begin; i < end; ++i) columns_.time[i] += base_time_;
     if (filled_[7] == 0) std::fill_n(columns_.device.begin() + rows_.begin, rows_.count, kNoDevice);
-    if (filled_[10] == 0) std::fill_n(columns_.stack.begin() + rows_.begin, rows_.count, StackId(0));
+    if (filled_[10] == 0)
+      std::fill_n(columns_.stack.begin() + rows_.begin, rows_.count, StackId(0));
     if (filled_[14] == 0) std::fill_n(columns_.api.begin() + rows_.begin, rows_.count, StringId(0));
     return true;
   }

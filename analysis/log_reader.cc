@@ -249,8 +249,7 @@ void LogReader::DropBehind(std::uint64_t bytes) {
 absl::StatusOr<std::string_view> LogReader::ReadPayload(const Chunk& chunk,
                                                         PayloadBuffer* buffer) const {
   const auto damaged = [&](const char* what) {
-    return absl::DataLossError(
-        absl::StrCat(path_, ": chunk at offset ", chunk.offset, ": ", what));
+    return absl::DataLossError(absl::StrCat(path_, ": chunk at offset ", chunk.offset, ": ", what));
   };
   const log::ChunkFrame& frame = chunk.frame;
   if (!FramePlausible(frame) || chunk.end() > file_bytes_) return damaged("not a chunk");

@@ -54,8 +54,8 @@ class WireReader {
   bool Next();
   bool ok() const { return ok_ && in_.ok(); }
   std::uint32_t field() const { return field_; }
-  std::uint64_t number() const { return number_; }     // of varint and fixed fields
-  std::string_view bytes() const { return bytes_; }    // of length-delimited fields
+  std::uint64_t number() const { return number_; }   // of varint and fixed fields
+  std::string_view bytes() const { return bytes_; }  // of length-delimited fields
   bool packed() const { return type_ == 2; }
 
  private:

@@ -38,7 +38,7 @@ class RingView {
  public:
   RingView() = default;
   RingView(RingView&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+      : data_(std::exchange(other.data_, nullptr)), size_(other.size_), slabs_(other.slabs_) {}
   RingView(const RingView&) = delete;
   RingView& operator=(const RingView&) = delete;
   ~RingView() {
@@ -95,10 +95,7 @@ absl::StatusOr<RingView> RingView::Open(const std::string& path) {
   view.data_ = static_cast<const char*>(memory);
   if (const absl::Status identity = CheckIdentity(&view); !identity.ok())
     return absl::DataLossError(absl::StrCat(path, ": ", identity.message()));
-  const std::uint32_t slabs = view.slabs_;
-  absl::StatusOr<RingView> result(std::move(view));
-  result->slabs_ = slabs;
-  return result;
+  return view;
 }
 
 std::string ReadText(const std::string& path) {

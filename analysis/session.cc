@@ -29,8 +29,9 @@ FrameId Session::StackFrame(StackId id) const {
 }
 
 std::int64_t Session::StepAt(TimeNs time) const {
-  const auto after = std::upper_bound(steps_.begin(), steps_.end(), time,
-                                      [](TimeNs t, const StepInfo& step) { return t < step.begin; });
+  const auto after =
+      std::upper_bound(steps_.begin(), steps_.end(), time,
+                       [](TimeNs t, const StepInfo& step) { return t < step.begin; });
   return after == steps_.begin() ? -1 : (after - 1)->number;
 }
 
@@ -61,7 +62,8 @@ std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers
   const auto born_before = [](const Allocation& allocation, std::uint32_t e) {
     return allocation.birth.value < e;
   };
-  auto fresh = std::lower_bound(allocations_.begin(), allocations_.end(), replayed_from, born_before);
+  auto fresh =
+      std::lower_bound(allocations_.begin(), allocations_.end(), replayed_from, born_before);
   for (; fresh != allocations_.end() && fresh->birth <= event; ++fresh)
     keep(AllocationId(static_cast<std::uint32_t>(fresh - allocations_.begin())));
   return live;

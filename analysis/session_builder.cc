@@ -7,14 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "analysis/session_marks.h"
-#if __has_include("analysis/ring_recovery.cc")
 #include "analysis/ring_recovery.h"
-#endif
+#include "analysis/session_marks.h"
 
 namespace memprof::analysis {
 namespace {
@@ -42,7 +42,12 @@ bool IsRegularFile(const std::string& path) {
 bool WriterIsAlive(const HeaderRecord& header) {
   if (header.run.pid == 0 || !OnThisHost(header.run.hostname) || !IsRegularFile(header.ring_path))
     return false;
-  return kill(static_cast<pid_t>(header.run.pid), 0) == 0 || errno == EPERM;
+  if (kill(static_cast<pid_t>(header.run.pid), 0) != 0 && errno != EPERM) return false;
+  std::ifstream file(absl::StrCat("/proc/", header.run.pid, "/stat"));
+  const std::string stat(std::istreambuf_iterator<char>(file), {});
+  const std::size_t name_end = stat.rfind(')');  // then " S", the state
+  const char state = name_end + 2 < stat.size() ? stat[name_end + 2] : '?';
+  return state != 'Z' && state != 'X';  // dead, and its parent has not asked yet
 }
 
 absl::StatusOr<std::shared_ptr<const Session>> Session::Load(const std::string& path,
@@ -102,8 +107,12 @@ absl::Status SessionBuilder::ReadChunk(const Chunk& chunk) {
   bool decoded = payload.ok();
   if (decoded) {
     switch (chunk.kind()) {
-      case log::ChunkKind::kHeader: decoded = DecodeHeader(*payload, &header_); break;
-      case log::ChunkKind::kDefinitions: decoded = tables_.Add(*payload); break;
+      case log::ChunkKind::kHeader:
+        decoded = DecodeHeader(*payload, &header_);
+        break;
+      case log::ChunkKind::kDefinitions:
+        decoded = tables_.Add(*payload);
+        break;
       case log::ChunkKind::kCounters:
         counters_ = {};
         decoded = DecodeCounters(*payload, &counters_);
@@ -112,7 +121,8 @@ absl::Status SessionBuilder::ReadChunk(const Chunk& chunk) {
         decoded = DecodeTrailer(*payload, &trailer_);
         session_->run_.complete = decoded;
         break;
-      default: break;
+      default:
+        break;
     }
   }
   if (!decoded) Count(log::Anomaly::kChunksCorrupt);
@@ -128,24 +138,21 @@ void SessionBuilder::FindEnd() {
   run.end_reason = trailer_.reason;
   run.growing = !complete && WriterIsAlive(header_);
   session_->self_ = counters_.self;
-  if (!run.complete && !run.growing && options_.recover_ring && !header_.ring_path.empty())
-    RecoverRing();
+  if (!run.complete && options_.recover_ring && !header_.ring_path.empty()) RecoverRing();
   for (const Chunk& chunk : reader_->chunks())
     if (chunk.kind() == log::ChunkKind::kEvents) event_count_ += chunk.frame.events;
 }
 
-#if __has_include("analysis/ring_recovery.cc")
 void SessionBuilder::RecoverRing() {
-  const RunInfo& run = session_->run_;
+  RunInfo& run = session_->run_;
   if (!OnThisHost(run.hostname) || !IsRegularFile(header_.ring_path))
     return Count(log::Anomaly::kRingGone);
-  absl::StatusOr<RecoveredRing> ring = analysis::RecoverRing(
-      header_.ring_path, run.pid, run.start_time, reader_->file_bytes());
-  if (absl::IsFailedPrecondition(ring.status())) {
-    session_->run_.growing = true;
-    return;
-  }
-  if (!ring.ok()) return Count(log::Anomaly::kRingGone);
+  absl::StatusOr<RecoveredRing> ring =
+      analysis::RecoverRing(header_.ring_path, run.pid, run.start_time, reader_->file_bytes());
+  // It knows better who is alive: it sees whether the process still has the ring mapped.
+  if (absl::IsFailedPrecondition(ring.status())) run.growing = true;
+  if (!ring.ok()) return Count(log::Anomaly::kRingGone, run.growing ? 0 : 1);
+  run.growing = false;
   // What lies behind was being written at the end, and is part of what the ring holds.
   reader_->DropBehind(ring->committed_log_bytes);
   tables_.Add(ring->definitions.SerializeAsString());
@@ -160,15 +167,12 @@ void SessionBuilder::RecoverRing() {
   }
   Count(log::Anomaly::kRingRecovered);
 }
-#else
-void SessionBuilder::RecoverRing() { Count(log::Anomaly::kRingGone); }
-#endif
 
 absl::Status SessionBuilder::ReadEvents() {
   // Real events take more than a byte each. A small file that claims very many is a trap.
   if (event_count_ > (4u << 20) + 4 * reader_->file_bytes() || event_count_ >= EventId::kNone)
-    return absl::InvalidArgumentError(absl::StrCat(reader_->path(), ": is damaged: it claims ",
-                                                   event_count_, " events"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(reader_->path(), ": is damaged: it claims ", event_count_, " events"));
   std::vector<EventSource> recovered = std::exchange(sources_, {});
   std::uint64_t taken = 0;
   for (const Chunk& chunk : reader_->chunks()) {

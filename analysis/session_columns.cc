@@ -23,8 +23,8 @@ void MapIds(const EventRows& rows, const SessionTables& tables) {
     columns.api[i] = tables.String(columns.api[i].value);
     columns.context[i] = tables.Context(columns.context[i]);
     const bool tensor = columns.layer[i] == Layer::kTensor;
-    columns.label[i] = tensor ? tables.Tensor(columns.label[i]).value
-                              : tables.String(columns.label[i]).value;
+    columns.label[i] =
+        tensor ? tables.Tensor(columns.label[i]).value : tables.String(columns.label[i]).value;
   }
 }
 
@@ -32,7 +32,10 @@ class ParallelDecoder {
  public:
   ParallelDecoder(const LogReader& reader, const std::vector<EventSource>& sources,
                   const SessionTables& tables, EventColumns* columns)
-      : reader_(reader), sources_(sources), tables_(tables), columns_(columns),
+      : reader_(reader),
+        sources_(sources),
+        tables_(tables),
+        columns_(columns),
         ok_(sources.size(), 0) {
     std::size_t rows = 0;
     for (const EventSource& source : sources) {
@@ -165,8 +168,7 @@ class RunSort {
     Merge(middle_run, end_run);
     const auto earlier = [this](Row a, Row b) { return time_[a] < time_[b]; };
     const auto middle = rows_.begin() + runs_[middle_run];
-    const auto begin =
-        std::upper_bound(rows_.begin() + runs_[first_run], middle, *middle, earlier);
+    const auto begin = std::upper_bound(rows_.begin() + runs_[first_run], middle, *middle, earlier);
     const auto end =
         std::lower_bound(middle, rows_.begin() + runs_[end_run], *(middle - 1), earlier);
     if (begin < middle && middle < end) std::inplace_merge(begin, middle, end, earlier);
@@ -223,7 +225,8 @@ std::uint64_t OrderByTime(EventColumns* columns) {
   std::vector<Row> rows = RunSort(columns->time).Sort();
   InstantOrder instant(*columns);
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    for (end = begin + 1; end < rows.size() && columns->time[rows[end]] == columns->time[rows[begin]];)
+    for (end = begin + 1;
+         end < rows.size() && columns->time[rows[end]] == columns->time[rows[begin]];)
       ++end;
     if (end - begin > 1) instant.Apply(rows.data() + begin, rows.data() + end);
   }

@@ -5,165 +5,30 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
+#include "analysis/session_spaces.h"
 
 namespace memprof::analysis {
 namespace {
 
-using Id = std::uint32_t;
-constexpr Id kNone = AllocationId::kNone;
-
-// Where an address means something. Layers of one space are freed by each other's functions.
-enum class Space : std::uint8_t {
-  kNowhere, kDevice, kHost, kArray, kPhysical, kReservation, kModule, kMulticast,
-  kSegment, kBlock, kTensor,
-};
-
-Space SpaceOf(Layer layer) {
-  switch (layer) {
-    case Layer::kLinear:
-    case Layer::kPitched:
-    case Layer::kManaged:
-    case Layer::kStreamOrdered:
-    case Layer::kGraph:
-    case Layer::kImported:
-      return Space::kDevice;
-    case Layer::kPinned:
-    case Layer::kRegistered: return Space::kHost;
-    case Layer::kArray: return Space::kArray;
-    case Layer::kVmmPhysical: return Space::kPhysical;
-    case Layer::kVmmAddress: return Space::kReservation;
-    case Layer::kModule: return Space::kModule;
-    case Layer::kMulticast: return Space::kMulticast;
-    case Layer::kSegment: return Space::kSegment;
-    case Layer::kBlock: return Space::kBlock;
-    case Layer::kTensor: return Space::kTensor;
-    case Layer::kUnspecified: return Space::kNowhere;
-  }
-  return Space::kNowhere;
-}
-
-// Layers that one free function is meant for: cuMemFree takes the first three.
-Layer Family(Layer layer) {
-  return layer == Layer::kPitched || layer == Layer::kManaged ? Layer::kLinear : layer;
-}
-
-// What ends with its context. Stream-ordered and graph memory belongs to pools of the device, VMM
-// memory to the process.
-bool OwnedByContext(Layer layer) {
-  switch (layer) {
-    case Layer::kLinear:
-    case Layer::kPitched:
-    case Layer::kManaged:
-    case Layer::kArray:
-    case Layer::kPinned:
-    case Layer::kRegistered:
-    case Layer::kImported:
-    case Layer::kModule:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Live pieces by address. Devices rarely share an address, so the few at one address are a list.
-class AddressTable {
- public:
-  void Insert(Space space, std::uint64_t address, Id id) { table_[{space, address}].push_back(id); }
-
-  void Erase(Space space, std::uint64_t address, Id id) {
-    const auto at = table_.find({space, address});
-    if (at == table_.end()) return;
-    at->second.erase(std::remove(at->second.begin(), at->second.end(), id), at->second.end());
-    if (at->second.empty()) table_.erase(at);
-  }
-
-  // The piece at `address` on `device`; if `any_device`, else the latest on another device.
-  Id Find(Space space, std::uint64_t address, int device, bool any_device,
-          const std::vector<Allocation>& allocations) const {
-    const auto at = table_.find({space, address});
-    if (at == table_.end()) return kNone;
-    for (const Id id : at->second)
-      if (allocations[id].device == device) return id;
-    return any_device ? at->second.back() : kNone;
-  }
-
- private:
-  absl::flat_hash_map<std::pair<Space, std::uint64_t>, absl::InlinedVector<Id, 1>> table_;
-};
-
-// Live ranges of one level in order of address, to find what contains a range.
-class RangeIndex {
- public:
-  void Insert(const Allocation& allocation, Id id) {
-    if (used) ranges_[{allocation.device, allocation.address}] = id;
-  }
-  void Erase(const Allocation& allocation, Id id) {
-    const auto at = ranges_.find({allocation.device, allocation.address});
-    if (at != ranges_.end() && at->second == id) ranges_.erase(at);
-  }
-  Id Containing(const Allocation& inner, const std::vector<Allocation>& allocations) const {
-    auto at = ranges_.upper_bound({inner.device, inner.address});
-    if (at == ranges_.begin()) return kNone;
-    const Id id = (--at)->second;
-    const Allocation& outer = allocations[id];
-    if (outer.device != inner.device || inner.bytes > outer.bytes) return kNone;
-    const std::uint64_t offset = inner.address - outer.address;
-    return offset <= outer.bytes - inner.bytes && offset < std::max<std::uint64_t>(outer.bytes, 1)
-               ? id
-               : kNone;
-  }
-
-  bool used = false;  // kept up to date only where somebody will ask
-
- private:
-  absl::btree_map<std::pair<int, std::uint64_t>, Id> ranges_;
-};
-
-// VMM: memory lives until its handle is released and its last mapping is gone.
-class Mappings {
- public:
-  struct Mapping { std::uint64_t bytes = 0; Id id = kNone; };
-
-  // What was mapped there before must have been unmapped.
-  void Map(std::uint64_t address, std::uint64_t bytes, Id id) {
-    mappings_[address] = {bytes, id};
-    ++count_[id];
-  }
-  // Calls `last(id)` for each memory whose last mapping went.
-  template <typename Last>
-  void Unmap(std::uint64_t address, std::uint64_t bytes, Last last) {
-    auto at = mappings_.lower_bound(address);
-    while (at != mappings_.end() && at->first - address < bytes) {
-      const Id id = at->second.id;
-      at = mappings_.erase(at);
-      if (--count_[id] != 0) continue;
-      count_.erase(id);
-      last(id);
-    }
-  }
-  bool Mapped(Id id) const { return count_.contains(id); }
-  // Memory mapped over the whole of the range; none if there is none.
-  Id At(std::uint64_t address, std::uint64_t bytes) const {
-    auto at = mappings_.upper_bound(address);
-    if (at == mappings_.begin()) return kNone;
-    --at;
-    const std::uint64_t offset = address - at->first;
-    return bytes <= at->second.bytes && offset <= at->second.bytes - bytes ? at->second.id : kNone;
-  }
-
- private:
-  absl::btree_map<std::uint64_t, Mapping> mappings_;
-  absl::flat_hash_map<Id, std::uint32_t> count_;  // mappings of each memory
-};
+using lifetimes::AddressTable;
+using lifetimes::Family;
+using lifetimes::Id;
+using lifetimes::kNone;
+using lifetimes::Mappings;
+using lifetimes::OwnedByContext;
+using lifetimes::RangeIndex;
+using lifetimes::Space;
+using lifetimes::SpaceOf;
 
 class Replay {
  public:
   Replay(const ReplayInput& input, AnomalyCounts* anomalies)
-      : events_(*input.events), contexts_(*input.contexts), steps_(*input.steps),
-        anomalies_(*anomalies), context_members_(contexts_.size()) {}
+      : events_(*input.events),
+        contexts_(*input.contexts),
+        steps_(*input.steps),
+        anomalies_(*anomalies),
+        context_members_(contexts_.size()) {}
 
   std::vector<Allocation> Run() {
     Prepare();
@@ -171,13 +36,26 @@ class Replay {
       while (next_step_ < steps_.size() && steps_[next_step_].event.value <= i)
         step_ = steps_[next_step_++].number;
       switch (events_.op[i]) {
-        case Op::kAlloc: Allocate(i); break;
-        case Op::kFree: Free(i); break;
-        case Op::kMap: Map(i); break;
-        case Op::kUnmap: Unmap(i); break;
-        case Op::kContextDestroy: DestroyContext(i); break;
-        case Op::kDeviceReset: ResetDevice(i); break;
-        default: break;
+        case Op::kAlloc:
+          Allocate(i);
+          break;
+        case Op::kFree:
+          Free(i);
+          break;
+        case Op::kMap:
+          Map(i);
+          break;
+        case Op::kUnmap:
+          Unmap(i);
+          break;
+        case Op::kContextDestroy:
+          DestroyContext(i);
+          break;
+        case Op::kDeviceReset:
+          ResetDevice(i);
+          break;
+        default:
+          break;
       }
     }
     return std::move(allocations_);
@@ -223,9 +101,9 @@ class Replay {
   AddressTable live_, ended_below_;
   RangeIndex driver_, segments_, blocks_;
   Mappings mappings_;
-  absl::flat_hash_map<Id, char> released_;          // VMM memory without a handle, still mapped
-  std::vector<std::vector<Id>> context_members_;    // what each context owns
-  std::vector<std::vector<Id>> device_members_;     // by device + 1: what ends with a reset
+  absl::flat_hash_map<Id, char> released_;        // VMM memory without a handle, still mapped
+  std::vector<std::vector<Id>> context_members_;  // what each context owns
+  std::vector<std::vector<Id>> device_members_;   // by device + 1: what ends with a reset
 };
 
 // Finds out which indices are worth keeping, and which frees did not happen.
@@ -263,10 +141,14 @@ RangeIndex* Replay::IndexOf(Layer layer) {
   switch (SpaceOf(layer)) {
     case Space::kDevice:
     case Space::kHost:
-    case Space::kReservation: return &driver_;
-    case Space::kSegment: return &segments_;
-    case Space::kBlock: return &blocks_;
-    default: return nullptr;
+    case Space::kReservation:
+      return &driver_;
+    case Space::kSegment:
+      return &segments_;
+    case Space::kBlock:
+      return &blocks_;
+    default:
+      return nullptr;
   }
 }
 
@@ -422,8 +304,8 @@ void Replay::EndChildren(Id id, std::uint32_t event) {
 }
 
 void Replay::Map(std::uint32_t event) {
-  const Id id = live_.Find(Space::kPhysical, events_.aux0[event], events_.device[event], true,
-                           allocations_);
+  const Id id =
+      live_.Find(Space::kPhysical, events_.aux0[event], events_.device[event], true, allocations_);
   Unmap(event);  // a mapping in the way means that its unmap was missed
   const std::uint64_t bytes = std::max<std::uint64_t>(events_.bytes[event], 1);
   if (id != kNone && allocations_[id].alive()) mappings_.Map(events_.address[event], bytes, id);

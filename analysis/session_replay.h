@@ -10,12 +10,11 @@
 namespace memprof::analysis {
 
 // Anomalies that a reader counts itself.
-using AnomalyCounts =
-    std::array<std::uint64_t, static_cast<std::size_t>(log::Anomaly::kCount)>;
+using AnomalyCounts = std::array<std::uint64_t, static_cast<std::size_t>(log::Anomaly::kCount)>;
 
 struct ReplayInput {
-  EventColumns* events = nullptr;               // `allocation` is filled; of matched frees also
-                                                // `layer`, `device` and, if 0, `bytes`
+  EventColumns* events = nullptr;  // `allocation` is filled; of matched frees also
+                                   // `layer`, `device` and, if 0, `bytes`
   const std::vector<ContextInfo>* contexts = nullptr;
   const std::vector<StepInfo>* steps = nullptr;  // in order of events
 };

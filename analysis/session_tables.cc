@@ -33,9 +33,7 @@ T& RowOf(std::uint32_t id, IdMap* ids, std::vector<T>* table) {
   return (*table)[row];
 }
 
-int Ordinal(std::uint64_t number) {
-  return number < 1024 ? static_cast<int>(number) : kNoDevice;
-}
+int Ordinal(std::uint64_t number) { return number < 1024 ? static_cast<int>(number) : kNoDevice; }
 
 }  // namespace
 
@@ -61,17 +59,38 @@ bool SessionTables::Add(std::string_view definitions) {
   bool ok = true;
   while (reader.Next()) {
     switch (reader.field()) {
-      case 1: ok &= AddString(reader.bytes()); break;
-      case 2: ok &= AddModule(reader.bytes()); break;
-      case 3: ok &= AddThread(reader.bytes()); break;
-      case 4: ok &= AddDevice(reader.bytes()); break;
-      case 5: ok &= AddContext(reader.bytes()); break;
-      case 6: ok &= AddTensor(reader.bytes()); break;
-      case 7: ok &= AddPythonFrame(reader.bytes()); break;
-      case 8: ok &= AddTrie(reader.bytes()); break;
-      case 9: ok &= AddSource(reader.bytes()); break;
-      case 10: ok &= AddPool(reader.bytes()); break;
-      default: break;
+      case 1:
+        ok &= AddString(reader.bytes());
+        break;
+      case 2:
+        ok &= AddModule(reader.bytes());
+        break;
+      case 3:
+        ok &= AddThread(reader.bytes());
+        break;
+      case 4:
+        ok &= AddDevice(reader.bytes());
+        break;
+      case 5:
+        ok &= AddContext(reader.bytes());
+        break;
+      case 6:
+        ok &= AddTensor(reader.bytes());
+        break;
+      case 7:
+        ok &= AddPythonFrame(reader.bytes());
+        break;
+      case 8:
+        ok &= AddTrie(reader.bytes());
+        break;
+      case 9:
+        ok &= AddSource(reader.bytes());
+        break;
+      case 10:
+        ok &= AddPool(reader.bytes());
+        break;
+      default:
+        break;
     }
   }
   return ok && reader.ok();
@@ -93,13 +112,26 @@ bool SessionTables::AddModule(std::string_view bytes) {
   ModuleInfo module;
   const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
     switch (reader.field()) {
-      case 1: id = Id(reader); break;
-      case 2: module.path = ValidUtf8(reader.bytes()); break;
-      case 3: module.build_id = std::string(reader.bytes()); break;
-      case 4: module.load_bias = reader.number(); break;
-      case 5: module.first_address = reader.number(); break;
-      case 6: module.end_address = reader.number(); break;
-      default: break;
+      case 1:
+        id = Id(reader);
+        break;
+      case 2:
+        module.path = ValidUtf8(reader.bytes());
+        break;
+      case 3:
+        module.build_id = std::string(reader.bytes());
+        break;
+      case 4:
+        module.load_bias = reader.number();
+        break;
+      case 5:
+        module.first_address = reader.number();
+        break;
+      case 6:
+        module.end_address = reader.number();
+        break;
+      default:
+        break;
     }
   });
   if (ok && id != 0) RowOf(id, &module_ids_, &modules) = std::move(module);
@@ -137,13 +169,26 @@ bool SessionTables::AddDevice(std::string_view bytes) {
   DeviceInfo device;
   const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
     switch (reader.field()) {
-      case 1: device.id = Ordinal(reader.number()); break;
-      case 2: device.name = ValidUtf8(reader.bytes()); break;
-      case 3: device.capacity_bytes = reader.number(); break;
-      case 5: device.simulated = reader.number() != 0; break;
-      case 6: device.driver_version = Id(reader); break;
-      case 7: device.free_at_start_bytes = reader.number(); break;
-      default: break;
+      case 1:
+        device.id = Ordinal(reader.number());
+        break;
+      case 2:
+        device.name = ValidUtf8(reader.bytes());
+        break;
+      case 3:
+        device.capacity_bytes = reader.number();
+        break;
+      case 5:
+        device.simulated = reader.number() != 0;
+        break;
+      case 6:
+        device.driver_version = Id(reader);
+        break;
+      case 7:
+        device.free_at_start_bytes = reader.number();
+        break;
+      default:
+        break;
     }
   });
   if (!ok || device.id == kNoDevice) return ok;
@@ -158,11 +203,20 @@ bool SessionTables::AddContext(std::string_view bytes) {
   ContextInfo context{.device = 0};
   const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
     switch (reader.field()) {
-      case 1: id = Id(reader); break;
-      case 2: context.handle = reader.number(); break;
-      case 3: context.device = Ordinal(reader.number()); break;
-      case 4: context.primary = reader.number() != 0; break;
-      default: break;
+      case 1:
+        id = Id(reader);
+        break;
+      case 2:
+        context.handle = reader.number();
+        break;
+      case 3:
+        context.device = Ordinal(reader.number());
+        break;
+      case 4:
+        context.primary = reader.number() != 0;
+        break;
+      default:
+        break;
     }
   });
   if (ok && id != 0) RowOf(id, &context_ids_, &contexts) = context;
@@ -173,10 +227,17 @@ bool SessionTables::AddPool(std::string_view bytes) {
   PoolInfo pool{.device = 0};
   const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
     switch (reader.field()) {
-      case 1: pool.handle = reader.number(); break;
-      case 2: pool.device = Ordinal(reader.number()); break;
-      case 3: pool.is_default = reader.number() != 0; break;
-      default: break;
+      case 1:
+        pool.handle = reader.number();
+        break;
+      case 2:
+        pool.device = Ordinal(reader.number());
+        break;
+      case 3:
+        pool.is_default = reader.number() != 0;
+        break;
+      default:
+        break;
     }
   });
   if (ok) pools.push_back(pool);
@@ -211,11 +272,20 @@ bool SessionTables::AddPythonFrame(std::string_view bytes) {
   PythonFrame frame;
   const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
     switch (reader.field()) {
-      case 1: id = Id(reader); break;
-      case 2: frame.function = Id(reader); break;
-      case 3: frame.file = Id(reader); break;
-      case 4: frame.line = Id(reader); break;
-      default: break;
+      case 1:
+        id = Id(reader);
+        break;
+      case 2:
+        frame.function = Id(reader);
+        break;
+      case 3:
+        frame.file = Id(reader);
+        break;
+      case 4:
+        frame.line = Id(reader);
+        break;
+      default:
+        break;
     }
   });
   if (ok && id != 0) RowOf(id, &python_ids_, &python_frames_) = frame;
@@ -223,9 +293,9 @@ bool SessionTables::AddPythonFrame(std::string_view bytes) {
 }
 
 FrameId SessionTables::InternFrame(bool python, std::uint32_t module, std::uint64_t address) {
-  const auto [at, fresh] =
-      frame_rows_.try_emplace(std::pair<std::uint64_t, std::uint64_t>(python ? kPython : module, address),
-                              static_cast<std::uint32_t>(frames.size()));
+  const auto [at, fresh] = frame_rows_.try_emplace(
+      std::pair<std::uint64_t, std::uint64_t>(python ? kPython : module, address),
+      static_cast<std::uint32_t>(frames.size()));
   if (fresh) frames.push_back({.python = python, .address = address, .module = module});
   return FrameId(at->second);
 }
@@ -235,12 +305,23 @@ bool SessionTables::AddTrie(std::string_view bytes) {
   std::string_view parent, address, module, kind;
   const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
     switch (reader.field()) {
-      case 1: first_id = Id(reader); break;
-      case 2: parent = reader.bytes(); break;
-      case 3: address = reader.bytes(); break;
-      case 4: module = reader.bytes(); break;
-      case 5: kind = reader.bytes(); break;
-      default: break;
+      case 1:
+        first_id = Id(reader);
+        break;
+      case 2:
+        parent = reader.bytes();
+        break;
+      case 3:
+        address = reader.bytes();
+        break;
+      case 4:
+        module = reader.bytes();
+        break;
+      case 5:
+        kind = reader.bytes();
+        break;
+      default:
+        break;
     }
   });
   // Every node has an address; other columns may be absent, all zeroes.
@@ -274,11 +355,20 @@ bool SessionTables::AddSource(std::string_view bytes) {
   SourceInfo source;
   const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
     switch (reader.field()) {
-      case 1: source.name = ValidUtf8(reader.bytes()); break;
-      case 2: source.state = static_cast<int>(Id(reader)); break;
-      case 3: source.detail = ValidUtf8(reader.bytes()); break;
-      case 4: source.time = reader.number(); break;
-      default: break;
+      case 1:
+        source.name = ValidUtf8(reader.bytes());
+        break;
+      case 2:
+        source.state = static_cast<int>(Id(reader));
+        break;
+      case 3:
+        source.detail = ValidUtf8(reader.bytes());
+        break;
+      case 4:
+        source.time = reader.number();
+        break;
+      default:
+        break;
     }
   });
   if (!ok) return false;

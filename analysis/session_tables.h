@@ -65,8 +65,12 @@ class SessionTables {
   std::vector<Frame> frames;
 
  private:
-  struct PythonFrame { std::uint32_t function = 0, file = 0, line = 0; };
-  struct TensorNames { std::uint32_t name = 0, dtype = 0; };
+  struct PythonFrame {
+    std::uint32_t function = 0, file = 0, line = 0;
+  };
+  struct TensorNames {
+    std::uint32_t name = 0, dtype = 0;
+  };
 
   bool AddString(std::string_view bytes);
   bool AddModule(std::string_view bytes);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/site_choice.h"
 #include "analysis/symbols_module.h"
 
 namespace memprof::analysis {
@@ -15,75 +16,6 @@ namespace {
 
 std::string BaseName(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
-}
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-bool StartsWithAny(std::string_view text, std::initializer_list<std::string_view> prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(),
-                     [text](std::string_view prefix) { return text.starts_with(prefix); });
-}
-
-// "a::B<int>::Allocate" → {"a", "B", "Allocate"}: scopes without their template arguments.
-std::vector<std::string_view> Scopes(std::string_view function) {
-  std::vector<std::string_view> scopes;
-  int depth = 0;
-  std::size_t begin = 0, end = std::string_view::npos;
-  const auto add = [&](std::size_t i) {
-    scopes.push_back(function.substr(begin, std::min(i, end) - begin));
-  };
-  for (std::size_t i = 0; i < function.size(); ++i) {
-    if (function[i] == '<' && depth++ == 0) end = i;
-    if (function[i] == '>') --depth;
-    if (depth != 0 || !function.substr(i).starts_with("::")) continue;
-    add(i);
-    begin = i + 2;
-    end = std::string_view::npos;
-    ++i;
-  }
-  add(function.size());
-  return scopes;
-}
-
-// Libraries in whose inside nobody looks for the place of an allocation.
-bool IsPlumbingModule(std::string_view module) {
-  return StartsWithAny(module, {"libcuda", "libcu", "libnv", "libnccl", "libmemprof", "libstdc++",
-                                "libc.so", "libc++", "libtorch", "libc10", "libsimcuda", "ld-linux",
-                                "libtensorflow", "libjax", "libxla", "_pywrap_tensorflow"});
-}
-
-bool IsPlumbingFile(std::string_view file) {
-  return Contains(file, "/include/c++/") ||
-         Contains(file, "/site-packages/torch/") ||
-         Contains(file, "/dist-packages/torch/") ||
-         Contains(file, "/site-packages/tensorflow/") ||
-         Contains(file, "/site-packages/jax/");
-}
-
-// Functions that only hand the request on.
-bool IsAllocationWrapper(std::string_view function) {
-  static constexpr std::string_view kNames[] = {
-      "malloc", "calloc", "alloc", "allocate", "do_allocate", "Malloc", "Alloc", "Allocate",
-      "AllocateRaw", "AllocRaw", "DoAllocate", "TryAllocate", "DeviceMalloc", "DeviceAlloc",
-      "DeviceAllocate", "CudaMalloc", "CudaAlloc", "raw_alloc", "raw_allocate", "checked_malloc"};
-  if (StartsWithAny(function, {"std::", "__gnu_cxx::", "operator new", "thrust::", "cub::", "rmm::",
-                               "c10::", "at::", "torch::", "cudaMalloc", "cudaHostAlloc", "cuMem",
-                               "cudaMemPool", "cudaHostRegister", "memprof_"}))
-    return true;
-  const std::vector<std::string_view> scopes = Scopes(function);
-  if (std::find(std::begin(kNames), std::end(kNames), scopes.back()) != std::end(kNames))
-    return true;
-  return std::any_of(scopes.begin(), scopes.end() - 1, [](std::string_view scope) {
-    return scope.ends_with("llocator") || scope.ends_with("MemoryPool") ||
-           scope.ends_with("memory_resource");
-  });
-}
-
-bool IsSite(const SourceFrame& frame) {
-  return frame.symbolised && (frame.python || !IsPlumbingModule(frame.module)) &&
-         !IsPlumbingFile(frame.file) && !IsAllocationWrapper(frame.function);
 }
 
 }  // namespace
@@ -110,6 +42,12 @@ class Symbols::Impl {
     return unsymbolised_;
   }
   const Session& session() const { return *session_; }
+
+  // Made when first asked for: most questions need no site.
+  const SiteChooser& chooser(Symbols& symbols) {
+    std::call_once(chooser_once_, [&] { chooser_ = std::make_unique<SiteChooser>(*session_, symbols); });
+    return *chooser_;
+  }
 
  private:
   std::vector<SourceFrame> Python(const Frame& frame) const {
@@ -141,6 +79,8 @@ class Symbols::Impl {
   std::vector<std::vector<SourceFrame>> cache_;  // never resized: answers stay where they are
   std::map<std::uint32_t, std::unique_ptr<ModuleSymbols>> modules_;
   std::uint64_t unsymbolised_ = 0;
+  std::once_flag chooser_once_;
+  std::unique_ptr<SiteChooser> chooser_;
 };
 
 Symbols::Symbols(std::shared_ptr<const Session> session)
@@ -160,10 +100,18 @@ std::vector<SourceFrame> Symbols::ResolveStack(StackId stack) {
 }
 
 SourceFrame Symbols::Site(StackId stack) {
+  std::vector<SourceFrame> frames = SiteStack(stack);
+  return frames.empty() ? SourceFrame{} : std::move(frames.front());
+}
+
+std::vector<SourceFrame> Symbols::SiteStack(StackId stack) {
   std::vector<SourceFrame> frames = ResolveStack(stack);
-  if (frames.empty()) return {};
-  const auto site = std::find_if(frames.begin(), frames.end(), IsSite);
-  return site == frames.end() ? frames.front() : *site;
+  if (frames.empty()) return frames;
+  const std::size_t site = impl_->chooser(*this).Choose(stack, frames);
+  frames.erase(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(site));
+  if (IsPlumbing(frames.front())) return frames;  // nothing better was found: show all of it
+  std::erase_if(frames, [](const SourceFrame& frame) { return IsPlumbing(frame); });
+  return frames;
 }
 
 std::string Symbols::Describe(const SourceFrame& frame) {

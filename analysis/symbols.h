@@ -36,10 +36,12 @@ class Symbols {
   // A whole stack, innermost first, inlined frames expanded.
   std::vector<SourceFrame> ResolveStack(StackId stack);
 
-  // The frame a person would name as the place of the allocation: the innermost one that is
-  // neither in CUDA's libraries, nor in an allocator or a container of the standard library, nor
-  // (by function name) a known allocation wrapper. Falls back to the innermost frame.
+  // The frame a person would name as the place of the allocation (analysis/site_choice.h). Falls
+  // back to the innermost frame; empty function for no stack. The first call looks at all stacks.
   SourceFrame Site(StackId stack);
+
+  // The stack as one tells it: from the site outward, without libraries and allocators.
+  std::vector<SourceFrame> SiteStack(StackId stack);
 
   // "function (file:line)", or what is known of it.
   static std::string Describe(const SourceFrame& frame);

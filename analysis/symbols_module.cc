@@ -68,8 +68,7 @@ std::string ReadableName(std::string_view symbol) {
   int status = 0;
   const std::unique_ptr<char, FreeDeleter> demangled(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status));
-  if (status != 0 || demangled == nullptr || !symbol.starts_with("_Z"))
-    return ValidUtf8(symbol);
+  if (status != 0 || demangled == nullptr || !symbol.starts_with("_Z")) return ValidUtf8(symbol);
   std::string_view name = demangled.get();
   for (std::size_t clone; (clone = name.rfind(" [clone ")) != std::string_view::npos;)
     name = name.substr(0, clone);
@@ -124,8 +123,11 @@ class ModuleSymbols::Impl {
   static void CollectFunctions(Dwarf_Die* parent, int depth, std::vector<Function>* functions);
   std::vector<Dwarf_Die> InlinedAt(Dwarf_Die* unit, Dwarf_Addr pc);
   SourceFrame NewFrame(std::string function, const Place& place) const {
-    return {.function = std::move(function), .file = place.file, .line = place.line,
-            .module = name_, .symbolised = true};
+    return {.function = std::move(function),
+            .file = place.file,
+            .line = place.line,
+            .module = name_,
+            .symbolised = true};
   }
 
   static char* debug_path_;

@@ -5,60 +5,108 @@ namespace memprof::analysis {
 
 std::string_view OpName(Op op) {
   switch (op) {
-    case Op::kUnspecified: return "unknown";
-    case Op::kAlloc: return "alloc";
-    case Op::kFree: return "free";
-    case Op::kAllocFailed: return "alloc_failed";
-    case Op::kMap: return "map";
-    case Op::kUnmap: return "unmap";
-    case Op::kFreeFailed: return "free_failed";
-    case Op::kStep: return "step";
-    case Op::kRangePush: return "range_push";
-    case Op::kRangePop: return "range_pop";
-    case Op::kSnapshot: return "snapshot";
-    case Op::kPause: return "pause";
-    case Op::kResume: return "resume";
-    case Op::kContextCreate: return "context_create";
-    case Op::kContextDestroy: return "context_destroy";
-    case Op::kDeviceReset: return "device_reset";
-    case Op::kModuleLoad: return "module_load";
-    case Op::kModuleUnload: return "module_unload";
-    case Op::kMemoryInfo: return "memory_info";
-    case Op::kLaunch: return "launch";
-    case Op::kTouch: return "touch";
-    case Op::kMemcpy: return "memcpy";
-    case Op::kMemset: return "memset";
-    case Op::kSync: return "sync";
-    case Op::kPoolCreate: return "pool_create";
-    case Op::kPoolDestroy: return "pool_destroy";
-    case Op::kPoolTrim: return "pool_trim";
-    case Op::kPoolSample: return "pool_sample";
-    case Op::kCheckpoint: return "checkpoint";
-    case Op::kFork: return "fork";
-    case Op::kFrameworkOom: return "framework_oom";
+    case Op::kUnspecified:
+      return "unknown";
+    case Op::kAlloc:
+      return "alloc";
+    case Op::kFree:
+      return "free";
+    case Op::kAllocFailed:
+      return "alloc_failed";
+    case Op::kMap:
+      return "map";
+    case Op::kUnmap:
+      return "unmap";
+    case Op::kFreeFailed:
+      return "free_failed";
+    case Op::kStep:
+      return "step";
+    case Op::kRangePush:
+      return "range_push";
+    case Op::kRangePop:
+      return "range_pop";
+    case Op::kSnapshot:
+      return "snapshot";
+    case Op::kPause:
+      return "pause";
+    case Op::kResume:
+      return "resume";
+    case Op::kContextCreate:
+      return "context_create";
+    case Op::kContextDestroy:
+      return "context_destroy";
+    case Op::kDeviceReset:
+      return "device_reset";
+    case Op::kModuleLoad:
+      return "module_load";
+    case Op::kModuleUnload:
+      return "module_unload";
+    case Op::kMemoryInfo:
+      return "memory_info";
+    case Op::kLaunch:
+      return "launch";
+    case Op::kTouch:
+      return "touch";
+    case Op::kMemcpy:
+      return "memcpy";
+    case Op::kMemset:
+      return "memset";
+    case Op::kSync:
+      return "sync";
+    case Op::kPoolCreate:
+      return "pool_create";
+    case Op::kPoolDestroy:
+      return "pool_destroy";
+    case Op::kPoolTrim:
+      return "pool_trim";
+    case Op::kPoolSample:
+      return "pool_sample";
+    case Op::kCheckpoint:
+      return "checkpoint";
+    case Op::kFork:
+      return "fork";
+    case Op::kFrameworkOom:
+      return "framework_oom";
   }
   return "unknown";
 }
 
 std::string_view LayerName(Layer layer) {
   switch (layer) {
-    case Layer::kUnspecified: return "none";
-    case Layer::kLinear: return "linear";
-    case Layer::kPitched: return "pitched";
-    case Layer::kArray: return "array";
-    case Layer::kManaged: return "managed";
-    case Layer::kPinned: return "pinned";
-    case Layer::kRegistered: return "registered";
-    case Layer::kStreamOrdered: return "stream-ordered";
-    case Layer::kVmmPhysical: return "vmm";
-    case Layer::kVmmAddress: return "vmm-address";
-    case Layer::kImported: return "imported";
-    case Layer::kGraph: return "graph";
-    case Layer::kModule: return "module";
-    case Layer::kMulticast: return "multicast";
-    case Layer::kSegment: return "segment";
-    case Layer::kBlock: return "block";
-    case Layer::kTensor: return "tensor";
+    case Layer::kUnspecified:
+      return "none";
+    case Layer::kLinear:
+      return "linear";
+    case Layer::kPitched:
+      return "pitched";
+    case Layer::kArray:
+      return "array";
+    case Layer::kManaged:
+      return "managed";
+    case Layer::kPinned:
+      return "pinned";
+    case Layer::kRegistered:
+      return "registered";
+    case Layer::kStreamOrdered:
+      return "stream-ordered";
+    case Layer::kVmmPhysical:
+      return "vmm";
+    case Layer::kVmmAddress:
+      return "vmm-address";
+    case Layer::kImported:
+      return "imported";
+    case Layer::kGraph:
+      return "graph";
+    case Layer::kModule:
+      return "module";
+    case Layer::kMulticast:
+      return "multicast";
+    case Layer::kSegment:
+      return "segment";
+    case Layer::kBlock:
+      return "block";
+    case Layer::kTensor:
+      return "tensor";
   }
   return "unknown";
 }

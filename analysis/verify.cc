@@ -17,12 +17,18 @@ constexpr std::size_t kMaxProblems = 100;  // more would only hide the first one
 
 std::string KindName(std::uint16_t kind) {
   switch (static_cast<log::ChunkKind>(kind)) {
-    case log::ChunkKind::kHeader: return "header";
-    case log::ChunkKind::kDefinitions: return "definitions";
-    case log::ChunkKind::kEvents: return "events";
-    case log::ChunkKind::kCounters: return "counters";
-    case log::ChunkKind::kIndex: return "index";
-    case log::ChunkKind::kTrailer: return "trailer";
+    case log::ChunkKind::kHeader:
+      return "header";
+    case log::ChunkKind::kDefinitions:
+      return "definitions";
+    case log::ChunkKind::kEvents:
+      return "events";
+    case log::ChunkKind::kCounters:
+      return "counters";
+    case log::ChunkKind::kIndex:
+      return "index";
+    case log::ChunkKind::kTrailer:
+      return "trailer";
   }
   return absl::StrCat("unknown kind ", kind);
 }
@@ -80,7 +86,9 @@ class Verifier {
           return Problem(chunk.offset, "the tables are larger than the file can hold");
         decoded = tables_.Add(*payload);
         break;
-      case log::ChunkKind::kEvents: decoded = CheckEvents(chunk, *payload); break;
+      case log::ChunkKind::kEvents:
+        decoded = CheckEvents(chunk, *payload);
+        break;
       case log::ChunkKind::kCounters: {
         CountersRecord counters;
         decoded = DecodeCounters(*payload, &counters);
@@ -97,8 +105,9 @@ class Verifier {
         decoded = DecodeTrailer(*payload, &*trailer_);
         break;
     }
-    if (!decoded) Problem(chunk.offset, absl::StrCat("the ", KindName(chunk.frame.kind),
-                                                     " chunk does not decode"));
+    if (!decoded)
+      Problem(chunk.offset,
+              absl::StrCat("the ", KindName(chunk.frame.kind), " chunk does not decode"));
   }
 
   bool CheckEvents(const Chunk& chunk, std::string_view payload) {
@@ -148,10 +157,12 @@ class Verifier {
                           index_[listed].kind == chunk.frame.kind &&
                           index_[listed].events == chunk.frame.events;
       ++listed;
-      if (!agrees) return Problem(index_offset_, absl::StrCat("the index does not agree with the ",
-                                                              "chunk at offset ", chunk.offset));
+      if (!agrees)
+        return Problem(index_offset_, absl::StrCat("the index does not agree with the ",
+                                                   "chunk at offset ", chunk.offset));
     }
-    if (listed != index_.size()) Problem(index_offset_, "the index lists chunks that are not there");
+    if (listed != index_.size())
+      Problem(index_offset_, "the index lists chunks that are not there");
   }
 
   const LogReader& reader_;
@@ -167,8 +178,7 @@ class Verifier {
 }  // namespace
 
 absl::StatusOr<VerifyResult> VerifyLog(const std::string& path) {
-  absl::StatusOr<std::unique_ptr<LogReader>> reader =
-      LogReader::Open(path, LogReader::Mode::kScan);
+  absl::StatusOr<std::unique_ptr<LogReader>> reader = LogReader::Open(path, LogReader::Mode::kScan);
   if (!reader.ok()) return reader.status();
   return Verifier(**reader).Run();
 }

@@ -23,7 +23,7 @@ struct VerifyResult {
   std::uint64_t events = 0;           // in sound chunks
   bool complete = false;              // a trailer ends the file
   bool has_index = false;
-  std::vector<Damage> damage;         // bytes that belong to no sound chunk
+  std::vector<Damage> damage;  // bytes that belong to no sound chunk
   // One line each, with the offset of the chunk concerned. None = the log is sound. A log that was
   // not closed (`complete` is false) or is still growing can be sound.
   std::vector<std::string> problems;

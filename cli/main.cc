@@ -6,12 +6,10 @@
 
 #include "cli/open_log.h"
 #include "cli/options.h"
+#include "cli/run.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#ifdef MEMPROF_HAVE_RUN
-#include "cli/run.h"
-#endif
 
 namespace memprof::cli {
 namespace {
@@ -23,9 +21,7 @@ struct Verb {
 
 const std::vector<Verb>& Verbs() {
   static const std::vector<Verb> verbs = {
-#ifdef MEMPROF_HAVE_RUN
       {"run", "record a program", RunVerb},
-#endif
       {"report", "where the memory went: the whole run on a page or two", ReportVerb},
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"peak", "when each device held most, and what was live then", PeakVerb},
@@ -50,12 +46,10 @@ std::string HelpText() {
       "\n'memprof VERB --help' explains a verb; 'memprof --version' says which version this is.\n"
       "Exit status: 0 fine, 1 the input or the run failed, 2 wrong usage, 3 a --fail-on "
       "condition holds.\n");
-#ifdef MEMPROF_HAVE_RUN
   Append(text,
          "\nExamples:\n"
          "  memprof run -o train.mprof -- ./train --steps 50\n"
          "  memprof report train.mprof\n");
-#endif
   return text;
 }
 

@@ -59,10 +59,41 @@ std::string ShortFunction(std::string_view function) {
   return Printable(function);
 }
 
+std::string LastScopes(std::string_view function) {
+  std::size_t scopes = 0, last = 0;
+  int angle = 0, parenthesis = 0;
+  for (std::size_t i = function.size(); i-- > 0;) {
+    if (function[i] == '>') ++angle;
+    if (function[i] == '<') --angle;
+    if (function[i] == ')') ++parenthesis;
+    if (function[i] == '(') --parenthesis;
+    if (angle != 0 || parenthesis != 0 || i == 0 || function.substr(i - 1, 2) != "::") continue;
+    // A scope in lower case is a namespace, as a rule, and says little.
+    const bool type = function[i + 1] >= 'A' && function[i + 1] <= 'Z';
+    if (scopes == 1 && !type) return std::string(function.substr(last));
+    if (++scopes == 2) return std::string(function.substr(i + 1));
+    last = i + 1;
+    --i;
+  }
+  const bool type = !function.empty() && function[0] >= 'A' && function[0] <= 'Z';
+  return std::string(scopes == 1 && !type ? function.substr(last) : function);
+}
+
 std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack) {
   if (!stack.valid()) return "(no call stack)";
-  const SourceFrame frame = symbols.Site(stack);
-  std::string label = ShortFunction(frame.function);
+  return FrameLabel(symbols.Site(stack));
+}
+
+std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack) {
+  if (!stack.valid()) return "(no call stack)";
+  const std::vector<SourceFrame> frames = symbols.SiteStack(stack);
+  if (frames.empty()) return "(no call stack)";
+  if (frames.size() == 1 || !frames[1].symbolised) return FrameLabel(frames[0]);
+  return Cat(FrameLabel(frames[0]), ", from ", FrameLabel(frames[1]));
+}
+
+std::string FrameLabel(const SourceFrame& frame) {
+  std::string label = LastScopes(ShortFunction(frame.function));
   if (!frame.file.empty()) {
     Append(label, " (", Printable(BaseName(frame.file)));
     if (frame.line > 0) Append(label, ':', frame.line);
@@ -77,7 +108,7 @@ std::string StackLines(analysis::Symbols& symbols, analysis::StackId stack, std:
                        std::size_t max_frames) {
   std::string text;
   if (!stack.valid()) return text;
-  const std::vector<SourceFrame> frames = symbols.ResolveStack(stack);
+  const std::vector<SourceFrame> frames = symbols.SiteStack(stack);
   const std::string margin(indent, ' ');
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (i == max_frames) {
@@ -91,7 +122,7 @@ std::string StackLines(analysis::Symbols& symbols, analysis::StackId stack, std:
     } else if (!frame.module.empty()) {
       where = Cat(" in ", Printable(frame.module));
     }
-    const std::string function = ShortFunction(frame.function);
+    const std::string function = LastScopes(ShortFunction(frame.function));
     const std::size_t room = 100 - std::min<std::size_t>(60, indent);
     const std::string name = CutEnd(function, 56);
     Append(text, margin, name,

@@ -16,7 +16,16 @@ std::string ShortFunction(std::string_view function);
 // "Step (train.cc:42)", the place that a person would name for `stack`; "(no call stack)".
 std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack);
 
-// Every frame, innermost first, as indented lines "function  file:line  [module]"; "" for none.
+// The same with its caller: "Clone (tensor.cc:42), from Remember (history.cc:9)".
+std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack);
+
+// "Class::Step (train.cc:42)" of one frame.
+std::string FrameLabel(const analysis::SourceFrame& frame);
+
+// "Class::Step" of "a::b::Class::Step": a function's name with one scope around it.
+std::string LastScopes(std::string_view function);
+
+// The frames from the site outward as indented lines "function at file:line"; "" for none.
 std::string StackLines(analysis::Symbols& symbols, analysis::StackId stack, std::size_t indent,
                        std::size_t max_frames);
 

@@ -90,7 +90,7 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
            Styled(growing ? Style::kYellow : Style::kRed,
                   growing ? "Growing, in use:" : "Suspected leak:"),
            " ", Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")), " at ",
-           Styled(Style::kCyan, SiteLabel(symbols, leak.stack)), "\n");
+           Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack)), "\n");
   }
   if (report.leaks.leaks.empty() || report.leaks.horizon_too_short) {
     Append(text, "  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n");

@@ -117,7 +117,7 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
                      std::size_t frames) {
   std::string text = Cat("  ", number, ". ", TierLabel(leak.tier), ": ",
                          Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")),
-                         " at ", Styled(Style::kCyan, SiteLabel(symbols, leak.stack)), "\n");
+                         " at ", Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack)), "\n");
   std::string figures = Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"),
                             " (", analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device),
                             "), born in ", BornLabel(leak), "; score ",

@@ -18,10 +18,9 @@ Device::Device(int id, AllocatorKind kind, size_t max_split_bytes) : id_(id), ki
     options.max_split_bytes = max_split_bytes;
     allocator_ = std::make_unique<CachingAllocator>(options, driver_.get(), observer_.get());
   } else {
-    allocator_ = std::make_unique<DirectAllocator>(kind == AllocatorKind::kCuda
-                                                       ? DirectAllocator::Kind::kCuda
-                                                       : DirectAllocator::Kind::kAsync,
-                                                   id);
+    allocator_ = std::make_unique<DirectAllocator>(
+        kind == AllocatorKind::kCuda ? DirectAllocator::Kind::kCuda : DirectAllocator::Kind::kAsync,
+        id);
   }
 }
 

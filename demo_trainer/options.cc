@@ -120,12 +120,12 @@ const std::map<std::string, Setter>& Setters() {
          options->seed = static_cast<uint64_t>(
              ParseInteger(option, text, 0, std::numeric_limits<int64_t>::max()));
        }},
-      {"--text", [](const std::string&, const std::string& text,
-                    Options* options) { options->text = text; }},
+      {"--text",
+       [](const std::string&, const std::string& text, Options* options) { options->text = text; }},
       {"--dtype",
        [](const std::string& option, const std::string& text, Options* options) {
-         options->model.dtype = OneOf<DType>(
-             option, text, {{"fp32", DType::kFloat32}, {"bf16", DType::kBFloat16}});
+         options->model.dtype =
+             OneOf<DType>(option, text, {{"fp32", DType::kFloat32}, {"bf16", DType::kBFloat16}});
        }},
       {"--allocator",
        [](const std::string& option, const std::string& text, Options* options) {

@@ -75,8 +75,7 @@ void SegmentDestroy(int device, const void* ptr) {
   if (const auto call = GetApi().segment_destroy) call(device, ptr);
 }
 
-void BlockCreate(int device, const void* ptr, size_t bytes, size_t requested,
-                 const void* stream) {
+void BlockCreate(int device, const void* ptr, size_t bytes, size_t requested, const void* stream) {
   if (const auto call = GetApi().block_create) call(device, ptr, bytes, requested, stream);
 }
 

@@ -33,8 +33,7 @@ bool RegisterHostKernel(const void* kernel, simcuda_host_kernel function,
 
 void ParallelFor(size_t count, size_t grain,
                  void (*function)(void* context, size_t begin, size_t end), void* context) {
-  static const auto parallel_for =
-      Lookup<decltype(&simcuda_parallel_for)>("simcuda_parallel_for");
+  static const auto parallel_for = Lookup<decltype(&simcuda_parallel_for)>("simcuda_parallel_for");
   if (parallel_for != nullptr) {
     parallel_for(count, grain, function, context);
   } else if (count > 0) {

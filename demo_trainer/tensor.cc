@@ -46,11 +46,20 @@ Tensor::Tensor(Device& device, std::string name, DType dtype, std::vector<int64_
 
 Tensor::Tensor(Device& device, std::string name, DType dtype, std::vector<int64_t> shape,
                cudaStream_t stream)
-    : storage_(std::make_shared<Storage>(device, std::move(name), dtype, std::move(shape),
-                                         stream)) {}
+    // Not make_shared: its six frames of the standard library would be in every stack.
+    : storage_(new Storage(device, std::move(name), dtype, std::move(shape), stream)) {}
 
 void Tensor::RecordStream(cudaStream_t stream) const {
   device().allocator().RecordStream(raw(), stream);
+}
+
+Tensor Tensor::Clone(const std::string& name) const {
+  Tensor copy(device(), name, dtype(), shape());
+  device().Select();
+  Check(cudaMemcpyAsync(copy.raw(), raw(), bytes(), cudaMemcpyDeviceToDevice,
+                        device().compute_stream()),
+        "copying a tensor");
+  return copy;
 }
 
 void Tensor::CopyFromHost(const void* host) const {

@@ -50,6 +50,9 @@ class Tensor {
   // Also used on `stream`: see Allocator::RecordStream.
   void RecordStream(cudaStream_t stream) const;
 
+  // A copy on the same device, made in the order of the compute stream.
+  Tensor Clone(const std::string& name) const;
+
   // Copies from or to pageable host memory and waits for it. `bytes()` bytes.
   void CopyFromHost(const void* host) const;
   void CopyToHost(void* host) const;

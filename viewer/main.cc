@@ -34,6 +34,10 @@ void SetUpLook(const Options& options) {
 // Before there is a QApplication: which platform, how many pixels per unit.
 void SetUpPlatform(const Options& options) {
   if (options.screenshot.isEmpty()) return;
+  // The platform's own remarks are not for those who asked for a picture.
+  qInstallMessageHandler([](QtMsgType type, const QMessageLogContext&, const QString& text) {
+    if (type == QtFatalMsg) std::fprintf(stderr, "memprof-viewer: %s\n", qPrintable(text));
+  });
   qputenv("QT_QPA_PLATFORM", "offscreen");
   qputenv("QT_SCALE_FACTOR", QByteArray::number(options.scale));
 }

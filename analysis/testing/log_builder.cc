@@ -126,7 +126,7 @@ struct LogBuilder::State {
   log::Counters counters;
   std::vector<Row> rows;
   std::map<std::string, std::uint32_t> strings;
-  std::map<std::string, std::uint32_t> frames;                          // text → python frame id
+  std::map<std::string, std::uint32_t> frames;  // text → python frame id
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> nodes;  // (parent, frame) → node
   std::map<std::uint64_t, Layer> driver_layer;  // of the last driver allocation at an address
   std::uint64_t now = 1'000'000'000;

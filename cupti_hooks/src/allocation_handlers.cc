@@ -9,7 +9,8 @@
 namespace memprof::cupti {
 namespace {
 
-constexpr std::uint64_t kFreeReported = 1;  // left in Call::shared from entry to exit
+// Left in Call::shared from entry to exit; unlike what may be there by chance.
+constexpr std::uint64_t kFreeReported = 0x66726565206f6621;
 
 bool IsOnDevice(std::uint32_t layer) { return layer != kLayerPinned && layer != kLayerRegistered; }
 
@@ -44,12 +45,18 @@ std::int32_t DeviceOfMemory(std::uint64_t address) {
 }
 
 std::uint64_t CurrentPool() {
-  const DriverFunctions& driver = Driver();
-  int device = 0;
   void* pool = nullptr;
-  if (driver.current_device == nullptr || driver.device_pool == nullptr) return 0;
-  if (driver.current_device(&device) != 0 || driver.device_pool(&pool, device) != 0) return 0;
-  return Number(pool);
+  const std::int32_t device = CurrentDevice();
+  const auto query = Driver().device_pool;
+  return device >= 0 && query != nullptr && query(&pool, device) == 0 ? Number(pool) : 0;
+}
+
+// Pools belong to devices, not to contexts.
+SourceEvent NewPoolEvent(const Call& call, std::uint32_t op) {
+  SourceEvent event = NewEvent(call, op, kLayerStreamOrdered);
+  event.context = 0;
+  event.device = CurrentDevice();
+  return event;
 }
 
 // What a pool holds: at most once a millisecond, unless something just changed it.
@@ -71,7 +78,7 @@ void SamplePool(const Call& call, std::uint64_t pool, bool now) {
       driver.pool_attribute(handle, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used) != 0) {
     return;
   }
-  SourceEvent event = NewEvent(call, kOpPoolSample, kLayerStreamOrdered);
+  SourceEvent event = NewPoolEvent(call, kOpPoolSample);
   event.result = 0;
   event.address = pool;
   event.bytes = reserved;
@@ -181,7 +188,7 @@ void FreeAsync(const Call& call) {
 void PoolCreate(const Call& call) {
   if (!call.exit || call.result != 0 || !call.allocations) return;
   const auto& params = call.As<cuMemPoolCreate_params>();
-  SourceEvent event = NewEvent(call, kOpPoolCreate, kLayerStreamOrdered);
+  SourceEvent event = NewPoolEvent(call, kOpPoolCreate);
   event.address = Output(call, params.pool);
   if (params.poolProps != nullptr &&
       params.poolProps->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
@@ -193,7 +200,7 @@ void PoolCreate(const Call& call) {
 
 void PoolDestroy(const Call& call) {
   if (call.exit || !call.allocations) return;
-  SourceEvent event = NewEvent(call, kOpPoolDestroy, kLayerStreamOrdered);
+  SourceEvent event = NewPoolEvent(call, kOpPoolDestroy);
   event.address = Number(call.As<cuMemPoolDestroy_params>().pool);
   Record(event);
 }
@@ -201,7 +208,7 @@ void PoolDestroy(const Call& call) {
 void PoolTrim(const Call& call) {
   if (!call.exit || call.result != 0 || !call.allocations) return;
   const auto& params = call.As<cuMemPoolTrimTo_params>();
-  SourceEvent event = NewEvent(call, kOpPoolTrim, kLayerStreamOrdered);
+  SourceEvent event = NewPoolEvent(call, kOpPoolTrim);
   event.address = Number(params.pool);
   event.bytes = params.minBytesToKeep;
   Record(event);

@@ -80,13 +80,12 @@ bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
 
 // Reads the layout of the slot at this version; false when there is none, or a writer came in.
 bool ReadLayout(const Slot& slot, std::uint32_t version, Layout* layout) {
-  const std::uint32_t count = slot.count.load(std::memory_order_relaxed);
+  const std::uint32_t count = slot.count.load(std::memory_order_acquire);
   if (count > kMaxParameters) return false;
   layout->count = count;
   for (std::size_t i = 0; i < count; ++i) {
-    layout->bytes[i] = slot.bytes[i].load(std::memory_order_relaxed);
+    layout->bytes[i] = slot.bytes[i].load(std::memory_order_acquire);
   }
-  std::atomic_thread_fence(std::memory_order_acquire);
   return slot.version.load(std::memory_order_relaxed) == version;
 }
 
@@ -97,9 +96,9 @@ bool FindLayout(void* kernel, Layout* layout) {
   const std::uint32_t version = slot->version.load(std::memory_order_acquire);
   // From here on, whoever takes the slot for another handle changes its version as well.
   if (slot->handle.load(std::memory_order_acquire) != handle) return false;
-  const std::uint32_t kind = slot->kind.load(std::memory_order_relaxed);
+  const std::uint32_t kind = slot->kind.load(std::memory_order_acquire);
   if (kind == 0 || (version & 1) != 0) return false;
-  if (slot->count.load(std::memory_order_relaxed) != kUnknown) {
+  if (slot->count.load(std::memory_order_acquire) != kUnknown) {
     return ReadLayout(*slot, version, layout);
   }
   if (!QueryLayout(kernel, static_cast<KernelHandleKind>(kind), layout)) return false;
@@ -107,9 +106,9 @@ bool FindLayout(void* kernel, Layout* layout) {
     // Unless the handle was handed out anew since: then its layout is asked for next time.
     if (slot->version.load(std::memory_order_relaxed) == version + 1) {
       for (std::size_t i = 0; i < layout->count; ++i) {
-        slot->bytes[i].store(layout->bytes[i], std::memory_order_relaxed);
+        slot->bytes[i].store(layout->bytes[i], std::memory_order_release);
       }
-      slot->count.store(static_cast<std::uint32_t>(layout->count), std::memory_order_relaxed);
+      slot->count.store(static_cast<std::uint32_t>(layout->count), std::memory_order_release);
     }
     EndWrite(*slot);
   }
@@ -123,8 +122,8 @@ void NoteKernelHandle(const void* handle, KernelHandleKind kind) {
   Slot* slot = FindSlot(reinterpret_cast<std::uintptr_t>(handle), true);
   // A full neighbourhood or a writer at work: the handle stays as it is, at worst unknown.
   if (slot == nullptr || !BeginWrite(*slot)) return;
-  slot->kind.store(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
-  slot->count.store(kUnknown, std::memory_order_relaxed);
+  slot->kind.store(static_cast<std::uint32_t>(kind), std::memory_order_release);
+  slot->count.store(kUnknown, std::memory_order_release);
   EndWrite(*slot);
 }
 

@@ -66,6 +66,12 @@ const DriverFunctions& Driver() { return *g_driver.load(std::memory_order_acquir
 
 void ForbidDriverCalls() { g_driver.store(&kNone, std::memory_order_release); }
 
+std::int32_t CurrentDevice() {
+  int device = 0;
+  const auto query = Driver().current_device;
+  return query != nullptr && query(&device) == 0 ? device : kNoDevice;
+}
+
 SourceEvent NewEvent(const Call& call, std::uint32_t op, std::uint32_t layer) {
   SourceEvent event{};
   event.op = op;

@@ -44,6 +44,10 @@ const DriverFunctions& Driver();
 // From now on Driver() has nothing to offer.
 void ForbidDriverCalls();
 
+// The ordinal of the current context's device; kNoDevice when there is none. For events that name
+// a device but no context: with kCurrentDevice the recorder adds both.
+std::int32_t CurrentDevice();
+
 // An event of this call with its API name, context and result filled in.
 SourceEvent NewEvent(const Call& call, std::uint32_t op, std::uint32_t layer);
 void Record(const SourceEvent& event);

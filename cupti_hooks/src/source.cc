@@ -19,6 +19,7 @@
 #include "cupti_hooks/src/address_map.h"
 #include "cupti_hooks/src/callbacks.h"
 #include "cupti_hooks/src/cupti_library.h"
+#include "cupti_hooks/src/cupti_state.h"
 #include "cupti_hooks/src/kernel_arguments.h"
 #include "cupti_hooks/src/log_values.h"
 #include "cupti_hooks/src/recorder.h"
@@ -132,7 +133,7 @@ unsigned EnableCallbacks(bool allocations, unsigned* unknown) {
     g_cupti.enable_callback(1, g_subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
   }
   // Older CUPTIs do not have this domain; they then cannot say that they gave up.
-  g_cupti.enable_callback(1, g_subscriber, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+  g_cupti.enable_callback(1, g_subscriber, kDomainState, kStateFatalError);
   return enabled;
 }
 

@@ -25,6 +25,7 @@ void ReportVmm(const Call& call, std::uint32_t op, std::uint32_t layer, std::int
                std::uint64_t address, std::uint64_t bytes, std::uint64_t aux0 = 0,
                std::uint64_t aux1 = 0) {
   SourceEvent event = NewEvent(call, op, layer);
+  event.context = 0;  // it outlives contexts: the end of one frees none of it
   event.device = device;
   event.address = address;
   event.bytes = bytes;
@@ -47,13 +48,18 @@ void ReportHandle(const Call& call, std::uint64_t handle, std::uint64_t bytes, s
 void AddressReserve(const Call& call) {
   if (!Happened(call)) return;
   const auto& params = call.As<cuMemAddressReserve_params>();
-  ReportVmm(call, kOpAlloc, kLayerVmmAddress, kCurrentDevice, Output(call, params.ptr),
+  ReportVmm(call, kOpAlloc, kLayerVmmAddress, CurrentDevice(), Output(call, params.ptr),
             params.size);
 }
 
 void AddressFree(const Call& call) {
+  if (!call.allocations) return;
   const auto& params = call.As<cuMemAddressFree_params>();
-  ReportFree(call, kLayerVmmAddress, kCurrentDevice, params.ptr, params.size);
+  if (!call.exit) {
+    ReportVmm(call, kOpFree, kLayerVmmAddress, CurrentDevice(), params.ptr, params.size);
+  } else if (call.result != 0) {
+    ReportVmm(call, kOpFreeFailed, kLayerVmmAddress, CurrentDevice(), params.ptr, 0);
+  }
 }
 
 void CreatePhysical(const Call& call) {
@@ -95,7 +101,7 @@ void RetainPhysical(const Call& call) {
 void ImportPhysical(const Call& call) {
   if (!Happened(call)) return;
   const auto& params = call.As<cuMemImportFromShareableHandle_params>();
-  ReportHandle(call, Output(call, params.handle), 0, kCurrentDevice, kLayerImported);
+  ReportHandle(call, Output(call, params.handle), 0, CurrentDevice(), kLayerImported);
 }
 
 // A multicast object has a handle but no memory of its own.

@@ -89,7 +89,7 @@ class CachingAllocator : public Allocator {
   AllocatorObserver* const observer_;
   FreeList small_;
   FreeList large_;
-  std::unordered_map<void*, std::unique_ptr<Block>> blocks_;  // every block, by its address
+  std::unordered_map<void*, std::unique_ptr<Block>> blocks_;     // every block, by its address
   std::vector<std::pair<DeviceDriver::Event, Block*>> pending_;  // frees that wait for a stream
   AllocatorStats stats_;
 };

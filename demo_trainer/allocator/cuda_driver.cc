@@ -84,8 +84,7 @@ class ProfilerObserver : public AllocatorObserver {
     profiler::SegmentCreate(device_, ptr, bytes, stream);
   }
   void SegmentEnding(const void* ptr) override { profiler::SegmentDestroy(device_, ptr); }
-  void BlockCreated(const void* ptr, size_t bytes, size_t requested,
-                    StreamHandle stream) override {
+  void BlockCreated(const void* ptr, size_t bytes, size_t requested, StreamHandle stream) override {
     profiler::BlockCreate(device_, ptr, bytes, requested, stream);
   }
   void BlockEnding(const void* ptr) override { profiler::BlockDestroy(device_, ptr); }

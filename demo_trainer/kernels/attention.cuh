@@ -16,9 +16,7 @@ struct AttentionShape {
 
   DEMO_HOST_DEVICE int Dim() const { return heads * head_dim; }
   DEMO_HOST_DEVICE int Time(int64_t row) const { return static_cast<int>(row % context); }
-  DEMO_HOST_DEVICE int Head(int64_t row) const {
-    return static_cast<int>(row / context % heads);
-  }
+  DEMO_HOST_DEVICE int Head(int64_t row) const { return static_cast<int>(row / context % heads); }
   DEMO_HOST_DEVICE int64_t Batch(int64_t row) const {
     return row / (static_cast<int64_t>(context) * heads);
   }

@@ -69,8 +69,7 @@ void RowsOnHost(const simcuda_launch* launch) {
 }
 
 template <typename Body>
-void LaunchBody(const void* kernel, Body body, int64_t count, int64_t blocks,
-                cudaStream_t stream) {
+void LaunchBody(const void* kernel, Body body, int64_t count, int64_t blocks, cudaStream_t stream) {
   constexpr int64_t kMaxBlocks = 65535;
   const dim3 grid(static_cast<unsigned>(std::clamp<int64_t>(blocks, 1, kMaxBlocks)));
   void* args[] = {&body, &count};

@@ -10,8 +10,7 @@
 namespace memprof::demo {
 
 template <typename T, typename Lanes>
-DEMO_HOST_DEVICE void LogSumExp(const T* logits, int classes, Lanes lanes, float* top,
-                                float* sum) {
+DEMO_HOST_DEVICE void LogSumExp(const T* logits, int classes, Lanes lanes, float* top, float* sum) {
   float largest = -INFINITY;
   for (int c = lanes.First(); c < classes; c += lanes.Step()) {
     largest = fmaxf(largest, ToFloat(logits[c]));
@@ -78,11 +77,12 @@ struct SumBody {
   }
 };
 
-// Sum of squares of one chunk of values: the first half of a norm.
+// Sum of squares of one chunk of values times `factor`: the first half of a norm.
 struct SumSquaresBody {
   const float* values;
   float* partial;  // one per chunk
   int64_t count;
+  float factor;
   static constexpr int64_t kChunk = 4096;
 
   template <typename Lanes>
@@ -90,7 +90,8 @@ struct SumSquaresBody {
     const int64_t end = (chunk + 1) * kChunk < count ? (chunk + 1) * kChunk : count;
     double sum = 0.0;
     for (int64_t i = chunk * kChunk + lanes.First(); i < end; i += lanes.Step()) {
-      sum += static_cast<double>(values[i]) * values[i];
+      const double value = static_cast<double>(values[i]) * factor;
+      sum += value * value;
     }
     sum = lanes.Sum(sum);
     if (lanes.First() == 0) partial[chunk] = static_cast<float>(sum);

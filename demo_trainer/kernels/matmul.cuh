@@ -88,9 +88,7 @@ struct TransposeBody : CheapBody {
   const T* in;
   T* out;
   int rows, cols;
-  DEMO_HOST_DEVICE void operator()(int64_t i) const {
-    out[i] = in[(i % rows) * cols + i / rows];
-  }
+  DEMO_HOST_DEVICE void operator()(int64_t i) const { out[i] = in[(i % rows) * cols + i / rows]; }
 };
 
 // Sums of eight neighbouring columns of x[rows,cols] into out: the gradient of a bias.

@@ -5,7 +5,7 @@ namespace memprof::demo {
 
 DEMO_NOINLINE void KeepEvaluation(const Tensor& logits) {
   static auto& evaluations = *new std::vector<Tensor>();
-  evaluations.push_back(CloneTensor(logits, "eval.logits"));
+  evaluations.push_back(logits.Clone("eval.logits"));
 }
 
 }  // namespace memprof::demo

@@ -5,8 +5,8 @@ namespace memprof::demo {
 
 DEMO_NOINLINE void RememberHistory(const Tensor& loss, const Tensor& logits) {
   static auto& history = *new std::vector<Tensor>();
-  history.push_back(CloneTensor(loss, "history.loss"));
-  history.push_back(CloneTensor(logits, "history.logits"));
+  history.push_back(loss.Clone("history.loss"));
+  history.push_back(logits.Clone("history.logits"));
 }
 
 }  // namespace memprof::demo

@@ -5,7 +5,7 @@ namespace memprof::demo {
 
 DEMO_NOINLINE void RetainActivation(const Tensor& activation) {
   static auto& seen = *new std::vector<Tensor>();
-  seen.push_back(CloneTensor(activation, "hook.activation"));
+  seen.push_back(activation.Clone("hook.activation"));
 }
 
 }  // namespace memprof::demo

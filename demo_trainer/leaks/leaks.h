@@ -63,9 +63,6 @@ const LeakKind* FindLeak(const std::string& name);
 // The table of --leak list.
 std::string LeakTable(const Options& options);
 
-// A copy of a tensor on the same device: what a program keeps of it.
-Tensor CloneTensor(const Tensor& tensor, const std::string& name);
-
 }  // namespace memprof::demo
 
 #endif  // DEMO_TRAINER_LEAKS_LEAKS_H_

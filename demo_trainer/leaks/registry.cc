@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "demo_trainer/error.h"
 #include "demo_trainer/leaks/leaks.h"
 #include "demo_trainer/options.h"
 
@@ -61,8 +60,8 @@ const std::vector<LeakKind>& LeakKinds() {
       {"eval", "KeepEvaluation", "leaks/eval.cc", "evaluations keep their logits", Eval, false},
       {"extension", "ExtensionScratch", "leaks/extension.cc",
        "an extension's own cudaMalloc, without cudaFree", Extension, false},
-      {"cycle", "BuildGraphCycle", "leaks/cycle.cc",
-       "nodes of a graph own each other; unreachable", Cycle, false},
+      {"cycle", "BuildGraphCycle", "leaks/cycle.cc", "nodes of a graph own each other; unreachable",
+       Cycle, false},
       {"pinned", "StagePinned", "leaks/pinned.cc", "pinned host memory for each batch", Pinned,
        true},
   };
@@ -89,15 +88,6 @@ std::string LeakTable(const Options& options) {
     table += line;
   }
   return table;
-}
-
-DEMO_NOINLINE Tensor CloneTensor(const Tensor& tensor, const std::string& name) {
-  Tensor copy(tensor.device(), name, tensor.dtype(), tensor.shape());
-  tensor.device().Select();
-  Check(cudaMemcpyAsync(copy.raw(), tensor.raw(), tensor.bytes(), cudaMemcpyDeviceToDevice,
-                        tensor.device().compute_stream()),
-        "copying a tensor");
-  return copy;
 }
 
 }  // namespace memprof::demo

@@ -15,8 +15,8 @@ Attention::Attention(Device& device, const std::string& name, const ModelConfig&
     : name_(name),
       config_(config),
       qkv_(device, name + ".qkv", config.dim, 3 * config.dim, kInitialDeviation, seed),
-      projection_(device, name + ".proj", config.dim, config.dim, ResidualDeviation(config),
-                  seed) {}
+      projection_(device, name + ".proj", config.dim, config.dim, ResidualDeviation(config), seed) {
+}
 
 Tensor Attention::Forward(const Tensor& x, Saved* saved) {
   Device& device = x.device();
@@ -39,9 +39,9 @@ Tensor Attention::Backward(const Tensor& x, Saved* saved, const Tensor& dy) {
   saved->mixed.Reset();
   Tensor dprobs(device, name_ + ".probs.grad", x.dtype(), saved->probs.shape());
   AttentionProbsGrad(dmixed, saved->qkv, dprobs);
-  Tensor dscores = config_.inplace ? dprobs
-                                   : Tensor(device, name_ + ".scores.grad", x.dtype(),
-                                            saved->probs.shape());
+  Tensor dscores = config_.inplace
+                       ? dprobs
+                       : Tensor(device, name_ + ".scores.grad", x.dtype(), saved->probs.shape());
   CausalSoftmaxBackward(saved->probs, dprobs, dscores);
   dprobs.Reset();
   Tensor dqkv(device, name_ + ".qkv.out.grad", x.dtype(), saved->qkv.shape());

@@ -11,12 +11,12 @@ namespace memprof::demo {
 
 struct Parameter {
   std::string name;
-  Tensor weight;      // float32
-  Tensor grad;        // float32; empty until the first backward pass of a step
-  Tensor exp_avg;     // the optimizer's, empty until its first step
+  Tensor weight;   // float32
+  Tensor grad;     // float32; empty until the first backward pass of a step
+  Tensor exp_avg;  // the optimizer's, empty until its first step
   Tensor exp_avg_sq;
-  Tensor low;         // bfloat16 copy, from the first use in a step to the end of its backward pass
-  bool decay = false; // weight decay applies
+  Tensor low;  // bfloat16 copy, from the first use in a step to the end of its backward pass
+  bool decay = false;  // weight decay applies
 
   // Normal numbers of this standard deviation, or `constant` everywhere when it is zero.
   Parameter(Device& device, std::string parameter_name, std::vector<int64_t> shape, float deviation,

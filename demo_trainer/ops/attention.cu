@@ -1,9 +1,9 @@
 // The stages of attention.
+#include <cmath>
+
 #include "demo_trainer/kernels/attention.cuh"
 #include "demo_trainer/ops/dispatch.h"
 #include "demo_trainer/ops/ops.h"
-
-#include <cmath>
 
 namespace memprof::demo {
 namespace {

@@ -1,10 +1,10 @@
 // Operations on single elements.
+#include <cmath>
+
 #include "demo_trainer/kernels/adamw.cuh"
 #include "demo_trainer/kernels/elementwise.cuh"
 #include "demo_trainer/ops/dispatch.h"
 #include "demo_trainer/ops/ops.h"
-
-#include <cmath>
 
 namespace memprof::demo {
 namespace {

@@ -47,11 +47,12 @@ int64_t SumSquaresChunks(int64_t count) {
   return (count + SumSquaresBody::kChunk - 1) / SumSquaresBody::kChunk;
 }
 
-void SumSquares(const Tensor& values, const Tensor& partial, int64_t first) {
+void SumSquares(const Tensor& values, float factor, const Tensor& partial, int64_t first) {
   SumSquaresBody body;
   body.values = values.data<float>();
   body.partial = partial.data<float>() + first;
   body.count = values.count();
+  body.factor = factor;
   values.device().Select();
   LaunchRows(body, SumSquaresChunks(body.count), values.device().compute_stream());
 }

@@ -61,8 +61,8 @@ void CrossEntropyBackward(const Tensor& logits, const Tensor& targets, const Ten
 void Sum(const Tensor& values, const Tensor& out, float factor);
 // Number of floats that SumSquares writes for `count` values.
 int64_t SumSquaresChunks(int64_t count);
-// Partial sums of squares of values into partial[first ...].
-void SumSquares(const Tensor& values, const Tensor& partial, int64_t first);
+// Partial sums of squares of values times `factor` into partial[first ...].
+void SumSquares(const Tensor& values, float factor, const Tensor& partial, int64_t first);
 // counts float32 [256]: how often each byte value occurs.
 void Histogram(const Tensor& tokens, const Tensor& counts);
 

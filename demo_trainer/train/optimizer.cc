@@ -12,7 +12,7 @@ constexpr float kWeightDecay = 0.01f;
 Optimizer::Optimizer(Device& device, const ParameterList& parameters)
     : device_(device), parameters_(parameters) {}
 
-float Optimizer::GradientNorm() {
+float Optimizer::GradientNorm(float factor) {
   int64_t chunks = 0;
   for (const Parameter* parameter : parameters_) {
     chunks += SumSquaresChunks(parameter->grad.count());
@@ -20,7 +20,7 @@ float Optimizer::GradientNorm() {
   const Tensor partial(device_, "optimizer.norm.partial", DType::kFloat32, {chunks});
   int64_t first = 0;
   for (const Parameter* parameter : parameters_) {
-    SumSquares(parameter->grad, partial, first);
+    SumSquares(parameter->grad, factor, partial, first);
     first += SumSquaresChunks(parameter->grad.count());
   }
   const Tensor total(device_, "optimizer.norm", DType::kFloat32, {1});
@@ -62,7 +62,7 @@ bool LossScaler::Update(float gradient_norm) {
     return false;
   }
   if (dynamic_ && ++good_steps_ == growth_interval_) {
-    scale_ *= 2.0f;
+    if (std::isfinite(scale_ * 2.0f)) scale_ *= 2.0f;
     good_steps_ = 0;
   }
   return true;

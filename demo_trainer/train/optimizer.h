@@ -12,8 +12,9 @@ class Optimizer {
  public:
   Optimizer(Device& device, const ParameterList& parameters);
 
-  // Euclidean norm of all gradients together; infinite or NaN when one of them is. Waits for it.
-  float GradientNorm();
+  // Euclidean norm of all gradients together, times `factor`; infinite or NaN when one of them is.
+  // Waits for it.
+  float GradientNorm(float factor);
   // One update with the gradients times `grad_scale`. State tensors come to life at the first one.
   void Step(float lr, float grad_scale);
   // Gives the gradients' memory back.
@@ -36,7 +37,7 @@ class LossScaler {
 
   float scale() const { return scale_; }
   int64_t skipped() const { return skipped_; }
-  // Takes note of the norm of the scaled gradients; false when the step must be skipped.
+  // Takes note of the norm of the gradients; false when the step must be skipped.
   bool Update(float gradient_norm);
 
  private:

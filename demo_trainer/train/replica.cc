@@ -30,12 +30,11 @@ Replica::Replica(Device& device, const Options& options, const Text& text, int64
       model_(device, options.model, options.seed),
       optimizer_(device, model_.parameters()) {
   const LoaderPlan plan = PlanFor(options, shard);
-  loader_ = options.prefetch ? MakePrefetchingLoader(device, text, plan)
-                             : MakeLoader(device, text, plan);
+  loader_ =
+      options.prefetch ? MakePrefetchingLoader(device, text, plan) : MakeLoader(device, text, plan);
 }
 
-Replica::Loss Replica::ComputeLoss(const Tensor& logits, const Tensor& targets,
-                                   const char* name) {
+Replica::Loss Replica::ComputeLoss(const Tensor& logits, const Tensor& targets, const char* name) {
   Loss loss;
   loss.rows = Tensor(device_, std::string(name) + ".rows", DType::kFloat32, {logits.dim(0)});
   loss.mean = Tensor(device_, name, DType::kFloat32, {1});

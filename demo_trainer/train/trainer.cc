@@ -38,8 +38,7 @@ Trainer::Trainer(const Options& options)
                 std::to_string(count) + " there are");
   }
   for (int id = 0; id < options_.devices; ++id) {
-    devices_.push_back(
-        std::make_unique<Device>(id, options_.allocator, options_.max_split_bytes));
+    devices_.push_back(std::make_unique<Device>(id, options_.allocator, options_.max_split_bytes));
     const int64_t shard = static_cast<int64_t>(options_.rank) * options_.devices + id;
     replicas_.push_back(std::make_unique<Replica>(*devices_.back(), options_, text_, shard));
   }
@@ -103,10 +102,9 @@ Trainer::Outcome Trainer::TrainStep(int64_t step) {
   ShareWithRanks(&outcome.loss);
 
   const profiler::Range range("optimizer");
-  const float norm = replicas_[0]->optimizer().GradientNorm();
-  outcome.gradient_norm = norm / outcome.scale;
-  outcome.skipped = !scaler_.Update(norm);
   float grad_scale = 1.0f / outcome.scale;
+  outcome.gradient_norm = replicas_[0]->optimizer().GradientNorm(grad_scale);
+  outcome.skipped = !scaler_.Update(outcome.gradient_norm);
   if (options_.clip > 0.0f && outcome.gradient_norm > options_.clip) {
     grad_scale *= options_.clip / outcome.gradient_norm;
   }

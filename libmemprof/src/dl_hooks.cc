@@ -1,20 +1,40 @@
-// The exported dlsym.
+// The exported dlsym and dlvsym.
 //
 // libc's dlsym looks at its return address to learn who asks, which decides what RTLD_NEXT and
 // RTLD_DEFAULT mean. So ours must not call the real one but jump to it, and this must not depend
 // on the optimiser's mood: hence assembly. Only for names that begin with "cu", on a handle from
 // dlopen, does the call go through SwapByName; the caller does not matter there.
-#include "libmemprof/src/driver_api.h"
-#include "libmemprof/src/real_dlsym.h"
+//
+// dlvsym is here for one question alone: another interposer of dlsym that was loaded before us and
+// asks for the next "dlsym" by dlvsym(RTLD_NEXT), which skips definitions without a version, and
+// so us. It gets ours.
+#include <dlfcn.h>
+#include <string.h>
 
-extern "C" __attribute__((visibility("hidden"), used)) void* memprof_dlsym_cuda(void* handle,
-                                                                               const char* name) {
-  return memprof::recorder::SwapByName(name, memprof::recorder::RealDlsym(handle, name));
-}
+#include "libmemprof/src/driver_api.h"
+#include "libmemprof/src/next_symbol.h"
+#include "libmemprof/src/real_dlsym.h"
 
 #if !defined(__x86_64__)
 #error "dlsym interposition is written for x86-64"
 #endif
+
+extern "C" {
+
+__attribute__((visibility("hidden"), used)) void* memprof_dlsym_cuda(void* handle,
+                                                                    const char* name) {
+  return memprof::recorder::SwapByName(name, memprof::recorder::RealDlsym(handle, name));
+}
+
+// Whether dlvsym(RTLD_NEXT, name, ...), called from `caller`, should find our dlsym.
+__attribute__((visibility("hidden"), used)) int memprof_is_next_dlsym(const char* name,
+                                                                     const void* caller) {
+  return name != nullptr && strcmp(name, "dlsym") == 0 &&
+                 memprof::recorder::Precedes(caller, reinterpret_cast<void*>(&memprof_dlsym_cuda))
+             ? 1
+             : 0;
+}
+}
 
 asm(R"(
         .text
@@ -57,4 +77,46 @@ dlsym:
         jmp     .Lmemprof_found
         .cfi_endproc
         .size   dlsym, .-dlsym
+
+        .globl  dlvsym
+        .type   dlvsym, @function
+        .p2align 4
+dlvsym:
+        .cfi_startproc
+        endbr64
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rdx
+        .cfi_adjust_cfa_offset 8
+        cmpq    $-1, %rdi               # RTLD_NEXT
+        jne     .Lmemprof_vreal
+        movq    %rsi, %rdi
+        movq    24(%rsp), %rsi          # the return address
+        call    memprof_is_next_dlsym
+        testl   %eax, %eax
+        jnz     .Lmemprof_vours
+.Lmemprof_vreal:
+        movq    memprof_real_dlvsym(%rip), %rax
+        testq   %rax, %rax
+        jnz     .Lmemprof_vjump
+        call    memprof_find_real_dlvsym
+.Lmemprof_vjump:
+        .cfi_remember_state
+        popq    %rdx
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        jmp     *%rax
+.Lmemprof_vours:
+        .cfi_restore_state
+        addq    $24, %rsp
+        .cfi_adjust_cfa_offset -24
+        leaq    dlsym(%rip), %rax
+        ret
+        .cfi_endproc
+        .size   dlvsym, .-dlvsym
 )");

@@ -100,6 +100,8 @@ void* RealDriverSymbol(const char* name) {
   return library == nullptr ? nullptr : RealDlsym(library, name);
 }
 
+bool DriverIsLoaded() { return g_library.load(std::memory_order_acquire) != nullptr; }
+
 CUresult WithoutDriver() {
   return g_library.load(std::memory_order_acquire) == nullptr ? CUDA_ERROR_NOT_INITIALIZED
                                                               : CUDA_ERROR_NOT_SUPPORTED;
@@ -135,6 +137,7 @@ void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* ad
 const CalledFunctions& Driver() {
   const CalledFunctions* ready = g_called.load(std::memory_order_acquire);
   if (ready != nullptr) return *ready;
+  if (!DriverIsLoaded()) return kNoFunctions;
   // Several threads may come here at once: each looks everything up, the first one's table stays.
   auto* table = static_cast<CalledFunctions*>(MapMemory(sizeof(CalledFunctions)));
   if (table == nullptr) return kNoFunctions;

@@ -30,6 +30,8 @@ const char* FunctionName(FunctionId id);
 void* RealFunction(FunctionId id);
 // Any other driver function by name, e.g. "cuCtxGetCurrent".
 void* RealDriverSymbol(const char* name);
+// Whether libcuda is known already; costs nothing and loads nothing.
+bool DriverIsLoaded();
 // What a wrapper answers when RealFunction is null.
 CUresult WithoutDriver();
 
@@ -67,7 +69,8 @@ struct CalledFunctions {
   MEMPROF_CALLED_FUNCTIONS(MEMPROF_CALLED_POINTER)
 #undef MEMPROF_CALLED_POINTER
 };
-// Filled at the first call; a function that libcuda lacks is null.
+// Filled at the first call after libcuda is loaded; a function that it lacks is null, and all are
+// before.
 const CalledFunctions& Driver();
 
 }  // namespace memprof::recorder

@@ -108,8 +108,9 @@ void Hook::Freed(CUresult result, Layer layer, std::uint64_t address) {
 }
 
 void SampleMemory(ThreadSlot* slot) {
+  if (!DriverIsLoaded()) return;
   ThreadState* state = BoundState(slot);
-  if (state == nullptr || RealFunction(FunctionId::k_cuInit) == nullptr) return;
+  if (state == nullptr) return;
   DriverState* driver = TheRecorder()->driver();
   const CallContext context = driver->Current(state);
   ring::RingEvent event{};

@@ -45,7 +45,10 @@ void ThreadEnds(void* state) {
   slot->state = nullptr;
 }
 
+void BeforeFork() { CloseLoaderGate(); }
+
 void AfterForkInParent() {
+  OpenLoaderGate();
   Recorder* recorder = TheRecorder();
   if (!Recording() || recorder == nullptr) return;
   RecursionGuard guard;
@@ -57,6 +60,7 @@ void AfterForkInParent() {
 }
 
 void AfterForkInChild() {
+  ResetLoaderGate();
   // The kernel has wiped the page already where it can; the thread and its rings are the parent's.
   g_control.epoch.store(0, std::memory_order_relaxed);
   g_control.mode.store(Mode::kIdle, std::memory_order_relaxed);
@@ -78,7 +82,7 @@ void AtExit() {
 void RegisterHandlers() {
   if (g_registered.exchange(true)) return;
   g_has_thread_key.store(pthread_key_create(&g_thread_key, ThreadEnds) == 0);
-  pthread_atfork(nullptr, AfterForkInParent, AfterForkInChild);
+  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
   at_quick_exit(AtExit);
   madvise(&g_control, sizeof g_control, MADV_WIPEONFORK);
 }
@@ -228,6 +232,7 @@ void ResetForTest() {
     recorder->~Recorder();
     UnmapMemory(recorder, sizeof(Recorder));
   }
+  ResetLoaderGate();
   g_control.ending.store(0);
   SetMode(Mode::kIdle);
 }

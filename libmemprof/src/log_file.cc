@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr int kCompressionLevel = 1;
 constexpr int kMostAttempts = 1000;
+constexpr std::uint64_t kSmallestLimit = 256 * 1024;
 // Smaller chunks are stored as they are.
 constexpr std::size_t kWorthCompressing = 128;
 
@@ -72,9 +74,15 @@ int LogFile::CreateAt(const char* path) {
     }
   }
   if (fd < 0) return errno;
-  fd_ = MoveDescriptorHigh(fd);
+  // Of two processes that come to the same new or empty file, one gets it. (Where there are no
+  // locks the name of the file must do.)
   struct stat status;
-  if (fstat(fd_, &status) != 0) return errno;
+  const bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (taken || fstat(fd, &status) != 0 || status.st_size != 0) {
+    close(fd);
+    return EEXIST;
+  }
+  fd_ = MoveDescriptorHigh(fd);
   device_ = status.st_dev;
   inode_ = status.st_ino;
   return 0;
@@ -83,6 +91,8 @@ int LogFile::CreateAt(const char* path) {
 int LogFile::Create(const char* pattern) {
   char base[kMostPathBytes - 64];
   if (!ExpandOutput(pattern, base, sizeof base)) return ENAMETOOLONG;
+  // The header is still written by the program's thread, the rest by one that blocks SIGXFSZ.
+  if (FileSizeLimit() < kSmallestLimit) return EFBIG;
   const std::size_t extension = ExtensionAt(base);
   int error = EEXIST;
   for (int attempt = 0; attempt < kMostAttempts && error == EEXIST; ++attempt) {

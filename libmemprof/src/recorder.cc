@@ -39,6 +39,7 @@ int Recorder::Open() {
   if (const int error = log_.Create(settings_.output)) return error;
   RingOptions options;
   options.events = settings_.ring_events;
+  options.shared_directory = settings_.shared_directory;
   options.log_path = log_.path();
   options.start_time_ns = start_ns;
   if (!ring_.Create(options)) return ENOMEM;
@@ -78,6 +79,10 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   if (state == nullptr) {
     Count(log::Anomaly::kThreadSlotsExhausted);
     return nullptr;
+  }
+  if (!state->loader_registered) {
+    RegisterLoaderFlag(&state->loader);
+    state->loader_registered = true;
   }
   state->slab = nullptr;
   state->used = 0;
@@ -127,6 +132,7 @@ std::uint32_t Recorder::InternStack(ThreadState* state) {
   if (settings_.stack_depth == 0) return 0;
   void* frames[kMaxStackDepth];
   bool truncated;
+  LoaderSection section(&state->loader);
   const int count = CaptureStack(frames, settings_.stack_depth, &truncated);
   if (truncated) Count(log::Anomaly::kStacksTruncated);
   return stacks_.Intern(frames, count, &state->stacks);

@@ -16,6 +16,7 @@
 
 #include "libmemprof/src/definitions.h"
 #include "libmemprof/src/driver_state.h"
+#include "libmemprof/src/loader_gate.h"
 #include "libmemprof/src/log_file.h"
 #include "libmemprof/src/modules.h"
 #include "libmemprof/src/ring_buffer.h"
@@ -55,6 +56,8 @@ struct ThreadState {
   std::int32_t context_device;
   std::uint32_t context_generation;
   ThreadState* next_free;
+  LoaderFlag loader;
+  bool loader_registered;
   StackCache stacks;
 };
 

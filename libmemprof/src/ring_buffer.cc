@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -66,6 +67,13 @@ std::uint32_t SlabsThatFit(const char* directory, std::uint32_t slabs) {
 
 }  // namespace
 
+std::uint64_t FileSizeLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return ~std::uint64_t{0};
+  return limit.rlim_cur;
+}
+
 int MoveDescriptorHigh(int fd) {
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, 900);
   if (high < 0) return fd;
@@ -121,6 +129,8 @@ bool RingBuffer::MapFile(int fd, std::uint32_t slabs) {
   device_ = status.st_dev;
   inode_ = status.st_ino;
   const std::size_t bytes = ring::kRingHeaderBytes + std::size_t{slabs} * ring::kSlabBytes;
+  // A file larger than the limit would raise SIGXFSZ in the program's thread.
+  if (bytes > FileSizeLimit()) return false;
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return false;
   fd_ = fd;
   // Memory is reserved before it is touched: a full file system must not become a SIGBUS.

@@ -98,6 +98,9 @@ inline ring::RingEvent* SlabEvents(ring::SlabHeader* slab) {
 }
 inline char* SlabBytesBegin(ring::SlabHeader* slab) { return reinterpret_cast<char*>(slab + 1); }
 
+// RLIMIT_FSIZE in bytes. Whoever writes beyond it gets a signal that ends the program.
+std::uint64_t FileSizeLimit();
+
 // Duplicates `fd` far above the numbers that programs count on, close-on-exec, and closes the
 // original; returns the original where that is not possible.
 int MoveDescriptorHigh(int fd);

@@ -57,6 +57,9 @@ Settings ReadSettings(EnvironmentLookup lookup, bool preloaded) {
     strcpy(settings.output, output);
   else if (has_output)
     Message("MEMPROF_OUTPUT is too long; using %s", settings.output);
+  const char* shared = lookup("MEMPROF_SHM");
+  if (shared != nullptr && shared[0] == '/' && strlen(shared) < sizeof settings.shared_directory)
+    strcpy(settings.shared_directory, shared);
   settings.disabled = IsSet(lookup("MEMPROF_DISABLE"));
   settings.verbose = IsSet(lookup("MEMPROF_VERBOSE"));
   settings.cupti = IsSet(lookup("MEMPROF_CUPTI"));

@@ -31,6 +31,7 @@ constexpr std::uint32_t kNodesPerTrie = 8192;
 
 bool Writer::Start(void (*on_failure)()) {
   on_failure_ = on_failure;
+  RegisterLoaderFlag(&loader_);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, std::size_t{1} << 20);
@@ -75,6 +76,7 @@ void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
   const std::uint64_t now = NowNs();
   if (now >= next_sweep_ns_) {
     SealDeadThreads();
+    LoaderSection section(&loader_);
     parts_.modules->Refresh();
     if (parts_.modules->generation() != seen_generation_) {
       seen_generation_ = parts_.modules->generation();

@@ -12,6 +12,7 @@
 #include "libmemprof/src/definitions.h"
 #include "libmemprof/src/encoder.h"
 #include "libmemprof/src/live_table.h"
+#include "libmemprof/src/loader_gate.h"
 #include "libmemprof/src/log_file.h"
 #include "libmemprof/src/modules.h"
 #include "libmemprof/src/ring_buffer.h"
@@ -106,6 +107,7 @@ class Writer {
   std::uint64_t next_sweep_ns_ = 0;
   std::uint64_t next_counters_ns_ = 0;
   std::uint32_t seen_generation_ = 0;
+  LoaderFlag loader_;
 };
 
 }  // namespace memprof::recorder

@@ -66,6 +66,18 @@ void StreamPoint::Wait() const {
   if (stream != nullptr) stream->WaitFor(sequence);
 }
 
+std::shared_ptr<Capture> Stream::capture() {
+  if (!capturing_.load()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  return capture_;
+}
+
+void Stream::set_capture(std::shared_ptr<Capture> capture) {
+  const std::lock_guard lock(mutex_);
+  capturing_ = capture != nullptr;
+  capture_ = std::move(capture);
+}
+
 StreamPoint Stream::Last() {
   const std::lock_guard lock(mutex_);
   return {shared_from_this(), enqueued_};

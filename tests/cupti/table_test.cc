@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <string>
 
@@ -39,15 +38,20 @@ TEST(CallbackTable, FindsNothingForIdsThatItDoesNotList) {
 TEST(CallbackTable, AgreesWithTheToolkitsHeader) {
   std::ifstream header(CUPTI_DRIVER_CBID_HEADER);
   ASSERT_TRUE(header) << CUPTI_DRIVER_CBID_HEADER;
-  const std::regex pattern(R"(CUPTI_DRIVER_TRACE_CBID_(\w+)\s*=\s*(\d+))");
+  // "    CUPTI_DRIVER_TRACE_CBID_cuInit     = 1,"
+  const std::string prefix = "CUPTI_DRIVER_TRACE_CBID_";
   std::map<std::string, std::uint32_t> known;
   std::uint32_t end = 0;
   for (std::string line; std::getline(header, line);) {
-    std::smatch match;
-    if (!std::regex_search(line, match, pattern)) continue;
-    const auto cbid = static_cast<std::uint32_t>(std::strtoul(match[2].str().c_str(), nullptr, 10));
-    if (match[1] == "SIZE") end = cbid;
-    known[match[1]] = cbid;
+    const std::size_t begin = line.find(prefix);
+    const std::size_t equals = line.find('=');
+    if (begin == std::string::npos || equals == std::string::npos) continue;
+    std::string name = line.substr(begin + prefix.size(), equals - begin - prefix.size());
+    name.resize(name.find_last_not_of(' ') + 1);
+    const auto cbid =
+        static_cast<std::uint32_t>(std::strtoul(line.c_str() + equals + 1, nullptr, 10));
+    if (name == "SIZE") end = cbid;
+    known[name] = cbid;
   }
   ASSERT_GT(end, 600u);
   for (const CallbackEntry& entry : Callbacks()) {

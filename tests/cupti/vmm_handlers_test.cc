@@ -65,8 +65,14 @@ TEST_F(VmmHandlers, AddressSpaceIsNoMemory) {
     EXPECT_EQ(event.layer, kLayerVmmAddress);
     EXPECT_EQ(event.address, range);
     EXPECT_EQ(event.bytes, 64u << 20);
+    EXPECT_EQ(event.context, 0u) << "no context owns it";
   }
   EXPECT_FALSE(IsMarked(range));
+  recorder_.Reset();
+  DriverCall("cuMemAddressFree", &free).Enter().Exit(CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(recorder_.Events().size(), 2u);
+  EXPECT_EQ(recorder_.Events()[1].op, kOpFreeFailed);
+  EXPECT_EQ(recorder_.Events()[1].result, 1u);
 }
 
 TEST_F(VmmHandlers, MemoryLivesUntilItsLastReferenceIsGone) {

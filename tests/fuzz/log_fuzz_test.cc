@@ -28,7 +28,8 @@ std::string RichLog(std::mt19937& random, int events,
   log.Context(1, 0);
   log.Context(2, 1);
   log.Thread(2, 77, "worker");
-  const int stacks[] = {0, log.Stack({"main (a.cc:1)", "f (b.cc:2)"}), log.Stack({"main (a.cc:1)"})};
+  const int stacks[] = {0, log.Stack({"main (a.cc:1)", "f (b.cc:2)"}),
+                        log.Stack({"main (a.cc:1)"})};
   const int tensor = log.Tensor("w", "float32", {2, 3});
   const std::uint32_t label = log.String("label");
   for (int i = 0; i < events; ++i) {
@@ -64,10 +65,9 @@ std::vector<Place> Chunks(const std::string& bytes) {
 
 // Makes the checksum of the chunk at `place` good again.
 void Sign(std::string* bytes, const Place& place) {
-  const std::uint32_t crc =
-      log::Crc32c(bytes->data() + place.offset + sizeof(log::ChunkFrame),
-                  place.size - sizeof(log::ChunkFrame),
-                  log::Crc32c(bytes->data() + place.offset, offsetof(log::ChunkFrame, crc32c)));
+  const std::uint32_t crc = log::Crc32c(
+      bytes->data() + place.offset + sizeof(log::ChunkFrame), place.size - sizeof(log::ChunkFrame),
+      log::Crc32c(bytes->data() + place.offset, offsetof(log::ChunkFrame, crc32c)));
   std::memcpy(bytes->data() + place.offset + offsetof(log::ChunkFrame, crc32c), &crc, sizeof crc);
 }
 
@@ -122,11 +122,21 @@ TEST(LogFuzzTest, MutatedAnywhereCutAndSpliced) {
         {.events_per_chunk = 10, .compress = random() % 2 == 0, .trailer = random() % 2 == 0});
     const std::size_t at = random() % bytes.size(), size = random() % (bytes.size() - at);
     switch (random() % 5) {
-      case 0: Scribble(random, &bytes, 0, bytes.size()); break;
-      case 1: bytes.resize(at); break;
-      case 2: bytes.erase(at, size); break;
-      case 3: bytes.insert(at, bytes.substr(random() % bytes.size(), size)); break;
-      case 4: std::fill_n(bytes.begin() + at, size, static_cast<char>(random())); break;
+      case 0:
+        Scribble(random, &bytes, 0, bytes.size());
+        break;
+      case 1:
+        bytes.resize(at);
+        break;
+      case 2:
+        bytes.erase(at, size);
+        break;
+      case 3:
+        bytes.insert(at, bytes.substr(random() % bytes.size(), size));
+        break;
+      case 4:
+        std::fill_n(bytes.begin() + at, size, static_cast<char>(random()));
+        break;
     }
     ReadOneLog(bytes);
   }
@@ -139,7 +149,8 @@ TEST(LogFuzzTest, RandomBytesBehindAGoodBeginning) {
   int refused = 0;
   for (int round = 0; round < 500; ++round) {
     std::string bytes = sound.substr(0, random() % 3 == 0 ? sound.size() : 16 * (random() % 2));
-    for (int i = static_cast<int>(random() % 3000); i > 0; --i) bytes += static_cast<char>(random());
+    for (int i = static_cast<int>(random() % 3000); i > 0; --i)
+      bytes += static_cast<char>(random());
     refused += !ReadOneLog(bytes);
   }
   EXPECT_GT(refused, 100);

@@ -35,9 +35,9 @@ void CheckColumns(const Session& session) {
             "thread out of range");
     Require(events.context[i] == EventId::kNone || events.context[i] < session.contexts().size(),
             "context out of range");
-    Require(!events.allocation[i].valid() ||
-                events.allocation[i].value < session.allocations().size(),
-            "allocation out of range");
+    Require(
+        !events.allocation[i].valid() || events.allocation[i].value < session.allocations().size(),
+        "allocation out of range");
   }
 }
 
@@ -69,8 +69,8 @@ void CheckAllocations(const Session& session) {
 
 bool ReadOneLog(std::string_view bytes) {
   const int descriptor = memfd_create("fuzz", MFD_CLOEXEC);
-  Require(descriptor >= 0 && write(descriptor, bytes.data(), bytes.size()) ==
-                                 static_cast<ssize_t>(bytes.size()),
+  Require(descriptor >= 0 &&
+              write(descriptor, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
           "no memory file");
   const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
   const auto session = Session::Load(path);

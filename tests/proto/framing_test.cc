@@ -41,10 +41,10 @@ TEST(FramingTest, WriterStaysBelowTheLimitsOfReaders) {
 TEST(AnomaliesTest, NamesAreDistinctAndAdviceIsThere) {
   std::set<std::string> names;
   int count = 0;
-#define MEMPROF_CHECK(identifier, name, severity, advice)             \
-  EXPECT_TRUE(names.insert(name).second) << name;                     \
-  EXPECT_GT(std::strlen(advice), 20u) << name;                        \
-  EXPECT_LE(Severity::severity, Severity::kError);                    \
+#define MEMPROF_CHECK(identifier, name, severity, advice) \
+  EXPECT_TRUE(names.insert(name).second) << name;         \
+  EXPECT_GT(std::strlen(advice), 20u) << name;            \
+  EXPECT_LE(Severity::severity, Severity::kError);        \
   EXPECT_EQ(static_cast<int>(Anomaly::identifier), count++);
   MEMPROF_ANOMALIES(MEMPROF_CHECK)
 #undef MEMPROF_CHECK

@@ -148,6 +148,7 @@ Log ReadLog(const std::string& path, std::uint64_t limit) {
       out.error = "bad message of kind " + std::to_string(frame.kind);
       return out;
     }
+    out.chunks.push_back({at, frame.kind, frame.events});
     at += sizeof frame + frame.stored_bytes;
   }
   out.good_bytes = at;
@@ -159,6 +160,13 @@ std::vector<Event> Log::ByTime() const {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; });
   return sorted;
+}
+
+std::vector<Log::Chunk> Log::Indexed() const {
+  std::vector<Chunk> indexed;
+  for (const log::IndexEntry& entry : index.chunk())
+    indexed.push_back({entry.offset(), entry.kind(), entry.events()});
+  return indexed;
 }
 
 std::string Log::Text(std::uint32_t string_id) const {

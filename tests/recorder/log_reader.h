@@ -55,12 +55,20 @@ struct Log {
   log::Trailer trailer;
   bool has_trailer = false;
   int event_chunks = 0;
+  struct Chunk {
+    std::uint64_t offset = 0;
+    std::uint32_t kind = 0, events = 0;
+    bool operator==(const Chunk&) const = default;
+  };
+  std::vector<Chunk> chunks;
 
   // Sorted by time; events at the same instant stay in the order of the file.
   std::vector<Event> ByTime() const;
   std::string Text(std::uint32_t string_id) const;
   // Innermost first.
   std::vector<StackNode> Stack(std::uint32_t node) const;
+  // What the index says, in the form of `chunks`.
+  std::vector<Chunk> Indexed() const;
   std::vector<Event> WithOp(log::Op op) const;
 };
 

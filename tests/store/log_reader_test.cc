@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -18,10 +17,10 @@
 namespace memprof::analysis {
 namespace {
 
-using testing::LogBuilder;
-using testing::TempDirectory;
 using ::testing::HasSubstr;
+using testing::LogBuilder;
 using ::testing::Not;
+using testing::TempDirectory;
 
 std::string Chunk(log::ChunkKind kind, std::string payload, std::uint32_t events = 0,
                   std::uint32_t zstd_raw_bytes = 0) {
@@ -109,7 +108,7 @@ TEST_F(HostileFileTest, UnreadableFile) {
 
 TEST_F(HostileFileTest, FutureFormat) {
   std::string bytes = log_.Bytes();
-  bytes[8] = 3;   // written in format 3, which a reader of format 1 …
+  bytes[8] = 3;  // written in format 3, which a reader of format 1 …
   EXPECT_NE(Load(bytes), nullptr);
   bytes[12] = 2;  // … cannot make sense of
   const absl::Status status = ErrorOf(bytes);
@@ -188,13 +187,13 @@ TEST_F(HostileFileTest, MalformedPayloadsWithGoodChecksums) {
   const std::string base = log_.Bytes({.trailer = false});
   const std::string op_column("\x1a\x02\x01\x01", 4);  // two events of op 1
   const std::string bad[] = {
-      Chunk(log::ChunkKind::kEvents, "\xff\xff\xff", 5),               // not a message
-      Chunk(log::ChunkKind::kEvents, op_column, 2),                    // count missing
-      Chunk(log::ChunkKind::kEvents, "\x10\x02", 2),                   // no ops at all
-      Chunk(log::ChunkKind::kEvents, "\x10\x03" + op_column, 3),       // column too short
-      Chunk(log::ChunkKind::kEvents, "\x10\x01" + op_column, 1),       // column too long
+      Chunk(log::ChunkKind::kEvents, "\xff\xff\xff", 5),                  // not a message
+      Chunk(log::ChunkKind::kEvents, op_column, 2),                       // count missing
+      Chunk(log::ChunkKind::kEvents, "\x10\x02", 2),                      // no ops at all
+      Chunk(log::ChunkKind::kEvents, "\x10\x03" + op_column, 3),          // column too short
+      Chunk(log::ChunkKind::kEvents, "\x10\x01" + op_column, 1),          // column too long
       Chunk(log::ChunkKind::kEvents, "\x10\x02\x1a\x03\x01\x01\x80", 2),  // varint cut
-      Chunk(log::ChunkKind::kDefinitions, "\x0a\x7f\x01"),             // length beyond the end
+      Chunk(log::ChunkKind::kDefinitions, "\x0a\x7f\x01"),                // length beyond the end
       Chunk(log::ChunkKind::kDefinitions, std::string("\x42\x06\x08\x01\x12\x00\x1a\x02", 8)),
       Chunk(log::ChunkKind::kHeader, "\x80\x80\x80"),
       Chunk(log::ChunkKind::kEvents, "this is no zstd", 1, 100)};
@@ -245,8 +244,8 @@ TEST_F(HostileFileTest, DefinitionBombIsRefused) {
   const std::string raw(4u << 20, '\x0a');  // reads as strings of ten bytes
   std::string stored(ZSTD_compressBound(raw.size()), 0);
   stored.resize(ZSTD_compress(stored.data(), stored.size(), raw.data(), raw.size(), 3));
-  const std::string chunk = Chunk(log::ChunkKind::kDefinitions, stored, 0,
-                                  static_cast<std::uint32_t>(raw.size()));
+  const std::string chunk =
+      Chunk(log::ChunkKind::kDefinitions, stored, 0, static_cast<std::uint32_t>(raw.size()));
   std::string bytes = log_.Bytes({.trailer = false});
   for (int i = 0; i < 30; ++i) bytes += chunk;
   EXPECT_THAT(std::string(ErrorOf(bytes).message()), HasSubstr("tables"));
@@ -258,7 +257,8 @@ TEST_F(HostileFileTest, FileOfSyncsEnds) {
   frame.sync = log::kChunkSync;
   frame.stored_bytes = frame.raw_bytes = 2u << 20;
   std::string bytes = log_.Bytes().substr(0, 16);
-  while (bytes.size() < (4u << 20)) bytes.append(reinterpret_cast<const char*>(&frame), sizeof frame);
+  while (bytes.size() < (4u << 20))
+    bytes.append(reinterpret_cast<const char*>(&frame), sizeof frame);
   EXPECT_EQ(ErrorOf(bytes).code(), absl::StatusCode::kDataLoss);
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 TEST(VarintReaderTest, ReadsWhatLibprotobufWrote) {
   log::Events events;
-  const std::uint64_t values[] = {0, 1, 127, 128, 300, 1ull << 35,
-                                  std::numeric_limits<std::uint64_t>::max()};
+  const std::uint64_t values[] = {
+      0, 1, 127, 128, 300, 1ull << 35, std::numeric_limits<std::uint64_t>::max()};
   for (const std::uint64_t value : values) events.add_bytes(value);
   for (const std::uint64_t value : values)
     events.add_address_delta(static_cast<std::int64_t>(value) - 64);
@@ -70,10 +70,10 @@ TEST(WireReaderTest, FixedAndUnknownFieldsAreReadPast) {
 
 TEST(WireReaderTest, MalformedFieldsFail) {
   for (const std::string& bad :
-       {std::string("\x00\x01", 2),          // field 0
-        std::string("\x0b"),                 // a group
-        std::string("\x0a\x05xyz"),          // longer than the message
-        std::string("\x0d\x01\x02"),         // fixed32 cut
+       {std::string("\x00\x01", 2),                                      // field 0
+        std::string("\x0b"),                                             // a group
+        std::string("\x0a\x05xyz"),                                      // longer than the message
+        std::string("\x0d\x01\x02"),                                     // fixed32 cut
         std::string("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")}) {  // length 2^64 - 1
     WireReader reader(bad);
     while (reader.Next()) {
@@ -86,10 +86,12 @@ TEST(ValidUtf8Test, KeepsGoodAndReplacesBad) {
   EXPECT_EQ(ValidUtf8("plain"), "plain");
   EXPECT_EQ(ValidUtf8("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x9a\x80"),
             "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x9a\x80");
-  EXPECT_EQ(ValidUtf8("a\xff" "b"), "a?b");
-  EXPECT_EQ(ValidUtf8("\xc3"), "?");                // cut
-  EXPECT_EQ(ValidUtf8("\xc0\xaf"), "??");           // over-long
-  EXPECT_EQ(ValidUtf8("\xed\xa0\x80"), "???");      // surrogate
+  EXPECT_EQ(ValidUtf8("a\xff"
+                      "b"),
+            "a?b");
+  EXPECT_EQ(ValidUtf8("\xc3"), "?");                 // cut
+  EXPECT_EQ(ValidUtf8("\xc0\xaf"), "??");            // over-long
+  EXPECT_EQ(ValidUtf8("\xed\xa0\x80"), "???");       // surrogate
   EXPECT_EQ(ValidUtf8("\xf4\x90\x80\x80"), "????");  // beyond U+10FFFF
 }
 

@@ -13,9 +13,9 @@ namespace memprof::analysis {
 namespace {
 
 using testing::CountOf;
+using ::testing::ElementsAre;
 using testing::LoadLog;
 using testing::LogBuilder;
-using ::testing::ElementsAre;
 
 struct Row {
   TimeNs time;
@@ -36,9 +36,9 @@ EventColumns Columns(const std::vector<Row>& rows) {
 }
 
 TEST(OrderByTimeTest, FreesComeFirstAcrossThreadsOnly) {
-  EventColumns columns = Columns({{5, 0, Op::kAlloc},    // thread 0: alloc, then free
+  EventColumns columns = Columns({{5, 0, Op::kAlloc},  // thread 0: alloc, then free
                                   {5, 0, Op::kFree},
-                                  {5, 1, Op::kFree},     // thread 1: a free at the same time
+                                  {5, 1, Op::kFree},  // thread 1: a free at the same time
                                   {5, 1, Op::kAlloc},
                                   {4, 2, Op::kAlloc}});
   EXPECT_EQ(OrderByTime(&columns), 0u);
@@ -46,8 +46,8 @@ TEST(OrderByTimeTest, FreesComeFirstAcrossThreadsOnly) {
 }
 
 TEST(OrderByTimeTest, ClocksThatRunBackwardsAreHeld) {
-  EventColumns columns = Columns({{10, 0, Op::kAlloc}, {7, 0, Op::kFree}, {8, 1, Op::kAlloc},
-                                  {12, 0, Op::kAlloc}});
+  EventColumns columns =
+      Columns({{10, 0, Op::kAlloc}, {7, 0, Op::kFree}, {8, 1, Op::kAlloc}, {12, 0, Op::kAlloc}});
   EXPECT_EQ(OrderByTime(&columns), 1u);
   EXPECT_THAT(columns.address, ElementsAre(2, 0, 1, 3));
   EXPECT_THAT(columns.time, ElementsAre(8, 10, 10, 12));

@@ -22,8 +22,8 @@ TEST(ReplayTest, FreesMatchByAddressNotByFamily) {
   log.Alloc(Layer::kStreamOrdered, 0x1000, 64, {.stream = 9, .aux0 = 0x77});
   log.Alloc(Layer::kManaged, 0x2000, 64);
   log.Alloc(Layer::kPinned, 0x3000, 64);
-  log.Free(Layer::kLinear, 0x1000);   // cuMemFree of stream-ordered memory: legal, another family
-  log.Free(Layer::kLinear, 0x2000);   // cuMemFree is what frees managed memory
+  log.Free(Layer::kLinear, 0x1000);  // cuMemFree of stream-ordered memory: legal, another family
+  log.Free(Layer::kLinear, 0x2000);  // cuMemFree is what frees managed memory
   log.Free(Layer::kLinear, 0x3000);
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
@@ -72,9 +72,9 @@ TEST(ReplayTest, FailedFreeDidNotHappen) {
   LogBuilder log;
   log.Alloc(Layer::kLinear, 0x1000, 64);
   log.Free(0x1000);
-  log.Free(0x9000, {.thread = 2});                                      // another thread between
+  log.Free(0x9000, {.thread = 2});  // another thread between
   log.Event(Op::kFreeFailed, Layer::kLinear, 0x1000, 0, 0, {.result = 1});
-  log.Free(0x5000);                                                     // never existed …
+  log.Free(0x5000);                                                         // never existed …
   log.Event(Op::kFreeFailed, Layer::kLinear, 0x5000, 0, 0, {.result = 1});  // … so it failed
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
@@ -91,7 +91,7 @@ TEST(ReplayTest, ContextDestroyEndsWhatItOwns) {
   log.Alloc(Layer::kLinear, 0x1000, 64, {.context = 1});
   log.Alloc(Layer::kLinear, 0x2000, 64, {.context = 2});
   log.Alloc(Layer::kPinned, 0x3000, 64, {.context = 1});
-  log.Alloc(Layer::kVmmPhysical, 0x1, 64, {.context = 1});     // belongs to the process
+  log.Alloc(Layer::kVmmPhysical, 0x1, 64, {.context = 1});       // belongs to the process
   log.Alloc(Layer::kStreamOrdered, 0x4000, 64, {.context = 1});  // belongs to a pool
   log.Event(Op::kContextDestroy, Layer::kUnspecified, 0, 0, 0, {.context = 1});
   const auto session = LoadLog(log);
@@ -127,7 +127,7 @@ TEST(ReplayTest, FrameworkLayersLieInEachOther) {
   log.Alloc(Layer::kBlock, 0x10400, 0x400, {.aux0 = 1000});
   log.TensorCreate(0x10480, 256, weights);
   log.TensorCreate(0x10480, 256, weights, {.device = 1});  // same address, other device: alone
-  log.Free(0x10000);               // cuMemFree while the framework still uses it
+  log.Free(0x10000);                  // cuMemFree while the framework still uses it
   log.Free(Layer::kTensor, 0x10480);  // said too late, but said
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
@@ -267,8 +267,8 @@ class Twin {
     if (other_device >= 0 && Group(event.layer) == 'd')
       return End(static_cast<std::size_t>(other_device), i, EndReason::kFreed);
     for (TwinLifetime& old : lifetimes)
-      if (old.ended_below && Group(old.layer) == Group(event.layer) &&
-          old.device == event.device && old.address == event.address) {
+      if (old.ended_below && Group(old.layer) == Group(event.layer) && old.device == event.device &&
+          old.address == event.address) {
         old.ended_below = false;
         old.death = i;
         old.reason = EndReason::kFreed;
@@ -288,11 +288,14 @@ std::vector<TwinEvent> RandomTrace(std::mt19937& random, int length) {
     event.thread = 1 + draw(3);
     event.device = draw(4) == 0 ? 1 : 0;
     const int choice = draw(100);
-    event.op = choice < 50 ? Op::kAlloc : choice < 92 ? Op::kFree : choice < 97 ? Op::kFreeFailed
-               : choice < 99 ? Op::kContextDestroy : Op::kDeviceReset;
-    constexpr Layer kLayers[] = {Layer::kLinear, Layer::kManaged, Layer::kStreamOrdered,
-                                 Layer::kSegment, Layer::kBlock, Layer::kBlock, Layer::kTensor,
-                                 Layer::kTensor};
+    event.op = choice < 50   ? Op::kAlloc
+               : choice < 92 ? Op::kFree
+               : choice < 97 ? Op::kFreeFailed
+               : choice < 99 ? Op::kContextDestroy
+                             : Op::kDeviceReset;
+    constexpr Layer kLayers[] = {Layer::kLinear,  Layer::kManaged, Layer::kStreamOrdered,
+                                 Layer::kSegment, Layer::kBlock,   Layer::kBlock,
+                                 Layer::kTensor,  Layer::kTensor};
     event.layer = kLayers[draw(8)];
     event.context = 1 + event.device;  // every context is its device's primary one
     event.address = 0x10000u * (1 + draw(3));

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include "analysis/log_decode.h"
@@ -15,10 +14,10 @@ namespace memprof::analysis {
 namespace {
 
 using testing::CountOf;
+using ::testing::ElementsAre;
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::TempDirectory;
-using ::testing::ElementsAre;
 
 TEST(SessionTest, EmptyRun) {
   const auto session = LoadLog(LogBuilder());
@@ -43,7 +42,8 @@ TEST(SessionTest, RunAndTables) {
   log.SourceState("driver", 1, "13.0");
   log.SourceState("cupti", 2, "in use");
   log.SourceState("cupti", 1, "now free");
-  log.Alloc(Layer::kLinear, 0x1000, 64, {.device = 1, .thread = 7, .context = 2, .api = "cuMemAlloc_v2"});
+  log.Alloc(Layer::kLinear, 0x1000, 64,
+            {.device = 1, .thread = 7, .context = 2, .api = "cuMemAlloc_v2"});
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   EXPECT_THAT(session->run().arguments, ElementsAre("train", "--batch"));
@@ -208,8 +208,8 @@ TEST(SessionTest, SameWithAndWithoutIndexTrailerAndCompression) {
   for (const bool compress : {false, true})
     for (const bool trailer : {false, true})
       for (const bool index : {false, true}) {
-        const auto other = LoadLog(log, {.events_per_chunk = 7, .compress = compress,
-                                      .trailer = trailer, .index = index});
+        const auto other = LoadLog(
+            log, {.events_per_chunk = 7, .compress = compress, .trailer = trailer, .index = index});
         ASSERT_NE(other, nullptr);
         EXPECT_EQ(other->run().complete, trailer);
         EXPECT_EQ(other->events().address, whole->events().address);
@@ -237,8 +237,7 @@ TEST(SessionTest, LogOfALivingProcessIsGrowing) {
   EXPECT_TRUE((*session)->anomalies().empty());
   // With its ring gone the process is another one, or recording ended.
   log.header().set_ring_path(directory.File("no such ring"));
-  const auto gone =
-      Session::Load(directory.Write("b.mprof", log.Bytes({.trailer = false})));
+  const auto gone = Session::Load(directory.Write("b.mprof", log.Bytes({.trailer = false})));
   ASSERT_TRUE(gone.ok()) << gone.status();
   EXPECT_FALSE((*gone)->run().growing);
   EXPECT_EQ(CountOf(**gone, log::Anomaly::kRingGone), 1u);

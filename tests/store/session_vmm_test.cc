@@ -36,7 +36,7 @@ TEST(VmmTest, ReleasedMemoryLivesUntilItsLastUnmap) {
   Map(&log, kVa + 4 * kMiB2, kHandle);     // twice
   log.Free(Layer::kVmmPhysical, kHandle);  // event 4: the handle only
   Unmap(&log, kVa, kMiB2);
-  Unmap(&log, kVa + 4 * kMiB2, kMiB2);     // event 6
+  Unmap(&log, kVa + 4 * kMiB2, kMiB2);  // event 6
   log.Free(Layer::kVmmAddress, kVa);
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
@@ -82,7 +82,7 @@ TEST(VmmTest, HandleIsRecycledWhileTheMemoryStaysMapped) {
   log.Free(Layer::kVmmPhysical, kHandle);
   log.Alloc(Layer::kVmmPhysical, kHandle, kMiB2);  // the driver gives the same number again
   Map(&log, kVa + kMiB2, kHandle);
-  Unmap(&log, kVa, kMiB2);                         // event 5: ends the first
+  Unmap(&log, kVa, kMiB2);  // event 5: ends the first
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->allocations()[0].death, EventId(5));

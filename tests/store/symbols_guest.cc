@@ -1,22 +1,24 @@
 // Known functions at known lines. Compiled with optimisation and full DWARF in every build type.
 #include "tests/store/symbols_guest.h"
 
-#include <execinfo.h>
-
 namespace guest {
 namespace {
 
 Capture captured;
 volatile int sink;
 
-constexpr int kInnermostLine = __LINE__ + 5;
+// An address inside the instruction that called the function this is used in.
+#define CALLER() (static_cast<const char*>(__builtin_return_address(0)) - 1)
+
+__attribute__((noinline)) const char* Here() {
+  asm volatile("");  // keeps the call: without effects it could be moved or merged
+  return CALLER();
+}
+
+constexpr int kInnermostLine = __LINE__ + 2;
 __attribute__((noinline)) void Innermost(int depth) {
-  void* addresses[8];
-  // The first address lies behind the call of backtrace in this very line.
-  captured.count =
-      backtrace(addresses, 8);
-  for (int i = 0; i < captured.count; ++i)
-    captured.address[i] = static_cast<const char*>(addresses[i]) - 1;
+  captured.address[0] = Here();
+  captured.address[1] = CALLER();
   sink = depth;
 }
 
@@ -33,7 +35,7 @@ struct Holder {
 constexpr int kMiddleLine = __LINE__ + 2;
 void Holder::Middle(int depth) {
   Inlined(depth + 1);
-  sink = depth;
+  captured.address[2] = CALLER();
 }
 
 }  // namespace

@@ -8,11 +8,10 @@ struct Lines {
   int outer = 0, middle = 0, inlined = 0, innermost = 0;
 };
 
-// Outer calls Middle, into which Inlined is inlined, which calls Innermost. Innermost stores
-// addresses inside the call instructions of itself's caller, Middle's caller, … innermost first.
+// Outer calls Middle, into which Inlined is inlined, which calls Innermost. Addresses inside the
+// call instructions in Innermost, Middle and Outer.
 struct Capture {
-  const void* address[8] = {};
-  int count = 0;
+  const void* address[3] = {};
 };
 Capture Outer();
 extern const Lines kLines;

@@ -10,11 +10,11 @@
 namespace memprof::analysis {
 namespace {
 
-using testing::LogBuilder;
-using testing::TempDirectory;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::LogBuilder;
+using testing::TempDirectory;
 
 class VerifyTest : public ::testing::Test {
  protected:

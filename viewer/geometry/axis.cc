@@ -22,12 +22,8 @@ double RoundUp125(double value) {
   return decade * 10;
 }
 
-// Like RoundUp125 within the binary units: 1, 2, 5 … 500 B, 1 KiB, 2 KiB …
-double RoundUpBytes(double value) {
-  double unit = 1;
-  while (value > 500 * unit) unit *= 1024;
-  return std::max(1.0, RoundUp125(value / unit)) * unit;
-}
+// The smallest power of two that is at least `value`.
+double RoundUpBytes(double value) { return std::exp2(std::ceil(std::log2(std::max(1.0, value)))); }
 
 }  // namespace
 
@@ -59,11 +55,11 @@ std::vector<Tick> ByteTicks(const ByteScale& scale, double min_spacing) {
   if (scale.height <= 0 || min_spacing <= 0) return ticks;
   const double max = static_cast<double>(std::max<std::uint64_t>(scale.max_bytes, 1));
   const double step = RoundUpBytes(std::max(1.0, max * min_spacing / scale.height));
-  // Labels in the unit of the step, so that all of one axis read alike.
   for (double value = 0; value <= max; value += step) {
     QString label = FormatBytes(static_cast<std::uint64_t>(value));
     label.replace(QStringLiteral(".00 "), QStringLiteral(" "));
     label.replace(QStringLiteral(".0 "), QStringLiteral(" "));
+    label.replace(QStringLiteral(".50 "), QStringLiteral(".5 "));
     ticks.push_back({scale.Y(value), value, value == 0 ? QStringLiteral("0") : label});
   }
   return ticks;

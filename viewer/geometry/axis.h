@@ -38,7 +38,7 @@ struct Tick {
   QString label;
 };
 
-// Ticks from 0 to max_bytes at round binary sizes (1, 2, 5, 10 … 500 of a unit), at least
+// Ticks from 0 to max_bytes at multiples of a power of two, at least
 // `min_spacing` pixels apart.
 std::vector<Tick> ByteTicks(const ByteScale& scale, double min_spacing);
 

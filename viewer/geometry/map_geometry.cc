@@ -11,6 +11,7 @@ using analysis::AddressMap;
 using analysis::MapPiece;
 using analysis::MapSegment;
 
+constexpr double kMaxStretch = 1.7;  // lines are at most this much higher than asked
 constexpr double kPackedGap = 6;  // between segments that share a line
 
 // Puts segments on lines at a given scale.
@@ -89,11 +90,30 @@ MapLayout LayOutMap(const AddressMap& map, const MapLayoutOptions& options) {
   double line_bytes = static_cast<double>(largest);
   while (line_bytes > 4096 && LinesAt(map, line_bytes / 1.25) <= room) line_bytes /= 1.25;
   const bool packed = static_cast<double>(map.segments.size()) > room;
-  Placer placer(options, line_bytes / options.width / std::max(options.zoom, 1e-3), packed);
-  for (std::size_t i = 0; i < map.segments.size(); ++i) {
-    placer.Add(static_cast<int>(i), map.segments[i].bytes);
+  const auto place = [&](double bytes) {
+    Placer placer(options, bytes / options.width / std::max(options.zoom, 1e-3), packed);
+    for (std::size_t i = 0; i < map.segments.size(); ++i) {
+      placer.Add(static_cast<int>(i), map.segments[i].bytes);
+    }
+    return placer.Take();
+  };
+  MapLayout layout = place(line_bytes);
+  // Too many for a line each: more bytes a line, so that several share one, while blocks can
+  // still be told apart; what then does not fit scrolls.
+  for (int i = 0; packed && i < 24 && layout.content_height > options.height; ++i) {
+    line_bytes *= 1.1;
+    layout = place(line_bytes);
   }
-  return placer.Take();
+  // Room that is left makes the lines higher, up to a limit.
+  const double stretch = std::min(options.height / layout.content_height, kMaxStretch);
+  if (stretch > 1) {
+    for (MapBar& bar : layout.bars) {
+      bar.rect = QRectF(bar.rect.left(), bar.rect.top() * stretch, bar.rect.width(),
+                        (options.row_height + options.row_gap) * stretch - options.row_gap);
+    }
+    layout.content_height *= stretch;
+  }
+  return layout;
 }
 
 std::optional<QRectF> PieceRect(const MapBar& bar, const MapSegment& segment,

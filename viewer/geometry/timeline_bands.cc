@@ -119,6 +119,7 @@ TimelineBands MakeBands(const DeviceTimeline& timeline) {
     out.allocated = Sum(LayerSeries(timeline, Layer::kPinned),
                         LayerSeries(timeline, Layer::kRegistered));
     out.top = out.allocated;
+    out.in_use = out.allocated;
     return out;
   }
   const bool framework =
@@ -132,6 +133,8 @@ TimelineBands MakeBands(const DeviceTimeline& timeline) {
           "Kept by stream-ordered pools and VMM beyond what the program asked for.",
           Subtract(timeline.reserved, timeline.total));
   out.allocated = timeline.total;
+  out.framework = framework;
+  out.in_use = framework ? timeline.framework_allocated : timeline.total;
   for (const Band& band : out.bands) out.top = Sum(out.top, band.series);
   return out;
 }

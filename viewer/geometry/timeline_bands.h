@@ -30,7 +30,9 @@ struct TimelineBands {
   int device = 0;  // analysis::kNoDevice: host memory
   std::vector<Band> bands;
   analysis::Series top;
-  analysis::Series allocated;  // what the peak is measured on: driver bytes as requested
+  analysis::Series allocated;  // what the device's peak is measured on: driver bytes as requested
+  analysis::Series in_use;     // the framework's live blocks where it was seen, else `allocated`
+  bool framework = false;      // a framework's allocator was seen on this device
 };
 
 // max(a - b, 0) and min(a, b) at every instant.

@@ -153,6 +153,15 @@ analysis::TimeWindow Document::bounds() const {
   return {begin, std::max(end, begin + 1000)};
 }
 
+std::uint32_t SiteLayers(const TimelineBands* bands) {
+  if (bands == nullptr) return analysis::kDeviceLayers;
+  if (bands->device == analysis::kNoDevice) {
+    return analysis::LayerBit(analysis::Layer::kPinned) |
+           analysis::LayerBit(analysis::Layer::kRegistered);
+  }
+  return bands->framework ? analysis::LayerBit(analysis::Layer::kBlock) : analysis::kDeviceLayers;
+}
+
 QString TensorLabel(const Session& session, analysis::AllocationId id) {
   const analysis::Allocation& allocation = session.allocation(id);
   const analysis::TensorInfo* tensor = session.tensor(allocation.tensor);

@@ -84,6 +84,10 @@ class Document : public QObject {
   JobTracker load_job_, timeline_job_, report_job_;
 };
 
+// The layers in which call sites of a device are counted: the framework's blocks where it was seen,
+// else what the driver gave; pinned and registered memory for the host.
+std::uint32_t SiteLayers(const TimelineBands* bands);
+
 // "tensor h.3.attn.q (fp32 [8, 64])" or "" for an allocation that is, or holds, a named tensor.
 QString TensorLabel(const analysis::Session& session, analysis::AllocationId id);
 

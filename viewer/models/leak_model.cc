@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
@@ -30,7 +31,8 @@ QVariant SortValue(const Leak& leak, int column) {
 QString LeakText(const LeakRow& row, int column) {
   const Leak& leak = row.leak;
   switch (column) {
-    case LeakModel::kSite: return ToQString(analysis::Symbols::Describe(row.site));
+    case LeakModel::kSite: return ShortSite(row.site);
+    case LeakModel::kLayer: return ToQString(analysis::LayerName(leak.layer));
     case LeakModel::kScore:
       return leak.tier == LeakTier::kLiveAtExit ? QString() : QString::number(leak.score, 'f', 0);
     case LeakModel::kBytes: return FormatBytes(leak.bytes);
@@ -131,7 +133,7 @@ int LeakModel::columnCount(const QModelIndex&) const { return kColumnCount; }
 
 QVariant LeakModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
-  if (role == Qt::TextAlignmentRole && index.column() != kSite) {
+  if (role == Qt::TextAlignmentRole && index.column() > kLayer) {
     return QVariant(Qt::AlignRight | Qt::AlignVCenter);
   }
   const LeakRow* row = leak(index);
@@ -169,12 +171,13 @@ QVariant LeakModel::LeakData(const LeakRow& row, int column, int role) const {
 
 QVariant LeakModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::TextAlignmentRole && section != kSite) {
+  if (role == Qt::TextAlignmentRole && section > kLayer) {
     return QVariant(Qt::AlignRight | Qt::AlignVCenter);
   }
-  static const char* const kTitles[] = {"Allocated at", "Score",  "Surviving",
+  static const char* const kTitles[] = {"Allocated at", "Layer",  "Score",     "Surviving",
                                         "Per step",     "Blocks", "Since step"};
   static const char* const kHelp[] = {"Where the surviving memory was allocated",
+                                      "Which kind of memory it is",
                                       "How strong the evidence is, 0 to 100",
                                       "Bytes that were still alive when the log ended",
                                       "Memory never given back, for each training step",

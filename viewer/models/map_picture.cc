@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/document.h"
 
@@ -27,7 +28,7 @@ void RankSites(const Session& session, analysis::Symbols& symbols, MapPicture& p
   }
   for (const auto& [stack, sum] : bytes) {
     const QString name = stack.valid()
-                             ? ToQString(analysis::Symbols::Describe(symbols.Site(stack)))
+                             ? ShortSite(symbols.Site(stack))
                              : QStringLiteral("(no call stack)");
     picture.sites.push_back({stack, name, sum});
   }
@@ -61,7 +62,10 @@ void FindPins(const Session& session, MapPicture& picture) {
   for (const analysis::PoolFragmentation& pool : report.pools) {
     for (const analysis::Pin& pin : pool.pins) {
       picture.pins.emplace(pin.block, pin);
-      if (worst == nullptr || pin.frees_bytes > worst->frees_bytes) worst = &pin;
+      if (picture.Pins(pin.block) &&
+          (worst == nullptr || pin.frees_bytes > worst->frees_bytes)) {
+        worst = &pin;
+      }
     }
   }
   if (worst == nullptr || worst->frees_bytes == 0) return;
@@ -72,8 +76,11 @@ void FindPins(const Session& session, MapPicture& picture) {
                       : site != picture.rank.end()
                           ? picture.sites[static_cast<std::size_t>(site->second)].name
                           : QStringLiteral("a block");
-  picture.pinned_by = QStringLiteral("%1 (%2) keeps %3 from becoming one hole")
-                          .arg(who, FormatBytes(worst->bytes), FormatBytes(worst->frees_bytes));
+  picture.pinned_by =
+      (worst->empties_segment
+           ? QStringLiteral("worst pin: %1 (%2) alone keeps a segment with %3 free around it")
+           : QStringLiteral("worst pin: %1 (%2) lies between %3 of free memory"))
+          .arg(who, FormatBytes(worst->bytes), FormatBytes(worst->frees_bytes));
 }
 
 QString Row(const QString& name, const QString& value) {

@@ -29,6 +29,12 @@ struct MapPicture {
   std::uint64_t largest_block = 0;                  // bytes, for colours by size
   std::int64_t step = -1;
 
+  // Worth a mark: freeing it would join at least half its own size of free memory.
+  bool Pins(analysis::AllocationId id) const {
+    const auto pin = pins.find(id);
+    return pin != pins.end() && 2 * pin->second.frees_bytes >= pin->second.bytes;
+  }
+
   // The stack of an allocation's site; none for holes.
   static analysis::StackId SiteOf(const analysis::Session& session, analysis::AllocationId id);
 };

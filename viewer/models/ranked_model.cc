@@ -44,6 +44,9 @@ QVariant RankedModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant RankedModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole && section == kBytes) {
+    return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+  }
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
   return section == kName ? title_ : tr("Size");
 }

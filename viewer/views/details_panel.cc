@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/map_picture.h"
 #include "viewer/views/bar_delegate.h"
@@ -90,17 +91,21 @@ QTreeView* DetailsPanel::AddRanking(QTabWidget* tabs, RankedModel* model, const 
 }
 
 DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& session,
-                                                    analysis::Symbols& symbols, int device,
-                                                    analysis::TimeNs time) {
+                                                    analysis::Symbols& symbols,
+                                                    const analysis::SiteQuery& query) {
   InstantData found;
-  const analysis::Peak peak = analysis::DescribeInstant(session, device, time);
-  for (const analysis::Site& site : peak.sites) {
+  const analysis::Peak peak = analysis::DescribeInstant(session, query.device, query.at);
+  for (const analysis::Site& site : analysis::FindSites(session, query)) {
     if (found.sites.size() >= kMaxRows) break;
-    const QString name = site.stack.valid()
-                             ? ToQString(analysis::Symbols::Describe(symbols.Site(site.stack)))
-                             : tr("(no call stack)");
-    found.sites.push_back({name, name + QStringLiteral("\n") + FormatPlural(site.blocks, tr("block")),
-                          site.bytes, site.stack, {}});
+    if (!site.stack.valid()) {
+      found.sites.push_back({tr("(no call stack)"), {}, site.bytes, {}, {}});
+      continue;
+    }
+    const analysis::SourceFrame frame = symbols.Site(site.stack);
+    found.sites.push_back({ShortSite(frame),
+                           ToQString(analysis::Symbols::Describe(frame)) + QLatin1Char('\n') +
+                               FormatPlural(site.blocks, tr("block")),
+                           site.bytes, site.stack, {}});
   }
   found.blocks = peak.tensors.empty();
   for (const analysis::AllocationId id : found.blocks ? peak.blocks : peak.tensors) {
@@ -109,7 +114,7 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
     QString name = TensorLabel(session, id);
     if (name.isEmpty()) {
       name = allocation.stack.valid()
-                 ? ToQString(analysis::Symbols::Describe(symbols.Site(allocation.stack)))
+                 ? ShortSite(symbols.Site(allocation.stack))
                  : FormatAddress(allocation.address);
     }
     found.tensors.push_back({name, name, allocation.bytes, allocation.stack, id});
@@ -123,10 +128,13 @@ void DetailsPanel::AskInstant() {
     ShowInstant({});
     return;
   }
+  analysis::SiteQuery query;
+  query.device = selection_->device();
+  query.at = selection_->instant();
+  query.layers = SiteLayers(document_->bands(query.device));
   instant_job_.Start(
-      [session = document_->session(), symbols = document_->symbols(),
-       device = selection_->device(), time = selection_->instant()](std::stop_token) {
-        return MakeInstant(*session, *symbols, device, time);
+      [session = document_->session(), symbols = document_->symbols(), query](std::stop_token) {
+        return MakeInstant(*session, *symbols, query);
       },
       [this](InstantData found) { ShowInstant(std::move(found)); });
 }
@@ -142,7 +150,7 @@ void DetailsPanel::ShowInstant(InstantData found) {
     if (step >= 0) when = tr("step %1  ·  %2").arg(step).arg(when);
     when = QStringLiteral("<span style='font-weight:600'>%1</span> "
                           "<span style='color:%2'>at %3</span>")
-               .arg(FormatBytes(bands->allocated.At(time)), theme.muted.name(), when);
+               .arg(FormatBytes(bands->in_use.At(time)), theme.muted.name(), when);
   }
   instant_->setText(when);
   rankings_->setTabText(1, found.blocks && !found.tensors.empty() ? tr("Blocks") : tr("Tensors"));

@@ -45,7 +45,7 @@ class DetailsPanel : public QWidget {
   void AskSelection();
   QString DescribeAllocation(analysis::AllocationId id) const;
   static InstantData MakeInstant(const analysis::Session& session, analysis::Symbols& symbols,
-                                 int device, analysis::TimeNs time);
+                                 const analysis::SiteQuery& query);
 
   Document* const document_;
   Selection* const selection_;

@@ -10,6 +10,7 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/text.h"
 #include "viewer/views/theme.h"
@@ -117,16 +118,17 @@ void FlameCanvas::PaintBox(QPainter& painter, const FlameBox& box, int zoomed) {
   painter.setPen(!search_.isEmpty() && !matches_[static_cast<std::size_t>(box.node)]
                      ? theme.muted
                      : Theme::TextOn(fill));
+  const QString name = ShortFunction(function);
   const QString value = value_ == FlameValue::kBytes ? FormatBytes(node.bytes)
                                                      : FormatCount(node.blocks);
   const QFontMetricsF metrics(painter.font());
   const double value_width = metrics.horizontalAdvance(value) + kSpace;
-  const double name_width = metrics.horizontalAdvance(function);
+  const double name_width = metrics.horizontalAdvance(name);
   if (name_width + value_width + kSpace < rect.width()) {
     painter.drawText(rect, Qt::AlignRight | Qt::AlignVCenter, value);
     rect.setRight(rect.right() - value_width);
   }
-  DrawElided(painter, rect, Qt::AlignLeft | Qt::AlignVCenter, function);
+  DrawElided(painter, rect, Qt::AlignLeft | Qt::AlignVCenter, name);
 }
 
 QString FlameCanvas::NodeText(int index) const {

@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 
 #include "viewer/geometry/units.h"
@@ -29,9 +30,10 @@ FlameView::FlameView(Document* document, Selection* selection, QWidget* parent)
   scroll->setWidget(canvas_);
   column->addWidget(scroll, 1);
   const auto ask = [this] { Ask(); };
-  connect(document_, &Document::TimelinesReady, this, ask);
   connect(document_, &Document::StateChanged, this, ask);
-  connect(selection_, &Selection::DeviceChanged, this, ask);
+  connect(document_, &Document::TimelinesReady, this, &FlameView::FillLayers);
+  connect(selection_, &Selection::DeviceChanged, this, &FlameView::FillLayers);
+  connect(layers_, &QComboBox::currentIndexChanged, this, ask);
   connect(selection_, &Selection::InstantChanged, this, [this] {
     if (choice_->currentIndex() == static_cast<int>(Choice::kLiveAtInstant)) Ask();
   });
@@ -54,24 +56,52 @@ QWidget* FlameView::BuildBar() {
   choice_ = new QComboBox(bar);
   // In the order of Choice.
   choice_->addItems({tr("Alive at the instant"), tr("Alive at the peak"),
-                     tr("Allocated in the window"), tr("Number of allocations in the window")});
+                     tr("Allocated in window"), tr("Allocations in window")});
   choice_->setAccessibleName(tr("What is measured"));
+  layers_ = new QComboBox(bar);
+  layers_->setAccessibleName(tr("Which memory"));
+  layers_->setToolTip(tr("Blocks: what the framework's allocator handed out. "
+                         "Driver: what was asked of the driver, segments among it."));
   direction_ = new QComboBox(bar);
-  direction_->addItems({tr("Top-down: callers above"), tr("Bottom-up: callees above")});
+  direction_->addItems({tr("Top-down"), tr("Bottom-up")});
   direction_->setAccessibleName(tr("Direction"));
   search_ = new QLineEdit(bar);
   search_->setPlaceholderText(tr("Search function, file or module"));
   search_->setClearButtonEnabled(true);
-  search_->setMinimumWidth(180);
+  search_->setMinimumWidth(110);
   search_->setMaximumWidth(320);
   note_ = new QLabel(bar);
+  for (QComboBox* box : {layers_, choice_, direction_}) {
+    box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    box->setMinimumWidth(90);
+  }
+  note_->setTextFormat(Qt::RichText);
   note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   note_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  row->addWidget(layers_);
   row->addWidget(choice_);
   row->addWidget(direction_);
   row->addWidget(search_, 1);
   row->addWidget(note_, 1);
   return bar;
+}
+
+// What can be asked of the chosen device; asks for its default.
+void FlameView::FillLayers() {
+  const TimelineBands* bands = document_->bands(selection_->device());
+  {
+    const QSignalBlocker blocker(layers_);
+    layers_->clear();
+    if (bands != nullptr && bands->framework) {
+      layers_->addItem(tr("Framework blocks"), SiteLayers(bands));
+    }
+    if (bands == nullptr || bands->device != analysis::kNoDevice) {
+      layers_->addItem(tr("Driver memory"), analysis::kDeviceLayers);
+    } else {
+      layers_->addItem(tr("Host memory"), SiteLayers(bands));
+    }
+  }
+  Ask();
 }
 
 void FlameView::SetChoice(Choice choice) { choice_->setCurrentIndex(static_cast<int>(choice)); }
@@ -85,17 +115,17 @@ void FlameView::FocusSearch() {
 analysis::SiteQuery FlameView::Query() const {
   analysis::SiteQuery query;
   query.device = selection_->device();
-  if (query.device == analysis::kNoDevice) {
-    query.layers = analysis::LayerBit(analysis::Layer::kPinned) |
-                   analysis::LayerBit(analysis::Layer::kRegistered);
-  }
+  query.layers = layers_->currentData().toUInt();
   query.window = selection_->window();
   query.at = selection_->instant();
   switch (static_cast<Choice>(choice_->currentIndex())) {
     case Choice::kLiveAtInstant: break;
     case Choice::kLiveAtPeak: {
       const TimelineBands* bands = document_->bands(selection_->device());
-      if (bands != nullptr && !bands->allocated.empty()) query.at = bands->allocated.time_of_max();
+      if (bands == nullptr) break;
+      const bool blocks = bands->framework && query.layers != analysis::kDeviceLayers;
+      const analysis::Series& series = blocks ? bands->in_use : bands->allocated;
+      if (!series.empty()) query.at = series.time_of_max();
       break;
     }
     case Choice::kAllocatedInWindow: query.metric = analysis::Metric::kAllocatedBytes; break;
@@ -106,7 +136,9 @@ analysis::SiteQuery FlameView::Query() const {
 
 QString FlameView::Explanation() const {
   if (canvas_->matched() >= 0) return tr("%1 match").arg(FormatPercent(canvas_->matched()));
-  return QString();
+  const Theme theme = Theme::From(palette());
+  return QStringLiteral("<span style='color:%1'>■</span> %2&nbsp; <span style='color:%3'>■</span> %4")
+      .arg(theme.Frame(false, {}).name(), tr("native"), theme.Frame(true, {}).name(), tr("Python"));
 }
 
 void FlameView::Ask() {

@@ -32,12 +32,14 @@ class FlameView : public QWidget {
 
  private:
   void Ask();
+  void FillLayers();
   QWidget* BuildBar();
   analysis::SiteQuery Query() const;
   QString Explanation() const;
 
   Document* const document_;
   Selection* const selection_;
+  QComboBox* layers_;
   QComboBox* choice_;
   QComboBox* direction_;
   QLineEdit* search_;

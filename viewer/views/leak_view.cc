@@ -66,7 +66,8 @@ QWidget* LeakView::BuildEvidence() {
   why_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   chart_ = new SurvivorChart(evidence);
   left->addWidget(why_);
-  left->addWidget(chart_, 1);
+  left->addWidget(chart_, 4);
+  left->addStretch(1);
   row->addLayout(left, 3);
   stack_ = new StackModel(this);
   stack_view_ = new QTreeView(evidence);

@@ -162,19 +162,21 @@ void MapCanvas::PaintPiece(QPainter& painter, const QRectF& rect, const MapPiece
   const QColor fill = PieceColor(piece, theme);
   const double gap = rect.width() > 3 ? 1 : 0;
   painter.fillRect(rect.adjusted(0, 0, -gap, 0), fill);
-  const auto pin = picture_->pins.find(piece.allocation);
-  if (pin != picture_->pins.end() && pin->second.frees_bytes > 0 && rect.width() >= 2) {
+  const bool pins = picture_->Pins(piece.allocation);
+  const double mark = std::max(rect.left() + rect.width() / 2, rect.right() - 9);
+  if (pins && rect.width() >= 2) {
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme.surface, 1));
     painter.setBrush(theme.danger);
-    painter.drawEllipse(QPointF(rect.center().x(), rect.top() + 4), 3.5, 3.5);
+    painter.drawEllipse(QPointF(mark, rect.center().y()), 4, 4);
     painter.setRenderHint(QPainter::Antialiasing, false);
   }
   if (rect.width() < 48) return;
   QString label = TensorAt(*document_->session(), piece.allocation, picture_->map.time);
   if (label.isEmpty()) label = FormatBytes(piece.bytes);
   painter.setPen(Theme::TextOn(fill));
-  DrawElided(painter, rect.adjusted(5, 0, -5, 0), Qt::AlignLeft | Qt::AlignVCenter, label);
+  DrawElided(painter, rect.adjusted(5, 0, pins ? -16 : -5, 0), Qt::AlignLeft | Qt::AlignVCenter,
+             label);
 }
 
 void MapCanvas::PaintFrames(QPainter& painter, const Theme& theme) {

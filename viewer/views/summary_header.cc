@@ -3,6 +3,7 @@
 
 #include <QComboBox>
 #include <QEvent>
+#include <QFontMetrics>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
@@ -139,7 +140,11 @@ void SummaryHeader::Fill() {
   if (steps > 0) about += QStringLiteral("  ·  ") + FormatPlural(steps, QStringLiteral("step"));
   about += QStringLiteral("  ·  ") + tr("%1 events").arg(FormatCount(document_->session()->events().size()));
   if (!run.hostname.empty()) about += QStringLiteral("  ·  ") + ToQString(run.hostname);
-  SetTile(program_, about, name, theme.text);
+  // Elided by hand: a label with rich text cuts letters.
+  const QFontMetrics metrics(StrongFont(program_->font()));
+  SetTile(program_, about,
+          metrics.elidedText(name, Qt::ElideRight, std::max(120, program_->width() - kSpace)),
+          theme.text);
   program_->setToolTip(name);
   const ReportData* found = document_->report().get();
   const analysis::DeviceFigures* figures = nullptr;
@@ -167,7 +172,10 @@ void SummaryHeader::Fill() {
     bool bad = false;
     const QString verdict = VerdictText(*found, &bad);
     SetTile(verdict_, tr("Leaks"), verdict,
-            bad ? theme.danger : found->leaks.empty() ? theme.good : theme.warning);
+            bad                                              ? theme.danger
+            : !found->leaks.empty()                          ? theme.warning
+            : found->report.leaks.horizon_too_short ? theme.muted
+                                                             : theme.good);
     verdict_->setToolTip(ToQString(found->report.leaks.verdict));
   }
   FillBanner();
@@ -209,6 +217,8 @@ void SummaryHeader::FillBanner() {
   banner_->setPalette(colors);
   banner_->setText(text);
 }
+
+void SummaryHeader::resizeEvent(QResizeEvent*) { Fill(); }
 
 void SummaryHeader::changeEvent(QEvent* event) {
   if (event->type() == QEvent::ApplicationPaletteChange) Fill();

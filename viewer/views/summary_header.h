@@ -23,6 +23,7 @@ class SummaryHeader : public QWidget {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void Fill();

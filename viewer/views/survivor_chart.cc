@@ -16,6 +16,7 @@ namespace memprof::viewer {
 
 SurvivorChart::SurvivorChart(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  setMaximumHeight(280);
   setAccessibleName(tr("Survivors by birth step"));
 }
 

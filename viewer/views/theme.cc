@@ -42,7 +42,7 @@ Theme Theme::From(const QPalette& palette) {
 QColor Theme::Band(BandRole role) const {
   const auto tone = [this](QRgb rgb) {
     const QColor color = QColor::fromRgb(rgb);
-    return dark ? Mix(color, QColor(Qt::white), 0.08) : color;
+    return Mix(color, QColor(Qt::white), dark ? 0.08 : 0.14);
   };
   switch (role) {
     case BandRole::kTensors: return tone(0xff0072b2);
@@ -116,6 +116,22 @@ QFont TitleFont(const QFont& base) {
   return font;
 }
 
+QString FlatStyle() {
+  return QStringLiteral(
+      "QTabWidget::pane { border: none; }"
+      "QTabBar { background: transparent; }"
+      "QTabBar::tab { background: transparent; border: none; border-bottom: 2px solid transparent;"
+      " padding: 7px 14px; margin: 0; }"
+      "QTabBar::tab:selected { border-bottom: 2px solid palette(highlight); font-weight: 600; }"
+      "QTabBar::tab:hover:!selected { border-bottom: 2px solid palette(mid); }"
+      "QHeaderView::section { background: palette(base); border: none;"
+      " border-bottom: 1px solid palette(midlight); padding: 4px 6px; }"
+      "QTreeView { border: none; }"
+      "QTreeView::item { padding: 2px 3px; }"
+      "QSplitter::handle { background: transparent; }"
+      "QMenuBar { background: palette(window); }");
+}
+
 QPalette MakePalette(bool dark) {
   const QColor window = dark ? QColor(0x1b, 0x1e, 0x23) : QColor(0xf4, 0xf5, 0xf7);
   const QColor base = dark ? QColor(0x22, 0x26, 0x2c) : QColor(0xff, 0xff, 0xff);
@@ -123,6 +139,8 @@ QPalette MakePalette(bool dark) {
   const QColor button = dark ? QColor(0x2c, 0x31, 0x38) : QColor(0xf0, 0xf1, 0xf3);
   QPalette palette(text, button, button.lighter(dark ? 150 : 105), button.darker(150),
                    button.darker(120), text, text, base, window);
+  palette.setColor(QPalette::Midlight, Mix(base, text, 0.12));
+  palette.setColor(QPalette::Mid, Mix(base, text, 0.3));
   palette.setColor(QPalette::AlternateBase, Mix(base, text, 0.035));
   palette.setColor(QPalette::ToolTipBase, base);
   palette.setColor(QPalette::ToolTipText, text);

@@ -5,6 +5,7 @@
 #include <QColor>
 #include <QFont>
 #include <QPalette>
+#include <QString>
 
 #include "viewer/geometry/timeline_bands.h"
 
@@ -44,6 +45,9 @@ inline constexpr int kSpace = 8;
 QFont SmallFont(const QFont& base);
 QFont StrongFont(const QFont& base);
 QFont TitleFont(const QFont& base);
+
+// Flat tabs and headers in the palette's colours, for the whole window.
+QString FlatStyle();
 
 // The palette of a forced theme, for pictures and for those who want another than the system's.
 QPalette MakePalette(bool dark);

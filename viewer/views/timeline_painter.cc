@@ -66,7 +66,7 @@ void PaintByteAxis(QPainter& painter, const QRectF& plot, std::uint64_t max_byte
   painter.save();
   const ByteScale scale{max_bytes, plot.bottom(), plot.height()};
   const double height = QFontMetricsF(painter.font()).height();
-  for (const Tick& tick : ByteTicks(scale, height * 2.6)) {
+  for (const Tick& tick : ByteTicks(scale, height * 2.2)) {
     const double y = std::round(tick.position) + 0.5;
     painter.setPen(theme.grid);
     if (tick.value > 0) painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));

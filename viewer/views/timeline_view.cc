@@ -100,21 +100,21 @@ void TimelineView::PaintMarkers(QPainter& painter, const QRectF& plot, const Tim
   for (const analysis::SnapshotInfo& snapshot : document_->session()->snapshots()) {
     const double x = scale.X(snapshot.time);
     if (x < plot.left() || x > plot.right()) continue;
-    painter.setPen(QPen(theme.accent, 1, Qt::DashLine));
-    painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
-    painter.setPen(theme.accent);
-    DrawElided(painter, QRectF(x + 4, plot.bottom() - 20, std::min(160.0, plot.right() - x - 4), 18),
-               Qt::AlignLeft | Qt::AlignVCenter, ToQString(snapshot.label));
+    PaintFlag(painter, plot, x, plot.bottom() - 4, ToQString(snapshot.label), theme.good, theme);
   }
-  if (shown.allocated.empty() || shown.allocated.max() == 0) return;
-  const TimeNs peak = shown.allocated.time_of_max();
-  const double x = scale.X(peak);
-  if (x < plot.left() || x > plot.right()) return;
-  const std::int64_t step = document_->session()->StepAt(peak);
-  QString label = tr("peak %1").arg(FormatBytes(shown.allocated.max()));
-  if (step >= 0) label += tr(" at step %1").arg(step);
-  PaintFlag(painter, plot, x, bytes.Y(static_cast<double>(shown.allocated.max())), label,
-            theme.danger, theme);
+  const auto peak_flag = [&](const analysis::Series& series, const QString& text) {
+    if (series.empty() || series.max() == 0) return;
+    const TimeNs peak = series.time_of_max();
+    const double x = scale.X(peak);
+    if (x < plot.left() || x > plot.right()) return;
+    const std::int64_t step = document_->session()->StepAt(peak);
+    QString label = text.arg(FormatBytes(series.max()));
+    if (step >= 0) label += tr(" at step %1").arg(step);
+    PaintFlag(painter, plot, x, bytes.Y(static_cast<double>(series.max())), label, theme.danger,
+              theme);
+  };
+  if (shown.framework) peak_flag(shown.in_use, tr("in use: peak %1"));
+  peak_flag(shown.allocated, shown.framework ? tr("device: peak %1") : tr("peak %1"));
 }
 
 void TimelineView::PaintLegend(QPainter& painter, const QRectF& box) {

@@ -66,8 +66,8 @@ void MainWindow::BuildViewMenu() {
   view->addSeparator();
   view->addAction(tr("Go to &peak"), QKeySequence(Qt::Key_P), this, [this] {
     const TimelineBands* bands = document_->bands(selection_->device());
-    if (bands != nullptr && !bands->allocated.empty()) {
-      selection_->SetInstant(bands->allocated.time_of_max());
+    if (bands != nullptr && !bands->in_use.empty()) {
+      selection_->SetInstant(bands->in_use.time_of_max());
     }
   });
   view->addAction(tr("&Search call sites"), QKeySequence::Find, this, [this] {

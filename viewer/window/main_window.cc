@@ -34,6 +34,7 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
   selection_ = new Selection(this);
   setAcceptDrops(true);
   setWindowTitle(QStringLiteral("memprof"));
+  setStyleSheet(FlatStyle());
   resize(1280, 800);
   BuildPages();
   BuildActions();
@@ -88,6 +89,10 @@ QWidget* MainWindow::BuildContent() {
   tabs_->addTab(map_, tr("Address map"));
   tabs_->addTab(leaks_, tr("Leaks"));
   tabs_->addTab(flame_, tr("Call sites"));
+  // The leak view shows stacks and evidence itself.
+  connect(tabs_, &QTabWidget::currentChanged, this, [this](int index) {
+    details_->setVisible(index != static_cast<int>(ViewKind::kLeaks));
+  });
   details_ = new DetailsPanel(document_, selection_, splitter);
   splitter->addWidget(tabs_);
   splitter->addWidget(details_);
@@ -129,7 +134,7 @@ void MainWindow::TimelinesReady() {
   }
   if (most == nullptr) return;
   selection_->SetDevice(most->device);
-  selection_->SetInstant(most->allocated.time_of_max());
+  selection_->SetInstant(most->in_use.time_of_max());
 }
 
 void MainWindow::ShowView(ViewKind view) { tabs_->setCurrentIndex(static_cast<int>(view)); }

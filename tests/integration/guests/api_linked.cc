@@ -2,11 +2,35 @@
 // Prints the results of calls and the statistics.
 #include <cuda.h>
 #include <memprof/memprof.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+
+// CUDA does not survive a fork: a child may use it only where its parent has not. The parent was
+// recording already, though.
+static int Fork() {
+  memprof_start();
+  memprof_step(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    CUcontext context = nullptr;
+    CUdeviceptr own = 0;
+    if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
+        cuCtxSetCurrent(context) != CUDA_SUCCESS)
+      _exit(5);
+    std::printf("child %d\n", static_cast<int>(cuMemAlloc(&own, 2000)));
+    std::exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  memprof_step(2);
+  std::printf("pid %d\n", static_cast<int>(child));
+  return WEXITSTATUS(status);
+}
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "all";
@@ -15,6 +39,7 @@ int main(int argc, char** argv) {
                 memprof_flush(), memprof_tensor_destroy(0, nullptr));
     return 0;
   }
+  if (what == "fork") return Fork();
   if (what == "start") std::printf("start %d\n", memprof_start());
   if (cuInit(0) != CUDA_SUCCESS) return 3;
   CUcontext context = nullptr;

@@ -1,10 +1,8 @@
-// A guest that links the driver library itself: VMM, pools, arrays, contexts and a forked child
-// that begins anew with cuInit. Prints "op layer address bytes".
+// A guest that links the driver library itself: VMM, pools, arrays and contexts.
+// Prints "op layer address bytes".
 //
-//   driver_linked vmm | pools | arrays | contexts | fork
+//   driver_linked vmm | pools | arrays | contexts
 #include <cuda.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -96,24 +94,6 @@ void Contexts(CUdevice device) {
   Check(cuCtxDestroy(context), "destroy");
 }
 
-int Fork() {
-  CUdeviceptr pointer = 0;
-  Check(cuMemAlloc(&pointer, 1000), "alloc");
-  const pid_t child = fork();
-  if (child == 0) {
-    cuInit(0);
-    CUdeviceptr own = 0;
-    const CUresult result = cuMemAlloc(&own, 2000);
-    std::printf("child %d\n", static_cast<int>(result));
-    std::fflush(stdout);
-    std::exit(result == CUDA_SUCCESS ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  std::printf("pid %d\n", static_cast<int>(child));
-  return 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -128,5 +108,5 @@ int main(int argc, char** argv) {
   if (what == "pools") Pools();
   if (what == "arrays") Arrays();
   if (what == "contexts") Contexts(device);
-  return what == "fork" ? Fork() : 0;
+  return 0;
 }

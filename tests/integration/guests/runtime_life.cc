@@ -9,17 +9,21 @@
 //   exec           allocates, then replaces itself by "exec2", which allocates again
 //   nothing        no CUDA at all
 //   badfree        frees what was never allocated
+//   forks N        forks N times while four threads allocate; every child throws and catches
 //   closefds       closes all descriptors above stderr and opens files under their numbers
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -87,6 +91,46 @@ int Fork() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
+// `depth` frames below the caller: stacks that nobody has seen yet keep the unwinder busy.
+__attribute__((noinline)) void AllocateDeep(int depth) {
+  if (depth > 0) {
+    AllocateDeep(depth - 1);
+    asm volatile("");
+    return;
+  }
+  void* pointer = nullptr;
+  Check(cudaMalloc(&pointer, 64), "malloc");
+  Check(cudaFree(pointer), "free");
+}
+
+int ForkWhileAllocating(int forks) {
+  AllocateDeep(0);  // recording has begun before the first fork
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&stop, t] {
+      for (int i = t; !stop; ++i) AllocateDeep(i % 40);
+    });
+  for (int i = 0; i < forks; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      // All of these need locks of the loader or the C++ runtime.
+      try {
+        throw 1;
+      } catch (int) {
+      }
+      void* library = dlopen("libm.so.6", RTLD_NOW);
+      _exit(library == nullptr ? 1 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) return 97;
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  return 0;
+}
+
 int CloseDescriptors(const char* directory) {
   Allocate(50);
   // As daemons do: everything that is not known is closed.
@@ -129,6 +173,8 @@ int main(int argc, char** argv) {
   } else if (what == "badfree") {
     Allocate(30);
     std::printf("result %d\n", static_cast<int>(cudaFree(reinterpret_cast<void*>(0x1230))));
+  } else if (what == "forks") {
+    return ForkWhileAllocating(std::atoi(argument.c_str()));
   } else if (what == "closefds") {
     return CloseDescriptors(argument.c_str());
   } else {

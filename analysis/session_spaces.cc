@@ -1,0 +1,60 @@
+// Which layers share addresses, free functions and contexts.
+#include "analysis/session_spaces.h"
+
+namespace memprof::analysis::lifetimes {
+
+Space SpaceOf(Layer layer) {
+  switch (layer) {
+    case Layer::kLinear:
+    case Layer::kPitched:
+    case Layer::kManaged:
+    case Layer::kStreamOrdered:
+    case Layer::kGraph:
+    case Layer::kImported:
+      return Space::kDevice;
+    case Layer::kPinned:
+    case Layer::kRegistered:
+      return Space::kHost;
+    case Layer::kArray:
+      return Space::kArray;
+    case Layer::kVmmPhysical:
+      return Space::kPhysical;
+    case Layer::kVmmAddress:
+      return Space::kReservation;
+    case Layer::kModule:
+      return Space::kModule;
+    case Layer::kMulticast:
+      return Space::kMulticast;
+    case Layer::kSegment:
+      return Space::kSegment;
+    case Layer::kBlock:
+      return Space::kBlock;
+    case Layer::kTensor:
+      return Space::kTensor;
+    case Layer::kUnspecified:
+      return Space::kNowhere;
+  }
+  return Space::kNowhere;
+}
+
+Layer Family(Layer layer) {
+  return layer == Layer::kPitched || layer == Layer::kManaged ? Layer::kLinear : layer;
+}
+
+bool OwnedByContext(Layer layer) {
+  switch (layer) {
+    case Layer::kLinear:
+    case Layer::kPitched:
+    case Layer::kManaged:
+    case Layer::kArray:
+    case Layer::kPinned:
+    case Layer::kRegistered:
+    case Layer::kImported:
+    case Layer::kModule:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace memprof::analysis::lifetimes

@@ -1,0 +1,139 @@
+// Where addresses mean something, and who lives there: the look-ups of the replay.
+//
+// Lifetimes are named by their row in the list of allocations (Id). Nothing here is thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "analysis/session.h"
+
+namespace memprof::analysis::lifetimes {
+
+using Id = std::uint32_t;
+inline constexpr Id kNone = AllocationId::kNone;
+
+// Where an address means something. Layers of one space are freed by each other's functions.
+enum class Space : std::uint8_t {
+  kNowhere,
+  kDevice,
+  kHost,
+  kArray,
+  kPhysical,
+  kReservation,
+  kModule,
+  kMulticast,
+  kSegment,
+  kBlock,
+  kTensor,
+};
+
+// Where the addresses of a layer live; kNowhere for layers without any.
+Space SpaceOf(Layer layer);
+// The layer whose free function is meant for this one too: cuMemFree takes linear, pitched and
+// managed memory.
+Layer Family(Layer layer);
+// Memory of this layer ends with its context. Stream-ordered and graph memory belongs to pools of
+// the device, VMM memory to the process.
+bool OwnedByContext(Layer layer);
+
+// Live pieces by address. Devices rarely share an address, so the few at one address are a list.
+class AddressTable {
+ public:
+  void Insert(Space space, std::uint64_t address, Id id) { table_[{space, address}].push_back(id); }
+
+  void Erase(Space space, std::uint64_t address, Id id) {
+    const auto at = table_.find({space, address});
+    if (at == table_.end()) return;
+    at->second.erase(std::remove(at->second.begin(), at->second.end(), id), at->second.end());
+    if (at->second.empty()) table_.erase(at);
+  }
+
+  // The piece at `address` on `device`; if `any_device`, else the latest on another device.
+  Id Find(Space space, std::uint64_t address, int device, bool any_device,
+          const std::vector<Allocation>& allocations) const {
+    const auto at = table_.find({space, address});
+    if (at == table_.end()) return kNone;
+    for (const Id id : at->second)
+      if (allocations[id].device == device) return id;
+    return any_device ? at->second.back() : kNone;
+  }
+
+ private:
+  absl::flat_hash_map<std::pair<Space, std::uint64_t>, absl::InlinedVector<Id, 1>> table_;
+};
+
+// Live ranges of one level in order of address, to find what contains a range.
+class RangeIndex {
+ public:
+  void Insert(const Allocation& allocation, Id id) {
+    if (used) ranges_[{allocation.device, allocation.address}] = id;
+  }
+  void Erase(const Allocation& allocation, Id id) {
+    const auto at = ranges_.find({allocation.device, allocation.address});
+    if (at != ranges_.end() && at->second == id) ranges_.erase(at);
+  }
+  Id Containing(const Allocation& inner, const std::vector<Allocation>& allocations) const {
+    auto at = ranges_.upper_bound({inner.device, inner.address});
+    if (at == ranges_.begin()) return kNone;
+    const Id id = (--at)->second;
+    const Allocation& outer = allocations[id];
+    if (outer.device != inner.device || inner.bytes > outer.bytes) return kNone;
+    const std::uint64_t offset = inner.address - outer.address;
+    return offset <= outer.bytes - inner.bytes && offset < std::max<std::uint64_t>(outer.bytes, 1)
+               ? id
+               : kNone;
+  }
+
+  bool used = false;  // kept up to date only where somebody will ask
+
+ private:
+  absl::btree_map<std::pair<int, std::uint64_t>, Id> ranges_;
+};
+
+// VMM: memory lives until its handle is released and its last mapping is gone.
+class Mappings {
+ public:
+  struct Mapping {
+    std::uint64_t bytes = 0;
+    Id id = kNone;
+  };
+
+  // What was mapped there before must have been unmapped.
+  void Map(std::uint64_t address, std::uint64_t bytes, Id id) {
+    mappings_[address] = {bytes, id};
+    ++count_[id];
+  }
+  // Calls `last(id)` for each memory whose last mapping went.
+  template <typename Last>
+  void Unmap(std::uint64_t address, std::uint64_t bytes, Last last) {
+    auto at = mappings_.lower_bound(address);
+    while (at != mappings_.end() && at->first - address < bytes) {
+      const Id id = at->second.id;
+      at = mappings_.erase(at);
+      if (--count_[id] != 0) continue;
+      count_.erase(id);
+      last(id);
+    }
+  }
+  bool Mapped(Id id) const { return count_.contains(id); }
+  // Memory mapped over the whole of the range; none if there is none.
+  Id At(std::uint64_t address, std::uint64_t bytes) const {
+    auto at = mappings_.upper_bound(address);
+    if (at == mappings_.begin()) return kNone;
+    --at;
+    const std::uint64_t offset = address - at->first;
+    return bytes <= at->second.bytes && offset <= at->second.bytes - bytes ? at->second.id : kNone;
+  }
+
+ private:
+  absl::btree_map<std::uint64_t, Mapping> mappings_;
+  absl::flat_hash_map<Id, std::uint32_t> count_;  // mappings of each memory
+};
+
+}  // namespace memprof::analysis::lifetimes

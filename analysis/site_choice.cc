@@ -1,0 +1,131 @@
+// Counts how many stacks pass through each function, and picks sites by it.
+#include "analysis/site_choice.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace memprof::analysis {
+namespace {
+
+// Below this many distinct stacks there is no majority to speak of, and names decide alone.
+constexpr std::uint32_t kFewStacks = 4;
+// A frame that more than one in four stacks pass through is not particular to any.
+constexpr std::uint32_t kShare = 4;
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool StartsWithAny(std::string_view text, std::initializer_list<std::string_view> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [text](std::string_view prefix) { return text.starts_with(prefix); });
+}
+
+// "a::B<int>::Allocate" → {"a", "B", "Allocate"}: scopes without their template arguments.
+std::vector<std::string_view> Scopes(std::string_view function) {
+  std::vector<std::string_view> scopes;
+  int depth = 0;
+  std::size_t begin = 0, end = std::string_view::npos;
+  const auto add = [&](std::size_t i) {
+    scopes.push_back(function.substr(begin, std::min(i, end) - begin));
+  };
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    if (function[i] == '<' && depth++ == 0) end = i;
+    if (function[i] == '>') --depth;
+    if (depth != 0 || !function.substr(i).starts_with("::")) continue;
+    add(i);
+    begin = i + 2;
+    end = std::string_view::npos;
+    ++i;
+  }
+  add(function.size());
+  return scopes;
+}
+
+// Libraries in whose inside nobody looks for the place of an allocation.
+bool IsPlumbingModule(std::string_view module) {
+  return StartsWithAny(module, {"libcuda", "libcu", "libnv", "libnccl", "libmemprof", "libstdc++",
+                                "libc.so", "libc++", "libtorch", "libc10", "libsimcuda", "ld-linux",
+                                "libtensorflow", "libjax", "libxla", "_pywrap_tensorflow"});
+}
+
+bool IsPlumbingFile(std::string_view file) {
+  return Contains(file, "/include/c++/") || Contains(file, "/site-packages/torch/") ||
+         Contains(file, "/dist-packages/torch/") || Contains(file, "/site-packages/tensorflow/") ||
+         Contains(file, "/site-packages/jax/");
+}
+
+// Functions that only hand the request on.
+bool IsAllocationWrapper(std::string_view function) {
+  static constexpr std::string_view kNames[] = {
+      "malloc",     "calloc",      "alloc",        "allocate",     "do_allocate",
+      "Malloc",     "Alloc",       "Allocate",     "AllocateRaw",  "AllocRaw",
+      "DoAllocate", "TryAllocate", "DeviceMalloc", "DeviceAlloc",  "DeviceAllocate",
+      "CudaMalloc", "CudaAlloc",   "raw_alloc",    "raw_allocate", "checked_malloc"};
+  if (StartsWithAny(function, {"std::", "__gnu_cxx::", "operator new", "thrust::", "cub::", "rmm::",
+                               "c10::", "at::", "torch::", "cudaMalloc", "cudaHostAlloc", "cuMem",
+                               "cudaMemPool", "cudaHostRegister", "memprof_"}))
+    return true;
+  const std::vector<std::string_view> scopes = Scopes(function);
+  if (std::find(std::begin(kNames), std::end(kNames), scopes.back()) != std::end(kNames))
+    return true;
+  return std::any_of(scopes.begin(), scopes.end() - 1, [](std::string_view scope) {
+    return scope.ends_with("llocator") || scope.ends_with("MemoryPool") ||
+           scope.ends_with("memory_resource");
+  });
+}
+
+}  // namespace
+
+bool IsPlumbing(const SourceFrame& frame) {
+  return !frame.symbolised || (!frame.python && IsPlumbingModule(frame.module)) ||
+         IsPlumbingFile(frame.file) || IsAllocationWrapper(frame.function);
+}
+
+int SiteChooser::GroupOf(Layer layer) {
+  if (layer == Layer::kBlock) return 1;
+  if (layer == Layer::kTensor) return 2;
+  return 0;
+}
+
+SiteChooser::SiteChooser(const Session& session, Symbols& symbols)
+    : group_of_stack_(session.stack_count(), -1) {
+  absl::flat_hash_set<std::string_view> functions;
+  for (const Allocation& allocation : session.allocations()) {
+    if (!allocation.stack.valid() || allocation.stack.value >= group_of_stack_.size()) continue;
+    std::int8_t& group = group_of_stack_[allocation.stack.value];
+    if (group >= 0) continue;
+    group = static_cast<std::int8_t>(GroupOf(allocation.layer));
+    ++stacks_[static_cast<std::size_t>(group)];
+    functions.clear();
+    for (const FrameId frame : session.StackFrames(allocation.stack))
+      for (const SourceFrame& resolved : symbols.Resolve(frame))  // stays where it is: a cache
+        functions.insert(resolved.function);
+    for (const std::string_view function : functions)
+      ++through_[function][static_cast<std::size_t>(group)];
+  }
+}
+
+std::size_t SiteChooser::Choose(StackId stack, const std::vector<SourceFrame>& frames) const {
+  const int group = stack.value < group_of_stack_.size() ? group_of_stack_[stack.value] : -1;
+  const std::uint32_t stacks = group < 0 ? 0 : stacks_[static_cast<std::size_t>(group)];
+  std::size_t best = frames.size();
+  std::uint32_t fewest = 0;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (IsPlumbing(frames[i])) continue;
+    if (stacks < kFewStacks) return i;
+    const auto found = through_.find(frames[i].function);
+    const std::uint32_t count =
+        found == through_.end() ? 0 : found->second[static_cast<std::size_t>(group)];
+    if (count * kShare <= stacks) return i;
+    if (best == frames.size() || count < fewest) {
+      best = i;
+      fewest = count;
+    }
+  }
+  return best == frames.size() ? 0 : best;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,45 @@
+// Which frame of a stack a person would name as the place of the allocation.
+//
+// Names alone cannot tell: every program has helpers of its own (a Tensor constructor, a Clone())
+// through which everything passes. So the stacks vote. Walking outward from the allocation, the
+// plumbing comes first, and most stacks share it; then comes the place that is particular to this
+// one; then the loop and main, which all share again. The site is the innermost frame that at most
+// a quarter of the distinct stacks pass through.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "analysis/session.h"
+#include "analysis/symbols.h"
+
+namespace memprof::analysis {
+
+// True for frames that by name or module can never be a site: CUDA's and frameworks' libraries,
+// the standard library, allocators.
+bool IsPlumbing(const SourceFrame& frame);
+
+// Immutable after construction, hence thread-safe. Construction resolves every distinct stack of
+// an allocation: O(stacks × depth).
+class SiteChooser {
+ public:
+  SiteChooser(const Session& session, Symbols& symbols);
+
+  // Index into `frames` (as from Symbols::ResolveStack, innermost first) of the site of `stack`;
+  // 0 when no frame qualifies. `frames` must not be empty.
+  std::size_t Choose(StackId stack, const std::vector<SourceFrame>& frames) const;
+
+ private:
+  // Driver allocations, blocks and tensors end in different plumbing, so each votes on its own.
+  static constexpr int kGroups = 3;
+  static int GroupOf(Layer layer);
+
+  std::array<std::uint32_t, kGroups> stacks_{};  // distinct stacks
+  absl::flat_hash_map<std::string_view, std::array<std::uint32_t, kGroups>> through_;  // by function
+  std::vector<std::int8_t> group_of_stack_;      // -1: of no allocation
+};
+
+}  // namespace memprof::analysis

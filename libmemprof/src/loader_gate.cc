@@ -1,0 +1,70 @@
+// Flags of threads on one side, a gate on the other, and membarrier between them.
+#include "libmemprof/src/loader_gate.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libmemprof/src/sys.h"
+
+namespace memprof::recorder {
+namespace {
+
+constexpr std::uint64_t kLongestCloseNs = 50'000'000;
+// A fork of a large process takes a while; a thread waits for it as long as for a slow fork.
+constexpr std::uint64_t kLongestEnterNs = 500'000'000;
+constexpr std::uint64_t kPollNs = 100'000;
+
+std::atomic<std::uint32_t> g_closed{0};
+std::atomic<LoaderFlag*> g_flags{nullptr};
+
+// Afterwards every thread has either seen g_closed or shows its flag.
+void SynchroniseThreads() {
+  static std::atomic<bool> registered{false};
+  if (!registered.exchange(true, std::memory_order_relaxed))
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  g_closed.fetch_or(0, std::memory_order_seq_cst);
+}
+
+}  // namespace
+
+void RegisterLoaderFlag(LoaderFlag* flag) {
+  flag->next = g_flags.load(std::memory_order_relaxed);
+  while (!g_flags.compare_exchange_weak(flag->next, flag, std::memory_order_release)) continue;
+}
+
+LoaderSection::LoaderSection(LoaderFlag* flag) : flag_(flag) {
+  flag_->inside.store(1, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // the processor's order: SynchroniseThreads
+  if (g_closed.load(std::memory_order_acquire) == 0) return;
+  flag_->inside.store(0, std::memory_order_release);
+  const std::uint64_t deadline = NowNs() + kLongestEnterNs;
+  while (g_closed.load(std::memory_order_acquire) != 0 && NowNs() < deadline)
+    FutexWait(&g_closed, 1, 10'000'000);
+  flag_->inside.store(1, std::memory_order_relaxed);
+}
+
+void CloseLoaderGate() {
+  ErrnoKeeper keeper;
+  g_closed.store(1, std::memory_order_seq_cst);
+  SynchroniseThreads();
+  const std::uint64_t deadline = NowNs() + kLongestCloseNs;
+  for (LoaderFlag* flag = g_flags.load(std::memory_order_acquire); flag != nullptr;
+       flag = flag->next) {
+    while (flag->inside.load(std::memory_order_acquire) != 0 && NowNs() < deadline)
+      FutexWait(&flag->inside, 1, kPollNs);  // nobody wakes it: a short sleep
+  }
+}
+
+void OpenLoaderGate() {
+  g_closed.store(0, std::memory_order_release);
+  FutexWake(&g_closed, 1 << 20);
+}
+
+void ResetLoaderGate() {
+  g_flags.store(nullptr, std::memory_order_relaxed);
+  g_closed.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace memprof::recorder

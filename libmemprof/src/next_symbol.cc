@@ -1,0 +1,94 @@
+// Walks the loader's list of libraries and their GNU hash tables.
+#include "libmemprof/src/next_symbol.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include <cstdint>
+
+extern "C" const char __ehdr_start __attribute__((visibility("hidden")));
+
+namespace memprof::recorder {
+namespace {
+
+struct Tables {
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  const std::uint32_t* hash = nullptr;  // DT_GNU_HASH
+};
+
+Tables ReadTables(const link_map* map) {
+  Tables tables;
+  for (const ElfW(Dyn)* entry = map->l_ld; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+    // The loader has relocated these, except in the vdso, which defines nothing of interest.
+    if (entry->d_un.d_ptr < map->l_addr) continue;
+    if (entry->d_tag == DT_SYMTAB)
+      tables.symbols = reinterpret_cast<const ElfW(Sym)*>(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_STRTAB) tables.names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_GNU_HASH)
+      tables.hash = reinterpret_cast<const std::uint32_t*>(entry->d_un.d_ptr);
+  }
+  return tables;
+}
+
+std::uint32_t GnuHash(const char* name) {
+  std::uint32_t hash = 5381;
+  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+  return hash;
+}
+
+void* Lookup(const link_map* map, const char* name, std::uint32_t name_hash) {
+  const Tables tables = ReadTables(map);
+  if (tables.symbols == nullptr || tables.names == nullptr || tables.hash == nullptr) return nullptr;
+  const std::uint32_t bucket_count = tables.hash[0];
+  const std::uint32_t first_symbol = tables.hash[1];
+  const std::uint32_t filter_words = tables.hash[2];
+  const std::uint32_t* buckets = tables.hash + 4 + filter_words * (sizeof(ElfW(Addr)) / 4);
+  const std::uint32_t* chains = buckets + bucket_count;
+  if (bucket_count == 0) return nullptr;
+  std::uint32_t index = buckets[name_hash % bucket_count];
+  if (index < first_symbol) return nullptr;
+  for (;; ++index) {
+    const std::uint32_t chain = chains[index - first_symbol];
+    const ElfW(Sym)& symbol = tables.symbols[index];
+    if ((chain | 1) == (name_hash | 1) && symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
+        ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && strcmp(tables.names + symbol.st_name, name) == 0)
+      return reinterpret_cast<void*>(map->l_addr + symbol.st_value);
+    if ((chain & 1) != 0) return nullptr;
+  }
+}
+
+// The library whose mapping begins nearest below `address`.
+const link_map* LibraryOf(const void* address) {
+  const link_map* best = nullptr;
+  const auto target = reinterpret_cast<std::uintptr_t>(address);
+  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
+    // Two marks of a library that any list entry has: its load bias and its dynamic section.
+    const auto start = static_cast<std::uintptr_t>(map->l_addr);
+    if (start <= target && (best == nullptr || start >= best->l_addr)) best = map;
+  }
+  return best;
+}
+
+}  // namespace
+
+void* NextDefinition(const char* name, const void* after) {
+  const std::uint32_t hash = GnuHash(name);
+  const link_map* map = LibraryOf(after == nullptr ? &__ehdr_start : after);
+  if (map == nullptr) return nullptr;
+  for (map = map->l_next; map != nullptr; map = map->l_next)
+    if (void* found = Lookup(map, name, hash)) return found;
+  return nullptr;
+}
+
+bool Precedes(const void* first, const void* second) {
+  const link_map* earlier = LibraryOf(first);
+  const link_map* later = LibraryOf(second);
+  if (earlier == nullptr || later == nullptr) return false;
+  for (const link_map* map = earlier->l_next; map != nullptr; map = map->l_next)
+    if (map == later) return true;
+  return false;
+}
+
+}  // namespace memprof::recorder

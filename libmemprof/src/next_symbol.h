@@ -1,0 +1,16 @@
+// Finds the definition of a symbol that comes after this library in the loader's search order,
+// without calling dlsym: that is what it is used to find.
+#pragma once
+
+namespace memprof::recorder {
+
+// The address of the first global definition of `name`, in any version, in a library loaded after
+// this one; null if there is none. dlvsym(RTLD_NEXT) would skip other interposers, whose
+// definitions have no version. `after` is an address within the library to start behind; null =
+// this one.
+void* NextDefinition(const char* name, const void* after = nullptr);
+
+// Whether the code at `first` belongs to a library that precedes that of `second` in that order.
+bool Precedes(const void* first, const void* second);
+
+}  // namespace memprof::recorder

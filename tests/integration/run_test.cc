@@ -1,0 +1,152 @@
+// memprof run: finds its libraries, starts the program, keeps its status, and says where the log is.
+#include "cli/run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/integration/harness.h"
+
+namespace memprof::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+GuestResult MemprofRun(const TempDirectory& directory, std::vector<std::string> arguments) {
+  GuestOptions options{.preload = false, .standin = false, .output = "", .directory = directory.path()};
+  options.arguments = std::move(arguments);
+  return RunProgram(BuildPath("bin/test_memprof_run"), options);
+}
+
+TEST(RunVerb, RecordsOnTheStandIn) {
+  TempDirectory directory;
+  const GuestResult run = MemprofRun(directory, {"run", "-o", "a.mprof", "--sim=memory=3GiB", "--",
+                                          GuestPath("guest_runtime_life"), "exit", "return"});
+  EXPECT_EQ(run.status, 7);
+  EXPECT_EQ(run.err, "memprof: recorded to a.mprof; next: memprof report a.mprof\n");
+  const Log log = ReadLog(directory.File("a.mprof"));
+  EXPECT_TRUE(log.has_trailer);
+  EXPECT_EQ(log.devices.at(0).capacity_bytes(), 3ull << 30);
+  EXPECT_THAT(RecordedCalls(log.events), ::testing::ElementsAreArray(PrintedCalls(run)));
+}
+
+TEST(RunVerb, DefaultNameHasTheProcessId) {
+  TempDirectory directory;
+  const GuestResult run =
+      MemprofRun(directory, {"run", "--sim", GuestPath("guest_runtime_life"), "exit", "return"});
+  EXPECT_EQ(run.status, 7);
+  ASSERT_EQ(directory.Files(".mprof").size(), 1u);
+  EXPECT_THAT(directory.Files(".mprof")[0], ::testing::MatchesRegex("memprof\\.[0-9]+\\.mprof"));
+}
+
+TEST(RunVerb, SaysWhenThereWasNoCuda) {
+  TempDirectory directory;
+  const GuestResult run = MemprofRun(directory, {"run", "--", "/bin/echo", "-o", "hello"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.out, "-o hello\n");
+  EXPECT_EQ(run.err, "memprof: the program made no CUDA call; no log was written\n");
+}
+
+TEST(RunVerb, PassesStatusAndSignalsOn) {
+  TempDirectory directory;
+  EXPECT_EQ(MemprofRun(directory, {"run", "--", "/bin/sh", "-c", "exit 42"}).status, 42);
+  EXPECT_EQ(MemprofRun(directory, {"run", "--", "/bin/sh", "-c", "kill -SEGV $$"}).status, 128 + SIGSEGV);
+}
+
+TEST(RunVerb, ForwardsTermination) {
+  TempDirectory directory;
+  GuestOptions options{.preload = false, .standin = false, .output = "", .directory = directory.path()};
+  options.arguments = {"run", "--sim", "-o", "a.mprof", "--", GuestPath("guest_runtime_life"), "loop", "10"};
+  RunningGuest run(BuildPath("bin/test_memprof_run"), options);
+  ASSERT_EQ(run.ReadLine(), "done");
+  kill(run.pid(), SIGTERM);
+  EXPECT_EQ(run.Wait().status, 128 + SIGTERM);
+  EXPECT_FALSE(ReadLog(directory.File("a.mprof")).has_trailer);
+}
+
+TEST(RunVerb, WrongUsageIsTwoAndAMissingProgram127) {
+  TempDirectory directory;
+  EXPECT_EQ(MemprofRun(directory, {"run"}).status, 2);
+  EXPECT_EQ(MemprofRun(directory, {"run", "--nonsense", "--", "/bin/true"}).status, 2);
+  const GuestResult missing = MemprofRun(directory, {"run", "--", "no-such-program"});
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_EQ(missing.err, "memprof run: no-such-program: No such file or directory\n");
+  const GuestResult folder = MemprofRun(directory, {"run", "--", directory.path()});
+  EXPECT_EQ(folder.status, 126);
+  const GuestResult help = MemprofRun(directory, {"run", "--help"});
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.out, HasSubstr("--start-paused"));
+  EXPECT_THAT(help.out, HasSubstr("torchrun"));
+}
+
+TEST(RunVerb, ReplacesALogAndNothingElse) {
+  TempDirectory directory;
+  std::ofstream(directory.File("notes.txt")) << "precious";
+  const GuestResult refused =
+      MemprofRun(directory, {"run", "--sim", "-o", "notes.txt", "--", GuestPath("guest_runtime_life"), "exit", "return"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("notes.txt exists and is not a log of memprof"));
+  EXPECT_EQ(refused.out, "");
+  for (int round = 0; round < 2; ++round) {
+    const GuestResult run =
+        MemprofRun(directory, {"run", "--sim", "-o", "a.mprof", "--", GuestPath("guest_runtime_life"), "exit", "return"});
+    EXPECT_EQ(run.status, 7);
+    EXPECT_THAT(directory.Files(".mprof"), ElementsAre("a.mprof"));
+  }
+  const GuestResult nowhere = MemprofRun(directory, {"run", "-o", "missing/a.mprof", "--", "/bin/true"});
+  EXPECT_EQ(nowhere.status, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("cannot write to"));
+}
+
+TEST(RunVerb, SeveralProcessesWriteSeveralLogs) {
+  TempDirectory directory;
+  const std::string guest = GuestPath("guest_runtime_life");
+  const GuestResult run = MemprofRun(directory, {"run", "--sim", "-o", "a.mprof", "--", "/bin/sh", "-c",
+                                          guest + " exit return; " + guest + " exit return; exit 0"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(directory.Files(".mprof").size(), 2u);
+  EXPECT_THAT(run.err, HasSubstr("recorded 2 processes"));
+}
+
+TEST(RunVerb, StartPausedSaysWhyThereIsNoLog) {
+  TempDirectory directory;
+  const GuestResult run = MemprofRun(directory, {"run", "--sim", "--start-paused", "-o", "a.mprof", "--",
+                                          GuestPath("guest_runtime_life"), "exit", "return"});
+  EXPECT_EQ(run.status, 7);
+  EXPECT_THAT(run.err, HasSubstr("memprof_start()"));
+  EXPECT_THAT(directory.Files(""), IsEmpty());
+}
+
+TEST(ProgramIndex, EndsOptionsAtTheProgram) {
+  const auto index = [](std::vector<std::string> words) {
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    return cli::ProgramIndex(static_cast<int>(words.size()), argv.data());
+  };
+  EXPECT_EQ(index({"run", "prog", "--x"}), 1);
+  EXPECT_EQ(index({"run", "--", "--x"}), 2);
+  EXPECT_EQ(index({"run", "-o", "prog", "real"}), 3);
+  EXPECT_EQ(index({"run", "--sim", "real"}), 2);
+  EXPECT_EQ(index({"run", "--stack-depth=5", "real"}), 2);
+  EXPECT_EQ(index({"run", "--sim"}), 2);
+}
+
+TEST(FindLogs, MatchesWhatTheRecorderMayHaveNamed) {
+  TempDirectory directory;
+  for (const char* name : {"a.mprof", "a.12.mprof", "a.12.3.mprof", "a.x.mprof", "ab.mprof", "a.mprof.ring"})
+    std::ofstream(directory.File(name)) << "x";
+  EXPECT_EQ(cli::FindLogs(directory.File("a.mprof"), 0).size(), 3u);
+  EXPECT_EQ(cli::FindLogs(directory.File("a.%p.mprof"), 0).size(), 2u);
+  EXPECT_THAT(cli::FindLogs(directory.File("a.mprof"), std::int64_t{1} << 62), IsEmpty());
+}
+
+}  // namespace
+}  // namespace memprof::testing

@@ -1,0 +1,208 @@
+// The recorder as a whole, in this very process: C API in, log out.
+#include "libmemprof/src/recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/lifecycle.h"
+#include "libmemprof/src/source_host.h"
+#include "tests/recorder/log_reader.h"
+
+namespace memprof::recorder {
+namespace {
+
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kStacks = false;
+#else
+constexpr bool kStacks = true;
+#endif
+
+class RecorderTest : public ::testing::Test {
+ protected:
+  RecorderTest() {
+    std::string pattern = ::testing::TempDir() + "memprof-recorder-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    path_ = directory_ + "/t.mprof";
+    setenv("MEMPROF_OUTPUT", path_.c_str(), 1);
+    setenv("MEMPROF_SHM", directory_.c_str(), 1);
+    // libunwind's own end-of-thread code is more than the thread sanitizer bears.
+    if (!kStacks) setenv("MEMPROF_STACK_DEPTH", "0", 1);
+  }
+  ~RecorderTest() override {
+    ResetForTest();
+    unsetenv("MEMPROF_RING_EVENTS");
+    std::filesystem::remove_all(directory_);
+  }
+  testing::Log Finish() {
+    FinishRecording();
+    return testing::ReadLog(path_);
+  }
+  std::string directory_, path_;
+};
+
+void* At(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+
+TEST_F(RecorderTest, NothingHappensBeforeStart) {
+  EXPECT_EQ(memprof_step(1), MEMPROF_NOT_RECORDING);
+  EXPECT_EQ(memprof_stop(), MEMPROF_NOT_RECORDING);
+  EXPECT_EQ(memprof_flush(), MEMPROF_NOT_RECORDING);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(RecorderTest, EventsOfManyThreadsKeepTheirOrder) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  constexpr std::uint64_t kThreads = 6, kEvents = 5000;
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([t] {
+      for (std::uint64_t i = 0; i < kEvents; ++i)
+        ASSERT_EQ(memprof_block_create(0, At((t + 1) << 32 | (i + 1)), i, i, nullptr), MEMPROF_OK);
+    });
+  for (std::thread& thread : threads) thread.join();
+  const testing::Log log = Finish();
+  EXPECT_EQ(log.error, "");
+  ASSERT_EQ(log.events.size(), kThreads * kEvents);
+  std::map<std::uint32_t, testing::Event> last;
+  for (const testing::Event& event : log.events) {
+    const auto before = last.find(event.thread);
+    if (before != last.end()) {
+      ASSERT_EQ(event.address, before->second.address + 1);
+      ASSERT_GE(event.time_ns, before->second.time_ns);
+    }
+    last[event.thread] = event;
+  }
+  EXPECT_EQ(last.size(), kThreads);
+}
+
+TEST_F(RecorderTest, AChunkHoldsAtMostFourThousandEvents) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  for (int i = 0; i < 30000; ++i) memprof_step(static_cast<std::uint64_t>(i));
+  const testing::Log log = Finish();
+  EXPECT_EQ(log.events.size(), 30000u);
+  for (const auto& chunk : log.chunks) EXPECT_LE(chunk.events, log::kEventsPerChunk);
+}
+
+TEST_F(RecorderTest, FlushPutsEverythingIntoTheFile) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    memprof_step(i);
+    ASSERT_EQ(memprof_flush(), MEMPROF_OK);
+    ASSERT_EQ(testing::ReadLog(path_).events.size(), i);
+  }
+}
+
+TEST_F(RecorderTest, EventsAfterTheEndReopenTheLog) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(1);
+  EXPECT_TRUE(Finish().has_trailer);
+  g_control.ending.store(1);
+  memprof_step(2);
+  memprof_step(3);
+  const testing::Log log = testing::ReadLog(path_);
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  ASSERT_EQ(log.events.size(), 3u);
+  EXPECT_EQ(log.trailer.events(), 3u);
+  EXPECT_EQ(log.chunks.back().kind, static_cast<std::uint32_t>(log::ChunkKind::kTrailer));
+}
+
+TEST_F(RecorderTest, StopAndStartShareOneLog) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(1);
+  EXPECT_EQ(memprof_stop(), MEMPROF_OK);
+  EXPECT_EQ(memprof_step(2), MEMPROF_NOT_RECORDING);
+  EXPECT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(3);
+  const testing::Log log = Finish();
+  std::vector<int> ops;
+  for (const testing::Event& event : log.events) ops.push_back(event.op);
+  EXPECT_THAT(ops, ::testing::ElementsAre(log::OP_STEP, log::OP_PAUSE, log::OP_RESUME, log::OP_STEP));
+}
+
+TEST_F(RecorderTest, AFullRingCountsWhatItDrops) {
+  setenv("MEMPROF_RING_EVENTS", "1024", 1);
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  // Without the writer nothing is ever drained.
+  TheRecorder()->writer()->Stop();
+  std::uint64_t kept = 0, dropped = 0;
+  for (int i = 0; i < 30000; ++i)
+    memprof_step(static_cast<std::uint64_t>(i)) == MEMPROF_OK ? ++kept : ++dropped;
+  EXPECT_GT(dropped, 0u);
+  EXPECT_EQ(TheRecorder()->ring()->AnomalyCount(log::Anomaly::kEventsLost), dropped);
+  std::uint64_t drained = 0;
+  while (TheRecorder()->writer()->DrainOnce()) continue;
+  drained = testing::ReadLog(path_).events.size();
+  EXPECT_EQ(drained, kept);
+  EXPECT_EQ(memprof_step(1), MEMPROF_OK) << "room again";
+}
+
+TEST_F(RecorderTest, StatsFillOnlyAsMuchAsTheCallerKnows) {
+  EXPECT_EQ(memprof_get_stats(nullptr), MEMPROF_INVALID_ARGUMENT);
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(1);
+  struct memprof_stats stats;
+  memset(&stats, 0xee, sizeof stats);
+  stats.size = offsetof(struct memprof_stats, events_lost);
+  EXPECT_EQ(memprof_get_stats(&stats), MEMPROF_OK);
+  EXPECT_EQ(stats.events, 1u);
+  EXPECT_EQ(stats.events_lost, 0xeeeeeeeeeeeeeeeeu);
+  stats.size = sizeof stats;
+  EXPECT_EQ(memprof_get_stats(&stats), MEMPROF_OK);
+  EXPECT_EQ(stats.events_lost, 0u);
+  EXPECT_EQ(stats.recording, 1u);
+  EXPECT_GT(stats.log_bytes, 100u);
+}
+
+TEST_F(RecorderTest, SourcesRecordThroughTheirTable) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  const RecorderApi& table = SourceTable();
+  EXPECT_EQ(table.version, kSourceApiVersion);
+  const std::uint32_t kernel = table.intern("my_kernel", 9);
+  EXPECT_EQ(table.intern("my_kernel", 9), kernel);
+  table.source_state("cupti", kSourceOn, "version 13");
+  table.count_anomaly(static_cast<int>(log::Anomaly::kClockSteps), 5);
+  table.count_anomaly(-1, 5);
+  EXPECT_EQ(table.inside_hook(), 0);
+  SourceEvent event{};
+  event.op = log::OP_LAUNCH;
+  event.device = 0;
+  event.stream = 0x77;
+  event.context = 0x1234;
+  event.label = kernel;
+  event.with_stack = 1;
+  table.record(&event);
+  event.op = log::OP_CONTEXT_DESTROY;
+  event.device = -1;
+  table.record(&event);
+  const testing::Log log = Finish();
+  ASSERT_EQ(log.events.size(), 2u);
+  EXPECT_EQ(log.Text(log.events[0].label), "my_kernel");
+  EXPECT_EQ(log.events[0].stream, 0x77u);
+  EXPECT_EQ(log.contexts.at(log.events[0].context).handle(), 0x1234u);
+  EXPECT_EQ(log.events[1].context, log.events[0].context);
+  EXPECT_EQ(log.events[1].device, 0) << "known from the context";
+  EXPECT_EQ(log.events[0].stack != 0, kStacks);
+  EXPECT_EQ(log.counters.at("clock_steps"), 5u);
+  EXPECT_EQ(log.sources.back().name(), "cupti");
+}
+
+TEST_F(RecorderTest, CallsFromInsideTheRecorderAreLeftOut) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  {
+    RecursionGuard guard;
+    EXPECT_EQ(memprof_step(1), MEMPROF_NOT_RECORDING);
+    EXPECT_EQ(SourceTable().inside_hook(), 1);
+  }
+  EXPECT_EQ(memprof_step(2), MEMPROF_OK);
+  EXPECT_EQ(Finish().events.size(), 1u);
+}
+
+}  // namespace
+}  // namespace memprof::recorder

@@ -1,0 +1,133 @@
+// Slabs: who owns them, that they come back, and that a full ring makes nobody wait for long.
+#include "libmemprof/src/ring_buffer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace memprof::recorder {
+namespace {
+
+using ring::SlabHeader;
+using ring::SlabKind;
+using ring::SlabState;
+
+class RingBufferTest : public ::testing::Test {
+ protected:
+  void Create(std::uint64_t events, const std::string& shared = ::testing::TempDir()) {
+    RingOptions options;
+    options.events = events;
+    options.shared_directory = shared.c_str();
+    options.start_time_ns = 77;
+    ASSERT_TRUE(ring_.Create(options));
+  }
+  ~RingBufferTest() override { ring_.Remove(); }
+  RingBuffer ring_;
+};
+
+TEST_F(RingBufferTest, FileIsPrivateAndNamesItsProcess) {
+  Create(0);
+  ASSERT_TRUE(ring_.shared());
+  struct stat status;
+  ASSERT_EQ(stat(ring_.path(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0600u);
+  EXPECT_EQ(std::memcmp(ring_.header()->magic, ring::kRingMagic, 8), 0);
+  EXPECT_EQ(ring_.header()->pid, static_cast<std::uint32_t>(getpid()));
+  EXPECT_EQ(ring_.header()->start_time_ns, 77u);
+  EXPECT_GT(ring_.header()->pid_start_time, 0u);
+  const std::string path = ring_.path();
+  ring_.Remove();
+  EXPECT_NE(stat(path.c_str(), &status), 0);
+  EXPECT_FALSE(ring_.shared());
+}
+
+TEST_F(RingBufferTest, WithoutAFolderMemoryIsPrivateAndSaysSo) {
+  Create(0, "/nowhere");
+  EXPECT_FALSE(ring_.shared());
+  EXPECT_EQ(ring_.AnomalyCount(log::Anomaly::kRingNotShared), 1u);
+  EXPECT_NE(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
+}
+
+TEST_F(RingBufferTest, NeverHandsOutASlabTwice) {
+  Create(100 * ring::kEventsPerSlab);
+  std::set<SlabHeader*> taken;
+  for (int i = 0; i < 100; ++i) {
+    SlabHeader* slab = ring_.Acquire(SlabKind::kEvents, 1, 1);
+    ASSERT_NE(slab, nullptr);
+    EXPECT_TRUE(taken.insert(slab).second);
+    EXPECT_EQ(slab->published.load(), 0u);
+    EXPECT_EQ(slab->state.load(), SlabState::kOwned);
+  }
+}
+
+TEST_F(RingBufferTest, WhenFullItWaitsBrieflyOnceAndThenNotAtAll) {
+  Create(1);  // the smallest: 16 slabs
+  for (int i = 0; i < 16; ++i) ASSERT_NE(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
+  EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
+  const std::uint64_t begin = ThreadCpuNs();
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
+  EXPECT_GT(ThreadCpuNs(), begin);
+  ring_.Seal(ring_.slab(3));
+  ring_.Release(ring_.slab(3));
+  EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), ring_.slab(3));
+}
+
+TEST_F(RingBufferTest, AWaitingProducerGetsWhatTheWriterReleases) {
+  Create(1);
+  std::vector<SlabHeader*> slabs;
+  for (int i = 0; i < 16; ++i) slabs.push_back(ring_.Acquire(SlabKind::kEvents, 1, 1));
+  // The producer keeps asking; one release must reach it although it sleeps in between.
+  std::atomic<SlabHeader*> got{nullptr};
+  std::thread producer([&] {
+    while (got.load() == nullptr) got = ring_.Acquire(SlabKind::kEvents, 2, 2);
+  });
+  ring_.Seal(slabs[5]);
+  ring_.Release(slabs[5]);
+  producer.join();
+  EXPECT_EQ(got.load(), slabs[5]);
+}
+
+TEST_F(RingBufferTest, ThreadsAndWriterPassEverySlabAround) {
+  Create(1);
+  constexpr int kThreads = 4, kRounds = 2000;
+  std::atomic<int> produced{0};
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    while (!stop) {
+      for (std::uint32_t i = 0; i < ring_.slabs_ready(); ++i)
+        if (ring_.slab(i)->state.load(std::memory_order_acquire) == SlabState::kSealed)
+          ring_.Release(ring_.slab(i));
+      ring_.WaitForAttention(ring_.Attention(), 1'000'000);
+    }
+  });
+  std::vector<std::thread> producers;
+  for (int t = 0; t < kThreads; ++t)
+    producers.emplace_back([&, t] {
+      for (int i = 0; i < kRounds; ++i) {
+        SlabHeader* slab = ring_.Acquire(SlabKind::kEvents, static_cast<std::uint32_t>(t), 0);
+        if (slab == nullptr) continue;
+        // Nobody else may hold it: the thread number written by us must still be there.
+        slab->published.store(static_cast<std::uint32_t>(t) + 1, std::memory_order_relaxed);
+        ASSERT_EQ(slab->thread, static_cast<std::uint32_t>(t));
+        ASSERT_EQ(slab->published.load(std::memory_order_relaxed), static_cast<std::uint32_t>(t) + 1);
+        ring_.Seal(slab);
+        ++produced;
+      }
+    });
+  for (std::thread& producer : producers) producer.join();
+  stop = true;
+  ring_.CallAttention();
+  writer.join();
+  EXPECT_GT(produced.load(), 16);
+}
+
+}  // namespace
+}  // namespace memprof::recorder

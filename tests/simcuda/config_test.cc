@@ -1,0 +1,124 @@
+// The parser of SIMCUDA, also with hostile input.
+#include "simcuda/common/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace memprof::simcuda {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Config Parse(std::string_view text, std::vector<std::string>* complaints) {
+  complaints->clear();
+  return ParseConfig(text, complaints);
+}
+
+TEST(Config, EmptyGivesDefaults) {
+  std::vector<std::string> complaints;
+  const Config config = Parse("", &complaints);
+  EXPECT_EQ(config.devices, 1);
+  EXPECT_EQ(config.memory_bytes, uint64_t{16} << 30);
+  EXPECT_EQ(config.overhead_bytes, uint64_t{256} << 20);
+  EXPECT_EQ(config.driver_version, 13000);
+  EXPECT_EQ(config.name, "memprof stand-in GPU");
+  EXPECT_TRUE(config.async);
+  EXPECT_EQ(config.threads, 0);
+  EXPECT_THAT(config.faults, IsEmpty());
+  EXPECT_THAT(complaints, IsEmpty());
+}
+
+TEST(Config, ReadsEveryKey) {
+  std::vector<std::string> complaints;
+  const Config config = Parse(
+      "devices=2,memory=24GiB,overhead=0,fail=cuMemAlloc_v2:3,fail=cuStreamCreate:1:999,"
+      "version=12040,name=A B,async=0,threads=3",
+      &complaints);
+  EXPECT_THAT(complaints, IsEmpty());
+  EXPECT_EQ(config.devices, 2);
+  EXPECT_EQ(config.memory_bytes, uint64_t{24} << 30);
+  EXPECT_EQ(config.overhead_bytes, 0u);
+  EXPECT_EQ(config.driver_version, 12040);
+  EXPECT_EQ(config.name, "A B");
+  EXPECT_FALSE(config.async);
+  EXPECT_EQ(config.threads, 3);
+  ASSERT_EQ(config.faults.size(), 2u);
+  EXPECT_EQ(config.faults[0].function, "cuMemAlloc_v2");
+  EXPECT_EQ(config.faults[0].nth, 3u);
+  EXPECT_EQ(config.faults[0].result, 2);
+  EXPECT_EQ(config.faults[1].result, 999);
+}
+
+TEST(Config, UnknownKeysAreNamedAndIgnored) {
+  std::vector<std::string> complaints;
+  const Config config = Parse("memery=1GiB,devices=3", &complaints);
+  EXPECT_THAT(complaints, ElementsAre(HasSubstr("memery")));
+  EXPECT_EQ(config.devices, 3);
+}
+
+TEST(Config, NonsenseLeavesDefaults) {
+  for (const char* text :
+       {"devices=-1", "devices=65", "devices=", "devices", "devices=1x", "memory=0",
+        "memory=99999999999999999999", "memory=17TiB", "memory=GiB", "memory=1 GiB",
+        "memory=-1", "overhead=1XiB", "fail=cuInit", "fail=:1", "fail=cuInit:0",
+        "fail=cuInit:1:0", "fail=cuInit:1:1000", "fail=cuInit:1:2:3", "version=1",
+        "version=x", "name=", "async=2", "async=", "threads=-1", "threads=1025"}) {
+    std::vector<std::string> complaints;
+    const Config config = Parse(text, &complaints);
+    EXPECT_EQ(complaints.size(), 1u) << text;
+    EXPECT_EQ(config.devices, 1) << text;
+    EXPECT_EQ(config.memory_bytes, uint64_t{16} << 30) << text;
+    EXPECT_EQ(config.overhead_bytes, uint64_t{256} << 20) << text;
+    EXPECT_EQ(config.driver_version, 13000) << text;
+    EXPECT_TRUE(config.faults.empty()) << text;
+    EXPECT_TRUE(config.async) << text;
+    EXPECT_EQ(config.threads, 0) << text;
+  }
+}
+
+TEST(Config, ComplaintsAreShortAndPrintable) {
+  std::vector<std::string> complaints;
+  Parse(std::string("\x1b[31m") + std::string(10000, 'k') + "=1", &complaints);
+  ASSERT_EQ(complaints.size(), 1u);
+  EXPECT_LT(complaints[0].size(), 120u);
+  EXPECT_EQ(complaints[0].find('\x1b'), std::string::npos);
+}
+
+TEST(Config, SizesHaveUnits) {
+  const std::pair<const char*, uint64_t> good[] = {
+      {"0", 0},         {"1000000", 1000000},       {"7B", 7},        {"2KiB", 2048},
+      {"512MiB", 512u << 20}, {"80GB", 80000000000}, {"1TiB", uint64_t{1} << 40}, {"3kB", 3000}};
+  for (const auto& [text, expected] : good) {
+    uint64_t bytes = 1;
+    EXPECT_TRUE(ParseSize(text, &bytes)) << text;
+    EXPECT_EQ(bytes, expected) << text;
+  }
+  for (const char* bad : {"", "B", "1QiB", "0x10", "1.5GiB", "+1", " 1", "5000000TiB"}) {
+    uint64_t bytes = 42;
+    EXPECT_FALSE(ParseSize(bad, &bytes)) << bad;
+    EXPECT_EQ(bytes, 42u) << bad;
+  }
+}
+
+TEST(Config, RandomTextNeverBreaksIt) {
+  constexpr std::string_view kAlphabet = "devicsmoryafl=,:019GiBx\xff \n";
+  std::mt19937 random(3);
+  for (int round = 0; round < 20000; ++round) {
+    std::string text;
+    for (unsigned length = random() % 40; length > 0; --length) {
+      text += kAlphabet[random() % kAlphabet.size()];
+    }
+    std::vector<std::string> complaints;
+    const Config config = Parse(text, &complaints);
+    EXPECT_GE(config.devices, 0);
+    EXPECT_LE(config.devices, 64);
+    EXPECT_GT(config.memory_bytes, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace memprof::simcuda

@@ -1,0 +1,175 @@
+// Capacity, granularity and addresses of one device, against a list of what is live.
+#include "simcuda/driver/device_memory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <random>
+
+namespace memprof::simcuda {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+struct Block {
+  Use use;
+  uint64_t requested;
+  uint64_t granted;
+};
+
+// What the model should say, from nothing but the list of live blocks.
+class Twin {
+ public:
+  void Add(uint64_t address, Use use, uint64_t requested, uint64_t granted) {
+    const auto next = live_.lower_bound(address);
+    if (next != live_.end()) {
+      EXPECT_LE(address + granted, next->first) << "overlap";
+    }
+    if (next != live_.begin()) {
+      const auto before = std::prev(next);
+      EXPECT_LE(before->first + before->second.granted, address) << "overlap";
+    }
+    EXPECT_EQ(address % kSmallAlignment, 0u);
+    EXPECT_GE(granted, requested);
+    const uint64_t unit = requested >= kPageBytes ? kPageBytes : kSmallAlignment;
+    EXPECT_LT(granted - requested, unit);
+    if (requested >= kPageBytes) {
+      EXPECT_EQ(address % kPageBytes, 0u);
+    }
+    live_[address] = {use, requested, granted};
+  }
+  void Remove(uint64_t address) { live_.erase(address); }
+
+  // Every page that a block of this use touches.
+  uint64_t Used(Use use) const {
+    std::map<uint64_t, Use> pages;
+    for (const auto& [address, block] : live_) {
+      for (uint64_t page = address / kPageBytes; page * kPageBytes < address + block.granted;
+           ++page) {
+        const auto [entry, fresh] = pages.emplace(page, block.use);
+        EXPECT_EQ(entry->second, block.use) << "a page shared between uses";
+      }
+    }
+    uint64_t bytes = 0;
+    for (const auto& [page, owner] : pages) bytes += owner == use ? kPageBytes : 0;
+    return bytes;
+  }
+  const std::map<uint64_t, Block>& live() const { return live_; }
+
+ private:
+  std::map<uint64_t, Block> live_;
+};
+
+TEST(DeviceMemory, RandomAllocationsAgreeWithTwin) {
+  constexpr uint64_t kCapacity = 64 * kMiB;
+  DeviceMemory memory(kCapacity);
+  Twin twin;
+  std::mt19937 random(7);
+  for (int round = 0; round < 4000; ++round) {
+    if (twin.live().empty() || random() % 7 < 4) {
+      const Use use = random() % 3 == 0 ? Use::kArray : Use::kLinear;
+      const uint64_t bytes =
+          random() % 3 == 0 ? 1 + random() % (6 * kMiB) : 1 + random() % 100000;
+      uint64_t address = 0;
+      uint64_t granted = 0;
+      if (memory.Allocate(use, bytes, &address, &granted)) {
+        twin.Add(address, use, bytes, granted);
+      } else {
+        // No room: certainly not when whole pages for it are free.
+        EXPECT_LT(memory.free_bytes(), RoundUp(bytes, kPageBytes));
+      }
+    } else {
+      auto victim = twin.live().begin();
+      std::advance(victim, static_cast<std::ptrdiff_t>(random() % twin.live().size()));
+      const uint64_t address = victim->first;
+      memory.Free(victim->second.use, address, victim->second.granted);
+      twin.Remove(address);
+    }
+    if (round % 16 == 0) {
+      ASSERT_EQ(memory.used(Use::kLinear), twin.Used(Use::kLinear));
+      ASSERT_EQ(memory.used(Use::kArray), twin.Used(Use::kArray));
+      ASSERT_EQ(memory.free_bytes(),
+                kCapacity - twin.Used(Use::kLinear) - twin.Used(Use::kArray));
+    }
+  }
+  while (!twin.live().empty()) {
+    const auto [address, block] = *twin.live().begin();
+    memory.Free(block.use, address, block.granted);
+    twin.Remove(address);
+  }
+  EXPECT_EQ(memory.free_bytes(), kCapacity);
+}
+
+TEST(DeviceMemory, FillsToTheLastPage) {
+  DeviceMemory memory(16 * kMiB);
+  uint64_t address = 0;
+  uint64_t granted = 0;
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(memory.Allocate(Use::kLinear, 2 * kMiB, &address, &granted));
+  // The last page takes 4096 blocks of 512 bytes.
+  for (int i = 0; i < 4096; ++i) ASSERT_TRUE(memory.Allocate(Use::kLinear, 1, &address, &granted));
+  EXPECT_EQ(memory.free_bytes(), 0u);
+  EXPECT_FALSE(memory.Allocate(Use::kLinear, 1, &address, &granted));
+  memory.Free(Use::kLinear, address, granted);
+  EXPECT_TRUE(memory.Allocate(Use::kLinear, 512, &address, &granted));
+}
+
+TEST(DeviceMemory, CapacityIsVirtual) {
+  DeviceMemory memory(uint64_t{80} << 30);
+  uint64_t address = 0;
+  uint64_t granted = 0;
+  ASSERT_TRUE(memory.Allocate(Use::kLinear, uint64_t{79} << 30, &address, &granted));
+  // Both ends are there without the machine having 79 GiB.
+  *reinterpret_cast<volatile char*>(address) = 1;
+  *reinterpret_cast<volatile char*>(address + granted - 1) = 2;
+  EXPECT_EQ(*reinterpret_cast<volatile char*>(address + granted - 1), 2);
+  memory.Free(Use::kLinear, address, granted);
+  // Given back to the machine: the same addresses come back blank.
+  uint64_t again = 0;
+  ASSERT_TRUE(memory.Allocate(Use::kLinear, uint64_t{79} << 30, &again, &granted));
+  EXPECT_EQ(again, address);
+  EXPECT_EQ(*reinterpret_cast<volatile char*>(again), 0);
+}
+
+TEST(DeviceMemory, ManagedMemoryGivesWay) {
+  DeviceMemory memory(32 * kMiB);
+  EXPECT_EQ(memory.ChargeUpTo(Use::kManaged, 48 * kMiB), 32 * kMiB);
+  EXPECT_EQ(memory.free_bytes(), 0u);
+  uint64_t address = 0;
+  uint64_t granted = 0;
+  ASSERT_TRUE(memory.Allocate(Use::kLinear, 10 * kMiB, &address, &granted));
+  EXPECT_EQ(memory.used(Use::kManaged), 22 * kMiB);
+  EXPECT_EQ(memory.free_bytes(), 0u);
+  memory.Refund(Use::kManaged, 32 * kMiB);
+  EXPECT_EQ(memory.used(Use::kManaged), 0u);
+  EXPECT_EQ(memory.free_bytes(), 22 * kMiB);
+  EXPECT_FALSE(memory.Charge(Use::kVmm, 23 * kMiB));
+  EXPECT_TRUE(memory.Charge(Use::kVmm, 22 * kMiB));
+}
+
+TEST(DeviceMemory, TinyDeviceHasNoPage) {
+  DeviceMemory memory(1000000);
+  uint64_t address = 0;
+  uint64_t granted = 0;
+  EXPECT_FALSE(memory.Allocate(Use::kLinear, 1, &address, &granted));
+  EXPECT_EQ(memory.free_bytes(), 1000000u);
+}
+
+TEST(DeviceMemoryDeathTest, FreedPagesFault) {
+  EXPECT_EXIT(
+      {
+        DeviceMemory memory(16 * kMiB);
+        uint64_t address = 0;
+        uint64_t granted = 0;
+        memory.Allocate(Use::kLinear, 4 * kMiB, &address, &granted);
+        memory.Free(Use::kLinear, address, granted);
+        signal(SIGSEGV, [](int) { _exit(77); });
+        *reinterpret_cast<volatile char*>(address) = 1;
+        _exit(0);
+      },
+      testing::ExitedWithCode(77), "");
+}
+
+}  // namespace
+}  // namespace memprof::simcuda

@@ -1,0 +1,119 @@
+// The range allocator against a twin that keeps one flag per unit.
+#include "simcuda/driver/range_allocator.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace memprof::simcuda {
+namespace {
+
+constexpr uint64_t kUnits = 512;
+
+// Free units as flags; best fit by looking at everything.
+class Twin {
+ public:
+  explicit Twin(uint64_t barrier) : free_(kUnits, false), barrier_(barrier) {}
+
+  void Add(uint64_t address, uint64_t units) { Set(address, units, true); }
+  bool Take(uint64_t units, uint64_t* address) {
+    uint64_t best = UINT64_MAX;
+    for (const auto& [start, length] : Ranges()) {
+      if (length >= units && length < best) {
+        best = length;
+        *address = start;
+      }
+    }
+    if (best == UINT64_MAX) return false;
+    Set(*address, units, false);
+    return true;
+  }
+  std::map<uint64_t, uint64_t> Ranges() const {
+    std::map<uint64_t, uint64_t> ranges;
+    uint64_t start = 0;
+    for (uint64_t at = 0; at < kUnits; ++at) {
+      if (!free_[at]) continue;
+      const bool continues = at > 0 && free_[at - 1] && (barrier_ == 0 || at % barrier_ != 0);
+      if (!continues) start = at;
+      ranges[start] = at + 1 - start;
+    }
+    return ranges;
+  }
+
+ private:
+  void Set(uint64_t address, uint64_t units, bool value) {
+    for (uint64_t i = 0; i < units; ++i) {
+      EXPECT_NE(free_[address + i], value);
+      free_[address + i] = value;
+    }
+  }
+  std::vector<bool> free_;
+  const uint64_t barrier_;
+};
+
+void RunAgainstTwin(uint64_t barrier, uint64_t largest, unsigned seed) {
+  RangeAllocator allocator(barrier);
+  Twin twin(barrier);
+  const uint64_t piece = barrier == 0 ? kUnits : barrier;
+  for (uint64_t at = 0; at < kUnits; at += piece) {
+    allocator.Add(at, piece);
+    twin.Add(at, piece);
+  }
+  std::mt19937 random(seed);
+  std::vector<std::pair<uint64_t, uint64_t>> taken;
+  for (int round = 0; round < 3000; ++round) {
+    if (taken.empty() || random() % 5 < 3) {
+      const uint64_t units = 1 + random() % largest;
+      uint64_t address = 0;
+      uint64_t expected = 0;
+      const bool found = allocator.Take(units, &address);
+      ASSERT_EQ(found, twin.Take(units, &expected));
+      if (!found) continue;
+      ASSERT_EQ(address, expected);
+      taken.emplace_back(address, units);
+    } else {
+      const size_t index = random() % taken.size();
+      const auto [address, units] = taken[index];
+      taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(index));
+      const auto [start, length] = allocator.Add(address, units);
+      twin.Add(address, units);
+      ASSERT_EQ(twin.Ranges().at(start), length);
+    }
+    ASSERT_EQ(allocator.ranges(), twin.Ranges());
+  }
+}
+
+TEST(RangeAllocator, AgreesWithTwin) {
+  for (unsigned seed = 1; seed <= 5; ++seed) RunAgainstTwin(0, 60, seed);
+}
+
+TEST(RangeAllocator, AgreesWithTwinAcrossBarriers) {
+  for (unsigned seed = 1; seed <= 5; ++seed) RunAgainstTwin(64, 64, seed);
+}
+
+TEST(RangeAllocator, KeepsSingleBarriers) {
+  RangeAllocator allocator;
+  allocator.SetBarrier(100);
+  allocator.Add(0, 100);
+  allocator.Add(100, 100);
+  EXPECT_EQ(allocator.ranges().size(), 2u);
+  EXPECT_EQ(allocator.largest(), 100u);
+  EXPECT_TRUE(allocator.TakeAt(100, 100));
+  allocator.ClearBarrier(100);
+  allocator.Add(100, 100);
+  EXPECT_EQ(allocator.largest(), 200u);
+}
+
+TEST(RangeAllocator, RefusesWhatIsNotFree) {
+  RangeAllocator allocator;
+  allocator.Add(1000, 100);
+  EXPECT_FALSE(allocator.TakeAt(999, 10));
+  EXPECT_FALSE(allocator.TakeAt(1050, 51));
+  EXPECT_FALSE(allocator.TakeAt(1050, 0));
+  EXPECT_TRUE(allocator.TakeAt(1050, 50));
+  EXPECT_EQ(allocator.free_bytes(), 50u);
+}
+
+}  // namespace
+}  // namespace memprof::simcuda

@@ -1,0 +1,18 @@
+// main() of the viewer's tests: a QApplication without a display around GoogleTest.
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QStandardPaths>
+
+#include "viewer/jobs/job_tracker.h"
+
+int main(int argc, char** argv) {
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  QStandardPaths::setTestModeEnabled(true);  // never the user's own settings
+  ::testing::InitGoogleTest(&argc, argv);
+  QApplication application(argc, argv);
+  QApplication::setStyle(QStringLiteral("Fusion"));
+  const int status = RUN_ALL_TESTS();
+  memprof::viewer::JobTracker::WaitForAll();
+  return status;
+}

@@ -1,0 +1,122 @@
+// Where segments and blocks lie on the screen.
+#include "viewer/geometry/map_geometry.h"
+
+#include <gtest/gtest.h>
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::AddressMap;
+using analysis::AllocationId;
+using analysis::MapSegment;
+
+// Segments of the given sizes; each begins with a block of a quarter, then a hole, then a block.
+AddressMap MakeMap(const std::vector<std::uint64_t>& sizes) {
+  AddressMap map;
+  std::uint64_t address = 0x1000;
+  std::uint32_t id = 0;
+  for (const std::uint64_t size : sizes) {
+    MapSegment segment;
+    segment.address = address;
+    segment.bytes = size;
+    segment.framework = true;
+    segment.allocation = AllocationId(1000 + id);
+    segment.pieces = {{address, size / 4, AllocationId(id)},
+                      {address + size / 4, size / 2, {}},
+                      {address + size / 4 * 3, size - size / 4 * 3, AllocationId(id + 1)}};
+    id += 2;
+    map.segments.push_back(segment);
+    address += size * 2;
+  }
+  return map;
+}
+
+MapLayoutOptions Room(double width, double height) {
+  MapLayoutOptions options;
+  options.left = 100;
+  options.width = width;
+  options.height = height;
+  return options;
+}
+
+TEST(MapLayout, BarsOfASegmentHoldAllOfIt) {
+  const AddressMap map = MakeMap({1 << 20, 64 << 20, 2 << 20});
+  const MapLayout layout = LayOutMap(map, Room(800, 500));
+  std::vector<std::uint64_t> bytes(3, 0);
+  for (const MapBar& bar : layout.bars) {
+    const auto segment = static_cast<std::size_t>(bar.segment);
+    EXPECT_EQ(bar.offset, bytes[segment]) << "parts follow each other";
+    bytes[segment] += bar.bytes;
+    EXPECT_GE(bar.rect.left(), 100);
+    EXPECT_LE(bar.rect.right(), 900.5);
+  }
+  EXPECT_EQ(bytes, (std::vector<std::uint64_t>{1 << 20, 64 << 20, 2 << 20}));
+  EXPECT_LE(layout.content_height, 500.01) << "large segments fold to fill the view, not more";
+  EXPECT_GT(layout.line_begin.size(), 3u) << "and fold here";
+}
+
+TEST(MapLayout, BarsDoNotOverlap) {
+  for (const int count : {1, 5, 40, 300}) {
+    std::vector<std::uint64_t> sizes;
+    for (int i = 0; i < count; ++i) sizes.push_back((1u + static_cast<unsigned>(i) % 7u) << 20);
+    const AddressMap map = MakeMap(sizes);
+    const MapLayout layout = LayOutMap(map, Room(700, 400));
+    for (std::size_t i = 1; i < layout.bars.size(); ++i) {
+      const MapBar& before = layout.bars[i - 1];
+      const MapBar& bar = layout.bars[i];
+      if (before.line == bar.line) {
+        ASSERT_GE(bar.rect.left(), before.rect.right());
+      } else {
+        ASSERT_GE(bar.rect.top(), before.rect.bottom());
+      }
+    }
+    if (count == 40) {
+      EXPECT_LE(layout.content_height, 400.01) << "short segments share lines";
+    }
+  }
+}
+
+TEST(MapLayout, OfNothingIsEmpty) {
+  EXPECT_TRUE(LayOutMap({}, Room(800, 400)).bars.empty());
+  EXPECT_TRUE(LayOutMap(MakeMap({1024}), Room(0, 400)).bars.empty());
+}
+
+TEST(MapHit, FindsEveryPieceWhereItIsDrawn) {
+  const AddressMap map = MakeMap({8 << 20, 32 << 20, 5 << 20, 1 << 20});
+  const MapLayout layout = LayOutMap(map, Room(640, 300));
+  int found = 0;
+  for (const MapBar& bar : layout.bars) {
+    const MapSegment& segment = map.segments[static_cast<std::size_t>(bar.segment)];
+    for (std::size_t p = 0; p < segment.pieces.size(); ++p) {
+      const auto rect = PieceRect(bar, segment, segment.pieces[p]);
+      if (!rect.has_value() || rect->width() < 1) continue;
+      const auto hit = HitTest(map, layout, rect->center());
+      ASSERT_TRUE(hit.has_value());
+      EXPECT_EQ(hit->segment, bar.segment);
+      EXPECT_EQ(hit->piece, static_cast<int>(p));
+      ++found;
+    }
+  }
+  EXPECT_GE(found, 12);
+  EXPECT_FALSE(HitTest(map, layout, {10, 10}).has_value()) << "in the labels";
+  EXPECT_FALSE(HitTest(map, layout, {200, layout.content_height + 50}).has_value());
+}
+
+TEST(MapFind, LargestHoleAndAllocations) {
+  AddressMap map = MakeMap({8 << 20, 32 << 20, 5 << 20});
+  const auto hole = FindLargestHole(map);
+  ASSERT_TRUE(hole.has_value());
+  EXPECT_EQ(hole->segment, 1);
+  EXPECT_EQ(hole->piece, 1);
+  map.segments[1].framework = false;  // free space of a plain driver allocation is not a hole
+  EXPECT_EQ(FindLargestHole(map)->segment, 0);
+  EXPECT_EQ(FindAllocation(map, AllocationId(5))->segment, 2);
+  EXPECT_EQ(FindAllocation(map, AllocationId(5))->piece, 2);
+  EXPECT_EQ(FindAllocation(map, AllocationId(1002))->piece, -1) << "a segment itself";
+  EXPECT_FALSE(FindAllocation(map, AllocationId(77)).has_value());
+  EXPECT_FALSE(FindAllocation(map, {}).has_value());
+  EXPECT_FALSE(FindLargestHole({}).has_value());
+}
+
+}  // namespace
+}  // namespace memprof::viewer

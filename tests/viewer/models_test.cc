@@ -1,0 +1,203 @@
+// Models under Qt's own checker, and as text; the selection and its history of zooms.
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
+
+#include "viewer/models/leak_model.h"
+#include "viewer/models/ranked_model.h"
+#include "viewer/models/selection.h"
+#include "viewer/models/stack_model.h"
+#include "viewer/models/zoom_stack.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::LeakTier;
+using analysis::StackId;
+
+constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
+
+// The model as text: one line a row, cells separated by |, children indented.
+QStringList Print(const QAbstractItemModel& model, const QModelIndex& parent = {}, int depth = 0) {
+  QStringList lines;
+  for (int row = 0; row < model.rowCount(parent); ++row) {
+    QStringList cells;
+    for (int column = 0; column < model.columnCount(parent); ++column) {
+      cells << model.index(row, column, parent).data().toString();
+    }
+    lines << QString(depth * 2, QLatin1Char(' ')) + cells.join(QLatin1Char('|'));
+    lines << Print(model, model.index(row, 0, parent), depth + 1);
+  }
+  return lines;
+}
+
+analysis::SourceFrame Frame(const char* function, const char* file, int line) {
+  analysis::SourceFrame frame;
+  frame.function = function;
+  frame.file = file;
+  frame.line = line;
+  frame.symbolised = true;
+  return frame;
+}
+
+LeakRow Row(LeakTier tier, std::uint32_t stack, std::uint64_t bytes, const char* function) {
+  LeakRow row;
+  row.leak.tier = tier;
+  row.leak.stack = StackId(stack);
+  row.leak.bytes = bytes;
+  row.leak.blocks = 2;
+  row.leak.layer = analysis::Layer::kBlock;
+  row.leak.score = 87;
+  row.leak.first_step = 3;
+  row.leak.bytes_per_step = tier == LeakTier::kLiveAtExit ? 0 : 1024;
+  row.site = Frame(function, "a.cc", 7);
+  return row;
+}
+
+std::shared_ptr<const ReportData> SampleReport() {
+  auto report = std::make_shared<ReportData>();
+  report->leaks = {Row(LeakTier::kSuspected, 1, 4096, "Leaky"),
+                   Row(LeakTier::kGrowing, 2, 2048, "Grows")};
+  report->live_at_exit = {Row(LeakTier::kLiveAtExit, 3, 8192, "Weights"),
+                          Row(LeakTier::kLiveAtExit, 4, 512, "Bias")};
+  return report;
+}
+
+TEST(LeakModel, IsATreeOfTiers) {
+  LeakModel model;
+  const QAbstractItemModelTester tester(&model, kFatal);
+  EXPECT_EQ(Print(model), QStringList());
+  model.SetReport(SampleReport());
+  const QString dash = QString::fromUtf8("–");
+  EXPECT_EQ(Print(model),
+            QStringList({QStringLiteral("Suspected (1)|||4.00 KiB|||"),
+                         QStringLiteral("  Leaky (a.cc:7)|block|87|4.00 KiB|+1.00 KiB|2|3"),
+                         QStringLiteral("Growing (1)|||2.00 KiB|||"),
+                         QStringLiteral("  Grows (a.cc:7)|block|87|2.00 KiB|+1.00 KiB|2|3"),
+                         QStringLiteral("Alive at the end (2)|||8.50 KiB|||"),
+                         QStringLiteral("  Weights (a.cc:7)|block||8.00 KiB||2|3"),
+                         QStringLiteral("  Bias (a.cc:7)|block||512 B||2|3")}));
+  EXPECT_FALSE(Print(model).join(QLatin1Char(' ')).contains(dash));
+  model.SetReport(nullptr);
+  EXPECT_EQ(model.rowCount(), 0);
+}
+
+TEST(LeakModel, FindsSites) {
+  LeakModel model;
+  model.SetReport(SampleReport());
+  const QModelIndex index = model.FindSite(StackId(4));
+  ASSERT_TRUE(index.isValid());
+  EXPECT_EQ(model.leak(index)->leak.bytes, 512u);
+  EXPECT_EQ(model.leak(index.parent()), nullptr) << "headings are no leaks";
+  EXPECT_FALSE(model.FindSite(StackId(99)).isValid());
+  EXPECT_FALSE(model.FindSite({}).isValid());
+  EXPECT_DOUBLE_EQ(model.index(0, LeakModel::kBytes, model.index(0, 0))
+                       .data(LeakModel::kShareRole).toDouble(), 0.5);
+}
+
+TEST(RankedModel, ShowsNamesAndShares) {
+  RankedModel model(QStringLiteral("Name"));
+  const QAbstractItemModelTester tester(&model, kFatal);
+  model.SetRows({{QStringLiteral("a"), QStringLiteral("more of a"), 2048, {}, {}},
+                 {QStringLiteral("b"), {}, 512, {}, {}}});
+  EXPECT_EQ(Print(model), QStringList({QStringLiteral("a|2.00 KiB"), QStringLiteral("b|512 B")}));
+  EXPECT_DOUBLE_EQ(model.index(1, 1).data(RankedModel::kShareRole).toDouble(), 0.25);
+  EXPECT_EQ(model.index(0, 0).data(Qt::ToolTipRole).toString(), QStringLiteral("more of a"));
+  EXPECT_EQ(model.headerData(0, Qt::Horizontal, Qt::DisplayRole).toString(), QStringLiteral("Name"));
+  model.SetRows({});
+  EXPECT_EQ(model.rowCount(), 0);
+}
+
+TEST(StackModel, PointsOutTheSite) {
+  StackModel model;
+  const QAbstractItemModelTester tester(&model, kFatal);
+  analysis::SourceFrame bare;
+  bare.function = "libfoo+0x10";
+  bare.module = "libfoo.so";
+  const analysis::SourceFrame site = Frame("Train", "/src/train.cc", 12);
+  model.SetFrames({Frame("Allocate", "/src/alloc.h", 5), site, bare}, site);
+  EXPECT_EQ(Print(model), QStringList({QStringLiteral("Allocate|alloc.h:5"),
+                                       QStringLiteral("Train|train.cc:12"),
+                                       QStringLiteral("libfoo+0x10|libfoo.so")}));
+  EXPECT_FALSE(model.index(0, 0).data(Qt::FontRole).isValid());
+  EXPECT_TRUE(model.index(1, 0).data(Qt::FontRole).isValid());
+  EXPECT_TRUE(model.index(1, 0).data(Qt::ToolTipRole).toString().contains(
+      QStringLiteral("/src/train.cc:12")));
+  EXPECT_EQ(model.Text().count(QLatin1Char('\n')), 3);
+}
+
+TEST(ZoomStack, GoesBackAndForward) {
+  ZoomStack stack;
+  stack.Reset({{0, 100}, {}});
+  EXPECT_FALSE(stack.CanBack());
+  stack.Push({{10, 50}, {}});
+  stack.Push({{20, 30}, {}});
+  stack.Push({{20, 30}, {}});  // no change: no entry
+  stack.Back();
+  EXPECT_EQ(stack.current().window.begin, 10u);
+  stack.Back();
+  EXPECT_EQ(stack.current().window.end, 100u);
+  EXPECT_FALSE(stack.CanBack());
+  stack.Back();  // harmless
+  stack.Forward();
+  stack.Push({{11, 12}, {}});
+  EXPECT_FALSE(stack.CanForward()) << "what was undone is forgotten";
+}
+
+TEST(ZoomStack, OneGestureIsOneEntry) {
+  ZoomStack stack;
+  stack.Reset({{0, 100}, {}});
+  for (std::uint64_t i = 1; i < 20; ++i) stack.Push({{i, 100}, {}}, 5);
+  stack.Push({{40, 50}, {}}, 6);
+  stack.Back();
+  EXPECT_EQ(stack.current().window.begin, 19u);
+  stack.Back();
+  EXPECT_EQ(stack.current().window.begin, 0u);
+}
+
+TEST(ZoomStack, IsBounded) {
+  ZoomStack stack;
+  for (std::uint64_t i = 0; i < 3 * ZoomStack::kLimit; ++i) stack.Push({{i, 1000000}, {}});
+  std::size_t steps = 0;
+  for (; stack.CanBack(); ++steps) stack.Back();
+  EXPECT_EQ(steps, ZoomStack::kLimit - 1);
+}
+
+TEST(Selection, SaysWhatChangedOnce) {
+  Selection selection;
+  selection.Reset({1000, 9000}, 5000, 0);
+  QSignalSpy instants(&selection, &Selection::InstantChanged);
+  QSignalSpy choices(&selection, &Selection::SelectionChanged);
+  QSignalSpy zooms(&selection, &Selection::ZoomChanged);
+  selection.SetInstant(100);
+  EXPECT_EQ(selection.instant(), 1000u) << "within the recording";
+  selection.SetInstant(1000);
+  EXPECT_EQ(instants.count(), 1);
+  selection.SelectAllocation(analysis::AllocationId(3), StackId(4));
+  selection.SelectAllocation(analysis::AllocationId(3), StackId(4));
+  EXPECT_EQ(choices.count(), 1);
+  selection.SelectSite(StackId(4));
+  EXPECT_FALSE(selection.allocation().valid());
+  selection.SetWindow({1000, 3000});
+  selection.SetFlamePath({QStringLiteral("main")});
+  EXPECT_EQ(selection.window().begin, 1000u);
+  EXPECT_EQ(zooms.count(), 2);
+  EXPECT_TRUE(selection.zoomed());
+  selection.Back();
+  EXPECT_TRUE(selection.flame_path().isEmpty()) << "zooms of all views are one history";
+  EXPECT_EQ(selection.window().end, 3000u);
+  selection.Back();
+  EXPECT_FALSE(selection.zoomed());
+  selection.Forward();
+  selection.Forward();
+  EXPECT_EQ(selection.flame_path().size(), 1);
+  selection.ShowAll();
+  EXPECT_EQ(selection.window().end, 9000u);
+  selection.Reset({0, 10}, 0, 1);
+  EXPECT_FALSE(selection.can_back());
+  EXPECT_EQ(selection.device(), 1);
+}
+
+}  // namespace
+}  // namespace memprof::viewer

@@ -1,0 +1,67 @@
+// The command line of memprof-viewer.
+#include "viewer/window/options.h"
+
+#include <gtest/gtest.h>
+
+namespace memprof::viewer {
+namespace {
+
+ParsedOptions Parse(const char* line) {
+  return ParseOptions(QString::fromUtf8(line).split(QLatin1Char(' '), Qt::SkipEmptyParts));
+}
+
+TEST(Options, LogsAndDefaults) {
+  const auto [options, error] = Parse("a.mprof b.mprof");
+  EXPECT_TRUE(error.isEmpty());
+  EXPECT_EQ(options.logs.size(), 2);
+  EXPECT_TRUE(options.screenshot.isEmpty());
+  EXPECT_EQ(options.size, QSize(1280, 800));
+  EXPECT_TRUE(Parse("").error.isEmpty()) << "a window without a log";
+}
+
+TEST(Options, Screenshot) {
+  const auto [options, error] =
+      Parse("--screenshot x.png --view=map --size 640x480 --scale 2 --theme dark a.mprof");
+  EXPECT_TRUE(error.isEmpty()) << error.toStdString();
+  EXPECT_EQ(options.screenshot, QStringLiteral("x.png"));
+  EXPECT_EQ(options.view, ViewKind::kMap);
+  EXPECT_EQ(options.size, QSize(640, 480));
+  EXPECT_EQ(options.scale, 2);
+  EXPECT_EQ(options.theme, ThemeChoice::kDark);
+  EXPECT_EQ(Parse("-- --odd.mprof").options.logs.front(), QStringLiteral("--odd.mprof"));
+}
+
+TEST(Options, WrongUsageIsNamed) {
+  const struct {
+    const char* line;
+    const char* says;
+  } cases[] = {
+      {"--view tensors a.mprof", "unknown view 'tensors'"},
+      {"--view", "--view needs a value"},
+      {"--colour red", "unknown option '--colour'"},
+      {"--size 10 a", "--size takes"},
+      {"--size 10x20 a", "--size takes"},
+      {"--size axb a", "--size takes"},
+      {"--scale 9 a", "--scale takes"},
+      {"--scale nan a", "--scale takes"},
+      {"--theme pink a", "--theme takes"},
+      {"--screenshot x.png", "needs a log"},
+      {"--screenshot x.png a b", "takes one log"},
+      {"--screenshot=", "needs a file name"},
+  };
+  for (const auto& [line, says] : cases) {
+    const QString error = Parse(line).error;
+    EXPECT_TRUE(error.contains(QString::fromUtf8(says))) << line << ": " << error.toStdString();
+    EXPECT_FALSE(error.contains(QLatin1Char('\n')));
+  }
+}
+
+TEST(Options, HelpNamesEveryOption) {
+  for (const char* option : {"--view", "--theme", "--screenshot", "--size", "--scale", "--help"}) {
+    EXPECT_TRUE(HelpText().contains(QString::fromUtf8(option))) << option;
+  }
+  EXPECT_TRUE(Parse("--help").options.help);
+}
+
+}  // namespace
+}  // namespace memprof::viewer

@@ -1,0 +1,127 @@
+// The program itself: pictures, exit statuses and messages.
+#include <gtest/gtest.h>
+
+#include <QFile>
+#include <QImage>
+#include <QProcess>
+#include <QTemporaryDir>
+
+#include "tests/viewer/demo_log.h"
+
+namespace memprof::viewer {
+namespace {
+
+struct Outcome {
+  int status = -1;
+  QString out, err;
+};
+
+Outcome RunViewer(const QStringList& arguments) {
+  QProcess process;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  environment.remove(QStringLiteral("QT_QPA_PLATFORM"));  // it must choose a platform itself
+  environment.remove(QStringLiteral("DISPLAY"));
+  process.setProcessEnvironment(environment);
+  process.start(QStringLiteral(MEMPROF_VIEWER_PROGRAM), arguments);
+  process.waitForFinished(120000);
+  return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
+          QString::fromLocal8Bit(process.readAllStandardOutput()),
+          QString::fromLocal8Bit(process.readAllStandardError())};
+}
+
+TEST(Program, DrawsEveryViewWithoutADisplay) {
+  QTemporaryDir directory;
+  const QString log = testing::WriteDemoLog(directory, {.steps = 12});
+  QList<QImage> pictures;
+  for (const char* view : {"timeline", "map", "leaks", "flame"}) {
+    const QString file = directory.filePath(QString::fromUtf8(view) + QStringLiteral(".png"));
+    const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), file, QStringLiteral("--view"),
+                                 QString::fromUtf8(view), QStringLiteral("--size"),
+                                 QStringLiteral("900x600"), log});
+    EXPECT_EQ(outcome.status, 0) << outcome.err.toStdString();
+    EXPECT_EQ(outcome.err, QString());
+    const QImage picture(file);
+    EXPECT_EQ(picture.size(), QSize(900, 600));
+    for (const QImage& other : pictures) EXPECT_NE(picture, other) << view;
+    pictures << picture;
+  }
+}
+
+TEST(Program, DrawsTheSamePictureTwice) {
+  QTemporaryDir directory;
+  const QString log = testing::WriteDemoLog(directory, {.steps = 6});
+  const QString a = directory.filePath(QStringLiteral("a.png")), b = directory.filePath(QStringLiteral("b.png"));
+  ASSERT_EQ(RunViewer({QStringLiteral("--screenshot"), a, log}).status, 0);
+  ASSERT_EQ(RunViewer({QStringLiteral("--screenshot"), b, log}).status, 0);
+  EXPECT_EQ(QImage(a), QImage(b));
+}
+
+TEST(Program, HighDensityPicturesHaveTheSizeAskedFor) {
+  QTemporaryDir directory;
+  const QString log = testing::WriteDemoLog(directory, {.steps = 6});
+  const QString file = directory.filePath(QStringLiteral("a.png"));
+  ASSERT_EQ(RunViewer({QStringLiteral("--screenshot"), file, QStringLiteral("--size=1600x1200"),
+                 QStringLiteral("--scale=2"), QStringLiteral("--theme=dark"), log})
+                .status,
+            0);
+  EXPECT_EQ(QImage(file).size(), QSize(1600, 1200));
+  EXPECT_LT(QImage(file).pixelColor(5, 600).lightness(), 80) << "dark as asked";
+}
+
+TEST(Program, BadLogsGiveOneLineAndStatusOne) {
+  QTemporaryDir directory;
+  const QString picture = directory.filePath(QStringLiteral("x.png"));
+  const QString foreign = directory.filePath(QStringLiteral("foreign.mprof"));
+  const QString empty = directory.filePath(QStringLiteral("empty.mprof"));
+  QFile file(foreign);
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(QByteArray(5000, 'x'));
+  file.close();
+  ASSERT_TRUE(QFile(empty).open(QIODevice::WriteOnly));
+  for (const QString& log : {foreign, empty, directory.filePath(QStringLiteral("missing.mprof"))}) {
+    const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), picture, log});
+    EXPECT_EQ(outcome.status, 1) << log.toStdString();
+    EXPECT_EQ(outcome.err.count(QLatin1Char('\n')), 1) << outcome.err.toStdString();
+    EXPECT_TRUE(outcome.err.startsWith(QStringLiteral("memprof-viewer: "))) << outcome.err.toStdString();
+    EXPECT_FALSE(QFile::exists(picture));
+  }
+}
+
+TEST(Program, CutLogsAreShownAsFarAsTheyGo) {
+  QTemporaryDir directory;
+  analysis::testing::LogBuilder log;
+  testing::FillDemoLog(log, {.steps = 20});
+  const std::string bytes = log.Bytes({.events_per_chunk = 100});
+  const QString cut = directory.filePath(QStringLiteral("cut.mprof"));
+  QFile file(cut);
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(bytes.data(), static_cast<qint64>(bytes.size() / 2));
+  file.close();
+  const QString picture = directory.filePath(QStringLiteral("x.png"));
+  const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), picture, cut});
+  EXPECT_EQ(outcome.status, 0) << outcome.err.toStdString();
+  EXPECT_TRUE(QFile::exists(picture));
+}
+
+TEST(Program, UnwritablePicturesGiveStatusOne) {
+  QTemporaryDir directory;
+  const QString log = testing::WriteDemoLog(directory, {.steps = 3});
+  const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), QStringLiteral("/nowhere/x.png"), log});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_TRUE(outcome.err.contains(QStringLiteral("/nowhere/x.png")));
+}
+
+TEST(Program, WrongUsageIsStatusTwo) {
+  const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), QStringLiteral("x.png"),
+                               QStringLiteral("--view"), QStringLiteral("tensors"),
+                               QStringLiteral("a.mprof")});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err.count(QLatin1Char('\n')), 1);
+  EXPECT_TRUE(outcome.err.contains(QStringLiteral("tensors")));
+  EXPECT_EQ(RunViewer({QStringLiteral("--help")}).status, 0);
+  EXPECT_TRUE(RunViewer({QStringLiteral("--help")}).out.contains(QStringLiteral("--screenshot")));
+  EXPECT_EQ(RunViewer({QStringLiteral("--version")}).status, 0);
+}
+
+}  // namespace
+}  // namespace memprof::viewer
