@@ -69,7 +69,7 @@ std::string LastScopes(std::string_view function) {
     if (function[i] == '(') --parenthesis;
     if (angle != 0 || parenthesis != 0 || i == 0 || function.substr(i - 1, 2) != "::") continue;
     // A scope in lower case is a namespace, as a rule, and says little.
-    const bool type = function[i + 1] >= 'A' && function[i + 1] <= 'Z';
+    const bool type = i + 1 < function.size() && function[i + 1] >= 'A' && function[i + 1] <= 'Z';
     if (scopes == 1 && !type) return std::string(function.substr(last));
     if (++scopes == 2) return std::string(function.substr(i + 1));
     last = i + 1;

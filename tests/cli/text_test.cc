@@ -51,6 +51,18 @@ TEST(TextTest, ShortFunctions) {
   EXPECT_EQ(ShortFunction(""), "");
 }
 
+TEST(TextTest, LastScopes) {
+  EXPECT_EQ(LastScopes("a::b::Class::Step"), "Class::Step");
+  EXPECT_EQ(LastScopes("a::b::Step"), "Step");
+  EXPECT_EQ(LastScopes("Class::Step"), "Class::Step");
+  EXPECT_EQ(LastScopes("memprof::demo::RememberHistory"), "RememberHistory");
+  EXPECT_EQ(LastScopes("main"), "main");
+  EXPECT_EQ(LastScopes("a::Map<b::C, d::E>::Get"), "Map<b::C, d::E>::Get");
+  EXPECT_EQ(LastScopes("ends::with::"), "");
+  EXPECT_EQ(LastScopes("::"), "");
+  EXPECT_EQ(LastScopes(""), "");
+}
+
 TEST(TextTest, TablesAlignAndFit) {
   Table table({Align::kRight, Align::kLeft, Align::kLeft});
   table.Header({"n", "name", "site"});
