@@ -1,6 +1,7 @@
 // Names of places, times and shapes.
 #include "cli/names.h"
 
+#include <algorithm>
 #include <array>
 
 #include "analysis/units.h"
@@ -84,12 +85,18 @@ std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack) {
   return FrameLabel(symbols.Site(stack));
 }
 
-std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack) {
+std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack, std::size_t column,
+                          std::size_t indent) {
+  constexpr std::size_t kWidth = 100;
   if (!stack.valid()) return "(no call stack)";
   const std::vector<SourceFrame> frames = symbols.SiteStack(stack);
   if (frames.empty()) return "(no call stack)";
-  if (frames.size() == 1 || !frames[1].symbolised) return FrameLabel(frames[0]);
-  return Cat(FrameLabel(frames[0]), ", from ", FrameLabel(frames[1]));
+  const std::string site =
+      CutEnd(FrameLabel(frames[0]), kWidth - std::min<std::size_t>(column + 1, 40));
+  if (frames.size() == 1 || !frames[1].symbolised) return site;
+  const std::string caller = Cat("from ", FrameLabel(frames[1]));
+  if (column + Columns(site) + 2 + Columns(caller) <= kWidth) return Cat(site, ", ", caller);
+  return Cat(site, ",\n", std::string(indent, ' '), CutEnd(caller, kWidth - indent));
 }
 
 std::string FrameLabel(const SourceFrame& frame) {

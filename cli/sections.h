@@ -43,6 +43,16 @@ std::string FragmentationText(const analysis::Session& session, analysis::Symbol
 // "and 12 more (see --top)" when `shown` of `total` rows were printed; else "".
 std::string MoreLine(std::size_t shown, std::size_t total);
 
+// Sites with one label, whatever the way there, as one: what the tables of the text show.
+struct Place {
+  std::string site;
+  std::uint64_t bytes = 0, blocks = 0;
+  analysis::AllocationId largest;
+};
+// Largest first. Sites of different layers stay apart.
+std::vector<Place> JoinByPlace(analysis::Symbols& symbols, const std::vector<analysis::Site>& sites,
+                               const analysis::Session& session);
+
 // "37 %".
 std::string Percent(double part, double whole);
 
