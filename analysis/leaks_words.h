@@ -27,7 +27,8 @@ std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence);
 // Why what is alive at exit is not called a leak, by when it was born.
 std::string AliveWhy(const Session& session, const StepClock& clock, const LeakSite& site);
 
-// "history[3] (float32 1024 × 256) and 12 more", from the tensors that lie in `ids`; "" if none.
+// "history (float32 1024 x 256), 12 times, bias (float32 8)" from the tensors that lie in `ids`; ""
+// if there are none.
 std::string TensorNames(const Session& session, const std::vector<AllocationId>& ids);
 
 }  // namespace memprof::analysis

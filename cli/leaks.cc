@@ -90,7 +90,8 @@ int LeaksVerb(int argc, char** argv) {
              i + 1 < report.leaks.size() ? "\n" : "");
     }
     Append(text, Heading("Alive at the end, not growing"),
-           AliveText(symbols, report.live_at_exit, static_cast<std::size_t>(top)));
+           AliveText(symbols, report.live_at_exit, static_cast<std::size_t>(top),
+                     !session->steps().empty()));
     if (!WriteOut(text)) status = kExitFailed;
   }
   if (status == kExitFine && Fails(report, fail_on)) status = kExitFailOn;

@@ -82,13 +82,13 @@ int PeakVerb(int argc, char** argv) {
   std::string text = RunLines(*session);
   if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
   for (const Peak& peak : peaks) {
-    const std::string label = StepLabel(*session, peak.step);
+    const std::string what = analysis::FormatBytes(peak.bytes);
+    const std::string title = step != kNoStep
+                                  ? Cat("held ", what, " at the end of step ", step)
+                                  : Cat("peak of ", what, StepLabel(*session, peak.step));
     Append(
         text,
-        Heading(Cat("Device ", peak.device, step != kNoStep ? " held " : ": peak of ",
-                    analysis::FormatBytes(peak.bytes),
-                    label.empty() ? "" : Cat(step != kNoStep ? " at the end of " : " at ", label),
-                    ", after ", Since(*session, peak.time))),
+        Heading(Cat("Device ", peak.device, ": ", title, ", after ", Since(*session, peak.time))),
         PeakText(*session, symbols, peak, rows));
   }
   return WriteOut(text) ? kExitFine : kExitFailed;

@@ -81,17 +81,17 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
     Append(text, "  Peak ", Styled(Style::kBold, FormatBytes(peak.bytes)), " on device ",
-           peak.device, label.empty() ? "" : Cat(" at ", label), ", after ",
-           Since(session, peak.time), "\n");
+           peak.device, label, ", after ", Since(session, peak.time), "\n");
   }
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
   for (const analysis::Leak& leak : report.leaks.leaks) {
     const bool growing = leak.tier == analysis::LeakTier::kGrowing;
-    Append(text, "  ",
-           Styled(growing ? Style::kYellow : Style::kRed,
-                  growing ? "Growing, in use:" : "Suspected leak:"),
-           " ", Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")), " at ",
-           Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack)), "\n");
+    const std::string word = growing ? "Growing, in use:" : "Suspected leak:";
+    const std::string slope = Cat(FormatBytes(leak.bytes_per_step), " per step");
+    const std::size_t column = 2 + word.size() + 1 + slope.size() + 4;
+    Append(text, "  ", Styled(growing ? Style::kYellow : Style::kRed, word), " ",
+           Styled(Style::kBold, slope), " at ",
+           Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack, column, 18)), "\n");
   }
   if (report.leaks.leaks.empty() || report.leaks.horizon_too_short) {
     Append(text, "  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n");
@@ -159,16 +159,16 @@ std::string TrafficSection(const Session& session, analysis::Symbols& symbols, s
   if (framework) query.layers |= LayerBit(analysis::Layer::kBlock);
   Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   table.Header({"allocated", "times", "largest", "layer", "site"});
-  const std::vector<analysis::Site> sites = FindSites(session, query);
-  const std::size_t shown = top == 0 ? sites.size() : std::min(top, sites.size());
+  const std::vector<Place> places = JoinByPlace(symbols, FindSites(session, query), session);
+  const std::size_t shown = top == 0 ? places.size() : std::min(top, places.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    const analysis::Allocation& largest = session.allocation(sites[i].largest);
-    table.Row({FormatBytes(sites[i].bytes), FormatCount(sites[i].blocks),
+    const analysis::Allocation& largest = session.allocation(places[i].largest);
+    table.Row({FormatBytes(places[i].bytes), FormatCount(places[i].blocks),
                FormatBytes(largest.bytes), std::string(analysis::LayerName(largest.layer)),
-               SiteLabel(symbols, sites[i].stack)});
+               places[i].site});
   }
   if (table.empty()) return "  Nothing was allocated.\n";
-  return table.Text(kWidth) + MoreLine(shown, sites.size());
+  return table.Text(kWidth) + MoreLine(shown, places.size());
 }
 
 std::string AnomalySection(const Session& session) {
@@ -224,14 +224,12 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
-    Append(text,
-           Heading(Cat("Live at the peak of device ", peak.device,
-                       label.empty() ? "" : Cat(" (", label, ")"))),
+    Append(text, Heading(Cat("Live at the peak of device ", peak.device, label)),
            PeakText(session, symbols, peak, top));
   }
   Append(text, Heading("Top call sites over the whole run"), TrafficSection(session, symbols, top));
   Append(text, Heading("Alive at the end, not growing"),
-         AliveText(symbols, report.leaks.live_at_exit, top));
+         AliveText(symbols, report.leaks.live_at_exit, top, report.steps > 0));
   Append(text, Heading("Fragmentation"),
          FragmentationText(session, symbols, report.fragmentation,
                            top == 0 ? 0 : std::min<std::size_t>(top, 5)));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 #include "analysis/units.h"
 #include "cli/names.h"
@@ -20,11 +22,13 @@ using analysis::FormatNumberOf;
 using analysis::Leak;
 using analysis::Session;
 
+// "label  text…" with the text in a column of its own.
 std::string Paragraph(std::string_view label, std::string_view text) {
-  const std::string first = Cat("      ", label);
-  return Wrap(Cat(std::string(first.size(), '.'), ' ', text), kWidth, 13)
-             .replace(0, first.size(), first) +
-         "\n";
+  constexpr std::size_t kColumn = 13;
+  std::string first = Cat("      ", label);
+  first.resize(kColumn, ' ');
+  const std::string wrapped = Wrap(Cat(std::string(kColumn, '.'), text), kWidth, kColumn);
+  return Cat(first, wrapped.substr(kColumn), "\n");
 }
 
 std::string DeviceLabel(int device) {
@@ -45,15 +49,27 @@ std::string TierLabel(analysis::LeakTier tier) {
   return "live at exit";
 }
 
-// When the survivors were born: "set-up", "step 3", "steps 3 to 48".
-std::string BornLabel(const Leak& leak) {
+// When memory was born: "set-up", "step 3", "set-up to step 48".
+std::string BornLabel(std::int64_t first, std::int64_t last) {
   const auto label = [](std::int64_t step) {
     return step < 0 ? std::string("set-up") : Cat("step ", step);
   };
-  if (leak.survivors.empty()) return "";
-  const std::int64_t first = leak.survivors.front().step, last = leak.survivors.back().step;
-  return first == last ? label(first) : Cat(label(first), " to ", last);
+  if (first == last) return label(first);
+  return first < 0 ? Cat(label(first), " to ", label(last)) : Cat(label(first), " to ", last);
 }
+
+std::string BornLabel(const Leak& leak) {
+  if (leak.survivors.empty()) return "";
+  return BornLabel(leak.survivors.front().step, leak.survivors.back().step);
+}
+
+// What is alive of one layer at one place, whatever the way there.
+struct AliveRow {
+  std::string site;
+  analysis::Layer layer;
+  std::uint64_t bytes = 0, blocks = 0;
+  std::int64_t first_step = -1, last_step = -1;
+};
 
 }  // namespace
 
@@ -113,9 +129,11 @@ std::string RunLines(const Session& session) {
 
 std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t number,
                      std::size_t frames) {
-  std::string text = Cat("  ", number, ". ", TierLabel(leak.tier), ": ",
-                         Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")),
-                         " at ", Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack)), "\n");
+  const std::string slope = Cat(FormatBytes(leak.bytes_per_step), " per step");
+  const std::size_t column = Columns(Cat("  ", number, ". suspected leak: ", slope, " at "));
+  std::string text =
+      Cat("  ", number, ". ", TierLabel(leak.tier), ": ", Styled(Style::kBold, slope), " at ",
+          Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack, column, 6)), "\n");
   std::string figures = Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"),
                             " (", analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device),
                             "), born in ", BornLabel(leak), "; score ",
@@ -126,34 +144,44 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
   }
   Append(text, "      ", Wrap(Cat("......", figures), kWidth, 6).substr(6), "\n");
   Append(text, Paragraph("why", Printable(leak.why)));
-  Append(text, Paragraph("unless", Printable(leak.disproof)));
+  Append(text, Paragraph("doubt", Printable(leak.disproof)));
   const std::string stack = StackLines(symbols, leak.stack, 13, frames);
   if (!stack.empty()) Append(text, "      stack\n", stack);
   return text;
 }
 
-std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top) {
+std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top,
+                      bool has_steps) {
+  if (alive.empty()) return "  Nothing else was alive at the end.\n";
+  std::vector<AliveRow> rows;
+  std::map<std::pair<std::string, analysis::Layer>, std::size_t> index;
   std::uint64_t bytes = 0, blocks = 0;
   for (const Leak& leak : alive) {
+    const std::string site = SiteLabel(symbols, leak.stack);
+    const auto [it, fresh] = index.try_emplace({site, leak.layer}, rows.size());
+    if (fresh) rows.push_back({site, leak.layer, 0, 0, leak.first_step, leak.first_step});
+    AliveRow& row = rows[it->second];
+    row.bytes += leak.bytes;
+    row.blocks += leak.blocks;
+    row.first_step = std::min(row.first_step, leak.first_step);
+    row.last_step = std::max(row.last_step, leak.survivors.back().step);
     bytes += leak.bytes;
     blocks += leak.blocks;
   }
-  if (alive.empty()) return "  Nothing else was alive at the end.\n";
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const AliveRow& a, const AliveRow& b) { return a.bytes > b.bytes; });
   std::string text = Cat("  ", FormatBytes(bytes), " in ", FormatNumberOf(blocks, "block"), " of ",
-                         FormatNumberOf(alive.size(), "site"), ":\n");
-  const bool has_steps = std::any_of(alive.begin(), alive.end(), [](const Leak& leak) {
-    return !leak.survivors.empty() && leak.survivors.back().step >= 0;
-  });
+                         FormatNumberOf(rows.size(), "site"), ":\n");
   Table table({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
   table.Header({"bytes", "blocks", "layer", has_steps ? "born in" : "", "site"});
-  const std::size_t shown = top == 0 ? alive.size() : std::min(top, alive.size());
+  const std::size_t shown = top == 0 ? rows.size() : std::min(top, rows.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    const Leak& leak = alive[i];
-    table.Row({FormatBytes(leak.bytes), FormatCount(leak.blocks),
-               std::string(analysis::LayerName(leak.layer)), has_steps ? BornLabel(leak) : "",
-               SiteLabel(symbols, leak.stack)});
+    const AliveRow& row = rows[i];
+    table.Row({FormatBytes(row.bytes), FormatCount(row.blocks),
+               std::string(analysis::LayerName(row.layer)),
+               has_steps ? BornLabel(row.first_step, row.last_step) : "", row.site});
   }
-  return text + table.Text(kWidth) + MoreLine(shown, alive.size());
+  return text + table.Text(kWidth) + MoreLine(shown, rows.size());
 }
 
 }  // namespace memprof::cli

@@ -82,6 +82,7 @@ void WriteTraining(LogBuilder& log) {
   log.header().set_pid(4711);
   log.Device(0, 256 * kMiB, "test GPU");
   log.Device(1, 256 * kMiB, "test GPU");
+  for (log::Device& device : *log.definitions().mutable_device()) device.set_simulated(false);
   log.Thread(1, 4711, "train_gpt");
   log.SourceState("driver", 1, "CUDA 13.0");
   log.SourceState("cupti", 2, "another subscriber is active");
@@ -129,7 +130,6 @@ void WriteRaw(LogBuilder& log) {
   log.header().set_hostname("gpu-host");
   log.header().set_pid(12);
   log.Device(0, 0, "stand-in");
-  log.definitions().mutable_device(0)->set_simulated(true);
   const int site = log.Stack({"main (raw.cc:3)", "Table::Grow (table.cc:8)"});
   log.Alloc(Layer::kLinear, 0x10000, 4096, {.stack = site, .api = "cuMemAlloc_v2"});
   log.Alloc(Layer::kManaged, 0x20000, 100'000, {.stack = site});

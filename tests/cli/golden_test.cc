@@ -11,6 +11,8 @@ struct Case {
   std::vector<std::string> arguments;
 };
 
+void PrintTo(const Case& c, std::ostream* out) { *out << c.golden; }
+
 class GoldenTest : public ::testing::TestWithParam<Case> {};
 
 std::size_t Columns(const std::string& line) {

@@ -99,6 +99,8 @@ TEST(JsonTest, Leaks) {
   EXPECT_EQ(leak.at("layer"), "block");
   EXPECT_THAT(leak.at("why").get<std::string>(), HasSubstr("loss_history"));
   ExpectStack(leak.at("stack"));
+  EXPECT_EQ(leak.at("site"), "HistoryLeak (history.cc:42)");
+  EXPECT_EQ(leak.at("site_frame"), leak.at("stack")[0]);
   EXPECT_EQ(leak.at("stack")[0].at("function"), "HistoryLeak");
   EXPECT_EQ(leak.at("stack")[0].at("file"), "history.cc");
   EXPECT_EQ(leak.at("stack")[0].at("line"), 42);

@@ -130,6 +130,7 @@ void AddQueuesAndCycles(std::vector<LeakPattern>& patterns) {
   add("gradient accumulation over 4", [] { return Cycle(4); });
   add("gradient accumulation over 8", [] { return Cycle(8); });
   add("epoch metrics over 10", [] { return Cycle(10); });
+  add("epoch metrics over 17", [] { return Cycle(17); });  // the run may end late in an epoch
   add("saw-tooth with a random period", [] {
     return Step([](LeakRun& run, int step) {
       if (step < 0) return;

@@ -104,6 +104,16 @@ TEST(LeaksRuleTest, BirthsThatThinOutAreNone) {
   EXPECT_LT(judgement.steadiness, 0.01);
 }
 
+TEST(LeaksRuleTest, FewLateButLargeBirthsAreNoSteadyGrowth) {
+  SiteHistory history = Keeping(100, 0, [](std::int64_t step) {
+    return (step >= 10 && step < 40) || step == 60 || step == 90;
+  });
+  for (std::size_t step = 60; step < 100; ++step) {
+    history.live_at_step_end[step] += step < 90 ? 1000 : 2000;  // growth alone would convict
+  }
+  EXPECT_EQ(JudgeSite(history).verdict, SiteVerdict::kNoLeak);
+}
+
 TEST(LeaksRuleTest, YoungSurvivorsAreNoEvidence) {
   const auto judgement = JudgeSite(Keeping(50, 4, [](std::int64_t step) { return step >= 42; }));
   EXPECT_EQ(judgement.guard, 9);
