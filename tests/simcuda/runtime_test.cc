@@ -17,7 +17,7 @@
 
 namespace {
 
-const int kConfigured = setenv("SIMCUDA", "memory=1GiB,overhead=64MiB,devices=2", 1);
+const int kConfigured = setenv("SIMCUDA", "memory=1GiB,overhead=64MiB,devices=2,threads=6", 1);
 constexpr size_t kMiB = size_t{1} << 20;
 
 // What code compiled by nvcc calls at its start.
