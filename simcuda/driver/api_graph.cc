@@ -60,6 +60,28 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph handle) {
   return CUDA_SUCCESS;
 }
 
+// Gives a list of nodes as the query functions do: its length, or as many as there is room for and
+// null behind them.
+CUresult CopyOut(const std::vector<CUgraphNode>& all, CUgraphNode* nodes, size_t* count) {
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; nodes != nullptr && i < *count; ++i) {
+    nodes[i] = i < all.size() ? all[i] : nullptr;
+  }
+  *count = nodes == nullptr ? all.size() : std::min(*count, all.size());
+  return CUDA_SUCCESS;
+}
+
+std::shared_ptr<GraphNode> FindNode(CUgraphNode handle, std::shared_ptr<Graph>* owner) {
+  for (const auto& graph : AllHandles<Graph>().Select([](const Graph&) { return true; })) {
+    for (const auto& node : graph->nodes()) {
+      if (reinterpret_cast<CUgraphNode>(node.get()) != handle) continue;
+      *owner = graph;
+      return node;
+    }
+  }
+  return nullptr;
+}
+
 CUresult CaptureInfo(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id,
                      CUgraph* graph) {
   std::shared_ptr<Context> context;
@@ -164,25 +186,40 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
 
 CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode* nodes, size_t* numNodes) {
   const auto graph = FindGraph(hGraph);
-  if (graph == nullptr || numNodes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto all = graph->nodes();
-  for (size_t i = 0; nodes != nullptr && i < *numNodes; ++i) {
-    nodes[i] = i < all.size() ? reinterpret_cast<CUgraphNode>(all[i].get()) : nullptr;
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<CUgraphNode> all;
+  for (const auto& node : graph->nodes()) {
+    all.push_back(reinterpret_cast<CUgraphNode>(node.get()));
   }
-  *numNodes = nodes == nullptr ? all.size() : std::min(*numNodes, all.size());
-  return CUDA_SUCCESS;
+  return CopyOut(all, nodes, numNodes);
+}
+
+CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode* rootNodes, size_t* numRootNodes) {
+  const auto graph = FindGraph(hGraph);
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<CUgraphNode> roots;
+  for (const auto& node : graph->nodes()) {
+    if (graph->DependenciesOf(*node).empty()) {
+      roots.push_back(reinterpret_cast<CUgraphNode>(node.get()));
+    }
+  }
+  return CopyOut(roots, rootNodes, numRootNodes);
 }
 
 CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType* type) {
-  if (type == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  for (const auto& graph : AllHandles<Graph>().Select([](const Graph&) { return true; })) {
-    for (const auto& node : graph->nodes()) {
-      if (reinterpret_cast<CUgraphNode>(node.get()) != hNode) continue;
-      *type = node->type;
-      return CUDA_SUCCESS;
-    }
-  }
-  return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Graph> graph;
+  const auto node = FindNode(hNode, &graph);
+  if (type == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *type = node->type;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode* dependencies,
+                                    size_t* numDependencies) {
+  std::shared_ptr<Graph> graph;
+  const auto node = FindNode(hNode, &graph);
+  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return CopyOut(graph->DependenciesOf(*node), dependencies, numDependencies);
 }
 
 CUresult cuGraphDestroyNode(CUgraphNode hNode) {

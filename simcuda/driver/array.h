@@ -31,10 +31,6 @@ class Array {
   // A level of a mipmapped array goes away with it, not on its own.
   bool level_of_mipmap() const { return level_of_mipmap_; }
   void set_level_of_mipmap() { level_of_mipmap_ = true; }
-  bool Holds(const uint8_t* start, uint64_t bytes) const {
-    const auto offset = reinterpret_cast<uint64_t>(start) - address_;
-    return offset <= bytes_ && bytes <= bytes_ - offset;
-  }
 
  private:
   Array() = default;

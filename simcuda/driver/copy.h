@@ -30,7 +30,8 @@ struct CopyShape {
 
 enum class CopyWhen { kSynchronous, kAsynchronous };
 
-// Checks that device memory named by a side lies in allocations.
+// Checks that device memory named by a side lies in allocations. Positions in arrays must have been
+// checked when the side was made.
 bool CheckSide(const CopySide& side, const CopyShape& shape);
 // What a copy does, as a piece of work.
 std::function<void()> CopyWork(const CopySide& destination, const CopySide& source,

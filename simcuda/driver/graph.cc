@@ -39,6 +39,11 @@ bool Graph::Remove(CUgraphNode handle) {
   return erased != 0;
 }
 
+std::vector<CUgraphNode> Graph::DependenciesOf(const GraphNode& node) const {
+  const std::lock_guard lock(mutex_);
+  return node.dependencies;
+}
+
 std::vector<std::shared_ptr<GraphNode>> Graph::nodes() const {
   const std::lock_guard lock(mutex_);
   return nodes_;

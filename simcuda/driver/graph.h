@@ -26,6 +26,7 @@ class Graph {
   // False when one of the handles is not a node of this graph.
   bool Has(const CUgraphNode* nodes, size_t count) const;
   bool Remove(CUgraphNode node);
+  std::vector<CUgraphNode> DependenciesOf(const GraphNode& node) const;
   std::vector<std::shared_ptr<GraphNode>> nodes() const;
 
  private:

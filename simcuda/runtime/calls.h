@@ -113,6 +113,15 @@ namespace memprof::simcuda::runtime {
   X(cuGraphCreate, cuGraphCreate, 10000)                                                   \
   X(cuGraphDestroy, cuGraphDestroy, 10000)                                                 \
   X(cuGraphGetNodes, cuGraphGetNodes, 10000)                                               \
+  X(cuGraphGetRootNodes, cuGraphGetRootNodes, 10000)                                       \
+  X(cuGraphNodeGetType, cuGraphNodeGetType, 10000)                                         \
+  X(cuGraphDestroyNode, cuGraphDestroyNode, 10000)                                         \
+  X(cuGraphAddEmptyNode, cuGraphAddEmptyNode, 10000)                                       \
+  X(cuGraphAddHostNode, cuGraphAddHostNode, 10000)                                         \
+  X(cuGraphAddKernelNode, cuGraphAddKernelNode, 10000)                                     \
+  X(cuGraphAddMemsetNode, cuGraphAddMemsetNode, 10000)                                     \
+  X(cuCtxGetSharedMemConfig, cuCtxGetSharedMemConfig, 4020)                                \
+  X(cuCtxSetSharedMemConfig, cuCtxSetSharedMemConfig, 4020)                                \
   X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040)                       \
   X(cuGraphLaunch, cuGraphLaunch, 10000)                                                   \
   X(cuGraphUpload, cuGraphUpload, 11010)                                                   \

@@ -200,3 +200,17 @@ SIMCUDA_RT(cudaOccupancyAvailableDynamicSMemPerBlock,
   if (error != 0) return error;
   return cu.cuOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks, block_size);
 }
+
+SIMCUDA_RT(cudaDeviceGetSharedMemConfig, (cudaSharedMemConfig * config), (config)) {
+  return cu.cuCtxGetSharedMemConfig(reinterpret_cast<CUsharedconfig*>(config));
+}
+
+SIMCUDA_RT(cudaDeviceSetSharedMemConfig, (cudaSharedMemConfig config), (config)) {
+  return cu.cuCtxSetSharedMemConfig(static_cast<CUsharedconfig>(config));
+}
+
+SIMCUDA_RT(cudaFuncSetSharedMemConfig, (const void* kernel, cudaSharedMemConfig /*config*/),
+           (kernel, cudaSharedMemBankSizeDefault)) {
+  CUfunction function = nullptr;
+  return FindFunction(kernel, &function);
+}

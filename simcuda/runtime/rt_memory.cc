@@ -202,3 +202,12 @@ SIMCUDA_RT(cudaMemRangeGetAttribute,
                                    static_cast<CUmem_range_attribute>(attribute),
                                    Address(pointer), count);
 }
+
+SIMCUDA_RT(cudaMemRangeGetAttributes,
+           (void** data, size_t* data_bytes, cudaMemRangeAttribute* attributes, size_t count,
+            const void* pointer, size_t bytes),
+           (data, data_bytes, attributes, count, pointer, bytes)) {
+  return cu.cuMemRangeGetAttributes(data, data_bytes,
+                                    reinterpret_cast<CUmem_range_attribute*>(attributes), count,
+                                    Address(pointer), bytes);
+}

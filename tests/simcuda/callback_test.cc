@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -117,6 +116,13 @@ TEST_F(CallbackTest, EntryAndReturnOfEnabledFunctionsOnly) {
   EXPECT_EQ(heard_.calls.size(), 2u);
 }
 
+TEST_F(CallbackTest, CallsFromCallbacksAreNotHeard) {
+  Enable(CUPTI_DRIVER_TRACE_CBID_cuMemGetInfo_v2);
+  size_t free = 0;
+  CHECK_CU(cuMemGetInfo(&free, nullptr));
+  EXPECT_EQ(heard_.calls.size(), 2u);
+}
+
 TEST_F(CallbackTest, FailuresAreReportedToo) {
   Enable(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2);
   Enable(CUPTI_DRIVER_TRACE_CBID_cuMemAllocHost_v2);
@@ -196,15 +202,28 @@ TEST_F(CallbackTest, LeavingWaitsForCallbacks) {
     });
   }
   for (int round = 0; round < 200; ++round) {
-    // Gone after the call that takes it away: a late callback would write into freed memory.
-    auto heard = std::make_unique<std::atomic<int>>(0);
+    struct Counts {
+      std::atomic<int> begun{0};
+      std::atomic<int> running{0};
+    } counts;
     const simcuda_listener listener = {
-        heard.get(),
-        [](void* user, const simcuda_api_call*) { ++*static_cast<std::atomic<int>*>(user); },
+        &counts,
+        [](void* user, const simcuda_api_call*) {
+          auto* mine = static_cast<Counts*>(user);
+          ++mine->running;
+          ++mine->begun;
+          for (int i = 0; i < 20; ++i) std::this_thread::yield();
+          --mine->running;
+        },
         [](void*, const simcuda_resource_event*) {}};
     ASSERT_EQ(0, simcuda_set_listener(&listener));
-    while (heard->load() < 3) std::this_thread::yield();
+    while (counts.begun.load() < 3) std::this_thread::yield();
     ASSERT_EQ(0, simcuda_set_listener(nullptr));
+    // A callback that came later would find the counts gone.
+    ASSERT_EQ(counts.running, 0);
+    const int begun = counts.begun;
+    std::this_thread::yield();
+    ASSERT_EQ(counts.begun, begun);
   }
   stop = true;
   for (std::thread& caller : callers) caller.join();

@@ -3,8 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <thread>
 
@@ -136,10 +137,14 @@ TEST_F(ContextTest, ForkedChildMustNotUseTheDriver) {
   CHECK_CU(cuMemFree(address));
 }
 
-TEST(ExitDeathTest, ProcessEndsWithWorkInFlight) {
+std::atomic<int> g_ran_before_exit{0};
+
+TEST(ExitDeathTest, EndOfProcessWaitsForWorkInFlight) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
+        // Registered before the driver's handler, so run after it.
+        std::atexit([] { _exit(g_ran_before_exit == 1000 ? 66 : 1); });
         CUcontext context = nullptr;
         CUstream stream = nullptr;
         cuInit(0);
@@ -147,11 +152,35 @@ TEST(ExitDeathTest, ProcessEndsWithWorkInFlight) {
         cuCtxSetCurrent(context);
         cuStreamCreate(&stream, 0);
         for (int i = 0; i < 1000; ++i) {
-          cuLaunchHostFunc(stream, [](void*) { usleep(100); }, nullptr);
+          cuLaunchHostFunc(
+              stream,
+              [](void*) {
+                usleep(100);
+                ++g_ran_before_exit;
+              },
+              nullptr);
         }
-        exit(66);
+        exit(1);
       },
       testing::ExitedWithCode(66), "");
+}
+
+TEST(ExitDeathTest, EndOfProcessDoesNotWaitForever) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        std::atexit([] {
+          int count = 0;
+          _exit(cuDeviceGetCount(&count) == CUDA_ERROR_DEINITIALIZED ? 67 : 1);
+        });
+        CUcontext context = nullptr;
+        cuInit(0);
+        cuDevicePrimaryCtxRetain(&context, 0);
+        cuCtxSetCurrent(context);
+        cuLaunchHostFunc(nullptr, [](void*) { pause(); }, nullptr);
+        exit(1);
+      },
+      testing::ExitedWithCode(67), "");
 }
 
 TEST_F(ContextTest, ProcAddressesAreThoseOfDlsym) {

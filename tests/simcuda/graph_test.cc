@@ -181,8 +181,20 @@ TEST_F(GraphTest, NodesAddedByHand) {
   CHECK_CU(cuGraphCreate(&elsewhere, 0));
   CUgraphNode fifth = nullptr;
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGraphAddEmptyNode(&fifth, elsewhere, &first, 1));
+  CUgraphNode roots[4] = {};
+  size_t count = 4;
+  CHECK_CU(cuGraphGetRootNodes(graph, roots, &count));
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(roots[0], first);
+  EXPECT_EQ(roots[1], nullptr);
   CUgraphExec exec = nullptr;
   CHECK_CU(cuGraphInstantiate(&exec, graph, 0));
+  // A node that goes takes the dependencies on it away.
+  CHECK_CU(cuGraphDestroyNode(first));
+  count = 4;
+  CHECK_CU(cuGraphGetRootNodes(graph, roots, &count));
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(roots[0], second);
   CHECK_CU(cuGraphUpload(exec, stream_));
   CHECK_CU(cuGraphLaunch(exec, stream_));
   CHECK_CU(cuStreamSynchronize(stream_));

@@ -43,6 +43,9 @@ TEST_F(MemoryTest, SmallAllocationsShareAPage) {
   EXPECT_EQ(blocks[1] - blocks[0], 1024u);
   EXPECT_EQ(Memory().linear_bytes, 2 * kMiB);
   EXPECT_EQ(Memory().live_allocations, 3u);
+  // They are neighbours, and yet no operation runs from one into the next.
+  CHECK_CU(cuMemsetD8(blocks[0], 1, 1024));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(blocks[0], 1, 1025));
   for (const CUdeviceptr block : blocks) CHECK_CU(cuMemFree(block));
   EXPECT_EQ(Memory().linear_bytes, 0u);
 }
@@ -169,6 +172,10 @@ TEST_F(MemoryTest, RegistrationsDoNotOverlap) {
   CHECK_CU(cuMemHostUnregister(memory.data()));
   EXPECT_EQ(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(memory.data()));
   CHECK_CU(cuMemHostRegister(memory.data() + 5000, 10, 0));
+  EXPECT_EQ(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+            cuMemHostRegister(memory.data(), memory.size(), 0));
+  CHECK_CU(cuMemHostRegister(memory.data(), 5000, 0));
+  CHECK_CU(cuMemHostUnregister(memory.data()));
   CHECK_CU(cuMemHostUnregister(memory.data() + 5000));
 }
 

@@ -71,6 +71,17 @@ TEST_F(ModuleTest, FindsWhatTheImageHas) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuFuncGetParamInfo(axpy_, 4, &offset, nullptr));
 }
 
+TEST_F(ModuleTest, ParametersAreAlignedByTheirSize) {
+  const size_t sizes[] = {1, 12, 2, 24, 4};
+  ASSERT_EQ(0, simcuda_set_host_kernel(axpy_, &Axpy, 5, sizes));
+  const size_t expected[] = {0, 4, 16, 24, 48};
+  for (size_t i = 0; i < 5; ++i) {
+    size_t offset = 99;
+    CHECK_CU(cuFuncGetParamInfo(axpy_, i, &offset, nullptr));
+    EXPECT_EQ(offset, expected[i]);
+  }
+}
+
 TEST_F(ModuleTest, GlobalsTakeMemory) {
   CUdeviceptr table = 0;
   size_t bytes = 0;

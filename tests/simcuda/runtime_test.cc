@@ -17,7 +17,7 @@
 
 namespace {
 
-const int kConfigured = setenv("SIMCUDA", "memory=1GiB,overhead=64MiB,devices=2", 1);
+const int kConfigured = setenv("SIMCUDA", "memory=1GiB,overhead=64MiB,devices=2,threads=6", 1);
 constexpr size_t kMiB = size_t{1} << 20;
 
 // What code compiled by nvcc calls at its start.
@@ -240,6 +240,46 @@ TEST(Runtime, EntryPointsAreTheDrivers) {
                                             &status));
   EXPECT_EQ(status, cudaDriverEntryPointSuccess);
   EXPECT_EQ(function, dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemAlloc_v2"));
+}
+
+TEST(Runtime, GraphsRunWhatWasCaptured) {
+  cudaStream_t stream = nullptr;
+  CHECK_RT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  void* values = nullptr;
+  CHECK_RT(cudaMalloc(&values, 64));
+  CHECK_RT(cudaMemset(values, 0, 64));
+  CHECK_RT(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  CHECK_RT(cudaStreamIsCapturing(stream, &status));
+  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+  CHECK_RT(cudaMemsetAsync(values, 9, 64, stream));
+  cudaGraph_t graph = nullptr;
+  CHECK_RT(cudaStreamEndCapture(stream, &graph));
+  cudaGraphNode_t node = nullptr;
+  size_t count = 1;
+  CHECK_RT(cudaGraphGetRootNodes(graph, &node, &count));
+  ASSERT_EQ(count, 1u);
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  CHECK_RT(cudaGraphNodeGetType(node, &type));
+  EXPECT_EQ(type, cudaGraphNodeTypeMemset);
+  std::atomic<int> ran{0};
+  const cudaHostNodeParams function = {
+      [](void* data) { ++*static_cast<std::atomic<int>*>(data); }, &ran};
+  cudaGraphNode_t host = nullptr;
+  CHECK_RT(cudaGraphAddHostNode(&host, graph, &node, 1, &function));
+  cudaGraphExec_t exec = nullptr;
+  CHECK_RT(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK_RT(cudaGraphLaunch(exec, stream));
+  CHECK_RT(cudaGraphLaunch(exec, stream));
+  CHECK_RT(cudaStreamSynchronize(stream));
+  EXPECT_EQ(ran, 2);
+  unsigned char last = 0;
+  CHECK_RT(cudaMemcpy(&last, static_cast<char*>(values) + 63, 1, cudaMemcpyDeviceToHost));
+  EXPECT_EQ(last, 9);
+  CHECK_RT(cudaGraphExecDestroy(exec));
+  CHECK_RT(cudaGraphDestroy(graph));
+  CHECK_RT(cudaFree(values));
+  CHECK_RT(cudaStreamDestroy(stream));
 }
 
 char g_kernel;

@@ -1,0 +1,122 @@
+// Stream capture and graphs.
+#include <cuda_runtime_api.h>
+
+#include "simcuda/runtime/registry.h"
+#include "simcuda/runtime/state.h"
+
+using memprof::simcuda::runtime::CurrentHandle;
+using memprof::simcuda::runtime::FindFunction;
+
+SIMCUDA_RT_STREAM(cudaStreamIsCapturing, _ptsz,
+                  (cudaStream_t stream, cudaStreamCaptureStatus* status), (stream, status)) {
+  return cu.cuStreamIsCapturing(stream, reinterpret_cast<CUstreamCaptureStatus*>(status));
+}
+
+SIMCUDA_RT_STREAM(cudaStreamBeginCapture, _ptsz,
+                  (cudaStream_t stream, cudaStreamCaptureMode mode), (stream, mode)) {
+  return cu.cuStreamBeginCapture_v2(stream, static_cast<CUstreamCaptureMode>(mode));
+}
+
+SIMCUDA_RT_STREAM(cudaStreamEndCapture, _ptsz, (cudaStream_t stream, cudaGraph_t* graph),
+                  (stream, graph)) {
+  return cu.cuStreamEndCapture(stream, graph);
+}
+
+SIMCUDA_RT(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode * mode), (mode)) {
+  return cu.cuThreadExchangeStreamCaptureMode(reinterpret_cast<CUstreamCaptureMode*>(mode));
+}
+
+SIMCUDA_RT(cudaGraphCreate, (cudaGraph_t * graph, unsigned flags), (graph, flags)) {
+  return cu.cuGraphCreate(graph, flags);
+}
+
+SIMCUDA_RT(cudaGraphDestroy, (cudaGraph_t graph), (graph)) { return cu.cuGraphDestroy(graph); }
+
+SIMCUDA_RT(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
+           (graph, nodes, count)) {
+  return cu.cuGraphGetNodes(graph, nodes, count);
+}
+
+SIMCUDA_RT(cudaGraphInstantiateWithFlags,
+           (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags),
+           (exec, graph, flags)) {
+  return cu.cuGraphInstantiateWithFlags(exec, graph, flags);
+}
+
+SIMCUDA_RT_STREAM(cudaGraphLaunch, _ptsz, (cudaGraphExec_t exec, cudaStream_t stream),
+                  (exec, stream)) {
+  return cu.cuGraphLaunch(exec, stream);
+}
+
+SIMCUDA_RT_STREAM(cudaGraphUpload, _ptsz, (cudaGraphExec_t exec, cudaStream_t stream),
+                  (exec, stream)) {
+  return cu.cuGraphUpload(exec, stream);
+}
+
+SIMCUDA_RT(cudaGraphExecDestroy, (cudaGraphExec_t exec), (exec)) {
+  return cu.cuGraphExecDestroy(exec);
+}
+
+SIMCUDA_RT(cudaGraphGetRootNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
+           (graph, nodes, count)) {
+  return cu.cuGraphGetRootNodes(graph, nodes, count);
+}
+
+SIMCUDA_RT(cudaGraphNodeGetType, (cudaGraphNode_t node, cudaGraphNodeType* type), (node, type)) {
+  return cu.cuGraphNodeGetType(node, reinterpret_cast<CUgraphNodeType*>(type));
+}
+
+SIMCUDA_RT(cudaGraphDestroyNode, (cudaGraphNode_t node), (node)) {
+  return cu.cuGraphDestroyNode(node);
+}
+
+SIMCUDA_RT(cudaGraphAddEmptyNode,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            size_t count),
+           (node, graph, dependencies, count)) {
+  return cu.cuGraphAddEmptyNode(node, graph, dependencies, count);
+}
+
+SIMCUDA_RT(cudaGraphAddHostNode,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            size_t count, const cudaHostNodeParams* parameters),
+           (node, graph, dependencies, count, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  const CUDA_HOST_NODE_PARAMS converted = {parameters->fn, parameters->userData};
+  return cu.cuGraphAddHostNode(node, graph, dependencies, count, &converted);
+}
+
+SIMCUDA_RT(cudaGraphAddKernelNode,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            size_t count, const cudaKernelNodeParams* parameters),
+           (node, graph, dependencies, count, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  CUDA_KERNEL_NODE_PARAMS_v1 converted = {};
+  const int error = FindFunction(parameters->func, &converted.func);
+  if (error != 0) return error;
+  converted.gridDimX = parameters->gridDim.x;
+  converted.gridDimY = parameters->gridDim.y;
+  converted.gridDimZ = parameters->gridDim.z;
+  converted.blockDimX = parameters->blockDim.x;
+  converted.blockDimY = parameters->blockDim.y;
+  converted.blockDimZ = parameters->blockDim.z;
+  converted.sharedMemBytes = parameters->sharedMemBytes;
+  converted.kernelParams = parameters->kernelParams;
+  converted.extra = parameters->extra;
+  return cu.cuGraphAddKernelNode(node, graph, dependencies, count, &converted);
+}
+
+SIMCUDA_RT(cudaGraphAddMemsetNode,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            size_t count, const cudaMemsetParams* parameters),
+           (node, graph, dependencies, count, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  CUDA_MEMSET_NODE_PARAMS converted = {};
+  converted.dst = reinterpret_cast<CUdeviceptr>(parameters->dst);
+  converted.pitch = parameters->pitch;
+  converted.value = parameters->value;
+  converted.elementSize = parameters->elementSize;
+  converted.width = parameters->width;
+  converted.height = parameters->height;
+  return cu.cuGraphAddMemsetNode(node, graph, dependencies, count, &converted, CurrentHandle());
+}
