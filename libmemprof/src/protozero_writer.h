@@ -1,8 +1,8 @@
 // protozero's writer, made fit for a library without exceptions.
 //
 // Its headers also hold a decoder that throws, which this library never calls but which does not
-// compile under -fno-exceptions: there the words throw, try and catch are blanked out while they are
-// read. Its assertions would abort the program that we are a guest of, and are left out.
+// compile under -fno-exceptions: there the words throw, try and catch are blanked out while they
+// are read. Its assertions would abort the program that we are a guest of, and are left out.
 #pragma once
 
 // All standard headers that protozero includes come first, so that they keep their `throw`.
@@ -28,7 +28,7 @@
 #if !defined(__cpp_exceptions)
 #define throw (void)
 #define try if constexpr (true)
-#define catch(anything) else
+#define catch (anything) else
 #define MEMPROF_BLANKED_THROW
 #endif
 #include <protozero/basic_pbf_writer.hpp>
