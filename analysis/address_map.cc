@@ -84,7 +84,8 @@ AddressMap BuildAddressMap(const Session& session, int device, TimeNs time) {
   AddressMap map;
   map.device = device;
   map.time = time;
-  const std::uint32_t layers = kAddressedLayers | LayerBit(Layer::kSegment) | LayerBit(Layer::kBlock);
+  const std::uint32_t layers =
+      kAddressedLayers | LayerBit(Layer::kSegment) | LayerBit(Layer::kBlock);
   // What allocators carve, with its blocks; and driver allocations, with their live segments.
   std::map<AllocationId, std::vector<AllocationId>> carved, covered;
   for (const AllocationId id : session.LiveAfter(session.EventAt(time), layers)) {

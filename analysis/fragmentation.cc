@@ -23,44 +23,52 @@ PoolKey KeyOf(const Allocation& segment) {
 // Live and largest framework bytes of one device.
 struct FrameworkState {
   std::uint64_t allocated = 0, reserved = 0, peak_allocated = 0, peak_reserved = 0;
-  EventId peak_event;        // at which reserved was first largest
-  bool wants_block = false;  // no block has been handed out since
+  std::uint64_t in_use_at_peak = 0;
+  EventId peak_event;  // after which reserved was largest, and most of it in use
+  bool changed = false;
 };
 
-// Finds the peaks of framework memory. The instant of the reserved peak is that of the first block
-// handed out after the segment that made the peak: before it, the new segment is a hole only
-// because its first block is still on its way.
+// Finds the peaks of framework memory. Reserved memory stays at its maximum for long; of these
+// instants the first at which most was in use is taken: what is free even then is waste.
 class FrameworkPeaks {
  public:
   explicit FrameworkPeaks(const Session& session) : session_(session) {}
-  void Birth(EventId event, AllocationId id) {
+  void Birth(EventId, AllocationId id) {
     const Allocation& a = session_.allocation(id);
-    if (a.layer == Layer::kSegment) {
-      FrameworkState& state = states_[a.device];
-      state.reserved += a.bytes;
-      if (state.reserved <= state.peak_reserved) return;
-      state.peak_reserved = state.reserved;
-      state.peak_event = event;
-      state.wants_block = true;
-    } else if (a.layer == Layer::kBlock) {
-      FrameworkState& state = states_[a.device];
-      state.allocated += a.bytes;
-      state.peak_allocated = std::max(state.peak_allocated, state.allocated);
-      if (state.wants_block && state.reserved == state.peak_reserved) state.peak_event = event;
-      state.wants_block = false;
-    }
+    if (std::uint64_t* sum = Change(a)) *sum += a.bytes;
   }
   void Death(EventId, AllocationId id) {
     const Allocation& a = session_.allocation(id);
-    if (a.layer == Layer::kSegment) states_[a.device].reserved -= a.bytes;
-    if (a.layer == Layer::kBlock) states_[a.device].allocated -= a.bytes;
+    if (std::uint64_t* sum = Change(a)) *sum -= a.bytes;
   }
-  void After(EventId) {}
+  void After(EventId event) {
+    for (FrameworkState* state : changed_) {
+      state->changed = false;
+      state->peak_allocated = std::max(state->peak_allocated, state->allocated);
+      if (std::tie(state->reserved, state->allocated) <=
+          std::tie(state->peak_reserved, state->in_use_at_peak)) {
+        continue;
+      }
+      state->peak_reserved = state->reserved;
+      state->in_use_at_peak = state->allocated;
+      state->peak_event = event;
+    }
+    changed_.clear();
+  }
   const std::map<int, FrameworkState>& states() const { return states_; }
 
  private:
+  std::uint64_t* Change(const Allocation& a) {
+    if (a.layer != Layer::kSegment && a.layer != Layer::kBlock) return nullptr;
+    FrameworkState& state = states_[a.device];
+    if (!state.changed) changed_.push_back(&state);
+    state.changed = true;
+    return a.layer == Layer::kSegment ? &state.reserved : &state.allocated;
+  }
+
   const Session& session_;
   std::map<int, FrameworkState> states_;
+  std::vector<FrameworkState*> changed_;
 };
 
 // The largest block that each pool was asked for up to `time`.

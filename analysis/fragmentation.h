@@ -43,7 +43,9 @@ struct FragmentationReport {
   double at_peak = 0;               // 1 - allocated / reserved at the instant of the reserved peak
 };
 
-// At `time` (kForever = at the peak of reserved memory of `device`; kNoDevice = all devices).
+// At `time`. kForever = at the peak of reserved memory, each device at its own: of the instants at
+// which most was reserved, the first at which most of it was in use. kNoDevice = all devices; then
+// `time` and `step` are those of the device that reserved most.
 FragmentationReport AnalyseFragmentation(const Session& session, int device = kNoDevice,
                                          TimeNs time = kForever);
 

@@ -33,8 +33,7 @@ void Count(const Session& session, const StepClock& clock, Candidate& candidate)
     if (evidence && !a.alive()) candidate.evidence.freed_on_exit = true;
   }
   Leak& leak = candidate.leak;
-  const auto& survivors =
-      candidate.evidence.freed_on_exit ? site.judged_alive : site.alive_at_end;
+  const auto& survivors = candidate.evidence.freed_on_exit ? site.judged_alive : site.alive_at_end;
   for (const AllocationId id : survivors) {
     const Allocation& a = session.allocation(id);
     leak.bytes += a.bytes;
@@ -198,7 +197,8 @@ std::string Verdict(const LeakReport& report, std::int64_t undecided, std::int64
     absl::StrAppend(&verdict, " ", FormatNumberOf(undecided, "more site"),
                     undecided == 1 ? " holds" : " hold",
                     " memory of several steps, and its blocks live too long to judge in this run: "
-                    "record at least ", needed, " steps.");
+                    "record at least ",
+                    needed, " steps.");
   }
   return verdict;
 }
@@ -213,10 +213,14 @@ bool Worse(const Leak& a, const Leak& b) {
 
 std::string_view LeakTierName(LeakTier tier) {
   switch (tier) {
-    case LeakTier::kDefinite: return "definite";
-    case LeakTier::kSuspected: return "suspected";
-    case LeakTier::kGrowing: return "growing";
-    case LeakTier::kLiveAtExit: return "live_at_exit";
+    case LeakTier::kDefinite:
+      return "definite";
+    case LeakTier::kSuspected:
+      return "suspected";
+    case LeakTier::kGrowing:
+      return "growing";
+    case LeakTier::kLiveAtExit:
+      return "live_at_exit";
   }
   return "unknown";
 }

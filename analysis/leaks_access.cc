@@ -12,16 +12,15 @@ class Finder {
  public:
   Finder(const Session& session, std::vector<AllocationId> survivors)
       : session_(session), survivors_(std::move(survivors)) {
-    std::sort(survivors_.begin(), survivors_.end(), [this](AllocationId a, AllocationId b) {
-      return Key(a) < Key(b);
-    });
+    std::sort(survivors_.begin(), survivors_.end(),
+              [this](AllocationId a, AllocationId b) { return Key(a) < Key(b); });
   }
 
   void Touch(EventId event, std::uint64_t address, AccessFacts& facts) const {
     const int device = session_.events().device[event.value];
-    const auto after = std::upper_bound(
-        survivors_.begin(), survivors_.end(), std::pair(device, address),
-        [this](const auto& key, AllocationId id) { return key < Key(id); });
+    const auto after =
+        std::upper_bound(survivors_.begin(), survivors_.end(), std::pair(device, address),
+                         [this](const auto& key, AllocationId id) { return key < Key(id); });
     if (after == survivors_.begin()) return;
     const Allocation& a = session_.allocation(*(after - 1));
     if (a.device == device && address < EndAddress(a.address, a.bytes) && a.birth < event) {

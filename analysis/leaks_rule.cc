@@ -8,9 +8,9 @@ namespace memprof::analysis {
 namespace {
 
 constexpr std::size_t kSlopePoints = 256;
-constexpr double kSignificance = 0.05;   // below, births are dying out
-constexpr double kMinSpan = 0.3;         // of the window, between first and last birth
-constexpr double kFullSpan = 0.5;        // from here on the span no longer lowers the score
+constexpr double kSignificance = 0.05;  // below, births are dying out
+constexpr double kMinSpan = 0.3;        // of the window, between first and last birth
+constexpr double kFullSpan = 0.5;       // from here on the span no longer lowers the score
 
 // How much of the growth that is never given back happened in the window's second half, doubled
 // and capped at 1: 1 for steady or late growth, towards 0 for growth that ends.
@@ -41,8 +41,7 @@ std::int64_t GuardSteps(std::int64_t longest_lifetime) {
 std::int64_t StepsNeeded(std::int64_t guard) {
   std::int64_t steps = guard + 8;  // never enough with less: warm-up >= 3, window >= 5
   while (steps - guard - WarmupSteps(steps) < MinWindow(steps)) {
-    const std::int64_t missing =
-        MinWindow(steps) + WarmupSteps(steps) + guard - steps;
+    const std::int64_t missing = MinWindow(steps) + WarmupSteps(steps) + guard - steps;
     steps += missing;
   }
   return steps;
@@ -120,10 +119,10 @@ SiteJudgement JudgeSite(const SiteHistory& history) {
   judgement.first_step = old.front();
 
   const std::int64_t middle = judgement.window_begin + window / 2;
-  const std::int64_t late =
-      old.end() - std::lower_bound(old.begin(), old.end(), middle);
+  const std::int64_t late = old.end() - std::lower_bound(old.begin(), old.end(), middle);
   judgement.steadiness = BinomialHalfCdf(judgement.old_births, late);
-  const double span = static_cast<double>(old.back() - old.front() + 1) / static_cast<double>(window);
+  const double span =
+      static_cast<double>(old.back() - old.front() + 1) / static_cast<double>(window);
   // Births must go on in the last quarter, or as late as their mean distance allows.
   const std::int64_t mean_gap = (old.back() - old.front()) / (judgement.old_births - 1) + 1;
   const bool still_born = old.back() >= judgement.window_end - std::max(mean_gap, window / 4);

@@ -10,9 +10,9 @@ namespace memprof::analysis {
 
 // What a site did, in completed steps 0 … steps-1.
 struct SiteHistory {
-  std::int64_t steps = 0;                   // completed steps in the run
-  std::int64_t longest_lifetime = 0;        // of blocks that were freed, in steps
-  std::vector<std::int64_t> birth_steps;    // distinct birth steps of survivors, ascending
+  std::int64_t steps = 0;                       // completed steps in the run
+  std::int64_t longest_lifetime = 0;            // of blocks that were freed, in steps
+  std::vector<std::int64_t> birth_steps;        // distinct birth steps of survivors, ascending
   std::vector<std::uint64_t> live_at_step_end;  // `steps` entries, bytes
 };
 
@@ -25,13 +25,13 @@ enum class SiteVerdict {
 struct SiteJudgement {
   SiteVerdict verdict = SiteVerdict::kNoLeak;
   double score = 0;
-  std::int64_t guard = 0;          // blocks younger than this are not evidence
+  std::int64_t guard = 0;                         // blocks younger than this are not evidence
   std::int64_t window_begin = 0, window_end = 0;  // [begin, end): births that count
-  std::int64_t old_births = 0;     // distinct birth steps of evidence
-  std::int64_t first_step = -1;    // the first of them
-  double steadiness = 0;           // p-value; small = births are dying out
-  double slope = 0;                // bytes per step of memory never given back
-  std::int64_t steps_needed = 0;   // for kTooShort: run at least so many
+  std::int64_t old_births = 0;                    // distinct birth steps of evidence
+  std::int64_t first_step = -1;                   // the first of them
+  double steadiness = 0;                          // p-value; small = births are dying out
+  double slope = 0;                               // bytes per step of memory never given back
+  std::int64_t steps_needed = 0;                  // for kTooShort: run at least so many
 };
 
 inline constexpr double kSuspicion = 50;

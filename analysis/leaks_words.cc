@@ -2,6 +2,7 @@
 #include "analysis/leaks_words.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -31,43 +32,45 @@ std::string BlockWord(Layer layer, std::uint64_t count) {
 }  // namespace
 
 std::string TensorNames(const Session& session, const std::vector<AllocationId>& ids) {
-  std::vector<std::string> names;
-  std::set<std::uint32_t> seen;
-  std::size_t others = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> names;  // in order of first sight
+  std::map<std::string, std::size_t> index;
   for (std::size_t i = 0; i < std::min(ids.size(), kTensorSearch); ++i) {
     const Allocation& owner = session.allocation(ids[i]);
     for (const AllocationId child : session.Children(ids[i])) {
       const Allocation& a = session.allocation(child);
       // Not one that came and went while its owner stayed.
-      if (a.layer != Layer::kTensor || (!a.alive() && a.death_time < owner.death_time &&
-                                        a.end_reason == EndReason::kFreed)) {
-        continue;
-      }
+      const bool gone = !a.alive() && a.death_time < owner.death_time;
+      if (a.layer != Layer::kTensor || (gone && a.end_reason == EndReason::kFreed)) continue;
       const TensorInfo* tensor = session.tensor(a.tensor);
-      if (tensor == nullptr || tensor->name.empty() || !seen.insert(a.tensor.value).second) continue;
-      if (names.size() == kNamedTensors) {
-        ++others;
-        continue;
-      }
+      if (tensor == nullptr || tensor->name.empty()) continue;
       const std::string shape = Shape(*tensor);
-      names.push_back(shape.empty() ? tensor->name : absl::StrCat(tensor->name, " (", shape, ")"));
+      const std::string name =
+          shape.empty() ? tensor->name : absl::StrCat(tensor->name, " (", shape, ")");
+      const auto [it, fresh] = index.try_emplace(name, names.size());
+      if (fresh) names.emplace_back(name, 0);
+      ++names[it->second].second;
     }
   }
-  std::string text = absl::StrJoin(names, ", ");
-  if (others > 0) absl::StrAppend(&text, " and ", FormatCount(others), " more");
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamedTensors); ++i) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", names[i].first);
+    if (names[i].second > 1) absl::StrAppend(&text, ", ", names[i].second, " times");
+  }
+  if (names.size() > kNamedTensors) {
+    absl::StrAppend(&text, " and ", FormatCount(names.size() - kNamedTensors), " more");
+  }
   return text;
 }
 
-std::string LeakWhy(const StepClock& clock, const Leak& leak,
-                    const LeakEvidence& evidence) {
+std::string LeakWhy(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence) {
   const SiteJudgement& judgement = evidence.judgement;
   std::string why = absl::StrCat(
       FormatCount(judgement.old_births), " of the ",
       Steps(judgement.window_end - judgement.window_begin), " judged (",
       clock.NumberOf(judgement.window_begin), " to ", clock.NumberOf(judgement.window_end - 1),
-      ") left memory behind that was not freed ",
-      Steps(judgement.guard), " later; the oldest of it is from step ", leak.first_step, ". ",
-      FormatBytes(leak.bytes), " in ", BlockWord(leak.layer, leak.blocks),
+      ") left memory behind that was not freed ", Steps(judgement.guard),
+      " later; the oldest of it is from step ", leak.first_step, ". ", FormatBytes(leak.bytes),
+      " in ", BlockWord(leak.layer, leak.blocks),
       evidence.freed_on_exit ? " were held when the last step began, and given back only as the "
                                "program ended"
                              : " are still held at the end",
@@ -107,8 +110,7 @@ std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence) {
   } else if (!evidence.access_known) {
     absl::StrAppend(&text, " The log does not tell whether the survivors are still used.");
   } else {
-    absl::StrAppend(&text,
-                    " Uses by kernels whose arguments the log does not know are not seen.");
+    absl::StrAppend(&text, " Uses by kernels whose arguments the log does not know are not seen.");
   }
   return text;
 }
@@ -141,7 +143,8 @@ std::string AliveWhy(const Session& session, const StepClock& clock, const LeakS
   if (before == 0 && age <= GuardSteps(site.longest_lifetime)) {
     return absl::StrCat("Born in the last ", Steps(age + 1),
                         " only: too young to be called a leak; this site's other blocks lived up "
-                        "to ", Steps(site.longest_lifetime), ".");
+                        "to ",
+                        Steps(site.longest_lifetime), ".");
   }
   if (steps.size() == 1) {
     return absl::StrCat("All of it was born in step ", clock.NumberOf(*steps.begin()),

@@ -14,11 +14,11 @@ struct LeakEvidence {
   SiteJudgement judgement;
   std::int64_t longest_lifetime = 0;
   std::uint64_t allocations = 0, frees = 0;  // of the whole site, up to the judged instant
-  bool freed_on_exit = false;    // the survivors went away only after the last completed step
+  bool freed_on_exit = false;  // the survivors went away only after the last completed step
   bool access_known = false;
-  bool in_use = false;           // survivors were still used in the last steps
-  std::string tensors;           // names of tensors in the survivors; may be empty
-  std::size_t siblings = 0;      // other leaks whose survivors were born in the same steps
+  bool in_use = false;       // survivors were still used in the last steps
+  std::string tensors;       // names of tensors in the survivors; may be empty
+  std::size_t siblings = 0;  // other leaks whose survivors were born in the same steps
 };
 
 std::string LeakWhy(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence);
@@ -27,7 +27,8 @@ std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence);
 // Why what is alive at exit is not called a leak, by when it was born.
 std::string AliveWhy(const Session& session, const StepClock& clock, const LeakSite& site);
 
-// "history[3] (float32 1024 × 256) and 12 more", from the tensors that lie in `ids`; "" if none.
+// "history (float32 1024 x 256), 12 times, bias (float32 8)" from the tensors that lie in `ids`; ""
+// if there are none.
 std::string TensorNames(const Session& session, const std::vector<AllocationId>& ids);
 
 }  // namespace memprof::analysis

@@ -46,9 +46,7 @@ EventTotals CountEvents(const Session& session) {
   return totals;
 }
 
-std::uint64_t Last(const Series& series) {
-  return series.empty() ? 0 : series.values().back();
-}
+std::uint64_t Last(const Series& series) { return series.empty() ? 0 : series.values().back(); }
 
 // What the device had in use at its last memory sample, minus what the log explains.
 std::uint64_t Untracked(const Session& session, const DeviceTimeline& timeline) {

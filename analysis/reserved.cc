@@ -80,8 +80,7 @@ void ReservedBeyond::Map(EventId event) {
   const auto handle = handles_.find(events.aux0[i]);
   if (handle == handles_.end()) return;
   ++handle->second.mappings;
-  const auto [it, fresh] =
-      mapped_.try_emplace(events.address[i], events.bytes[i], events.aux0[i]);
+  const auto [it, fresh] = mapped_.try_emplace(events.address[i], events.bytes[i], events.aux0[i]);
   if (!fresh) {  // its unmap was missed
     const std::uint64_t old = it->second.second;
     it->second = {events.bytes[i], events.aux0[i]};

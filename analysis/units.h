@@ -22,6 +22,7 @@ std::string FormatDuration(TimeNs ns);
 std::string FormatCount(std::uint64_t count);
 
 // "1 step", "3 steps"; irregular plurals are given whole.
-std::string FormatNumberOf(std::uint64_t count, std::string_view noun, std::string_view plural = {});
+std::string FormatNumberOf(std::uint64_t count, std::string_view noun,
+                           std::string_view plural = {});
 
 }  // namespace memprof::analysis

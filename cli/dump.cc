@@ -47,12 +47,16 @@ struct DumpOptions {
 class Dumper {
  public:
   Dumper(const Session& session, analysis::Symbols& symbols, const DumpOptions& options)
-      : session_(session), options_(options), stacks_(session, symbols), view_(session),
+      : session_(session),
+        options_(options),
+        stacks_(session, symbols),
+        view_(session),
         start_(StartTime(session)) {}
 
   // Returns false when nobody reads the output any more.
   bool Run(const Filter& filter) {
-    if (!options_.json) out_ += "seq\ttime_s\tthread\tstep\top\tlayer\tdevice\taddress\tbytes\tdetail\n";
+    if (!options_.json)
+      out_ += "seq\ttime_s\tthread\tstep\top\tlayer\tdevice\taddress\tbytes\tdetail\n";
     const EventColumns& events = session_.events();
     std::int64_t printed = 0;
     for (std::uint32_t e = 0; e < events.size(); ++e) {
@@ -146,8 +150,8 @@ std::vector<std::string> AllNames(int count, std::string_view (*name)(Enum)) {
   return names;
 }
 
-std::string CheckNames(const std::vector<std::string>& given,
-                       const std::vector<std::string>& known, std::string_view what) {
+std::string CheckNames(const std::vector<std::string>& given, const std::vector<std::string>& known,
+                       std::string_view what) {
   for (const std::string& name : given) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const auto nearest = Nearest(name, known);
@@ -179,11 +183,13 @@ int DumpVerb(int argc, char** argv) {
                   "known.");
   options.Flag("json", &dump.json, "Print one JSON object a line, call stacks included.");
   options.Flag("symbols", &dump.symbols, "Name the call site of each event in the text.");
-  options.List("op", &ops, "OP", "Only events of this kind: alloc, free, alloc_failed, step, "
-                                 "launch, …; may be given several times.");
-  options.List("layer", &layers, "LAYER", "Only memory of this layer: linear, managed, pinned, "
-                                          "stream-ordered, segment, block, tensor, …; may be given "
-                                          "several times.");
+  options.List("op", &ops, "OP",
+               "Only events of this kind: alloc, free, alloc_failed, step, "
+               "launch, …; may be given several times.");
+  options.List("layer", &layers, "LAYER",
+               "Only memory of this layer: linear, managed, pinned, "
+               "stream-ordered, segment, block, tensor, …; may be given "
+               "several times.");
   options.Integer("device", &filter.device, "N", "Only events of this device.");
   options.Integer("from-step", &from_step, "N", "Only events of step N and later.");
   options.Integer("to-step", &to_step, "N", "Only events of step N and earlier.");
@@ -197,7 +203,8 @@ int DumpVerb(int argc, char** argv) {
   if (const int status = ParseOrExit(options, "dump", argc, argv); status >= 0) return status;
   std::string error = CheckNames(ops, AllNames<Op>(34, analysis::OpName), "op");
   if (error.empty()) {
-    error = CheckNames(layers, AllNames<Layer>(analysis::kLayerCount, analysis::LayerName), "layer");
+    error =
+        CheckNames(layers, AllNames<Layer>(analysis::kLayerCount, analysis::LayerName), "layer");
   }
   if (error.empty() && !address.empty() && !ParseAddress(address, &filter.address)) {
     error = Cat("'", address, "' is no address");

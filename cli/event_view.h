@@ -20,7 +20,7 @@ class EventView {
   void Seek(std::uint32_t e);
 
   std::uint32_t seq() const { return event_; }
-  std::uint32_t tid() const;          // 0 = unknown
+  std::uint32_t tid() const;  // 0 = unknown
   std::int64_t step() const { return step_; }
   analysis::Op op() const { return session_.events().op[event_]; }
   analysis::Layer layer() const { return session_.events().layer[event_]; }

@@ -23,12 +23,18 @@ constexpr std::size_t kFlushBytes = 1 << 18;
 
 std::string_view EndReasonName(analysis::EndReason reason) {
   switch (reason) {
-    case analysis::EndReason::kAlive: return "alive";
-    case analysis::EndReason::kFreed: return "freed";
-    case analysis::EndReason::kContextDestroyed: return "context_destroyed";
-    case analysis::EndReason::kDeviceReset: return "device_reset";
-    case analysis::EndReason::kAddressReused: return "address_reused";
-    case analysis::EndReason::kSegmentFreed: return "segment_freed";
+    case analysis::EndReason::kAlive:
+      return "alive";
+    case analysis::EndReason::kFreed:
+      return "freed";
+    case analysis::EndReason::kContextDestroyed:
+      return "context_destroyed";
+    case analysis::EndReason::kDeviceReset:
+      return "device_reset";
+    case analysis::EndReason::kAddressReused:
+      return "address_reused";
+    case analysis::EndReason::kSegmentFreed:
+      return "segment_freed";
   }
   return "unknown";
 }
@@ -43,7 +49,7 @@ class Output {
   bool Open(const std::string& path, bool force) {
     path_ = path;
     if (path == "-") return true;
-    struct stat existing{};
+    struct stat existing {};
     if (force && stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
       PrintError(Cat(path, ": not a regular file"));
       return false;
@@ -52,8 +58,9 @@ class Output {
     file_ = open(path.c_str(), flags, 0666);
     if (file_ >= 0) return true;
     const int error = errno;
-    PrintError(Cat(path, ": ", error == EEXIST ? "exists already; --force overwrites it"
-                                               : std::strerror(error)));
+    PrintError(
+        Cat(path, ": ",
+            error == EEXIST ? "exists already; --force overwrites it" : std::strerror(error)));
     return false;
   }
   bool Write(std::string_view text) {
@@ -156,9 +163,10 @@ bool ExportEvents(const Session& session, StackTexts& stacks, Csv& csv) {
 }
 
 bool ExportAllocations(const Session& session, StackTexts& stacks, Csv& csv) {
-  HeaderCells(csv, {"allocation", "layer", "device", "address", "bytes", "requested", "birth_time_ns",
-                    "death_time_ns", "birth_step", "death_step", "end", "thread", "stream", "pool",
-                    "api", "parent", "name", "dtype", "shape", "site"});
+  HeaderCells(csv, {"allocation", "layer",         "device",        "address",    "bytes",
+                    "requested",  "birth_time_ns", "death_time_ns", "birth_step", "death_step",
+                    "end",        "thread",        "stream",        "pool",       "api",
+                    "parent",     "name",          "dtype",         "shape",      "site"});
   if (!csv.EndRow()) return false;
   const auto allocations = session.allocations();
   for (std::uint32_t i = 0; i < allocations.size(); ++i) {

@@ -42,8 +42,9 @@ int FragmentationVerb(int argc, char** argv) {
   options.Integer("device", &device, "N", "Only this device.");
   options.Integer("step", &step, "N", "At the end of step N.");
   options.Flag("at-end", &at_end, "At the end of the log.");
-  options.Integer("top", &top, "N", "How many pinning blocks to show; 0 = all that were kept "
-                                    "(default 20).");
+  options.Integer("top", &top, "N",
+                  "How many pinning blocks to show; 0 = all that were kept "
+                  "(default 20).");
   options.Example("memprof fragmentation train.mprof", "Fragmentation when most was reserved.");
   options.Example("memprof fragmentation --step=40 --device=0 train.mprof",
                   "Device 0 at the end of step 40.");
@@ -74,9 +75,9 @@ int FragmentationVerb(int argc, char** argv) {
     object.update(FragmentationJson(*session, symbols, report));
     return PrintJson(object);
   }
-  const std::string text = Cat(RunLines(*session), Heading("Fragmentation"),
-                               FragmentationText(*session, symbols, report,
-                                                 static_cast<std::size_t>(top)));
+  const std::string text =
+      Cat(RunLines(*session), Heading("Fragmentation"),
+          FragmentationText(*session, symbols, report, static_cast<std::size_t>(top)));
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
 

@@ -45,16 +45,20 @@ Json Number(double value) {
   return value;
 }
 
+Json FrameJson(const analysis::SourceFrame& frame) {
+  Json json = {{"function", frame.function},
+               {"file", frame.file},
+               {"line", frame.line},
+               {"module", frame.module}};
+  if (frame.inlined) json["inlined"] = true;
+  return json;
+}
+
 Json StackJson(Symbols& symbols, analysis::StackId stack) {
   Json frames = Json::array();
   if (!stack.valid()) return frames;
   for (const analysis::SourceFrame& frame : symbols.ResolveStack(stack)) {
-    Json entry = {{"function", frame.function},
-                  {"file", frame.file},
-                  {"line", frame.line},
-                  {"module", frame.module}};
-    if (frame.inlined) entry["inlined"] = true;
-    frames.push_back(std::move(entry));
+    frames.push_back(FrameJson(frame));
   }
   return frames;
 }
@@ -79,6 +83,7 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
                {"steps_to_oom", Number(leak.steps_to_oom)},
                {"guard_steps", leak.guard_steps},
                {"survivors", std::move(survivors)}};
+  if (leak.stack.valid()) json["site_frame"] = FrameJson(symbols.Site(leak.stack));
   if (leak.example.valid()) json["example"] = AllocationJson(session, leak.example);
   return json;
 }

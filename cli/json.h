@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 
 // Whole numbers as integers, all else as floating point.
 Json Number(double value);
+Json FrameJson(const analysis::SourceFrame& frame);
 Json StackJson(analysis::Symbols& symbols, analysis::StackId stack);
 Json LeakJson(const analysis::Session& session, analysis::Symbols& symbols,
               const analysis::Leak& leak);

@@ -52,16 +52,18 @@ int LeaksVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 10, frames = 12;
   std::string fail_on;
-  Options options("leaks [OPTION...] LOG",
-                  "Tells which call sites keep more memory with every training step, with the "
-                  "evidence, what would disprove it, and the call stack; then what was merely alive "
-                  "at the end. The method is in docs/leaks.md.");
+  Options options(
+      "leaks [OPTION...] LOG",
+      "Tells which call sites keep more memory with every training step, with the "
+      "evidence, what would disprove it, and the call stack; then what was merely alive "
+      "at the end. The method is in docs/leaks.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.leaks/1).");
   options.Choice("fail-on", &fail_on, {"definite", "suspected", "growing"},
                  "Exit with status 3 if there is a leak of this tier or a worse one "
                  "(definite is worse than suspected, suspected worse than growing).");
-  options.Integer("top", &top, "N", "Rows of the table of what was alive at the end; 0 = all "
-                                    "(default 10). JSON always has all.");
+  options.Integer("top", &top, "N",
+                  "Rows of the table of what was alive at the end; 0 = all "
+                  "(default 10). JSON always has all.");
   options.Integer("frames", &frames, "N", "Frames of each stack; 0 = all (default 12).");
   options.Example("memprof leaks train.mprof", "Show leaks, worst first.");
   options.Example("memprof leaks --fail-on=suspected train.mprof",
@@ -82,12 +84,14 @@ int LeaksVerb(int argc, char** argv) {
     Append(text, "\n", Wrap(report.verdict, kWidth, 0), "\n");
     if (!report.leaks.empty()) Append(text, Heading("Leaks"));
     for (std::size_t i = 0; i < report.leaks.size(); ++i) {
-      Append(text, LeakText(symbols, report.leaks[i], i + 1,
-                            frames == 0 ? SIZE_MAX : static_cast<std::size_t>(frames)),
+      Append(text,
+             LeakText(symbols, report.leaks[i], i + 1,
+                      frames == 0 ? SIZE_MAX : static_cast<std::size_t>(frames)),
              i + 1 < report.leaks.size() ? "\n" : "");
     }
     Append(text, Heading("Alive at the end, not growing"),
-           AliveText(symbols, report.live_at_exit, static_cast<std::size_t>(top)));
+           AliveText(symbols, report.live_at_exit, static_cast<std::size_t>(top),
+                     !session->steps().empty()));
     if (!WriteOut(text)) status = kExitFailed;
   }
   if (status == kExitFine && Fails(report, fail_on)) status = kExitFailOn;

@@ -6,10 +6,10 @@
 
 #include "cli/open_log.h"
 #include "cli/options.h"
+#include "cli/run.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "cli/run.h"
 
 namespace memprof::cli {
 namespace {
@@ -41,13 +41,15 @@ std::string HelpText() {
   for (const Verb& verb : Verbs()) {
     Append(text, "  ", verb.name, std::string(15 - verb.name.size(), ' '), verb.summary, "\n");
   }
+  Append(
+      text,
+      "\n'memprof VERB --help' explains a verb; 'memprof --version' says which version this is.\n"
+      "Exit status: 0 fine, 1 the input or the run failed, 2 wrong usage, 3 a --fail-on "
+      "condition holds.\n");
   Append(text,
-         "\n'memprof VERB --help' explains a verb; 'memprof --version' says which version this is.\n"
-         "Exit status: 0 fine, 1 the input or the run failed, 2 wrong usage, 3 a --fail-on "
-         "condition holds.\n");
-  Append(text, "\nExamples:\n"
-               "  memprof run -o train.mprof -- ./train --steps 50\n"
-               "  memprof report train.mprof\n");
+         "\nExamples:\n"
+         "  memprof run -o train.mprof -- ./train --steps 50\n"
+         "  memprof report train.mprof\n");
   return text;
 }
 

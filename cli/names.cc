@@ -1,6 +1,7 @@
 // Names of places, times and shapes.
 #include "cli/names.h"
 
+#include <algorithm>
 #include <array>
 
 #include "analysis/units.h"
@@ -20,10 +21,14 @@ std::string_view BaseName(std::string_view path) {
 
 std::string_view SeverityName(log::Severity severity) {
   switch (severity) {
-    case log::Severity::kInfo: return "info";
-    case log::Severity::kNotice: return "notice";
-    case log::Severity::kDataLoss: return "data loss";
-    case log::Severity::kError: return "error";
+    case log::Severity::kInfo:
+      return "info";
+    case log::Severity::kNotice:
+      return "notice";
+    case log::Severity::kDataLoss:
+      return "data loss";
+    case log::Severity::kError:
+      return "error";
   }
   return "unknown";
 }
@@ -36,9 +41,11 @@ std::string ShortFunction(std::string_view function) {
   int angle = 0;
   for (std::size_t i = 0; i < function.size(); ++i) {
     if (function.substr(i, kOperator.size()) == kOperator) {
+      // Past the operator's own signs, which may be brackets; the loop steps over the last of them.
       i += kOperator.size();
-      if (function.substr(i, 2) == "()") ++i;
-      while (i + 1 < function.size() && (function[i] == '<' || function[i] == '>')) ++i;
+      if (function.substr(i, 2) == "()") i += 2;
+      while (i < function.size() && (function[i] == '<' || function[i] == '>')) ++i;
+      --i;
       continue;
     }
     if (function[i] == '<') ++angle;
@@ -63,7 +70,7 @@ std::string LastScopes(std::string_view function) {
     if (function[i] == '(') --parenthesis;
     if (angle != 0 || parenthesis != 0 || i == 0 || function.substr(i - 1, 2) != "::") continue;
     // A scope in lower case is a namespace, as a rule, and says little.
-    const bool type = function[i + 1] >= 'A' && function[i + 1] <= 'Z';
+    const bool type = i + 1 < function.size() && function[i + 1] >= 'A' && function[i + 1] <= 'Z';
     if (scopes == 1 && !type) return std::string(function.substr(last));
     if (++scopes == 2) return std::string(function.substr(i + 1));
     last = i + 1;
@@ -78,12 +85,18 @@ std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack) {
   return FrameLabel(symbols.Site(stack));
 }
 
-std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack) {
+std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack, std::size_t column,
+                          std::size_t indent) {
+  constexpr std::size_t kWidth = 100;
   if (!stack.valid()) return "(no call stack)";
   const std::vector<SourceFrame> frames = symbols.SiteStack(stack);
   if (frames.empty()) return "(no call stack)";
-  if (frames.size() == 1 || !frames[1].symbolised) return FrameLabel(frames[0]);
-  return Cat(FrameLabel(frames[0]), ", from ", FrameLabel(frames[1]));
+  const std::string site =
+      CutEnd(FrameLabel(frames[0]), kWidth - std::min<std::size_t>(column + 1, 40));
+  if (frames.size() == 1 || !frames[1].symbolised) return site;
+  const std::string caller = Cat("from ", FrameLabel(frames[1]));
+  if (column + Columns(site) + 2 + Columns(caller) <= kWidth) return Cat(site, ", ", caller);
+  return Cat(site, ",\n", std::string(indent, ' '), CutEnd(caller, kWidth - indent));
 }
 
 std::string FrameLabel(const SourceFrame& frame) {
@@ -152,7 +165,7 @@ std::string Since(const analysis::Session& session, TimeNs time) {
 
 std::string StepLabel(const analysis::Session& session, std::int64_t step) {
   if (session.steps().empty()) return "";
-  return step < 0 ? "before the first step" : Cat("step ", step);
+  return step < 0 ? " before the first step" : Cat(" at step ", step);
 }
 
 AnomalyText DescribeAnomaly(log::Anomaly anomaly) {
@@ -172,11 +185,16 @@ AnomalyText DescribeAnomaly(log::Anomaly anomaly) {
 
 std::string_view SourceStateName(int state) {
   switch (state) {
-    case log::SOURCE_OFF: return "off";
-    case log::SOURCE_ON: return "on";
-    case log::SOURCE_REFUSED: return "refused";
-    case log::SOURCE_LOST: return "lost";
-    default: return "unknown";
+    case log::SOURCE_OFF:
+      return "off";
+    case log::SOURCE_ON:
+      return "on";
+    case log::SOURCE_REFUSED:
+      return "refused";
+    case log::SOURCE_LOST:
+      return "lost";
+    default:
+      return "unknown";
   }
 }
 

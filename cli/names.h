@@ -16,8 +16,11 @@ std::string ShortFunction(std::string_view function);
 // "Step (train.cc:42)", the place that a person would name for `stack`; "(no call stack)".
 std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack);
 
-// The same with its caller: "Clone (tensor.cc:42), from Remember (history.cc:9)".
-std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack);
+// The same with its caller, for a line of which `column` columns are used: "Clone (tensor.cc:42),
+// from Remember (history.cc:9)". What does not fit goes on in a line of its own, indented by
+// `indent`.
+std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack, std::size_t column,
+                          std::size_t indent);
 
 // "Class::Step (train.cc:42)" of one frame.
 std::string FrameLabel(const analysis::SourceFrame& frame);
@@ -37,7 +40,7 @@ std::string TensorName(const analysis::TensorInfo* tensor);
 std::string Since(const analysis::Session& session, analysis::TimeNs time);
 analysis::TimeNs StartTime(const analysis::Session& session);
 
-// "step 12", or "before the first step", or "" when the log has no steps.
+// " at step 12", or " before the first step", or "" when the log has no steps.
 std::string StepLabel(const analysis::Session& session, std::int64_t step);
 
 struct AnomalyText {

@@ -64,28 +64,27 @@ void Options::Flag(std::string_view name, bool* value, std::string_view help) {
 
 void Options::Text(std::string_view name, std::string* value, std::string_view metavar,
                    std::string_view help, char letter) {
-  options_.push_back({Kind::kText, std::string(name), letter, std::string(metavar),
-                      std::string(help)});
+  options_.push_back(
+      {Kind::kText, std::string(name), letter, std::string(metavar), std::string(help)});
   options_.back().text = value;
 }
 
 void Options::Integer(std::string_view name, std::int64_t* value, std::string_view metavar,
                       std::string_view help) {
-  options_.push_back({Kind::kInteger, std::string(name), 0, std::string(metavar),
-                      std::string(help)});
+  options_.push_back(
+      {Kind::kInteger, std::string(name), 0, std::string(metavar), std::string(help)});
   options_.back().integer = value;
 }
 
 void Options::Choice(std::string_view name, std::string* value, std::vector<std::string> choices,
                      std::string_view help) {
-  options_.push_back({Kind::kChoice, std::string(name), 0, Join(choices, "|"),
-                      std::string(help)});
+  options_.push_back({Kind::kChoice, std::string(name), 0, Join(choices, "|"), std::string(help)});
   options_.back().text = value;
   options_.back().choices = std::move(choices);
 }
 
-void Options::List(std::string_view name, std::vector<std::string>* value,
-                   std::string_view metavar, std::string_view help) {
+void Options::List(std::string_view name, std::vector<std::string>* value, std::string_view metavar,
+                   std::string_view help) {
   options_.push_back({Kind::kList, std::string(name), 0, std::string(metavar), std::string(help)});
   options_.back().list = value;
 }
@@ -107,15 +106,14 @@ absl::Status Options::Unknown(std::string_view argument) const {
   for (const Option& option : options_) known.push_back(Cat("--", option.name));
   const std::string_view name = argument.substr(0, argument.find('='));
   const std::optional<std::string> nearest = Nearest(name, known);
-  return absl::InvalidArgumentError(Cat(
-      "unknown option '", name, "'", nearest ? Cat("; did you mean '", *nearest, "'?") : ""));
+  return absl::InvalidArgumentError(
+      Cat("unknown option '", name, "'", nearest ? Cat("; did you mean '", *nearest, "'?") : ""));
 }
 
 absl::Status Options::Set(const Option& option, std::string_view value) const {
   switch (option.kind) {
     case Kind::kFlag:
-      return absl::InvalidArgumentError(Cat("option '--", option.name,
-                                                     "' takes no value"));
+      return absl::InvalidArgumentError(Cat("option '--", option.name, "' takes no value"));
     case Kind::kText:
       *option.text = std::string(value);
       return absl::OkStatus();
@@ -135,8 +133,7 @@ absl::Status Options::Set(const Option& option, std::string_view value) const {
         return absl::OkStatus();
       }
       return absl::InvalidArgumentError(Cat("option '--", option.name, "' wants one of ",
-                                                     Join(option.choices, ", "), ", not '",
-                                                     value, "'"));
+                                            Join(option.choices, ", "), ", not '", value, "'"));
     }
   }
   return absl::OkStatus();
@@ -185,8 +182,8 @@ absl::Status Options::Parse(int argc, char** argv) {
 }
 
 std::string Options::HelpText() const {
-  std::string text = Cat("Usage: memprof ", usage_, "\n\n",
-                                  Wrap(description_, kHelpWidth, 0), "\n\nOptions:\n");
+  std::string text =
+      Cat("Usage: memprof ", usage_, "\n\n", Wrap(description_, kHelpWidth, 0), "\n\nOptions:\n");
   const auto line = [&text](const std::string& left, std::string_view help) {
     Append(text, "  ", left);
     if (left.size() + 3 > kHelpColumn) {

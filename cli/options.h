@@ -65,6 +65,7 @@ class Options {
 
 // The candidate nearest to `word` by edit distance, if it is near enough to be a slip of the
 // fingers: at most 2 edits, and fewer than half of the word's letters.
-std::optional<std::string> Nearest(std::string_view word, const std::vector<std::string>& candidates);
+std::optional<std::string> Nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
 
 }  // namespace memprof::cli

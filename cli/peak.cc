@@ -32,7 +32,8 @@ absl::Status FindInstants(const Session& session, std::int64_t device, std::int6
   for (const analysis::StepInfo& info : session.steps()) {
     if (info.number == step) found = &info;
   }
-  if (found == nullptr) return absl::NotFoundError(Cat(session.path(), ": there is no step ", step));
+  if (found == nullptr)
+    return absl::NotFoundError(Cat(session.path(), ": there is no step ", step));
   const analysis::TimeNs time = found->end > found->begin ? found->end - 1 : found->begin;
   for (Peak& peak : *peaks) peak = analysis::DescribeInstant(session, peak.device, time);
   return absl::OkStatus();
@@ -42,12 +43,9 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
             std::size_t top) {
   Json list = Json::array();
   for (const Peak& peak : peaks) list.push_back(PeakJson(session, symbols, peak, top));
-  return {{"schema", "memprof.peak/1"},
-          {"log", session.path()},
-          {"complete", session.run().complete},
-          {"simulated", Simulated(session)},
-          {"start_time_ns", StartTime(session)},
-          {"peaks", std::move(list)}};
+  return {{"schema", "memprof.peak/1"},          {"log", session.path()},
+          {"complete", session.run().complete},  {"simulated", Simulated(session)},
+          {"start_time_ns", StartTime(session)}, {"peaks", std::move(list)}};
 }
 
 }  // namespace
@@ -84,12 +82,14 @@ int PeakVerb(int argc, char** argv) {
   std::string text = RunLines(*session);
   if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
   for (const Peak& peak : peaks) {
-    const std::string label = StepLabel(*session, peak.step);
-    Append(text, Heading(Cat("Device ", peak.device, step != kNoStep ? " held " : ": peak of ",
-                             analysis::FormatBytes(peak.bytes),
-                             label.empty() ? "" : Cat(step != kNoStep ? " at the end of " : " at ", label), ", after ",
-                             Since(*session, peak.time))),
-           PeakText(*session, symbols, peak, rows));
+    const std::string what = analysis::FormatBytes(peak.bytes);
+    const std::string title = step != kNoStep
+                                  ? Cat("held ", what, " at the end of step ", step)
+                                  : Cat("peak of ", what, StepLabel(*session, peak.step));
+    Append(
+        text,
+        Heading(Cat("Device ", peak.device, ": ", title, ", after ", Since(*session, peak.time))),
+        PeakText(*session, symbols, peak, rows));
   }
   return WriteOut(text) ? kExitFine : kExitFailed;
 }

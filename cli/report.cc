@@ -81,16 +81,17 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
     Append(text, "  Peak ", Styled(Style::kBold, FormatBytes(peak.bytes)), " on device ",
-           peak.device, label.empty() ? "" : Cat(" at ", label), ", after ",
-           Since(session, peak.time), "\n");
+           peak.device, label, ", after ", Since(session, peak.time), "\n");
   }
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
   for (const analysis::Leak& leak : report.leaks.leaks) {
     const bool growing = leak.tier == analysis::LeakTier::kGrowing;
-    Append(text, "  ", Styled(growing ? Style::kYellow : Style::kRed,
-                              growing ? "Growing, in use:" : "Suspected leak:"),
-           " ", Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")), " at ",
-           Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack)), "\n");
+    const std::string word = growing ? "Growing, in use:" : "Suspected leak:";
+    const std::string slope = Cat(FormatBytes(leak.bytes_per_step), " per step");
+    const std::size_t column = 2 + word.size() + 1 + slope.size() + 4;
+    Append(text, "  ", Styled(growing ? Style::kYellow : Style::kRed, word), " ",
+           Styled(Style::kBold, slope), " at ",
+           Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack, column, 18)), "\n");
   }
   if (report.leaks.leaks.empty() || report.leaks.horizon_too_short) {
     Append(text, "  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n");
@@ -115,8 +116,8 @@ std::string DeviceSection(const Report& report) {
                device.untracked_bytes == 0 ? "-" : FormatBytes(device.untracked_bytes)});
   }
   std::string text = table.Text(kWidth);
-  Table framework({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
-                   Align::kRight});
+  Table framework(
+      {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
   framework.Header({"allocator on", "peak", "at the end", "blocks", "peak reserved", "reserved"});
   for (const analysis::DeviceFigures& device : report.devices) {
     const analysis::FrameworkFigures& figures = device.framework;
@@ -152,22 +153,22 @@ std::string LeakSection(analysis::Symbols& symbols, const Report& report, std::s
 std::string TrafficSection(const Session& session, analysis::Symbols& symbols, std::size_t top) {
   analysis::SiteQuery query;
   query.metric = analysis::Metric::kAllocatedBytes;
-  const bool framework = std::any_of(
-      session.allocations().begin(), session.allocations().end(),
-      [](const analysis::Allocation& a) { return a.layer == analysis::Layer::kBlock; });
+  const bool framework =
+      std::any_of(session.allocations().begin(), session.allocations().end(),
+                  [](const analysis::Allocation& a) { return a.layer == analysis::Layer::kBlock; });
   if (framework) query.layers |= LayerBit(analysis::Layer::kBlock);
   Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   table.Header({"allocated", "times", "largest", "layer", "site"});
-  const std::vector<analysis::Site> sites = FindSites(session, query);
-  const std::size_t shown = top == 0 ? sites.size() : std::min(top, sites.size());
+  const std::vector<Place> places = JoinByPlace(symbols, FindSites(session, query), session);
+  const std::size_t shown = top == 0 ? places.size() : std::min(top, places.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    const analysis::Allocation& largest = session.allocation(sites[i].largest);
-    table.Row({FormatBytes(sites[i].bytes), FormatCount(sites[i].blocks),
+    const analysis::Allocation& largest = session.allocation(places[i].largest);
+    table.Row({FormatBytes(places[i].bytes), FormatCount(places[i].blocks),
                FormatBytes(largest.bytes), std::string(analysis::LayerName(largest.layer)),
-               SiteLabel(symbols, sites[i].stack)});
+               places[i].site});
   }
   if (table.empty()) return "  Nothing was allocated.\n";
-  return table.Text(kWidth) + MoreLine(shown, sites.size());
+  return table.Text(kWidth) + MoreLine(shown, places.size());
 }
 
 std::string AnomalySection(const Session& session) {
@@ -175,10 +176,11 @@ std::string AnomalySection(const Session& session) {
   for (const analysis::AnomalyCount& anomaly : session.anomalies()) {
     const AnomalyText words = DescribeAnomaly(anomaly.anomaly);
     const bool bad = words.severity == "error" || words.severity == "data loss";
-    Append(text, "  ", Styled(bad ? Style::kRed : Style::kYellow,
-                              Cat(words.name, " ", FormatCount(anomaly.count))),
-           " (", words.severity, ")\n      ", Wrap(Cat("......", words.advice), kWidth, 6).substr(6),
-           "\n");
+    Append(text, "  ",
+           Styled(bad ? Style::kRed : Style::kYellow,
+                  Cat(words.name, " ", FormatCount(anomaly.count))),
+           " (", words.severity, ")\n      ",
+           Wrap(Cat("......", words.advice), kWidth, 6).substr(6), "\n");
   }
   return text.empty() ? "  None: nothing was lost, and every free found its allocation.\n" : text;
 }
@@ -200,8 +202,9 @@ std::string RecorderSection(const Session& session, const Report& report) {
          " failed), ", FormatCount(report.events.lost), " lost\n");
   if (self.bytes_written > 0 && self.events_written > 0) {
     char per_event[32];
-    std::snprintf(per_event, sizeof per_event, "%.1f",
-                  static_cast<double>(self.bytes_written) / static_cast<double>(self.events_written));
+    std::snprintf(
+        per_event, sizeof per_event, "%.1f",
+        static_cast<double>(self.bytes_written) / static_cast<double>(self.events_written));
     Append(text, "  Log:     ", FormatBytes(self.bytes_written), ", ", per_event,
            " bytes per event, ", FormatNumberOf(self.stacks, "stack node"), "\n");
   }
@@ -216,18 +219,17 @@ std::string RecorderSection(const Session& session, const Report& report) {
 
 std::string ToText(const Session& session, analysis::Symbols& symbols, const Report& report,
                    std::size_t top) {
-  std::string text = Cat(RunLines(session), Verdict(session, symbols, report),
-                         Heading("Devices"), DeviceSection(report));
+  std::string text = Cat(RunLines(session), Verdict(session, symbols, report), Heading("Devices"),
+                         DeviceSection(report));
   Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
-    Append(text, Heading(Cat("Live at the peak of device ", peak.device,
-                             label.empty() ? "" : Cat(" (", label, ")"))),
+    Append(text, Heading(Cat("Live at the peak of device ", peak.device, label)),
            PeakText(session, symbols, peak, top));
   }
   Append(text, Heading("Top call sites over the whole run"), TrafficSection(session, symbols, top));
   Append(text, Heading("Alive at the end, not growing"),
-         AliveText(symbols, report.leaks.live_at_exit, top));
+         AliveText(symbols, report.leaks.live_at_exit, top, report.steps > 0));
   Append(text, Heading("Fragmentation"),
          FragmentationText(session, symbols, report.fragmentation,
                            top == 0 ? 0 : std::min<std::size_t>(top, 5)));
@@ -241,9 +243,10 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
 int ReportVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 10;
-  Options options("report [OPTION...] LOG...",
-                  "Tells where the memory went: the peak and what was live then, leaks with their "
-                  "evidence, the busiest call sites, fragmentation, and what the recording missed.");
+  Options options(
+      "report [OPTION...] LOG...",
+      "Tells where the memory went: the peak and what was live then, leaks with their "
+      "evidence, the busiest call sites, fragmentation, and what the recording missed.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.report/1); one log only.");
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 10).");
   options.Example("memprof report train.mprof", "The whole run on a page or two.");

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 #include "analysis/units.h"
 #include "cli/names.h"
@@ -20,10 +22,13 @@ using analysis::FormatNumberOf;
 using analysis::Leak;
 using analysis::Session;
 
+// "label  text…" with the text in a column of its own.
 std::string Paragraph(std::string_view label, std::string_view text) {
-  const std::string first = Cat("      ", label);
-  return Wrap(Cat(std::string(first.size(), '.'), ' ', text), kWidth, 13).replace(0, first.size(), first) +
-         "\n";
+  constexpr std::size_t kColumn = 13;
+  std::string first = Cat("      ", label);
+  first.resize(kColumn, ' ');
+  const std::string wrapped = Wrap(Cat(std::string(kColumn, '.'), text), kWidth, kColumn);
+  return Cat(first, wrapped.substr(kColumn), "\n");
 }
 
 std::string DeviceLabel(int device) {
@@ -32,33 +37,48 @@ std::string DeviceLabel(int device) {
 
 std::string TierLabel(analysis::LeakTier tier) {
   switch (tier) {
-    case analysis::LeakTier::kDefinite: return Styled(Style::kRed, "definite leak");
-    case analysis::LeakTier::kSuspected: return Styled(Style::kRed, "suspected leak");
-    case analysis::LeakTier::kGrowing: return Styled(Style::kYellow, "growing, in use");
-    case analysis::LeakTier::kLiveAtExit: break;
+    case analysis::LeakTier::kDefinite:
+      return Styled(Style::kRed, "definite leak");
+    case analysis::LeakTier::kSuspected:
+      return Styled(Style::kRed, "suspected leak");
+    case analysis::LeakTier::kGrowing:
+      return Styled(Style::kYellow, "growing, in use");
+    case analysis::LeakTier::kLiveAtExit:
+      break;
   }
   return "live at exit";
 }
 
-// When the survivors were born: "set-up", "step 3", "steps 3 to 48".
-std::string BornLabel(const Leak& leak) {
+// When memory was born: "set-up", "step 3", "set-up to step 48".
+std::string BornLabel(std::int64_t first, std::int64_t last) {
   const auto label = [](std::int64_t step) {
     return step < 0 ? std::string("set-up") : Cat("step ", step);
   };
-  if (leak.survivors.empty()) return "";
-  const std::int64_t first = leak.survivors.front().step, last = leak.survivors.back().step;
-  return first == last ? label(first) : Cat(label(first), " to ", last);
+  if (first == last) return label(first);
+  return first < 0 ? Cat(label(first), " to ", label(last)) : Cat(label(first), " to ", last);
 }
+
+std::string BornLabel(const Leak& leak) {
+  if (leak.survivors.empty()) return "";
+  return BornLabel(leak.survivors.front().step, leak.survivors.back().step);
+}
+
+// What is alive of one layer at one place, whatever the way there.
+struct AliveRow {
+  std::string site;
+  analysis::Layer layer;
+  std::uint64_t bytes = 0, blocks = 0;
+  std::int64_t first_step = -1, last_step = -1;
+};
 
 }  // namespace
 
-std::string Heading(std::string_view title) {
-  return Cat("\n", Styled(Style::kBold, title), "\n");
-}
+std::string Heading(std::string_view title) { return Cat("\n", Styled(Style::kBold, title), "\n"); }
 
 std::string MoreLine(std::size_t shown, std::size_t total) {
   if (shown >= total) return "";
-  return Styled(Style::kDim, Cat("  … and ", FormatCount(total - shown), " more (--top=0 for all)")) +
+  return Styled(Style::kDim,
+                Cat("  … and ", FormatCount(total - shown), " more (--top=0 for all)")) +
          "\n";
 }
 
@@ -66,7 +86,8 @@ std::string Percent(double part, double whole) {
   if (whole <= 0) return "-";
   char text[32];
   const double percent = 100 * part / whole;
-  std::snprintf(text, sizeof text, percent >= 9.95 || percent == 0 ? "%.0f %%" : "%.1f %%", percent);
+  std::snprintf(text, sizeof text, percent >= 9.95 || percent == 0 ? "%.0f %%" : "%.1f %%",
+                percent);
   return text;
 }
 
@@ -97,9 +118,10 @@ std::string RunLines(const Session& session) {
   }
   Append(text, Wrap(facts, kWidth, 0), "\n");
   if (Simulated(session)) {
-    Append(text, Styled(Style::kYellow, Wrap("Recorded on the stand-in GPU: sizes, lifetimes and "
-                                             "call stacks are real; timings are not a GPU's.",
-                                             kWidth, 0)),
+    Append(text,
+           Styled(Style::kYellow, Wrap("Recorded on the stand-in GPU: sizes, lifetimes and "
+                                       "call stacks are real; timings are not a GPU's.",
+                                       kWidth, 0)),
            "\n");
   }
   return text;
@@ -107,50 +129,59 @@ std::string RunLines(const Session& session) {
 
 std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t number,
                      std::size_t frames) {
+  const std::string slope = Cat(FormatBytes(leak.bytes_per_step), " per step");
+  const std::size_t column = Columns(Cat("  ", number, ". suspected leak: ", slope, " at "));
   std::string text =
-      Cat("  ", number, ". ", TierLabel(leak.tier), ": ",
-          Styled(Style::kBold, Cat(FormatBytes(leak.bytes_per_step), " per step")), " at ",
-          Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack)), "\n");
-  std::string figures =
-      Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"), " (",
-          analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device), "), born in ",
-          BornLabel(leak), "; score ", static_cast<std::int64_t>(std::lround(leak.score)),
-          " of 100");
+      Cat("  ", number, ". ", TierLabel(leak.tier), ": ", Styled(Style::kBold, slope), " at ",
+          Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack, column, 6)), "\n");
+  std::string figures = Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"),
+                            " (", analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device),
+                            "), born in ", BornLabel(leak), "; score ",
+                            static_cast<std::int64_t>(std::lround(leak.score)), " of 100");
   if (leak.steps_to_oom >= 0) {
     Append(figures, "; out of memory in about ",
            FormatNumberOf(static_cast<std::uint64_t>(std::min(leak.steps_to_oom, 9e15)), "step"));
   }
   Append(text, "      ", Wrap(Cat("......", figures), kWidth, 6).substr(6), "\n");
   Append(text, Paragraph("why", Printable(leak.why)));
-  Append(text, Paragraph("unless", Printable(leak.disproof)));
+  Append(text, Paragraph("doubt", Printable(leak.disproof)));
   const std::string stack = StackLines(symbols, leak.stack, 13, frames);
   if (!stack.empty()) Append(text, "      stack\n", stack);
   return text;
 }
 
-std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive,
-                      std::size_t top) {
+std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top,
+                      bool has_steps) {
+  if (alive.empty()) return "  Nothing else was alive at the end.\n";
+  std::vector<AliveRow> rows;
+  std::map<std::pair<std::string, analysis::Layer>, std::size_t> index;
   std::uint64_t bytes = 0, blocks = 0;
   for (const Leak& leak : alive) {
+    const std::string site = SiteLabel(symbols, leak.stack);
+    const auto [it, fresh] = index.try_emplace({site, leak.layer}, rows.size());
+    if (fresh) rows.push_back({site, leak.layer, 0, 0, leak.first_step, leak.first_step});
+    AliveRow& row = rows[it->second];
+    row.bytes += leak.bytes;
+    row.blocks += leak.blocks;
+    row.first_step = std::min(row.first_step, leak.first_step);
+    row.last_step = std::max(row.last_step, leak.survivors.back().step);
     bytes += leak.bytes;
     blocks += leak.blocks;
   }
-  if (alive.empty()) return "  Nothing else was alive at the end.\n";
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const AliveRow& a, const AliveRow& b) { return a.bytes > b.bytes; });
   std::string text = Cat("  ", FormatBytes(bytes), " in ", FormatNumberOf(blocks, "block"), " of ",
-                         FormatNumberOf(alive.size(), "site"), ":\n");
-  const bool has_steps = std::any_of(alive.begin(), alive.end(), [](const Leak& leak) {
-    return !leak.survivors.empty() && leak.survivors.back().step >= 0;
-  });
+                         FormatNumberOf(rows.size(), "site"), ":\n");
   Table table({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
   table.Header({"bytes", "blocks", "layer", has_steps ? "born in" : "", "site"});
-  const std::size_t shown = top == 0 ? alive.size() : std::min(top, alive.size());
+  const std::size_t shown = top == 0 ? rows.size() : std::min(top, rows.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    const Leak& leak = alive[i];
-    table.Row({FormatBytes(leak.bytes), FormatCount(leak.blocks),
-               std::string(analysis::LayerName(leak.layer)), has_steps ? BornLabel(leak) : "",
-               SiteLabel(symbols, leak.stack)});
+    const AliveRow& row = rows[i];
+    table.Row({FormatBytes(row.bytes), FormatCount(row.blocks),
+               std::string(analysis::LayerName(row.layer)),
+               has_steps ? BornLabel(row.first_step, row.last_step) : "", row.site});
   }
-  return text + table.Text(kWidth) + MoreLine(shown, alive.size());
+  return text + table.Text(kWidth) + MoreLine(shown, rows.size());
 }
 
 }  // namespace memprof::cli

@@ -26,11 +26,13 @@ std::string RunLines(const analysis::Session& session);
 std::string LeakText(analysis::Symbols& symbols, const analysis::Leak& leak, std::size_t number,
                      std::size_t frames);
 
-// A table of what is alive at the end and no leak, at most `top` rows (0 = all).
+// A table of what is alive at the end and no leak, at most `top` rows (0 = all), with the steps of
+// birth where the log has steps.
 std::string AliveText(analysis::Symbols& symbols, const std::vector<analysis::Leak>& alive,
-                      std::size_t top);
+                      std::size_t top, bool has_steps);
 
-// What was live at a peak: by layer, by site and by tensor, at most `top` rows each (0 = all).
+// What was live at a peak: by layer, by site and by tensor (tensors of one
+// name, shape and site are one row), at most `top` rows each (0 = all).
 std::string PeakText(const analysis::Session& session, analysis::Symbols& symbols,
                      const analysis::Peak& peak, std::size_t top);
 
@@ -40,6 +42,16 @@ std::string FragmentationText(const analysis::Session& session, analysis::Symbol
 
 // "and 12 more (see --top)" when `shown` of `total` rows were printed; else "".
 std::string MoreLine(std::size_t shown, std::size_t total);
+
+// Sites with one label, whatever the way there, as one: what the tables of the text show.
+struct Place {
+  std::string site;
+  std::uint64_t bytes = 0, blocks = 0;
+  analysis::AllocationId largest;
+};
+// Largest first. Sites of different layers stay apart.
+std::vector<Place> JoinByPlace(analysis::Symbols& symbols, const std::vector<analysis::Site>& sites,
+                               const analysis::Session& session);
 
 // "37 %".
 std::string Percent(double part, double whole);

@@ -18,13 +18,20 @@ bool SetAndNotEmpty(const char* name) {
 
 const char* Code(Style style) {
   switch (style) {
-    case Style::kBold: return "\033[1m";
-    case Style::kDim: return "\033[2m";
-    case Style::kRed: return "\033[1;31m";
-    case Style::kYellow: return "\033[33m";
-    case Style::kGreen: return "\033[32m";
-    case Style::kCyan: return "\033[36m";
-    case Style::kPlain: break;
+    case Style::kBold:
+      return "\033[1m";
+    case Style::kDim:
+      return "\033[2m";
+    case Style::kRed:
+      return "\033[1;31m";
+    case Style::kYellow:
+      return "\033[33m";
+    case Style::kGreen:
+      return "\033[32m";
+    case Style::kCyan:
+      return "\033[36m";
+    case Style::kPlain:
+      break;
   }
   return "";
 }

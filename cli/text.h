@@ -12,8 +12,8 @@ namespace internal {
 inline void AppendPiece(std::string& text, std::string_view piece) { text += piece; }
 inline void AppendPiece(std::string& text, char piece) { text += piece; }
 template <std::integral T>
-  requires(!std::same_as<T, char> && !std::same_as<T, bool>)
-void AppendPiece(std::string& text, T piece) {
+requires(!std::same_as<T, char> && !std::same_as<T, bool>) void AppendPiece(std::string& text,
+                                                                            T piece) {
   text += std::to_string(piece);
 }
 }  // namespace internal

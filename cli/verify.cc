@@ -25,24 +25,19 @@ Json ToJson(const std::string& path, const VerifyResult& result) {
                      {"stored_bytes", kind.stored_bytes},
                      {"raw_bytes", kind.raw_bytes}});
   }
-  return {{"schema", "memprof.verify/1"},
-          {"log", path},
-          {"sound", result.sound()},
-          {"complete", result.complete},
-          {"has_index", result.has_index},
-          {"format_version", result.format_version},
-          {"file_bytes", result.file_bytes},
-          {"events", result.events},
-          {"chunks", std::move(kinds)},
-          {"problems", result.problems}};
+  return {{"schema", "memprof.verify/1"},    {"log", path},
+          {"sound", result.sound()},         {"complete", result.complete},
+          {"has_index", result.has_index},   {"format_version", result.format_version},
+          {"file_bytes", result.file_bytes}, {"events", result.events},
+          {"chunks", std::move(kinds)},      {"problems", result.problems}};
 }
 
 std::string ToText(const std::string& path, const VerifyResult& result) {
-  std::string text = Cat(Printable(path), ": format version ", result.format_version, ", ",
-                         FormatBytes(result.file_bytes), ", ",
-                         analysis::FormatNumberOf(result.events, "event"), ", ",
-                         result.complete ? "closed cleanly" : "not closed",
-                         result.has_index ? ", with an index" : ", without an index", "\n");
+  std::string text =
+      Cat(Printable(path), ": format version ", result.format_version, ", ",
+          FormatBytes(result.file_bytes), ", ", analysis::FormatNumberOf(result.events, "event"),
+          ", ", result.complete ? "closed cleanly" : "not closed",
+          result.has_index ? ", with an index" : ", without an index", "\n");
   Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
   table.Header({"chunks", "count", "stored", "raw"});
   for (const analysis::ChunkKindCount& kind : result.kinds) {
@@ -80,8 +75,8 @@ int VerifyVerb(int argc, char** argv) {
       status = kExitFailed;
       continue;
     }
-    const bool written = json ? PrintJson(ToJson(log, *result)) == kExitFine
-                              : WriteOut(ToText(log, *result));
+    const bool written =
+        json ? PrintJson(ToJson(log, *result)) == kExitFine : WriteOut(ToText(log, *result));
     if (!result->sound()) {
       PrintError(Cat(log, ": ", analysis::FormatNumberOf(result->problems.size(), "problem"),
                      "; the first: ", result->problems.front()));

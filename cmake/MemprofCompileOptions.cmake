@@ -29,7 +29,10 @@ if(MEMPROF_WERROR)
   target_compile_options(memprof_options INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>)
 endif()
 
+# For generator expressions: the list of sanitizers may hold a comma.
+set(MEMPROF_SANITIZED OFF)
 if(MEMPROF_SANITIZE)
+  set(MEMPROF_SANITIZED ON)
   add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${MEMPROF_SANITIZE}>
     $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>
     $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)

@@ -9,7 +9,8 @@
 namespace memprof::cupti {
 namespace {
 
-constexpr std::uint64_t kFreeReported = 1;  // left in Call::shared from entry to exit
+// Left in Call::shared from entry to exit; unlike what may be there by chance.
+constexpr std::uint64_t kFreeReported = 0x66726565206f6621;
 
 bool IsOnDevice(std::uint32_t layer) { return layer != kLayerPinned && layer != kLayerRegistered; }
 
@@ -256,7 +257,8 @@ void IpcClose(const Call& call) {
 }
 
 void PrimaryReset(const Call& call) {
-  if (call.exit || !call.allocations) return;
+  // Like all ends of contexts, the hooks report it themselves where they are in place.
+  if (call.exit || !call.allocations || Recorder()->inside_hook() != 0) return;
   SourceEvent event = NewEvent(call, kOpDeviceReset, kLayerNone);
   event.device = call.As<cuDevicePrimaryCtxReset_params>().dev;
   Record(event);

@@ -8,6 +8,7 @@
 
 #include "cupti_hooks/src/allocation_handlers.h"
 #include "cupti_hooks/src/callback_table.h"
+#include "cupti_hooks/src/cupti_state.h"
 #include "cupti_hooks/src/recorder.h"
 #include "cupti_hooks/src/source.h"
 #include "cupti_hooks/src/use_handlers.h"
@@ -45,7 +46,6 @@ void OnDriverCall(std::uint32_t cbid, const CUpti_CallbackData& data, Listening 
   const CallbackEntry* entry = FindCallback(cbid);
   if (entry == nullptr) return;
   const bool exit = data.callbackSite == CUPTI_API_EXIT;
-  if (!exit && data.correlationData != nullptr) *data.correlationData = 0;
   if (data.functionParams == nullptr && entry->cbid != 17 && entry->group != Group::kHeartbeat) {
     return;  // every function in the table but cuCtxSynchronize has parameters
   }
@@ -103,9 +103,9 @@ void OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const
     OnDriverCall(cbid, *static_cast<const CUpti_CallbackData*>(data), listening);
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     OnResource(cbid, data);
-  } else if (domain == CUPTI_CB_DOMAIN_STATE && cbid == CUPTI_CBID_STATE_FATAL_ERROR) {
-    const auto& state = *static_cast<const CUpti_StateData*>(data);
-    OnFatalError(static_cast<int>(state.notification.result), state.notification.message);
+  } else if (domain == kDomainState && cbid == kStateFatalError) {
+    const auto& state = *static_cast<const StateNotification*>(data);
+    OnFatalError(static_cast<int>(state.result), state.message);
   }
 }
 

@@ -19,9 +19,11 @@
 #include "cupti_hooks/src/address_map.h"
 #include "cupti_hooks/src/callbacks.h"
 #include "cupti_hooks/src/cupti_library.h"
+#include "cupti_hooks/src/cupti_state.h"
 #include "cupti_hooks/src/kernel_arguments.h"
 #include "cupti_hooks/src/log_values.h"
 #include "cupti_hooks/src/recorder.h"
+#include "cupti_hooks/src/vmm_handlers.h"
 #include "libmemprof/src/source_api.h"
 #include "libmemprof/src/sys.h"
 
@@ -132,7 +134,7 @@ unsigned EnableCallbacks(bool allocations, unsigned* unknown) {
     g_cupti.enable_callback(1, g_subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
   }
   // Older CUPTIs do not have this domain; they then cannot say that they gave up.
-  g_cupti.enable_callback(1, g_subscriber, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+  g_cupti.enable_callback(1, g_subscriber, kDomainState, kStateFatalError);
   return enabled;
 }
 
@@ -194,6 +196,7 @@ void StopLocked(bool in_callback) {
 
 int SubscribeLocked(bool allocations) {
   char why[1024] = "";
+  OpenVmmLedger();
   if (!OpenAddressMap()) return Refuse("no address space for the map of device memory");
   if (!Load(why, sizeof why)) return Refuse(why);
   char other[128] = "";
@@ -222,7 +225,7 @@ int StartLocked(bool allocations) {
   if (g_forked.load()) {
     return Refuse("the process forked after CUPTI was in use: it belongs to the parent");
   }
-  if (g_exiting.load()) return Refuse("the process is ending");
+  if (g_exiting.load()) return 1;  // nobody reads the reason any more
   LookUpDriver();
   if (g_subscribed) {
     if (!SubscriptionLost(false)) {

@@ -12,14 +12,13 @@ namespace {
 using recorder::VmmLedger;
 
 // Never destroyed: callbacks may come in while the process ends.
-VmmLedger& Ledger() {
-  alignas(VmmLedger) static unsigned char memory[sizeof(VmmLedger)];
-  static auto* ledger = new (memory) VmmLedger;
-  return *ledger;
-}
+alignas(VmmLedger) unsigned char g_memory[sizeof(VmmLedger)];
+VmmLedger* g_ledger = nullptr;  // set before anything listens
+
+VmmLedger& Ledger() { return *g_ledger; }
 
 // What the release that this thread is inside of took from the ledger.
-__attribute__((tls_model("initial-exec"))) thread_local VmmLedger::Physical t_released;
+__attribute__((tls_model("initial-exec"))) constinit thread_local VmmLedger::Physical t_released;
 
 void ReportVmm(const Call& call, std::uint32_t op, std::uint32_t layer, std::int32_t device,
                std::uint64_t address, std::uint64_t bytes, std::uint64_t aux0 = 0,
@@ -44,6 +43,10 @@ void ReportHandle(const Call& call, std::uint64_t handle, std::uint64_t bytes, s
 }
 
 }  // namespace
+
+void OpenVmmLedger() {
+  if (g_ledger == nullptr) g_ledger = new (g_memory) VmmLedger;
+}
 
 void AddressReserve(const Call& call) {
   if (!Happened(call)) return;

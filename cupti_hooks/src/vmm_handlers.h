@@ -6,6 +6,9 @@
 
 namespace memprof::cupti {
 
+// Before the first call of any of these, under the control lock.
+void OpenVmmLedger();
+
 void AddressReserve(const Call& call);
 void AddressFree(const Call& call);
 void CreatePhysical(const Call& call);

@@ -21,8 +21,7 @@ std::string FindBundledText() {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   const fs::path folder = program.parent_path();
   for (const fs::path& place :
-       {folder / "../share/memprof/demo_trainer", folder / "../../demo_trainer/data",
-        fs::path(DEMO_TRAINER_DATA_DIR)}) {
+       {folder / "../share/memprof/demo_trainer", folder / "../../demo_trainer/data"}) {
     const fs::path candidate = place / kBundledName;
     if (fs::is_regular_file(candidate, error)) return candidate.lexically_normal().string();
   }

@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "simcuda/cupti/driver.h"
+#include "simcuda/cupti/newer_cupti.h"
 #include "simcuda/cupti/subscriber.h"
 
 namespace sim = memprof::simcuda_cupti;
@@ -51,7 +52,7 @@ CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle s
 CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscriber) {
   if (!sim::IsSubscriber(subscriber)) return CUPTI_ERROR_INVALID_PARAMETER;
   for (const CUpti_CallbackDomain domain :
-       {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_STATE}) {
+       {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RESOURCE, sim::kDomainState}) {
     const CUptiResult result = sim::EnableDomain(enable != 0, domain);
     if (result != CUPTI_SUCCESS) return result;
   }
@@ -66,7 +67,7 @@ CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t* enable, CUpti_SubscriberHan
 
 CUptiResult CUPTIAPI cuptiSupportedDomains(size_t* count, CUpti_DomainTable* table) {
   static CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RESOURCE,
-                                           CUPTI_CB_DOMAIN_STATE};
+                                           sim::kDomainState};
   if (count == nullptr || table == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   *count = sizeof domains / sizeof domains[0];
   *table = domains;

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "simcuda/cupti/driver.h"
+#include "simcuda/cupti/newer_cupti.h"
 
 // A handle that callers can only compare.
 struct CUpti_Subscriber_st {
@@ -111,8 +112,8 @@ CUptiResult EnableLocked(const Driver& driver, bool on, CUpti_CallbackDomain dom
       SetBit(&g_resource_on, cbid, on);
       driver.enable_resources(g_resource_on.load() != 0 ? 1 : 0);
       return CUPTI_SUCCESS;
-    case CUPTI_CB_DOMAIN_STATE:  // may be enabled; nothing of this kind happens here
-      if (cbid == 0 || cbid >= CUPTI_CBID_STATE_SIZE) return CUPTI_ERROR_INVALID_PARAMETER;
+    case kDomainState:  // may be enabled; nothing of this kind happens here
+      if (cbid == 0 || cbid >= kStateIdEnd) return CUPTI_ERROR_INVALID_PARAMETER;
       SetBit(&g_state_on, cbid, on);
       return CUPTI_SUCCESS;
     case CUPTI_CB_DOMAIN_RUNTIME_API:
@@ -194,7 +195,7 @@ CUptiResult CallbackState(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, ui
       *on = g_driver_on[cbid] ? 1 : 0;
       return CUPTI_SUCCESS;
     case CUPTI_CB_DOMAIN_RESOURCE:
-    case CUPTI_CB_DOMAIN_STATE: {
+    case kDomainState: {
       if (cbid >= kMaxOtherCbid) return CUPTI_ERROR_INVALID_PARAMETER;
       const auto& bits = domain == CUPTI_CB_DOMAIN_RESOURCE ? g_resource_on : g_state_on;
       *on = static_cast<uint32_t>((bits.load() >> cbid) & 1);

@@ -17,7 +17,7 @@
 namespace memprof::simcuda {
 namespace {
 
-enum State : int { kFresh, kReady, kForked };
+enum State : int { kFresh, kReady, kForked, kEnded };
 std::atomic<int> g_state{kFresh};
 
 constexpr unsigned kMaxCbid = 4096;
@@ -106,8 +106,9 @@ ApiCall::ApiCall(int index, uint32_t cbid, const char* name, const void* params,
 }
 
 void ApiCall::Check(int index) {
-  if (g_state.load(std::memory_order_relaxed) != kReady && !NeedsNoInit(kExports[index].name)) {
-    result_ = CUDA_ERROR_NOT_INITIALIZED;
+  const int state = g_state.load(std::memory_order_relaxed);
+  if (state != kReady && !NeedsNoInit(kExports[index].name)) {
+    result_ = state == kEnded ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED;
     allowed_ = false;
     return;
   }
@@ -167,7 +168,8 @@ void SetInitialised() {
   g_state.compare_exchange_strong(expected, kReady);
 }
 bool IsInitialised() { return g_state.load() == kReady; }
-bool IsForkedChild() { return g_state.load() == kForked; }
+void SetDeinitialised() { g_state = kEnded; }
+bool IsUsable() { return g_state.load() == kFresh || g_state.load() == kReady; }
 
 void ReportResource(const simcuda_resource_event& event) {
   if (!g_resources_on.load(std::memory_order_relaxed) || t_callbacks_running != 0) return;

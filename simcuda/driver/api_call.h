@@ -50,11 +50,12 @@ class PerThreadDefaultStream {
 };
 bool UsesPerThreadDefaultStream();
 
-// The driver is ready from the first successful cuInit until the process forks.
+// The driver is ready from the first successful cuInit until the process forks or ends.
 void SetInitialised();
 bool IsInitialised();
-// True in a child process that forked after cuInit: there the driver cannot be used.
-bool IsForkedChild();
+void SetDeinitialised();
+// False in a child process that forked after cuInit, and when the driver has ended.
+bool IsUsable();
 
 // Tells the listener, if it wants to hear of contexts, modules and streams.
 void ReportResource(const simcuda_resource_event& event);

@@ -1,5 +1,7 @@
 // Initialisation, contexts and what belongs to them.
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "driver_api.h"
 #include "simcuda/common/config.h"
@@ -15,9 +17,27 @@ std::shared_ptr<Context> FindContext(CUcontext handle) {
   return AllHandles<Context>().Find(handle);
 }
 
+// Work in flight may use what the end of the process takes away: it is waited for. Only what does
+// not come to an end is cut off, and the driver with it. A forked child has nothing to wait for.
 void AtExit() {
-  // In a forked child there are no workers to wait for.
-  if (IsInitialised()) StopWorkers();
+  if (!IsInitialised()) return;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto busy = [](Context& context) { return !context.Idle(); };
+  while (!AllHandles<Context>().Select(busy).empty()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      SetDeinitialised();
+      StopWorkers();
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+CUresult Synchronize(const std::shared_ptr<Context>& context) {
+  if (OnStreamWorker()) return CUDA_ERROR_NOT_PERMITTED;
+  context->Synchronize();
+  PoolsSynchronised(&context->device());
+  return CUDA_SUCCESS;
 }
 
 CUresult CreateContext(CUcontext* pctx, unsigned flags, CUdevice dev) {
@@ -38,7 +58,7 @@ namespace api {
 
 CUresult cuInit(unsigned int Flags) {
   if (Flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (IsForkedChild()) return CUDA_ERROR_NOT_INITIALIZED;
+  if (!IsUsable()) return CUDA_ERROR_NOT_INITIALIZED;
   if (Devices().empty()) return CUDA_ERROR_NO_DEVICE;
   static const bool registered = [] { return std::atexit(&AtExit) == 0; }();
   static_cast<void>(registered);
@@ -67,24 +87,16 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
   return device == nullptr ? CUDA_ERROR_INVALID_DEVICE : device->ReleasePrimary();
 }
 
-CUresult cuDevicePrimaryCtxRelease(CUdevice dev) { return cuDevicePrimaryCtxRelease_v2(dev); }
-
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
   Device* device = FindDevice(dev);
   return device == nullptr ? CUDA_ERROR_INVALID_DEVICE : device->ResetPrimary();
 }
-
-CUresult cuDevicePrimaryCtxReset(CUdevice dev) { return cuDevicePrimaryCtxReset_v2(dev); }
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
   Device* device = FindDevice(dev);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   if ((flags & ~unsigned{CU_CTX_FLAGS_MASK}) != 0) return CUDA_ERROR_INVALID_VALUE;
   return device->SetPrimaryFlags(flags);
-}
-
-CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
-  return cuDevicePrimaryCtxSetFlags_v2(dev, flags);
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* active) {
@@ -195,15 +207,37 @@ CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int* version) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSynchronize() {
+#if CUDA_VERSION >= 12010
+CUresult cuCtxSetFlags(unsigned int flags) {
   std::shared_ptr<Context> context;
   const CUresult result = RequireContext(&context);
   if (result != CUDA_SUCCESS) return result;
-  if (OnStreamWorker()) return CUDA_ERROR_NOT_PERMITTED;
-  context->Synchronize();
-  PoolsSynchronised(&context->device());
+  if ((flags & ~unsigned{CU_CTX_FLAGS_MASK}) != 0) return CUDA_ERROR_INVALID_VALUE;
+  context->flags = flags;
   return CUDA_SUCCESS;
 }
+#endif
+
+CUresult cuCtxSynchronize() {
+  std::shared_ptr<Context> context;
+  const CUresult result = RequireContext(&context);
+  return result != CUDA_SUCCESS ? result : Synchronize(context);
+}
+
+#if CUDA_VERSION >= 13000
+CUresult cuCtxSynchronize_v2(CUcontext ctx) {
+  const auto context = ctx == nullptr ? CurrentContext() : FindContext(ctx);
+  return context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : Synchronize(context);
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext ctx) {
+  const auto context = ctx == nullptr ? CurrentContext() : FindContext(ctx);
+  if (context == nullptr || !context->alive()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *device = context->device().id();
+  return CUDA_SUCCESS;
+}
+#endif
 
 CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
   std::shared_ptr<Context> context;

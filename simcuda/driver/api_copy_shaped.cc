@@ -5,6 +5,7 @@
 #include "simcuda/driver/array.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/copy.h"
+#include "simcuda/driver/graph.h"
 
 namespace memprof::simcuda {
 namespace {
@@ -99,13 +100,21 @@ CUresult Copy2D(const CUDA_MEMCPY2D* p, CopyWhen when, CUstream stream) {
 
 // CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER share these fields.
 template <class Parameters>
+SideSpec Destination(const Parameters& p) {
+  return {p.dstMemoryType, p.dstHost,      p.dstDevice, p.dstArray, p.dstPitch,
+          p.dstHeight,     p.dstXInBytes, p.dstY,      p.dstZ};
+}
+template <class Parameters>
+SideSpec Source(const Parameters& p) {
+  return {p.srcMemoryType, p.srcHost,      p.srcDevice, p.srcArray, p.srcPitch,
+          p.srcHeight,     p.srcXInBytes, p.srcY,      p.srcZ};
+}
+
+template <class Parameters>
 CUresult Copy3D(const Parameters* p, CopyWhen when, CUstream stream) {
   if (p == nullptr || p->srcLOD != 0 || p->dstLOD != 0) return CUDA_ERROR_INVALID_VALUE;
-  return CopyBox({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstPitch,
-                  p->dstHeight, p->dstXInBytes, p->dstY, p->dstZ},
-                 {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcPitch,
-                  p->srcHeight, p->srcXInBytes, p->srcY, p->srcZ},
-                 {p->WidthInBytes, p->Height, p->Depth}, when, stream);
+  return CopyBox(Destination(*p), Source(*p), {p->WidthInBytes, p->Height, p->Depth}, when,
+                 stream);
 }
 
 // Copies between plain memory and a one-dimensional array.
@@ -120,6 +129,22 @@ SideSpec FlatDevice(CUdeviceptr device) {
 }
 
 }  // namespace
+
+CUresult BoxCopyWork(const CUDA_MEMCPY3D& copy, std::function<void()>* work) {
+  const CopyShape shape = {copy.WidthInBytes, copy.Height, copy.Depth};
+  if (shape.width == 0 || shape.height == 0 || shape.depth == 0 || copy.srcLOD != 0 ||
+      copy.dstLOD != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CopySide destination;
+  CopySide source;
+  CUresult result = MakeSide(Destination(copy), shape, &destination);
+  if (result == CUDA_SUCCESS) result = MakeSide(Source(copy), shape, &source);
+  if (result != CUDA_SUCCESS) return result;
+  if (!CheckSide(destination, shape) || !CheckSide(source, shape)) return CUDA_ERROR_INVALID_VALUE;
+  *work = CopyWork(destination, source, shape);
+  return CUDA_SUCCESS;
+}
 
 namespace api {
 

@@ -140,8 +140,6 @@ CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice dev) { return api::cuDeviceGetUuid_v2(uuid, dev); }
-
 CUresult cuDeviceGetPCIBusId(char* pciBusId, int len, CUdevice dev) {
   if (FindDevice(dev) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   if (pciBusId == nullptr || len < 13) return CUDA_ERROR_INVALID_VALUE;

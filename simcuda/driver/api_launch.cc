@@ -7,6 +7,7 @@
 #include "simcuda/driver/capture.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
+#include "simcuda/driver/graph.h"
 #include "simcuda/driver/module.h"
 
 namespace memprof::simcuda {
@@ -71,46 +72,19 @@ bool GoodShape(const unsigned* grid, const unsigned* block, size_t shared) {
          threads <= kMaxThreads && shared <= kMaxSharedBytes;
 }
 
-struct Shape {
-  unsigned grid[3];
-  unsigned block[3];
-  size_t shared;
-};
-
-CUresult Launch(CUfunction handle, const Shape& shape, CUstream stream_handle, void** params,
+CUresult Launch(CUfunction handle, const LaunchShape& shape, CUstream stream_handle, void** params,
                 void** extra) {
   std::shared_ptr<Context> context;
   std::shared_ptr<Stream> stream;
   const CUresult known = RequireStream(stream_handle, &context, &stream);
   if (known != CUDA_SUCCESS) return known;
-  const auto function = AllHandles<Function>().Find(handle);
-  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (!GoodShape(shape.grid, shape.block, shape.shared)) return CUDA_ERROR_INVALID_VALUE;
-  if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const uint8_t* buffer = nullptr;
-  size_t buffer_bytes = 0;
-  const CUresult extra_known = ReadExtra(extra, &buffer, &buffer_bytes);
-  if (extra_known != CUDA_SUCCESS) return extra_known;
-  const simcuda_host_kernel host = function->host();
-  auto pending = std::make_shared<PendingLaunch>();
-  if (host != nullptr) {
-    const ParamLayout layout = function->layout();
-    if (params == nullptr && buffer == nullptr && !layout.sizes.empty()) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    pending->host = host;
-    std::copy_n(shape.grid, 3, pending->launch.grid);
-    std::copy_n(shape.block, 3, pending->launch.block);
-    pending->launch.shared_bytes = shape.shared;
-    pending->launch.device = context->device().id();
-    pending->CopyArguments(layout, params, buffer, buffer_bytes);
-  }
-  auto work = [pending] {
-    if (pending->host != nullptr) pending->host(&pending->launch);
-  };
+  std::function<void()> work;
+  const CUresult result =
+      KernelWork(handle, shape, params, extra, context->device().id(), &work);
+  if (result != CUDA_SUCCESS) return result;
   if (IsCapturing(stream)) return CaptureWork(stream, CU_GRAPH_NODE_TYPE_KERNEL, std::move(work));
   // A kernel without a host version does nothing, at once.
-  if (host != nullptr) context->Enqueue(stream, std::move(work), Stream::Mode::kAsync);
+  if (work != nullptr) context->Enqueue(stream, std::move(work), Stream::Mode::kAsync);
   return CUDA_SUCCESS;
 }
 
@@ -125,6 +99,34 @@ int BlocksFor(const Function& function, int block_size, size_t shared) {
 }
 
 }  // namespace
+
+CUresult KernelWork(CUfunction handle, const LaunchShape& shape, void** params, void** extra,
+                    int device, std::function<void()>* work) {
+  const auto function = FindFunction(handle);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (!GoodShape(shape.grid, shape.block, shape.shared)) return CUDA_ERROR_INVALID_VALUE;
+  if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const uint8_t* buffer = nullptr;
+  size_t buffer_bytes = 0;
+  const CUresult extra_known = ReadExtra(extra, &buffer, &buffer_bytes);
+  if (extra_known != CUDA_SUCCESS) return extra_known;
+  const simcuda_host_kernel host = function->host();
+  *work = nullptr;
+  if (host == nullptr) return CUDA_SUCCESS;
+  const ParamLayout layout = function->layout();
+  if (params == nullptr && buffer == nullptr && !layout.sizes.empty()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  auto pending = std::make_shared<PendingLaunch>();
+  pending->host = host;
+  std::copy_n(shape.grid, 3, pending->launch.grid);
+  std::copy_n(shape.block, 3, pending->launch.block);
+  pending->launch.shared_bytes = shape.shared;
+  pending->launch.device = device;
+  pending->CopyArguments(layout, params, buffer, buffer_bytes);
+  *work = [pending] { pending->host(&pending->launch); };
+  return CUDA_SUCCESS;
+}
 
 namespace api {
 
@@ -163,7 +165,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** ker
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction func,
                                                      int blockSize, size_t dynamicSMemSize) {
-  const auto function = AllHandles<Function>().Find(func);
+  const auto function = FindFunction(func);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (numBlocks == nullptr || blockSize <= 0) return CUDA_ERROR_INVALID_VALUE;
   *numBlocks = blockSize > static_cast<int>(kMaxThreads)
@@ -182,7 +184,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, CU
 CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfunction func,
                                           CUoccupancyB2DSize blockSizeToDynamicSMemSize,
                                           size_t dynamicSMemSize, int blockSizeLimit) {
-  const auto function = AllHandles<Function>().Find(func);
+  const auto function = FindFunction(func);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (minGridSize == nullptr || blockSize == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const int limit = blockSizeLimit <= 0 ? static_cast<int>(kMaxThreads)
@@ -212,7 +214,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockS
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunction func,
                                                  int numBlocks, int blockSize) {
-  if (AllHandles<Function>().Find(func) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (FindFunction(func) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (dynamicSmemSize == nullptr || numBlocks <= 0 || blockSize <= 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }

@@ -6,6 +6,7 @@
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/capture.h"
 #include "simcuda/driver/context.h"
+#include "simcuda/driver/graph.h"
 
 namespace memprof::simcuda {
 namespace {
@@ -24,13 +25,8 @@ void RunFill(uint64_t address, uint64_t pitch, Value value, uint64_t width, uint
 
 // `width` counts values, `pitch` bytes.
 template <class Value>
-CUresult Fill(CUdeviceptr address, uint64_t pitch, Value value, uint64_t width, uint64_t height,
-              CUstream handle, bool synchronous) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  const CUresult result = RequireStream(handle, &context, &stream);
-  if (result != CUDA_SUCCESS) return result;
-  if (width == 0 || height == 0) return CUDA_SUCCESS;
+CUresult MakeFill(CUdeviceptr address, uint64_t pitch, Value value, uint64_t width,
+                  uint64_t height, std::function<void()>* work) {
   if (address % sizeof(Value) != 0 || pitch % sizeof(Value) != 0) return CUDA_ERROR_INVALID_VALUE;
   uint64_t bytes = 0;
   uint64_t rows = 0;
@@ -39,7 +35,21 @@ CUresult Fill(CUdeviceptr address, uint64_t pitch, Value value, uint64_t width, 
       __builtin_add_overflow(bytes, rows, &bytes) || !InsideAllocations(address, bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  auto work = [=] { RunFill(address, pitch, value, width, height); };
+  *work = [=] { RunFill(address, pitch, value, width, height); };
+  return CUDA_SUCCESS;
+}
+
+template <class Value>
+CUresult Fill(CUdeviceptr address, uint64_t pitch, Value value, uint64_t width, uint64_t height,
+              CUstream handle, bool synchronous) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  CUresult result = RequireStream(handle, &context, &stream);
+  if (result != CUDA_SUCCESS) return result;
+  if (width == 0 || height == 0) return CUDA_SUCCESS;
+  std::function<void()> work;
+  result = MakeFill(address, pitch, value, width, height, &work);
+  if (result != CUDA_SUCCESS) return result;
   if (IsCapturing(stream)) {
     if (synchronous) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     return CaptureWork(stream, CU_GRAPH_NODE_TYPE_MEMSET, std::move(work));
@@ -50,6 +60,21 @@ CUresult Fill(CUdeviceptr address, uint64_t pitch, Value value, uint64_t width, 
 }
 
 }  // namespace
+
+CUresult FillWork(CUdeviceptr address, uint64_t pitch, unsigned value, unsigned element_bytes,
+                  uint64_t width, uint64_t height, std::function<void()>* work) {
+  if (width == 0 || height == 0) return CUDA_ERROR_INVALID_VALUE;
+  switch (element_bytes) {
+    case 1:
+      return MakeFill(address, pitch, static_cast<uint8_t>(value), width, height, work);
+    case 2:
+      return MakeFill(address, pitch, static_cast<uint16_t>(value), width, height, work);
+    case 4:
+      return MakeFill(address, pitch, uint32_t{value}, width, height, work);
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
 
 namespace api {
 

@@ -1,6 +1,4 @@
 // Modules and functions.
-#include <cstdio>
-
 #include "driver_api.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/module.h"
@@ -19,19 +17,6 @@ CUresult Load(CUmodule* module, const void* image, size_t bytes) {
 
 std::shared_ptr<Module> FindModule(CUmodule handle) { return AllHandles<Module>().Find(handle); }
 
-// Images from files stay, like the contexts that use them.
-CUresult ReadImage(const char* path, std::string** image) {
-  std::FILE* file = std::fopen(path, "rb");
-  if (file == nullptr) return CUDA_ERROR_FILE_NOT_FOUND;
-  *image = new std::string;
-  char buffer[65536];
-  for (size_t got = 0; (got = std::fread(buffer, 1, sizeof(buffer), file)) > 0;) {
-    (*image)->append(buffer, got);
-  }
-  std::fclose(file);
-  return (*image)->empty() ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
-}
-
 }  // namespace
 
 namespace api {
@@ -49,8 +34,8 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* fatCubin) {
 
 CUresult cuModuleLoad(CUmodule* module, const char* fname) {
   if (module == nullptr || fname == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::string* image = nullptr;
-  const CUresult result = ReadImage(fname, &image);
+  const std::string* image = nullptr;
+  const CUresult result = LoadImageFile(fname, &image);
   if (result != CUDA_SUCCESS) return result;
   return Load(module, image->c_str(), image->size());
 }
@@ -160,6 +145,20 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
   function->SetAttribute(attrib, value);
   return CUDA_SUCCESS;
 }
+
+#if CUDA_VERSION >= 12040
+CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
+  if (AllHandles<Function>().Find(function) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *state = CU_FUNCTION_LOADING_STATE_LOADED;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncLoad(CUfunction function) {
+  return AllHandles<Function>().Find(function) == nullptr ? CUDA_ERROR_INVALID_HANDLE
+                                                          : CUDA_SUCCESS;
+}
+#endif
 
 CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache /*config*/) {
   return AllHandles<Function>().Find(hfunc) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;

@@ -146,6 +146,14 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int /*Flag
   const auto event = FindEvent(hEvent);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const auto record = event->record();
+  if (record != nullptr && record->capture != nullptr) {
+    // The stream joins the capture that the event belongs to.
+    const auto own = stream->capture();
+    if (own != nullptr && own != record->capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    stream->set_capture(record->capture);
+    return CUDA_SUCCESS;
+  }
+  if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   if (record == nullptr || record->time_ns != 0) return CUDA_SUCCESS;
   context->Enqueue(stream, [] {}, Stream::Mode::kQuick, {record->point});
   return CUDA_SUCCESS;
@@ -211,6 +219,11 @@ CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
   const auto event = FindEvent(hEvent);
   if (event == nullptr || event->context() != context.get()) return CUDA_ERROR_INVALID_HANDLE;
   auto record = std::make_shared<Event::Record>();
+  if (IsCapturing(stream)) {
+    record->capture = stream->capture();
+    event->set_record(std::move(record));
+    return CUDA_SUCCESS;
+  }
   context->Enqueue(stream, [record] { record->time_ns = NowNs(); }, Stream::Mode::kQuick);
   // Whatever got in behind it meanwhile may be waited for too; nothing before it is missed.
   record->point = stream->Last();
@@ -227,6 +240,7 @@ CUresult cuEventQuery(CUevent hEvent) {
   const auto event = FindEvent(hEvent);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const auto record = event->record();
+  if (record != nullptr && record->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
   return record == nullptr || record->time_ns != 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -235,6 +249,7 @@ CUresult cuEventSynchronize(CUevent hEvent) {
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (OnStreamWorker()) return CUDA_ERROR_NOT_PERMITTED;
   const auto record = event->record();
+  if (record != nullptr && record->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
   if (record != nullptr) record->point.Wait();
   PoolsSynchronised(&event->context()->device());
   return CUDA_SUCCESS;

@@ -1,18 +1,30 @@
-// Stream capture.
+// Stream capture: work enqueued to a capturing stream becomes nodes of a graph instead.
 #ifndef SIMCUDA_DRIVER_CAPTURE_H
 #define SIMCUDA_DRIVER_CAPTURE_H
 
+#include <functional>
 #include <memory>
 
+#include "simcuda/driver/graph.h"
 #include "simcuda/driver/stream.h"
 
 namespace memprof::simcuda {
 
-inline bool IsCapturing(const std::shared_ptr<Stream>& /*stream*/) { return false; }
-inline CUresult CaptureWork(const std::shared_ptr<Stream>& /*stream*/, CUgraphNodeType /*type*/,
-                            std::function<void()> /*work*/) {
-  return CUDA_ERROR_NOT_SUPPORTED;
+// One capture. It begins on one stream and spreads to others over events; their work lands in the
+// graph in the order of the calls, which keeps every dependency.
+struct Capture {
+  std::shared_ptr<Graph> graph;
+  const Stream* origin = nullptr;
+  unsigned long long id = 0;
+};
+
+inline bool IsCapturing(const std::shared_ptr<Stream>& stream) {
+  return stream->capture() != nullptr;
 }
+
+// Adds work to the graph that the stream captures into.
+CUresult CaptureWork(const std::shared_ptr<Stream>& stream, CUgraphNodeType type,
+                     std::function<void()> work);
 
 }  // namespace memprof::simcuda
 

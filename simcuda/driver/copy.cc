@@ -49,6 +49,11 @@ bool CheckSide(const CopySide& side, const CopyShape& shape) {
   return InsideAllocations(address, bytes);
 }
 
+std::function<void()> CopyWork(const CopySide& destination, const CopySide& source,
+                               const CopyShape& shape) {
+  return [destination, source, shape] { RunCopy(destination, source, shape); };
+}
+
 CUresult EnqueueCopy(const CopySide& destination, const CopySide& source, const CopyShape& shape,
                      CopyWhen when, CUstream handle) {
   std::shared_ptr<Context> context;
@@ -57,7 +62,7 @@ CUresult EnqueueCopy(const CopySide& destination, const CopySide& source, const 
   if (result != CUDA_SUCCESS) return result;
   if (shape.width == 0 || shape.height == 0 || shape.depth == 0) return CUDA_SUCCESS;
   if (!CheckSide(destination, shape) || !CheckSide(source, shape)) return CUDA_ERROR_INVALID_VALUE;
-  auto work = [destination, source, shape] { RunCopy(destination, source, shape); };
+  auto work = CopyWork(destination, source, shape);
   if (IsCapturing(stream)) {
     if (when == CopyWhen::kSynchronous) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     return CaptureWork(stream, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work));

@@ -3,6 +3,7 @@
 #define SIMCUDA_DRIVER_COPY_H
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "simcuda/driver/cuda_headers.h"
@@ -31,6 +32,9 @@ enum class CopyWhen { kSynchronous, kAsynchronous };
 
 // Checks that device memory named by a side lies in allocations.
 bool CheckSide(const CopySide& side, const CopyShape& shape);
+// What a copy does, as a piece of work.
+std::function<void()> CopyWork(const CopySide& destination, const CopySide& source,
+                               const CopyShape& shape);
 // Runs or enqueues a copy; pageable memory is read or written before the call returns.
 CUresult EnqueueCopy(const CopySide& destination, const CopySide& source, const CopyShape& shape,
                      CopyWhen when, CUstream stream);

@@ -10,4 +10,23 @@
 #include <cupti_driver_cbid.h>
 #include <generated_cuda_meta.h>
 
+#if CUDA_VERSION < 12000
+// What headers of CUDA 11 lack of cuGetProcAddress_v2.
+enum CUdriverProcAddressQueryResult {
+  CU_GET_PROC_ADDRESS_SUCCESS = 0,
+  CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
+  CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2,
+};
+struct cuGetProcAddress_v2_params {
+  const char* symbol;
+  void** pfn;
+  int cudaVersion;
+  cuuint64_t flags;
+  CUdriverProcAddressQueryResult* symbolStatus;
+};
+extern "C" CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion,
+                                        cuuint64_t flags,
+                                        CUdriverProcAddressQueryResult* symbolStatus);
+#endif
+
 #endif  // SIMCUDA_DRIVER_CUDA_HEADERS_H

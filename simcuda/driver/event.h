@@ -21,6 +21,7 @@ class Event {
   // One recording; time_ns is 0 until it is reached.
   struct Record {
     StreamPoint point;
+    std::shared_ptr<Capture> capture;  // recorded while the stream was capturing
     std::atomic<int64_t> time_ns{0};
   };
 

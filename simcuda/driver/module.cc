@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <cstdio>
 #include <cstring>
 
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/api_call.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
+#include "simcuda/driver/library.h"
 #include "simcuda/driver/ptx.h"
 #include "simcuda/driver/resource_ids.h"
 
@@ -19,20 +21,6 @@ namespace memprof::simcuda {
 namespace {
 
 std::atomic<uint32_t> g_next_module{1};
-
-// PTX and cubins are text and ELF; of anything else the length is not known.
-size_t ImageBytes(const void* image) {
-  const auto* bytes = static_cast<const unsigned char*>(image);
-  if (bytes[0] == 0x7f) {
-    if (std::memcmp(bytes, ELFMAG, SELFMAG) != 0) return 0;
-    Elf64_Ehdr header;
-    std::memcpy(&header, bytes, sizeof(header));
-    return std::max(header.e_shoff + uint64_t{header.e_shentsize} * header.e_shnum,
-                    header.e_phoff + uint64_t{header.e_phentsize} * header.e_phnum);
-  }
-  const bool text = std::isprint(bytes[0]) != 0 || std::isspace(bytes[0]) != 0;
-  return text && std::isprint(bytes[1]) != 0 ? std::strlen(static_cast<const char*>(image)) : 0;
-}
 
 void ReportModule(uint32_t cbid, const Module& module) {
   simcuda_resource_event event = {};
@@ -51,6 +39,46 @@ void Drop(const Module& module) {
 }
 
 }  // namespace
+
+size_t ImageBytes(const void* image) {
+  const auto* bytes = static_cast<const unsigned char*>(image);
+  if (bytes[0] == 0x7f) {
+    if (std::memcmp(bytes, ELFMAG, SELFMAG) != 0) return 0;
+    Elf64_Ehdr header;
+    std::memcpy(&header, bytes, sizeof(header));
+    return std::max(header.e_shoff + uint64_t{header.e_shentsize} * header.e_shnum,
+                    header.e_phoff + uint64_t{header.e_phentsize} * header.e_phnum);
+  }
+  const bool text = std::isprint(bytes[0]) != 0 || std::isspace(bytes[0]) != 0;
+  return text && std::isprint(bytes[1]) != 0 ? std::strlen(static_cast<const char*>(image)) : 0;
+}
+
+ImageContents ReadImage(const void* image, size_t bytes) {
+  ImageContents contents;
+  const std::string_view text(static_cast<const char*>(image), bytes);
+  if (text.empty() || text[0] == '\x7f' || !LooksLikePtx(text)) return contents;
+  contents.ptx = ReadPtx(text);
+  contents.readable = true;
+  return contents;
+}
+
+CUresult LoadImageFile(const char* path, const std::string** image) {
+  static auto* mutex = new std::mutex;
+  static auto* images = new std::vector<std::unique_ptr<std::string>>;
+  std::FILE* file = std::fopen(path, "rb");
+  if (file == nullptr) return CUDA_ERROR_FILE_NOT_FOUND;
+  auto read = std::make_unique<std::string>();
+  char buffer[65536];
+  for (size_t got = 0; (got = std::fread(buffer, 1, sizeof(buffer), file)) > 0;) {
+    read->append(buffer, got);
+  }
+  std::fclose(file);
+  if (read->empty()) return CUDA_ERROR_INVALID_IMAGE;
+  const std::lock_guard lock(*mutex);
+  *image = read.get();
+  images->push_back(std::move(read));
+  return CUDA_SUCCESS;
+}
 
 ParamLayout LayOut(const std::vector<size_t>& sizes) {
   ParamLayout layout;
@@ -115,31 +143,28 @@ void Function::SetAttribute(CUfunction_attribute attribute, int value) {
 }
 
 Module::Module(std::shared_ptr<Context> context, const void* image, size_t image_bytes)
-    : context_(std::move(context)), id_(g_next_module++), image_(image), image_bytes_(image_bytes) {
-  if (image_bytes_ == 0) return;
-  const std::string_view text(static_cast<const char*>(image), image_bytes_);
-  if (text.starts_with("\x7f") || !LooksLikePtx(text)) return;
-  PtxContents contents = ReadPtx(text);
-  kernels_ = std::move(contents.kernels);
-  declared_ = std::move(contents.globals);
-  readable_ = true;
-}
+    : context_(std::move(context)),
+      id_(g_next_module++),
+      image_(image),
+      image_bytes_(image_bytes),
+      contents_(ReadImage(image, image_bytes)) {}
 
 std::shared_ptr<Function> Module::FindFunction(const std::string& name) {
   const std::lock_guard lock(mutex_);
   const auto found = functions_.find(name);
   if (found != functions_.end()) return found->second;
-  const auto kernel = kernels_.find(name);
-  if (name.empty() || (readable_ && kernel == kernels_.end())) return nullptr;
+  const auto& kernels = contents_.ptx.kernels;
+  const auto kernel = kernels.find(name);
+  if (name.empty() || (contents_.readable && kernel == kernels.end())) return nullptr;
   auto function = std::make_shared<Function>(name, this);
-  if (kernel != kernels_.end()) function->SetLayout(LayOut(kernel->second));
+  if (kernel != kernels.end()) function->SetLayout(LayOut(kernel->second));
   functions_.emplace(name, function);
   AllHandles<Function>().Add(function);
   return function;
 }
 
 std::vector<std::shared_ptr<Function>> Module::functions() {
-  for (const auto& [name, sizes] : kernels_) FindFunction(name);
+  for (const auto& [name, sizes] : contents_.ptx.kernels) FindFunction(name);
   std::vector<std::shared_ptr<Function>> all;
   const std::lock_guard lock(mutex_);
   for (const auto& [name, function] : functions_) all.push_back(function);
@@ -170,8 +195,8 @@ CUresult Module::DefineGlobal(const std::string& name, size_t bytes, CUdeviceptr
 
 CUdeviceptr Module::FindGlobal(const std::string& name, size_t* bytes) {
   CUdeviceptr address = 0;
-  const auto declared = declared_.find(name);
-  if (declared != declared_.end()) DefineGlobal(name, declared->second, &address);
+  const auto declared = contents_.ptx.globals.find(name);
+  if (declared != contents_.ptx.globals.end()) DefineGlobal(name, declared->second, &address);
   const std::lock_guard lock(mutex_);
   const auto found = globals_.find(name);
   if (found == globals_.end()) return 0;
@@ -215,9 +240,20 @@ void Module::FreeGlobals() {
   globals_.clear();
 }
 
+std::shared_ptr<Function> FindFunction(CUfunction handle) {
+  auto function = AllHandles<Function>().Find(handle);
+  if (function != nullptr) return function;
+  const auto kernel = AllHandles<LibraryKernel>().Find(handle);
+  const auto library = kernel == nullptr ? nullptr : kernel->library.lock();
+  const auto context = CurrentContext();
+  if (library == nullptr || context == nullptr || !context->alive()) return nullptr;
+  return library->ModuleIn(context)->FindFunction(kernel->name);
+}
+
 std::string FunctionName(const void* handle) {
-  const auto function = AllHandles<Function>().Find(handle);
-  return function == nullptr ? std::string() : function->name();
+  if (const auto function = AllHandles<Function>().Find(handle)) return function->name();
+  const auto kernel = AllHandles<LibraryKernel>().Find(handle);
+  return kernel == nullptr ? std::string() : kernel->name;
 }
 
 }  // namespace memprof::simcuda

@@ -10,12 +10,24 @@
 #include <vector>
 
 #include "simcuda/driver/cuda_headers.h"
+#include "simcuda/driver/ptx.h"
 #include "simcuda/simcuda.h"
 
 namespace memprof::simcuda {
 
 class Context;
 class Module;
+
+// What can be read of an image: PTX, that is. A cubin or fat binary may have any name in it.
+struct ImageContents {
+  bool readable = false;
+  PtxContents ptx;
+};
+// Bytes of an image whose format says so, else 0.
+size_t ImageBytes(const void* image);
+ImageContents ReadImage(const void* image, size_t bytes);
+// A file as an image; kept for good, like the modules that point into it.
+CUresult LoadImageFile(const char* path, const std::string** image);
 
 // Where the parameters of a kernel are, as far as that is known.
 struct ParamLayout {
@@ -75,9 +87,7 @@ class Module {
   const uint32_t id_;
   const void* image_;
   size_t image_bytes_ = 0;
-  bool readable_ = false;  // kernels_ and declared_ hold what the image has
-  std::map<std::string, std::vector<size_t>> kernels_;
-  std::map<std::string, size_t> declared_;
+  const ImageContents contents_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Function>> functions_;
   std::map<std::string, Global> globals_;
@@ -89,6 +99,8 @@ std::shared_ptr<Module> LoadModule(const std::shared_ptr<Context>& context, cons
 bool UnloadModule(const void* handle);
 void UnloadModulesOf(Context* context);
 
+// The function behind a handle of a function, or of a library's kernel in the current context.
+std::shared_ptr<Function> FindFunction(CUfunction handle);
 // The name of a function handle, for launches that are reported; empty when it is none.
 std::string FunctionName(const void* handle);
 

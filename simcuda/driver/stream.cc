@@ -55,8 +55,8 @@ void StopWorkers() {
   Running& running = AllRunning();
   std::unique_lock lock(running.mutex);
   running.stopping = true;
-  // A host kernel that itself waits for the end of the process must not hang it.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  // Work that waits for the end of the process itself must not hang it.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   running.changed.wait_until(lock, deadline, [&] { return running.count == 0; });
 }
 
@@ -64,6 +64,18 @@ bool StreamPoint::Reached() const { return stream == nullptr || stream->Reached(
 
 void StreamPoint::Wait() const {
   if (stream != nullptr) stream->WaitFor(sequence);
+}
+
+std::shared_ptr<Capture> Stream::capture() {
+  if (!capturing_.load()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  return capture_;
+}
+
+void Stream::set_capture(std::shared_ptr<Capture> capture) {
+  const std::lock_guard lock(mutex_);
+  capturing_ = capture != nullptr;
+  capture_ = std::move(capture);
 }
 
 StreamPoint Stream::Last() {

@@ -18,6 +18,7 @@ namespace memprof::simcuda {
 
 class Context;
 class Stream;
+struct Capture;
 
 // A place in a stream: the work enqueued there up to and with number `sequence`.
 struct StreamPoint {
@@ -45,6 +46,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Its handle is gone; it lives on until its work is done.
   bool retired() const { return retired_.load(); }
   void set_retired() { retired_ = true; }
+
+  // The capture that takes the stream's work instead of it being run; null: none.
+  std::shared_ptr<Capture> capture();
+  void set_capture(std::shared_ptr<Capture> capture);
 
   // The last work enqueued so far.
   StreamPoint Last();
@@ -86,6 +91,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   uint64_t enqueued_ = 0;
   uint64_t completed_ = 0;
   bool worker_running_ = false;
+  std::atomic<bool> capturing_{false};
+  std::shared_ptr<Capture> capture_;
 };
 
 // True on a stream's worker: there, calls that wait for streams are not permitted.

@@ -108,6 +108,7 @@ namespace memprof::simcuda::runtime {
   X(cuStreamIsCapturing, cuStreamIsCapturing, 10000)                                       \
   X(cuStreamBeginCapture_v2, cuStreamBeginCapture, 10010)                                  \
   X(cuStreamEndCapture, cuStreamEndCapture, 10000)                                         \
+  X(cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo, 11030)                              \
   X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010)           \
   X(cuGraphCreate, cuGraphCreate, 10000)                                                   \
   X(cuGraphDestroy, cuGraphDestroy, 10000)                                                 \

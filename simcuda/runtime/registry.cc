@@ -1,7 +1,6 @@
 // Registration by code that nvcc puts into programs (crt/host_runtime.h).
 #include "simcuda/runtime/registry.h"
 
-#include <fatbinary_section.h>
 #include <vector_types.h>
 
 #include <cstring>
@@ -10,6 +9,15 @@
 
 namespace memprof::simcuda::runtime {
 namespace {
+
+// What the argument of __cudaRegisterFatBinary points at (the toolkit's fatbinary_section.h).
+struct FatBinaryWrapper {
+  int magic;
+  int version;
+  const void* data;
+  void* rest;
+};
+constexpr int kFatBinaryMagic = 0x466243B1;
 
 struct HostVersion {
   simcuda_host_kernel function = nullptr;
@@ -155,9 +163,10 @@ extern "C" {
 void** __cudaRegisterFatBinary(void* fat_cubin) {
   auto& registry = TheRegistry();
   auto binary = std::make_unique<FatBinary>();
-  __fatBinC_Wrapper_t wrapper;
+  memprof::simcuda::runtime::FatBinaryWrapper wrapper;
   std::memcpy(&wrapper, fat_cubin, sizeof(wrapper));
-  binary->image = wrapper.magic == FATBINC_MAGIC ? wrapper.data : fat_cubin;
+  binary->image = wrapper.magic == memprof::simcuda::runtime::kFatBinaryMagic ? wrapper.data
+                                                                               : fat_cubin;
   const std::lock_guard lock(registry.mutex);
   registry.binaries.push_back(std::move(binary));
   return reinterpret_cast<void**>(registry.binaries.back().get());

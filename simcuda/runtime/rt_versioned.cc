@@ -202,16 +202,99 @@ SIMCUDA_RT(cudaMemAdvise,
 
 #endif
 
-// The third parameter, an error log, came with 12; before, there were five.
+// Since 12, the third parameter is flags.
 SIMCUDA_RT(cudaGraphInstantiate, (cudaGraphExec_t * exec, cudaGraph_t graph,
                                   unsigned long long flags),
            (exec, graph, flags)) {
   return cu.cuGraphInstantiateWithFlags(exec, graph, flags);
 }
 
+namespace {
+
+int CaptureInfo(const Calls& cu, cudaStream_t stream, cudaStreamCaptureStatus* status,
+                unsigned long long* id, cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
+                size_t* count) {
+  cuuint64_t number = 0;
+  const CUresult result = cu.cuStreamGetCaptureInfo_v2(
+      stream, reinterpret_cast<CUstreamCaptureStatus*>(status), &number, graph, dependencies,
+      count);
+  if (id != nullptr) *id = number;
+  return result;
+}
+
+}  // namespace
+
+#if SIMCUDA_RUNTIME_VERSION == 12
+
 SIMCUDA_RT_STREAM(cudaStreamGetCaptureInfo, _ptsz,
                   (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id),
                   (stream, status, id)) {
-  if (id != nullptr) *id = 0;
-  return cu.cuStreamIsCapturing(stream, reinterpret_cast<CUstreamCaptureStatus*>(status));
+  return CaptureInfo(cu, stream, status, id, nullptr, nullptr, nullptr);
+}
+
+SIMCUDA_RT_STREAM(cudaStreamGetCaptureInfo_v2, _ptsz,
+                  (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+                   cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* count),
+                  (stream, status, id, graph, dependencies, count)) {
+  return CaptureInfo(cu, stream, status, id, graph, dependencies, count);
+}
+
+SIMCUDA_RT_STREAM(cudaStreamGetCaptureInfo_v3, _ptsz,
+                  (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+                   cudaGraph_t* graph, const cudaGraphNode_t** dependencies, const void** edges,
+                   size_t* count),
+                  (stream, status, id, graph, dependencies, edges, count)) {
+  if (edges != nullptr) *edges = nullptr;
+  return CaptureInfo(cu, stream, status, id, graph, dependencies, count);
+}
+
+#else
+
+SIMCUDA_RT_STREAM(cudaStreamGetCaptureInfo, _ptsz,
+                  (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+                   cudaGraph_t* graph, const cudaGraphNode_t** dependencies, const void** edges,
+                   size_t* count),
+                  (stream, status, id, graph, dependencies, edges, count)) {
+  if (edges != nullptr) *edges = nullptr;
+  return CaptureInfo(cu, stream, status, id, graph, dependencies, count);
+}
+
+#endif
+
+// Before CUDA 12 the status was not among the parameters.
+namespace {
+
+int EntryPoint(const char* symbol, void** function, unsigned version, unsigned long long flags,
+               bool per_thread, cudaDriverEntryPointQueryResult* status) {
+  if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
+  if (flags == cudaEnableDefault && per_thread) flags = cudaEnablePerThreadDefaultStream;
+  CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  if (Library().get_proc_address == nullptr) return cudaErrorNotSupported;
+  const CUresult result = Library().get_proc_address(symbol, function, static_cast<int>(version),
+                                                     flags, &found);
+  if (status != nullptr) *status = static_cast<cudaDriverEntryPointQueryResult>(found);
+  return result;
+}
+
+int DriverVersion() {
+  int version = 0;
+  Library().legacy.cuDriverGetVersion(&version);
+  return version;
+}
+
+}  // namespace
+
+SIMCUDA_RT_STREAM(cudaGetDriverEntryPointByVersion, _ptsz,
+                  (const char* symbol, void** function, unsigned version,
+                   unsigned long long flags, cudaDriverEntryPointQueryResult* status),
+                  (symbol, function, version, flags, status)) {
+  return EntryPoint(symbol, function, version, flags, &cu == &Library().per_thread, status);
+}
+
+SIMCUDA_RT_STREAM(cudaGetDriverEntryPoint, _ptsz,
+                  (const char* symbol, void** function, unsigned long long flags,
+                   cudaDriverEntryPointQueryResult* status),
+                  (symbol, function, flags, status)) {
+  return EntryPoint(symbol, function, static_cast<unsigned>(DriverVersion()), flags,
+                    &cu == &Library().per_thread, status);
 }

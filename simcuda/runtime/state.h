@@ -6,6 +6,16 @@
 
 #include "simcuda/runtime/calls.h"
 
+#if CUDA_VERSION < 12000
+// What headers of CUDA 11 lack.
+typedef struct CUkern_st* cudaKernel_t;
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2,
+};
+#endif
+
 namespace memprof::simcuda::runtime {
 
 // Keeps the thread's last error; hands its argument back.

@@ -46,8 +46,8 @@ std::string ReadFile(const std::string& path) {
 
 }  // namespace
 
-Result Run(const std::vector<std::string>& arguments, const std::string& directory,
-           const std::vector<std::string>& environment) {
+Result Memprof(const std::vector<std::string>& arguments, const std::string& directory,
+               const std::vector<std::string>& environment) {
   const analysis::testing::TempDirectory temporary;
   const std::string out = temporary.File("out"), err = temporary.File("err");
   const pid_t child = fork();
@@ -82,14 +82,15 @@ void WriteTraining(LogBuilder& log) {
   log.header().set_pid(4711);
   log.Device(0, 256 * kMiB, "test GPU");
   log.Device(1, 256 * kMiB, "test GPU");
+  for (log::Device& device : *log.definitions().mutable_device()) device.set_simulated(false);
   log.Thread(1, 4711, "train_gpt");
   log.SourceState("driver", 1, "CUDA 13.0");
   log.SourceState("cupti", 2, "another subscriber is active");
   const int segment = log.Stack({"main (train.cc:100)", "Allocator::Grow (allocator.cc:61)"});
   const int weights = log.Stack({"main (train.cc:100)", "Model::Model (model.cc:12)"});
   const int forward = log.Stack({"main (train.cc:100)", "Model::Forward (model.cc:40)"});
-  const int history = log.Stack(
-      {"main (train.cc:100)", "TrainStep (train.cc:77)", "HistoryLeak (history.cc:42)"});
+  const int history =
+      log.Stack({"main (train.cc:100)", "TrainStep (train.cc:77)", "HistoryLeak (history.cc:42)"});
   const int prefetch = log.Stack({"main (train.cc:100)", "Loader::Loader (loader.cc:9)"});
   const int replica = log.Stack({"main (train.cc:100)", "Replicate (train.cc:130)"});
   const std::uint64_t base = 0x7f0000000000;
@@ -129,7 +130,6 @@ void WriteRaw(LogBuilder& log) {
   log.header().set_hostname("gpu-host");
   log.header().set_pid(12);
   log.Device(0, 0, "stand-in");
-  log.definitions().mutable_device(0)->set_simulated(true);
   const int site = log.Stack({"main (raw.cc:3)", "Table::Grow (table.cc:8)"});
   log.Alloc(Layer::kLinear, 0x10000, 4096, {.stack = site, .api = "cuMemAlloc_v2"});
   log.Alloc(Layer::kManaged, 0x20000, 100'000, {.stack = site});

@@ -16,8 +16,8 @@ struct Result {
 
 // Runs build/bin/memprof with `arguments` in `directory`, without a terminal. `environment` holds
 // "NAME=value".
-Result Run(const std::vector<std::string>& arguments, const std::string& directory = ".",
-           const std::vector<std::string>& environment = {});
+Result Memprof(const std::vector<std::string>& arguments, const std::string& directory = ".",
+               const std::vector<std::string>& environment = {});
 
 // Compares `text` with tests/cli/golden/`name`; with MEMPROF_UPDATE_GOLDEN=1 writes it there.
 void ExpectGolden(const std::string& name, const std::string& text);

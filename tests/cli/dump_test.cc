@@ -26,7 +26,7 @@ std::vector<Json> DumpJson(const std::vector<std::string>& options) {
   const Logs logs;
   std::vector<std::string> arguments = {"dump", "--json", "train.mprof"};
   arguments.insert(arguments.end(), options.begin(), options.end());
-  const Result result = Run(arguments, logs.path());
+  const Result result = Memprof(arguments, logs.path());
   EXPECT_EQ(result.status, 0) << result.err;
   std::vector<Json> events;
   for (const std::string& line : Lines(result.out)) events.push_back(Json::parse(line));
@@ -77,9 +77,8 @@ TEST(DumpTest, FiltersSelectWhatAPlainLoopSelects) {
   EXPECT_EQ(DumpJson({"--layer=tensor"}),
             select([](const Json& e) { return e.at("layer") == "tensor"; }));
   EXPECT_EQ(DumpJson({"--device=1"}), select([](const Json& e) { return e.at("device") == 1; }));
-  EXPECT_EQ(DumpJson({"--from-step=3", "--to-step=5"}), select([](const Json& e) {
-              return e.at("step") >= 3 && e.at("step") <= 5;
-            }));
+  EXPECT_EQ(DumpJson({"--from-step=3", "--to-step=5"}),
+            select([](const Json& e) { return e.at("step") >= 3 && e.at("step") <= 5; }));
   EXPECT_EQ(DumpJson({"--address=0x7f0003800000"}).size(),
             select([](const Json& e) {
               return e.at("address") == "0x7f0003800000" || e.at("bytes") == 64 << 20;
@@ -105,9 +104,9 @@ TEST(DumpTest, ManyEventsAreStreamed) {
     log.Free(0x1000 + i * 512);
   }
   const std::string path = directory.Write("many.mprof", log.Bytes());
-  const Result text = Run({"dump", path});
+  const Result text = Memprof({"dump", path});
   EXPECT_EQ(Lines(text.out).size(), 2u * kPairs + 1);
-  const Result json = Run({"dump", "--json", "--op=alloc", path});
+  const Result json = Memprof({"dump", "--json", "--op=alloc", path});
   const std::vector<std::string> lines = Lines(json.out);
   ASSERT_EQ(lines.size(), static_cast<std::size_t>(kPairs));
   EXPECT_EQ(Json::parse(lines[12'345]).at("bytes"), 12'345);

@@ -46,7 +46,8 @@ Rows ParseCsv(const std::string& text) {
 
 TEST(ExportTest, WritesOneRowPerAllocation) {
   const Logs logs;
-  const Result result = Run({"export", "--to", "csv", "-o", "out.csv", "train.mprof"}, logs.path());
+  const Result result =
+      Memprof({"export", "--to", "csv", "-o", "out.csv", "train.mprof"}, logs.path());
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.out, "");
   const Rows rows = ParseCsv(Read(logs.directory().File("out.csv")));
@@ -60,7 +61,7 @@ TEST(ExportTest, WritesOneRowPerAllocation) {
 
 TEST(ExportTest, QuotesWhatNeedsQuotes) {
   const Logs logs;
-  const Result result = Run({"export", "--table=events", "-o", "-", "raw.mprof"}, logs.path());
+  const Result result = Memprof({"export", "--table=events", "-o", "-", "raw.mprof"}, logs.path());
   const Rows rows = ParseCsv(result.out);
   bool found = false;
   for (const auto& row : rows) {
@@ -73,20 +74,20 @@ TEST(ExportTest, QuotesWhatNeedsQuotes) {
 TEST(ExportTest, NeverOverwritesUnlessForced) {
   const Logs logs;
   const std::string path = logs.directory().Write("mine.csv", "precious");
-  const Result refused = Run({"export", "-o", "mine.csv", "train.mprof"}, logs.path());
+  const Result refused = Memprof({"export", "-o", "mine.csv", "train.mprof"}, logs.path());
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.err, HasSubstr("mine.csv: exists already; --force overwrites it"));
   EXPECT_EQ(Read(path), "precious");
-  EXPECT_EQ(Run({"export", "--force", "-o", "mine.csv", "train.mprof"}, logs.path()).status, 0);
+  EXPECT_EQ(Memprof({"export", "--force", "-o", "mine.csv", "train.mprof"}, logs.path()).status, 0);
   EXPECT_THAT(Read(path), HasSubstr("loss_history"));
 }
 
 TEST(ExportTest, LeavesNothingBehindWhenItCannotWrite) {
   const Logs logs;
-  const Result result = Run({"export", "-o", "no/such/folder.csv", "train.mprof"}, logs.path());
+  const Result result = Memprof({"export", "-o", "no/such/folder.csv", "train.mprof"}, logs.path());
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err, HasSubstr("no/such/folder.csv"));
-  const Result bad = Run({"export", "-o", "bad.csv", "none.mprof"}, logs.path());
+  const Result bad = Memprof({"export", "-o", "bad.csv", "none.mprof"}, logs.path());
   EXPECT_EQ(bad.status, 1);
   EXPECT_FALSE(std::filesystem::exists(logs.directory().File("bad.csv")));
 }

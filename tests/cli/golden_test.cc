@@ -11,6 +11,8 @@ struct Case {
   std::vector<std::string> arguments;
 };
 
+void PrintTo(const Case& c, std::ostream* out) { *out << c.golden; }
+
 class GoldenTest : public ::testing::TestWithParam<Case> {};
 
 std::size_t Columns(const std::string& line) {
@@ -21,7 +23,7 @@ std::size_t Columns(const std::string& line) {
 
 TEST_P(GoldenTest, PrintsWhatItPrinted) {
   const Logs logs;
-  const Result result = Run(GetParam().arguments, logs.path());
+  const Result result = Memprof(GetParam().arguments, logs.path());
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.err, "");
   ExpectGolden(GetParam().golden, result.out);
@@ -70,18 +72,18 @@ INSTANTIATE_TEST_SUITE_P(All, GoldenTest, ::testing::ValuesIn(Cases()), Name);
 
 TEST(GoldenTest, ColourOnlyWhenAskedFor) {
   const Logs logs;
-  const std::string plain = Run({"report", "train.mprof"}, logs.path()).out;
+  const std::string plain = Memprof({"report", "train.mprof"}, logs.path()).out;
   EXPECT_EQ(plain.find('\033'), std::string::npos);
-  const std::string forced = Run({"report", "train.mprof"}, logs.path(), {"FORCE_COLOR=1"}).out;
+  const std::string forced = Memprof({"report", "train.mprof"}, logs.path(), {"FORCE_COLOR=1"}).out;
   EXPECT_NE(forced.find("\033["), std::string::npos);
   const std::string refused =
-      Run({"report", "train.mprof"}, logs.path(), {"FORCE_COLOR=1", "NO_COLOR=1"}).out;
+      Memprof({"report", "train.mprof"}, logs.path(), {"FORCE_COLOR=1", "NO_COLOR=1"}).out;
   EXPECT_EQ(refused, plain);
 }
 
 TEST(GoldenTest, SeveralLogsAreReportedInTurn) {
   const Logs logs;
-  const Result both = Run({"report", "train.mprof", "raw.mprof"}, logs.path());
+  const Result both = Memprof({"report", "train.mprof", "raw.mprof"}, logs.path());
   EXPECT_EQ(both.status, 0);
   EXPECT_TRUE(both.out.starts_with("train.mprof\n"));
   EXPECT_NE(both.out.find("\nraw.mprof\n"), std::string::npos);

@@ -18,7 +18,8 @@ std::vector<std::string> Arguments(const std::string& verb, const std::string& l
   return {verb, log};
 }
 
-const std::string kVerbs[] = {"report", "leaks", "peak", "fragmentation", "dump", "export", "verify"};
+const std::string kVerbs[] = {"report", "leaks",  "peak",  "fragmentation",
+                              "dump",   "export", "verify"};
 
 std::string Good() {
   analysis::testing::LogBuilder log;
@@ -37,11 +38,12 @@ TEST(HostileTest, FilesThatAreNoLogs) {
   directory.Write("future.mprof", future);
   directory.Write("header_only.mprof", Good().substr(0, 16));
   for (const std::string& verb : kVerbs) {
-    for (const std::string name : {"empty", "short", "garbage", "future", "header_only", "directory"}) {
+    for (const std::string name :
+         {"empty", "short", "garbage", "future", "header_only", "directory"}) {
       SCOPED_TRACE(verb + " " + name);
       const std::string path =
           name == "directory" ? directory.File("") : directory.File(name + ".mprof");
-      const Result result = Run(Arguments(verb, path));
+      const Result result = Memprof(Arguments(verb, path));
       EXPECT_EQ(result.status, 1);
       EXPECT_THAT(result.err, StartsWith("memprof: "));
       EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
@@ -55,8 +57,9 @@ TEST(HostileTest, CutLogsAreReadAsFarAsTheyGo) {
   const std::string good = Good();
   const std::string path = directory.Write("cut.mprof", good.substr(0, good.size() * 4 / 5));
   for (const std::string& verb : kVerbs) {
-    const Result result = Run(Arguments(verb, path));
-    EXPECT_TRUE(result.status == 0 || (verb == "verify" && result.status == 1)) << verb << result.err;
+    const Result result = Memprof(Arguments(verb, path));
+    EXPECT_TRUE(result.status == 0 || (verb == "verify" && result.status == 1))
+        << verb << result.err;
   }
 }
 
@@ -69,7 +72,7 @@ TEST(HostileTest, FlippedBytesNeverCrash) {
     for (int i = 0; i < 8; ++i) bad[random() % bad.size()] ^= static_cast<char>(1 + random() % 255);
     const std::string path = directory.Write("bad.mprof", bad);
     for (const std::string& verb : kVerbs) {
-      const Result result = Run(Arguments(verb, path));
+      const Result result = Memprof(Arguments(verb, path));
       EXPECT_TRUE(result.status == 0 || result.status == 1) << verb << ": " << result.status;
       if (result.status == 0) continue;
       EXPECT_THAT(result.err, StartsWith("memprof: "));
@@ -92,13 +95,13 @@ TEST(HostileTest, NamesCannotSpeakToTheTerminal) {
     if (verb == "export") continue;  // data for programs, as recorded
     std::vector<std::string> arguments = Arguments(verb, path);
     if (verb == "dump") arguments.push_back("--symbols");
-    const Result result = Run(arguments);
+    const Result result = Memprof(arguments);
     EXPECT_EQ(result.status, 0) << result.err;
     for (const char c : result.out) {
       ASSERT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') << verb;
     }
   }
-  const Result missing = Run({"report", "/no/\033[31msuch"});
+  const Result missing = Memprof({"report", "/no/\033[31msuch"});
   EXPECT_EQ(missing.err.find('\033'), std::string::npos);
 }
 

@@ -16,7 +16,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 
 Json RunJson(const std::vector<std::string>& arguments) {
   const Logs logs;
-  const Result result = Run(arguments, logs.path());
+  const Result result = Memprof(arguments, logs.path());
   EXPECT_EQ(result.status, 0) << result.err;
   Json json = Json::parse(result.out, nullptr, false);
   EXPECT_FALSE(json.is_discarded()) << result.out;
@@ -99,6 +99,8 @@ TEST(JsonTest, Leaks) {
   EXPECT_EQ(leak.at("layer"), "block");
   EXPECT_THAT(leak.at("why").get<std::string>(), HasSubstr("loss_history"));
   ExpectStack(leak.at("stack"));
+  EXPECT_EQ(leak.at("site"), "HistoryLeak (history.cc:42)");
+  EXPECT_EQ(leak.at("site_frame"), leak.at("stack")[0]);
   EXPECT_EQ(leak.at("stack")[0].at("function"), "HistoryLeak");
   EXPECT_EQ(leak.at("stack")[0].at("file"), "history.cc");
   EXPECT_EQ(leak.at("stack")[0].at("line"), 42);
@@ -153,11 +155,11 @@ TEST(JsonTest, BrokenTextBecomesValidJson) {
   log.RangePush("tab\t\"quote\" \xc3");
   directory.Write("odd.mprof", log.Bytes());
   for (const std::string verb : {"report", "leaks", "peak"}) {
-    const Result result = Run({verb, "--json", directory.File("odd.mprof")});
+    const Result result = Memprof({verb, "--json", directory.File("odd.mprof")});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_FALSE(Json::parse(result.out, nullptr, false).is_discarded()) << verb;
   }
-  const Result dump = Run({"dump", "--json", directory.File("odd.mprof")});
+  const Result dump = Memprof({"dump", "--json", directory.File("odd.mprof")});
   std::size_t lines = 0;
   for (std::size_t begin = 0; begin < dump.out.size(); ++lines) {
     const std::size_t end = dump.out.find('\n', begin);

@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const char* const kReadingVerbs[] = {"report", "leaks", "peak", "fragmentation",
+const char* const kReadingVerbs[] = {"report", "leaks",  "peak",  "fragmentation",
                                      "dump",   "export", "verify"};
 
 // One line on standard error, and nothing on standard output.
@@ -24,63 +24,64 @@ void ExpectError(const Result& result, int status) {
 }
 
 TEST(StatusTest, UnknownVerbs) {
-  ExpectError(Run({}), 2);
-  const Result near = Run({"leak", "x.mprof"});
+  ExpectError(Memprof({}), 2);
+  const Result near = Memprof({"leak", "x.mprof"});
   ExpectError(near, 2);
   EXPECT_THAT(near.err, HasSubstr("did you mean 'memprof leaks'?"));
-  const Result far = Run({"oom", "x.mprof"});
+  const Result far = Memprof({"oom", "x.mprof"});
   ExpectError(far, 2);
   EXPECT_THAT(far.err, HasSubstr("there is no verb 'oom'"));
-  ExpectError(Run({"help", "nonsense"}), 2);
+  ExpectError(Memprof({"help", "nonsense"}), 2);
 }
 
 TEST(StatusTest, Version) {
-  const Result result = Run({"--version"});
+  const Result result = Memprof({"--version"});
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.out, ::testing::MatchesRegex("memprof [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
 TEST(StatusTest, WrongOptions) {
   for (const std::string verb : kReadingVerbs) {
-    ExpectError(Run({verb, "--no-such-option", "x.mprof"}), 2);
-    ExpectError(Run({verb}), 2);
+    ExpectError(Memprof({verb, "--no-such-option", "x.mprof"}), 2);
+    ExpectError(Memprof({verb}), 2);
   }
-  const Result near = Run({"report", "--jsn", "x.mprof"});
+  const Result near = Memprof({"report", "--jsn", "x.mprof"});
   EXPECT_THAT(near.err, HasSubstr("did you mean '--json'?"));
-  ExpectError(Run({"report", "--top", "many", "x.mprof"}), 2);
-  ExpectError(Run({"report", "--top=-1", "x.mprof"}), 2);
-  ExpectError(Run({"report", "--json=yes", "x.mprof"}), 2);
-  ExpectError(Run({"leaks", "--fail-on=always", "x.mprof"}), 2);
-  ExpectError(Run({"dump", "--op=aloc", "x.mprof"}), 2);
-  ExpectError(Run({"dump", "--address=here", "x.mprof"}), 2);
-  ExpectError(Run({"dump", "--limit"}), 2);
-  ExpectError(Run({"fragmentation", "--step=1", "--at-end", "x.mprof"}), 2);
-  ExpectError(Run({"leaks", "a.mprof", "b.mprof"}), 2);
-  ExpectError(Run({"report", "--json", "a.mprof", "b.mprof"}), 2);
-  ExpectError(Run({"export", "x.mprof"}), 2);
-  ExpectError(Run({"export", "--to", "xlsx", "-o", "-", "x.mprof"}), 2);
+  ExpectError(Memprof({"report", "--top", "many", "x.mprof"}), 2);
+  ExpectError(Memprof({"report", "--top=-1", "x.mprof"}), 2);
+  ExpectError(Memprof({"report", "--json=yes", "x.mprof"}), 2);
+  ExpectError(Memprof({"leaks", "--fail-on=always", "x.mprof"}), 2);
+  ExpectError(Memprof({"dump", "--op=aloc", "x.mprof"}), 2);
+  ExpectError(Memprof({"dump", "--address=here", "x.mprof"}), 2);
+  ExpectError(Memprof({"dump", "--limit"}), 2);
+  ExpectError(Memprof({"fragmentation", "--step=1", "--at-end", "x.mprof"}), 2);
+  ExpectError(Memprof({"leaks", "a.mprof", "b.mprof"}), 2);
+  ExpectError(Memprof({"report", "--json", "a.mprof", "b.mprof"}), 2);
+  ExpectError(Memprof({"export", "x.mprof"}), 2);
+  ExpectError(Memprof({"export", "--to", "xlsx", "-o", "-", "x.mprof"}), 2);
 }
 
 TEST(StatusTest, FailOn) {
   const Logs logs;
   const auto fail_on = [&logs](const std::string& tier, const std::string& log) {
-    return Run({"leaks", "--fail-on=" + tier, log}, logs.path()).status;
+    return Memprof({"leaks", "--fail-on=" + tier, log}, logs.path()).status;
   };
   EXPECT_EQ(fail_on("suspected", "train.mprof"), 3);
   EXPECT_EQ(fail_on("growing", "train.mprof"), 3);  // suspected is worse than growing
   EXPECT_EQ(fail_on("definite", "train.mprof"), 0);
   EXPECT_EQ(fail_on("growing", "raw.mprof"), 0);
-  const Result json = Run({"leaks", "--json", "--fail-on", "suspected", "train.mprof"}, logs.path());
+  const Result json =
+      Memprof({"leaks", "--json", "--fail-on", "suspected", "train.mprof"}, logs.path());
   EXPECT_EQ(json.status, 3);
   EXPECT_THAT(json.out, StartsWith("{"));
-  EXPECT_EQ(Run({"leaks", "train.mprof"}, logs.path()).status, 0);
+  EXPECT_EQ(Memprof({"leaks", "train.mprof"}, logs.path()).status, 0);
 }
 
 TEST(StatusTest, MissingLogIsAFailedInput) {
   for (const std::string verb : kReadingVerbs) {
     std::vector<std::string> arguments = {verb, "/no/such/log.mprof"};
     if (verb == "export") arguments.insert(arguments.end(), {"-o", "-"});
-    const Result result = Run(arguments);
+    const Result result = Memprof(arguments);
     ExpectError(result, 1);
     EXPECT_THAT(result.err, HasSubstr("/no/such/log.mprof"));
   }
@@ -88,14 +89,14 @@ TEST(StatusTest, MissingLogIsAFailedInput) {
 
 TEST(StatusTest, WhatTheLogLacksIsAFailedInput) {
   const Logs logs;
-  ExpectError(Run({"peak", "--step=99", "train.mprof"}, logs.path()), 1);
-  ExpectError(Run({"peak", "--device=7", "train.mprof"}, logs.path()), 1);
-  ExpectError(Run({"fragmentation", "--step=99", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"peak", "--step=99", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"peak", "--device=7", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"fragmentation", "--step=99", "train.mprof"}, logs.path()), 1);
 }
 
 TEST(StatusTest, OneBadLogOfSeveralFailsButTheOthersAreReported) {
   const Logs logs;
-  const Result result = Run({"report", "none.mprof", "raw.mprof"}, logs.path());
+  const Result result = Memprof({"report", "none.mprof", "raw.mprof"}, logs.path());
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("/opt/tool/raw"));
   EXPECT_THAT(result.err, HasSubstr("none.mprof"));
@@ -103,7 +104,8 @@ TEST(StatusTest, OneBadLogOfSeveralFailsButTheOthersAreReported) {
 
 TEST(StatusTest, FullDiskIsToldOnce) {
   const Logs logs;
-  const Result result = Run({"export", "-o", "/dev/full", "--force", "train.mprof"}, logs.path());
+  const Result result =
+      Memprof({"export", "-o", "/dev/full", "--force", "train.mprof"}, logs.path());
   ExpectError(result, 1);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/event_view.h"
+#include "cli/json.h"
 #include "cli/names.h"
 #include "cli/table.h"
 
@@ -51,6 +52,18 @@ TEST(TextTest, ShortFunctions) {
   EXPECT_EQ(ShortFunction(""), "");
 }
 
+TEST(TextTest, LastScopes) {
+  EXPECT_EQ(LastScopes("a::b::Class::Step"), "Class::Step");
+  EXPECT_EQ(LastScopes("a::b::Step"), "Step");
+  EXPECT_EQ(LastScopes("Class::Step"), "Class::Step");
+  EXPECT_EQ(LastScopes("memprof::demo::RememberHistory"), "RememberHistory");
+  EXPECT_EQ(LastScopes("main"), "main");
+  EXPECT_EQ(LastScopes("a::Map<b::C, d::E>::Get"), "Map<b::C, d::E>::Get");
+  EXPECT_EQ(LastScopes("ends::with::"), "");
+  EXPECT_EQ(LastScopes("::"), "");
+  EXPECT_EQ(LastScopes(""), "");
+}
+
 TEST(TextTest, TablesAlignAndFit) {
   Table table({Align::kRight, Align::kLeft, Align::kLeft});
   table.Header({"n", "name", "site"});
@@ -78,6 +91,20 @@ TEST(TextTest, JsonStrings) {
   EXPECT_EQ(json("\x01"), "\"\\u0001\"");
   EXPECT_EQ(json("\xff"), "\"\xef\xbf\xbd\"");
   EXPECT_EQ(json("Größe"), "\"Größe\"");
+}
+
+TEST(TextTest, PrintedJsonIsValidWhateverSymbolTablesSay) {
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(PrintJson({{"function", "bad\xff"}, {"big", ~std::uint64_t{0}}}), 0);
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(),
+            "{\n  \"function\": \"bad\xef\xbf\xbd\",\n  \"big\": 18446744073709551615\n}\n");
+}
+
+TEST(TextTest, NumbersAreWholeWhereTheyAre) {
+  EXPECT_TRUE(Number(4096.0).is_number_integer());
+  EXPECT_TRUE(Number(0.5).is_number_float());
+  EXPECT_TRUE(Number(-1).is_number_integer());
+  EXPECT_TRUE(Number(1e18).is_number_float());
 }
 
 TEST(TextTest, EveryAnomalyHasANameAndAdvice) {

@@ -273,6 +273,9 @@ TEST_F(AllocationHandlers, AResetDeviceIsReportedByItsOrdinal) {
   Succeed("cuDevicePrimaryCtxReset_v2", &params);
   const SourceEvent event = Only(kOpDeviceReset);
   EXPECT_EQ(event.device, 5);
+  recorder_.SetInsideHook(true);  // the hooks report it
+  Succeed("cuDevicePrimaryCtxReset_v2", &params);
+  EXPECT_EQ(recorder_.Events().size(), 1u);
 }
 
 TEST_F(AllocationHandlers, AFailureSaysWhatWasAskedForAndWhatWasFree) {

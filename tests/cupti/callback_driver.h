@@ -10,6 +10,7 @@
 #include "cupti_hooks/src/callbacks.h"
 #include "cupti_hooks/src/kernel_arguments.h"
 #include "cupti_hooks/src/recorder.h"
+#include "cupti_hooks/src/vmm_handlers.h"
 #include "tests/cupti/fake_recorder.h"
 
 namespace memprof::cupti_test {
@@ -71,6 +72,7 @@ class HandlerTest : public testing::Test {
     recorder_.Reset();
     cupti::SetRecorder(recorder_.api());
     ASSERT_TRUE(cupti::OpenAddressMap());
+    cupti::OpenVmmLedger();
     cupti::ForgetKernelHandles();
     cupti::LookUpDriver();
     cupti::SetListening(cupti::Listening::kEverything);

@@ -14,6 +14,7 @@
 
 #include "cupti_hooks/src/log_values.h"
 #include "libmemprof/src/source_api.h"
+#include "simcuda/cupti/newer_cupti.h"
 #include "tests/cupti/fake_recorder.h"
 #include "tests/cupti/guest_calls.h"
 #include "tests/cupti/process.h"

@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "cupti_hooks/src/callback_table.h"
+#include "cupti_hooks/src/cupti_state.h"
+#include "simcuda/cupti/newer_cupti.h"
 
 using memprof::cupti_test::FakeCuptiControls;
 
@@ -76,7 +78,7 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle,
   const auto on = static_cast<std::uint8_t>(enable);
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) g_controls.driver_on[cbid] = on;
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) g_controls.resource_on[cbid] = on;
-  if (domain == CUPTI_CB_DOMAIN_STATE) g_controls.state_on[cbid] = on;
+  if (domain == memprof::cupti::kDomainState) g_controls.state_on[cbid] = on;
   return CUPTI_SUCCESS;
 }
 
@@ -87,6 +89,7 @@ CUptiResult cuptiEnableDomain(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDo
 
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain, uint32_t cbid, const char** name) {
   *name = cbid < g_controls.known_cbids ? NameOf(cbid) : nullptr;
+  if (cbid == g_controls.renamed_cbid) *name = "cuSomethingElse";
   return *name == nullptr ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_SUCCESS;
 }
 

@@ -17,6 +17,7 @@ struct FakeCuptiControls {
   int subscribe_result = 0;
   const char* other_subscriber = "";
   std::uint32_t known_cbids = 100000;  // cuptiGetCallbackName fails from here on
+  std::uint32_t renamed_cbid = 0;      // has another name than in any CUPTI
   int enable_result = 0;
   void (*in_subscribe)() = nullptr;  // called by whichever subscribe function
 

@@ -63,9 +63,11 @@ std::string Kind(const Log& log, const Event& event) {
 }
 
 bool IsMemory(log::Op op) {
-  return op == log::OP_ALLOC || op == log::OP_FREE || op == log::OP_ALLOC_FAILED ||
-         op == log::OP_FREE_FAILED || op == log::OP_MAP || op == log::OP_UNMAP ||
-         op == log::OP_POOL_CREATE || op == log::OP_POOL_DESTROY || op == log::OP_POOL_TRIM;
+  return op == log::OP_CONTEXT_CREATE || op == log::OP_CONTEXT_DESTROY ||
+         op == log::OP_DEVICE_RESET || op == log::OP_ALLOC || op == log::OP_FREE ||
+         op == log::OP_ALLOC_FAILED || op == log::OP_FREE_FAILED || op == log::OP_MAP ||
+         op == log::OP_UNMAP || op == log::OP_POOL_CREATE || op == log::OP_POOL_DESTROY ||
+         op == log::OP_POOL_TRIM;
 }
 
 std::vector<std::string> MemoryKinds(const Log& log) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cupti_hooks/src/callback_table.h"
+#include "cupti_hooks/src/cupti_state.h"
 #include "cupti_hooks/src/driver_params.h"
 #include "cupti_hooks/src/log_values.h"
 #include "libmemprof/src/source_api.h"
@@ -128,7 +129,7 @@ TEST(Source, EnablesSingleCallbacksAndNeverADomain) {
     EXPECT_EQ(g_cupti->resource_on[CUPTI_CBID_RESOURCE_CONTEXT_CREATED], 1);
     EXPECT_EQ(g_cupti->resource_on[CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING], 1);
     EXPECT_EQ(g_cupti->resource_on[CUPTI_CBID_RESOURCE_STREAM_CREATED], 0);
-    EXPECT_EQ(g_cupti->state_on[CUPTI_CBID_STATE_FATAL_ERROR], 1);
+    EXPECT_EQ(g_cupti->state_on[cupti::kStateFatalError], 1);
     EXPECT_EQ(g_cupti->domains_enabled, 0);
     EXPECT_EQ(LastState().state, cupti::kSourceOn);
     EXPECT_NE(LastState().detail.find("CUPTI 13.0"), std::string::npos) << LastState().detail;
@@ -150,6 +151,16 @@ TEST(Source, SkipsWhatAnOlderCuptiDoesNotKnow) {
     ASSERT_EQ(g_source->start(1), 0);
     EXPECT_EQ(EnabledCallbacks(), kRows - 8);  // kernels 2, batches 4, multicast, a sync
     EXPECT_NE(LastState().detail.find("8 not known"), std::string::npos) << LastState().detail;
+  });
+}
+
+// Should an id ever mean another function, its parameters would be misread.
+TEST(Source, SkipsAnIdThatMeansAnotherFunction) {
+  InProcess([] {
+    g_cupti->renamed_cbid = kMemAllocV2;
+    ASSERT_EQ(g_source->start(1), 0);
+    EXPECT_EQ(g_cupti->driver_on[kMemAllocV2], 0);
+    EXPECT_EQ(EnabledCallbacks(), kRows - 1);
   });
 }
 
@@ -411,10 +422,8 @@ TEST(Source, WithoutHeartbeatsItTrustsItsSubscription) {
 TEST(Source, SaysThatCuptiGaveUp) {
   InProcess([] {
     ASSERT_EQ(g_source->start(0), 0);
-    CUpti_StateData state{};
-    state.notification.result = CUPTI_ERROR_HARDWARE;
-    state.notification.message = "it broke";
-    Deliver(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR, &state);
+    const cupti::StateNotification state = {CUPTI_ERROR_HARDWARE, "it broke"};
+    Deliver(cupti::kDomainState, cupti::kStateFatalError, &state);
     EXPECT_EQ(LastState().state, cupti::kSourceLost);
     EXPECT_NE(LastState().detail.find("error 9: it broke"), std::string::npos)
         << LastState().detail;

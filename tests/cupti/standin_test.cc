@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "simcuda/cupti/newer_cupti.h"
 #include "tests/cupti/guest_calls.h"
 #include "tests/cupti/process.h"
 

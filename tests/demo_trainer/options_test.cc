@@ -119,6 +119,7 @@ TEST(OptionsTest, RefusesNonsenseInOneLine) {
       {{"--steps", "5x"}, "--steps takes a whole number, not '5x'"},
       {{"--steps", "99999999999999999999"},
        "--steps takes a whole number, not '99999999999999999999'"},
+      {{"--layers", "1001"}, "--layers must be between 1 and 1000, not 1001"},
       {{"--layers", "0"}, "--layers must be between 1 and 1000, not 0"},
       {{"--lr", "fast"}, "--lr takes a number that is not negative, not 'fast'"},
       {{"--lr", "-1"}, "--lr takes a number that is not negative, not '-1'"},

@@ -24,6 +24,7 @@ void ExpectTiles(const AddressMap& map) {
     for (const MapPiece& piece : segment.pieces) {
       ASSERT_EQ(piece.address, cursor);
       ASSERT_GT(piece.bytes, 0u);
+      ASSERT_LE(piece.bytes, segment.bytes);
       EXPECT_FALSE(piece.hole() && after_hole) << "two holes side by side";
       after_hole = piece.hole();
       cursor += piece.bytes;
@@ -73,7 +74,8 @@ TEST(AddressMapTest, EveryByteIsWhereItsAllocationSays) {
           const MapPiece* last = Find(map, a.address + a.bytes - 1);
           ASSERT_NE(first, nullptr);
           ASSERT_NE(last, nullptr);
-          const bool carved = a.layer == Layer::kSegment || !session->Children(AllocationId(i)).empty();
+          const bool carved =
+              a.layer == Layer::kSegment || !session->Children(AllocationId(i)).empty();
           if (a.layer == Layer::kBlock || !carved) {
             EXPECT_EQ(first->allocation, AllocationId(i));
             EXPECT_EQ(first, last);
@@ -126,6 +128,7 @@ TEST(AddressMapTest, OverlappingBlocksOfADamagedLogStillTile) {
   log.Alloc(Layer::kLinear, 0x10000, 0x1000);
   log.Alloc(Layer::kSegment, 0x10000, 0x1000);
   log.Alloc(Layer::kBlock, 0x10200, 0x400);
+  log.Alloc(Layer::kBlock, 0x10280, 0x100);  // inside the one before
   log.Alloc(Layer::kBlock, 0x10400, 0x400);
   log.Alloc(Layer::kBlock, 0x10f00, 0x400);  // sticks out
   const auto session = LoadLog(log);

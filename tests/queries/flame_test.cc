@@ -22,7 +22,8 @@ std::map<Path, std::uint64_t> PathCosts(const Session& session, Symbols& symbols
   std::map<Path, std::uint64_t> costs;
   for (const Site& site : FindSites(session, query)) {
     Path path;
-    for (const SourceFrame& frame : symbols.ResolveStack(site.stack)) path.push_back(frame.function);
+    for (const SourceFrame& frame : symbols.ResolveStack(site.stack))
+      path.push_back(frame.function);
     if (path.empty()) path.push_back("(no call stack)");
     if (!bottom_up) std::reverse(path.begin(), path.end());
     for (std::size_t length = 1; length <= path.size(); ++length) {

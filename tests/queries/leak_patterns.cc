@@ -61,46 +61,62 @@ std::vector<LeakPattern> Leaks() {
     patterns.push_back({std::move(name), true, std::move(make), min_steps, slope});
   };
   const auto always = [](LeakRun&, int) { return true; };
-  add("history", [=] { return LeakWhen(always, 4 * kMiB); }, 30, 4 * kMiB);
-  add("history freed at exit", [=] {
-    return Step([](LeakRun& run, int step) {
-      if (step >= 0) run.Alloc(kMiB);
-      if (step == run.steps() - 1) FreeAll(run);
-    });
-  }, 30, kMiB);
-  add("raw cudaMalloc in an extension", [=] {
-    return Step([](LeakRun& run, int step) {
-      run.UseLayer(Layer::kLinear);
-      if (step >= 0) run.Alloc(65536);
-    });
-  }, 30, 65536);
-  add("pinned buffers", [=] {
-    return Step([](LeakRun& run, int step) {
-      run.UseLayer(Layer::kPinned, kNoDevice);
-      if (step >= 0) run.Alloc(65536);
-    });
-  }, 30, 65536);
-  add("error path, now and then", [] {
-    return LeakWhen([](LeakRun& run, int) { return run.Random(4) == 0; }, kMiB);
-  }, 50);
-  add("evaluation every fifth step", [] {
-    return LeakWhen([](LeakRun&, int step) { return step % 5 == 4; }, 5 * kMiB);
-  }, 30);
-  add("from the middle on", [] {
-    return LeakWhen([](LeakRun& run, int step) { return step >= run.steps() * 2 / 5; }, kMiB);
-  }, 30, kMiB);
-  add("some of many temporaries", [] {
-    return Step([](LeakRun& run, int step) {
-      if (step < 0) return;
-      for (int i = 0; i < 10; ++i) {
-        const std::uint64_t address = run.Alloc(kMiB / 4);
-        if (i != 0) run.Free(address);
-      }
-    });
-  }, 30, kMiB / 4);
-  add("cache of ever new shapes", [] {
-    return LeakWhen([](LeakRun& run, int) { return run.Random(3) != 0; }, kMiB);
-  }, 30);
+  add(
+      "history", [=] { return LeakWhen(always, 4 * kMiB); }, 30, 4 * kMiB);
+  add(
+      "history freed at exit",
+      [=] {
+        return Step([](LeakRun& run, int step) {
+          if (step >= 0) run.Alloc(kMiB);
+          if (step == run.steps() - 1) FreeAll(run);
+        });
+      },
+      30, kMiB);
+  add(
+      "raw cudaMalloc in an extension",
+      [=] {
+        return Step([](LeakRun& run, int step) {
+          run.UseLayer(Layer::kLinear);
+          if (step >= 0) run.Alloc(65536);
+        });
+      },
+      30, 65536);
+  add(
+      "pinned buffers",
+      [=] {
+        return Step([](LeakRun& run, int step) {
+          run.UseLayer(Layer::kPinned, kNoDevice);
+          if (step >= 0) run.Alloc(65536);
+        });
+      },
+      30, 65536);
+  add(
+      "error path, now and then",
+      [] { return LeakWhen([](LeakRun& run, int) { return run.Random(4) == 0; }, kMiB); }, 50);
+  add(
+      "evaluation every fifth step",
+      [] { return LeakWhen([](LeakRun&, int step) { return step % 5 == 4; }, 5 * kMiB); }, 30);
+  add(
+      "from the middle on",
+      [] {
+        return LeakWhen([](LeakRun& run, int step) { return step >= run.steps() * 2 / 5; }, kMiB);
+      },
+      30, kMiB);
+  add(
+      "some of many temporaries",
+      [] {
+        return Step([](LeakRun& run, int step) {
+          if (step < 0) return;
+          for (int i = 0; i < 10; ++i) {
+            const std::uint64_t address = run.Alloc(kMiB / 4);
+            if (i != 0) run.Free(address);
+          }
+        });
+      },
+      30, kMiB / 4);
+  add(
+      "cache of ever new shapes",
+      [] { return LeakWhen([](LeakRun& run, int) { return run.Random(3) != 0; }, kMiB); }, 30);
   return patterns;
 }
 
@@ -114,6 +130,7 @@ void AddQueuesAndCycles(std::vector<LeakPattern>& patterns) {
   add("gradient accumulation over 4", [] { return Cycle(4); });
   add("gradient accumulation over 8", [] { return Cycle(8); });
   add("epoch metrics over 10", [] { return Cycle(10); });
+  add("epoch metrics over 17", [] { return Cycle(17); });  // the run may end late in an epoch
   add("saw-tooth with a random period", [] {
     return Step([](LeakRun& run, int step) {
       if (step < 0) return;

@@ -26,7 +26,10 @@ class LeakRun {
   std::uint64_t Alloc(std::uint64_t bytes);
   void Free(std::uint64_t address);
   // Its layer (default: a framework's block) and device.
-  void UseLayer(Layer layer, int device = 0) { layer_ = layer; device_ = device; }
+  void UseLayer(Layer layer, int device = 0) {
+    layer_ = layer;
+    device_ = device;
+  }
   void Touch(std::uint64_t address);
   void Launch();
 
@@ -35,8 +38,8 @@ class LeakRun {
   std::map<std::uint64_t, std::uint64_t>& live() { return live_; }
 
  private:
-  friend std::shared_ptr<const Session> MakeLeakRun(
-      const std::function<void(LeakRun&, int)>& step, std::uint32_t seed, int steps);
+  friend std::shared_ptr<const Session> MakeLeakRun(const std::function<void(LeakRun&, int)>& step,
+                                                    std::uint32_t seed, int steps);
   void BackgroundAlloc(const std::string& site, std::uint64_t bytes, bool temporary);
 
   int steps_;
@@ -59,8 +62,8 @@ struct LeakPattern {
   bool leaks = false;
   // Makes the step function; state lives in its captures.
   std::function<std::function<void(LeakRun&, int)>()> make;
-  int min_steps = 30;                 // shorter runs cannot tell
-  double bytes_per_step = 0;          // expected slope; 0 = not checked
+  int min_steps = 30;         // shorter runs cannot tell
+  double bytes_per_step = 0;  // expected slope; 0 = not checked
 };
 
 const std::vector<LeakPattern>& LeakPatterns();

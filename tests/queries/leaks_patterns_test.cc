@@ -29,7 +29,8 @@ TEST_P(LeakPatternTest, IsJudgedAsItIs) {
   for (const int steps : {30, 50, 100}) {
     if (steps < pattern.min_steps) continue;
     for (int seed = 1; seed <= kSeeds; ++seed) {
-      SCOPED_TRACE(::testing::Message() << pattern.name << ", " << steps << " steps, seed " << seed);
+      SCOPED_TRACE(::testing::Message()
+                   << pattern.name << ", " << steps << " steps, seed " << seed);
       const auto session = MakeLeakRun(pattern.make(), static_cast<std::uint32_t>(seed), steps);
       ASSERT_NE(session, nullptr);
       const LeakReport report = FindLeaks(*session);

@@ -30,8 +30,8 @@ TEST(LeaksRuleTest, SuffixMinimumMatchesPlainLoop) {
   for (auto& value : values) value = random() % 50;
   const std::vector<std::uint64_t> envelope = SuffixMinimum(values);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    EXPECT_EQ(envelope[i], *std::min_element(values.begin() + static_cast<std::ptrdiff_t>(i),
-                                             values.end()));
+    EXPECT_EQ(envelope[i],
+              *std::min_element(values.begin() + static_cast<std::ptrdiff_t>(i), values.end()));
   }
   EXPECT_TRUE(SuffixMinimum({}).empty());
 }
@@ -98,11 +98,20 @@ TEST(LeaksRuleTest, BirthsThatStopAreNone) {
 }
 
 TEST(LeaksRuleTest, BirthsThatThinOutAreNone) {
-  const auto judgement = JudgeSite(Keeping(100, 0, [](std::int64_t step) {
-    return step < 30 || step == 55 || step == 90;
-  }));
+  const auto judgement = JudgeSite(
+      Keeping(100, 0, [](std::int64_t step) { return step < 30 || step == 55 || step == 90; }));
   EXPECT_EQ(judgement.verdict, SiteVerdict::kNoLeak);
   EXPECT_LT(judgement.steadiness, 0.01);
+}
+
+TEST(LeaksRuleTest, FewLateButLargeBirthsAreNoSteadyGrowth) {
+  SiteHistory history = Keeping(100, 0, [](std::int64_t step) {
+    return (step >= 10 && step < 40) || step == 60 || step == 90;
+  });
+  for (std::size_t step = 60; step < 100; ++step) {
+    history.live_at_step_end[step] += step < 90 ? 1000 : 2000;  // growth alone would convict
+  }
+  EXPECT_EQ(JudgeSite(history).verdict, SiteVerdict::kNoLeak);
 }
 
 TEST(LeaksRuleTest, YoungSurvivorsAreNoEvidence) {

@@ -13,11 +13,11 @@
 namespace memprof::analysis {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::LeakRun;
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::MakeLeakRun;
-using ::testing::HasSubstr;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
@@ -153,7 +153,8 @@ TEST(LeaksTest, TensorNamesAreEvidence) {
 
 TEST(LeaksTest, SitesThatLeakTogetherSayso) {
   LogBuilder log;
-  const int a = log.Stack({"main (a.cc:1)", "A (a.cc:7)"}), b = log.Stack({"main (a.cc:1)", "B (a.cc:8)"});
+  const int a = log.Stack({"main (a.cc:1)", "A (a.cc:7)"}),
+            b = log.Stack({"main (a.cc:1)", "B (a.cc:8)"});
   for (std::uint64_t step = 0; step < 40; ++step) {
     log.Step(step);
     log.Alloc(Layer::kLinear, 0x100000 + step * 8192, 4096, {.stack = a});

@@ -87,7 +87,8 @@ TEST(PeakTest, ListsAreWhatWasLiveThen) {
       if (a.layer == Layer::kBlock) blocks.insert(i);
     }
     EXPECT_EQ(peak.by_layer, layers);
-    const auto same = [&](const std::vector<AllocationId>& got, const std::set<std::uint32_t>& want) {
+    const auto same = [&](const std::vector<AllocationId>& got,
+                          const std::set<std::uint32_t>& want) {
       std::set<std::uint32_t> ids;
       std::uint64_t last = ~std::uint64_t{0};
       for (const AllocationId id : got) {

@@ -14,8 +14,8 @@ RandomLog::RandomLog(const RandomLogOptions& options)
   for (int d = 0; d < options.devices; ++d) log_.Device(d, std::uint64_t{8} << 30);
   for (int i = 0; i < 12; ++i) {
     const std::string line = std::to_string(i + 1);
-    std::vector<std::string> frames = {"main (train.cc:1)", "Train" + std::to_string(i % 3) +
-                                                                " (train.cc:" + line + ")"};
+    std::vector<std::string> frames = {
+        "main (train.cc:1)", "Train" + std::to_string(i % 3) + " (train.cc:" + line + ")"};
     if (i % 2 == 1) frames.push_back("Forward (model.cc:" + line + ")");
     if (i % 4 == 3) frames.push_back("Train0 (train.cc:7)");  // recursion
     stacks_.push_back(log_.Stack(frames));
@@ -41,12 +41,22 @@ EventFields RandomLog::Fields(int device) {
 
 void RandomLog::Operate(int device) {
   switch (Random(10)) {
-    case 0: case 1: case 2: case 3: return NewBlock(device);
-    case 4: case 5: return FreeBlock(device);
-    case 6: return NewRaw(device);
-    case 7: return FreeRaw(device);
-    case 8: return ToggleTensor(device);
-    default: return FreeEmptySegment(device);
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+      return NewBlock(device);
+    case 4:
+    case 5:
+      return FreeBlock(device);
+    case 6:
+      return NewRaw(device);
+    case 7:
+      return FreeRaw(device);
+    case 8:
+      return ToggleTensor(device);
+    default:
+      return FreeEmptySegment(device);
   }
 }
 
@@ -78,8 +88,8 @@ void RandomLog::FreeBlock(int device) {
   if (segments.empty()) return;
   Segment& segment = segments[Random(segments.size())];
   if (segment.blocks.empty()) return;
-  const auto block = std::next(segment.blocks.begin(),
-                               static_cast<std::ptrdiff_t>(Random(segment.blocks.size())));
+  const auto block =
+      std::next(segment.blocks.begin(), static_cast<std::ptrdiff_t>(Random(segment.blocks.size())));
   if (devices_[device].tensors.erase(block->first) > 0) {
     log_.Free(Layer::kTensor, block->first, Fields(device));
   }

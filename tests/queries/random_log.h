@@ -19,7 +19,7 @@ struct RandomLogOptions {
   std::uint32_t seed = 1;
   int devices = 2;
   int operations = 400;
-  int steps = 10;           // marks spread over the operations
+  int steps = 10;  // marks spread over the operations
   std::uint64_t segment_bytes = 64 << 10;
   std::uint64_t grain = 512;
 };

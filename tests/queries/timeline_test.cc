@@ -51,7 +51,8 @@ TEST(TimelineTest, MatchesSumsAtEveryEvent) {
     for (const DeviceTimeline& timeline : timelines) {
       const int device = timeline.device;
       for (const TimeNs time : session->events().time) {
-        SCOPED_TRACE(::testing::Message() << "seed " << seed << " device " << device << " " << time);
+        SCOPED_TRACE(::testing::Message()
+                     << "seed " << seed << " device " << device << " " << time);
         for (int i = 0; i < kLayerCount; ++i) {
           ASSERT_EQ(timeline.layer[i].At(time), SumAlive(*session, time, [&](const Allocation& a) {
                       return a.device == device && a.layer == static_cast<Layer>(i);

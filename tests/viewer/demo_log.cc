@@ -84,7 +84,8 @@ struct Sites {
       frames.insert(frames.end(), inner.begin(), inner.end());
       return log.Stack(frames);
     };
-    segment = stack({"Model::Forward (model.cc:55)", "CachingAllocator::Grow (caching_allocator.cc:140)"});
+    segment = stack(
+        {"Model::Forward (model.cc:55)", "CachingAllocator::Grow (caching_allocator.cc:140)"});
     weights = stack({"Model::Model (model.cc:21)", "Linear::Linear (layers.cc:33)"});
     adam = stack({"AdamW::AdamW (adamw.cc:17)", "AdamW::MakeState (adamw.cc:29)"});
     attention = stack({"Model::Forward (model.cc:61)", "Attention::Forward (attention.cc:74)"});
@@ -112,8 +113,8 @@ void TrainStep(LogBuilder& log, Allocator& allocator, const Sites& sites, int st
   }
   for (int layer = 5; layer >= 0; --layer) {
     log.AdvanceTime(3'000'000);
-    const std::uint64_t gradient =
-        allocator.Allocate(4 * kMiB, sites.gradient, "h." + std::to_string(layer) + ".grad", {1024, 1024});
+    const std::uint64_t gradient = allocator.Allocate(
+        4 * kMiB, sites.gradient, "h." + std::to_string(layer) + ".grad", {1024, 1024});
     allocator.Free(activations.back());
     activations.pop_back();
     log.AdvanceTime(1'000'000);

@@ -43,8 +43,9 @@ TEST(FlameLayout, WidthsAreShares) {
   ASSERT_EQ(layout.boxes.size(), 6u);
   EXPECT_EQ(layout.depths, 4);
   for (const FlameBox& box : layout.boxes) {
-    EXPECT_DOUBLE_EQ(box.rect.width(),
-                     static_cast<double>(tree.nodes[static_cast<std::size_t>(box.node)].bytes) * 10);
+    EXPECT_DOUBLE_EQ(
+        box.rect.width(),
+        static_cast<double>(tree.nodes[static_cast<std::size_t>(box.node)].bytes) * 10);
     EXPECT_DOUBLE_EQ(box.rect.top(), box.depth * 20.0);
   }
   const FlameLayout counted = LayOutFlame(tree, FlameValue::kCount, 0, 1000, 20);
@@ -87,8 +88,8 @@ TEST(FlameHit, FindsWhatIsDrawn) {
 TEST(FlamePath, LeadsBackAlsoInAnotherTree) {
   const FlameTree tree = Sample();
   const QStringList path = FlamePath(tree, 4);
-  EXPECT_EQ(path, QStringList({QStringLiteral("main"), QStringLiteral("forward"),
-                               QStringLiteral("mlp")}));
+  EXPECT_EQ(path, QStringList(
+                      {QStringLiteral("main"), QStringLiteral("forward"), QStringLiteral("mlp")}));
   EXPECT_EQ(FlameFind(tree, path), 4);
   EXPECT_EQ(FlameFind(tree, {}), 0);
   EXPECT_EQ(FlameFind(tree, {QStringLiteral("main"), QStringLiteral("gone")}), 1)
@@ -102,7 +103,8 @@ TEST(FlameSearch, CountsEveryByteOnce) {
   EXPECT_TRUE(matches[1]) << "main, in any case";
   EXPECT_FALSE(matches[0]) << "the root is no frame";
   EXPECT_EQ(FlameMatched(tree, matches, FlameValue::kBytes), 100u);
-  EXPECT_EQ(FlameMatched(tree, FlameSearch(tree, QStringLiteral("ward")), FlameValue::kBytes), 100u);
+  EXPECT_EQ(FlameMatched(tree, FlameSearch(tree, QStringLiteral("ward")), FlameValue::kBytes),
+            100u);
   EXPECT_EQ(FlameMatched(tree, FlameSearch(tree, QStringLiteral("mlp")), FlameValue::kBytes), 20u);
   EXPECT_EQ(FlameMatched(tree, FlameSearch(tree, QString()), FlameValue::kBytes), 0u);
 }

@@ -92,8 +92,9 @@ TEST(LeakModel, FindsSites) {
   EXPECT_EQ(model.leak(index.parent()), nullptr) << "headings are no leaks";
   EXPECT_FALSE(model.FindSite(StackId(99)).isValid());
   EXPECT_FALSE(model.FindSite({}).isValid());
-  EXPECT_DOUBLE_EQ(model.index(0, LeakModel::kBytes, model.index(0, 0))
-                       .data(LeakModel::kShareRole).toDouble(), 0.5);
+  EXPECT_DOUBLE_EQ(
+      model.index(0, LeakModel::kBytes, model.index(0, 0)).data(LeakModel::kShareRole).toDouble(),
+      0.5);
 }
 
 TEST(RankedModel, ShowsNamesAndShares) {
@@ -104,7 +105,8 @@ TEST(RankedModel, ShowsNamesAndShares) {
   EXPECT_EQ(Print(model), QStringList({QStringLiteral("a|2.00 KiB"), QStringLiteral("b|512 B")}));
   EXPECT_DOUBLE_EQ(model.index(1, 1).data(RankedModel::kShareRole).toDouble(), 0.25);
   EXPECT_EQ(model.index(0, 0).data(Qt::ToolTipRole).toString(), QStringLiteral("more of a"));
-  EXPECT_EQ(model.headerData(0, Qt::Horizontal, Qt::DisplayRole).toString(), QStringLiteral("Name"));
+  EXPECT_EQ(model.headerData(0, Qt::Horizontal, Qt::DisplayRole).toString(),
+            QStringLiteral("Name"));
   model.SetRows({});
   EXPECT_EQ(model.rowCount(), 0);
 }
@@ -117,13 +119,15 @@ TEST(StackModel, PointsOutTheSite) {
   bare.module = "libfoo.so";
   const analysis::SourceFrame site = Frame("Train", "/src/train.cc", 12);
   model.SetFrames({Frame("Allocate", "/src/alloc.h", 5), site, bare}, site);
-  EXPECT_EQ(Print(model), QStringList({QStringLiteral("Allocate|alloc.h:5"),
-                                       QStringLiteral("Train|train.cc:12"),
-                                       QStringLiteral("libfoo+0x10|libfoo.so")}));
+  EXPECT_EQ(Print(model),
+            QStringList({QStringLiteral("Allocate|alloc.h:5"), QStringLiteral("Train|train.cc:12"),
+                         QStringLiteral("libfoo+0x10|libfoo.so")}));
   EXPECT_FALSE(model.index(0, 0).data(Qt::FontRole).isValid());
   EXPECT_TRUE(model.index(1, 0).data(Qt::FontRole).isValid());
-  EXPECT_TRUE(model.index(1, 0).data(Qt::ToolTipRole).toString().contains(
-      QStringLiteral("/src/train.cc:12")));
+  EXPECT_TRUE(model.index(1, 0)
+                  .data(Qt::ToolTipRole)
+                  .toString()
+                  .contains(QStringLiteral("/src/train.cc:12")));
   EXPECT_EQ(model.Text().count(QLatin1Char('\n')), 3);
 }
 

@@ -35,9 +35,9 @@ TEST(Program, DrawsEveryViewWithoutADisplay) {
   QList<QImage> pictures;
   for (const char* view : {"timeline", "map", "leaks", "flame"}) {
     const QString file = directory.filePath(QString::fromUtf8(view) + QStringLiteral(".png"));
-    const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), file, QStringLiteral("--view"),
-                                 QString::fromUtf8(view), QStringLiteral("--size"),
-                                 QStringLiteral("900x600"), log});
+    const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), file,
+                                       QStringLiteral("--view"), QString::fromUtf8(view),
+                                       QStringLiteral("--size"), QStringLiteral("900x600"), log});
     EXPECT_EQ(outcome.status, 0) << outcome.err.toStdString();
     EXPECT_EQ(outcome.err, QString());
     const QImage picture(file);
@@ -50,7 +50,8 @@ TEST(Program, DrawsEveryViewWithoutADisplay) {
 TEST(Program, DrawsTheSamePictureTwice) {
   QTemporaryDir directory;
   const QString log = testing::WriteDemoLog(directory, {.steps = 6});
-  const QString a = directory.filePath(QStringLiteral("a.png")), b = directory.filePath(QStringLiteral("b.png"));
+  const QString a = directory.filePath(QStringLiteral("a.png")),
+                b = directory.filePath(QStringLiteral("b.png"));
   ASSERT_EQ(RunViewer({QStringLiteral("--screenshot"), a, log}).status, 0);
   ASSERT_EQ(RunViewer({QStringLiteral("--screenshot"), b, log}).status, 0);
   EXPECT_EQ(QImage(a), QImage(b));
@@ -61,7 +62,7 @@ TEST(Program, HighDensityPicturesHaveTheSizeAskedFor) {
   const QString log = testing::WriteDemoLog(directory, {.steps = 6});
   const QString file = directory.filePath(QStringLiteral("a.png"));
   ASSERT_EQ(RunViewer({QStringLiteral("--screenshot"), file, QStringLiteral("--size=1600x1200"),
-                 QStringLiteral("--scale=2"), QStringLiteral("--theme=dark"), log})
+                       QStringLiteral("--scale=2"), QStringLiteral("--theme=dark"), log})
                 .status,
             0);
   EXPECT_EQ(QImage(file).size(), QSize(1600, 1200));
@@ -82,7 +83,8 @@ TEST(Program, BadLogsGiveOneLineAndStatusOne) {
     const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), picture, log});
     EXPECT_EQ(outcome.status, 1) << log.toStdString();
     EXPECT_EQ(outcome.err.count(QLatin1Char('\n')), 1) << outcome.err.toStdString();
-    EXPECT_TRUE(outcome.err.startsWith(QStringLiteral("memprof-viewer: "))) << outcome.err.toStdString();
+    EXPECT_TRUE(outcome.err.startsWith(QStringLiteral("memprof-viewer: ")))
+        << outcome.err.toStdString();
     EXPECT_FALSE(QFile::exists(picture));
   }
 }
@@ -106,15 +108,16 @@ TEST(Program, CutLogsAreShownAsFarAsTheyGo) {
 TEST(Program, UnwritablePicturesGiveStatusOne) {
   QTemporaryDir directory;
   const QString log = testing::WriteDemoLog(directory, {.steps = 3});
-  const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), QStringLiteral("/nowhere/x.png"), log});
+  const Outcome outcome =
+      RunViewer({QStringLiteral("--screenshot"), QStringLiteral("/nowhere/x.png"), log});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_TRUE(outcome.err.contains(QStringLiteral("/nowhere/x.png")));
 }
 
 TEST(Program, WrongUsageIsStatusTwo) {
-  const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), QStringLiteral("x.png"),
-                               QStringLiteral("--view"), QStringLiteral("tensors"),
-                               QStringLiteral("a.mprof")});
+  const Outcome outcome =
+      RunViewer({QStringLiteral("--screenshot"), QStringLiteral("x.png"), QStringLiteral("--view"),
+                 QStringLiteral("tensors"), QStringLiteral("a.mprof")});
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.err.count(QLatin1Char('\n')), 1);
   EXPECT_TRUE(outcome.err.contains(QStringLiteral("tensors")));

@@ -1,6 +1,4 @@
 // A real window on a real log: what is drawn, and that the views share one selection.
-#include "viewer/window/main_window.h"
-
 #include <gtest/gtest.h>
 
 #include <QDragEnterEvent>
@@ -24,6 +22,7 @@
 #include "viewer/views/timeline_view.h"
 #include "viewer/views/welcome_page.h"
 #include "viewer/window/help_dialog.h"
+#include "viewer/window/main_window.h"
 
 namespace memprof::viewer {
 namespace {
@@ -54,7 +53,8 @@ class WindowTest : public ::testing::Test {
       for (int x = area.left(); x <= area.right(); ++x) {
         const QColor pixel = image.pixelColor(x, y);
         count += std::abs(pixel.red() - color.red()) + std::abs(pixel.green() - color.green()) +
-                     std::abs(pixel.blue() - color.blue()) < 12;
+                     std::abs(pixel.blue() - color.blue()) <
+                 12;
       }
     }
     return count;
@@ -115,8 +115,8 @@ TEST_F(WindowTest, TimelineIsAsHighAsThePeak) {
 
 TEST_F(WindowTest, EveryViewDrawsSomething) {
   Open();
-  for (const ViewKind view : {ViewKind::kTimeline, ViewKind::kMap, ViewKind::kLeaks,
-                              ViewKind::kFlame}) {
+  for (const ViewKind view :
+       {ViewKind::kTimeline, ViewKind::kMap, ViewKind::kLeaks, ViewKind::kFlame}) {
     window_.ShowView(view);
     window_.WaitUntilSettled();
     const QImage image = window_.grab().toImage();
@@ -278,8 +278,8 @@ TEST_F(WindowTest, AnEmptyLogShowsEmptyViews) {
   analysis::testing::LogBuilder log;
   const QString path = directory_.filePath(QStringLiteral("empty.mprof"));
   ASSERT_TRUE(log.WriteTo(path.toStdString()).ok());
-  for (const ViewKind view : {ViewKind::kTimeline, ViewKind::kMap, ViewKind::kLeaks,
-                              ViewKind::kFlame}) {
+  for (const ViewKind view :
+       {ViewKind::kTimeline, ViewKind::kMap, ViewKind::kLeaks, ViewKind::kFlame}) {
     OpenPath(path, view);
     EXPECT_EQ(window_.document().state(), Document::State::kReady);
     EXPECT_FALSE(window_.grab().isNull());

@@ -38,8 +38,7 @@ double TimeScale::X(TimeNs time) const {
 TimeNs TimeScale::At(double x) const {
   const double share = width > 0 ? std::clamp((x - left) / width, 0.0, 1.0) : 0.0;
   const double span = static_cast<double>(window.end - window.begin);
-  return window.begin +
-         std::min(static_cast<TimeNs>(share * span), window.end - window.begin);
+  return window.begin + std::min(static_cast<TimeNs>(share * span), window.end - window.begin);
 }
 
 double TimeScale::NsPerPixel() const {
@@ -81,16 +80,16 @@ std::vector<Tick> TimeTicks(const TimeScale& scale, TimeNs origin, double min_sp
 std::vector<StepMark> StepMarks(const TimeScale& scale, std::span<const StepInfo> steps,
                                 double min_mark, double min_label) {
   std::vector<StepMark> marks;
-  const auto first = std::lower_bound(
-      steps.begin(), steps.end(), scale.window.begin,
-      [](const StepInfo& step, TimeNs time) { return step.begin < time; });
-  const auto last = std::upper_bound(
-      first, steps.end(), scale.window.end,
-      [](TimeNs time, const StepInfo& step) { return time < step.begin; });
+  const auto first =
+      std::lower_bound(steps.begin(), steps.end(), scale.window.begin,
+                       [](const StepInfo& step, TimeNs time) { return step.begin < time; });
+  const auto last =
+      std::upper_bound(first, steps.end(), scale.window.end,
+                       [](TimeNs time, const StepInfo& step) { return time < step.begin; });
   const double count = static_cast<double>(last - first);
   if (count == 0) return marks;
-  const double spacing = std::max((scale.X((last - 1)->begin) - scale.X(first->begin)) /
-                                      std::max(1.0, count - 1), 1e-9);
+  const double spacing = std::max(
+      (scale.X((last - 1)->begin) - scale.X(first->begin)) / std::max(1.0, count - 1), 1e-9);
   const auto every = [spacing](double min) {
     return static_cast<std::int64_t>(RoundUp125(std::max(1.0, min / spacing)));
   };

@@ -25,17 +25,18 @@ std::vector<SurvivorBar> LayOutSurvivors(std::span<const analysis::BirthStep> su
   }
   std::uint64_t highest = 0;
   for (const analysis::BirthStep& birth : survivors) {
-    SurvivorBar& bar = bars[static_cast<std::size_t>(std::max<std::int64_t>(birth.step, 0) / group)];
+    SurvivorBar& bar =
+        bars[static_cast<std::size_t>(std::max<std::int64_t>(birth.step, 0) / group)];
     bar.bytes += birth.bytes;
     bar.blocks += birth.blocks;
     highest = std::max(highest, bar.bytes);
   }
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    const double share = highest > 0 ? static_cast<double>(bars[i].bytes) /
-                                           static_cast<double>(highest) : 0;
+    const double share =
+        highest > 0 ? static_cast<double>(bars[i].bytes) / static_cast<double>(highest) : 0;
     const double height = area.height() * share;
-    bars[i].rect = QRectF(area.left() + static_cast<double>(i) * width, area.bottom() - height,
-                          width, height);
+    bars[i].rect =
+        QRectF(area.left() + static_cast<double>(i) * width, area.bottom() - height, width, height);
   }
   return bars;
 }

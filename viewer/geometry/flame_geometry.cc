@@ -46,8 +46,7 @@ FlameLayout LayOutFlame(const FlameTree& tree, FlameValue value, int zoomed, dou
     const FlameBox box = layout.boxes[i];
     double x = box.rect.left();
     for (const int child : Node(tree, box.node).children) {
-      const double child_width =
-          static_cast<double>(NodeValue(Node(tree, child), value)) * scale;
+      const double child_width = static_cast<double>(NodeValue(Node(tree, child), value)) * scale;
       if (child_width >= min_width) {
         layout.boxes.push_back({child, box.depth + 1,
                                 QRectF(x, (box.depth + 1) * row_height, child_width, row_height)});
@@ -85,9 +84,8 @@ int FlameFind(const FlameTree& tree, const QStringList& path) {
   for (const QString& function : path) {
     const std::string wanted = function.toStdString();
     const std::vector<int>& children = Node(tree, node).children;
-    const auto child = std::find_if(children.begin(), children.end(), [&](int c) {
-      return Node(tree, c).function == wanted;
-    });
+    const auto child = std::find_if(children.begin(), children.end(),
+                                    [&](int c) { return Node(tree, c).function == wanted; });
     if (child == children.end()) break;
     node = *child;
   }

@@ -30,8 +30,8 @@ struct FlameLayout {
 // Lays out the tree with `zoomed` as wide as the view; its ancestors are drawn full width above
 // it. Boxes narrower than `min_width` are left out, with everything below them. `row_height` is
 // the height of a frame, the first row is at y = 0 and callees are below (an icicle).
-FlameLayout LayOutFlame(const analysis::FlameTree& tree, FlameValue value, int zoomed,
-                        double width, double row_height, double min_width = 0.8);
+FlameLayout LayOutFlame(const analysis::FlameTree& tree, FlameValue value, int zoomed, double width,
+                        double row_height, double min_width = 0.8);
 
 // Node at a point, -1 for none.
 int FlameHit(const FlameLayout& layout, QPointF point, double row_height);

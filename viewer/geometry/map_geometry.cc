@@ -12,7 +12,7 @@ using analysis::MapPiece;
 using analysis::MapSegment;
 
 constexpr double kMaxStretch = 1.7;  // lines are at most this much higher than asked
-constexpr double kPackedGap = 6;  // between segments that share a line
+constexpr double kPackedGap = 6;     // between segments that share a line
 
 // Puts segments on lines at a given scale.
 class Placer {
@@ -49,8 +49,8 @@ class Placer {
   }
 
   MapLayout Take() {
-    layout_.content_height = static_cast<double>(layout_.line_begin.size()) *
-                             (options_.row_height + options_.row_gap);
+    layout_.content_height =
+        static_cast<double>(layout_.line_begin.size()) * (options_.row_height + options_.row_gap);
     return std::move(layout_);
   }
 

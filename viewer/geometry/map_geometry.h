@@ -14,13 +14,13 @@
 namespace memprof::viewer {
 
 struct MapLayoutOptions {
-  double left = 0;        // where bars begin: what is left of it is for labels
-  double width = 0;       // of a line of bars
-  double height = 0;      // of the view; the layout may be higher and then scrolls
+  double left = 0;    // where bars begin: what is left of it is for labels
+  double width = 0;   // of a line of bars
+  double height = 0;  // of the view; the layout may be higher and then scrolls
   double row_height = 22;
-  double row_gap = 4;     // between lines of one segment and of the next
-  double min_bar = 3;     // no segment is narrower
-  double zoom = 1;        // > 1: fewer bytes per pixel than what fits
+  double row_gap = 4;  // between lines of one segment and of the next
+  double min_bar = 3;  // no segment is narrower
+  double zoom = 1;     // > 1: fewer bytes per pixel than what fits
 };
 
 // A part of a segment on one line: bytes [offset, offset + bytes) of it.
@@ -36,7 +36,7 @@ struct MapBar {
 struct MapLayout {
   double bytes_per_pixel = 1;
   double content_height = 0;
-  std::vector<MapBar> bars;             // by line, then from left to right
+  std::vector<MapBar> bars;               // by line, then from left to right
   std::vector<std::uint32_t> line_begin;  // index into bars by line
 };
 

@@ -60,8 +60,7 @@ const Series& LayerSeries(const DeviceTimeline& timeline, Layer layer) {
   return timeline.layer[static_cast<std::size_t>(layer)];
 }
 
-void AddBand(TimelineBands& out, BandRole role, const char* name, const char* help,
-             Series series) {
+void AddBand(TimelineBands& out, BandRole role, const char* name, const char* help, Series series) {
   if (series.empty() || series.max() == 0) return;
   out.bands.push_back({role, QString::fromUtf8(name), QString::fromUtf8(help), std::move(series)});
 }
@@ -69,9 +68,10 @@ void AddBand(TimelineBands& out, BandRole role, const char* name, const char* he
 void AddFramework(TimelineBands& out, const DeviceTimeline& timeline) {
   const Series tensors = Minimum(timeline.tensors, timeline.framework_allocated);
   AddBand(out, BandRole::kTensors, "Tensors", "Live tensors, as the program named them.", tensors);
-  AddBand(out, BandRole::kBlocks, "Blocks without tensor",
-          "In use by the framework's allocator, but no tensor is known there: workspaces, rounding.",
-          Subtract(timeline.framework_allocated, tensors));
+  AddBand(
+      out, BandRole::kBlocks, "Blocks without tensor",
+      "In use by the framework's allocator, but no tensor is known there: workspaces, rounding.",
+      Subtract(timeline.framework_allocated, tensors));
   AddBand(out, BandRole::kCached, "Cached in segments",
           "Held by the framework's allocator, free inside: it can be used again by this framework "
           "only.",
@@ -116,8 +116,8 @@ TimelineBands MakeBands(const DeviceTimeline& timeline) {
             LayerSeries(timeline, Layer::kPinned));
     AddBand(out, BandRole::kRegistered, "Registered", "Host memory registered with the driver.",
             LayerSeries(timeline, Layer::kRegistered));
-    out.allocated = Sum(LayerSeries(timeline, Layer::kPinned),
-                        LayerSeries(timeline, Layer::kRegistered));
+    out.allocated =
+        Sum(LayerSeries(timeline, Layer::kPinned), LayerSeries(timeline, Layer::kRegistered));
     out.top = out.allocated;
     out.in_use = out.allocated;
     return out;

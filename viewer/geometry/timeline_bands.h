@@ -10,12 +10,19 @@ namespace memprof::viewer {
 
 // Decides a band's colour and texture, the same in every log.
 enum class BandRole {
-  kTensors,       // live tensors
-  kBlocks,        // in use by the framework's allocator, but no tensor known for it
-  kCached,        // in segments of the framework, no block there
-  kLinear, kPitched, kArray, kManaged, kStreamOrdered, kVmm, kGraph,  // straight from the driver
-  kPool,          // held by the driver's pools and VMM beyond what was asked
-  kPinned, kRegistered,  // host memory
+  kTensors,  // live tensors
+  kBlocks,   // in use by the framework's allocator, but no tensor known for it
+  kCached,   // in segments of the framework, no block there
+  kLinear,
+  kPitched,
+  kArray,
+  kManaged,
+  kStreamOrdered,
+  kVmm,
+  kGraph,  // straight from the driver
+  kPool,   // held by the driver's pools and VMM beyond what was asked
+  kPinned,
+  kRegistered,  // host memory
 };
 
 struct Band {

@@ -21,8 +21,7 @@ QString FormatInstant(analysis::TimeNs since_start, analysis::TimeNs step) {
     double ns;
     const char* name;
   };
-  static constexpr std::array<Unit, 4> kUnits = {
-      {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
+  static constexpr std::array<Unit, 4> kUnits = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
   if (since_start == 0) return QStringLiteral("0 s");
   // The largest unit in which the value is at least one.
   const double value = static_cast<double>(since_start);
@@ -59,8 +58,6 @@ QString ToQString(std::string_view text) {
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
-QString BaseName(const QString& path) {
-  return path.mid(path.lastIndexOf(QLatin1Char('/')) + 1);
-}
+QString BaseName(const QString& path) { return path.mid(path.lastIndexOf(QLatin1Char('/')) + 1); }
 
 }  // namespace memprof::viewer

@@ -17,8 +17,7 @@ analysis::TimeWindow ZoomAt(analysis::TimeWindow window, analysis::TimeNs anchor
                             analysis::TimeWindow bounds);
 
 // The window moved by `delta_ns` (positive: later), its width kept, stopping at the bounds.
-analysis::TimeWindow Pan(analysis::TimeWindow window, double delta_ns,
-                         analysis::TimeWindow bounds);
+analysis::TimeWindow Pan(analysis::TimeWindow window, double delta_ns, analysis::TimeWindow bounds);
 
 // The two instants in order, as a window within the bounds.
 analysis::TimeWindow Brush(analysis::TimeNs a, analysis::TimeNs b, analysis::TimeWindow bounds);

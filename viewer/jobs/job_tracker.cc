@@ -72,8 +72,7 @@ void JobTracker::PostTo(const std::shared_ptr<Owner>& owner,
   if (tracker == nullptr) return;
   // Destroying the tracker also removes messages that are on their way to it.
   QMetaObject::invokeMethod(
-      tracker, [tracker, message = std::move(message)] { message(tracker); },
-      Qt::QueuedConnection);
+      tracker, [tracker, message = std::move(message)] { message(tracker); }, Qt::QueuedConnection);
 }
 
 std::function<void(double)> JobTracker::Reporter(std::function<void(double)> report) {

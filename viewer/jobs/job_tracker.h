@@ -64,8 +64,7 @@ class JobTracker : public QObject {
   std::stop_token Begin();
   void Finish(const std::stop_token& token, const std::function<void()>& deliver);
   static void RunOnPool(std::function<void()> job);
-  static void PostTo(const std::shared_ptr<Owner>& owner,
-                     std::function<void(JobTracker*)> message);
+  static void PostTo(const std::shared_ptr<Owner>& owner, std::function<void(JobTracker*)> message);
 
   std::shared_ptr<Owner> owner_;
   std::stop_source stop_{std::nostopstate};

@@ -104,14 +104,12 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
         timelines_ = std::move(bands);
         emit TimelinesReady();
       });
-  report_job_.Start(
-      [session = session_, symbols = symbols_](std::stop_token stop) {
-        return MakeReport(*session, *symbols, stop);
-      },
-      [this](std::shared_ptr<const ReportData> report) {
-        report_ = std::move(report);
-        emit ReportReady();
-      });
+  report_job_.Start([session = session_, symbols = symbols_](
+                        std::stop_token stop) { return MakeReport(*session, *symbols, stop); },
+                    [this](std::shared_ptr<const ReportData> report) {
+                      report_ = std::move(report);
+                      emit ReportReady();
+                    });
 }
 
 void Document::Cancel() {
@@ -178,7 +176,8 @@ QString TensorLabel(const Session& session, analysis::AllocationId id) {
   for (const std::uint64_t extent : tensor->shape) shape << QString::number(extent);
   QString label = tensor->name.empty() ? QStringLiteral("tensor") : ToQString(tensor->name);
   if (!tensor->dtype.empty() || !shape.isEmpty()) {
-    label += QStringLiteral("  %1[%2]").arg(ToQString(tensor->dtype), shape.join(QStringLiteral("×")));
+    label +=
+        QStringLiteral("  %1[%2]").arg(ToQString(tensor->dtype), shape.join(QStringLiteral("×")));
   }
   return label;
 }

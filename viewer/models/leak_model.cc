@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
@@ -18,29 +19,40 @@ constexpr quintptr kHeading = ~quintptr{0};
 
 QVariant SortValue(const Leak& leak, int column) {
   switch (column) {
-    case LeakModel::kScore: return leak.score;
-    case LeakModel::kBytes: return static_cast<qulonglong>(leak.bytes);
-    case LeakModel::kSlope: return leak.bytes_per_step;
-    case LeakModel::kBlocks: return static_cast<qulonglong>(leak.blocks);
-    case LeakModel::kFirstStep: return static_cast<qlonglong>(leak.first_step);
-    default: return {};
+    case LeakModel::kScore:
+      return leak.score;
+    case LeakModel::kBytes:
+      return static_cast<qulonglong>(leak.bytes);
+    case LeakModel::kSlope:
+      return leak.bytes_per_step;
+    case LeakModel::kBlocks:
+      return static_cast<qulonglong>(leak.blocks);
+    case LeakModel::kFirstStep:
+      return static_cast<qlonglong>(leak.first_step);
+    default:
+      return {};
   }
 }
 
 QString LeakText(const LeakRow& row, int column) {
   const Leak& leak = row.leak;
   switch (column) {
-    case LeakModel::kSite: return ToQString(analysis::Symbols::Describe(row.site));
-    case LeakModel::kLayer: return ToQString(analysis::LayerName(leak.layer));
+    case LeakModel::kSite:
+      return ShortSite(row.site);
+    case LeakModel::kLayer:
+      return ToQString(analysis::LayerName(leak.layer));
     case LeakModel::kScore:
       return leak.tier == LeakTier::kLiveAtExit ? QString() : QString::number(leak.score, 'f', 0);
-    case LeakModel::kBytes: return FormatBytes(leak.bytes);
+    case LeakModel::kBytes:
+      return FormatBytes(leak.bytes);
     case LeakModel::kSlope:
       return leak.bytes_per_step > 0 ? FormatSignedBytes(leak.bytes_per_step) : QString();
-    case LeakModel::kBlocks: return FormatCount(leak.blocks);
+    case LeakModel::kBlocks:
+      return FormatCount(leak.blocks);
     case LeakModel::kFirstStep:
       return leak.first_step >= 0 ? QString::number(leak.first_step) : QStringLiteral("–");
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -48,10 +60,14 @@ QString LeakText(const LeakRow& row, int column) {
 
 QString TierTitle(LeakTier tier) {
   switch (tier) {
-    case LeakTier::kDefinite: return LeakModel::tr("Definite");
-    case LeakTier::kSuspected: return LeakModel::tr("Suspected");
-    case LeakTier::kGrowing: return LeakModel::tr("Growing");
-    case LeakTier::kLiveAtExit: return LeakModel::tr("Alive at the end");
+    case LeakTier::kDefinite:
+      return LeakModel::tr("Definite");
+    case LeakTier::kSuspected:
+      return LeakModel::tr("Suspected");
+    case LeakTier::kGrowing:
+      return LeakModel::tr("Growing");
+    case LeakTier::kLiveAtExit:
+      return LeakModel::tr("Alive at the end");
   }
   return {};
 }
@@ -59,14 +75,17 @@ QString TierTitle(LeakTier tier) {
 QString TierMeaning(LeakTier tier) {
   switch (tier) {
     case LeakTier::kDefinite:
-      return LeakModel::tr("Nothing can give this memory back any more, or growth is beyond doubt.");
+      return LeakModel::tr(
+          "Nothing can give this memory back any more, or growth is beyond doubt.");
     case LeakTier::kSuspected:
       return LeakModel::tr("Allocations of many steps survive; each step adds to them.");
     case LeakTier::kGrowing:
-      return LeakModel::tr("Grows with the steps, but less regularly or not long enough to be sure.");
+      return LeakModel::tr(
+          "Grows with the steps, but less regularly or not long enough to be sure.");
     case LeakTier::kLiveAtExit:
-      return LeakModel::tr("Not freed when the log ended, and no sign of a leak: weights, "
-                           "optimizer state, caches.");
+      return LeakModel::tr(
+          "Not freed when the log ended, and no sign of a leak: weights, "
+          "optimizer state, caches.");
   }
   return {};
 }
@@ -77,8 +96,8 @@ void LeakModel::SetReport(std::shared_ptr<const ReportData> report) {
   tiers_.clear();
   largest_ = 0;
   if (report_ != nullptr) {
-    for (const LeakTier tier : {LeakTier::kDefinite, LeakTier::kSuspected, LeakTier::kGrowing,
-                                LeakTier::kLiveAtExit}) {
+    for (const LeakTier tier :
+         {LeakTier::kDefinite, LeakTier::kSuspected, LeakTier::kGrowing, LeakTier::kLiveAtExit}) {
       Tier branch{tier, {}, 0};
       for (const std::vector<LeakRow>* rows : {&report_->leaks, &report_->live_at_exit}) {
         for (const LeakRow& row : *rows) {
@@ -157,14 +176,17 @@ QVariant LeakModel::TierData(const Tier& tier, int column, int role) const {
 
 QVariant LeakModel::LeakData(const LeakRow& row, int column, int role) const {
   switch (role) {
-    case Qt::DisplayRole: return LeakText(row, column);
-    case kSortRole: return SortValue(row.leak, column);
+    case Qt::DisplayRole:
+      return LeakText(row, column);
+    case kSortRole:
+      return SortValue(row.leak, column);
     case Qt::ToolTipRole:
       return column == kSite ? ToQString(row.site.function) : ToQString(row.leak.why);
     case kShareRole:
       if (column != kBytes || largest_ == 0) return {};
       return static_cast<double>(row.leak.bytes) / static_cast<double>(largest_);
-    default: return {};
+    default:
+      return {};
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/document.h"
 
@@ -26,9 +27,8 @@ void RankSites(const Session& session, analysis::Symbols& symbols, MapPicture& p
     }
   }
   for (const auto& [stack, sum] : bytes) {
-    const QString name = stack.valid()
-                             ? ToQString(analysis::Symbols::Describe(symbols.Site(stack)))
-                             : QStringLiteral("(no call stack)");
+    const QString name =
+        stack.valid() ? ShortSite(symbols.Site(stack)) : QStringLiteral("(no call stack)");
     picture.sites.push_back({stack, name, sum});
   }
   std::sort(picture.sites.begin(), picture.sites.end(), [](const MapSite& a, const MapSite& b) {
@@ -61,8 +61,7 @@ void FindPins(const Session& session, MapPicture& picture) {
   for (const analysis::PoolFragmentation& pool : report.pools) {
     for (const analysis::Pin& pin : pool.pins) {
       picture.pins.emplace(pin.block, pin);
-      if (picture.Pins(pin.block) &&
-          (worst == nullptr || pin.frees_bytes > worst->frees_bytes)) {
+      if (picture.Pins(pin.block) && (worst == nullptr || pin.frees_bytes > worst->frees_bytes)) {
         worst = &pin;
       }
     }
@@ -117,8 +116,8 @@ QString TensorAt(const Session& session, AllocationId id, analysis::TimeNs time)
 
 QString DescribePiece(const Session& session, const MapPicture& picture, int segment, int piece) {
   const MapSegment& in = picture.map.segments[static_cast<std::size_t>(segment)];
-  const QString segment_text = QStringLiteral("%1 at %2").arg(
-      FormatBytes(in.bytes), FormatAddress(in.address));
+  const QString segment_text =
+      QStringLiteral("%1 at %2").arg(FormatBytes(in.bytes), FormatAddress(in.address));
   if (piece < 0) return QStringLiteral("segment of ") + segment_text;
   const MapPiece& shown = in.pieces[static_cast<std::size_t>(piece)];
   QString rows = Row(QStringLiteral("Size"), FormatBytes(shown.bytes));
@@ -138,7 +137,8 @@ QString DescribePiece(const Session& session, const MapPicture& picture, int seg
       rows += Row(QStringLiteral("Allocated at"),
                   picture.sites[static_cast<std::size_t>(rank->second)].name);
     }
-    QString age = FormatDuration(picture.map.time - std::min(picture.map.time, allocation.birth_time));
+    QString age =
+        FormatDuration(picture.map.time - std::min(picture.map.time, allocation.birth_time));
     if (picture.step >= 0 && allocation.birth_step >= 0) {
       age += QStringLiteral(", %1 (since step %2)")
                  .arg(FormatPlural(static_cast<std::uint64_t>(picture.step - allocation.birth_step),
@@ -148,8 +148,9 @@ QString DescribePiece(const Session& session, const MapPicture& picture, int seg
     rows += Row(QStringLiteral("Age"), age);
     const auto pin = picture.pins.find(shown.allocation);
     if (pin != picture.pins.end() && pin->second.frees_bytes > 0) {
-      rows += Row(QStringLiteral("Pins"), QStringLiteral("%1 of free memory around it")
-                                              .arg(FormatBytes(pin->second.frees_bytes)));
+      rows += Row(
+          QStringLiteral("Pins"),
+          QStringLiteral("%1 of free memory around it").arg(FormatBytes(pin->second.frees_bytes)));
     }
   }
   rows += Row(QStringLiteral("Address"), FormatAddress(shown.address));

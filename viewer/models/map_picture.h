@@ -21,12 +21,12 @@ struct MapSite {
 
 struct MapPicture {
   analysis::AddressMap map;
-  std::vector<MapSite> sites;                       // largest first
-  std::map<analysis::StackId, int> rank;            // index into `sites`
+  std::vector<MapSite> sites;             // largest first
+  std::map<analysis::StackId, int> rank;  // index into `sites`
   std::map<analysis::AllocationId, analysis::Pin> pins;
-  QString pinned_by;                                // worst pin in words; empty without one
+  QString pinned_by;  // worst pin in words; empty without one
   analysis::AllocationId worst_pin;
-  std::uint64_t largest_block = 0;                  // bytes, for colours by size
+  std::uint64_t largest_block = 0;  // bytes, for colours by size
   std::int64_t step = -1;
 
   // Worth a mark: freeing it would join at least half its own size of free memory.

@@ -31,15 +31,18 @@ QVariant RankedModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
   const RankedRow& shown = row(index.row());
   switch (role) {
-    case Qt::DisplayRole: return index.column() == kName ? shown.name : FormatBytes(shown.bytes);
-    case Qt::ToolTipRole: return shown.detail;
+    case Qt::DisplayRole:
+      return index.column() == kName ? shown.name : FormatBytes(shown.bytes);
+    case Qt::ToolTipRole:
+      return shown.detail;
     case Qt::TextAlignmentRole:
       if (index.column() == kBytes) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
       return {};
     case kShareRole:
       if (index.column() != kBytes || largest_ == 0) return {};
       return static_cast<double>(shown.bytes) / static_cast<double>(largest_);
-    default: return {};
+    default:
+      return {};
   }
 }
 

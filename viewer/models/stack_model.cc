@@ -4,6 +4,7 @@
 #include <QFont>
 #include <utility>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
@@ -54,7 +55,8 @@ QVariant StackModel::data(const QModelIndex& index, int role) const {
   const analysis::SourceFrame& frame = frames_[static_cast<std::size_t>(index.row())];
   switch (role) {
     case Qt::DisplayRole:
-      return index.column() == kFunction ? ToQString(frame.function) : Place(frame, false);
+      return index.column() == kFunction ? ShortFunction(ToQString(frame.function))
+                                         : Place(frame, false);
     case Qt::ToolTipRole:
       return ToQString(frame.function) + QLatin1Char('\n') + Place(frame, true) +
              (frame.inlined ? tr("\ninlined into its caller") : QString());
@@ -65,7 +67,8 @@ QVariant StackModel::data(const QModelIndex& index, int role) const {
       if (!font.bold() && !font.italic()) return {};
       return font;
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 

@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/map_picture.h"
 #include "viewer/views/bar_delegate.h"
@@ -96,11 +97,17 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
   const analysis::Peak peak = analysis::DescribeInstant(session, query.device, query.at);
   for (const analysis::Site& site : analysis::FindSites(session, query)) {
     if (found.sites.size() >= kMaxRows) break;
-    const QString name = site.stack.valid()
-                             ? ToQString(analysis::Symbols::Describe(symbols.Site(site.stack)))
-                             : tr("(no call stack)");
-    found.sites.push_back({name, name + QStringLiteral("\n") + FormatPlural(site.blocks, tr("block")),
-                          site.bytes, site.stack, {}});
+    if (!site.stack.valid()) {
+      found.sites.push_back({tr("(no call stack)"), {}, site.bytes, {}, {}});
+      continue;
+    }
+    const analysis::SourceFrame frame = symbols.Site(site.stack);
+    found.sites.push_back({ShortSite(frame),
+                           ToQString(analysis::Symbols::Describe(frame)) + QLatin1Char('\n') +
+                               FormatPlural(site.blocks, tr("block")),
+                           site.bytes,
+                           site.stack,
+                           {}});
   }
   found.blocks = peak.tensors.empty();
   for (const analysis::AllocationId id : found.blocks ? peak.blocks : peak.tensors) {
@@ -108,9 +115,8 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
     const analysis::Allocation& allocation = session.allocation(id);
     QString name = TensorLabel(session, id);
     if (name.isEmpty()) {
-      name = allocation.stack.valid()
-                 ? ToQString(analysis::Symbols::Describe(symbols.Site(allocation.stack)))
-                 : FormatAddress(allocation.address);
+      name = allocation.stack.valid() ? ShortSite(symbols.Site(allocation.stack))
+                                      : FormatAddress(allocation.address);
     }
     found.tensors.push_back({name, name, allocation.bytes, allocation.stack, id});
   }
@@ -127,11 +133,9 @@ void DetailsPanel::AskInstant() {
   query.device = selection_->device();
   query.at = selection_->instant();
   query.layers = SiteLayers(document_->bands(query.device));
-  instant_job_.Start(
-      [session = document_->session(), symbols = document_->symbols(), query](std::stop_token) {
-        return MakeInstant(*session, *symbols, query);
-      },
-      [this](InstantData found) { ShowInstant(std::move(found)); });
+  instant_job_.Start([session = document_->session(), symbols = document_->symbols(),
+                      query](std::stop_token) { return MakeInstant(*session, *symbols, query); },
+                     [this](InstantData found) { ShowInstant(std::move(found)); });
 }
 
 void DetailsPanel::ShowInstant(InstantData found) {
@@ -143,8 +147,9 @@ void DetailsPanel::ShowInstant(InstantData found) {
     when = FormatDuration(time - std::min(time, document_->bounds().begin));
     const std::int64_t step = document_->session()->StepAt(time);
     if (step >= 0) when = tr("step %1  ·  %2").arg(step).arg(when);
-    when = QStringLiteral("<span style='font-weight:600'>%1</span> "
-                          "<span style='color:%2'>at %3</span>")
+    when = QStringLiteral(
+               "<span style='font-weight:600'>%1</span> "
+               "<span style='color:%2'>at %3</span>")
                .arg(FormatBytes(bands->in_use.At(time)), theme.muted.name(), when);
   }
   instant_->setText(when);
@@ -189,8 +194,7 @@ QString DetailsPanel::DescribeAllocation(analysis::AllocationId id) const {
 void DetailsPanel::AskSelection() {
   const analysis::StackId site = selection_->site();
   const Theme theme = Theme::From(palette());
-  if (document_->session() == nullptr ||
-      (!site.valid() && !selection_->allocation().valid())) {
+  if (document_->session() == nullptr || (!site.valid() && !selection_->allocation().valid())) {
     stack_job_.Cancel();
     stack_->Clear();
     stack_view_->setVisible(false);

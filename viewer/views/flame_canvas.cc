@@ -10,6 +10,7 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/text.h"
 #include "viewer/views/theme.h"
@@ -93,9 +94,9 @@ void FlameCanvas::PaintBox(QPainter& painter, const FlameBox& box, int zoomed) {
   const QString function = ToQString(node.function);
   QColor fill = box.node == 0 ? theme.Categorical(-1).lighter(theme.dark ? 80 : 130)
                               : theme.Frame(node.python, function);
-  const bool above = box.depth < 1 ? zoomed != box.node
-                                   : box.rect.width() >= width() && box.node != zoomed &&
-                                         box.node < zoomed;
+  const bool above = box.depth < 1
+                         ? zoomed != box.node
+                         : box.rect.width() >= width() && box.node != zoomed && box.node < zoomed;
   if (above) fill = fill.darker(theme.dark ? 150 : 108);
   if (!search_.isEmpty()) {
     if (matches_[static_cast<std::size_t>(box.node)]) {
@@ -117,16 +118,17 @@ void FlameCanvas::PaintBox(QPainter& painter, const FlameBox& box, int zoomed) {
   painter.setPen(!search_.isEmpty() && !matches_[static_cast<std::size_t>(box.node)]
                      ? theme.muted
                      : Theme::TextOn(fill));
-  const QString value = value_ == FlameValue::kBytes ? FormatBytes(node.bytes)
-                                                     : FormatCount(node.blocks);
+  const QString name = ShortFunction(function);
+  const QString value =
+      value_ == FlameValue::kBytes ? FormatBytes(node.bytes) : FormatCount(node.blocks);
   const QFontMetricsF metrics(painter.font());
   const double value_width = metrics.horizontalAdvance(value) + kSpace;
-  const double name_width = metrics.horizontalAdvance(function);
+  const double name_width = metrics.horizontalAdvance(name);
   if (name_width + value_width + kSpace < rect.width()) {
     painter.drawText(rect, Qt::AlignRight | Qt::AlignVCenter, value);
     rect.setRight(rect.right() - value_width);
   }
-  DrawElided(painter, rect, Qt::AlignLeft | Qt::AlignVCenter, function);
+  DrawElided(painter, rect, Qt::AlignLeft | Qt::AlignVCenter, name);
 }
 
 QString FlameCanvas::NodeText(int index) const {
@@ -140,9 +142,9 @@ QString FlameCanvas::NodeText(int index) const {
   } else if (!node.module.empty()) {
     text += QLatin1Char('\n') + ToQString(node.module);
   }
-  text += tr("\n%1 in %2  ·  %3 of all").arg(FormatBytes(node.bytes),
-                                             FormatPlural(node.blocks, tr("allocation")),
-                                             FormatPercent(share));
+  text += tr("\n%1 in %2  ·  %3 of all")
+              .arg(FormatBytes(node.bytes), FormatPlural(node.blocks, tr("allocation")),
+                   FormatPercent(share));
   if (node.self_bytes > 0 && node.self_bytes != node.bytes) {
     text += tr("\n%1 of it right here").arg(FormatBytes(node.self_bytes));
   }

@@ -55,24 +55,26 @@ QWidget* FlameView::BuildBar() {
   row->setSpacing(kSpace);
   choice_ = new QComboBox(bar);
   // In the order of Choice.
-  choice_->addItems({tr("Alive at the instant"), tr("Alive at the peak"),
-                     tr("Allocated in window"), tr("Allocations in window")});
+  choice_->addItems({tr("Alive at the instant"), tr("Alive at the peak"), tr("Allocated in window"),
+                     tr("Allocations in window")});
   choice_->setAccessibleName(tr("What is measured"));
   layers_ = new QComboBox(bar);
   layers_->setAccessibleName(tr("Which memory"));
-  layers_->setToolTip(tr("Blocks: what the framework's allocator handed out. "
-                         "Driver: what was asked of the driver, segments among it."));
+  layers_->setToolTip(
+      tr("Blocks: what the framework's allocator handed out. "
+         "Driver: what was asked of the driver, segments among it."));
   direction_ = new QComboBox(bar);
   direction_->addItems({tr("Top-down"), tr("Bottom-up")});
   direction_->setAccessibleName(tr("Direction"));
   search_ = new QLineEdit(bar);
   search_->setPlaceholderText(tr("Search function, file or module"));
   search_->setClearButtonEnabled(true);
-  search_->setMinimumWidth(180);
+  search_->setMinimumWidth(110);
   search_->setMaximumWidth(320);
   note_ = new QLabel(bar);
   for (QComboBox* box : {layers_, choice_, direction_}) {
     box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    box->setMinimumWidth(90);
   }
   note_->setTextFormat(Qt::RichText);
   note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -118,7 +120,8 @@ analysis::SiteQuery FlameView::Query() const {
   query.window = selection_->window();
   query.at = selection_->instant();
   switch (static_cast<Choice>(choice_->currentIndex())) {
-    case Choice::kLiveAtInstant: break;
+    case Choice::kLiveAtInstant:
+      break;
     case Choice::kLiveAtPeak: {
       const TimelineBands* bands = document_->bands(selection_->device());
       if (bands == nullptr) break;
@@ -127,8 +130,12 @@ analysis::SiteQuery FlameView::Query() const {
       if (!series.empty()) query.at = series.time_of_max();
       break;
     }
-    case Choice::kAllocatedInWindow: query.metric = analysis::Metric::kAllocatedBytes; break;
-    case Choice::kCountInWindow: query.metric = analysis::Metric::kAllocationCount; break;
+    case Choice::kAllocatedInWindow:
+      query.metric = analysis::Metric::kAllocatedBytes;
+      break;
+    case Choice::kCountInWindow:
+      query.metric = analysis::Metric::kAllocationCount;
+      break;
   }
   return query;
 }
@@ -136,7 +143,8 @@ analysis::SiteQuery FlameView::Query() const {
 QString FlameView::Explanation() const {
   if (canvas_->matched() >= 0) return tr("%1 match").arg(FormatPercent(canvas_->matched()));
   const Theme theme = Theme::From(palette());
-  return QStringLiteral("<span style='color:%1'>■</span> %2&nbsp; <span style='color:%3'>■</span> %4")
+  return QStringLiteral(
+             "<span style='color:%1'>■</span> %2&nbsp; <span style='color:%3'>■</span> %4")
       .arg(theme.Frame(false, {}).name(), tr("native"), theme.Frame(true, {}).name(), tr("Python"));
 }
 

@@ -132,10 +132,10 @@ void LeakView::ShowLeak(const QModelIndex& index) {
   text += paragraph(tr("What would disprove it:"), ToQString(row->leak.disproof));
   text += paragraph(tr("For instance:"), row->example);
   if (row->leak.steps_to_oom > 0) {
-    text += paragraph(tr("Out of memory:"),
-                      tr("in about %1 at this rate")
-                          .arg(FormatPlural(static_cast<std::uint64_t>(row->leak.steps_to_oom),
-                                            tr("step"))));
+    text += paragraph(
+        tr("Out of memory:"),
+        tr("in about %1 at this rate")
+            .arg(FormatPlural(static_cast<std::uint64_t>(row->leak.steps_to_oom), tr("step"))));
   }
   if (text.isEmpty()) text = paragraph(QString(), TierMeaning(row->leak.tier));
   why_->setText(text);

@@ -75,8 +75,8 @@ QColor MapCanvas::PieceColor(const MapPiece& piece, const Theme& theme) const {
       // Logarithmic: from this moment to the whole recording.
       const double age = static_cast<double>(picture_->map.time -
                                              std::min(picture_->map.time, allocation.birth_time));
-      const double whole = std::max(1.0, static_cast<double>(picture_->map.time -
-                                                             document_->bounds().begin));
+      const double whole =
+          std::max(1.0, static_cast<double>(picture_->map.time - document_->bounds().begin));
       return theme.Ramp(age < 1 ? 0 : 1 + std::log10(age / whole) / 4);
     }
     case Coloring::kSize:
@@ -132,9 +132,9 @@ void MapCanvas::PaintBar(QPainter& painter, const MapBar& bar, const Theme& them
   const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(bar.segment)];
   painter.fillRect(bar.rect, theme.hole);
   // From the piece that holds the bar's first byte on.
-  auto piece = std::upper_bound(segment.pieces.begin(), segment.pieces.end(),
-                                segment.address + bar.offset,
-                                [](std::uint64_t a, const MapPiece& p) { return a < p.address; });
+  auto piece =
+      std::upper_bound(segment.pieces.begin(), segment.pieces.end(), segment.address + bar.offset,
+                       [](std::uint64_t a, const MapPiece& p) { return a < p.address; });
   if (piece != segment.pieces.begin()) --piece;
   double painted_to = -1;  // pieces thinner than a pixel: one of each pixel is enough
   for (; piece != segment.pieces.end(); ++piece) {
@@ -155,8 +155,8 @@ void MapCanvas::PaintBar(QPainter& painter, const MapBar& bar, const Theme& them
 void MapCanvas::PaintPiece(QPainter& painter, const QRectF& rect, const MapPiece& piece,
                            const Theme& theme) {
   if (piece.hole()) {
-    painter.fillRect(rect, QBrush(theme.dark ? theme.border.lighter(120) : theme.border,
-                                  Qt::BDiagPattern));
+    painter.fillRect(
+        rect, QBrush(theme.dark ? theme.border.lighter(120) : theme.border, Qt::BDiagPattern));
     return;
   }
   const QColor fill = PieceColor(piece, theme);
@@ -184,8 +184,10 @@ void MapCanvas::PaintFrames(QPainter& painter, const Theme& theme) {
     const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(hit.segment)];
     for (const MapBar& bar : layout_.bars) {
       if (bar.segment != hit.segment) continue;
-      const auto rect = hit.piece < 0 ? std::optional<QRectF>(bar.rect)
-                                      : PieceRect(bar, segment, segment.pieces[static_cast<std::size_t>(hit.piece)]);
+      const auto rect =
+          hit.piece < 0
+              ? std::optional<QRectF>(bar.rect)
+              : PieceRect(bar, segment, segment.pieces[static_cast<std::size_t>(hit.piece)]);
       if (!rect.has_value()) continue;
       painter.setPen(QPen(color, width));
       painter.setBrush(Qt::NoBrush);

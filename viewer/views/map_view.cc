@@ -63,12 +63,10 @@ void MapView::Ask() {
     Show(nullptr);
     return;
   }
-  job_.Start(
-      [session = document_->session(), symbols = document_->symbols(),
-       device = selection_->device(), time = selection_->instant()](std::stop_token) {
-        return MakeMapPicture(*session, *symbols, device, time);
-      },
-      [this](std::shared_ptr<const MapPicture> picture) { Show(std::move(picture)); });
+  job_.Start([session = document_->session(), symbols = document_->symbols(),
+              device = selection_->device(), time = selection_->instant()](
+                 std::stop_token) { return MakeMapPicture(*session, *symbols, device, time); },
+             [this](std::shared_ptr<const MapPicture> picture) { Show(std::move(picture)); });
 }
 
 void MapView::Show(std::shared_ptr<const MapPicture> picture) {
@@ -104,20 +102,19 @@ void MapView::FillLegend() {
   const Theme theme = Theme::From(palette());
   const auto entry = [&](const QColor& color, const QString& text) {
     return QStringLiteral("<span style='color:%1'>■</span>&nbsp;%2&nbsp;&nbsp; ")
-        .arg(color.name(), text.toHtmlEscaped().replace(QLatin1Char(' '), QStringLiteral("&nbsp;")));
+        .arg(color.name(),
+             text.toHtmlEscaped().replace(QLatin1Char(' '), QStringLiteral("&nbsp;")));
   };
   QString text;
   if (coloring_->currentIndex() == 0) {
-    const std::size_t shown =
-        std::min<std::size_t>(picture->sites.size(), Theme::kCategories);
+    const std::size_t shown = std::min<std::size_t>(picture->sites.size(), Theme::kCategories);
     for (std::size_t i = 0; i < shown; ++i) {
       QString name = picture->sites[i].name;
       if (name.size() > 42) name = name.left(20) + QStringLiteral("…") + name.right(21);
       text += entry(theme.Categorical(static_cast<int>(i)), name);
     }
     if (picture->sites.size() > shown) {
-      text += entry(theme.Categorical(-1),
-                    tr("%1 other sites").arg(picture->sites.size() - shown));
+      text += entry(theme.Categorical(-1), tr("%1 other sites").arg(picture->sites.size() - shown));
     }
   } else {
     const bool age = coloring_->currentIndex() == 1;

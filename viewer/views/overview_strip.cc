@@ -18,8 +18,9 @@ OverviewStrip::OverviewStrip(Document* document, Selection* selection, QWidget* 
     : QWidget(parent), document_(document), selection_(selection) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName(QStringLiteral("Overview of the whole recording"));
-  setToolTip(tr("The whole recording. Click: choose the instant that all views show. "
-                "Drag: choose the window of the timeline."));
+  setToolTip(
+      tr("The whole recording. Click: choose the instant that all views show. "
+         "Drag: choose the window of the timeline."));
   const auto forget = [this] {
     columns_of_ = nullptr;
     update();
@@ -51,7 +52,8 @@ void OverviewStrip::paintEvent(QPaintEvent*) {
   const TimelineBands* shown = document_->bands(selection_->device());
   if (shown == nullptr) return;
   const QRectF plot = PlotRect();
-  const int columns = std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
+  const int columns =
+      std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
   if (columns_of_ != shown || columns_.columns != columns) {
     columns_ = MakeColumns(*shown, selection_->bounds(), columns);
     columns_of_ = shown;
@@ -65,7 +67,8 @@ void OverviewStrip::paintEvent(QPaintEvent*) {
   painter.fillRect(QRectF(QPointF(end, plot.top()), QPointF(plot.right(), plot.bottom())), veil);
   painter.setPen(QPen(theme.accent, 1.5));
   painter.setBrush(Qt::NoBrush);
-  painter.drawRoundedRect(QRectF(QPointF(begin, plot.top() - 2), QPointF(end, plot.bottom() + 2)), 2, 2);
+  painter.drawRoundedRect(QRectF(QPointF(begin, plot.top() - 2), QPointF(end, plot.bottom() + 2)),
+                          2, 2);
   const double instant = scale.X(selection_->instant());
   painter.setPen(QPen(theme.text, 1.5));
   painter.drawLine(QPointF(instant, plot.top() - 3), QPointF(instant, plot.bottom() + 3));
@@ -95,9 +98,9 @@ void OverviewStrip::mouseMoveEvent(QMouseEvent* event) {
     const double delta = (event->position().x() - drag_from_.x()) * scale.NsPerPixel();
     selection_->SetWindow(Pan(drag_window_, delta, selection_->bounds()), gesture_);
   } else {
-    selection_->SetWindow(Brush(scale.At(drag_from_.x()), scale.At(event->position().x()),
-                                selection_->bounds()),
-                          gesture_);
+    selection_->SetWindow(
+        Brush(scale.At(drag_from_.x()), scale.At(event->position().x()), selection_->bounds()),
+        gesture_);
   }
 }
 
@@ -110,10 +113,10 @@ void OverviewStrip::mouseReleaseEvent(QMouseEvent* event) {
 
 void OverviewStrip::wheelEvent(QWheelEvent* event) {
   const TimeScale scale = Scale();
-  selection_->SetWindow(ZoomAt(selection_->window(), scale.At(event->position().x()),
-                               std::pow(0.8, event->angleDelta().y() / 120.0),
-                               selection_->bounds()),
-                        gesture_);
+  selection_->SetWindow(
+      ZoomAt(selection_->window(), scale.At(event->position().x()),
+             std::pow(0.8, event->angleDelta().y() / 120.0), selection_->bounds()),
+      gesture_);
   event->accept();
 }
 

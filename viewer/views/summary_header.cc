@@ -5,13 +5,49 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
 #include "viewer/geometry/units.h"
+#include "viewer/views/text.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
+
+// What ran, in two lines that give way to the figures beside them: elided, never cut.
+class ProgramTile : public QWidget {
+ public:
+  using QWidget::QWidget;
+
+  void SetText(const QString& caption, const QString& name) {
+    caption_ = caption;
+    name_ = name;
+    setToolTip(name);
+    update();
+  }
+  QSize sizeHint() const override {
+    return {fontMetrics().horizontalAdvance(name_), 2 * fontMetrics().height() + 2};
+  }
+  QSize minimumSizeHint() const override { return {120, sizeHint().height()}; }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    const Theme theme = Theme::From(palette());
+    const double half = height() / 2.0;
+    painter.setFont(SmallFont(font()));
+    painter.setPen(theme.muted);
+    DrawElided(painter, QRectF(0, 0, width(), half), Qt::AlignLeft | Qt::AlignBottom, caption_);
+    painter.setFont(StrongFont(font()));
+    painter.setPen(theme.text);
+    DrawElided(painter, QRectF(0, half, width(), half), Qt::AlignLeft | Qt::AlignTop, name_);
+  }
+
+ private:
+  QString caption_, name_;
+};
+
 namespace {
 
 struct AnomalyText {
@@ -68,9 +104,7 @@ SummaryHeader::SummaryHeader(Document* document, Selection* selection, QWidget* 
   auto* row = new QHBoxLayout();
   row->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
   row->setSpacing(3 * kSpace);
-  program_ = Tile(this);
-  // A long command line gives way to the figures.
-  program_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  program_ = new ProgramTile(this);
   devices_ = new QComboBox(this);
   devices_->setAccessibleName(tr("Device"));
   devices_->setToolTip(tr("The device that all views show"));
@@ -100,9 +134,8 @@ SummaryHeader::SummaryHeader(Document* document, Selection* selection, QWidget* 
     devices_->setCurrentIndex(devices_->findData(selection_->device()));
     Fill();
   });
-  connect(devices_, &QComboBox::activated, this, [this](int index) {
-    selection_->SetDevice(devices_->itemData(index).toInt());
-  });
+  connect(devices_, &QComboBox::activated, this,
+          [this](int index) { selection_->SetDevice(devices_->itemData(index).toInt()); });
 }
 
 void SummaryHeader::FillDevices() {
@@ -123,10 +156,10 @@ void SummaryHeader::FillDevices() {
 void SummaryHeader::SetTile(QLabel* label, const QString& caption, const QString& value,
                             const QColor& color) {
   const Theme theme = Theme::From(palette());
-  label->setText(QStringLiteral("<div style='color:%1;font-size:small'>%2</div>"
-                                "<div style='color:%3;font-weight:600'>%4</div>")
-                     .arg(theme.muted.name(), caption.toHtmlEscaped(), color.name(),
-                          value.toHtmlEscaped()));
+  label->setText(
+      QStringLiteral("<div style='color:%1;font-size:small'>%2</div>"
+                     "<div style='color:%3;font-weight:600'>%4</div>")
+          .arg(theme.muted.name(), caption.toHtmlEscaped(), color.name(), value.toHtmlEscaped()));
 }
 
 void SummaryHeader::Fill() {
@@ -137,10 +170,10 @@ void SummaryHeader::Fill() {
   const std::size_t steps = document_->session()->steps().size();
   QString about = FormatDuration(run.end_time - run.start_time);
   if (steps > 0) about += QStringLiteral("  ·  ") + FormatPlural(steps, QStringLiteral("step"));
-  about += QStringLiteral("  ·  ") + tr("%1 events").arg(FormatCount(document_->session()->events().size()));
+  about += QStringLiteral("  ·  ") +
+           tr("%1 events").arg(FormatCount(document_->session()->events().size()));
   if (!run.hostname.empty()) about += QStringLiteral("  ·  ") + ToQString(run.hostname);
-  SetTile(program_, about, name, theme.text);
-  program_->setToolTip(name);
+  program_->SetText(about, name);
   const ReportData* found = document_->report().get();
   const analysis::DeviceFigures* figures = nullptr;
   if (found != nullptr) {
@@ -167,7 +200,10 @@ void SummaryHeader::Fill() {
     bool bad = false;
     const QString verdict = VerdictText(*found, &bad);
     SetTile(verdict_, tr("Leaks"), verdict,
-            bad ? theme.danger : found->leaks.empty() ? theme.good : theme.warning);
+            bad                                     ? theme.danger
+            : !found->leaks.empty()                 ? theme.warning
+            : found->report.leaks.horizon_too_short ? theme.muted
+                                                    : theme.good);
     verdict_->setToolTip(ToQString(found->report.leaks.verdict));
   }
   FillBanner();
@@ -181,16 +217,18 @@ QString SummaryHeader::BannerText() const {
     const auto index = static_cast<std::size_t>(count.anomaly);
     if (index >= std::size(kAnomalies)) continue;
     const AnomalyText& text = kAnomalies[index];
-    if (text.severity != log::Severity::kDataLoss && text.severity != log::Severity::kError) continue;
-    lines << QStringLiteral("%1: %2. %3").arg(
-        QString::fromUtf8(text.name).replace(QLatin1Char('_'), QLatin1Char(' ')),
-        FormatCount(count.count), QString::fromUtf8(text.advice));
+    if (text.severity != log::Severity::kDataLoss && text.severity != log::Severity::kError)
+      continue;
+    lines << QStringLiteral("%1: %2. %3")
+                 .arg(QString::fromUtf8(text.name).replace(QLatin1Char('_'), QLatin1Char(' ')),
+                      FormatCount(count.count), QString::fromUtf8(text.advice));
   }
   if (run.growing) {
     lines << tr("The program still runs: this is what it had recorded so far (F5 loads again).");
   } else if (!run.complete) {
-    lines << tr("The log was not closed: the program was killed or crashed. Everything up to its "
-                "last moments is here.");
+    lines << tr(
+        "The log was not closed: the program was killed or crashed. Everything up to its "
+        "last moments is here.");
   }
   return lines.join(QLatin1Char('\n'));
 }

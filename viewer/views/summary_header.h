@@ -12,6 +12,8 @@ class QLabel;
 
 namespace memprof::viewer {
 
+class ProgramTile;
+
 class SummaryHeader : public QWidget {
   Q_OBJECT
 
@@ -32,7 +34,7 @@ class SummaryHeader : public QWidget {
 
   Document* const document_;
   Selection* const selection_;
-  QLabel* program_;
+  ProgramTile* program_;
   QComboBox* devices_;
   QLabel* peak_;
   QLabel* reserved_;

@@ -65,8 +65,9 @@ void SurvivorChart::paintEvent(QPaintEvent*) {
   painter.setPen(theme.muted);
   const QRectF below(plot.left(), plot.bottom() + 2, plot.width(), height() - plot.bottom() - 2);
   painter.drawText(below, Qt::AlignLeft | Qt::AlignVCenter, tr("step 0"));
-  painter.drawText(below, Qt::AlignRight | Qt::AlignVCenter,
-                   QString::number(std::max<std::int64_t>(0, bars.empty() ? 0 : bars.back().last_step)));
+  painter.drawText(
+      below, Qt::AlignRight | Qt::AlignVCenter,
+      QString::number(std::max<std::int64_t>(0, bars.empty() ? 0 : bars.back().last_step)));
   if (row_->leak.guard_steps > 0 && plot.width() > 320) {
     painter.drawText(below, Qt::AlignCenter, tr("grey: too young to be evidence"));
   }
@@ -80,10 +81,11 @@ bool SurvivorChart::event(QEvent* event) {
     const QString steps = bar.first_step == bar.last_step
                               ? tr("step %1").arg(bar.first_step)
                               : tr("steps %1 to %2").arg(bar.first_step).arg(bar.last_step);
-    QToolTip::showText(help->globalPos(),
-                       tr("%1: %2 in %3 survive").arg(steps, FormatBytes(bar.bytes),
-                                                      FormatPlural(bar.blocks, tr("block"))),
-                       this);
+    QToolTip::showText(
+        help->globalPos(),
+        tr("%1: %2 in %3 survive")
+            .arg(steps, FormatBytes(bar.bytes), FormatPlural(bar.blocks, tr("block"))),
+        this);
     return true;
   }
   QToolTip::hideText();

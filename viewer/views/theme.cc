@@ -45,19 +45,32 @@ QColor Theme::Band(BandRole role) const {
     return Mix(color, QColor(Qt::white), dark ? 0.08 : 0.14);
   };
   switch (role) {
-    case BandRole::kTensors: return tone(0xff0072b2);
-    case BandRole::kBlocks: return tone(0xff56b4e9);
-    case BandRole::kCached: return Mix(surface, text, dark ? 0.28 : 0.20);
-    case BandRole::kLinear: return tone(0xffe69f00);
-    case BandRole::kStreamOrdered: return tone(0xff009e73);
-    case BandRole::kManaged: return tone(0xffcc79a7);
-    case BandRole::kVmm: return tone(0xff3fb892);
-    case BandRole::kArray: return tone(0xffd55e00);
-    case BandRole::kPitched: return tone(0xffe3d33c);
-    case BandRole::kGraph: return tone(0xff9a6fb0);
-    case BandRole::kPool: return Mix(surface, text, dark ? 0.42 : 0.34);
-    case BandRole::kPinned: return tone(0xff009e73);
-    case BandRole::kRegistered: return tone(0xffcc79a7);
+    case BandRole::kTensors:
+      return tone(0xff0072b2);
+    case BandRole::kBlocks:
+      return tone(0xff56b4e9);
+    case BandRole::kCached:
+      return Mix(surface, text, dark ? 0.28 : 0.20);
+    case BandRole::kLinear:
+      return tone(0xffe69f00);
+    case BandRole::kStreamOrdered:
+      return tone(0xff009e73);
+    case BandRole::kManaged:
+      return tone(0xffcc79a7);
+    case BandRole::kVmm:
+      return tone(0xff3fb892);
+    case BandRole::kArray:
+      return tone(0xffd55e00);
+    case BandRole::kPitched:
+      return tone(0xffe3d33c);
+    case BandRole::kGraph:
+      return tone(0xff9a6fb0);
+    case BandRole::kPool:
+      return Mix(surface, text, dark ? 0.42 : 0.34);
+    case BandRole::kPinned:
+      return tone(0xff009e73);
+    case BandRole::kRegistered:
+      return tone(0xffcc79a7);
   }
   return muted;
 }
@@ -92,8 +105,8 @@ QColor Theme::TextOn(const QColor& fill) {
   const auto linear = [](double c) {
     return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
   };
-  const double luminance = 0.2126 * linear(fill.redF()) + 0.7152 * linear(fill.greenF()) +
-                           0.0722 * linear(fill.blueF());
+  const double luminance =
+      0.2126 * linear(fill.redF()) + 0.7152 * linear(fill.greenF()) + 0.0722 * linear(fill.blueF());
   return luminance > 0.24 ? QColor(0x10, 0x14, 0x18) : QColor(Qt::white);
 }
 

@@ -13,15 +13,15 @@ namespace memprof::viewer {
 
 struct Theme {
   bool dark = false;
-  QColor window;      // behind everything
-  QColor surface;     // panels, plots
+  QColor window;   // behind everything
+  QColor surface;  // panels, plots
   QColor border;
-  QColor grid;        // lines inside plots
+  QColor grid;  // lines inside plots
   QColor text;
-  QColor muted;       // secondary text
-  QColor accent;      // selection, links
+  QColor muted;   // secondary text
+  QColor accent;  // selection, links
   QColor danger, warning, good;
-  QColor hole;        // free space in maps and bands
+  QColor hole;  // free space in maps and bands
 
   static Theme From(const QPalette& palette);
 

@@ -11,8 +11,8 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr double kClickSlop = 4;         // pixels that a click may move
-constexpr qint64 kWheelPauseMs = 600;    // a longer pause begins a new entry of the history
+constexpr double kClickSlop = 4;       // pixels that a click may move
+constexpr qint64 kWheelPauseMs = 600;  // a longer pause begins a new entry of the history
 constexpr double kZoomPerNotch = 0.8;
 
 }  // namespace
@@ -55,8 +55,8 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
     if (std::abs(event->position().x() - drag_from_.x()) <= kClickSlop) {
       selection_->SetInstant(scale.At(event->position().x()));
     } else {
-      selection_->SetWindow(Brush(scale.At(drag_from_.x()), scale.At(event->position().x()),
-                                  selection_->bounds()));
+      selection_->SetWindow(
+          Brush(scale.At(drag_from_.x()), scale.At(event->position().x()), selection_->bounds()));
     }
   }
   update();
@@ -82,8 +82,7 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
         Pan(scale.window, -notches * 60 * scale.NsPerPixel(), selection_->bounds()), gesture_);
   } else {
     selection_->SetWindow(ZoomAt(scale.window, scale.At(event->position().x()),
-                                 std::pow(kZoomPerNotch, angle.y() / 120.0),
-                                 selection_->bounds()),
+                                 std::pow(kZoomPerNotch, angle.y() / 120.0), selection_->bounds()),
                           gesture_);
   }
   event->accept();
@@ -94,8 +93,12 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
   const double page = scale.width * scale.NsPerPixel();
   const analysis::TimeWindow bounds = selection_->bounds();
   switch (event->key()) {
-    case Qt::Key_Left: selection_->SetWindow(Pan(scale.window, -page / 8, bounds)); break;
-    case Qt::Key_Right: selection_->SetWindow(Pan(scale.window, page / 8, bounds)); break;
+    case Qt::Key_Left:
+      selection_->SetWindow(Pan(scale.window, -page / 8, bounds));
+      break;
+    case Qt::Key_Right:
+      selection_->SetWindow(Pan(scale.window, page / 8, bounds));
+      break;
     case Qt::Key_Up:
     case Qt::Key_Plus:
     case Qt::Key_Equal:
@@ -105,7 +108,8 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Minus:
       selection_->SetWindow(ZoomAt(scale.window, selection_->instant(), 2.0, bounds));
       break;
-    default: QWidget::keyPressEvent(event);
+    default:
+      QWidget::keyPressEvent(event);
   }
 }
 

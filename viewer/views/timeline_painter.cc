@@ -16,8 +16,7 @@ void FillBand(QPainter& painter, const QPolygonF& shape, BandRole role, const Th
   painter.drawPolygon(shape);
   if (role == BandRole::kCached || role == BandRole::kPool) {
     // Held, not used: hatched, so that it is told apart without colour too.
-    painter.setBrush(QBrush(theme.dark ? color.lighter(130) : color.darker(118),
-                            Qt::BDiagPattern));
+    painter.setBrush(QBrush(theme.dark ? color.lighter(130) : color.darker(118), Qt::BDiagPattern));
     painter.drawPolygon(shape);
   }
 }
@@ -98,10 +97,11 @@ void PaintTimeAxis(QPainter& painter, const QRectF& plot, const TimeScale& scale
   };
   if (!steps.empty()) {
     caption(y + 5, QStringLiteral("step"));
-    for (const StepMark& mark : StepMarks(scale, steps, 5, metrics.horizontalAdvance(
-                                                               QStringLiteral("000000")))) {
+    for (const StepMark& mark :
+         StepMarks(scale, steps, 5, metrics.horizontalAdvance(QStringLiteral("000000")))) {
       painter.setPen(mark.labelled ? theme.muted : theme.border);
-      painter.drawLine(QPointF(mark.position, y), QPointF(mark.position, y + (mark.labelled ? 6 : 3)));
+      painter.drawLine(QPointF(mark.position, y),
+                       QPointF(mark.position, y + (mark.labelled ? 6 : 3)));
       painter.setPen(theme.text);
       if (mark.labelled) label(mark.position, y + 5, QString::number(mark.number));
     }

@@ -72,7 +72,8 @@ void TimelineView::paintEvent(QPaintEvent*) {
   }
   const QRectF plot = PlotRect();
   const TimeScale scale = Scale();
-  const int columns = std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
+  const int columns =
+      std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
   if (columns_of_ != shown || columns_.columns != columns ||
       columns_.window.begin != scale.window.begin || columns_.window.end != scale.window.end) {
     columns_ = MakeColumns(*shown, scale.window, columns);
@@ -146,8 +147,7 @@ void TimelineView::PaintLegend(QPainter& painter, const QRectF& box) {
 
 QString TimelineView::InstantText(TimeNs time) const {
   const TimeNs origin = document_->bounds().begin;
-  const auto resolution =
-      static_cast<TimeNs>(std::max(1.0, Scale().NsPerPixel()));
+  const auto resolution = static_cast<TimeNs>(std::max(1.0, Scale().NsPerPixel()));
   QString text = FormatInstant(time - std::min(origin, time), resolution);
   const std::int64_t step = document_->session()->StepAt(time);
   if (step >= 0) text += tr("  ·  step %1").arg(step);
@@ -162,9 +162,9 @@ void TimelineView::PaintCursor(QPainter& painter, const QRectF& plot, const Time
     painter.drawLine(QPointF(chosen, plot.top() - 4), QPointF(chosen, plot.bottom()));
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.text);
-    painter.drawPolygon(QPolygonF({QPointF(chosen - 5, plot.top() - 8),
-                                   QPointF(chosen + 5, plot.top() - 8),
-                                   QPointF(chosen, plot.top())}));
+    painter.drawPolygon(
+        QPolygonF({QPointF(chosen - 5, plot.top() - 8), QPointF(chosen + 5, plot.top() - 8),
+                   QPointF(chosen, plot.top())}));
   }
   if (!cursor_.has_value()) return;
   if (drag_ == Drag::kBrush) {
@@ -172,8 +172,8 @@ void TimelineView::PaintCursor(QPainter& painter, const QRectF& plot, const Time
     fill.setAlpha(60);
     const double a = std::clamp(drag_from_.x(), plot.left(), plot.right());
     const double b = std::clamp(cursor_->x(), plot.left(), plot.right());
-    painter.fillRect(QRectF(QPointF(std::min(a, b), plot.top()),
-                            QPointF(std::max(a, b), plot.bottom())), fill);
+    painter.fillRect(
+        QRectF(QPointF(std::min(a, b), plot.top()), QPointF(std::max(a, b), plot.bottom())), fill);
   }
   if (!plot.contains(*cursor_)) return;
   painter.setPen(QPen(theme.muted, 1, Qt::DashLine));
@@ -188,11 +188,12 @@ void TimelineView::PaintReadout(QPainter& painter, const QRectF& plot, TimeNs ti
   const QFontMetricsF metrics(painter.font());
   const double row = metrics.height() + 2;
   double names = metrics.horizontalAdvance(tr("Total"));
-  for (const Band& band : shown.bands) names = std::max(names, metrics.horizontalAdvance(band.name));
+  for (const Band& band : shown.bands)
+    names = std::max(names, metrics.horizontalAdvance(band.name));
   const double numbers = metrics.horizontalAdvance(QStringLiteral("00.0 MiB"));
   const QString title = InstantText(time);
-  const double width = std::max(names + numbers + 4 * kSpace + 16.0,
-                                metrics.horizontalAdvance(title) + 2 * kSpace);
+  const double width =
+      std::max(names + numbers + 4 * kSpace + 16.0, metrics.horizontalAdvance(title) + 2 * kSpace);
   const double height = row * static_cast<double>(shown.bands.size() + 2) + 2 * kSpace;
   double left = x + 14;
   if (left + width > plot.right()) left = x - 14 - width;

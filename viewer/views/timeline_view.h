@@ -49,13 +49,13 @@ class TimelineView : public QWidget {
 
   Document* const document_;
   Selection* const selection_;
-  TimelineColumns columns_;          // of what was painted last
+  TimelineColumns columns_;  // of what was painted last
   const TimelineBands* columns_of_ = nullptr;
-  std::optional<QPointF> cursor_;    // under the mouse
+  std::optional<QPointF> cursor_;  // under the mouse
   Drag drag_ = Drag::kNone;
   QPointF drag_from_;
   analysis::TimeWindow drag_window_;
-  int gesture_ = 1;                  // distinguishes one turn of the wheel from the next
+  int gesture_ = 1;  // distinguishes one turn of the wheel from the next
   qint64 last_wheel_ms_ = 0;
 };
 

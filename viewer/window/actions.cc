@@ -51,11 +51,12 @@ void MainWindow::BuildViewMenu() {
                     this, [this, i] { tabs_->setCurrentIndex(i); });
   }
   view->addSeparator();
-  QAction* back = view->addAction(tr("Zoom &back"), QKeySequence::Back, selection_, &Selection::Back);
+  QAction* back =
+      view->addAction(tr("Zoom &back"), QKeySequence::Back, selection_, &Selection::Back);
   QAction* forward =
       view->addAction(tr("Zoom &forward"), QKeySequence::Forward, selection_, &Selection::Forward);
-  QAction* all = view->addAction(tr("Show &all"), QKeySequence(Qt::Key_Home), selection_,
-                                 &Selection::ShowAll);
+  QAction* all =
+      view->addAction(tr("Show &all"), QKeySequence(Qt::Key_Home), selection_, &Selection::ShowAll);
   const auto enable = [this, back, forward, all] {
     back->setEnabled(selection_->can_back());
     forward->setEnabled(selection_->can_forward());
@@ -89,19 +90,20 @@ void MainWindow::FillRecent(QMenu* menu) {
 }
 
 void MainWindow::AskForLog() {
-  const QString path = QFileDialog::getOpenFileName(
-      this, tr("Open a log"), QFileInfo(document_->path()).absolutePath(),
-      tr("memprof logs (*.mprof);;All files (*)"));
+  const QString path = QFileDialog::getOpenFileName(this, tr("Open a log"),
+                                                    QFileInfo(document_->path()).absolutePath(),
+                                                    tr("memprof logs (*.mprof);;All files (*)"));
   if (!path.isEmpty()) Open(path);
 }
 
 void MainWindow::AskForPicture() {
-  const QString path = QFileDialog::getSaveFileName(
-      this, tr("Export the view as a picture"), QStringLiteral("memprof.png"),
-      tr("Pictures (*.png)"));
+  const QString path =
+      QFileDialog::getSaveFileName(this, tr("Export the view as a picture"),
+                                   QStringLiteral("memprof.png"), tr("Pictures (*.png)"));
   if (path.isEmpty() || ExportPng(path)) return;
-  QMessageBox::warning(this, tr("Not exported"),
-                       tr("%1 cannot be written. Choose a folder that you may write to.").arg(path));
+  QMessageBox::warning(
+      this, tr("Not exported"),
+      tr("%1 cannot be written. Choose a folder that you may write to.").arg(path));
 }
 
 }  // namespace memprof::viewer

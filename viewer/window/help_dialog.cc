@@ -50,7 +50,8 @@ constexpr Group kGroups[] = {
 QString HelpHtml() {
   QString html;
   for (const Group& group : kGroups) {
-    html += QStringLiteral("<h3>%1</h3><table cellpadding='3'>").arg(QString::fromUtf8(group.title));
+    html +=
+        QStringLiteral("<h3>%1</h3><table cellpadding='3'>").arg(QString::fromUtf8(group.title));
     for (const Entry& entry : group.entries) {
       if (entry.keys == nullptr) break;
       html += QStringLiteral("<tr><td width='210'><b>%1</b></td><td>%2</td></tr>")

@@ -90,9 +90,8 @@ QWidget* MainWindow::BuildContent() {
   tabs_->addTab(leaks_, tr("Leaks"));
   tabs_->addTab(flame_, tr("Call sites"));
   // The leak view shows stacks and evidence itself.
-  connect(tabs_, &QTabWidget::currentChanged, this, [this](int index) {
-    details_->setVisible(index != static_cast<int>(ViewKind::kLeaks));
-  });
+  connect(tabs_, &QTabWidget::currentChanged, this,
+          [this](int index) { details_->setVisible(index != static_cast<int>(ViewKind::kLeaks)); });
   details_ = new DetailsPanel(document_, selection_, splitter);
   splitter->addWidget(tabs_);
   splitter->addWidget(details_);

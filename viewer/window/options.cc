@@ -39,10 +39,14 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
       return QStringLiteral("--scale takes a number from 0.5 to 4, not '%1'").arg(value);
     }
   } else {
-    if (value == QLatin1String("system")) options.theme = ThemeChoice::kSystem;
-    else if (value == QLatin1String("light")) options.theme = ThemeChoice::kLight;
-    else if (value == QLatin1String("dark")) options.theme = ThemeChoice::kDark;
-    else return QStringLiteral("--theme takes system, light or dark, not '%1'").arg(value);
+    if (value == QLatin1String("system"))
+      options.theme = ThemeChoice::kSystem;
+    else if (value == QLatin1String("light"))
+      options.theme = ThemeChoice::kLight;
+    else if (value == QLatin1String("dark"))
+      options.theme = ThemeChoice::kDark;
+    else
+      return QStringLiteral("--theme takes system, light or dark, not '%1'").arg(value);
   }
   return {};
 }

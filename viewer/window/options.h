@@ -17,7 +17,7 @@ struct Options {
   QString screenshot;  // path of the picture; empty = open a window
   std::optional<ViewKind> view;
   QSize size{1280, 800};
-  double scale = 1;    // pixels per device-independent pixel of a picture
+  double scale = 1;  // pixels per device-independent pixel of a picture
   ThemeChoice theme = ThemeChoice::kSystem;
   QStringList logs;
 };

@@ -10,7 +10,8 @@ namespace memprof::viewer {
 
 int TakeScreenshot(const Options& options) {
   MainWindow window(MainWindow::Settings::kIgnored);
-  window.resize(options.size / options.scale);
+  // Fixed: the picture has the size asked for, whatever the views would like.
+  window.setFixedSize(options.size / options.scale);
   window.ShowView(options.view.value_or(ViewKind::kTimeline));
   window.show();
   window.Open(options.logs.front());

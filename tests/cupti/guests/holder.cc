@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <initializer_list>
 
+#include "simcuda/cupti/newer_cupti.h"
+
 namespace {
 
 int g_callbacks = 0;

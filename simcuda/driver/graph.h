@@ -1,0 +1,61 @@
+// Graphs: recorded work that is run again as a whole.
+#ifndef SIMCUDA_DRIVER_GRAPH_H
+#define SIMCUDA_DRIVER_GRAPH_H
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "simcuda/driver/cuda_headers.h"
+
+namespace memprof::simcuda {
+
+struct GraphNode {
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+  std::function<void()> work;
+  std::vector<CUgraphNode> dependencies;
+};
+
+// Nodes in the order in which they were added. A node depends on earlier ones only, so that order
+// is one in which they may run. Thread-safe.
+class Graph {
+ public:
+  CUgraphNode Add(CUgraphNodeType type, std::function<void()> work,
+                  std::vector<CUgraphNode> dependencies);
+  // False when one of the handles is not a node of this graph.
+  bool Has(const CUgraphNode* nodes, size_t count) const;
+  bool Remove(CUgraphNode node);
+  std::vector<std::shared_ptr<GraphNode>> nodes() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<GraphNode>> nodes_;
+};
+
+// A graph made ready to be launched: what changes in the graph later does not change it.
+struct GraphExec {
+  std::vector<std::shared_ptr<GraphNode>> nodes;
+  void Run() const {
+    for (const auto& node : nodes) {
+      if (node->work != nullptr) node->work();
+    }
+  }
+};
+
+// What kernels, copies and fills do, checked and with arguments copied, for nodes of graphs.
+struct LaunchShape {
+  unsigned grid[3];
+  unsigned block[3];
+  size_t shared;
+};
+CUresult KernelWork(CUfunction function, const LaunchShape& shape, void** params, void** extra,
+                    int device, std::function<void()>* work);
+CUresult BoxCopyWork(const CUDA_MEMCPY3D& copy, std::function<void()>* work);
+// `width` counts elements of `element_bytes` each.
+CUresult FillWork(CUdeviceptr address, uint64_t pitch, unsigned value, unsigned element_bytes,
+                  uint64_t width, uint64_t height, std::function<void()>* work);
+
+}  // namespace memprof::simcuda
+
+#endif  // SIMCUDA_DRIVER_GRAPH_H

@@ -1,0 +1,197 @@
+// Stream capture and graphs.
+#include <vector>
+
+#include "driver_fixture.h"
+
+extern "C" int simcuda_set_host_kernel(CUfunction function, simcuda_host_kernel host, int args,
+                                       const size_t* sizes);
+
+namespace memprof::simcuda {
+namespace {
+
+const Configure kConfigure("memory=1GiB,overhead=0");
+
+constexpr char kPtx[] = ".version 8.0\n.target sm_90\n.entry twice(.param .u64 p) { ret; }\n";
+
+// Doubles eight numbers.
+void Twice(const simcuda_launch* launch) {
+  auto* values = *static_cast<unsigned**>(launch->args[0]);
+  for (int i = 0; i < 8; ++i) values[i] *= 2;
+}
+
+class GraphTest : public DriverTest {
+ protected:
+  void SetUp() override {
+    DriverTest::SetUp();
+    CUmodule module = nullptr;
+    CHECK_CU(cuModuleLoadData(&module, kPtx));
+    CHECK_CU(cuModuleGetFunction(&twice_, module, "twice"));
+    const size_t sizes[] = {8};
+    ASSERT_EQ(0, simcuda_set_host_kernel(twice_, &Twice, 1, sizes));
+    CHECK_CU(cuMemAlloc(&values_, 32));
+    CHECK_CU(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
+    CHECK_CU(cuStreamCreate(&other_, CU_STREAM_NON_BLOCKING));
+  }
+  void TearDown() override {
+    CHECK_CU(cuMemFree(values_));
+    DriverTest::TearDown();
+  }
+  CUresult LaunchTwice(CUstream stream) {
+    void* params[] = {&values_};
+    return cuLaunchKernel(twice_, 1, 1, 1, 8, 1, 1, 0, stream, params, nullptr);
+  }
+  unsigned First() {
+    unsigned value = 0;
+    EXPECT_EQ(CUDA_SUCCESS, cuMemcpyDtoH(&value, values_, 4));
+    return value;
+  }
+  CUfunction twice_ = nullptr;
+  CUdeviceptr values_ = 0;
+  CUstream stream_ = nullptr;
+  CUstream other_ = nullptr;
+};
+
+TEST_F(GraphTest, CapturedWorkRunsAtEveryLaunchOnly) {
+  CHECK_CU(cuMemsetD32(values_, 1, 8));
+  CHECK_CU(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_EQ(CUDA_ERROR_ILLEGAL_STATE,
+            cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CHECK_CU(cuStreamIsCapturing(stream_, &status));
+  EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  CHECK_CU(cuMemsetD32Async(values_, 5, 8, stream_));
+  CHECK_CU(LaunchTwice(stream_));
+  CHECK_CU(LaunchTwice(stream_));
+  EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamSynchronize(stream_));
+  CUgraph graph = nullptr;
+  CHECK_CU(cuStreamEndCapture(stream_, &graph));
+  EXPECT_EQ(First(), 1u);
+  size_t count = 0;
+  CHECK_CU(cuGraphGetNodes(graph, nullptr, &count));
+  ASSERT_EQ(count, 3u);
+  std::vector<CUgraphNode> nodes(count);
+  CHECK_CU(cuGraphGetNodes(graph, nodes.data(), &count));
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+  CHECK_CU(cuGraphNodeGetType(nodes[0], &type));
+  EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_MEMSET);
+  CHECK_CU(cuGraphNodeGetType(nodes[2], &type));
+  EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_KERNEL);
+
+  CUgraphExec exec = nullptr;
+  CHECK_CU(cuGraphInstantiate(&exec, graph, 0));
+  // The executable graph stands on its own.
+  CHECK_CU(cuGraphDestroyNode(nodes[2]));
+  CHECK_CU(cuGraphDestroy(graph));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGraphDestroy(graph));
+  CHECK_CU(cuGraphLaunch(exec, stream_));
+  CHECK_CU(LaunchTwice(stream_));
+  CHECK_CU(cuStreamSynchronize(stream_));
+  EXPECT_EQ(First(), 40u);
+  CHECK_CU(cuGraphLaunch(exec, stream_));
+  CHECK_CU(cuStreamSynchronize(stream_));
+  EXPECT_EQ(First(), 20u);
+  CHECK_CU(cuGraphExecDestroy(exec));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch(exec, stream_));
+}
+
+TEST_F(GraphTest, CaptureSpreadsOverEvents) {
+  CUevent fork = nullptr;
+  CUevent join = nullptr;
+  CHECK_CU(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+  CHECK_CU(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+  CHECK_CU(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED));
+  CHECK_CU(cuMemsetD32Async(values_, 3, 8, stream_));
+  CHECK_CU(cuEventRecord(fork, stream_));
+  EXPECT_EQ(CUDA_ERROR_CAPTURED_EVENT, cuEventQuery(fork));
+  CHECK_CU(cuStreamWaitEvent(other_, fork, 0));
+  CHECK_CU(LaunchTwice(other_));
+  CUgraph graph = nullptr;
+  EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, cuStreamEndCapture(other_, &graph));
+  CHECK_CU(cuEventRecord(join, other_));
+  CHECK_CU(cuStreamWaitEvent(stream_, join, 0));
+  CHECK_CU(LaunchTwice(stream_));
+  CHECK_CU(cuStreamEndCapture(stream_, &graph));
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  CHECK_CU(cuStreamIsCapturing(other_, &status));
+  EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_NONE);
+  CUgraphExec exec = nullptr;
+  CHECK_CU(cuGraphInstantiate(&exec, graph, 0));
+  CHECK_CU(cuGraphLaunch(exec, other_));
+  CHECK_CU(cuStreamSynchronize(other_));
+  EXPECT_EQ(First(), 12u);
+  CHECK_CU(cuGraphExecDestroy(exec));
+  CHECK_CU(cuGraphDestroy(graph));
+}
+
+TEST_F(GraphTest, WhatCannotBeCaptured) {
+  EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+            cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CUevent outside = nullptr;
+  CHECK_CU(cuEventCreate(&outside, 0));
+  CHECK_CU(cuEventRecord(outside, other_));
+  CHECK_CU(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, cuStreamWaitEvent(stream_, outside, 0));
+  CUdeviceptr block = 0;
+  EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemAllocAsync(&block, 100, stream_));
+  CUgraph graph = nullptr;
+  CHECK_CU(cuStreamEndCapture(stream_, &graph));
+  EXPECT_EQ(CUDA_ERROR_ILLEGAL_STATE, cuStreamEndCapture(stream_, &graph));
+  CHECK_CU(cuGraphDestroy(graph));
+}
+
+TEST_F(GraphTest, NodesAddedByHand) {
+  CUgraph graph = nullptr;
+  CHECK_CU(cuGraphCreate(&graph, 0));
+  CUDA_MEMSET_NODE_PARAMS fill = {};
+  fill.dst = values_;
+  fill.value = 7;
+  fill.elementSize = 4;
+  fill.width = 8;
+  fill.height = 1;
+  CUgraphNode first = nullptr;
+  CHECK_CU(cuGraphAddMemsetNode(&first, graph, nullptr, 0, &fill, context_));
+  fill.elementSize = 3;
+  CUgraphNode bad = nullptr;
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuGraphAddMemsetNode(&bad, graph, nullptr, 0, &fill, context_));
+  CUDA_KERNEL_NODE_PARAMS kernel = {};
+  void* params[] = {&values_};
+  kernel.func = twice_;
+  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
+  kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+  kernel.kernelParams = params;
+  CUgraphNode second = nullptr;
+  CHECK_CU(cuGraphAddKernelNode(&second, graph, &first, 1, &kernel));
+  unsigned host[8] = {};
+  CUDA_MEMCPY3D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = values_;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = host;
+  copy.WidthInBytes = sizeof(host);
+  copy.Height = 1;
+  copy.Depth = 1;
+  CUgraphNode third = nullptr;
+  CHECK_CU(cuGraphAddMemcpyNode(&third, graph, &second, 1, &copy, context_));
+  int ran = 0;
+  const CUDA_HOST_NODE_PARAMS function = {[](void* data) { ++*static_cast<int*>(data); }, &ran};
+  CUgraphNode fourth = nullptr;
+  CHECK_CU(cuGraphAddHostNode(&fourth, graph, &third, 1, &function));
+  CUgraph elsewhere = nullptr;
+  CHECK_CU(cuGraphCreate(&elsewhere, 0));
+  CUgraphNode fifth = nullptr;
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGraphAddEmptyNode(&fifth, elsewhere, &first, 1));
+  CUgraphExec exec = nullptr;
+  CHECK_CU(cuGraphInstantiate(&exec, graph, 0));
+  CHECK_CU(cuGraphUpload(exec, stream_));
+  CHECK_CU(cuGraphLaunch(exec, stream_));
+  CHECK_CU(cuStreamSynchronize(stream_));
+  EXPECT_EQ(host[7], 14u);
+  EXPECT_EQ(ran, 1);
+  CHECK_CU(cuGraphExecDestroy(exec));
+  CHECK_CU(cuGraphDestroy(graph));
+  CHECK_CU(cuGraphDestroy(elsewhere));
+}
+
+}  // namespace
+}  // namespace memprof::simcuda

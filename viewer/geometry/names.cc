@@ -1,0 +1,66 @@
+// Function names of C++ and Python, short enough for a table or a box.
+#include "viewer/geometry/names.h"
+
+#include <QStringList>
+
+#include "viewer/geometry/units.h"
+
+namespace memprof::viewer {
+namespace {
+
+// The text without everything between balanced pairs of `open` and `close`, and without them. An
+// unbalanced text comes back as it is.
+QString StripPairs(const QString& text, QChar open, QChar close) {
+  QString out;
+  int depth = 0;
+  for (qsizetype i = 0; i < text.size(); ++i) {
+    // The arrow of a trailing return type and of operator-> closes nothing.
+    const bool arrow = text[i] == QLatin1Char('>') && i > 0 && text[i - 1] == QLatin1Char('-');
+    if (text[i] == open) {
+      ++depth;
+    } else if (text[i] == close && !arrow) {
+      if (--depth < 0) return text;
+    } else if (depth == 0) {
+      out += text[i];
+    }
+  }
+  return depth == 0 ? out : text;
+}
+
+}  // namespace
+
+QString ShortFunction(const QString& function) {
+  // Operators have brackets in their names; they are rare enough to be shown whole.
+  if (function.contains(QLatin1String("operator")) || function.startsWith(QLatin1String("0x"))) {
+    return function;
+  }
+  QString name = function;
+  name.replace(QLatin1String("(anonymous namespace)::"), QString());
+  name.replace(QLatin1String("[abi:cxx11]"), QString());
+  name = StripPairs(name, QLatin1Char('{'), QLatin1Char('}'));
+  name = StripPairs(name, QLatin1Char('<'), QLatin1Char('>'));
+  const qsizetype arguments = name.indexOf(QLatin1Char('('));
+  // Python's own brackets, "<module>" and "<lambda>", are all there is.
+  if (name.trimmed().isEmpty() || arguments == 0) return function;
+  if (arguments > 0) name = name.left(arguments);
+  name = name.trimmed();
+  const qsizetype space = name.lastIndexOf(QLatin1Char(' '));
+  if (arguments > 0 && space >= 0) name = name.mid(space + 1);
+  QStringList scopes = name.split(QStringLiteral("::"), Qt::SkipEmptyParts);
+  while (scopes.size() > 2) scopes.removeFirst();
+  // Free functions of a namespace need no scope; methods of a class keep it.
+  if (scopes.size() == 2 && !scopes[0].isEmpty() && scopes[0][0].isLower()) scopes.removeFirst();
+  return scopes.isEmpty() ? function : scopes.join(QStringLiteral("::"));
+}
+
+QString ShortSite(const analysis::SourceFrame& frame) {
+  const QString function = ShortFunction(ToQString(frame.function));
+  QString place = frame.file.empty() ? ToQString(frame.module) : BaseName(ToQString(frame.file));
+  if (!frame.file.empty() && frame.line > 0) place += QStringLiteral(":%1").arg(frame.line);
+  // "libfoo+0x10 (libfoo)" says the same twice.
+  return place.isEmpty() || function.startsWith(place)
+             ? function
+             : QStringLiteral("%1 (%2)").arg(function, place);
+}
+
+}  // namespace memprof::viewer
