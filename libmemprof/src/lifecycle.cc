@@ -128,7 +128,7 @@ int StartFromIdle(StartCause cause) {
   ErrnoKeeper keeper;
   const Settings settings =
       ReadSettings([](const char* name) -> const char* { return getenv(name); },
-                   g_preloaded.load(std::memory_order_relaxed));
+                   (g_preloaded.load(std::memory_order_relaxed) || WasPreloaded()));
   if (settings.disabled) {
     SetMode(Mode::kOff);
     return MEMPROF_UNAVAILABLE;
