@@ -18,7 +18,9 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "proto/anomalies.h"
 #include "proto/framing.h"
@@ -103,20 +105,29 @@ std::string ReadText(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
 
+// Whether /proc/PID/maps lists `path`, shared and writable. (A reader may have it mapped too, but
+// only to read.)
+bool HasWritableMap(const std::string& maps, const std::string& path) {
+  for (const absl::string_view line : absl::StrSplit(maps, '\n'))
+    if (absl::EndsWith(line, path) && absl::StrContains(line, " rw-s ")) return true;
+  return false;
+}
+
 // Whether the process still has the ring mapped. A pid alone says little: it may have been given to
 // another process, or the program may have replaced itself by exec, which keeps it.
 bool StillRecording(const RingHeader& header, const std::string& ring_path) {
   const std::string process = absl::StrCat("/proc/", header.pid);
   if (kill(static_cast<pid_t>(header.pid), 0) != 0 && errno == ESRCH) return false;
   const std::string maps = ReadText(process + "/maps");
-  if (!maps.empty()) return maps.find(ring_path) != std::string::npos;
+  if (!maps.empty()) return HasWritableMap(maps, ring_path);
   // A zombie's maps are empty, and another user's cannot be read: what its state says must do.
   const std::string stat = ReadText(process + "/stat");
   const std::size_t command = stat.rfind(')');
   if (command == std::string::npos || command + 2 >= stat.size()) return false;
   if (stat[command + 2] == 'Z' || stat[command + 2] == 'X') return false;
   std::size_t field = command;
-  for (int skip = 0; skip < 20 && field != std::string::npos; ++skip) field = stat.find(' ', field + 1);
+  for (int skip = 0; skip < 20 && field != std::string::npos; ++skip)
+    field = stat.find(' ', field + 1);
   return field != std::string::npos &&
          std::strtoull(stat.c_str() + field, nullptr, 10) == header.pid_start_time;
 }
@@ -245,7 +256,8 @@ std::vector<log::Events> RecoverEvents(const RingView& view, const std::vector<P
       RingEvent event;
       std::memcpy(&event, payload + std::size_t{i} * sizeof event, sizeof event);
       columns.Add(part.thread, event);
-      if (columns.count() == static_cast<int>(log::kEventsPerChunk)) messages.push_back(columns.Take());
+      if (columns.count() == static_cast<int>(log::kEventsPerChunk))
+        messages.push_back(columns.Take());
     }
   }
   if (columns.count() > 0) messages.push_back(columns.Take());

@@ -92,9 +92,8 @@ absl::Status SetEnvironment(const RunOptions& options) {
   const absl::StatusOr<std::string> recorder = FindRecorder(directory);
   if (!recorder.ok()) return recorder.status();
   if (recorder->find_first_of(" :") != std::string::npos)
-    return absl::FailedPreconditionError(
-        absl::StrCat("the loader cannot preload a library whose path has a space or a colon: ",
-                     *recorder));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the loader cannot preload a library whose path has a space or a colon: ", *recorder));
   if (!options.sim.empty()) {
     const absl::StatusOr<std::string> standin = FindStandIn(directory);
     if (!standin.ok()) return standin.status();

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <regex>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "cli/run.h"
@@ -25,8 +25,8 @@ absl::StatusOr<std::string> FirstExisting(const std::string& directory, const st
     const fs::path path = fs::weakly_canonical(fs::path(directory) / candidate, error);
     if (!error && access(path.c_str(), R_OK) == 0) return path.string();
   }
-  return absl::NotFoundError(absl::StrCat(what, " is not where it belongs: ",
-                                          (fs::path(directory) / candidates[0]).string()));
+  return absl::NotFoundError(absl::StrCat(
+      what, " is not where it belongs: ", (fs::path(directory) / candidates[0]).string()));
 }
 
 // Whether the file is empty or begins as a log does; with an errno when it cannot be read.
@@ -43,38 +43,38 @@ absl::StatusOr<bool> MayBeReplaced(const std::string& path) {
   return replaceable;
 }
 
-std::string Quoted(const std::string& text) {
-  static const std::regex special(R"([.^$|()\[\]{}*+?\\])");
-  return std::regex_replace(text, special, R"(\$&)");
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Whether `text` can be `pattern` with %p as digits, %h as anything, and %% as %.
+bool Matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern[0] != '%' || pattern.size() == 1 ||
+      (pattern[1] != 'p' && pattern[1] != 'h' && pattern[1] != '%'))
+    return !text.empty() && text[0] == pattern[0] && Matches(pattern.substr(1), text.substr(1));
+  const std::string_view rest = pattern.substr(2);
+  if (pattern[1] == '%') return !text.empty() && text[0] == '%' && Matches(rest, text.substr(1));
+  for (std::size_t taken = 1; taken <= text.size(); ++taken) {
+    if (pattern[1] == 'p' && !IsDigit(text[taken - 1])) break;
+    if (Matches(rest, text.substr(taken))) return true;
+  }
+  return false;
 }
 
-// The last component of the pattern as a regular expression.
-std::regex NamePattern(const std::string& name) {
-  const std::size_t dot = name.rfind('.');
-  const std::size_t extension = dot == std::string::npos || dot == 0 ? name.size() : dot;
-  const auto expand = [](const std::string& text) {
-    std::string expression;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const char next = i + 1 < text.size() ? text[i + 1] : '\0';
-      if (text[i] == '%' && (next == 'p' || next == 'h' || next == '%')) {
-        expression += next == 'p' ? "[0-9]+" : next == 'h' ? "[^/]+" : "%";
-        ++i;
-      } else {
-        expression += Quoted(text.substr(i, 1));
-      }
-    }
-    return expression;
-  };
-  return std::regex(absl::StrCat(expand(name.substr(0, extension)), "(\\.[0-9]+){0,2}",
-                                 expand(name.substr(extension))));
+// The names that the recorder may have made of the last component of its pattern.
+bool IsLogName(const std::string& pattern, const std::string& name) {
+  const std::size_t dot = pattern.rfind('.');
+  const std::size_t extension = dot == std::string::npos || dot == 0 ? pattern.size() : dot;
+  const std::string front = pattern.substr(0, extension), back = pattern.substr(extension);
+  return Matches(pattern, name) || Matches(front + ".%p" + back, name) ||
+         Matches(front + ".%p.%p" + back, name);
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> FindRecorder(const std::string& program_directory) {
-  return FirstExisting(program_directory, "the recorder, libmemprof.so,",
-                       {"../lib/libmemprof.so", "../lib64/libmemprof.so",
-                        "../lib/x86_64-linux-gnu/libmemprof.so"});
+  return FirstExisting(
+      program_directory, "the recorder, libmemprof.so,",
+      {"../lib/libmemprof.so", "../lib64/libmemprof.so", "../lib/x86_64-linux-gnu/libmemprof.so"});
 }
 
 absl::StatusOr<std::string> FindStandIn(const std::string& program_directory) {
@@ -107,13 +107,12 @@ absl::Status PrepareOutput(const std::string& path) {
 
 std::vector<std::string> FindLogs(const std::string& pattern, std::int64_t since_unix_ns) {
   const fs::path path(pattern);
-  const std::regex name = NamePattern(path.filename().string());
   std::vector<std::pair<std::int64_t, std::string>> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(path.parent_path(), error)) {
     struct stat status;
     const std::string file = entry.path().string();
-    if (!std::regex_match(entry.path().filename().string(), name) ||
+    if (!IsLogName(path.filename().string(), entry.path().filename().string()) ||
         lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
       continue;
     const std::int64_t written = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;

@@ -128,16 +128,16 @@ struct RingHeader {
   std::uint32_t slab_count;
   std::atomic<std::uint32_t> slabs_ready;
   std::uint32_t pid;
-  std::uint32_t event_bytes;     // sizeof(RingEvent)
-  std::uint64_t start_time_ns;   // as in log.Header: ties the ring to its log
-  std::uint64_t pid_start_time;  // field 22 of /proc/PID/stat: tells a reused pid
+  std::uint32_t event_bytes;             // sizeof(RingEvent)
+  std::uint64_t start_time_ns;           // as in log.Header: ties the ring to its log
+  std::uint64_t pid_start_time;          // field 22 of /proc/PID/stat: tells a reused pid
   std::atomic<std::uint64_t> committed;  // bytes of the log that are final
   std::atomic<std::uint64_t> commit_at;
   std::atomic<std::uint64_t> events_written;  // counted in phase C
   std::atomic<std::uint64_t> pending_events;  // what phase C will add
   std::atomic<std::uint64_t> free_list;       // tag << 32 | index + 1
   std::atomic<std::uint64_t> next_sequence;
-  std::atomic<std::uint64_t> hook_time_ns;    // as in log.SelfAccounting
+  std::atomic<std::uint64_t> hook_time_ns;  // as in log.SelfAccounting
   std::atomic<std::uint64_t> writer_cpu_ns;
   std::atomic<std::uint64_t> stacks;
   std::atomic<std::uint64_t> anomalies[kRingAnomalies];  // by log::Anomaly

@@ -1,9 +1,8 @@
 // The public C functions (memprof.h). Each is short: it checks its arguments, fills in an event,
 // and gives it to the recorder.
-#include "libmemprof/include/memprof/memprof.h"
-
 #include <string.h>
 
+#include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/hooks.h"
 #include "libmemprof/src/recorder.h"
 
@@ -148,8 +147,8 @@ MEMPROF_EXPORT int memprof_segment_destroy(int device, const void* ptr) {
   return Destroy(kLayerSegment, device, ptr);
 }
 
-MEMPROF_EXPORT int memprof_block_create(int device, const void* ptr, size_t bytes,
-                                        size_t requested, const void* stream) {
+MEMPROF_EXPORT int memprof_block_create(int device, const void* ptr, size_t bytes, size_t requested,
+                                        const void* stream) {
   return Create(kLayerBlock, device, ptr, bytes, requested, stream);
 }
 

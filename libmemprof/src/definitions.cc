@@ -256,8 +256,7 @@ bool Definitions::PublishScratch() {
 
 bool Definitions::Publish(ring::DefinitionKind kind, const void* payload, std::uint32_t bytes) {
   const std::uint32_t padded = ring::PaddedRecordBytes(bytes);
-  std::uint32_t used =
-      slab_ == nullptr ? 0 : slab_->published.load(std::memory_order_relaxed);
+  std::uint32_t used = slab_ == nullptr ? 0 : slab_->published.load(std::memory_order_relaxed);
   if (slab_ != nullptr && used + padded > ring::kSlabPayloadBytes) {
     ring_->Seal(slab_);
     slab_ = nullptr;

@@ -8,9 +8,6 @@
 // dlvsym is here for one question alone: another interposer of dlsym that was loaded before us and
 // asks for the next "dlsym" by dlvsym(RTLD_NEXT), which skips definitions without a version, and
 // so us. It gets ours.
-#include <dlfcn.h>
-#include <string.h>
-
 #include "libmemprof/src/driver_api.h"
 #include "libmemprof/src/next_symbol.h"
 #include "libmemprof/src/real_dlsym.h"
@@ -22,17 +19,17 @@
 extern "C" {
 
 __attribute__((visibility("hidden"), used)) void* memprof_dlsym_cuda(void* handle,
-                                                                    const char* name) {
+                                                                     const char* name) {
   return memprof::recorder::SwapByName(name, memprof::recorder::RealDlsym(handle, name));
 }
 
 // Whether dlvsym(RTLD_NEXT, name, ...), called from `caller`, should find our dlsym.
 __attribute__((visibility("hidden"), used)) int memprof_is_next_dlsym(const char* name,
-                                                                     const void* caller) {
-  return name != nullptr && strcmp(name, "dlsym") == 0 &&
-                 memprof::recorder::Precedes(caller, reinterpret_cast<void*>(&memprof_dlsym_cuda))
-             ? 1
-             : 0;
+                                                                      const void* caller) {
+  static constexpr char kName[] = "dlsym";
+  for (int i = 0; i < static_cast<int>(sizeof kName); ++i)
+    if (name == nullptr || name[i] != kName[i]) return 0;
+  return memprof::recorder::Precedes(caller, reinterpret_cast<void*>(&memprof_dlsym_cuda)) ? 1 : 0;
 }
 }
 

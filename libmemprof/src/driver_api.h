@@ -48,20 +48,20 @@ void* SwapByName(const char* name, void* address);
 void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* address);
 
 // Looks up driver functions that the recorder itself needs.
-#define MEMPROF_CALLED_FUNCTIONS(X)                                                     \
-  X(cuCtxGetCurrent, (CUcontext*))                                                      \
-  X(cuCtxGetDevice, (CUdevice*))                                                        \
-  X(cuDriverGetVersion, (int*))                                                         \
-  X(cuDeviceGetName, (char*, int, CUdevice))                                            \
-  X(cuDeviceTotalMem_v2, (size_t*, CUdevice))                                           \
-  X(cuDeviceGetUuid, (CUuuid*, CUdevice))                                               \
-  X(cuDevicePrimaryCtxGetState, (CUdevice, unsigned*, int*))                            \
-  X(cuMemGetInfo_v2, (size_t*, size_t*))                                                \
-  X(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))                   \
-  X(cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus*))                            \
-  X(cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                                      \
-  X(cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))                               \
-  X(cuMemPoolGetAttribute, (CUmemoryPool, CUmemPool_attribute, void*))                  \
+#define MEMPROF_CALLED_FUNCTIONS(X)                                    \
+  X(cuCtxGetCurrent, (CUcontext*))                                     \
+  X(cuCtxGetDevice, (CUdevice*))                                       \
+  X(cuDriverGetVersion, (int*))                                        \
+  X(cuDeviceGetName, (char*, int, CUdevice))                           \
+  X(cuDeviceTotalMem_v2, (size_t*, CUdevice))                          \
+  X(cuDeviceGetUuid, (CUuuid*, CUdevice))                              \
+  X(cuDevicePrimaryCtxGetState, (CUdevice, unsigned*, int*))           \
+  X(cuMemGetInfo_v2, (size_t*, size_t*))                               \
+  X(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))  \
+  X(cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus*))           \
+  X(cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                     \
+  X(cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))              \
+  X(cuMemPoolGetAttribute, (CUmemoryPool, CUmemPool_attribute, void*)) \
   X(cuArrayGetMemoryRequirements, (CUDA_ARRAY_MEMORY_REQUIREMENTS*, CUarray, CUdevice))
 
 struct CalledFunctions {

@@ -112,8 +112,8 @@ void DriverState::DefineDevice(std::int32_t device) {
   if (driver.cuDeviceGetName != nullptr) driver.cuDeviceGetName(name, sizeof name - 1, device);
   if (driver.cuDeviceTotalMem_v2 != nullptr) driver.cuDeviceTotalMem_v2(&capacity, device);
   if (driver.cuDriverGetVersion != nullptr) driver.cuDriverGetVersion(&version);
-  const bool has_uuid = driver.cuDeviceGetUuid != nullptr &&
-                        driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS;
+  const bool has_uuid =
+      driver.cuDeviceGetUuid != nullptr && driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS;
   std::uint64_t free_bytes = 0, total_bytes = 0;
   MemoryInfo(&free_bytes, &total_bytes);
   definitions_->AddDevice({static_cast<std::uint32_t>(device), name, capacity,

@@ -55,7 +55,7 @@
     (unsigned* pointer, unsigned* pitch, unsigned width, unsigned height, unsigned element),       \
     (pointer, pitch, width, height, element), AllocatePitched)                                     \
   X(cuMemAllocPitch_v2, cuMemAllocPitch, 3020, kAny,                                               \
-    (CUdeviceptr * pointer, size_t* pitch, size_t width, size_t height, unsigned element),         \
+    (CUdeviceptr * pointer, size_t * pitch, size_t width, size_t height, unsigned element),        \
     (pointer, pitch, width, height, element), AllocatePitched)                                     \
   X(cuMemAllocManaged, cuMemAllocManaged, 6000, kAny,                                              \
     (CUdeviceptr * pointer, size_t bytes, unsigned flags), (pointer, bytes, flags),                \
@@ -96,8 +96,8 @@
   X(cuMemPoolCreate, cuMemPoolCreate, 11020, kAny,                                                 \
     (CUmemoryPool * pool, const CUmemPoolProps* properties), (pool, properties), CreatePool)       \
   X(cuMemPoolDestroy, cuMemPoolDestroy, 11020, kAny, (CUmemoryPool pool), (pool), DestroyPool)     \
-  X(cuMemPoolTrimTo, cuMemPoolTrimTo, 11020, kAny, (CUmemoryPool pool, size_t keep),               \
-    (pool, keep), TrimPool)                                                                        \
+  X(cuMemPoolTrimTo, cuMemPoolTrimTo, 11020, kAny, (CUmemoryPool pool, size_t keep), (pool, keep), \
+    TrimPool)                                                                                      \
                                                                                                    \
   X(cuArrayCreate, cuArrayCreate, 2000, kAny, (CUarray * array, const void* descriptor),           \
     (array, descriptor), CreateArray32)                                                            \

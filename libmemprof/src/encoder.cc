@@ -76,8 +76,7 @@ void EventEncoder::Encode(ByteBuffer* out) {
   Column(&message, 6, [](const Run& run, const RingEvent&) { return run.thread; });
   if (used_.device_plus_1 != 0)
     Column(&message, 7, [](const Run&, const RingEvent& e) { return e.device_plus_1; });
-  if (used_.address != 0)
-    DeltaColumn(&message, 8, 0, [](const RingEvent& e) { return e.address; });
+  if (used_.address != 0) DeltaColumn(&message, 8, 0, [](const RingEvent& e) { return e.address; });
   if (used_.bytes != 0) Column(&message, 9, [](const Run&, const RingEvent& e) { return e.bytes; });
   if (used_.stack != 0)
     Column(&message, 10, [](const Run&, const RingEvent& e) { return e.stack; });

@@ -48,8 +48,6 @@ class EventEncoder {
 };
 
 // Zigzag: small magnitudes of either sign become small numbers.
-constexpr std::uint64_t ZigZag(std::uint64_t delta) {
-  return delta << 1 ^ (0 - (delta >> 63));
-}
+constexpr std::uint64_t ZigZag(std::uint64_t delta) { return delta << 1 ^ (0 - (delta >> 63)); }
 
 }  // namespace memprof::recorder

@@ -14,14 +14,13 @@ namespace {
 
 // The real function, typed as the wrapper.
 #define MEMPROF_UNPACK(...) __VA_ARGS__
-#define MEMPROF_WRAPPER(name, base, since, streams, parameters, arguments, handler)          \
-  extern "C" __attribute__((visibility("default"))) CUresult Wrapped_##name parameters asm(  \
-      #name);                                                                                \
-  CUresult Wrapped_##name parameters {                                                       \
-    using Real = CUresult(*) parameters;                                                     \
-    const Real real = reinterpret_cast<Real>(RealFunction(FunctionId::k_##name));            \
-    if (real == nullptr) return WithoutDriver();                                             \
-    return handler(FunctionId::k_##name, real, MEMPROF_UNPACK arguments);                    \
+#define MEMPROF_WRAPPER(name, base, since, streams, parameters, arguments, handler)                \
+  extern "C" __attribute__((visibility("default"))) CUresult Wrapped_##name parameters asm(#name); \
+  CUresult Wrapped_##name parameters {                                                             \
+    using Real = CUresult(*) parameters;                                                           \
+    const Real real = reinterpret_cast<Real>(RealFunction(FunctionId::k_##name));                  \
+    if (real == nullptr) return WithoutDriver();                                                   \
+    return handler(FunctionId::k_##name, real, MEMPROF_UNPACK arguments);                          \
   }
 MEMPROF_DRIVER_FUNCTIONS(MEMPROF_WRAPPER)
 #undef MEMPROF_WRAPPER

@@ -46,7 +46,7 @@ void AddArguments(PbfWriter* message) {
 }  // namespace
 
 bool EnvironmentBelongsInLog(const char* variable) {
-  static constexpr const char* kPrefixes[] = {"CUDA_",    "MEMPROF_", "SIMCUDA=",   "PYTORCH_",
+  static constexpr const char* kPrefixes[] = {"CUDA_", "MEMPROF_",    "SIMCUDA=",   "PYTORCH_",
                                               "RANK=", "LOCAL_RANK=", "WORLD_SIZE="};
   for (const char* prefix : kPrefixes)
     if (strncmp(variable, prefix, strlen(prefix)) == 0) return true;

@@ -78,8 +78,7 @@ void Hook::Freeing(Layer layer, std::uint64_t address, CUstream stream) {
   const CallContext context = Context();
   ring::RingEvent event = Event(kOpFree, layer);
   event.context = context.id;
-  event.device_plus_1 =
-      static_cast<std::uint16_t>(driver()->DeviceOf(address, context.device) + 1);
+  event.device_plus_1 = static_cast<std::uint16_t>(driver()->DeviceOf(address, context.device) + 1);
   event.address = address;
   event.stream = reinterpret_cast<std::uint64_t>(stream);
   Emit(&event);

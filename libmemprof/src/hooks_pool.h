@@ -44,8 +44,7 @@ CUresult AllocateFromPool(FunctionId id, Real real, CUdeviceptr* pointer, std::s
   const CUresult result = real(pointer, bytes, pool, stream);
   if (RecordsAllocations(hook)) {
     const auto handle = reinterpret_cast<std::uint64_t>(pool);
-    if (result == CUDA_SUCCESS)
-      hook.driver()->DefinePool(handle, hook.Context().device, false);
+    if (result == CUDA_SUCCESS) hook.driver()->DefinePool(handle, hook.Context().device, false);
     RecordStreamOrdered(&hook, result, pointer, bytes, handle, stream);
   }
   return result;

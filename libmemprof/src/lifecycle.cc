@@ -120,12 +120,15 @@ int CreateRecorder(const Settings& settings) {
 
 int StartFromIdle(StartCause cause) {
   const pid_t process = g_process.load(std::memory_order_relaxed);
-  if (cause == StartCause::kHook && process != 0 && process != getpid()) return MEMPROF_NOT_RECORDING;
+  if (cause == StartCause::kHook && process != 0 && process != getpid())
+    return MEMPROF_NOT_RECORDING;
   Mode expected = Mode::kIdle;
-  if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting)) return StartRecording(cause);
+  if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
+    return StartRecording(cause);
   ErrnoKeeper keeper;
-  const Settings settings = ReadSettings([](const char* name) -> const char* { return getenv(name); },
-                                         g_preloaded.load(std::memory_order_relaxed));
+  const Settings settings =
+      ReadSettings([](const char* name) -> const char* { return getenv(name); },
+                   (g_preloaded.load(std::memory_order_relaxed) || WasPreloaded()));
   if (settings.disabled) {
     SetMode(Mode::kOff);
     return MEMPROF_UNAVAILABLE;
@@ -141,7 +144,8 @@ int StartFromIdle(StartCause cause) {
 int StartFromWaiting(StartCause cause) {
   if (cause != StartCause::kApi) return MEMPROF_NOT_RECORDING;
   Mode expected = Mode::kWaiting;
-  if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting)) return StartRecording(cause);
+  if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
+    return StartRecording(cause);
   ErrnoKeeper keeper;
   RecursionGuard guard;
   return CreateRecorder(

@@ -69,7 +69,8 @@ bool LiveTable::Insert(const Entry& entry) {
 void LiveTable::Erase(Entry* entry) {
   std::size_t hole = static_cast<std::size_t>(entry - entries_);
   const std::size_t mask = capacity_ - 1;
-  for (std::size_t next = (hole + 1) & mask; entries_[next].address != 0; next = (next + 1) & mask) {
+  for (std::size_t next = (hole + 1) & mask; entries_[next].address != 0;
+       next = (next + 1) & mask) {
     const std::size_t home = Slot(entries_[next].address, capacity_);
     // May the entry move into the hole? Only if its home does not lie between hole and itself.
     if (((next - home) & mask) >= ((next - hole) & mask)) {

@@ -16,7 +16,7 @@ namespace memprof::recorder {
 struct LiveTotals {
   std::uint64_t allocations = 0;  // of kinds that occupy a device
   std::uint64_t frees = 0;
-  std::uint64_t live_bytes = 0;   // as requested
+  std::uint64_t live_bytes = 0;  // as requested
   std::uint64_t peak_bytes = 0;
 };
 

@@ -149,8 +149,8 @@ void Modules::Merge(const Collected& collected) {
     if (module.id != 0) continue;
     module.id = ++last_id_;
     AbsolutePath(name, path);
-    definitions_->AddModule({module.id, path, item.build_id, item.build_id_bytes, item.bias,
-                             item.first, item.end});
+    definitions_->AddModule(
+        {module.id, path, item.build_id, item.build_id_bytes, item.bias, item.first, item.end});
   }
   for (std::size_t old = 0; old < count_; ++old) {
     if (mapped_[old].id == 0 || !mapped_[old].used) continue;

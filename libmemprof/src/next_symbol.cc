@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <link.h>
-#include <string.h>
 
 #include <cstdint>
 
@@ -11,6 +10,12 @@ extern "C" const char __ehdr_start __attribute__((visibility("hidden")));
 
 namespace memprof::recorder {
 namespace {
+
+// Not strcmp: this may run before whoever interposes that (a sanitizer, say) is ready.
+bool SameText(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
 
 struct Tables {
   const ElfW(Sym) * symbols = nullptr;
@@ -40,7 +45,8 @@ std::uint32_t GnuHash(const char* name) {
 
 void* Lookup(const link_map* map, const char* name, std::uint32_t name_hash) {
   const Tables tables = ReadTables(map);
-  if (tables.symbols == nullptr || tables.names == nullptr || tables.hash == nullptr) return nullptr;
+  if (tables.symbols == nullptr || tables.names == nullptr || tables.hash == nullptr)
+    return nullptr;
   const std::uint32_t bucket_count = tables.hash[0];
   const std::uint32_t first_symbol = tables.hash[1];
   const std::uint32_t filter_words = tables.hash[2];
@@ -53,7 +59,7 @@ void* Lookup(const link_map* map, const char* name, std::uint32_t name_hash) {
     const std::uint32_t chain = chains[index - first_symbol];
     const ElfW(Sym)& symbol = tables.symbols[index];
     if ((chain | 1) == (name_hash | 1) && symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
-        ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && strcmp(tables.names + symbol.st_name, name) == 0)
+        ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && SameText(tables.names + symbol.st_name, name))
       return reinterpret_cast<void*>(map->l_addr + symbol.st_value);
     if ((chain & 1) != 0) return nullptr;
   }

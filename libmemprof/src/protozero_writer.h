@@ -1,8 +1,8 @@
 // protozero's writer, made fit for a library without exceptions.
 //
 // Its headers also hold a decoder that throws, which this library never calls but which does not
-// compile under -fno-exceptions: there the words throw, try and catch are blanked out while they are
-// read. Its assertions would abort the program that we are a guest of, and are left out.
+// compile under -fno-exceptions: there the words throw, try and catch are blanked out while they
+// are read. Its assertions would abort the program that we are a guest of, and are left out.
 #pragma once
 
 // All standard headers that protozero includes come first, so that they keep their `throw`.
@@ -26,9 +26,11 @@
 #define protozero_assert(condition) static_cast<void>(0)
 #endif
 #if !defined(__cpp_exceptions)
+// clang-format off: it takes `catch` for the keyword
 #define throw (void)
 #define try if constexpr (true)
 #define catch(anything) else
+// clang-format on
 #define MEMPROF_BLANKED_THROW
 #endif
 #include <protozero/basic_pbf_writer.hpp>

@@ -50,8 +50,8 @@ struct ThreadState {
   std::uint32_t used;       // events in `slab`
   std::uint32_t thread_id;  // log.Thread.id
   std::uint32_t tid;
-  std::uint32_t ticks;      // events so far, for sampling the recorder's own time
-  void* context;            // CUcontext of the last event, with what was found out about it
+  std::uint32_t ticks;  // events so far, for sampling the recorder's own time
+  void* context;        // CUcontext of the last event, with what was found out about it
   std::uint32_t context_id;
   std::int32_t context_device;
   std::uint32_t context_generation;

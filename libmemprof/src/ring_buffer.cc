@@ -134,7 +134,8 @@ bool RingBuffer::MapFile(int fd, std::uint32_t slabs) {
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return false;
   fd_ = fd;
   // Memory is reserved before it is touched: a full file system must not become a SIGBUS.
-  if (!Back(0, ring::kRingHeaderBytes + std::uint64_t{kFirstSlabs} * ring::kSlabBytes)) return false;
+  if (!Back(0, ring::kRingHeaderBytes + std::uint64_t{kFirstSlabs} * ring::kSlabBytes))
+    return false;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) return false;
   madvise(memory, bytes, MADV_DONTFORK);
@@ -215,9 +216,8 @@ bool RingBuffer::Grow(std::uint32_t slabs) {
   const std::uint32_t ready = header_->slabs_ready.load(std::memory_order_relaxed);
   if (slabs > header_->slab_count - ready) slabs = header_->slab_count - ready;
   if (slabs == 0) return false;
-  if (path_[0] != '\0' &&
-      !Back(ring::kRingHeaderBytes + std::uint64_t{ready} * ring::kSlabBytes,
-            std::uint64_t{slabs} * ring::kSlabBytes))
+  if (path_[0] != '\0' && !Back(ring::kRingHeaderBytes + std::uint64_t{ready} * ring::kSlabBytes,
+                                std::uint64_t{slabs} * ring::kSlabBytes))
     return false;
   header_->slabs_ready.store(ready + slabs, std::memory_order_release);
   for (std::uint32_t index = ready; index < ready + slabs; ++index) PushFree(index);
@@ -240,8 +240,8 @@ void RingBuffer::PushFree(std::uint32_t index) {
   std::uint64_t head = header_->free_list.load(std::memory_order_relaxed);
   do {
     slab(index)->next_free.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
-  } while (!header_->free_list.compare_exchange_weak(
-      head, ((head >> 32) + 1) << 32 | (index + 1), std::memory_order_acq_rel));
+  } while (!header_->free_list.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | (index + 1),
+                                                     std::memory_order_acq_rel));
 }
 
 SlabHeader* RingBuffer::Acquire(ring::SlabKind kind, std::uint32_t thread, std::uint32_t tid) {
@@ -282,8 +282,8 @@ void RingBuffer::Release(SlabHeader* released) {
   released->published.store(0, std::memory_order_release);
   released->pending.store(0, std::memory_order_release);
   released->taken.store(0, std::memory_order_release);
-  PushFree(static_cast<std::uint32_t>((reinterpret_cast<char*>(released) - slabs_) /
-                                      ring::kSlabBytes));
+  PushFree(
+      static_cast<std::uint32_t>((reinterpret_cast<char*>(released) - slabs_) / ring::kSlabBytes));
   overloaded_.store(0, std::memory_order_relaxed);
   released_.fetch_add(1, std::memory_order_seq_cst);
   if (waiting_.load(std::memory_order_seq_cst) != 0) FutexWake(&released_, 64);

@@ -15,9 +15,9 @@
 namespace memprof::recorder {
 
 struct RingOptions {
-  std::uint64_t events = 0;           // that all slabs together should hold; 0 = default
+  std::uint64_t events = 0;  // that all slabs together should hold; 0 = default
   const char* shared_directory = "/dev/shm";
-  const char* log_path = "";          // second choice: beside the log
+  const char* log_path = "";  // second choice: beside the log
   std::uint64_t start_time_ns = 0;
 };
 
@@ -86,8 +86,8 @@ class RingBuffer {
   Mutex grow_mutex_;
   std::atomic<std::uint32_t> attention_{0};
   std::atomic<std::uint32_t> writer_sleeps_{0};
-  std::atomic<std::uint32_t> sealed_{0};     // since the writer last looked
-  std::atomic<std::uint32_t> released_{0};   // producers without a slab sleep here
+  std::atomic<std::uint32_t> sealed_{0};    // since the writer last looked
+  std::atomic<std::uint32_t> released_{0};  // producers without a slab sleep here
   std::atomic<std::uint32_t> waiting_{0};
   std::atomic<std::uint32_t> overloaded_{0};
 };

@@ -18,22 +18,22 @@ inline constexpr std::uint32_t kSourceApiVersion = 1;
 struct SourceEvent {
   std::uint32_t op;
   std::uint32_t layer;
-  std::int32_t device;        // -1 = none; -2 = "of the current context", the recorder finds it
-  std::uint32_t result;       // CUresult
+  std::int32_t device;   // -1 = none; -2 = "of the current context", the recorder finds it
+  std::uint32_t result;  // CUresult
   std::uint64_t address;
   std::uint64_t bytes;
   std::uint64_t aux0;
   std::uint64_t aux1;
-  std::uint64_t context;      // CUcontext handle, 0 = unknown; the recorder gives it an id
-  std::uint64_t stream;       // CUstream handle
-  std::uint32_t label;        // from intern()
-  std::uint32_t api;          // from intern()
-  std::uint32_t with_stack;   // 1 = take the calling thread's stack
+  std::uint64_t context;     // CUcontext handle, 0 = unknown; the recorder gives it an id
+  std::uint64_t stream;      // CUstream handle
+  std::uint32_t label;       // from intern()
+  std::uint32_t api;         // from intern()
+  std::uint32_t with_stack;  // 1 = take the calling thread's stack
 };
 
 // What the recorder offers.
 struct RecorderApi {
-  std::uint32_t version;      // kSourceApiVersion
+  std::uint32_t version;  // kSourceApiVersion
   // Records one event. Does nothing when not recording.
   void (*record)(const SourceEvent* event);
   // Id of a string in the log; the same text gives the same id. 0 when none can be had.

@@ -43,8 +43,7 @@ void SourceRecord(const SourceEvent* from) {
     event.context = gone.id;
     if (device < 0) device = gone.device;
   } else if (context != nullptr) {
-    event.context =
-        driver->ContextId(context, device, DriverState::ContextKind::kUnknown, false);
+    event.context = driver->ContextId(context, device, DriverState::ContextKind::kUnknown, false);
   }
   event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
   RecordEvent(guard.slot(), &event, from->with_stack != 0);
@@ -78,8 +77,8 @@ void* SourceRealFunction(const char* name) {
   return name == nullptr ? nullptr : RealDriverSymbol(name);
 }
 
-constexpr RecorderApi kTable = {kSourceApiVersion,  SourceRecord,     SourceIntern,
-                                SourceStateChanged, SourceCount,      SourceInsideHook,
+constexpr RecorderApi kTable = {kSourceApiVersion,  SourceRecord, SourceIntern,
+                                SourceStateChanged, SourceCount,  SourceInsideHook,
                                 SourceRealFunction};
 
 // "<directory of this library>/libmemprof_cupti.so"; false when the directory is unknown.

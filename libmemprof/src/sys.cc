@@ -49,8 +49,8 @@ void Message(const char* format, ...) {
 void* MapMemory(std::size_t bytes) {
   bytes = RoundToPages(bytes);
   ErrnoKeeper keeper;
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   g_mapped_bytes.fetch_add(bytes, std::memory_order_relaxed);
   return memory;

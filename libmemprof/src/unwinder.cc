@@ -88,8 +88,7 @@ bool LoadUnwinder() {
     }
   }
   if (void* library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    g_gcc_backtrace =
-        reinterpret_cast<GccBacktraceFunction>(dlsym(library, "_Unwind_Backtrace"));
+    g_gcc_backtrace = reinterpret_cast<GccBacktraceFunction>(dlsym(library, "_Unwind_Backtrace"));
     g_gcc_get_ip = reinterpret_cast<GccGetIpFunction>(dlsym(library, "_Unwind_GetIP"));
     if (g_gcc_backtrace != nullptr && g_gcc_get_ip != nullptr) {
       g_backtrace.store(GccBacktrace, std::memory_order_release);

@@ -29,7 +29,8 @@ VmmLedger::Physical VmmLedger::DropIfLast(Handle* handle) {
   Physical physical = handle->physical;
   physical.last = handle->references == 0 && handle->mappings == 0;
   if (physical.last) {
-    const std::size_t at = static_cast<std::size_t>(reinterpret_cast<char*>(handle) - handles_.data());
+    const std::size_t at =
+        static_cast<std::size_t>(reinterpret_cast<char*>(handle) - handles_.data());
     handles_.Erase(at, at + sizeof(Handle));
   }
   return physical;
@@ -62,8 +63,7 @@ bool VmmLedger::Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mappi
   auto* mappings = reinterpret_cast<Mapping*>(mappings_.data());
   const std::size_t count = mappings_.size() / sizeof(Mapping);
   for (std::size_t i = 0; i < count; ++i) {
-    if (mappings[i].address < address ||
-        mappings[i].address - address + mappings[i].bytes > bytes)
+    if (mappings[i].address < address || mappings[i].address - address + mappings[i].bytes > bytes)
       continue;
     *mapping = mappings[i];
     mappings_.Erase(i * sizeof(Mapping), (i + 1) * sizeof(Mapping));

@@ -21,7 +21,7 @@ class VmmLedger {
     std::uint64_t bytes = 0;
     std::int32_t device = -1;
     std::uint8_t layer = 0;
-    bool last = false;         // nothing refers to it any more
+    bool last = false;  // nothing refers to it any more
   };
   struct Mapping {
     std::uint64_t address = 0;

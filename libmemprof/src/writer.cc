@@ -25,9 +25,15 @@ constexpr std::uint64_t kSweepNs = 1'000'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 // Events that become final in one commit: bounds the batch in memory and what a disk error loses.
 constexpr std::uint64_t kEventsPerCommit = 16 * 1024;
-constexpr std::uint32_t kNodesPerTrie = 8192;
 
 }  // namespace
+
+Writer::~Writer() {
+  const std::size_t bytes =
+      parts_.ring->header() == nullptr ? 0 : parts_.ring->header()->slab_count * sizeof(Run);
+  UnmapMemory(runs_, bytes);
+  UnmapMemory(definition_runs_, bytes);
+}
 
 bool Writer::Start(void (*on_failure)()) {
   on_failure_ = on_failure;
@@ -66,8 +72,7 @@ void Writer::Loop() {
     const std::uint32_t flush_wanted = flush_wanted_.load(std::memory_order_acquire);
     const bool worked = DrainOnce();
     Serve(flush_wanted, finish_wanted);
-    if (!worked || parts_.ring->Attention() == seen)
-      parts_.ring->WaitForAttention(seen, kTickNs);
+    if (!worked || parts_.ring->Attention() == seen) parts_.ring->WaitForAttention(seen, kTickNs);
   }
   DrainOnce();
 }
@@ -219,62 +224,12 @@ void Writer::FlushEncoder() {
 }
 
 void Writer::EncodeDefinitions(std::size_t runs) {
-  message_.Clear();
-  for (std::size_t run = 0; run < runs; ++run) {
-    const char* bytes = SlabBytesBegin(definition_runs_[run].slab);
-    std::uint32_t at = definition_runs_[run].from;
-    while (at < definition_runs_[run].to) {
-      ring::DefinitionRecord record;
-      memcpy(&record, bytes + at, sizeof record);
-      const char* payload = bytes + at + sizeof record;
-      if (record.kind == ring::DefinitionKind::kNode) {
-        ring::NodeRecord node;
-        memcpy(&node, payload, sizeof node);
-        if (trie_count_ == kNodesPerTrie || node.id != trie_first_ + trie_count_)
-          CloseTrie(&message_);
-        AppendNode(node);
-      } else {
-        message_.Append(payload, record.bytes);
-      }
-      at += ring::PaddedRecordBytes(record.bytes);
-    }
-    definition_runs_[run].slab->pending.store(definition_runs_[run].to, std::memory_order_release);
+  for (std::size_t i = 0; i < runs; ++i) {
+    const Run& run = definition_runs_[i];
+    definition_encoder_.Add(SlabBytesBegin(run.slab) + run.from, run.to - run.from);
+    run.slab->pending.store(run.to, std::memory_order_release);
   }
-  CloseTrie(&message_);
-  if (message_.size() > 0) parts_.log->AddChunk(log::ChunkKind::kDefinitions, message_);
-}
-
-void Writer::AppendNode(const ring::NodeRecord& node) {
-  if (trie_count_ == 0) {
-    trie_first_ = node.id;
-    trie_last_address_ = 0;
-  }
-  ++trie_count_;
-  for (ByteBuffer* column : {&trie_parents_, &trie_addresses_, &trie_modules_, &trie_kinds_})
-    if (!column->Reserve(10)) return;
-  trie_parents_.PutVarint(node.parent);
-  trie_addresses_.PutVarint(ZigZag(node.address - trie_last_address_));
-  trie_last_address_ = node.address;
-  trie_modules_.PutVarint(node.module);
-  trie_kinds_.PutVarint(node.kind);
-}
-
-// A message holds one trie; when nodes need another one, the message becomes a chunk first.
-void Writer::CloseTrie(ByteBuffer* message) {
-  if (trie_count_ == 0) return;
-  {
-    PbfWriter fields(*message);
-    PbfWriter trie(fields, 8);
-    trie.add_uint32(1, trie_first_);
-    trie.add_bytes(2, trie_parents_.data(), trie_parents_.size());
-    trie.add_bytes(3, trie_addresses_.data(), trie_addresses_.size());
-    trie.add_bytes(4, trie_modules_.data(), trie_modules_.size());
-  }
-  parts_.log->AddChunk(log::ChunkKind::kDefinitions, *message);
-  message->Clear();
-  for (ByteBuffer* column : {&trie_parents_, &trie_addresses_, &trie_modules_, &trie_kinds_})
-    column->Clear();
-  trie_count_ = 0;
+  definition_encoder_.Finish();
 }
 
 bool Writer::Commit(std::uint64_t events) {
@@ -320,31 +275,41 @@ void Writer::SealDeadThreads() {
     if (slab->state.load(std::memory_order_acquire) != SlabState::kOwned ||
         slab->kind != SlabKind::kEvents || slab->tid == 0)
       continue;
-    if (syscall(SYS_tgkill, getpid(), slab->tid, 0) != 0 && errno == ESRCH)
-      parts_.ring->Seal(slab);
+    if (syscall(SYS_tgkill, getpid(), slab->tid, 0) != 0 && errno == ESRCH) parts_.ring->Seal(slab);
   }
 }
 
-// In the order of time over all threads, as near as this batch allows: each run is in order
+// In the order of time over all threads, as near as this batch allows: each thread is in order
 // already, so the smallest head goes first.
 void Writer::Account(std::size_t first_run, std::size_t end_run) {
-  std::uint32_t next[EventEncoder::kMostRuns];
-  const std::size_t runs = std::min(end_run - first_run, EventEncoder::kMostRuns);
-  for (std::size_t i = 0; i < runs; ++i) next[i] = runs_[first_run + i].from;
-  for (;;) {
+  struct Cursor {
+    std::size_t run, end_run;
+    std::uint32_t event;
+  };
+  static constexpr std::size_t kMostThreads = 256;
+  Cursor cursors[kMostThreads];
+  std::size_t threads = 0;
+  for (std::size_t run = first_run; run < end_run; ++run) {
+    if (threads > 0 && runs_[cursors[threads - 1].run].thread == runs_[run].thread)
+      cursors[threads - 1].end_run = run + 1;
+    else if (threads < kMostThreads)
+      cursors[threads++] = {run, run + 1, runs_[run].from};
+  }
+  while (threads > 0) {
     const RingEvent* earliest = nullptr;
-    std::size_t which = 0;
-    for (std::size_t i = 0; i < runs; ++i) {
-      const Run& run = runs_[first_run + i];
-      if (next[i] == run.to) continue;
-      const RingEvent* event = SlabEvents(run.slab) + next[i];
+    Cursor* which = nullptr;
+    for (std::size_t i = 0; i < threads; ++i) {
+      const RingEvent* event = SlabEvents(runs_[cursors[i].run].slab) + cursors[i].event;
       if (earliest != nullptr && event->time_ns >= earliest->time_ns) continue;
       earliest = event;
-      which = i;
+      which = &cursors[i];
     }
-    if (earliest == nullptr) break;
     live_.Apply(*earliest);
-    ++next[which];
+    if (++which->event < runs_[which->run].to) continue;
+    if (++which->run < which->end_run)
+      which->event = runs_[which->run].from;
+    else
+      *which = cursors[--threads];
   }
   LockGuard lock(totals_mutex_);
   totals_ = live_.totals();
@@ -374,8 +339,8 @@ void Writer::WriteCounters() {
     self.add_uint64(3, parts_.log->size());
     self.add_uint64(4, header->hook_time_ns.load(std::memory_order_relaxed));
     self.add_uint64(5, ThreadCpuNs());
-    self.add_uint64(6, std::uint64_t{parts_.ring->slabs_ready()} * ring::kSlabBytes +
-                           parts_.stacks->bytes());
+    self.add_uint64(
+        6, std::uint64_t{parts_.ring->slabs_ready()} * ring::kSlabBytes + parts_.stacks->bytes());
     self.add_uint64(7, parts_.stacks->nodes());
   }
   parts_.log->AddChunk(log::ChunkKind::kCounters, message_);

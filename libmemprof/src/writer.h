@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "libmemprof/src/definitions.h"
+#include "libmemprof/src/definition_encoder.h"
 #include "libmemprof/src/encoder.h"
 #include "libmemprof/src/live_table.h"
 #include "libmemprof/src/loader_gate.h"
@@ -28,7 +28,8 @@ class Writer {
     Modules* modules;
     StackTable* stacks;
   };
-  explicit Writer(const Parts& parts) : parts_(parts) {}
+  explicit Writer(const Parts& parts) : parts_(parts), definition_encoder_(parts.log) {}
+  ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -66,8 +67,6 @@ class Writer {
                std::uint64_t timeout_ns);
   std::size_t CollectRuns(ring::SlabKind kind);
   void EncodeDefinitions(std::size_t runs);
-  void AppendNode(const ring::NodeRecord& node);
-  void CloseTrie(ByteBuffer* message);
   std::size_t EncodeEvents(std::size_t first_run, std::size_t runs);
   void FlushEncoder();
   bool Commit(std::uint64_t events);
@@ -92,16 +91,10 @@ class Writer {
   mutable Mutex totals_mutex_;
   LiveTotals totals_;
 
+  DefinitionEncoder definition_encoder_;
   EventEncoder encoder_;
   LiveTable live_;
   ByteBuffer message_;
-  ByteBuffer trie_parents_;
-  ByteBuffer trie_addresses_;
-  ByteBuffer trie_modules_;
-  ByteBuffer trie_kinds_;
-  std::uint32_t trie_first_ = 0;
-  std::uint32_t trie_count_ = 0;
-  std::uint64_t trie_last_address_ = 0;
   Run* runs_ = nullptr;
   Run* definition_runs_ = nullptr;
   std::uint64_t next_sweep_ns_ = 0;

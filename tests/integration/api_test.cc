@@ -19,12 +19,11 @@ std::vector<log::Op> Ops(const Log& log) {
 }
 
 void ExpectWholeStory(const Log& log) {
-  EXPECT_THAT(Ops(log),
-              ElementsAre(log::OP_CONTEXT_CREATE, log::OP_STEP, log::OP_RANGE_PUSH, log::OP_ALLOC,
-                          log::OP_ALLOC, log::OP_ALLOC, log::OP_ALLOC, log::OP_RANGE_POP,
-                          log::OP_SNAPSHOT, log::OP_FREE, log::OP_FREE, log::OP_FREE,
-                          log::OP_FRAMEWORK_OOM, log::OP_PAUSE, log::OP_RESUME, log::OP_STEP,
-                          log::OP_FREE));
+  EXPECT_THAT(Ops(log), ElementsAre(log::OP_CONTEXT_CREATE, log::OP_STEP, log::OP_RANGE_PUSH,
+                                    log::OP_ALLOC, log::OP_ALLOC, log::OP_ALLOC, log::OP_ALLOC,
+                                    log::OP_RANGE_POP, log::OP_SNAPSHOT, log::OP_FREE, log::OP_FREE,
+                                    log::OP_FREE, log::OP_FRAMEWORK_OOM, log::OP_PAUSE,
+                                    log::OP_RESUME, log::OP_STEP, log::OP_FREE));
   const std::vector<Event> allocations = log.WithOp(log::OP_ALLOC);
   ASSERT_EQ(allocations.size(), 4u);
   const std::uint64_t base = allocations[0].address;
@@ -58,9 +57,10 @@ TEST(Api, LinkedAndToldWhereToWriteRecordsFromTheFirstCall) {
   const GuestResult guest =
       RunGuest("guest_api_linked", {.preload = false, .directory = directory.path()});
   ASSERT_EQ(guest.status, 0) << guest.err;
-  EXPECT_THAT(guest.lines(),
-              ElementsAre("invalid -1 -1", "stats 0",
-                          "allocations 1 frees 1 live 0 peak 1048576 lost 0 recording 1", "flush 0"));
+  EXPECT_THAT(
+      guest.lines(),
+      ElementsAre("invalid -1 -1", "stats 0",
+                  "allocations 1 frees 1 live 0 peak 1048576 lost 0 recording 1", "flush 0"));
   ExpectWholeStory(ReadLog(directory.File("g.mprof")));
 }
 

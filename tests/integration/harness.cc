@@ -2,6 +2,7 @@
 #include "tests/integration/harness.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,8 +16,6 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
-
-#include <gtest/gtest.h>
 
 namespace memprof::testing {
 namespace {
@@ -41,7 +40,8 @@ std::vector<std::string> Environment(const GuestOptions& options) {
   }
   if (options.standin) variables["LD_LIBRARY_PATH"] = BuildPath("simcuda");
   if (options.preload) variables["LD_PRELOAD"] = BuildPath("lib/libmemprof.so");
-  if (!options.output.empty()) variables["MEMPROF_OUTPUT"] = options.directory + "/" + options.output;
+  if (!options.output.empty())
+    variables["MEMPROF_OUTPUT"] = options.directory + "/" + options.output;
   // Rings of killed guests go away with the directory.
   variables["MEMPROF_SHM"] = options.directory;
   // Recorder and guests may both be built with the address sanitizer.
@@ -110,7 +110,8 @@ std::vector<std::string> TempDirectory::Files(const std::string& suffix) const {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
-    if (name.size() >= suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0)
+    if (name.size() >= suffix.size() &&
+        name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0)
       names.push_back(name);
   }
   std::sort(names.begin(), names.end());
@@ -127,7 +128,9 @@ std::vector<std::string> GuestResult::lines() const {
 std::string BuildPath(const std::string& relative) {
   return std::string(MEMPROF_BUILD_DIR) + "/" + relative;
 }
-std::string GuestPath(const std::string& name) { return std::string(MEMPROF_GUEST_DIR) + "/" + name; }
+std::string GuestPath(const std::string& name) {
+  return std::string(MEMPROF_GUEST_DIR) + "/" + name;
+}
 
 GuestResult RunProgram(const std::string& program, const GuestOptions& options) {
   TempDirectory output;

@@ -32,13 +32,13 @@ struct GuestOptions {
   std::vector<std::string> arguments;
   std::map<std::string, std::string> environment;  // added to the usual; "" removes a variable
   bool preload = true;
-  bool standin = true;            // the stand-in CUDA first on the loader's path
-  std::string output = "g.mprof"; // MEMPROF_OUTPUT, within the directory; "" = not set
-  std::string directory;          // to run in; required
+  bool standin = true;             // the stand-in CUDA first on the loader's path
+  std::string output = "g.mprof";  // MEMPROF_OUTPUT, within the directory; "" = not set
+  std::string directory;           // to run in; required
 };
 
 struct GuestResult {
-  int status = -1;   // exit status; 128 + n after signal n
+  int status = -1;  // exit status; 128 + n after signal n
   pid_t pid = 0;
   std::string out;
   std::string err;

@@ -39,9 +39,9 @@ struct Recovered {
 Recovered ReadKilled(const std::string& path) {
   const Log whole = ReadLog(path);
   Recovered recovered;
-  const absl::StatusOr<analysis::RecoveredRing> ring = analysis::RecoverRing(
-      whole.header.ring_path(), whole.header.pid(), whole.header.start_time_ns(),
-      std::filesystem::file_size(path));
+  const absl::StatusOr<analysis::RecoveredRing> ring =
+      analysis::RecoverRing(whole.header.ring_path(), whole.header.pid(),
+                            whole.header.start_time_ns(), std::filesystem::file_size(path));
   recovered.status = ring.status();
   if (!ring.ok()) return recovered;
   recovered.log = ReadLog(path, ring->committed_log_bytes);
@@ -305,7 +305,8 @@ TEST(Lifecycle, AnImpossibleFolderCostsOneLineAndNothingElse) {
 TEST(Lifecycle, ADiskThatFillsUpStopsTheRecordingOnly) {
   TempDirectory directory;
   GuestOptions options{.directory = directory.path()};
-  options.arguments = {"-c", "ulimit -f 300; exec \"$0\" 1 60000 7", GuestPath("guest_runtime_random13")};
+  options.arguments = {"-c", "ulimit -f 300; exec \"$0\" 1 60000 7",
+                       GuestPath("guest_runtime_random13")};
   RunningGuest running("/bin/bash", options);  // its own output goes through a pipe
   const GuestResult guest = running.Wait();
   EXPECT_EQ(guest.status, 0) << guest.err;

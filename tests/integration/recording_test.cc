@@ -48,7 +48,8 @@ TEST(Recording, StacksNameTheCallersFunctionAndNoFrameOfOurs) {
   EXPECT_EQ(FunctionAt(log, stack[1]), "main");
   for (const auto& [id, node] : log.nodes) {
     ASSERT_TRUE(log.modules.count(node.module)) << "node " << id;
-    EXPECT_THAT(log.modules.at(node.module).path(), ::testing::Not(::testing::HasSubstr("libmemprof")));
+    EXPECT_THAT(log.modules.at(node.module).path(),
+                ::testing::Not(::testing::HasSubstr("libmemprof")));
   }
 }
 
@@ -119,12 +120,11 @@ TEST_P(RandomTraffic, IsRecordedToTheCallAndToTheByte) {
   (void)printed_live;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Recording, RandomTraffic,
-    ::testing::Values(RandomRun{"guest_runtime_random12", 1, 3000, false},
-                      RandomRun{"guest_runtime_random13", 1, 3000, true},
-                      RandomRun{"guest_runtime_random12", 8, 5000, true},
-                      RandomRun{"guest_runtime_random13", 8, 5000, true}));
+INSTANTIATE_TEST_SUITE_P(Recording, RandomTraffic,
+                         ::testing::Values(RandomRun{"guest_runtime_random12", 1, 3000, false},
+                                           RandomRun{"guest_runtime_random13", 1, 3000, true},
+                                           RandomRun{"guest_runtime_random12", 8, 5000, true},
+                                           RandomRun{"guest_runtime_random13", 8, 5000, true}));
 
 }  // namespace
 }  // namespace memprof::testing

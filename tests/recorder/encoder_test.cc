@@ -71,7 +71,8 @@ TEST_P(RandomColumns, ComeBackAsTheyWere) {
   std::vector<std::pair<std::uint32_t, std::vector<RingEvent>>> runs;
   for (std::size_t r = 0; r <= random() % 5; ++r) {
     runs.emplace_back(static_cast<std::uint32_t>(1 + random() % 100), std::vector<RingEvent>());
-    for (std::size_t i = 0; i <= random() % 300; ++i) runs.back().second.push_back(RandomEvent(&random));
+    for (std::size_t i = 0; i <= random() % 300; ++i)
+      runs.back().second.push_back(RandomEvent(&random));
   }
   std::vector<std::pair<std::uint32_t, RingEvent>> all;
   for (const auto& [thread, events] : runs) {

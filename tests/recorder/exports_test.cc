@@ -22,14 +22,16 @@ std::string Output(const std::string& command) {
   std::array<char, 4096> bytes;
   FILE* pipe = popen(command.c_str(), "r");
   EXPECT_NE(pipe, nullptr);
-  while (std::size_t count = fread(bytes.data(), 1, bytes.size(), pipe)) text.append(bytes.data(), count);
+  while (std::size_t count = fread(bytes.data(), 1, bytes.size(), pipe))
+    text.append(bytes.data(), count);
   EXPECT_EQ(pclose(pipe), 0) << command;
   return text;
 }
 
 std::set<std::string> Exported() {
   std::set<std::string> names;
-  std::istringstream lines(Output("nm -D --defined-only --without-symbol-versions " MEMPROF_LIBRARY));
+  std::istringstream lines(
+      Output("nm -D --defined-only --without-symbol-versions " MEMPROF_LIBRARY));
   std::string address, kind, name;
   while (lines >> address >> kind >> name) names.insert(name);
   return names;
@@ -49,7 +51,8 @@ std::set<std::string> PublicApi() {
 TEST(Exports, AreExactlyTheInterposedNamesAndTheApi) {
   std::set<std::string> expected = PublicApi();
   EXPECT_EQ(expected.size(), 15u);
-  for (int i = 0; i < kFunctionCount; ++i) expected.insert(FunctionName(static_cast<FunctionId>(i)));
+  for (int i = 0; i < kFunctionCount; ++i)
+    expected.insert(FunctionName(static_cast<FunctionId>(i)));
   expected.insert({"dlsym", "dlvsym"});
   EXPECT_THAT(Exported(), ::testing::ContainerEq(expected));
 }
@@ -83,7 +86,8 @@ TEST(Exports, ThreadLocalStorageIsSmall) {
   while (std::getline(lines, line)) {
     std::istringstream words(line);
     std::string kind, offset, address, physical, file_size, size;
-    if (!(words >> kind >> offset >> address >> physical >> file_size >> size) || kind != "TLS") continue;
+    if (!(words >> kind >> offset >> address >> physical >> file_size >> size) || kind != "TLS")
+      continue;
     seen = true;
     EXPECT_LE(std::stoul(size, nullptr, 16), 64u);
   }
@@ -101,7 +105,7 @@ struct SameShape<CUresult(Ours...), CUresult(Theirs...)> {
       return false;
     } else {
       return ((sizeof(Ours) == sizeof(Theirs) &&
-               std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>) && ...);
+               std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>)&&...);
     }
   }
 };

@@ -62,7 +62,9 @@ bool Apply(log::ChunkKind kind, const std::string& payload, std::uint32_t events
 
 std::vector<Event> ExpandEvents(const log::Events& columns) {
   const int count = static_cast<int>(columns.count());
-  const auto fits = [count](const auto& column) { return column.empty() || column.size() == count; };
+  const auto fits = [count](const auto& column) {
+    return column.empty() || column.size() == count;
+  };
   if (!fits(columns.op()) || !fits(columns.layer()) || !fits(columns.time_delta()) ||
       !fits(columns.thread()) || !fits(columns.device_plus_1()) || !fits(columns.address_delta()) ||
       !fits(columns.bytes()) || !fits(columns.stack()) || !fits(columns.context()) ||
@@ -137,9 +139,8 @@ Log ReadLog(const std::string& path, std::uint64_t limit) {
     crc = log::Crc32c(stored, frame.stored_bytes, crc);
     std::string payload(frame.raw_bytes, '\0');
     const bool zstd = (frame.flags & log::kChunkZstd) != 0;
-    if (crc != frame.crc32c ||
-        (zstd && ZSTD_decompress(payload.data(), payload.size(), stored, frame.stored_bytes) !=
-                     payload.size())) {
+    if (crc != frame.crc32c || (zstd && ZSTD_decompress(payload.data(), payload.size(), stored,
+                                                        frame.stored_bytes) != payload.size())) {
       out.error = "bad chunk";
       return out;
     }
@@ -176,7 +177,8 @@ std::string Log::Text(std::uint32_t string_id) const {
 
 std::vector<StackNode> Log::Stack(std::uint32_t node) const {
   std::vector<StackNode> stack;
-  for (auto found = nodes.find(node); found != nodes.end(); found = nodes.find(found->second.parent))
+  for (auto found = nodes.find(node); found != nodes.end();
+       found = nodes.find(found->second.parent))
     stack.push_back(found->second);
   return stack;
 }
@@ -198,7 +200,8 @@ std::string FunctionAt(const Log& log, const StackNode& node) {
   const std::uint64_t address = node.address - module->second.load_bias();
   for (int s = 0; s < header.e_shnum; ++s) {
     Elf64_Shdr section, names;
-    std::memcpy(&section, elf.data() + header.e_shoff + std::size_t(s) * sizeof section, sizeof section);
+    std::memcpy(&section, elf.data() + header.e_shoff + std::size_t(s) * sizeof section,
+                sizeof section);
     if (section.sh_type != SHT_SYMTAB) continue;
     std::memcpy(&names, elf.data() + header.e_shoff + section.sh_link * sizeof names, sizeof names);
     for (std::size_t at = 0; at < section.sh_size; at += sizeof(Elf64_Sym)) {

@@ -123,7 +123,8 @@ TEST_F(RecorderTest, StopAndStartShareOneLog) {
   const testing::Log log = Finish();
   std::vector<int> ops;
   for (const testing::Event& event : log.events) ops.push_back(event.op);
-  EXPECT_THAT(ops, ::testing::ElementsAre(log::OP_STEP, log::OP_PAUSE, log::OP_RESUME, log::OP_STEP));
+  EXPECT_THAT(ops,
+              ::testing::ElementsAre(log::OP_STEP, log::OP_PAUSE, log::OP_RESUME, log::OP_STEP));
 }
 
 TEST_F(RecorderTest, AFullRingCountsWhatItDrops) {

@@ -117,7 +117,8 @@ TEST_F(RingBufferTest, ThreadsAndWriterPassEverySlabAround) {
         // Nobody else may hold it: the thread number written by us must still be there.
         slab->published.store(static_cast<std::uint32_t>(t) + 1, std::memory_order_relaxed);
         ASSERT_EQ(slab->thread, static_cast<std::uint32_t>(t));
-        ASSERT_EQ(slab->published.load(std::memory_order_relaxed), static_cast<std::uint32_t>(t) + 1);
+        ASSERT_EQ(slab->published.load(std::memory_order_relaxed),
+                  static_cast<std::uint32_t>(t) + 1);
         ring_.Seal(slab);
         ++produced;
       }

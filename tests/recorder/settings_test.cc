@@ -112,7 +112,8 @@ TEST(CleanText, IsAlwaysAcceptedByLibprotobuf) {
   for (int round = 0; round < 3000; ++round) {
     std::string text;
     for (std::size_t i = 0; i < random() % 20; ++i) {
-      const unsigned long kinds[] = {random() % 128, 0xc0 + random() % 64, 0x80 + random() % 64, random() % 256};
+      const unsigned long kinds[] = {random() % 128, 0xc0 + random() % 64, 0x80 + random() % 64,
+                                     random() % 256};
       text += static_cast<char>(kinds[random() % 4]);
     }
     ByteBuffer clean;

@@ -155,7 +155,8 @@ TEST_F(StackTableTest, SameStackSameNodeAndTheLogHasItsFrames) {
   std::map<Stack, std::uint32_t> twin;
   for (int i = 0; i < 20000; ++i) {
     const Stack stack = RandomStack(&random);
-    const std::uint32_t node = stacks_.Intern(stack.data(), static_cast<int>(stack.size()), &cache_);
+    const std::uint32_t node =
+        stacks_.Intern(stack.data(), static_cast<int>(stack.size()), &cache_);
     ASSERT_NE(node, 0u);
     const auto [known, is_new] = twin.emplace(stack, node);
     ASSERT_EQ(known->second, node);
@@ -173,7 +174,8 @@ TEST_F(StackTableTest, SameStackSameNodeAndTheLogHasItsFrames) {
   EXPECT_EQ(distinct.size(), twin.size());
   // No edge is written twice.
   std::set<std::pair<std::uint32_t, std::uint64_t>> edges;
-  for (const auto& [id, node] : log.nodes) EXPECT_TRUE(edges.emplace(node.parent, node.address).second);
+  for (const auto& [id, node] : log.nodes)
+    EXPECT_TRUE(edges.emplace(node.parent, node.address).second);
 }
 
 TEST_F(StackTableTest, ThreadsAgreeOnEveryNode) {
@@ -210,9 +212,7 @@ TEST_F(StackTableTest, FramesKnowTheirModule) {
   }
 }
 
-TEST_F(StackTableTest, AnEmptyStackIsNone) {
-  EXPECT_EQ(stacks_.Intern(nullptr, 0, &cache_), 0u);
-}
+TEST_F(StackTableTest, AnEmptyStackIsNone) { EXPECT_EQ(stacks_.Intern(nullptr, 0, &cache_), 0u); }
 
 RingEvent Allocation(std::uint64_t address, std::uint64_t bytes, std::uint64_t time) {
   RingEvent event{};
@@ -312,7 +312,8 @@ TEST(VmmLedger, LastReferenceAgreesWithATwin) {
   std::map<std::uint64_t, Twin> twin;
   std::uint64_t next_handle = 1;
   for (int i = 0; i < 20000; ++i) {
-    const std::uint64_t handle = twin.empty() ? 0 : std::next(twin.begin(), random() % twin.size())->first;
+    const std::uint64_t handle =
+        twin.empty() ? 0 : std::next(twin.begin(), random() % twin.size())->first;
     switch (random() % 5) {
       case 0:
         if (twin.size() > 20) break;

@@ -16,7 +16,8 @@ void Check(CUresult result, const char* what) {
   std::_Exit(3);
 }
 
-void Print(const char* op, const char* layer, unsigned long long address, unsigned long long bytes) {
+void Print(const char* op, const char* layer, unsigned long long address,
+           unsigned long long bytes) {
   std::printf("%s %s %llx %llu\n", op, layer, address, bytes);
 }
 

@@ -9,7 +9,8 @@ int g_calls = 0;
 using Dlsym = void* (*)(void*, const char*);
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void* dlsym(void* handle, const char* name) noexcept {
+extern "C" __attribute__((visibility("default"))) void* dlsym(void* handle,
+                                                              const char* name) noexcept {
   static Dlsym real = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
   if (std::strncmp(name, "cu", 2) == 0) ++g_calls;
   return real(handle, name);
