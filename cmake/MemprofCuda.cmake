@@ -2,6 +2,12 @@
 # nvcc by the demo trainer. Neither libcuda nor libcupti is ever linked.
 #
 # Defines memprof::cuda_headers (cuda.h, cuda_runtime_api.h, …) and memprof::cupti_headers.
+
+# CMake 3.25 marks this target as deprecated without looking whether it exists, and toolkits from
+# 12.9 on no longer have the library.
+if(NOT TARGET CUDA::nvToolsExt)
+  add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
+endif()
 find_package(CUDAToolkit 11.8 REQUIRED)
 message(STATUS "CUDA toolkit ${CUDAToolkit_VERSION} in ${CUDAToolkit_TARGET_DIR}")
 
