@@ -37,8 +37,8 @@ struct Allocation {
   std::shared_ptr<Pool> pool;        // of stream-ordered memory
   unsigned flags = 0;
   uint64_t resident = 0;  // of managed memory: bytes on the device when it was made
-  uint64_t id = 0;  // CU_POINTER_ATTRIBUTE_BUFFER_ID
-  uint64_t handle = 0;  // of mappings
+  uint64_t id = 0;        // CU_POINTER_ATTRIBUTE_BUFFER_ID
+  uint64_t handle = 0;    // of mappings
   uint64_t offset = 0;
   std::atomic<bool> readable{true};
   std::atomic<bool> writable{true};

@@ -9,9 +9,9 @@
 namespace memprof::simcuda {
 namespace {
 
-constexpr unsigned kArrayFlags =
-    CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
-    CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT;
+constexpr unsigned kArrayFlags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST |
+                                 CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER |
+                                 CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT;
 
 bool GoodDescriptor(const CUDA_ARRAY3D_DESCRIPTOR& one) {
   const bool channels = one.NumChannels == 1 || one.NumChannels == 2 || one.NumChannels == 4;
@@ -112,7 +112,9 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray* pHandle,
     array->set_level_of_mipmap();
     mipmap->levels.push_back(std::move(array));
     if (level.Width == 1 && level.Height <= 1 && (layered || level.Depth <= 1)) break;
-    const auto halve = [](size_t extent) { return extent == 0 ? 0 : std::max<size_t>(extent / 2, 1); };
+    const auto halve = [](size_t extent) {
+      return extent == 0 ? 0 : std::max<size_t>(extent / 2, 1);
+    };
     level.Width = halve(level.Width);
     level.Height = halve(level.Height);
     if (!layered) level.Depth = halve(level.Depth);

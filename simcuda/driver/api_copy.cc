@@ -6,9 +6,8 @@
 namespace memprof::simcuda {
 namespace {
 
-CUresult LinearCopy(CUresult destination_known, const CopySide& destination,
-                    CUresult source_known, const CopySide& source, size_t bytes, CopyWhen when,
-                    CUstream stream) {
+CUresult LinearCopy(CUresult destination_known, const CopySide& destination, CUresult source_known,
+                    const CopySide& source, size_t bytes, CopyWhen when, CUstream stream) {
   std::shared_ptr<Context> context;
   std::shared_ptr<Stream> resolved;
   const CUresult result = RequireStream(stream, &context, &resolved);

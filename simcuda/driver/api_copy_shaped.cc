@@ -101,20 +101,19 @@ CUresult Copy2D(const CUDA_MEMCPY2D* p, CopyWhen when, CUstream stream) {
 // CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER share these fields.
 template <class Parameters>
 SideSpec Destination(const Parameters& p) {
-  return {p.dstMemoryType, p.dstHost,      p.dstDevice, p.dstArray, p.dstPitch,
+  return {p.dstMemoryType, p.dstHost,     p.dstDevice, p.dstArray, p.dstPitch,
           p.dstHeight,     p.dstXInBytes, p.dstY,      p.dstZ};
 }
 template <class Parameters>
 SideSpec Source(const Parameters& p) {
-  return {p.srcMemoryType, p.srcHost,      p.srcDevice, p.srcArray, p.srcPitch,
+  return {p.srcMemoryType, p.srcHost,     p.srcDevice, p.srcArray, p.srcPitch,
           p.srcHeight,     p.srcXInBytes, p.srcY,      p.srcZ};
 }
 
 template <class Parameters>
 CUresult Copy3D(const Parameters* p, CopyWhen when, CUstream stream) {
   if (p == nullptr || p->srcLOD != 0 || p->dstLOD != 0) return CUDA_ERROR_INVALID_VALUE;
-  return CopyBox(Destination(*p), Source(*p), {p->WidthInBytes, p->Height, p->Depth}, when,
-                 stream);
+  return CopyBox(Destination(*p), Source(*p), {p->WidthInBytes, p->Height, p->Depth}, when, stream);
 }
 
 // Copies between plain memory and a one-dimensional array.
@@ -200,8 +199,8 @@ CUresult cuMemcpyAtoD_v2(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffs
 }
 CUresult cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
                          size_t ByteCount) {
-  return CopyBox(FlatArray(dstArray, dstOffset), FlatArray(srcArray, srcOffset),
-                 {ByteCount, 1, 1}, CopyWhen::kSynchronous, nullptr);
+  return CopyBox(FlatArray(dstArray, dstOffset), FlatArray(srcArray, srcOffset), {ByteCount, 1, 1},
+                 CopyWhen::kSynchronous, nullptr);
 }
 
 }  // namespace api

@@ -204,8 +204,10 @@ extern "C" int simcuda_get_memory(int device, struct simcuda_memory* memory) {
   filled.managed_bytes = model.used(Use::kManaged);
   filled.pool_reserved_bytes = model.used(Use::kPool);
   filled.vmm_bytes = model.used(Use::kVmm);
-  filled.live_allocations = memprof::simcuda::Allocations().Count(
-      [&](const auto& one) { return one.device == device && one.on_device() && one.kind != memprof::simcuda::AllocationKind::kGlobal; });
+  filled.live_allocations = memprof::simcuda::Allocations().Count([&](const auto& one) {
+    return one.device == device && one.on_device() &&
+           one.kind != memprof::simcuda::AllocationKind::kGlobal;
+  });
   const size_t size = memory->size < sizeof(filled) ? memory->size : sizeof(filled);
   if (size < sizeof(size_t)) return 1;
   std::memcpy(memory, &filled, size);

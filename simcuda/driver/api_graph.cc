@@ -129,8 +129,8 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
   if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   if (capture->origin != stream.get()) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   stream->set_capture(nullptr);
-  for (const auto& other : AllHandles<Stream>().Select(
-           [&](Stream& one) { return one.capture() == capture; })) {
+  for (const auto& other :
+       AllHandles<Stream>().Select([&](Stream& one) { return one.capture() == capture; })) {
     other->set_capture(nullptr);
   }
   *phGraph = Publish(capture->graph);
@@ -250,10 +250,9 @@ CUresult cuGraphAddKernelNode(CUgraphNode* phGraphNode, CUgraph hGraph,
   const CUresult known = RequireContext(&context);
   if (known != CUDA_SUCCESS) return known;
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const LaunchShape shape = {
-      {nodeParams->gridDimX, nodeParams->gridDimY, nodeParams->gridDimZ},
-      {nodeParams->blockDimX, nodeParams->blockDimY, nodeParams->blockDimZ},
-      nodeParams->sharedMemBytes};
+  const LaunchShape shape = {{nodeParams->gridDimX, nodeParams->gridDimY, nodeParams->gridDimZ},
+                             {nodeParams->blockDimX, nodeParams->blockDimY, nodeParams->blockDimZ},
+                             nodeParams->sharedMemBytes};
   std::function<void()> work;
   const CUresult result = KernelWork(nodeParams->func, shape, nodeParams->kernelParams,
                                      nodeParams->extra, context->device().id(), &work);

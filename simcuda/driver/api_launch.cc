@@ -30,7 +30,8 @@ struct PendingLaunch {
     // Each argument begins at a multiple of the largest alignment.
     constexpr size_t kUnit = sizeof(max_align_t);
     size_t units = 0;
-    for (const size_t size : layout.sizes) units += RoundUp(std::max<size_t>(size, 1), kUnit) / kUnit;
+    for (const size_t size : layout.sizes)
+      units += RoundUp(std::max<size_t>(size, 1), kUnit) / kUnit;
     storage.resize(units);
     auto* next = reinterpret_cast<uint8_t*>(storage.data());
     for (size_t i = 0; i < layout.sizes.size(); ++i) {
@@ -66,8 +67,8 @@ CUresult ReadExtra(void** extra, const uint8_t** buffer, size_t* bytes) {
 
 bool GoodShape(const unsigned* grid, const unsigned* block, size_t shared) {
   const uint64_t threads = uint64_t{block[0]} * block[1] * block[2];
-  return grid[0] > 0 && grid[1] > 0 && grid[2] > 0 && grid[0] <= 2147483647u &&
-         grid[1] <= 65535 && grid[2] <= 65535 && block[0] > 0 && block[1] > 0 && block[2] > 0 &&
+  return grid[0] > 0 && grid[1] > 0 && grid[2] > 0 && grid[0] <= 2147483647u && grid[1] <= 65535 &&
+         grid[2] <= 65535 && block[0] > 0 && block[1] > 0 && block[2] > 0 &&
          block[0] <= kMaxThreads && block[1] <= kMaxThreads && block[2] <= 64 &&
          threads <= kMaxThreads && shared <= kMaxSharedBytes;
 }
@@ -79,8 +80,7 @@ CUresult Launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
   const CUresult known = RequireStream(stream_handle, &context, &stream);
   if (known != CUDA_SUCCESS) return known;
   std::function<void()> work;
-  const CUresult result =
-      KernelWork(handle, shape, params, extra, context->device().id(), &work);
+  const CUresult result = KernelWork(handle, shape, params, extra, context->device().id(), &work);
   if (result != CUDA_SUCCESS) return result;
   if (IsCapturing(stream)) return CaptureWork(stream, CU_GRAPH_NODE_TYPE_KERNEL, std::move(work));
   // A kernel without a host version does nothing, at once.
@@ -89,8 +89,8 @@ CUresult Launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
 }
 
 int BlocksFor(const Function& function, int block_size, size_t shared) {
-  const size_t total = shared + static_cast<size_t>(function.GetAttribute(
-                                    CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  const size_t total =
+      shared + static_cast<size_t>(function.GetAttribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
   if (total > kMaxSharedBytes) return 0;
   const int by_threads = kThreadsPerMultiprocessor / std::max(block_size, 1);
   const int by_shared =
@@ -135,8 +135,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
                         unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
                         void** kernelParams, void** extra) {
   return Launch(f,
-                {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ},
-                 sharedMemBytes},
+                {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes},
                 hStream, kernelParams, extra);
 }
 
@@ -146,8 +145,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
                                    unsigned int sharedMemBytes, CUstream hStream,
                                    void** kernelParams) {
   return Launch(f,
-                {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ},
-                 sharedMemBytes},
+                {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes},
                 hStream, kernelParams, nullptr);
 }
 
@@ -163,8 +161,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** ker
 }
 #endif
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction func,
-                                                     int blockSize, size_t dynamicSMemSize) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction func, int blockSize,
+                                                     size_t dynamicSMemSize) {
   const auto function = FindFunction(func);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (numBlocks == nullptr || blockSize <= 0) return CUDA_ERROR_INVALID_VALUE;
@@ -175,10 +173,10 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction 
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, CUfunction func,
-                                                              int blockSize,
-                                                              size_t dynamicSMemSize,
+                                                              int blockSize, size_t dynamicSMemSize,
                                                               unsigned int /*flags*/) {
-  return api::cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func, blockSize, dynamicSMemSize);
+  return api::cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func, blockSize,
+                                                          dynamicSMemSize);
 }
 
 CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfunction func,
@@ -208,8 +206,8 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockS
                                                    CUoccupancyB2DSize blockSizeToDynamicSMemSize,
                                                    size_t dynamicSMemSize, int blockSizeLimit,
                                                    unsigned int /*flags*/) {
-  return api::cuOccupancyMaxPotentialBlockSize(minGridSize, blockSize, func, blockSizeToDynamicSMemSize,
-                                          dynamicSMemSize, blockSizeLimit);
+  return api::cuOccupancyMaxPotentialBlockSize(
+      minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit);
 }
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunction func,

@@ -52,10 +52,8 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* /
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* fileName,
                                CUjit_option* /*jitOptions*/, void** /*jitOptionsValues*/,
-                               unsigned int /*numJitOptions*/,
-                               CUlibraryOption* /*libraryOptions*/,
-                               void** /*libraryOptionValues*/,
-                               unsigned int /*numLibraryOptions*/) {
+                               unsigned int /*numJitOptions*/, CUlibraryOption* /*libraryOptions*/,
+                               void** /*libraryOptionValues*/, unsigned int /*numLibraryOptions*/) {
   if (library == nullptr || fileName == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::string* image = nullptr;
   const CUresult result = LoadImageFile(fileName, &image);
@@ -106,8 +104,7 @@ CUresult cuLibraryGetModule(CUmodule* pMod, CUlibrary library) {
   return result;
 }
 
-CUresult cuLibraryGetGlobal(CUdeviceptr* dptr, size_t* bytes, CUlibrary library,
-                            const char* name) {
+CUresult cuLibraryGetGlobal(CUdeviceptr* dptr, size_t* bytes, CUlibrary library, const char* name) {
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Module> module;
   const CUresult result = CurrentModule(library, &module);

@@ -102,8 +102,8 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
   // Work enqueued so far may still use it.
   found->context->Synchronize();
   if (context != found->context) context->Synchronize();
-  const auto allocation = Allocations().Remove(
-      dptr, [&](const Allocation& one) { return one.id == found->id; });
+  const auto allocation =
+      Allocations().Remove(dptr, [&](const Allocation& one) { return one.id == found->id; });
   if (allocation == nullptr) return CUDA_ERROR_INVALID_VALUE;
   ReleaseAllocation(*allocation);
   return CUDA_SUCCESS;
@@ -124,8 +124,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned int flag
   allocation->address = MapHostMemory(allocation->granted, kPageBytes);
   if (allocation->address == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   // As much as has room lives on the device; the rest stays with the host.
-  allocation->resident =
-      context->device().memory().ChargeUpTo(Use::kManaged, allocation->granted);
+  allocation->resident = context->device().memory().ChargeUpTo(Use::kManaged, allocation->granted);
   *dptr = allocation->address;
   Allocations().Add(std::move(allocation));
   return CUDA_SUCCESS;

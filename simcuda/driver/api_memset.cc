@@ -25,8 +25,8 @@ void RunFill(uint64_t address, uint64_t pitch, Value value, uint64_t width, uint
 
 // `width` counts values, `pitch` bytes.
 template <class Value>
-CUresult MakeFill(CUdeviceptr address, uint64_t pitch, Value value, uint64_t width,
-                  uint64_t height, std::function<void()>* work) {
+CUresult MakeFill(CUdeviceptr address, uint64_t pitch, Value value, uint64_t width, uint64_t height,
+                  std::function<void()>* work) {
   if (address % sizeof(Value) != 0 || pitch % sizeof(Value) != 0) return CUDA_ERROR_INVALID_VALUE;
   uint64_t bytes = 0;
   uint64_t rows = 0;
@@ -112,8 +112,8 @@ CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char
                            size_t Height, CUstream hStream) {
   return Fill<uint8_t>(dstDevice, dstPitch, uc, Width, Height, hStream, false);
 }
-CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
-                            size_t Width, size_t Height, CUstream hStream) {
+CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
+                            size_t Height, CUstream hStream) {
   return Fill<uint16_t>(dstDevice, dstPitch, us, Width, Height, hStream, false);
 }
 CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,

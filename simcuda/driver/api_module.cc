@@ -138,8 +138,7 @@ CUresult cuFuncGetAttribute(int* pi, CUfunction_attribute attrib, CUfunction hfu
 CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
   const auto function = AllHandles<Function>().Find(hfunc);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (attrib < CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
-      attrib >= CU_FUNC_ATTRIBUTE_MAX) {
+  if (attrib < CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || attrib >= CU_FUNC_ATTRIBUTE_MAX) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   function->SetAttribute(attrib, value);

@@ -103,8 +103,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute*
   return CUDA_SUCCESS;
 }
 
-CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
-                               CUdeviceptr ptr) {
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr ptr) {
   if (value == nullptr || Allocations().Find(ptr) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -35,7 +35,9 @@ CUresult AllocateFrom(const std::shared_ptr<Pool>& pool, CUdeviceptr* dptr, size
     result = pool->Allocate(bytes, stream, &allocation->address, &allocation->granted, &after);
   }
   if (result != CUDA_SUCCESS) return result;
-  if (!after.empty()) context->Enqueue(stream, [] {}, Stream::Mode::kQuick, std::move(after));
+  if (!after.empty())
+    context->Enqueue(
+        stream, [] {}, Stream::Mode::kQuick, std::move(after));
   *dptr = allocation->address;
   Allocations().Add(std::move(allocation));
   return CUDA_SUCCESS;
@@ -88,7 +90,8 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     allocation->pool->FreeAsync(allocation->address, allocation->granted, stream->Last());
     return CUDA_SUCCESS;
   }
-  context->Enqueue(stream, [allocation] { ReleaseAllocation(*allocation); }, Stream::Mode::kQuick);
+  context->Enqueue(
+      stream, [allocation] { ReleaseAllocation(*allocation); }, Stream::Mode::kQuick);
   return CUDA_SUCCESS;
 }
 

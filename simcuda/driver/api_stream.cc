@@ -65,7 +65,8 @@ CUresult cuStreamSynchronize(CUstream hStream) {
   if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   // The legacy stream is done when the blocking streams before it are.
   if (stream->kind() == Stream::Kind::kLegacy) {
-    context->Enqueue(stream, [] {}, Stream::Mode::kWait);
+    context->Enqueue(
+        stream, [] {}, Stream::Mode::kWait);
   } else {
     stream->Last().Wait();
   }
@@ -179,8 +180,8 @@ CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void* 
   if (result != CUDA_SUCCESS) return result;
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  context->Enqueue(stream, [=] { callback(hStream, CUDA_SUCCESS, userData); },
-                   Stream::Mode::kAsync);
+  context->Enqueue(
+      stream, [=] { callback(hStream, CUDA_SUCCESS, userData); }, Stream::Mode::kAsync);
   return CUDA_SUCCESS;
 }
 
@@ -224,7 +225,8 @@ CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
     event->set_record(std::move(record));
     return CUDA_SUCCESS;
   }
-  context->Enqueue(stream, [record] { record->time_ns = NowNs(); }, Stream::Mode::kQuick);
+  context->Enqueue(
+      stream, [record] { record->time_ns = NowNs(); }, Stream::Mode::kQuick);
   // Whatever got in behind it meanwhile may be waited for too; nothing before it is missed.
   record->point = stream->Last();
   event->set_record(std::move(record));

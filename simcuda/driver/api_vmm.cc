@@ -42,7 +42,7 @@ CUresult CheckManaged(uint64_t address, uint64_t bytes, int device) {
   if (result != CUDA_SUCCESS) return result;
   if (!IsManaged(address, bytes)) return CUDA_ERROR_INVALID_VALUE;
   return device != CU_DEVICE_CPU && FindDevice(device) == nullptr ? CUDA_ERROR_INVALID_DEVICE
-                                                                   : CUDA_SUCCESS;
+                                                                  : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -104,8 +104,8 @@ CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment, CU
 
 CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) { return Vmm::Get().Unreserve(ptr, size); }
 
-CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
-                  CUmemGenericAllocationHandle handle, unsigned long long flags) {
+CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   return Vmm::Get().Map(ptr, size, offset, handle);
 }
@@ -123,8 +123,7 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* des
   return Vmm::Get().SetAccess(ptr, size, desc, count);
 }
 
-CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
-                        CUdeviceptr ptr) {
+CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr ptr) {
   if (flags == nullptr || location == nullptr || location->type != CU_MEM_LOCATION_TYPE_DEVICE) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -163,8 +162,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   }
   const int descriptor = fcntl(given, F_DUPFD_CLOEXEC, 0);
   if (descriptor < 0) return CUDA_ERROR_OPERATING_SYSTEM;
-  *handle = Vmm::Get().Add(Physical::Import(&context->device(), descriptor,
-                                            static_cast<uint64_t>(status.st_size)));
+  *handle = Vmm::Get().Add(
+      Physical::Import(&context->device(), descriptor, static_cast<uint64_t>(status.st_size)));
   return CUDA_SUCCESS;
 }
 
@@ -181,9 +180,9 @@ CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUde
     return CUDA_ERROR_INVALID_VALUE;
   }
   // Whether data is mostly read does not depend on a device.
-  const bool any =
-      advice == CU_MEM_ADVISE_SET_READ_MOSTLY || advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY ||
-      advice == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
+  const bool any = advice == CU_MEM_ADVISE_SET_READ_MOSTLY ||
+                   advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY ||
+                   advice == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
   return CheckManaged(devPtr, count, any ? CU_DEVICE_CPU : device);
 }
 
@@ -215,9 +214,8 @@ CUresult cuMemRangeGetAttribute(void* data, size_t dataSize, CUmem_range_attribu
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemRangeGetAttributes(void** data, size_t* dataSizes,
-                                 CUmem_range_attribute* attributes, size_t numAttributes,
-                                 CUdeviceptr devPtr, size_t count) {
+CUresult cuMemRangeGetAttributes(void** data, size_t* dataSizes, CUmem_range_attribute* attributes,
+                                 size_t numAttributes, CUdeviceptr devPtr, size_t count) {
   if (data == nullptr || dataSizes == nullptr || attributes == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }

@@ -52,8 +52,7 @@ std::shared_ptr<Array> Array::Create(const std::shared_ptr<Context>& context,
   Device& device = context->device();
   if (!device.memory().Allocate(Use::kArray, array->bytes_, &array->address_, &array->granted_)) {
     TrimPoolsOf(&device);
-    if (!device.memory().Allocate(Use::kArray, array->bytes_, &array->address_,
-                                  &array->granted_)) {
+    if (!device.memory().Allocate(Use::kArray, array->bytes_, &array->address_, &array->granted_)) {
       array->granted_ = 0;
       return nullptr;
     }

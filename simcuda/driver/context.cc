@@ -110,8 +110,7 @@ std::shared_ptr<Stream> Context::ThreadStream() {
   }
   std::erase_if(mine, [](const auto& entry) { return !entry.first->alive(); });
   const std::lock_guard lock(order_mutex_);
-  auto stream =
-      std::make_shared<Stream>(Stream::Kind::kPerThread, next_stream_++, this, 0, 0);
+  auto stream = std::make_shared<Stream>(Stream::Kind::kPerThread, next_stream_++, this, 0, 0);
   streams_.push_back(stream);
   mine.emplace_back(shared_from_this(), stream);
   return stream;

@@ -45,8 +45,8 @@ class Context : public std::enable_shared_from_this<Context> {
   void RetireStream(const std::shared_ptr<Stream>& stream);
 
   // Appends work to the stream, after what the rules of the default streams put before it.
-  void Enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work,
-               Stream::Mode mode, std::vector<StreamPoint> after = {});
+  void Enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work, Stream::Mode mode,
+               std::vector<StreamPoint> after = {});
   // Waits for everything enqueued so far.
   void Synchronize();
   bool Idle();

@@ -67,8 +67,7 @@ CUresult EnqueueCopy(const CopySide& destination, const CopySide& source, const 
     if (when == CopyWhen::kSynchronous) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     return CaptureWork(stream, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work));
   }
-  const bool wait =
-      when == CopyWhen::kSynchronous || destination.pageable || source.pageable;
+  const bool wait = when == CopyWhen::kSynchronous || destination.pageable || source.pageable;
   context->Enqueue(stream, std::move(work), wait ? Stream::Mode::kWait : Stream::Mode::kAsync);
   return CUDA_SUCCESS;
 }

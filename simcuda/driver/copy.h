@@ -15,9 +15,9 @@ class Array;
 // One side of a copy: rows of memory.
 struct CopySide {
   uint8_t* base = nullptr;
-  uint64_t row_bytes = 0;    // from one row to the next
-  uint64_t slice_bytes = 0;  // from one slice to the next
-  bool pageable = false;     // plain host memory
+  uint64_t row_bytes = 0;        // from one row to the next
+  uint64_t slice_bytes = 0;      // from one slice to the next
+  bool pageable = false;         // plain host memory
   std::shared_ptr<Array> array;  // kept alive until the copy ran
 };
 

@@ -100,8 +100,8 @@ bool DeviceMemory::PagesLocked(Use use, uint64_t bytes, uint64_t* address) {
 
 void DeviceMemory::FreePagesLocked(Use use, uint64_t address, uint64_t bytes) {
   // A fresh mapping over the old one gives the memory back and makes stale pointers fault.
-  if (mmap(Ptr(address), bytes, PROT_NONE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
+  if (mmap(Ptr(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+           -1, 0) == MAP_FAILED) {
     madvise(Ptr(address), bytes, MADV_DONTNEED);
   } else {
     madvise(Ptr(address), bytes, MADV_DONTDUMP);

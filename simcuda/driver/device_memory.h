@@ -18,7 +18,9 @@ constexpr uint64_t kPageBytes = uint64_t{2} << 20;
 // Alignment of small allocations, as real drivers show it.
 constexpr uint64_t kSmallAlignment = 512;
 
-constexpr uint64_t RoundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+constexpr uint64_t RoundUp(uint64_t bytes, uint64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
 // What a piece of the capacity is used for.
 enum class Use { kContext, kLinear, kArray, kManaged, kPool, kVmm };

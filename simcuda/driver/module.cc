@@ -206,8 +206,7 @@ CUdeviceptr Module::FindGlobal(const std::string& name, size_t* bytes) {
 
 std::shared_ptr<Module> LoadModule(const std::shared_ptr<Context>& context, const void* image,
                                    size_t bytes) {
-  auto module =
-      std::make_shared<Module>(context, image, bytes != 0 ? bytes : ImageBytes(image));
+  auto module = std::make_shared<Module>(context, image, bytes != 0 ? bytes : ImageBytes(image));
   AllHandles<Module>().Add(module);
   ReportModule(kResourceModuleLoaded, *module);
   return module;

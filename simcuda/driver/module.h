@@ -106,7 +106,8 @@ std::string FunctionName(const void* handle);
 
 }  // namespace memprof::simcuda
 
-// For the stand-in cudart alone: what the fat binary's undocumented format would tell a real driver.
+// For the stand-in cudart alone: what the fat binary's undocumented format would tell a real
+// driver.
 extern "C" int simcuda_set_host_kernel(CUfunction function, simcuda_host_kernel host, int args,
                                        const size_t* sizes);
 extern "C" int simcuda_define_global(CUmodule module, const char* name, size_t bytes,

@@ -35,8 +35,8 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cu
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
   if (row == nullptr) {
     *pfn = nullptr;
-    status = known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    status =
+        known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   } else {
     const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
     const int index =

@@ -41,8 +41,8 @@ class RangeAllocator {
   uint64_t barrier_;
   std::set<uint64_t> barriers_;
   uint64_t free_bytes_ = 0;
-  std::map<uint64_t, uint64_t> by_address_;               // address -> bytes
-  std::set<std::pair<uint64_t, uint64_t>> by_size_;       // (bytes, address)
+  std::map<uint64_t, uint64_t> by_address_;          // address -> bytes
+  std::set<std::pair<uint64_t, uint64_t>> by_size_;  // (bytes, address)
 };
 
 }  // namespace memprof::simcuda

@@ -135,7 +135,8 @@ void Stream::Enqueue(std::function<void()> work, std::vector<StreamPoint> after,
 
 void Stream::StartWorker(std::unique_lock<std::mutex>& lock) {
   worker_running_ = true;
-  if (StartDetachedThread("simcuda stream", [self = shared_from_this()] { self->RunWorker(kIdle); })) {
+  if (StartDetachedThread("simcuda stream",
+                          [self = shared_from_this()] { self->RunWorker(kIdle); })) {
     return;
   }
   lock.unlock();

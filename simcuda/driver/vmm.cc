@@ -109,8 +109,8 @@ CUresult Vmm::Reserve(uint64_t bytes, uint64_t alignment, uint64_t hint, uint64_
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   const uint64_t mapped = bytes + alignment;
-  void* mapping = mmap(Ptr(hint), mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                       -1, 0);
+  void* mapping =
+      mmap(Ptr(hint), mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   madvise(mapping, mapped, MADV_DONTFORK);
   const auto start = reinterpret_cast<uint64_t>(mapping);

@@ -38,8 +38,8 @@ DriverLibrary* Load() {
   library->status = kInsufficientDriver;
   void* handle = dlopen("libcuda.so.1", RTLD_NOW);
   if (handle == nullptr) return library;
-  library->get_proc_address = reinterpret_cast<decltype(&::cuGetProcAddress_v2)>(
-      dlsym(handle, "cuGetProcAddress_v2"));
+  library->get_proc_address =
+      reinterpret_cast<decltype(&::cuGetProcAddress_v2)>(dlsym(handle, "cuGetProcAddress_v2"));
   decltype(&::cuGetProcAddress) old = nullptr;
   if (library->get_proc_address == nullptr) {
     old = reinterpret_cast<decltype(&::cuGetProcAddress)>(dlsym(handle, "cuGetProcAddress"));
@@ -52,8 +52,8 @@ DriverLibrary* Load() {
   }
   library->set_host_kernel = reinterpret_cast<decltype(library->set_host_kernel)>(
       dlsym(handle, "simcuda_set_host_kernel"));
-  library->define_global = reinterpret_cast<decltype(library->define_global)>(
-      dlsym(handle, "simcuda_define_global"));
+  library->define_global =
+      reinterpret_cast<decltype(library->define_global)>(dlsym(handle, "simcuda_define_global"));
   library->status = static_cast<int>(library->legacy.cuInit(0));
   return library;
 }

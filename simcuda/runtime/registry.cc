@@ -165,8 +165,8 @@ void** __cudaRegisterFatBinary(void* fat_cubin) {
   auto binary = std::make_unique<FatBinary>();
   memprof::simcuda::runtime::FatBinaryWrapper wrapper;
   std::memcpy(&wrapper, fat_cubin, sizeof(wrapper));
-  binary->image = wrapper.magic == memprof::simcuda::runtime::kFatBinaryMagic ? wrapper.data
-                                                                               : fat_cubin;
+  binary->image =
+      wrapper.magic == memprof::simcuda::runtime::kFatBinaryMagic ? wrapper.data : fat_cubin;
   const std::lock_guard lock(registry.mutex);
   registry.binaries.push_back(std::move(binary));
   return reinterpret_cast<void**>(registry.binaries.back().get());
@@ -193,9 +193,9 @@ void __cudaUnregisterFatBinary(void** handle) {
   for (const auto& [context, module] : modules) Library().legacy.cuModuleUnload(module);
 }
 
-void __cudaRegisterFunction(void** handle, const char* host, char* /*device_fun*/,
-                            const char* name, int /*thread_limit*/, uint3* /*tid*/,
-                            uint3* /*bid*/, dim3* /*block*/, dim3* /*grid*/, int* /*warp_size*/) {
+void __cudaRegisterFunction(void** handle, const char* host, char* /*device_fun*/, const char* name,
+                            int /*thread_limit*/, uint3* /*tid*/, uint3* /*bid*/, dim3* /*block*/,
+                            dim3* /*grid*/, int* /*warp_size*/) {
   auto& registry = TheRegistry();
   auto kernel = std::make_unique<Kernel>();
   kernel->name = name;

@@ -78,8 +78,8 @@ int Describe(const cudaChannelFormatDesc* channel, cudaExtent extent, unsigned f
 }  // namespace
 
 SIMCUDA_RT(cudaMallocArray,
-           (cudaArray_t * array, const cudaChannelFormatDesc* channel, size_t width,
-            size_t height, unsigned flags),
+           (cudaArray_t * array, const cudaChannelFormatDesc* channel, size_t width, size_t height,
+            unsigned flags),
            (array, channel, width, height, flags)) {
   CUDA_ARRAY3D_DESCRIPTOR full;
   const int result = Describe(channel, {width, height, 0}, flags, &full);
@@ -129,8 +129,8 @@ SIMCUDA_RT(cudaGetChannelDesc, (cudaChannelFormatDesc * channel, cudaArray_const
 }
 
 SIMCUDA_RT(cudaMallocMipmappedArray,
-           (cudaMipmappedArray_t * mipmap, const cudaChannelFormatDesc* channel,
-            cudaExtent extent, unsigned levels, unsigned flags),
+           (cudaMipmappedArray_t * mipmap, const cudaChannelFormatDesc* channel, cudaExtent extent,
+            unsigned levels, unsigned flags),
            (mipmap, channel, extent, levels, flags)) {
   CUDA_ARRAY3D_DESCRIPTOR full;
   const int result = Describe(channel, extent, flags, &full);
@@ -147,9 +147,8 @@ SIMCUDA_RT(cudaGetMipmappedArrayLevel,
 }
 
 SIMCUDA_RT(cudaFreeMipmappedArray, (cudaMipmappedArray_t mipmap), (mipmap)) {
-  return mipmap == nullptr
-             ? CUDA_SUCCESS
-             : cu.cuMipmappedArrayDestroy(reinterpret_cast<CUmipmappedArray>(mipmap));
+  return mipmap == nullptr ? CUDA_SUCCESS
+                           : cu.cuMipmappedArrayDestroy(reinterpret_cast<CUmipmappedArray>(mipmap));
 }
 
 extern "C" cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,

@@ -256,9 +256,9 @@ SIMCUDA_RT_STREAM(cudaMemset2DAsync, _ptsz,
 SIMCUDA_RT_STREAM(cudaMemset3D, _ptds, (cudaPitchedPtr pitched, int value, cudaExtent extent),
                   (pitched, value, extent)) {
   for (size_t z = 0; z < extent.depth; ++z) {
-    const CUresult result = cu.cuMemsetD2D8_v2(
-        Address(pitched.ptr) + z * pitched.pitch * pitched.ysize, pitched.pitch,
-        static_cast<unsigned char>(value), extent.width, extent.height);
+    const CUresult result =
+        cu.cuMemsetD2D8_v2(Address(pitched.ptr) + z * pitched.pitch * pitched.ysize, pitched.pitch,
+                           static_cast<unsigned char>(value), extent.width, extent.height);
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
@@ -298,8 +298,7 @@ SIMCUDA_RT_STREAM(cudaMemcpyToSymbol, _ptds,
 }
 
 SIMCUDA_RT_STREAM(cudaMemcpyFromSymbol, _ptds,
-                  (void* to, const void* symbol, size_t count, size_t offset,
-                   cudaMemcpyKind kind),
+                  (void* to, const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind),
                   (to, symbol, count, offset, kind)) {
   CUdeviceptr address = 0;
   const int result = Place(symbol, offset, count, &address);
@@ -317,11 +316,10 @@ SIMCUDA_RT_STREAM(cudaMemcpyToSymbolAsync, _ptsz,
 }
 
 SIMCUDA_RT_STREAM(cudaMemcpyFromSymbolAsync, _ptsz,
-                  (void* to, const void* symbol, size_t count, size_t offset,
-                   cudaMemcpyKind kind, cudaStream_t stream),
+                  (void* to, const void* symbol, size_t count, size_t offset, cudaMemcpyKind kind,
+                   cudaStream_t stream),
                   (to, symbol, count, offset, kind, stream)) {
   CUdeviceptr address = 0;
   const int result = Place(symbol, offset, count, &address);
-  return result != CUDA_SUCCESS ? result
-                                : CopyAsync(cu, to, Pointer(address), count, kind, stream);
+  return result != CUDA_SUCCESS ? result : CopyAsync(cu, to, Pointer(address), count, kind, stream);
 }

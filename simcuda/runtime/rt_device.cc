@@ -57,8 +57,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
-  return WithDriver(
-      [&](const Calls& cu) { return cu.cuDeviceGetPCIBusId(text, length, device); });
+  return WithDriver([&](const Calls& cu) { return cu.cuDeviceGetPCIBusId(text, length, device); });
 }
 
 cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
@@ -95,8 +94,7 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags) {
   if (flags == nullptr) return Record(cudaErrorInvalidValue);
   return WithDriver([&](const Calls& cu) {
     int active = 0;
-    const CUresult result =
-        cu.cuDevicePrimaryCtxGetState(runtime::ThreadDevice(), flags, &active);
+    const CUresult result = cu.cuDevicePrimaryCtxGetState(runtime::ThreadDevice(), flags, &active);
     *flags |= cudaDeviceMapHost;
     return result;
   });

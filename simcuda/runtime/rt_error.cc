@@ -13,7 +13,8 @@ struct Text {
   const char* text;
 };
 
-#define SIMCUDA_ERROR(name, text) {name, #name, text}
+#define SIMCUDA_ERROR(name, text) \
+  { name, #name, text }
 // Errors of the runtime's own, and the driver's ones by their names in the runtime.
 constexpr Text kTexts[] = {
     SIMCUDA_ERROR(cudaSuccess, "no error"),
@@ -27,8 +28,7 @@ constexpr Text kTexts[] = {
     SIMCUDA_ERROR(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
     SIMCUDA_ERROR(cudaErrorInsufficientDriver,
                   "CUDA driver version is insufficient for CUDA runtime version"),
-    SIMCUDA_ERROR(cudaErrorMissingConfiguration,
-                  "__global__ function call is not configured"),
+    SIMCUDA_ERROR(cudaErrorMissingConfiguration, "__global__ function call is not configured"),
     SIMCUDA_ERROR(cudaErrorInvalidDeviceFunction, "invalid device function"),
     SIMCUDA_ERROR(cudaErrorNoDevice, "no CUDA-capable device is detected"),
     SIMCUDA_ERROR(cudaErrorInvalidDevice, "invalid device ordinal"),

@@ -12,8 +12,8 @@ SIMCUDA_RT_STREAM(cudaStreamIsCapturing, _ptsz,
   return cu.cuStreamIsCapturing(stream, reinterpret_cast<CUstreamCaptureStatus*>(status));
 }
 
-SIMCUDA_RT_STREAM(cudaStreamBeginCapture, _ptsz,
-                  (cudaStream_t stream, cudaStreamCaptureMode mode), (stream, mode)) {
+SIMCUDA_RT_STREAM(cudaStreamBeginCapture, _ptsz, (cudaStream_t stream, cudaStreamCaptureMode mode),
+                  (stream, mode)) {
   return cu.cuStreamBeginCapture_v2(stream, static_cast<CUstreamCaptureMode>(mode));
 }
 

@@ -25,9 +25,8 @@ int Launch(const Calls& cu, const void* kernel, dim3 grid, dim3 block, void** ar
   CUfunction function = nullptr;
   const int error = FindFunction(kernel, &function);
   if (error != 0) return error;
-  const int result =
-      cu.cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                        static_cast<unsigned>(shared), stream, args, nullptr);
+  const int result = cu.cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                       static_cast<unsigned>(shared), stream, args, nullptr);
   return result == CUDA_ERROR_INVALID_VALUE ? cudaErrorInvalidConfiguration : result;
 }
 
@@ -188,8 +187,8 @@ SIMCUDA_RT(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
 SIMCUDA_RT(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
            (int* blocks, const void* kernel, int block_size, size_t shared),
            (blocks, kernel, block_size, shared)) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_body(cu, blocks, kernel,
-                                                                     block_size, shared, 0);
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_body(cu, blocks, kernel, block_size,
+                                                                     shared, 0);
 }
 
 SIMCUDA_RT(cudaOccupancyAvailableDynamicSMemPerBlock,

@@ -59,8 +59,7 @@ SIMCUDA_RT(cudaMallocHost, (void** pointer, size_t bytes), (pointer, bytes)) {
   return AllocateHost(cu, pointer, bytes, 0);
 }
 
-SIMCUDA_RT(cudaHostAlloc, (void** pointer, size_t bytes, unsigned flags),
-           (pointer, bytes, flags)) {
+SIMCUDA_RT(cudaHostAlloc, (void** pointer, size_t bytes, unsigned flags), (pointer, bytes, flags)) {
   return AllocateHost(cu, pointer, bytes, flags);
 }
 
@@ -86,7 +85,7 @@ SIMCUDA_RT(cudaHostGetFlags, (unsigned* flags, void* host), (flags, host)) {
   return cu.cuMemHostGetFlags(flags, host);
 }
 
-SIMCUDA_RT(cudaMemGetInfo, (size_t* free, size_t* total), (free, total)) {
+SIMCUDA_RT(cudaMemGetInfo, (size_t * free, size_t* total), (free, total)) {
   return cu.cuMemGetInfo_v2(free, total);
 }
 
@@ -98,10 +97,10 @@ SIMCUDA_RT(cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const 
   int device = -2;
   void* device_pointer = nullptr;
   void* host_pointer = nullptr;
-  CUpointer_attribute asked[] = {
-      CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
-      CU_POINTER_ATTRIBUTE_HOST_POINTER};
+  CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                 CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                 CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+                                 CU_POINTER_ATTRIBUTE_HOST_POINTER};
   void* answers[] = {&type, &managed, &device, &device_pointer, &host_pointer};
   const CUresult result = cu.cuPointerGetAttributes(5, asked, answers, Address(pointer));
   if (result != CUDA_SUCCESS) return result;
@@ -198,8 +197,7 @@ SIMCUDA_RT(cudaMemRangeGetAttribute,
            (void* data, size_t data_bytes, cudaMemRangeAttribute attribute, const void* pointer,
             size_t count),
            (data, data_bytes, attribute, pointer, count)) {
-  return cu.cuMemRangeGetAttribute(data, data_bytes,
-                                   static_cast<CUmem_range_attribute>(attribute),
+  return cu.cuMemRangeGetAttribute(data, data_bytes, static_cast<CUmem_range_attribute>(attribute),
                                    Address(pointer), count);
 }
 

@@ -59,8 +59,7 @@ void FillCommon(const Calls& cu, int device, Properties* p) {
   p->l2CacheSize = get(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   p->maxThreadsPerMultiProcessor = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   p->streamPrioritiesSupported = get(CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED);
-  p->sharedMemPerMultiprocessor =
-      size(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  p->sharedMemPerMultiprocessor = size(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
   p->regsPerMultiprocessor = get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
   p->managedMemory = get(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
   p->concurrentManagedAccess = get(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
@@ -99,8 +98,7 @@ int DeviceOf(const cudaMemLocation& location) {
   return location.type == cudaMemLocationTypeDevice ? location.id : CU_DEVICE_CPU;
 }
 
-int Prefetch(const Calls& cu, const void* pointer, size_t bytes, int device,
-             cudaStream_t stream) {
+int Prefetch(const Calls& cu, const void* pointer, size_t bytes, int device, cudaStream_t stream) {
   return cu.cuMemPrefetchAsync(reinterpret_cast<CUdeviceptr>(pointer), bytes, device, stream);
 }
 
@@ -154,14 +152,13 @@ extern "C" cudaError_t cudaMemPrefetchAsync_v2_ptsz(const void* pointer, size_t 
   return cudaMemPrefetchAsync_ptsz(pointer, bytes, DeviceOf(location), stream);
 }
 
-SIMCUDA_RT(cudaMemAdvise,
-           (const void* pointer, size_t bytes, cudaMemoryAdvise advice, int device),
+SIMCUDA_RT(cudaMemAdvise, (const void* pointer, size_t bytes, cudaMemoryAdvise advice, int device),
            (pointer, bytes, advice, device)) {
   return Advise(cu, pointer, bytes, advice, device);
 }
 
-extern "C" cudaError_t cudaMemAdvise_v2(const void* pointer, size_t bytes,
-                                        cudaMemoryAdvise advice, cudaMemLocation location) {
+extern "C" cudaError_t cudaMemAdvise_v2(const void* pointer, size_t bytes, cudaMemoryAdvise advice,
+                                        cudaMemLocation location) {
   return cudaMemAdvise(pointer, bytes, advice, DeviceOf(location));
 }
 
@@ -194,8 +191,7 @@ SIMCUDA_RT_STREAM(cudaMemPrefetchAsync, _ptsz,
 }
 
 SIMCUDA_RT(cudaMemAdvise,
-           (const void* pointer, size_t bytes, cudaMemoryAdvise advice,
-            cudaMemLocation location),
+           (const void* pointer, size_t bytes, cudaMemoryAdvise advice, cudaMemLocation location),
            (pointer, bytes, advice, location)) {
   return Advise(cu, pointer, bytes, advice, DeviceOf(location));
 }
@@ -203,8 +199,8 @@ SIMCUDA_RT(cudaMemAdvise,
 #endif
 
 // Since 12, the third parameter is flags.
-SIMCUDA_RT(cudaGraphInstantiate, (cudaGraphExec_t * exec, cudaGraph_t graph,
-                                  unsigned long long flags),
+SIMCUDA_RT(cudaGraphInstantiate,
+           (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags),
            (exec, graph, flags)) {
   return cu.cuGraphInstantiateWithFlags(exec, graph, flags);
 }
@@ -215,9 +211,9 @@ int CaptureInfo(const Calls& cu, cudaStream_t stream, cudaStreamCaptureStatus* s
                 unsigned long long* id, cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
                 size_t* count) {
   cuuint64_t number = 0;
-  const CUresult result = cu.cuStreamGetCaptureInfo_v2(
-      stream, reinterpret_cast<CUstreamCaptureStatus*>(status), &number, graph, dependencies,
-      count);
+  const CUresult result =
+      cu.cuStreamGetCaptureInfo_v2(stream, reinterpret_cast<CUstreamCaptureStatus*>(status),
+                                   &number, graph, dependencies, count);
   if (id != nullptr) *id = number;
   return result;
 }
@@ -270,8 +266,8 @@ int EntryPoint(const char* symbol, void** function, unsigned version, unsigned l
   if (flags == cudaEnableDefault && per_thread) flags = cudaEnablePerThreadDefaultStream;
   CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   if (Library().get_proc_address == nullptr) return cudaErrorNotSupported;
-  const CUresult result = Library().get_proc_address(symbol, function, static_cast<int>(version),
-                                                     flags, &found);
+  const CUresult result =
+      Library().get_proc_address(symbol, function, static_cast<int>(version), flags, &found);
   if (status != nullptr) *status = static_cast<cudaDriverEntryPointQueryResult>(found);
   return result;
 }
@@ -285,8 +281,8 @@ int DriverVersion() {
 }  // namespace
 
 SIMCUDA_RT_STREAM(cudaGetDriverEntryPointByVersion, _ptsz,
-                  (const char* symbol, void** function, unsigned version,
-                   unsigned long long flags, cudaDriverEntryPointQueryResult* status),
+                  (const char* symbol, void** function, unsigned version, unsigned long long flags,
+                   cudaDriverEntryPointQueryResult* status),
                   (symbol, function, version, flags, status)) {
   return EntryPoint(symbol, function, version, flags, &cu == &Library().per_thread, status);
 }

@@ -71,9 +71,8 @@ int RequireContext() {
   if (const int error = RequireDriver(); error != 0) return error;
   CUcontext current = nullptr;
   if (const int error = Library().legacy.cuCtxGetCurrent(&current); error != 0) return error;
-  const bool stale =
-      current == t_state.bound &&
-      g_generation[static_cast<size_t>(t_state.bound_device)] != t_state.generation;
+  const bool stale = current == t_state.bound &&
+                     g_generation[static_cast<size_t>(t_state.bound_device)] != t_state.generation;
   if (current != nullptr && !stale) return 0;
   return BindPrimary();
 }

@@ -52,23 +52,21 @@ cudaError_t Enter(bool per_thread, Body body) {
 // current, and what it returns (a CUresult or a cudaError, whose numbers agree) becomes the
 // thread's last error. SIMCUDA_RT_STREAM also defines its twin for per-thread default streams.
 #define SIMCUDA_UNPACK(...) __VA_ARGS__
-#define SIMCUDA_RT(name, parameters, arguments)                                               \
+#define SIMCUDA_RT(name, parameters, arguments)                                                    \
   static int name##_body(const ::memprof::simcuda::runtime::Calls& cu, SIMCUDA_UNPACK parameters); \
-  extern "C" cudaError_t name(SIMCUDA_UNPACK parameters) {                                    \
-    return ::memprof::simcuda::runtime::Enter(false, [&](const auto& cu) {                    \
-      return name##_body(cu, SIMCUDA_UNPACK arguments);                                       \
-    });                                                                                       \
-  }                                                                                           \
-  static int name##_body([[maybe_unused]] const ::memprof::simcuda::runtime::Calls& cu,       \
+  extern "C" cudaError_t name(SIMCUDA_UNPACK parameters) {                                         \
+    return ::memprof::simcuda::runtime::Enter(                                                     \
+        false, [&](const auto& cu) { return name##_body(cu, SIMCUDA_UNPACK arguments); });         \
+  }                                                                                                \
+  static int name##_body([[maybe_unused]] const ::memprof::simcuda::runtime::Calls& cu,            \
                          SIMCUDA_UNPACK parameters)
-#define SIMCUDA_RT_STREAM(name, suffix, parameters, arguments)                                \
+#define SIMCUDA_RT_STREAM(name, suffix, parameters, arguments)                                     \
   static int name##_body(const ::memprof::simcuda::runtime::Calls& cu, SIMCUDA_UNPACK parameters); \
-  extern "C" cudaError_t name##suffix(SIMCUDA_UNPACK parameters);                             \
-  extern "C" cudaError_t name##suffix(SIMCUDA_UNPACK parameters) {                            \
-    return ::memprof::simcuda::runtime::Enter(true, [&](const auto& cu) {                     \
-      return name##_body(cu, SIMCUDA_UNPACK arguments);                                       \
-    });                                                                                       \
-  }                                                                                           \
+  extern "C" cudaError_t name##suffix(SIMCUDA_UNPACK parameters);                                  \
+  extern "C" cudaError_t name##suffix(SIMCUDA_UNPACK parameters) {                                 \
+    return ::memprof::simcuda::runtime::Enter(                                                     \
+        true, [&](const auto& cu) { return name##_body(cu, SIMCUDA_UNPACK arguments); });          \
+  }                                                                                                \
   SIMCUDA_RT(name, parameters, arguments)
 
 #endif  // SIMCUDA_RUNTIME_STATE_H

@@ -1,6 +1,4 @@
 // What a listener hears of driver calls and resources.
-#include "simcuda/callbacks.h"
-
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>
 
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "driver_fixture.h"
+#include "simcuda/callbacks.h"
 
 namespace memprof::simcuda {
 namespace {
@@ -156,8 +155,9 @@ TEST_F(CallbackTest, LaunchesHaveTheirKernelsName) {
   EXPECT_EQ(heard_.calls[0].symbol, "nothing");
   EXPECT_EQ(heard_.calls[1].symbol, "nothing");
   CHECK_CU(cuModuleUnload(module));
-  ASSERT_EQ(heard_.ResourceIds(), std::vector<uint32_t>({CUPTI_CBID_RESOURCE_MODULE_LOADED,
-                                         CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING}));
+  ASSERT_EQ(heard_.ResourceIds(),
+            std::vector<uint32_t>(
+                {CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING}));
   EXPECT_EQ(heard_.resources[0].image, image);
   EXPECT_EQ(heard_.resources[0].image_bytes, std::strlen(image));
   EXPECT_EQ(heard_.resources[0].module_id, heard_.resources[1].module_id);
@@ -206,16 +206,15 @@ TEST_F(CallbackTest, LeavingWaitsForCallbacks) {
       std::atomic<int> begun{0};
       std::atomic<int> running{0};
     } counts;
-    const simcuda_listener listener = {
-        &counts,
-        [](void* user, const simcuda_api_call*) {
-          auto* mine = static_cast<Counts*>(user);
-          ++mine->running;
-          ++mine->begun;
-          for (int i = 0; i < 20; ++i) std::this_thread::yield();
-          --mine->running;
-        },
-        [](void*, const simcuda_resource_event*) {}};
+    const simcuda_listener listener = {&counts,
+                                       [](void* user, const simcuda_api_call*) {
+                                         auto* mine = static_cast<Counts*>(user);
+                                         ++mine->running;
+                                         ++mine->begun;
+                                         for (int i = 0; i < 20; ++i) std::this_thread::yield();
+                                         --mine->running;
+                                       },
+                                       [](void*, const simcuda_resource_event*) {}};
     ASSERT_EQ(0, simcuda_set_listener(&listener));
     while (counts.begun.load() < 3) std::this_thread::yield();
     ASSERT_EQ(0, simcuda_set_listener(nullptr));

@@ -61,12 +61,31 @@ TEST(Config, UnknownKeysAreNamedAndIgnored) {
 }
 
 TEST(Config, NonsenseLeavesDefaults) {
-  for (const char* text :
-       {"devices=-1", "devices=65", "devices=", "devices", "devices=1x", "memory=0",
-        "memory=99999999999999999999", "memory=17TiB", "memory=GiB", "memory=1 GiB",
-        "memory=-1", "overhead=1XiB", "fail=cuInit", "fail=:1", "fail=cuInit:0",
-        "fail=cuInit:1:0", "fail=cuInit:1:1000", "fail=cuInit:1:2:3", "version=1",
-        "version=x", "name=", "async=2", "async=", "threads=-1", "threads=1025"}) {
+  for (const char* text : {"devices=-1",
+                           "devices=65",
+                           "devices=",
+                           "devices",
+                           "devices=1x",
+                           "memory=0",
+                           "memory=99999999999999999999",
+                           "memory=17TiB",
+                           "memory=GiB",
+                           "memory=1 GiB",
+                           "memory=-1",
+                           "overhead=1XiB",
+                           "fail=cuInit",
+                           "fail=:1",
+                           "fail=cuInit:0",
+                           "fail=cuInit:1:0",
+                           "fail=cuInit:1:1000",
+                           "fail=cuInit:1:2:3",
+                           "version=1",
+                           "version=x",
+                           "name=",
+                           "async=2",
+                           "async=",
+                           "threads=-1",
+                           "threads=1025"}) {
     std::vector<std::string> complaints;
     const Config config = Parse(text, &complaints);
     EXPECT_EQ(complaints.size(), 1u) << text;
@@ -89,9 +108,14 @@ TEST(Config, ComplaintsAreShortAndPrintable) {
 }
 
 TEST(Config, SizesHaveUnits) {
-  const std::pair<const char*, uint64_t> good[] = {
-      {"0", 0},         {"1000000", 1000000},       {"7B", 7},        {"2KiB", 2048},
-      {"512MiB", 512u << 20}, {"80GB", 80000000000}, {"1TiB", uint64_t{1} << 40}, {"3kB", 3000}};
+  const std::pair<const char*, uint64_t> good[] = {{"0", 0},
+                                                   {"1000000", 1000000},
+                                                   {"7B", 7},
+                                                   {"2KiB", 2048},
+                                                   {"512MiB", 512u << 20},
+                                                   {"80GB", 80000000000},
+                                                   {"1TiB", uint64_t{1} << 40},
+                                                   {"3kB", 3000}};
   for (const auto& [text, expected] : good) {
     uint64_t bytes = 1;
     EXPECT_TRUE(ParseSize(text, &bytes)) << text;

@@ -122,7 +122,8 @@ TEST_F(ContextTest, ForkedChildMustNotUseTheDriver) {
   CHECK_CU(cuMemAlloc(&address, 4096));
   CUstream stream = nullptr;
   CHECK_CU(cuStreamCreate(&stream, 0));
-  CHECK_CU(cuLaunchHostFunc(stream, [](void*) {}, nullptr));
+  CHECK_CU(cuLaunchHostFunc(
+      stream, [](void*) {}, nullptr));
   const pid_t child = fork();
   if (child == 0) {
     CUdeviceptr other = 0;
@@ -177,7 +178,8 @@ TEST(ExitDeathTest, EndOfProcessDoesNotWaitForever) {
         cuInit(0);
         cuDevicePrimaryCtxRetain(&context, 0);
         cuCtxSetCurrent(context);
-        cuLaunchHostFunc(nullptr, [](void*) { pause(); }, nullptr);
+        cuLaunchHostFunc(
+            nullptr, [](void*) { pause(); }, nullptr);
         exit(1);
       },
       testing::ExitedWithCode(67), "");

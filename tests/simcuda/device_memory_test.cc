@@ -70,8 +70,7 @@ TEST(DeviceMemory, RandomAllocationsAgreeWithTwin) {
   for (int round = 0; round < 4000; ++round) {
     if (twin.live().empty() || random() % 7 < 4) {
       const Use use = random() % 3 == 0 ? Use::kArray : Use::kLinear;
-      const uint64_t bytes =
-          random() % 3 == 0 ? 1 + random() % (6 * kMiB) : 1 + random() % 100000;
+      const uint64_t bytes = random() % 3 == 0 ? 1 + random() % (6 * kMiB) : 1 + random() % 100000;
       uint64_t address = 0;
       uint64_t granted = 0;
       if (memory.Allocate(use, bytes, &address, &granted)) {
@@ -90,8 +89,7 @@ TEST(DeviceMemory, RandomAllocationsAgreeWithTwin) {
     if (round % 16 == 0) {
       ASSERT_EQ(memory.used(Use::kLinear), twin.Used(Use::kLinear));
       ASSERT_EQ(memory.used(Use::kArray), twin.Used(Use::kArray));
-      ASSERT_EQ(memory.free_bytes(),
-                kCapacity - twin.Used(Use::kLinear) - twin.Used(Use::kArray));
+      ASSERT_EQ(memory.free_bytes(), kCapacity - twin.Used(Use::kLinear) - twin.Used(Use::kArray));
     }
   }
   while (!twin.live().empty()) {
@@ -106,7 +104,8 @@ TEST(DeviceMemory, FillsToTheLastPage) {
   DeviceMemory memory(16 * kMiB);
   uint64_t address = 0;
   uint64_t granted = 0;
-  for (int i = 0; i < 7; ++i) ASSERT_TRUE(memory.Allocate(Use::kLinear, 2 * kMiB, &address, &granted));
+  for (int i = 0; i < 7; ++i)
+    ASSERT_TRUE(memory.Allocate(Use::kLinear, 2 * kMiB, &address, &granted));
   // The last page takes 4096 blocks of 512 bytes.
   for (int i = 0; i < 4096; ++i) ASSERT_TRUE(memory.Allocate(Use::kLinear, 1, &address, &granted));
   EXPECT_EQ(memory.free_bytes(), 0u);

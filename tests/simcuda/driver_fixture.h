@@ -27,9 +27,9 @@ inline simcuda_memory Memory(int device = 0) {
   memory.size = sizeof(memory);
   EXPECT_EQ(0, simcuda_get_memory(device, &memory));
   // The ledger closes.
-  EXPECT_EQ(memory.capacity_bytes,
-            memory.free_bytes + memory.context_bytes + memory.linear_bytes + memory.array_bytes +
-                memory.managed_bytes + memory.pool_reserved_bytes + memory.vmm_bytes);
+  EXPECT_EQ(memory.capacity_bytes, memory.free_bytes + memory.context_bytes + memory.linear_bytes +
+                                       memory.array_bytes + memory.managed_bytes +
+                                       memory.pool_reserved_bytes + memory.vmm_bytes);
   return memory;
 }
 

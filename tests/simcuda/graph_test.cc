@@ -54,8 +54,7 @@ class GraphTest : public DriverTest {
 TEST_F(GraphTest, CapturedWorkRunsAtEveryLaunchOnly) {
   CHECK_CU(cuMemsetD32(values_, 1, 8));
   CHECK_CU(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
-  EXPECT_EQ(CUDA_ERROR_ILLEGAL_STATE,
-            cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_EQ(CUDA_ERROR_ILLEGAL_STATE, cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   CHECK_CU(cuStreamIsCapturing(stream_, &status));
   EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);

@@ -95,7 +95,8 @@ TEST_F(LibraryTest, AttributesPerKernel) {
   CHECK_CU(cuLibraryGetKernel(&kernel, library_, "two"));
   CHECK_CU(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536, kernel, 0));
   int value = 0;
-  CHECK_CU(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 0));
+  CHECK_CU(
+      cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 0));
   EXPECT_EQ(value, 65536);
   CHECK_CU(cuLibraryUnload(library_));
 }

@@ -187,10 +187,10 @@ TEST_F(MemoryTest, PointerAttributes) {
   CUdeviceptr start = 0;
   size_t size = 0;
   CUcontext owner = nullptr;
-  CUpointer_attribute asked[] = {
-      CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-      CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-      CU_POINTER_ATTRIBUTE_CONTEXT};
+  CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                 CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                 CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                 CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_CONTEXT};
   void* answers[] = {&type, &ordinal, &start, &size, &owner};
   CHECK_CU(cuPointerGetAttributes(5, asked, answers, address + 2999));
   EXPECT_EQ(type, unsigned{CU_MEMORYTYPE_DEVICE});

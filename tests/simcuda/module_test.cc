@@ -154,9 +154,8 @@ TEST_F(ModuleTest, WrongLaunchesAreRefused) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, launch(1, 1, 1, 1 << 20));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
             cuLaunchKernel(axpy_, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
-  EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE,
-            cuLaunchKernel(reinterpret_cast<CUfunction>(&module_), 1, 1, 1, 1, 1, 1, 0, nullptr,
-                           nullptr, nullptr));
+  EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel(reinterpret_cast<CUfunction>(&module_), 1, 1,
+                                                      1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
 }
 
 TEST_F(ModuleTest, KernelsWithoutHostVersionDoNothing) {
@@ -173,8 +172,7 @@ TEST_F(ModuleTest, AttributesAndOccupancy) {
   CHECK_CU(cuFuncSetAttribute(axpy_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100000));
   CHECK_CU(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, axpy_));
   EXPECT_EQ(value, 100000);
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
-            cuFuncSetAttribute(axpy_, CU_FUNC_ATTRIBUTE_NUM_REGS, 1));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuFuncSetAttribute(axpy_, CU_FUNC_ATTRIBUTE_NUM_REGS, 1));
   int blocks = 0;
   CHECK_CU(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, axpy_, 256, 0));
   EXPECT_EQ(blocks, 8);

@@ -64,9 +64,9 @@ TEST(Ptx, CutTextIsReadAsFarAsItGoes) {
 }
 
 TEST(Ptx, RandomTokensNeverBreakIt) {
-  const char* const tokens[] = {".entry ", "k ",     "(",     ")",      "{",  "}",   ".param ",
-                                ".u64 ",   "[",      "]",     "999999 ", ".b8 ", ".global ", "/*",
-                                "*/",      "//",     "\n",    ".align ", "8 ",  ",",   ";"};
+  const char* const tokens[] = {".entry ", "k ", "(",  ")",       "{",    "}",        ".param ",
+                                ".u64 ",   "[",  "]",  "999999 ", ".b8 ", ".global ", "/*",
+                                "*/",      "//", "\n", ".align ", "8 ",   ",",        ";"};
   std::mt19937 random(5);
   for (int round = 0; round < 5000; ++round) {
     std::string text;

@@ -75,12 +75,10 @@ TEST(Runtime, MemoryOfEveryKind) {
   CHECK_RT(cudaMallocHost(&pinned, 1000));
   void* ordered = nullptr;
   CHECK_RT(cudaMallocAsync(&ordered, 1000, nullptr));
-  const std::pair<void*, cudaMemoryType> kinds[] = {{linear, cudaMemoryTypeDevice},
-                                                    {pitched, cudaMemoryTypeDevice},
-                                                    {managed, cudaMemoryTypeManaged},
-                                                    {pinned, cudaMemoryTypeHost},
-                                                    {ordered, cudaMemoryTypeDevice},
-                                                    {&before, cudaMemoryTypeUnregistered}};
+  const std::pair<void*, cudaMemoryType> kinds[] = {
+      {linear, cudaMemoryTypeDevice},   {pitched, cudaMemoryTypeDevice},
+      {managed, cudaMemoryTypeManaged}, {pinned, cudaMemoryTypeHost},
+      {ordered, cudaMemoryTypeDevice},  {&before, cudaMemoryTypeUnregistered}};
   for (const auto& [pointer, type] : kinds) {
     cudaPointerAttributes attributes;
     CHECK_RT(cudaPointerGetAttributes(&attributes, pointer));
@@ -236,8 +234,8 @@ TEST(Runtime, StreamsAndEvents) {
 TEST(Runtime, EntryPointsAreTheDrivers) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-  CHECK_RT(cudaGetDriverEntryPointByVersion("cuMemAlloc", &function, 12000, cudaEnableDefault,
-                                            &status));
+  CHECK_RT(
+      cudaGetDriverEntryPointByVersion("cuMemAlloc", &function, 12000, cudaEnableDefault, &status));
   EXPECT_EQ(status, cudaDriverEntryPointSuccess);
   EXPECT_EQ(function, dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemAlloc_v2"));
 }
@@ -263,8 +261,8 @@ TEST(Runtime, GraphsRunWhatWasCaptured) {
   CHECK_RT(cudaGraphNodeGetType(node, &type));
   EXPECT_EQ(type, cudaGraphNodeTypeMemset);
   std::atomic<int> ran{0};
-  const cudaHostNodeParams function = {
-      [](void* data) { ++*static_cast<std::atomic<int>*>(data); }, &ran};
+  const cudaHostNodeParams function = {[](void* data) { ++*static_cast<std::atomic<int>*>(data); },
+                                       &ran};
   cudaGraphNode_t host = nullptr;
   CHECK_RT(cudaGraphAddHostNode(&host, graph, &node, 1, &function));
   cudaGraphExec_t exec = nullptr;

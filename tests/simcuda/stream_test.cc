@@ -218,8 +218,7 @@ TEST_F(StreamTest, WorkersLeaveSignalsToTheProgram) {
   sigset_t blocked;
   sigemptyset(&blocked);
   CHECK_CU(cuLaunchHostFunc(
-      free_,
-      [](void* set) { pthread_sigmask(SIG_SETMASK, nullptr, static_cast<sigset_t*>(set)); },
+      free_, [](void* set) { pthread_sigmask(SIG_SETMASK, nullptr, static_cast<sigset_t*>(set)); },
       &blocked));
   CHECK_CU(cuStreamSynchronize(free_));
   EXPECT_EQ(sigismember(&blocked, SIGTERM), 1);
@@ -243,8 +242,7 @@ TEST_F(StreamTest, StreamsTellWhatTheyAre) {
   EXPECT_EQ(flags, unsigned{CU_STREAM_NON_BLOCKING});
   EXPECT_NE(first, second);
   EXPECT_EQ(context, context_);
-  EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE,
-            cuStreamQuery(reinterpret_cast<CUstream>(&first)));
+  EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuStreamQuery(reinterpret_cast<CUstream>(&first)));
 }
 
 }  // namespace

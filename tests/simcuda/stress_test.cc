@@ -99,8 +99,7 @@ TEST_F(StressTest, EightThreadsOfEverything) {
   CHECK_CU(cuDevicePrimaryCtxRetain(&second, 1));
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < 8; ++i) {
-    threads.emplace_back(
-        [&, i] { Worker(i % 2 == 0 ? context_ : second, 100 + i).Run(); });
+    threads.emplace_back([&, i] { Worker(i % 2 == 0 ? context_ : second, 100 + i).Run(); });
   }
   for (std::thread& thread : threads) thread.join();
   CHECK_CU(cuCtxSynchronize());

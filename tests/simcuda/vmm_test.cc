@@ -25,8 +25,8 @@ class VmmTest : public DriverTest {
 
 TEST_F(VmmTest, GranularityIsOnePage) {
   size_t granularity = 0;
-  CHECK_CU(cuMemGetAllocationGranularity(&granularity, &properties_,
-                                         CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  CHECK_CU(
+      cuMemGetAllocationGranularity(&granularity, &properties_, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
   EXPECT_EQ(granularity, 2 * kMiB);
   CUmemGenericAllocationHandle handle = 0;
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, kMiB, &properties_, 0));
@@ -127,9 +127,9 @@ TEST_F(VmmTest, HandlesTravelAsDescriptors) {
   CHECK_CU(cuMemExportToShareableHandle(&descriptor, handle,
                                         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
   CUmemGenericAllocationHandle imported = 0;
-  CHECK_CU(cuMemImportFromShareableHandle(&imported,
-                                          reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)),
-                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+  CHECK_CU(cuMemImportFromShareableHandle(
+      &imported, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)),
+      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
   close(descriptor);
   EXPECT_EQ(Memory().vmm_bytes, 2 * kMiB);
   CUdeviceptr address = 0;
