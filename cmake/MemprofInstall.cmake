@@ -23,7 +23,6 @@ if(MEMPROF_BUILD_VIEWER)
 endif()
 if(MEMPROF_BUILD_DEMO)
   install(PROGRAMS ${PROJECT_BINARY_DIR}/bin/demo_trainer DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/demo_trainer/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/memprof)
 endif()
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/memprofConfig.cmake.in
