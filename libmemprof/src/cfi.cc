@@ -143,7 +143,8 @@ const unsigned char* FindDescription(const CallFrameTable& table, std::uint64_t 
   if (cursor.failed() || version != 1 || table_encoding != (kDataRelative | 0x0b) || count == 0 ||
       count > static_cast<std::uint64_t>(cursor.end() - cursor.at()) / sizeof(SearchEntry))
     return nullptr;
-  const auto wanted = static_cast<std::int64_t>(address - reinterpret_cast<std::uint64_t>(table.header));
+  const auto wanted =
+      static_cast<std::int64_t>(address - reinterpret_cast<std::uint64_t>(table.header));
   const auto entry_at = [&cursor](std::uint64_t index) {
     SearchEntry entry;
     memcpy(&entry, cursor.at() + index * sizeof entry, sizeof entry);

@@ -28,10 +28,10 @@ enum class CfaBase : std::uint8_t {
 };
 
 enum class SavedRbp : std::uint8_t {
-  kSame = 0,       // not saved: still the caller's
-  kAtCfa = 1,      // at CFA + offset
-  kAtFrame = 2,    // at rbp + offset
-  kUnusable = 3,   // the caller's value cannot be known
+  kSame = 0,      // not saved: still the caller's
+  kAtCfa = 1,     // at CFA + offset
+  kAtFrame = 2,   // at rbp + offset
+  kUnusable = 3,  // the caller's value cannot be known
 };
 
 struct FrameRule {

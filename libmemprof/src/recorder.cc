@@ -147,8 +147,8 @@ StackMemo::Result Recorder::WalkAndIntern(ThreadState* state, const Registers& s
   LoaderSection section(&state->loader);
   FrameRules* rules = TheFrameRules();
   StackWalk& walk = state->walk;
-  if (rules != nullptr && WalkStack(rules, state->stack_bounds, OwnCode(), start,
-                                    settings_.stack_depth, &walk)) {
+  if (rules != nullptr &&
+      WalkStack(rules, state->stack_bounds, OwnCode(), start, settings_.stack_depth, &walk)) {
     result = {stacks_.Intern(walk.frames, walk.frame_count, &state->stacks), walk.truncated};
     if (result.stack != 0) state->memo.Store(start, walk, result);
   } else {

@@ -39,9 +39,9 @@ void StackMemo::Store(const Registers& start, const StackWalk& walk, const Resul
   // In one piece: skip the rest of the ring where it does not fit.
   if (next_word_ % kWords + count > kWords) next_word_ += kWords - next_word_ % kWords;
   memcpy(words_ + next_word_ % kWords, walk.words, count * sizeof(StackWord));
-  entries_[Place(start)] = {start.pc, start.sp,     start.bp,
-                            next_word_, epoch_, count,
-                            result.stack, walk.uses_frame_pointer, result.truncated};
+  entries_[Place(start)] = {start.pc,        start.sp, start.bp,     next_word_,
+                            epoch_,          count,    result.stack, walk.uses_frame_pointer,
+                            result.truncated};
   next_word_ += count;
 }
 

@@ -64,9 +64,14 @@ class Walker {
   const Registers& start_;
   Registers at_;
   StackWalk* walk_;
-  // Where at_.bp came from. Mostly nobody needs it: functions keep other things in rbp, which
-  // change from call to call, so the walk depends on it only once a frame is found through it.
-  enum class FramePointer { kFromStart, kFromStack, kNoted, kUnknown } bp_ = FramePointer::kFromStart;
+  // Where at_.bp is. Mostly nobody needs it: functions keep other things in rbp, which change from
+  // call to call, so it is read, and the walk depends on it, only once a frame is found through it.
+  enum class FramePointer {
+    kFromStart,
+    kFromStack,
+    kNoted,
+    kUnknown
+  } bp_ = FramePointer::kFromStart;
   std::uint64_t bp_address_ = 0;
 };
 
@@ -82,6 +87,8 @@ bool Walker::UseFramePointer() {
       walk_->uses_frame_pointer = true;
       return true;
     case FramePointer::kFromStack:
+      if (!Readable(bp_address_)) return false;
+      at_.bp = ReadWord(bp_address_);
       bp_ = FramePointer::kNoted;
       return DependOn(bp_address_, at_.bp);
     case FramePointer::kNoted:
@@ -116,8 +123,6 @@ bool Walker::RestoreFramePointer(const FrameRule& rule, std::uint64_t cfa) {
   if (rule.rbp == SavedRbp::kAtFrame && !UseFramePointer()) return false;
   const std::uint64_t base = rule.rbp == SavedRbp::kAtCfa ? cfa : at_.bp;
   bp_address_ = base + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8);
-  if (!Readable(bp_address_)) return false;
-  at_.bp = ReadWord(bp_address_);
   bp_ = FramePointer::kFromStack;
   return true;
 }

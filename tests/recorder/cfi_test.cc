@@ -126,7 +126,8 @@ void Twin::SetRbp(const Dwarf_Op* ops, std::size_t count, const Dwarf_Op* storag
   } else if (ops[0].atom == DW_OP_breg6 && count == 1) {
     kind = SavedRbp::kAtFrame;
     offset = static_cast<std::int64_t>(ops[0].number);
-  } else if (ops[0].atom == DW_OP_call_frame_cfa && count == 2 && ops[1].atom == DW_OP_stack_value) {
+  } else if (ops[0].atom == DW_OP_call_frame_cfa && count == 2 &&
+             ops[1].atom == DW_OP_stack_value) {
     return;
   } else if (ops[0].atom != DW_OP_call_frame_cfa || count != 1) {
     // With the CFA pushed first: "call_frame_cfa; breg6 N" stands for the expression breg6 N.
@@ -230,8 +231,8 @@ class GuardedCopy {
   explicit GuardedCopy(const CallFrameTable& original)
       : bytes_((static_cast<std::size_t>(original.end - original.header) + kPage - 1) / kPage *
                kPage) {
-    memory_ = static_cast<unsigned char*>(mmap(nullptr, bytes_ + 2 * kPage, PROT_NONE,
-                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    memory_ = static_cast<unsigned char*>(
+        mmap(nullptr, bytes_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(memory_ + kPage, bytes_, PROT_READ | PROT_WRITE);
     // Up to the end of what is mapped: right before the forbidden page.
     const auto used = static_cast<std::size_t>(original.end - original.header);
