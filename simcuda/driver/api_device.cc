@@ -204,6 +204,8 @@ extern "C" int simcuda_get_memory(int device, struct simcuda_memory* memory) {
   filled.managed_bytes = model.used(Use::kManaged);
   filled.pool_reserved_bytes = model.used(Use::kPool);
   filled.vmm_bytes = model.used(Use::kVmm);
+  filled.graph_bytes = model.used(Use::kGraph);
+  filled.other_bytes = model.other_bytes();
   filled.live_allocations = memprof::simcuda::Allocations().Count([&](const auto& one) {
     return one.device == device && one.on_device() &&
            one.kind != memprof::simcuda::AllocationKind::kGlobal;

@@ -72,13 +72,14 @@ std::shared_ptr<Context> Context::Create(Device* device, bool primary, unsigned 
 }
 
 void Context::Destroy() {
+  if (destroying_.exchange(true)) return;
   simcuda_resource_event event = {};
   event.cbid = kResourceContextDestroyStarting;
   event.context = this;
   event.context_uid = uid_;
-  const auto self = AllHandles<Context>().Remove(this);
-  if (self == nullptr) return;
+  // The handle is still good then, so that the listener may ask about the context.
   ReportResource(event);
+  const auto self = AllHandles<Context>().Remove(this);
   Synchronize();
   alive_ = false;
   UnloadModulesOf(this);

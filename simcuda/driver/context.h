@@ -68,6 +68,7 @@ class Context : public std::enable_shared_from_this<Context> {
   Device* const device_;
   const uint32_t uid_;
   const bool primary_;
+  std::atomic<bool> destroying_{false};
   std::atomic<bool> alive_{true};
 
   std::mutex order_mutex_;  // held while work gets its place in a stream; guards streams_
