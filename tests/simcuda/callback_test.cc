@@ -208,7 +208,7 @@ TEST_F(CallbackTest, LeavingWaitsForCallbacks) {
       while (!stop) cuCtxGetCurrent(&current);
     });
   }
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 50; ++round) {
     struct Counts {
       std::atomic<int> begun{0};
       std::atomic<int> running{0};
