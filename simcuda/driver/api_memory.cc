@@ -93,7 +93,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
   if (dptr == 0) return CUDA_SUCCESS;
   const auto freeable = [](const Allocation& one) {
     return one.kind == AllocationKind::kLinear || one.kind == AllocationKind::kManaged ||
-           one.kind == AllocationKind::kStreamOrdered;
+           one.kind == AllocationKind::kStreamOrdered || one.kind == AllocationKind::kImported;
   };
   const auto found = Allocations().Find(dptr);
   if (found == nullptr || found->address != dptr || !freeable(*found)) {

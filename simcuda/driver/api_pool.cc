@@ -15,6 +15,7 @@ CUresult AllocateFrom(const std::shared_ptr<Pool>& pool, CUdeviceptr* dptr, size
   std::shared_ptr<Stream> stream;
   const CUresult known = RequireStream(handle, &context, &stream);
   if (known != CUDA_SUCCESS) return known;
+  if (pool->imported()) return CUDA_ERROR_INVALID_VALUE;
   if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (bytes == 0) {
     *dptr = 0;
@@ -83,7 +84,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   if (dptr == 0) return CUDA_ERROR_INVALID_VALUE;
   const auto allocation = Allocations().Remove(dptr, [](const Allocation& one) {
     return one.kind == AllocationKind::kStreamOrdered || one.kind == AllocationKind::kLinear ||
-           one.kind == AllocationKind::kManaged;
+           one.kind == AllocationKind::kManaged || one.kind == AllocationKind::kImported;
   });
   if (allocation == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (allocation->kind == AllocationKind::kStreamOrdered) {
@@ -109,7 +110,9 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
 #if CUDA_VERSION >= 12020
   max_bytes = poolProps->maxSize;
 #endif
-  *pool = HandleOf(Pool::Create(device, max_bytes));
+  const auto made = Pool::Create(device, max_bytes);
+  made->set_handle_types(static_cast<unsigned>(poolProps->handleTypes));
+  *pool = HandleOf(made);
   return CUDA_SUCCESS;
 }
 
@@ -180,7 +183,9 @@ CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
   Device* device = FindDevice(dev);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   const auto found = FindPool(pool);
-  if (found == nullptr || &found->device() != device) return CUDA_ERROR_INVALID_VALUE;
+  if (found == nullptr || &found->device() != device || found->imported()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   device->set_current_pool(found);
   return CUDA_SUCCESS;
 }

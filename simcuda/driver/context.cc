@@ -2,6 +2,8 @@
 #include "simcuda/driver/context.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/api_call.h"
@@ -183,6 +185,30 @@ bool Context::Idle() {
   const auto streams = LiveStreams();
   return std::all_of(streams.begin(), streams.end(),
                      [](const auto& stream) { return stream->Idle(); });
+}
+
+bool Context::IdleWhileHeld() const {
+  return std::all_of(streams_.begin(), streams_.end(),
+                     [](const auto& stream) { return stream->Idle(); });
+}
+
+bool WhileIdle(const std::function<void()>& body) {
+  auto contexts = AllHandles<Context>().Select([](const Context&) { return true; });
+  std::sort(contexts.begin(), contexts.end(),
+            [](const auto& one, const auto& other) { return one->uid() < other->uid(); });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (true) {
+    std::vector<std::unique_lock<std::mutex>> held;
+    for (const auto& context : contexts) held.push_back(context->HoldWork());
+    if (std::all_of(contexts.begin(), contexts.end(),
+                    [](const auto& context) { return context->IdleWhileHeld(); })) {
+      body();
+      return true;
+    }
+    held.clear();
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
 }
 
 bool Context::BlockingIdle() {
