@@ -8,6 +8,7 @@
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
+#include "simcuda/driver/graph_memory.h"
 #include "simcuda/driver/pool.h"
 
 namespace memprof::simcuda {
@@ -96,6 +97,13 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
            one.kind == AllocationKind::kStreamOrdered || one.kind == AllocationKind::kImported;
   };
   const auto found = Allocations().Find(dptr);
+  if (found != nullptr && found->kind == AllocationKind::kGraph) {
+    context->Synchronize();
+    const auto memory = GraphMemory::Get().Free(dptr);
+    if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    DropContents(*memory);
+    return CUDA_SUCCESS;
+  }
   if (found == nullptr || found->address != dptr || !freeable(*found)) {
     return CUDA_ERROR_INVALID_VALUE;
   }

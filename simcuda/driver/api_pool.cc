@@ -4,6 +4,7 @@
 #include "simcuda/driver/capture.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
+#include "simcuda/driver/graph_memory.h"
 #include "simcuda/driver/pool.h"
 
 namespace memprof::simcuda {
@@ -16,11 +17,11 @@ CUresult AllocateFrom(const std::shared_ptr<Pool>& pool, CUdeviceptr* dptr, size
   const CUresult known = RequireStream(handle, &context, &stream);
   if (known != CUDA_SUCCESS) return known;
   if (pool->imported()) return CUDA_ERROR_INVALID_VALUE;
-  if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (bytes == 0) {
     *dptr = 0;
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (IsCapturing(stream)) return CaptureAllocation(stream, &pool->device(), bytes, dptr);
   auto allocation = std::make_shared<Allocation>();
   allocation->kind = AllocationKind::kStreamOrdered;
   allocation->device = pool->device().id();
@@ -80,8 +81,13 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   std::shared_ptr<Stream> stream;
   const CUresult result = RequireStream(hStream, &context, &stream);
   if (result != CUDA_SUCCESS) return result;
-  if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (dptr == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (IsCapturing(stream)) return CaptureFree(stream, dptr);
+  if (const auto memory = GraphMemory::Get().Free(dptr); memory != nullptr) {
+    context->Enqueue(
+        stream, [memory] { DropContents(*memory); }, Stream::Mode::kQuick);
+    return CUDA_SUCCESS;
+  }
   const auto allocation = Allocations().Remove(dptr, [](const Allocation& one) {
     return one.kind == AllocationKind::kStreamOrdered || one.kind == AllocationKind::kLinear ||
            one.kind == AllocationKind::kManaged || one.kind == AllocationKind::kImported;

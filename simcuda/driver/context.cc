@@ -10,6 +10,7 @@
 #include "simcuda/driver/array.h"
 #include "simcuda/driver/device.h"
 #include "simcuda/driver/event.h"
+#include "simcuda/driver/graph_memory.h"
 #include "simcuda/driver/module.h"
 #include "simcuda/driver/resource_ids.h"
 
@@ -88,6 +89,7 @@ void Context::Destroy() {
   AllHandles<Event>().RemoveIf([this](const Event& made) { return made.context() == this; });
   AllHandles<Stream>().RemoveIf([this](const Stream& made) { return made.context() == this; });
   FreeAllocationsOf(uid_);
+  if (primary_) GraphMemory::Get().Reset(device_);
   FreeArraysOf(this);
   {
     const std::lock_guard lock(order_mutex_);
