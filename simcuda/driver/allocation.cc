@@ -9,6 +9,7 @@
 
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
+#include "simcuda/driver/managed.h"
 #include "simcuda/driver/pool.h"
 
 namespace memprof::simcuda {
@@ -104,7 +105,7 @@ void ReleaseAllocation(const Allocation& allocation) {
       break;
     case AllocationKind::kManaged:
       munmap(reinterpret_cast<void*>(allocation.address), allocation.granted);
-      device->memory().Refund(Use::kManaged, allocation.resident);
+      allocation.pages->Release();
       break;
     case AllocationKind::kPinned:
       munmap(reinterpret_cast<void*>(allocation.address), allocation.granted);

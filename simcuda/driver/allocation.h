@@ -15,6 +15,7 @@
 namespace memprof::simcuda {
 
 class Context;
+class ManagedPages;
 class Pool;
 
 enum class AllocationKind {
@@ -39,7 +40,7 @@ struct Allocation {
   std::shared_ptr<Context> context;  // null for mappings
   std::shared_ptr<Pool> pool;        // of stream-ordered memory
   unsigned flags = 0;
-  uint64_t resident = 0;  // of managed memory: bytes on the device when it was made
+  std::shared_ptr<ManagedPages> pages;  // of managed memory: where it is and what was advised
   uint64_t id = 0;        // CU_POINTER_ATTRIBUTE_BUFFER_ID
   uint64_t handle = 0;    // of mappings
   uint64_t offset = 0;

@@ -9,6 +9,7 @@
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
 #include "simcuda/driver/graph_memory.h"
+#include "simcuda/driver/managed.h"
 #include "simcuda/driver/pool.h"
 
 namespace memprof::simcuda {
@@ -132,7 +133,8 @@ CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned int flag
   allocation->address = MapHostMemory(allocation->granted, kPageBytes);
   if (allocation->address == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   // As much as has room lives on the device; the rest stays with the host.
-  allocation->resident = context->device().memory().ChargeUpTo(Use::kManaged, allocation->granted);
+  allocation->pages = std::make_shared<ManagedPages>(allocation->granted / kPageBytes);
+  allocation->pages->Place(&context->device());
   *dptr = allocation->address;
   Allocations().Add(std::move(allocation));
   return CUDA_SUCCESS;
