@@ -69,7 +69,9 @@ TEST_P(AttentionTwinTest, ProbabilitiesAreTheSoftmaxOfThePast) {
   for (size_t i = 0; i < probs.size(); ++i) {
     const size_t u = i % size_.context;
     const size_t t = i / size_.context % size_.context;
-    if (u > t) ASSERT_EQ(probs[i], 0.0f) << "time " << t << " sees " << u;
+    if (u > t) {
+      ASSERT_EQ(probs[i], 0.0f) << "time " << t << " sees " << u;
+    }
   }
 }
 
@@ -112,7 +114,9 @@ TEST_P(AttentionTwinTest, SoftmaxBackwardLeavesTheFutureAtZeroInPlaceOrNot) {
       const float value = values[row * size_.context + u];
       sum += value;
       sizes += std::fabs(value);
-      if (u > row % size_.context) ASSERT_EQ(value, 0.0f);
+      if (u > row % size_.context) {
+        ASSERT_EQ(value, 0.0f);
+      }
     }
     EXPECT_NEAR(sum, 0.0, Tolerance(8) * sizes + 1e-9);
   }
