@@ -2,28 +2,18 @@
 #   bin/memprof bin/memprof-viewer bin/demo_trainer
 #   lib/libmemprof.so lib/libmemprof_cupti.so lib/memprof/simcuda/*
 #   include/memprof/memprof.h  lib/cmake/memprof/  share/memprof/
+# What only one room knows (the CUPTI source, the viewer, the demo trainer) is installed there.
 include(CMakePackageConfigHelpers)
-
-# `memprof run` looks for ../lib beside its own bin, so the library folder is plain lib/ and not
-# lib/<architecture>.
-set(CMAKE_INSTALL_LIBDIR lib)
 
 install(FILES ${PROJECT_SOURCE_DIR}/libmemprof/include/memprof/memprof.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/memprof)
+install(TARGETS memprof_command memprof
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # By path, not by target: the stand-ins' real names are their SONAMEs.
-install(PROGRAMS ${PROJECT_BINARY_DIR}/bin/memprof DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(PROGRAMS ${PROJECT_BINARY_DIR}/lib/libmemprof.so ${PROJECT_BINARY_DIR}/lib/libmemprof_cupti.so
-  DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(PROGRAMS
   ${PROJECT_BINARY_DIR}/simcuda/libcuda.so.1 ${PROJECT_BINARY_DIR}/simcuda/libcudart.so.12
   ${PROJECT_BINARY_DIR}/simcuda/libcudart.so.13 ${PROJECT_BINARY_DIR}/simcuda/libcupti.so.13
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/memprof/simcuda)
-if(MEMPROF_BUILD_VIEWER)
-  install(PROGRAMS ${PROJECT_BINARY_DIR}/bin/memprof-viewer DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
-if(MEMPROF_BUILD_DEMO)
-  install(PROGRAMS ${PROJECT_BINARY_DIR}/bin/demo_trainer DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/memprofConfig.cmake.in
   ${PROJECT_BINARY_DIR}/memprofConfig.cmake
