@@ -1,12 +1,18 @@
-// Guest of the cost benchmark: threads that allocate and free in a loop at a given stack depth, and
-// print nanoseconds per pair. `cuda` mode calls cudaMalloc/cudaFree of whatever CUDA runtime the
-// loader finds; `malloc` mode does the same over malloc, for comparison with host-memory tools.
+// Guest of the cost benchmark: threads that allocate and free in a loop at a given stack depth.
+// Prints one line: what one pair cost in wall time, all threads together, and in CPU time of the
+// thread that made it (so without any thread of a recorder's own), in ns.
 //
-// usage: alloc_pairs cuda|malloc DEPTH THREADS PAIRS
+//   driver  cuMemAlloc and cuMemFree, found as CUDA runtimes find them
+//   cudart  cudaMalloc and cudaFree
+//   tensor  memprof_tensor_create and memprof_tensor_destroy; nothing where memprof is not preloaded
+//   malloc  malloc and free, for comparison with host-memory tools
+//
+// usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS_PER_THREAD
 #include <dlfcn.h>
+#include <time.h>
 
 #include <atomic>
-#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,82 +20,152 @@
 #include <thread>
 #include <vector>
 
+#include "libmemprof/include/memprof/memprof.h"
+
 namespace {
 
-using AllocateFunction = int (*)(void**, std::size_t);
-using FreeFunction = int (*)(void*);
+// One pair; false when it failed. `i` is the number of the pair.
+using Pair = bool (*)(long i);
 
-AllocateFunction allocate;
-FreeFunction release;
+// 16 sizes, so that the loop is not one identical event.
+std::size_t Bytes(long i) { return 512 + 512 * static_cast<std::size_t>(i & 15); }
 
-int HostAllocate(void** pointer, std::size_t bytes) {
-  *pointer = std::malloc(bytes);
-  return *pointer == nullptr;
+struct Functions {
+  int (*driver_allocate)(unsigned long long*, std::size_t) = nullptr;
+  int (*driver_free)(unsigned long long) = nullptr;
+  int (*runtime_allocate)(void**, std::size_t) = nullptr;
+  int (*runtime_free)(void*) = nullptr;
+  int (*set_current)(void*) = nullptr;
+  void* context = nullptr;
+  decltype(&memprof_tensor_create) tensor_create = nullptr;
+  decltype(&memprof_tensor_destroy) tensor_destroy = nullptr;
+} g_functions;
+
+bool DriverPair(long i) {
+  unsigned long long pointer = 0;
+  return g_functions.driver_allocate(&pointer, Bytes(i)) == 0 &&
+         g_functions.driver_free(pointer) == 0;
 }
 
-int HostFree(void* pointer) {
+bool RuntimePair(long i) {
+  void* pointer = nullptr;
+  return g_functions.runtime_allocate(&pointer, Bytes(i)) == 0 &&
+         g_functions.runtime_free(pointer) == 0;
+}
+
+// Through a volatile pointer, or the compiler removes the pair.
+bool HostPair(long i) {
+  void* volatile pointer = std::malloc(Bytes(i));
   std::free(pointer);
-  return 0;
+  return true;
 }
 
-// True recursion: the address taken of a local and the use of the result after the call keep the
-// compiler from turning it into a loop.
-[[gnu::noinline]] long Descend(int depth, long pairs) {
-  volatile int here = depth;
-  if (depth > 0) return Descend(depth - 1, pairs) + here - depth;
-  long failures = 0;
-  for (long i = 0; i < pairs; ++i) {
-    void* pointer = nullptr;
-    // 16 sizes, so that the loop is not one identical event.
-    if (allocate(&pointer, 512 + 512 * static_cast<std::size_t>(i & 15)) != 0) ++failures;
-    release(pointer);
+bool TensorPair(long i) {
+  if (g_functions.tensor_create == nullptr) return true;
+  thread_local char range[1 << 14];  // an address of this thread's own
+  const std::int64_t shape[] = {static_cast<std::int64_t>(Bytes(i) / 4)};
+  return g_functions.tensor_create(0, range, Bytes(i), "activation", "float32", 1, shape) == 0 &&
+         g_functions.tensor_destroy(0, range) == 0;
+}
+
+template <typename Function>
+bool Find(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr;
+}
+
+// Opens the driver as a CUDA runtime does, and makes a primary context current.
+bool LoadDriver() {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  int (*ask)(const char*, void**, int, std::uint64_t, void*) = nullptr;
+  if (library == nullptr || !Find(library, "cuGetProcAddress_v2", &ask)) return false;
+  const auto get = [ask](const char* name, auto* function) {
+    void* found = nullptr;
+    if (ask(name, &found, 13000, 0, nullptr) != 0) return false;
+    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(found);
+    return found != nullptr;
+  };
+  int (*init)(unsigned) = nullptr;
+  int (*retain)(void**, int) = nullptr;
+  return get("cuInit", &init) && get("cuDevicePrimaryCtxRetain", &retain) &&
+         get("cuCtxSetCurrent", &g_functions.set_current) &&
+         get("cuMemAlloc", &g_functions.driver_allocate) &&
+         get("cuMemFree", &g_functions.driver_free) && init(0) == 0 &&
+         retain(&g_functions.context, 0) == 0 && g_functions.set_current(g_functions.context) == 0;
+}
+
+bool LoadRuntime() {
+  for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}) {
+    void* library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+    if (library == nullptr) continue;
+    return Find(library, "cudaMalloc", &g_functions.runtime_allocate) &&
+           Find(library, "cudaFree", &g_functions.runtime_free);
   }
+  return false;
+}
+
+// The mode's loop, with everything loaded that it needs; null when something is missing.
+Pair Prepare(const std::string& mode) {
+  if (mode == "malloc") return HostPair;
+  if (mode == "cudart") return LoadRuntime() ? RuntimePair : nullptr;
+  if (mode != "driver" && mode != "tensor") return nullptr;
+  if (!LoadDriver()) return nullptr;
+  if (mode == "driver") return DriverPair;
+  // Recording begins with the first call to the driver, which was made.
+  Find(RTLD_DEFAULT, "memprof_tensor_create", &g_functions.tensor_create);
+  Find(RTLD_DEFAULT, "memprof_tensor_destroy", &g_functions.tensor_destroy);
+  return TensorPair;
+}
+
+// True recursion: the use of a volatile local after the call keeps the compiler from turning it
+// into a loop.
+[[gnu::noinline]] long Descend(int depth, long pairs, Pair pair) {
+  volatile int here = depth;
+  if (depth > 0) return Descend(depth - 1, pairs, pair) + here - depth;
+  long failures = 0;
+  for (long i = 0; i < pairs; ++i) failures += pair(i) ? 0 : 1;
   return failures;
 }
 
-bool LoadCuda() {
-  void* library = nullptr;
-  for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}) {
-    library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
-    if (library != nullptr) break;
-  }
-  if (library == nullptr) return false;
-  allocate = reinterpret_cast<AllocateFunction>(dlsym(library, "cudaMalloc"));
-  release = reinterpret_cast<FreeFunction>(dlsym(library, "cudaFree"));
-  return allocate != nullptr && release != nullptr;
+std::int64_t Now(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 5) {
-    std::fprintf(stderr, "usage: alloc_pairs cuda|malloc DEPTH THREADS PAIRS\n");
+    std::fprintf(stderr,
+                 "usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS_PER_THREAD\n");
     return 2;
   }
-  if (std::strcmp(argv[1], "cuda") == 0) {
-    if (!LoadCuda()) {
-      std::fprintf(stderr, "alloc_pairs: no CUDA runtime found\n");
-      return 1;
-    }
-  } else {
-    allocate = HostAllocate;
-    release = HostFree;
+  const Pair pair = Prepare(argv[1]);
+  if (pair == nullptr) {
+    std::fprintf(stderr, "alloc_pairs: %s: unknown, or its library was not found\n", argv[1]);
+    return 1;
   }
   const int depth = std::atoi(argv[2]);
   const int threads = std::atoi(argv[3]);
   const long pairs = std::atol(argv[4]);
 
-  Descend(depth, 1000);  // context, unwinder caches, first stacks
-  std::atomic<long> failures{0};
-  const auto begin = std::chrono::steady_clock::now();
+  std::atomic<long> failures = Descend(depth, 1000, pair);  // unwinder caches, first stacks
+  std::atomic<std::int64_t> thread_cpu{0};
+  const std::int64_t begin = Now(CLOCK_MONOTONIC);
   std::vector<std::thread> workers;
-  for (int i = 0; i < threads; ++i)
-    workers.emplace_back([&] { failures += Descend(depth, pairs); });
+  for (int i = 0; i < threads; ++i) {
+    workers.emplace_back([&] {
+      if (g_functions.set_current != nullptr) g_functions.set_current(g_functions.context);
+      const std::int64_t before = Now(CLOCK_THREAD_CPUTIME_ID);
+      failures += Descend(depth, pairs, pair);
+      thread_cpu += Now(CLOCK_THREAD_CPUTIME_ID) - before;
+    });
+  }
   for (std::thread& worker : workers) worker.join();
-  const auto end = std::chrono::steady_clock::now();
-  // Wall time per pair of one thread: constant when threads do not hinder each other and each
-  // has a core of its own.
-  std::printf("%.1f\n", std::chrono::duration<double, std::nano>(end - begin).count() /
-                            static_cast<double>(pairs));
+  const std::int64_t wall = Now(CLOCK_MONOTONIC) - begin;
+  const double all = static_cast<double>(pairs) * threads;
+  std::printf("wall_ns=%.1f thread_ns=%.1f failures=%ld\n", static_cast<double>(wall) / all,
+              static_cast<double>(thread_cpu) / all, failures.load());
   return failures == 0 ? 0 : 1;
 }

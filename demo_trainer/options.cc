@@ -214,10 +214,8 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
     if (setter == Setters().end()) {
       throw UsageError("unknown option '" + arguments[i] + "'; --help shows the options");
     }
-    if (!joined) {
-      if (++i == arguments.size()) throw UsageError(name + " needs a value");
-      value = arguments[i];
-    }
+    if (!joined && ++i < arguments.size()) value = arguments[i];
+    if (value.empty()) throw UsageError(name + " needs a value");
     setter->second(name, value, &options);
   }
   if (!options.help) CheckTogether(&options);

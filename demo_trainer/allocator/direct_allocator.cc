@@ -1,6 +1,9 @@
 // cudaMalloc or cudaMallocAsync for each tensor, with the same figures as the caching allocator.
 #include "demo_trainer/allocator/direct_allocator.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "demo_trainer/error.h"
 
 namespace memprof::demo {
@@ -31,7 +34,7 @@ void* DirectAllocator::Allocate(size_t bytes, StreamHandle stream) {
     throw OutOfMemory(OutOfMemoryLine(device_, bytes, free_bytes, total_bytes, stats_));
   }
   Check(result, "allocating device memory");
-  live_[ptr] = Live{bytes, cuda_stream, nullptr, false};
+  live_[ptr] = Live{bytes, cuda_stream, {}};
   for (Gauge* gauge : {&stats_.allocated, &stats_.requested, &stats_.reserved}) gauge->Add(bytes);
   stats_.blocks.Add(1);
   stats_.segments.Add(1);
@@ -43,7 +46,7 @@ void DirectAllocator::Free(void* ptr) {
   if (ptr == nullptr) return;
   const auto found = live_.find(ptr);
   if (found == live_.end()) throw Error("the allocator was given a pointer that is not in use");
-  const Live live = found->second;
+  const Live live = std::move(found->second);
   live_.erase(found);
   for (Gauge* gauge : {&stats_.allocated, &stats_.requested, &stats_.reserved}) {
     gauge->Subtract(live.bytes);
@@ -56,24 +59,27 @@ void DirectAllocator::Free(void* ptr) {
     Check(cudaFree(ptr), "freeing device memory");
     return;
   }
-  WaitForOtherStream(live);
+  WaitForOtherStreams(live);
   Check(cudaFreeAsync(ptr, live.stream), "freeing device memory in stream order");
 }
 
-void DirectAllocator::WaitForOtherStream(const Live& live) {
-  if (!live.has_other_stream) return;
-  cudaEvent_t event = nullptr;
-  Check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
-  Check(cudaEventRecord(event, live.other_stream), "recording an event");
-  Check(cudaStreamWaitEvent(live.stream, event, 0), "making a stream wait");
-  Check(cudaEventDestroy(event), "destroying an event");
+void DirectAllocator::WaitForOtherStreams(const Live& live) {
+  for (const cudaStream_t stream : live.other_streams) {
+    cudaEvent_t event = nullptr;
+    Check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
+    Check(cudaEventRecord(event, stream), "recording an event");
+    Check(cudaStreamWaitEvent(live.stream, event, 0), "making a stream wait");
+    Check(cudaEventDestroy(event), "destroying an event");
+  }
 }
 
 void DirectAllocator::RecordStream(void* ptr, StreamHandle stream) {
   const auto found = live_.find(ptr);
   if (found == live_.end() || found->second.stream == stream) return;
-  found->second.other_stream = static_cast<cudaStream_t>(stream);
-  found->second.has_other_stream = true;
+  auto& streams = found->second.other_streams;
+  if (std::find(streams.begin(), streams.end(), stream) == streams.end()) {
+    streams.push_back(static_cast<cudaStream_t>(stream));
+  }
 }
 
 void DirectAllocator::EmptyCache() {

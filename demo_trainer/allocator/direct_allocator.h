@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <unordered_map>
+#include <vector>
 
 #include "demo_trainer/allocator/allocator.h"
 
@@ -30,10 +31,9 @@ class DirectAllocator : public Allocator {
   struct Live {
     size_t bytes;
     cudaStream_t stream;
-    cudaStream_t other_stream;  // the last one recorded
-    bool has_other_stream;
+    std::vector<cudaStream_t> other_streams;
   };
-  void WaitForOtherStream(const Live& live);
+  void WaitForOtherStreams(const Live& live);
 
   const Kind kind_;
   const int device_;

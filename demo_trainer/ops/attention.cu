@@ -32,17 +32,52 @@ void Launch(const Body& body, const Tensor& probs) {
   LaunchRows(body, probs.count() / probs.dim(3), probs.device().compute_stream());
 }
 
+enum Part { kQueries = 0, kKeys = 1, kValues = 2 };
+
+// One part of qkv, or of its gradient; T may be const.
+template <typename T>
+HeadVectors<T> PartOf(const Tensor& qkv, const AttentionShape& shape, Part part) {
+  return {qkv.data<T>() + static_cast<int64_t>(part) * shape.Dim(), 3 * int64_t{shape.Dim()}};
+}
+
+// The heads of a [batch * context, dim] matrix.
+template <typename T>
+HeadVectors<T> Heads(const Tensor& matrix, const AttentionShape& shape) {
+  return {matrix.data<T>(), shape.Dim()};
+}
+
+template <typename T>
+void LaunchDots(HeadVectors<const T> left, HeadVectors<const T> right, const AttentionShape& shape,
+                float scale, const Tensor& out) {
+  CausalDotsBody<T> body;
+  body.left = left;
+  body.right = right;
+  body.out = out.data<T>();
+  body.shape = shape;
+  body.scale = scale;
+  Launch(body, out);
+}
+
+template <bool kColumns, typename T>
+void LaunchSums(const Tensor& weights, HeadVectors<const T> in, const AttentionShape& shape,
+                float scale, HeadVectors<T> out) {
+  CausalSumsBody<T, kColumns> body;
+  body.weights = weights.data<T>();
+  body.in = in;
+  body.out = out;
+  body.shape = shape;
+  body.scale = scale;
+  Launch(body, weights);
+}
+
 }  // namespace
 
 void AttentionScores(const Tensor& qkv, const Tensor& scores) {
   ForDType(qkv.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    AttentionScoresBody<T> body;
-    body.qkv = qkv.data<T>();
-    body.scores = scores.data<T>();
-    body.shape = ShapeOf(qkv, scores);
-    body.scale = ScaleOf(body.shape);
-    Launch(body, scores);
+    const AttentionShape shape = ShapeOf(qkv, scores);
+    LaunchDots<T>(PartOf<const T>(qkv, shape, kQueries), PartOf<const T>(qkv, shape, kKeys), shape,
+                  ScaleOf(shape), scores);
   });
 }
 
@@ -60,24 +95,18 @@ void CausalSoftmax(const Tensor& scores, const Tensor& probs) {
 void AttentionValues(const Tensor& qkv, const Tensor& probs, const Tensor& out) {
   ForDType(qkv.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    AttentionValuesBody<T> body;
-    body.qkv = qkv.data<T>();
-    body.probs = probs.data<T>();
-    body.out = out.data<T>();
-    body.shape = ShapeOf(qkv, probs);
-    Launch(body, probs);
+    const AttentionShape shape = ShapeOf(qkv, probs);
+    LaunchSums<false, T>(probs, PartOf<const T>(qkv, shape, kValues), shape, 1.0f,
+                         Heads<T>(out, shape));
   });
 }
 
 void AttentionProbsGrad(const Tensor& dout, const Tensor& qkv, const Tensor& dprobs) {
   ForDType(qkv.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    AttentionProbsGradBody<T> body;
-    body.dout = dout.data<T>();
-    body.qkv = qkv.data<T>();
-    body.dprobs = dprobs.data<T>();
-    body.shape = ShapeOf(qkv, dprobs);
-    Launch(body, dprobs);
+    const AttentionShape shape = ShapeOf(qkv, dprobs);
+    LaunchDots<T>(Heads<const T>(dout, shape), PartOf<const T>(qkv, shape, kValues), shape, 1.0f,
+                  dprobs);
   });
 }
 
@@ -97,15 +126,14 @@ void AttentionQkvGrad(const Tensor& dout, const Tensor& qkv, const Tensor& probs
                       const Tensor& dscores, const Tensor& dqkv) {
   ForDType(qkv.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    AttentionQkvGradBody<T> body;
-    body.dout = dout.data<T>();
-    body.qkv = qkv.data<T>();
-    body.probs = probs.data<T>();
-    body.dscores = dscores.data<T>();
-    body.dqkv = dqkv.data<T>();
-    body.shape = ShapeOf(qkv, probs);
-    body.scale = ScaleOf(body.shape);
-    Launch(body, probs);
+    const AttentionShape shape = ShapeOf(qkv, probs);
+    const float scale = ScaleOf(shape);
+    LaunchSums<false, T>(dscores, PartOf<const T>(qkv, shape, kKeys), shape, scale,
+                         PartOf<T>(dqkv, shape, kQueries));
+    LaunchSums<true, T>(dscores, PartOf<const T>(qkv, shape, kQueries), shape, scale,
+                        PartOf<T>(dqkv, shape, kKeys));
+    LaunchSums<true, T>(probs, Heads<const T>(dout, shape), shape, 1.0f,
+                        PartOf<T>(dqkv, shape, kValues));
   });
 }
 

@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +22,12 @@ namespace {
 
 constexpr size_t kHeaderBytes = 4096;
 
-[[noreturn]] void ExecRank(const std::vector<std::string>& arguments, int rank, int fd) {
+// In the child. A rank ends with the process that started it, however that ends: nobody else would
+// end it, and the others' ranks would wait for it for ever.
+[[noreturn]] void ExecRank(const std::vector<std::string>& arguments, int rank, int fd,
+                           pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(1);  // it ended before the line above
   std::vector<std::string> words = {"demo_trainer"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   words.push_back("--rank=" + std::to_string(rank));
@@ -62,10 +68,11 @@ int RunRanks(const Options& options, const std::vector<std::string>& arguments) 
   const int fd = memfd_create("demo_trainer.ranks", 0);
   if (fd < 0) throw Error("cannot create the ranks' shared memory");
   std::fflush(nullptr);
+  const pid_t self = getpid();
   std::vector<pid_t> running;
   for (int rank = 0; rank < options.ranks; ++rank) {
     const pid_t pid = fork();
-    if (pid == 0) ExecRank(arguments, rank, fd);
+    if (pid == 0) ExecRank(arguments, rank, fd, self);
     if (pid < 0) {
       for (const pid_t other : running) kill(other, SIGTERM);
       WaitForRanks(running);

@@ -13,6 +13,17 @@ namespace {
 
 constexpr char kBundledName[] = "coriolanus.txt";
 
+bool ReadFile(const std::string& path, std::string* contents) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return false;
+  try {
+    contents->assign(std::istreambuf_iterator<char>(stream), {});
+  } catch (const std::ios_base::failure&) {  // of the buffer: a read that failed half-way
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string FindBundledText() {
@@ -36,9 +47,7 @@ Text::Text(const std::string& path, int64_t context, uint64_t seed)
   if (!std::filesystem::is_regular_file(file, error)) {
     throw Error("cannot read the text '" + file + "': not a file");
   }
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error("cannot read the text '" + file + "'");
-  text_.assign(std::istreambuf_iterator<char>(stream), {});
+  if (!ReadFile(file, &text_)) throw Error("cannot read the text '" + file + "'");
   held_out_from_ = bytes() - bytes() / 10;
   if (bytes() / 10 < context_ + 1) {
     throw Error("the text '" + file + "' is too short: a tenth of it must hold " +

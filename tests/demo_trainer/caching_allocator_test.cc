@@ -42,6 +42,34 @@ struct Fixture {
 
 StreamHandle Stream(uintptr_t number) { return reinterpret_cast<StreamHandle>(number); }
 
+// What holds of the pieces of all segments after every call, whatever the rules say.
+void ExpectSound(const CachingAllocator& allocator) {
+  const std::vector<CachingAllocator::BlockView> blocks = allocator.Blocks();
+  size_t total = 0;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const auto& block = blocks[i];
+    total += block.bytes;
+    ASSERT_GT(block.bytes, 0u);
+    ASSERT_EQ(block.bytes % kBlockRounding, 0u);
+    if (i == 0 || blocks[i - 1].segment != block.segment) {
+      ASSERT_EQ(block.address, block.segment) << "a segment begins with a block";
+      continue;
+    }
+    const auto& before = blocks[i - 1];
+    ASSERT_EQ(before.address + before.bytes, block.address) << "no gap and no overlap";
+    ASSERT_EQ(before.stream, block.stream) << "a segment serves one stream";
+    ASSERT_TRUE(before.in_use || block.in_use) << "free neighbours have merged";
+  }
+  const AllocatorStats& stats = allocator.stats();
+  ASSERT_EQ(total, stats.reserved.current);
+  ASSERT_LE(stats.requested.current, stats.allocated.current);
+  ASSERT_LE(stats.allocated.current, stats.reserved.current);
+  for (const Gauge& gauge : {stats.allocated, stats.requested, stats.reserved, stats.blocks}) {
+    ASSERT_LE(gauge.current, gauge.peak);
+  }
+  ASSERT_EQ(stats.allocations - stats.frees, stats.blocks.current);
+}
+
 TEST(CachingAllocatorTest, RoundsTo512Bytes) {
   Fixture f;
   f.allocator.Allocate(1, nullptr);
@@ -177,6 +205,128 @@ TEST(CachingAllocatorTest, OversizeBlocksServeOnlyOversizeRequests) {
   EXPECT_EQ(f.allocator.stats().allocated.current, (30 + 80 + 100) * kMiB);
 }
 
+TEST(CachingAllocatorTest, PoolsDoNotShareBlocks) {
+  Fixture f;
+  void* large = f.allocator.Allocate(kMiB + 1, nullptr);
+  f.allocator.Free(large);  // 20 MiB are free, of the large pool
+  void* small = f.allocator.Allocate(kMiB, nullptr);
+  EXPECT_NE(small, large);
+  EXPECT_EQ(f.allocator.stats().reserved.current, 22 * kMiB);
+  f.allocator.Free(small);
+  EXPECT_EQ(f.allocator.Allocate(kMiB + 512, nullptr), large);
+}
+
+TEST(CachingAllocatorTest, SmallBlocksSplitDownToTheLast512Bytes) {
+  Fixture f;
+  f.allocator.Allocate(kMiB, nullptr);
+  f.allocator.Allocate(kMiB - 512, nullptr);
+  ASSERT_EQ(f.allocator.Blocks().size(), 3u);
+  EXPECT_EQ(f.allocator.Blocks()[2].bytes, 512u);
+  f.allocator.Allocate(512, nullptr);
+  EXPECT_EQ(f.allocator.stats().segments.current, 1u);
+  EXPECT_EQ(f.allocator.stats().allocated.current, 2 * kMiB);
+}
+
+TEST(CachingAllocatorTest, EveryRecordedStreamMustFinish) {
+  Fixture f;
+  void* a = f.allocator.Allocate(kKiB, Stream(1));
+  f.allocator.RecordStream(a, Stream(2));
+  f.driver.FinishWork();  // of nothing yet
+  f.allocator.RecordStream(a, Stream(3));
+  f.allocator.RecordStream(a, Stream(2));  // twice is once
+  f.allocator.RecordStream(a, Stream(1));  // its own stream is no other
+  f.allocator.Free(a);
+  EXPECT_EQ(f.driver.open_events(), 2u);
+  EXPECT_NE(f.allocator.Allocate(kKiB, Stream(1)), a);
+  f.driver.FinishWork();
+  EXPECT_EQ(f.allocator.Allocate(kKiB, Stream(1)), a);
+  // Recorded anew for each life of the block.
+  f.allocator.Free(a);
+  EXPECT_EQ(f.driver.open_events(), 0u);
+}
+
+TEST(CachingAllocatorTest, OutOfMemoryWaitsForOtherStreams) {
+  Fixture f(40 * kMiB);
+  void* a = f.allocator.Allocate(30 * kMiB, Stream(1));
+  f.allocator.RecordStream(a, Stream(2));
+  f.allocator.Free(a);
+  EXPECT_EQ(f.driver.used(), 30 * kMiB);
+  EXPECT_NE(f.allocator.Allocate(20 * kMiB, Stream(1)), nullptr) << "after waiting for stream 2";
+  EXPECT_EQ(f.driver.used(), 20 * kMiB);
+  EXPECT_EQ(f.driver.open_events(), 0u);
+}
+
+TEST(CachingAllocatorTest, OutOfMemoryFreesOtherStreamsCaches) {
+  Fixture f(40 * kMiB);
+  f.allocator.Free(f.allocator.Allocate(30 * kMiB, Stream(1)));
+  EXPECT_NE(f.allocator.Allocate(30 * kMiB, Stream(2)), nullptr);
+  EXPECT_EQ(f.allocator.stats().retries, 1u);
+}
+
+// Unused segments of 40 and 60 MiB, which are oversize, and one of 20 MiB, which is not; 80 MiB
+// are in use.
+void FillWithOversize(Fixture* f) {
+  std::vector<void*> unused;
+  for (const size_t size : {40, 60, 5})
+    unused.push_back(f->allocator.Allocate(size * kMiB, nullptr));
+  f->allocator.Allocate(80 * kMiB, nullptr);
+  for (void* ptr : unused) f->allocator.Free(ptr);
+}
+
+TEST(CachingAllocatorTest, TheSmallestOversizeSegmentThatSufficesGoesBack) {
+  Fixture f(200 * kMiB, 32 * kMiB);
+  FillWithOversize(&f);
+  f.allocator.Allocate(30 * kMiB, nullptr);
+  EXPECT_EQ(f.driver.used(), (80 + 60 + 20 + 30) * kMiB);
+}
+
+TEST(CachingAllocatorTest, OversizeSegmentsTogetherGoBackBeforeTheRest) {
+  Fixture f(200 * kMiB, 32 * kMiB);
+  FillWithOversize(&f);
+  f.allocator.Allocate(90 * kMiB, nullptr);
+  EXPECT_EQ(f.driver.used(), (80 + 20 + 90) * kMiB);
+}
+
+TEST(CachingAllocatorTest, EverythingUnusedGoesBackWhenOversizeSegmentsDoNotSuffice) {
+  Fixture f(200 * kMiB, 32 * kMiB);
+  FillWithOversize(&f);
+  f.allocator.Allocate(114 * kMiB, nullptr);
+  EXPECT_EQ(f.driver.used(), (80 + 114) * kMiB);
+}
+
+TEST(CachingAllocatorTest, AfterOutOfMemoryItGoesOn) {
+  Fixture f(40 * kMiB);
+  void* a = f.allocator.Allocate(30 * kMiB, nullptr);
+  EXPECT_THROW(f.allocator.Allocate(32 * kMiB, nullptr), OutOfMemory);
+  EXPECT_EQ(f.allocator.stats().allocations, 1u);
+  f.allocator.Free(a);
+  EXPECT_NE(f.allocator.Allocate(32 * kMiB, nullptr), nullptr);
+  ExpectSound(f.allocator);
+}
+
+TEST(CachingAllocatorTest, PeaksStayWhenMemoryGoes) {
+  Fixture f;
+  void* a = f.allocator.Allocate(700, nullptr);
+  void* b = f.allocator.Allocate(300, nullptr);
+  f.allocator.Free(a);
+  f.allocator.Free(b);
+  f.allocator.EmptyCache();
+  const AllocatorStats& stats = f.allocator.stats();
+  EXPECT_EQ(FormatStats(stats),
+            "allocated=0 peak_allocated=1536 requested=0 peak_requested=1000 reserved=0 "
+            "peak_reserved=2097152 blocks=0 peak_blocks=2 segments=0 peak_segments=1 "
+            "allocations=2 frees=2 retries=0 ooms=0");
+}
+
+TEST(FormatBytesTest, ChoosesTheUnit) {
+  EXPECT_EQ(FormatBytes(0), "0 bytes");
+  EXPECT_EQ(FormatBytes(1023), "1023 bytes");
+  EXPECT_EQ(FormatBytes(1024), "1.00 KiB");
+  EXPECT_EQ(FormatBytes(kMiB - 1), "1024.00 KiB");
+  EXPECT_EQ(FormatBytes(kMiB), "1.00 MiB");
+  EXPECT_EQ(FormatBytes(3 * 512 * kMiB), "1.50 GiB");
+}
+
 TEST(CachingAllocatorTest, RefusesPointersThatAreNotInUse) {
   Fixture f;
   int local = 0;
@@ -254,6 +404,7 @@ void CompareWithTwin(uint64_t seed, size_t capacity, size_t max_split) {
       f.allocator.EmptyCache();
     }
     ExpectSame(f.allocator, twin);
+    ExpectSound(f.allocator);
     if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << ", call " << call;
     ASSERT_EQ(f.driver.used(), twin_driver.used());
     ASSERT_EQ(f.allocator.stats().requested.current, requested);

@@ -86,19 +86,6 @@ TEST(OpsTest, AccumulatingMatMulAddsToTheOutput) {
   for (size_t i = 0; i < once.size(); ++i) ASSERT_NEAR(twice[i], 2 * once[i], 1e-5);
 }
 
-TEST(OpsTest, ColumnSumMatchesLoops) {
-  const auto device = MakeDevice();
-  const auto x = RandomValues(7 * 19, 4);
-  const Tensor out(*device, "out", DType::kFloat32, {19});
-  ColumnSum(Upload(*device, x, {7, 19}), out, false);
-  const std::vector<float> sums = Read(out);
-  for (size_t col = 0; col < 19; ++col) {
-    double sum = 0.0;
-    for (size_t row = 0; row < 7; ++row) sum += x[row * 19 + col];
-    ASSERT_NEAR(sums[col], sum, 1e-5);
-  }
-}
-
 TEST(OpsTest, GeluMatchesItsFormula) {
   const auto device = MakeDevice();
   std::vector<float> x;
@@ -112,87 +99,6 @@ TEST(OpsTest, GeluMatchesItsFormula) {
     const double expected =
         0.5 * v * (1.0 + std::tanh(std::sqrt(2.0 / 3.14159265358979) * (v + 0.044715 * v * v * v)));
     ASSERT_NEAR(actual[i], expected, 1e-5) << v;
-  }
-}
-
-TEST(OpsTest, LayerNormMatchesItsFormula) {
-  const auto device = MakeDevice();
-  const int64_t rows = 5;
-  const int64_t dim = 21;
-  const auto x = RandomValues(static_cast<size_t>(rows * dim), 5, 3.0f);
-  const auto gamma = RandomValues(static_cast<size_t>(dim), 6);
-  const auto beta = RandomValues(static_cast<size_t>(dim), 7);
-  const Tensor y(*device, "y", DType::kFloat32, {rows, dim});
-  const Tensor mean(*device, "mean", DType::kFloat32, {rows});
-  const Tensor rstd(*device, "rstd", DType::kFloat32, {rows});
-  LayerNorm(Upload(*device, x, {rows, dim}), Upload(*device, gamma, {dim}),
-            Upload(*device, beta, {dim}), y, mean, rstd);
-  const std::vector<float> actual = Read(y);
-  for (int64_t row = 0; row < rows; ++row) {
-    const float* in = &x[static_cast<size_t>(row * dim)];
-    double mu = 0.0;
-    double variance = 0.0;
-    for (int64_t c = 0; c < dim; ++c) mu += in[c] / static_cast<double>(dim);
-    for (int64_t c = 0; c < dim; ++c) variance += (in[c] - mu) * (in[c] - mu) / dim;
-    for (int64_t c = 0; c < dim; ++c) {
-      const auto column = static_cast<size_t>(c);
-      const double expected =
-          (in[c] - mu) / std::sqrt(variance + 1e-5) * gamma[column] + beta[column];
-      ASSERT_NEAR(actual[static_cast<size_t>(row * dim + c)], expected, 1e-5);
-    }
-  }
-}
-
-// Attention of one head and one query, by its formula.
-std::vector<double> AttendNaively(const std::vector<float>& qkv, int64_t row, int64_t dim,
-                                  int64_t context, int64_t head, int64_t head_dim) {
-  const int64_t t = row % context;
-  const int64_t first = row - t;
-  const auto at = [&](int64_t time, int64_t part, int64_t c) {
-    const int64_t index = ((first + time) * 3 + part) * dim + head * head_dim + c;
-    return static_cast<double>(qkv[static_cast<size_t>(index)]);
-  };
-  std::vector<double> weights;
-  double total = 0.0;
-  for (int64_t u = 0; u <= t; ++u) {
-    double dot = 0.0;
-    for (int64_t c = 0; c < head_dim; ++c) dot += at(t, 0, c) * at(u, 1, c);
-    weights.push_back(std::exp(dot / std::sqrt(static_cast<double>(head_dim))));
-    total += weights.back();
-  }
-  std::vector<double> out(static_cast<size_t>(head_dim), 0.0);
-  for (int64_t u = 0; u <= t; ++u) {
-    for (int64_t c = 0; c < head_dim; ++c) {
-      out[static_cast<size_t>(c)] += weights[static_cast<size_t>(u)] / total * at(u, 2, c);
-    }
-  }
-  return out;
-}
-
-TEST(OpsTest, AttentionMatchesItsFormula) {
-  const auto device = MakeDevice();
-  const int64_t batch = 2;
-  const int64_t heads = 3;
-  const int64_t context = 6;
-  for (const int64_t head_dim : {8, 11}) {
-    const int64_t dim = heads * head_dim;
-    const auto qkv = RandomValues(static_cast<size_t>(batch * context * 3 * dim), 8);
-    const Tensor input = Upload(*device, qkv, {batch * context, 3 * dim});
-    const Tensor probs(*device, "probs", DType::kFloat32, {batch, heads, context, context});
-    const Tensor out(*device, "out", DType::kFloat32, {batch * context, dim});
-    AttentionScores(input, probs);
-    CausalSoftmax(probs, probs);
-    AttentionValues(input, probs, out);
-    const std::vector<float> actual = Read(out);
-    for (int64_t row = 0; row < batch * context; ++row) {
-      for (int64_t head = 0; head < heads; ++head) {
-        const auto expected = AttendNaively(qkv, row, dim, context, head, head_dim);
-        for (int64_t c = 0; c < head_dim; ++c) {
-          ASSERT_NEAR(actual[static_cast<size_t>(row * dim + head * head_dim + c)],
-                      expected[static_cast<size_t>(c)], 1e-5);
-        }
-      }
-    }
   }
 }
 
@@ -220,22 +126,6 @@ TEST(OpsTest, ModelLooksOnlyBack) {
   }
 }
 
-TEST(OpsTest, CrossEntropyMatchesItsFormula) {
-  const auto device = MakeDevice();
-  const auto logits = RandomValues(3 * 256, 9, 4.0f);
-  HostBatch host{{0, 0, 0}, {5, 255, 17}};
-  const Batch batch = UploadBatch(*device, host, 1);
-  const Tensor losses(*device, "losses", DType::kFloat32, {3});
-  CrossEntropy(Upload(*device, logits, {3, 256}), batch.targets, losses);
-  const std::vector<float> actual = Read(losses);
-  for (size_t row = 0; row < 3; ++row) {
-    double sum = 0.0;
-    for (size_t c = 0; c < 256; ++c) sum += std::exp(static_cast<double>(logits[row * 256 + c]));
-    const auto target = static_cast<size_t>(host.targets[row]);
-    EXPECT_NEAR(actual[row], std::log(sum) - logits[row * 256 + target], 1e-5);
-  }
-}
-
 TEST(OpsTest, SumOfSquaresCoversEveryChunk) {
   const auto device = MakeDevice();
   const int64_t count = 4096 * 3 + 5;
@@ -257,31 +147,6 @@ TEST(OpsTest, HistogramCounts) {
   EXPECT_EQ(actual[9], 1.0f);
   EXPECT_EQ(actual[255], 1.0f);
   EXPECT_EQ(actual[0], 0.0f);
-}
-
-TEST(OpsTest, AdamWMatchesItsFormula) {
-  const auto device = MakeDevice();
-  const Tensor weight = Upload(*device, {1.0f}, {1});
-  const Tensor grad = Upload(*device, {8.0f}, {1});
-  const Tensor m = Upload(*device, {0.0f}, {1});
-  const Tensor v = Upload(*device, {0.0f}, {1});
-  AdamWSettings settings;
-  settings.lr = 0.1f;
-  settings.weight_decay = 0.5f;
-  settings.grad_scale = 0.25f;
-  double w = 1.0;
-  double mean = 0.0;
-  double squares = 0.0;
-  for (settings.step = 1; settings.step <= 3; ++settings.step) {
-    AdamW(weight, grad, m, v, settings);
-    mean = 0.9 * mean + 0.1 * 2.0;
-    squares = 0.99 * squares + 0.01 * 4.0;
-    const double step = static_cast<double>(settings.step);
-    const double update =
-        mean / (1 - std::pow(0.9, step)) / (std::sqrt(squares / (1 - std::pow(0.99, step))) + 1e-8);
-    w -= 0.1 * (update + 0.5 * w);
-    EXPECT_NEAR(Read(weight)[0], w, 1e-5);
-  }
 }
 
 // The nearest bfloat16, by looking at both neighbours in double.

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "demo_trainer/error.h"
 #include "demo_trainer/leaks/leaks.h"
 
@@ -134,6 +136,113 @@ TEST(OptionsTest, RefusesNonsenseInOneLine) {
   for (const auto& [arguments, message] : cases) {
     EXPECT_EQ(ErrorOf(arguments), message);
   }
+}
+
+TEST(OptionsTest, RefusesWhatEachOptionCannotBe) {
+  const char* const whole[] = {"--layers", "--dim",        "--heads",    "--context",
+                               "--batch",  "--grad-accum", "--steps",    "--eval-every",
+                               "--seed",   "--devices",    "--ranks",    "--print-every",
+                               "--rank",   "--leak-after", "--snapshot", "--rank-fd"};
+  for (const std::string option : whole) {
+    for (const std::string text : {"x", "1.5", "1e3", " 1", "0x10", "+1", "1 "}) {
+      EXPECT_EQ(ErrorOf({option, text}), option + " takes a whole number, not '" + text + "'");
+    }
+    EXPECT_THAT(ErrorOf({option + "=-1"}), testing::MatchesRegex(option + " must be between .*"));
+  }
+  for (const std::string option : {"--lr", "--clip", "--loss-scale"}) {
+    for (const std::string text : {"x", "1x", "-0.5", "inf", "nan", "1e99", "-"}) {
+      EXPECT_EQ(ErrorOf({option, text}),
+                option + " takes a number that is not negative, not '" + text + "'");
+    }
+  }
+  for (const std::string text :
+       {"x", "-1MiB", "0", "0KiB", "1TiB", "1mib", "1e20", "nan", "1 MiB"}) {
+    EXPECT_EQ(ErrorOf({"--max-split", text}),
+              "--max-split takes a size such as 64MiB, not '" + text + "'");
+  }
+}
+
+TEST(OptionsTest, LimitsAreInclusive) {
+  const std::tuple<const char*, const char*, const char*> limits[] = {
+      {"--layers", "1", "1000"},           {"--grad-accum", "1", "10000"},
+      {"--steps", "0", "1000000000"},      {"--print-every", "1", "1000000000"},
+      {"--eval-every", "0", "1000000000"}, {"--seed", "0", "9223372036854775807"}};
+  for (const auto& [option, least, most] : limits) {
+    EXPECT_EQ(ErrorOf({option, least}), "accepted") << option;
+    EXPECT_EQ(ErrorOf({option, most}), "accepted") << option;
+    EXPECT_NE(ErrorOf({option, std::string(most) + "0"}), "accepted") << option;
+  }
+  EXPECT_EQ(ErrorOf({"--print-every", "0"}),
+            "--print-every must be between 1 and 1000000000, not 0");
+}
+
+TEST(OptionsTest, EveryOptionThatTakesAValueNeedsOne) {
+  for (const std::string option :
+       {"--layers", "--lr", "--dtype", "--text", "--leak", "--snapshot", "--max-split"}) {
+    EXPECT_EQ(ErrorOf({option}), option + " needs a value");
+    EXPECT_EQ(ErrorOf({option + "="}), option + " needs a value");
+    EXPECT_EQ(ErrorOf({option, ""}), option + " needs a value");
+  }
+}
+
+TEST(OptionsTest, ListsHaveNoEmptyParts) {
+  EXPECT_EQ(ErrorOf({"--snapshot", "1,,2"}), "--snapshot takes a whole number, not ''");
+  EXPECT_EQ(ErrorOf({"--leak", "hook,,eval"}),
+            "--leak does not know ''; --leak list shows the kinds");
+}
+
+TEST(OptionsTest, TheHelpHasEveryOptionAndNoOther) {
+  std::istringstream text(HelpText());
+  int options = 0;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with("  --")) continue;
+    const std::string option = line.substr(2, line.find(' ', 2) - 2);
+    EXPECT_THAT(ErrorOf({option}), testing::AnyOf("accepted", option + " needs a value")) << line;
+    EXPECT_LE(line.size(), 100u);
+    ++options;
+  }
+  EXPECT_EQ(options, 29) << "22 with a value, 7 without";
+}
+
+TEST(OptionsTest, HelpWinsOverNonsense) {
+  EXPECT_TRUE(ParseOptions({"--dim", "10", "--help"}).help);
+  EXPECT_TRUE(ParseOptions({"-h"}).help);
+}
+
+TEST(OptionsTest, TheLastOneCounts) {
+  const Options options =
+      ParseOptions({"--steps", "3", "--steps=4", "--leak", "hook", "--leak=eval"});
+  EXPECT_EQ(options.steps, 4);
+  EXPECT_THAT(options.leaks, ElementsAre("hook", "eval")) << "kinds add up";
+}
+
+TEST(OptionsTest, DTypeDecidesTheLossScaleUnlessGiven) {
+  EXPECT_EQ(ParseOptions({"--dtype", "bf16"}).loss_scale, 65536.0f);
+  EXPECT_EQ(ParseOptions({"--dtype", "bf16", "--loss-scale", "4"}).loss_scale, 4.0f);
+  EXPECT_EQ(ParseOptions({"--loss-scale", "4"}).loss_scale, 4.0f);
+}
+
+TEST(OptionsTest, LeakEvalKeepsTheUsersInterval) {
+  EXPECT_EQ(ParseOptions({"--leak", "eval", "--eval-every", "2"}).eval_every, 2);
+}
+
+TEST(OptionsTest, LeakTableFollowsTheOtherOptions) {
+  const auto rate = [](const char* kind, const std::vector<std::string>& extra) {
+    std::vector<std::string> arguments = {"--leak", kind};
+    arguments.insert(arguments.end(), extra.begin(), extra.end());
+    return FindLeak(kind)->bytes_per_step(ParseOptions(arguments));
+  };
+  EXPECT_EQ(rate("hook", {}), 8.0 * 128 * 4 * 128 * 4);
+  EXPECT_EQ(rate("hook", {"--dtype", "bf16"}), rate("hook", {}) / 2);
+  EXPECT_EQ(rate("hook", {"--grad-accum", "3"}), rate("hook", {}) * 3);
+  EXPECT_EQ(rate("hook", {"--devices", "2"}), rate("hook", {})) << "two halves";
+  EXPECT_EQ(rate("hook", {"--ranks", "2"}), rate("hook", {}) / 2) << "of one process";
+  EXPECT_EQ(rate("extension", {"--devices", "2"}), 2.0 * kExtensionBytes);
+  EXPECT_EQ(rate("error-path", {}), kAuditWorkspaceBytes / 4.0);
+  EXPECT_EQ(rate("eval", {"--eval-every", "10"}), rate("eval", {}) / 2);
+  EXPECT_EQ(rate("pinned", {"--grad-accum", "2"}), 2.0 * kPinnedBytes);
+  EXPECT_EQ(rate("cycle", {}), 8.0 * 128 * 4);
+  EXPECT_EQ(FindLeak("none"), nullptr);
 }
 
 TEST(OptionsTest, SizesHaveBinaryUnits) {

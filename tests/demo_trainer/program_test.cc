@@ -1,89 +1,19 @@
-// The program as its users run it: on the stand-in, from the command line.
-#include <fcntl.h>
+// The program as its users run it: what it trains, and that the ways to train it agree.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "tests/demo_trainer/trainer_process.h"
+
+namespace memprof::demo {
 namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-struct Outcome {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string ReadAll(const std::filesystem::path& path) {
-  std::ifstream stream(path);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-// Runs the trainer with a stand-in described by `simcuda`.
-Outcome RunTrainer(std::vector<std::string> arguments, const std::string& simcuda = "devices=2") {
-  char folder[] = "/tmp/demo_trainer_XXXXXX";
-  if (mkdtemp(folder) == nullptr) return {};
-  const std::filesystem::path place(folder);
-  arguments.insert(arguments.begin(), DEMO_TRAINER_PROGRAM);
-  const pid_t pid = fork();
-  if (pid == 0) {
-    setenv("SIMCUDA", simcuda.c_str(), 1);
-    dup2(open((place / "out").c_str(), O_CREAT | O_WRONLY, 0600), 1);
-    dup2(open((place / "err").c_str(), O_CREAT | O_WRONLY, 0600), 2);
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    execv(argv[0], argv.data());
-    _exit(127);
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-                  ReadAll(place / "out"), ReadAll(place / "err")};
-  std::filesystem::remove_all(place);
-  return outcome;
-}
-
-Outcome TrainSmall(std::vector<std::string> extra, const std::string& simcuda = "devices=2") {
-  std::vector<std::string> arguments = {"--layers",  "2",  "--dim",   "32", "--heads",       "2",
-                                        "--context", "32", "--batch", "8",  "--print-every", "1",
-                                        "--steps",   "8"};
-  arguments.insert(arguments.end(), extra.begin(), extra.end());
-  return RunTrainer(arguments, simcuda);
-}
-
-// The number after each mention of `words`, in the order printed.
-std::vector<double> Numbers(const std::string& out, const std::string& words) {
-  std::vector<double> numbers;
-  for (size_t at = out.find(words); at != std::string::npos; at = out.find(words, at)) {
-    at += words.size();
-    numbers.push_back(std::strtod(&out[at], nullptr));
-  }
-  return numbers;
-}
-
-std::vector<double> Losses(const std::string& out) { return Numbers(out, ": loss "); }
-
 // Unlike losses, these show a wrong scale of the gradients, which clipping and AdamW hide.
 std::vector<double> GradientNorms(const std::string& out) { return Numbers(out, "gradient norm "); }
-
-// A figure of the first device, or -1.
-int64_t Stat(const std::string& out, const std::string& when, const std::string& key) {
-  const size_t line = out.find("stats when=" + when + " ");
-  if (line == std::string::npos) return -1;
-  const std::vector<double> numbers = Numbers(out.substr(line), " " + key + "=");
-  return numbers.empty() ? -1 : static_cast<int64_t>(numbers[0]);
-}
 
 // "step …" lines of the training only: what must not depend on how the work is done.
 std::string StepLines(const std::string& out) {
@@ -156,13 +86,17 @@ void ExpectSameTraining(const std::vector<std::string>& options) {
 }
 
 TEST(ProgramTest, TwoDevicesTrainLikeOne) { ExpectSameTraining({"--devices", "2"}); }
+
 TEST(ProgramTest, TwoRanksTrainLikeOne) { ExpectSameTraining({"--ranks", "2"}); }
+
 TEST(ProgramTest, RanksOfDevicesTrainLikeOne) {
   ExpectSameTraining({"--ranks", "2", "--devices", "2", "--prefetch"});
 }
+
 TEST(ProgramTest, AccumulatingTrainsLikeOneBatch) {
   ExpectSameTraining({"--batch", "4", "--grad-accum", "2"});
 }
+
 TEST(ProgramTest, LossScalingDoesNotChangeTheTraining) {
   ExpectSameTraining({"--loss-scale", "1024"});
 }
@@ -194,16 +128,6 @@ TEST(ProgramTest, EvaluatesOnHeldOutText) {
   EXPECT_EQ(StepLines(run.out), StepLines(TrainSmall({}).out));
 }
 
-TEST(ProgramTest, TrainsOnAnotherText) {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("demo_trainer_program_" + std::to_string(getpid()));
-  std::ofstream(path) << std::string(5000, 'x');
-  const Outcome run = TrainSmall({"--text", path.string(), "--steps", "30", "--lr", "0.01"});
-  std::filesystem::remove(path);
-  ASSERT_EQ(run.status, 0) << run.err;
-  EXPECT_LT(Losses(run.out).back(), 0.1) << "there is only one letter to learn";
-}
-
 TEST(ProgramTest, StatsAreEmptyAtExitUnlessItLeaks) {
   const Outcome clean = TrainSmall({"--stats"});
   EXPECT_GT(Stat(clean.out, "end", "allocated"), 0);
@@ -213,53 +137,42 @@ TEST(ProgramTest, StatsAreEmptyAtExitUnlessItLeaks) {
   EXPECT_EQ(Stat(leaking.out, "exit", "requested"), 8 * 256 * 1024);
 }
 
-TEST(ProgramTest, OutOfMemoryIsOneClearLine) {
-  for (const char* allocator : {"caching", "cuda", "async"}) {
-    const Outcome run =
-        TrainSmall({"--allocator", allocator, "--batch", "512"}, "memory=40MiB,overhead=4MiB");
-    EXPECT_EQ(run.status, 1) << allocator;
-    EXPECT_THAT(run.err, testing::MatchesRegex(
-                             "demo_trainer: CUDA out of memory. Tried to allocate [0-9.]+ [KM]iB. "
-                             "GPU 0 has a total capacity of 40.00 MiB of which .* is free. The "
-                             "allocator holds .* reserved but unallocated.\n"));
-  }
+TEST(ProgramTest, WorkersOfTheStandInChangeNoDigit) {
+  const std::string plain = StepLines(TrainSmall({}).out);
+  EXPECT_EQ(StepLines(TrainSmall({}, "threads=1").out), plain);
+  EXPECT_EQ(StepLines(TrainSmall({"--prefetch"}, "threads=5,async=0").out), plain);
 }
 
-TEST(ProgramTest, AFailingRankEndsTheRun) {
-  const Outcome run = TrainSmall({"--ranks", "2", "--batch", "512"}, "memory=40MiB,overhead=4MiB");
-  EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.err, HasSubstr("CUDA out of memory"));
+TEST(ProgramTest, SkippedStepsChangeNoWeight) {
+  const std::vector<std::string> options = {"--dtype",      "bf16", "--batch",      "1",
+                                            "--steps",      "1",    "--context",    "2",
+                                            "--loss-scale", "3e38", "--eval-every", "1"};
+  const Outcome skipped = TrainSmall(options);
+  ASSERT_THAT(skipped.out, HasSubstr("step 0: a gradient overflowed"));
+  std::vector<std::string> still = options;
+  still.insert(still.end(), {"--loss-scale", "1", "--lr", "0"});
+  const Outcome untouched = TrainSmall(still);
+  ASSERT_EQ(Numbers(untouched.out, "held-out loss ").size(), 1u) << untouched.err;
+  EXPECT_EQ(Numbers(skipped.out, "held-out loss "), Numbers(untouched.out, "held-out loss "));
 }
 
-TEST(ProgramTest, WrongUsageIsOneLineAndStatusTwo) {
-  const Outcome run = RunTrainer({"--layers", "many"});
-  EXPECT_EQ(run.status, 2);
-  EXPECT_EQ(run.err, "demo_trainer: --layers takes a whole number, not 'many'\n");
-  EXPECT_EQ(run.out, "");
+TEST(ProgramTest, TheLossScaleGrowsAfterAHundredGoodSteps) {
+  const Outcome run = TrainSmall({"--dtype", "bf16", "--loss-scale", "8", "--steps", "102",
+                                  "--layers", "1", "--dim", "8", "--context", "8", "--batch", "1"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const std::vector<double> scales = Numbers(run.out, "loss scale ");
+  ASSERT_EQ(scales.size(), 102u);
+  EXPECT_EQ(scales[99], 8.0);
+  EXPECT_EQ(scales[100], 16.0);
 }
 
-TEST(ProgramTest, FailuresAreOneLineAndStatusOne) {
-  const Outcome text = RunTrainer({"--text", "/nonexistent"});
-  EXPECT_EQ(text.status, 1);
-  EXPECT_EQ(text.err, "demo_trainer: cannot read the text '/nonexistent': not a file\n");
-  const Outcome devices = RunTrainer({"--devices", "4"}, "devices=2");
-  EXPECT_EQ(devices.status, 1);
-  EXPECT_EQ(devices.err, "demo_trainer: --devices 4 asks for more than the 2 there are\n");
-}
-
-TEST(ProgramTest, HelpAndListsNeedNoDevice) {
-  const Outcome help = RunTrainer({"--help"}, "fail=cuInit:1:100");
-  EXPECT_EQ(help.status, 0);
-  EXPECT_THAT(help.out, HasSubstr("Examples\n  demo_trainer"));
-  const Outcome leaks = RunTrainer({"--leak", "list"}, "fail=cuInit:1:100");
-  EXPECT_EQ(leaks.status, 0);
-  EXPECT_THAT(leaks.out, HasSubstr("RememberHistory"));
-}
-
-TEST(ProgramTest, QuietSaysNothing) {
-  const Outcome run = TrainSmall({"--quiet"});
-  EXPECT_EQ(run.status, 0);
-  EXPECT_EQ(run.out + run.err, "");
+TEST(ProgramTest, ClippingLimitsWhatAStepDoes) {
+  // With AdamW a scaled gradient changes little, but the norm printed is the one before.
+  const Outcome free_run = TrainSmall({"--clip", "0"});
+  const Outcome clipped = TrainSmall({"--clip", "0.01"});
+  EXPECT_EQ(GradientNorms(clipped.out)[0], GradientNorms(free_run.out)[0]);
+  EXPECT_NE(StepLines(clipped.out), StepLines(free_run.out));
 }
 
 }  // namespace
+}  // namespace memprof::demo

@@ -84,11 +84,14 @@ inline double LossOf(Gpt& model, const Batch& batch) {
   return sum / static_cast<double>(logits.dim(0));
 }
 
-// Fills the gradients of all parameters.
+// Fills the gradients of all parameters. As in training, the gradient of the logits takes their
+// place where the model may work in place.
 inline void ComputeGradients(Gpt& model, const Batch& batch) {
   Gpt::Saved saved;
   Tensor logits = model.Forward(batch.tokens, &saved);
-  Tensor dlogits(model.device(), "logits.grad", logits.dtype(), logits.shape());
+  Tensor dlogits = model.config().inplace
+                       ? logits
+                       : Tensor(model.device(), "logits.grad", logits.dtype(), logits.shape());
   CrossEntropyBackward(logits, batch.targets, dlogits, 1.0f / static_cast<float>(logits.dim(0)));
   logits.Reset();
   model.Backward(std::move(saved), std::move(dlogits));

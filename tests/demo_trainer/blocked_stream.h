@@ -1,0 +1,47 @@
+// A stream whose work does not end before the test says so.
+#ifndef TESTS_DEMO_TRAINER_BLOCKED_STREAM_H_
+#define TESTS_DEMO_TRAINER_BLOCKED_STREAM_H_
+
+#include <cuda_runtime_api.h>
+
+#include <future>
+
+#include "demo_trainer/error.h"
+
+namespace memprof::demo {
+
+class BlockedStream {
+ public:
+  BlockedStream() {
+    Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+    Check(cudaLaunchHostFunc(
+              stream_,
+              [](void* gate) { static_cast<std::promise<void>*>(gate)->get_future().wait(); },
+              &gate_),
+          "blocking a stream");
+  }
+  ~BlockedStream() {
+    Open();
+    cudaStreamSynchronize(stream_);
+    cudaStreamDestroy(stream_);
+  }
+  BlockedStream(const BlockedStream&) = delete;
+  BlockedStream& operator=(const BlockedStream&) = delete;
+
+  // Lets the work end, and waits for it.
+  void Open() {
+    if (!open_) gate_.set_value();
+    open_ = true;
+    cudaStreamSynchronize(stream_);
+  }
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  std::promise<void> gate_;
+  bool open_ = false;
+};
+
+}  // namespace memprof::demo
+
+#endif  // TESTS_DEMO_TRAINER_BLOCKED_STREAM_H_
