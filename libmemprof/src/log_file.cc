@@ -122,12 +122,7 @@ int LogFile::Create(const char* pattern) {
 void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint32_t events,
                        std::uint64_t first_time_ns, std::uint64_t last_time_ns) {
   if (payload.failed()) return;
-  if (finished_at_ != 0) {
-    if (Truncate(finished_at_) != 0) return;
-    size_ = finished_at_;
-    finished_at_ = 0;
-  }
-  const IndexEntry entry{size_ + batch_.size(), first_time_ns, last_time_ns,
+  const IndexEntry entry{end() + batch_.size(), first_time_ns, last_time_ns,
                          static_cast<std::uint32_t>(kind), events};
   index_.Append(&entry, sizeof entry);
   const char* stored = payload.data();
@@ -185,10 +180,19 @@ int LogFile::Truncate(std::uint64_t bytes) {
   return ftruncate(fd, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
 }
 
+// Cuts index and trailer off again.
+int LogFile::Reopen() {
+  if (finished_at_ == 0) return 0;
+  if (const int error = Truncate(finished_at_)) return error;
+  size_ = finished_at_;
+  finished_at_ = 0;
+  return 0;
+}
+
 int LogFile::WriteBatch() {
   if (batch_.size() == 0) return 0;
   const int fd = FileDescriptor();
-  int error = fd < 0 ? errno : batch_.failed() ? ENOMEM : 0;
+  int error = fd < 0 ? errno : batch_.failed() ? ENOMEM : Reopen();
   std::size_t done = 0;
   while (error == 0 && done < batch_.size()) {
     const ssize_t written = write(fd, batch_.data() + done, batch_.size() - done);
@@ -212,7 +216,7 @@ int LogFile::WriteBatch() {
 
 void LogFile::EncodeIndex(ByteBuffer* payload) const {
   PbfWriter message(*payload);
-  for (std::size_t i = 0; i < indexed_; ++i) {
+  for (std::size_t i = 0; i < index_.size() / sizeof(IndexEntry); ++i) {
     IndexEntry entry;
     memcpy(&entry, index_.data() + i * sizeof entry, sizeof entry);
     PbfWriter chunk(message, 1);
@@ -226,9 +230,7 @@ void LogFile::EncodeIndex(ByteBuffer* payload) const {
 }
 
 int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason) {
-  int error = WriteBatch();
-  if (error != 0) return error;
-  const std::uint64_t end = size_;
+  const std::uint64_t index_at = end() + batch_.size();
   ByteBuffer payload;
   EncodeIndex(&payload);
   AddChunk(log::ChunkKind::kIndex, payload);
@@ -237,14 +239,15 @@ int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char*
   trailer.add_uint64(1, end_time_ns);
   trailer.add_uint64(2, events);
   trailer.add_string(3, reason);
-  trailer.add_uint64(4, end);
+  trailer.add_uint64(4, index_at);
   AddChunk(log::ChunkKind::kTrailer, payload);
-  error = WriteBatch();
+  const int error = WriteBatch();
+  if (error != 0) return error;
   // The index does not list itself, nor the trailer: a later Finish lists what precedes them.
-  index_.Resize(index_.size() - (error == 0 ? 2 : 0) * sizeof(IndexEntry));
+  index_.Resize(index_.size() - 2 * sizeof(IndexEntry));
   indexed_ = index_.size() / sizeof(IndexEntry);
-  if (error == 0) finished_at_ = end;
-  return error;
+  finished_at_ = index_at;
+  return 0;
 }
 
 }  // namespace memprof::recorder
