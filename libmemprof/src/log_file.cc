@@ -61,10 +61,10 @@ LogFile::~LogFile() {
 }
 
 int LogFile::CreateAt(const char* path) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST) {
     // An empty file may have been put there for us (mktemp).
-    fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_APPEND | O_NONBLOCK);
+    fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return errno == ELOOP || errno == ENXIO || errno == EISDIR ? EEXIST : errno;
     struct stat status;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != 0 ||
@@ -163,7 +163,7 @@ bool LogFile::IsOurFile(int fd) const {
 int LogFile::FileDescriptor() {
   if (fd_ >= 0 && IsOurFile(fd_)) return fd_;
   fd_ = -1;
-  const int fd = open(path_, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_APPEND);
+  const int fd = open(path_, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
   if (!IsOurFile(fd)) {
     close(fd);
@@ -180,22 +180,17 @@ int LogFile::Truncate(std::uint64_t bytes) {
   return ftruncate(fd, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
 }
 
-// Cuts index and trailer off again.
-int LogFile::Reopen() {
-  if (finished_at_ == 0) return 0;
-  if (const int error = Truncate(finished_at_)) return error;
-  size_ = finished_at_;
-  finished_at_ = 0;
-  return 0;
-}
-
+// Over index and trailer, where the log was ended: in one call, so that a process that ends at this
+// very moment has either the old end or the new one. (The kernel may still stop between two pages.)
 int LogFile::WriteBatch() {
   if (batch_.size() == 0) return 0;
+  const std::uint64_t start = end();
   const int fd = FileDescriptor();
-  int error = fd < 0 ? errno : batch_.failed() ? ENOMEM : Reopen();
+  int error = fd < 0 ? errno : batch_.failed() ? ENOMEM : 0;
   std::size_t done = 0;
   while (error == 0 && done < batch_.size()) {
-    const ssize_t written = write(fd, batch_.data() + done, batch_.size() - done);
+    const ssize_t written =
+        pwrite(fd, batch_.data() + done, batch_.size() - done, static_cast<off_t>(start + done));
     if (written > 0)
       done += static_cast<std::size_t>(written);
     else if (written == 0)
@@ -204,11 +199,18 @@ int LogFile::WriteBatch() {
       error = errno;
   }
   if (error != 0) {
-    if (fd >= 0) Truncate(size_);
+    if (done > 0 || finished_at_ == 0) {
+      Truncate(start);
+      size_ = start;
+      finished_at_ = 0;
+    }
     index_.Resize(indexed_ * sizeof(IndexEntry));
   } else {
-    size_ += batch_.size();
+    const std::uint64_t old_size = size_;
+    size_ = start + batch_.size();
+    finished_at_ = 0;
     indexed_ = index_.size() / sizeof(IndexEntry);
+    if (size_ < old_size) error = Truncate(size_);
   }
   batch_.Clear();
   return error;

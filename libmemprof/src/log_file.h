@@ -40,11 +40,11 @@ class LogFile {
                 std::uint64_t first_time_ns = 0, std::uint64_t last_time_ns = 0);
 
   // Writes the batch. Returns 0, or an errno after having cut the file back to its last complete
-  // batch.
+  // batch; an end that was there and could not be replaced stays.
   int WriteBatch();
 
-  // Writes the batch, and after it index and trailer. A batch that follows replaces them: only
-  // another Finish, in the same go, leaves a log that is complete at any moment but one.
+  // Writes the batch, and after it index and trailer. The next batch takes their place: written by
+  // Finish again, it leaves a log that is complete at every moment.
   int Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason);
   bool finished() const { return finished_at_ != 0; }
 
@@ -60,7 +60,6 @@ class LogFile {
   bool IsOurFile(int fd) const;
   int FileDescriptor();
   int Truncate(std::uint64_t bytes);
-  int Reopen();
   // Where the batch goes.
   std::uint64_t end() const { return finished_at_ != 0 ? finished_at_ : size_; }
   void EncodeIndex(ByteBuffer* payload) const;
