@@ -44,7 +44,5 @@ struct FakeDriver {
   std::map<std::uint64_t, int> device_of;  // what cuPointerGetAttribute knows
 };
 
-// Loads it, as the libcuda of this process; the same object at every call.
-FakeDriver& TheFakeDriver();
 
 }  // namespace memprof::testing
