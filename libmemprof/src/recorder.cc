@@ -175,6 +175,8 @@ bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack) {
   if (++state->ticks % kTimedEvery == 0)
     recorder->ring()->header()->hook_time_ns.fetch_add((NowNs() - event->time_ns) * kTimedEvery,
                                                        std::memory_order_relaxed);
+  // In this order, also for the compiler; for the processor AtExit sees to it.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   if (g_control.ending.load(std::memory_order_relaxed) != 0) FinishRecording();
   return recorded;
 }
