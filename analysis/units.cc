@@ -40,7 +40,7 @@ std::string FormatDuration(TimeNs ns) {
   if (ns < 1000) return std::to_string(ns) + " ns";
   if (value < 999.5e3) return ThreeDigits(value / 1e3, "us");
   if (value < 999.5e6) return ThreeDigits(value / 1e6, "ms");
-  const std::uint64_t seconds = (ns + 500'000'000) / 1'000'000'000;
+  const std::uint64_t seconds = ns / 1'000'000'000 + (ns % 1'000'000'000 >= 500'000'000);
   if (seconds < 100) return ThreeDigits(value / 1e9, "s");
   char text[64];
   if (seconds < 3600) {

@@ -60,7 +60,8 @@ int LeaksVerb(int argc, char** argv) {
   options.Flag("json", &json, "Print one JSON object (schema memprof.leaks/1).");
   options.Choice("fail-on", &fail_on, {"definite", "suspected", "growing"},
                  "Exit with status 3 if there is a leak of this tier or a worse one "
-                 "(definite is worse than suspected, suspected worse than growing).");
+                 "(definite is worse than suspected, suspected worse than growing; no log of "
+                 "this version proves a leak to be definite).");
   options.Integer("top", &top, "N",
                   "Rows of the table of what was alive at the end; 0 = all "
                   "(default 10). JSON always has all.");

@@ -52,6 +52,59 @@ TEST(HostileTest, FilesThatAreNoLogs) {
   }
 }
 
+// The options that make each verb do something else must not make it trust more.
+TEST(HostileTest, NoOptionChangesTheAnswer) {
+  const analysis::testing::TempDirectory directory;
+  std::string damaged = Good();
+  std::fill(damaged.begin() + 16, damaged.end(), '\x5a');  // a good beginning, then no sound chunk
+  const std::string all_bad = directory.Write("damaged.mprof", damaged);
+  const std::string empty = directory.Write("empty.mprof", "");
+  const std::vector<std::string> commands[] = {{"report", "--json"},
+                                               {"leaks", "--json"},
+                                               {"leaks", "--fail-on=growing"},
+                                               {"peak", "--json", "--step=1"},
+                                               {"fragmentation", "--json"},
+                                               {"fragmentation", "--at-end"},
+                                               {"dump", "--json"},
+                                               {"export", "--table=events", "-o", "-"},
+                                               {"verify", "--json"}};
+  for (std::vector<std::string> arguments : commands) {
+    arguments.emplace_back();
+    for (const std::string& path : {all_bad, empty, directory.File("missing.mprof")}) {
+      SCOPED_TRACE(arguments[0] + " " + path);
+      arguments.back() = path;
+      const Result result = Memprof(arguments);
+      EXPECT_EQ(result.status, 1);
+      EXPECT_EQ(result.out, "");
+      EXPECT_THAT(result.err, StartsWith("memprof: " + path + ": "));
+      EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    }
+  }
+}
+
+TEST(HostileTest, OneBadChecksumIsNamedAndTheRestIsRead) {
+  const analysis::testing::TempDirectory directory;
+  analysis::testing::LogBuilder log;
+  WriteTraining(log);
+  std::string bad = log.Bytes({.events_per_chunk = 50});
+  bad[bad.size() / 2] ^= 1;  // in one chunk of events
+  const std::string path = directory.Write("bad.mprof", bad);
+  for (const std::string& verb : kVerbs) {
+    const Result result = Memprof(Arguments(verb, path));
+    if (verb == "verify") {
+      EXPECT_EQ(result.status, 1);
+      EXPECT_THAT(result.err, HasSubstr("bad checksum"));
+      EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+    } else {
+      EXPECT_EQ(result.status, 0) << verb << result.err;
+      EXPECT_NE(result.out, "");
+    }
+    if (verb == "report") {
+      EXPECT_THAT(result.out, HasSubstr("chunks_corrupt 1 (error)"));
+    }
+  }
+}
+
 TEST(HostileTest, CutLogsAreReadAsFarAsTheyGo) {
   const analysis::testing::TempDirectory directory;
   const std::string good = Good();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -43,6 +44,35 @@ TEST(Crc32cTest, EqualsTheBitwiseDefinitionAtEveryLengthAndSplit) {
       ASSERT_EQ(Crc32c(bytes.data() + split, bytes.size() - split, Crc32c(bytes.data(), split)),
                 Bitwise(bytes));
     bytes += static_cast<char>(random());
+  }
+}
+
+TEST(Crc32cTest, IsTheSameWhereverTheBytesLie) {
+  const std::string bytes = "a chunk's payload may begin at any address";
+  for (std::size_t shift = 0; shift < 16; ++shift)
+    EXPECT_EQ(Crc((std::string(shift, '#') + bytes).substr(shift)), Bitwise(bytes));
+  std::string moved(64, '#');
+  for (std::size_t shift = 0; shift < 16; ++shift) {
+    std::copy(bytes.begin(), bytes.end(), moved.begin() + static_cast<std::ptrdiff_t>(shift));
+    EXPECT_EQ(Crc32c(moved.data() + shift, bytes.size()), Bitwise(bytes)) << shift;
+  }
+}
+
+// What the checksum is there for: any burst of up to 32 wrong bits shows.
+TEST(Crc32cTest, EveryShortBurstOfErrorsShows) {
+  std::mt19937 random(9);
+  std::string bytes(200, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  const std::uint32_t good = Crc(bytes);
+  for (int round = 0; round < 5000; ++round) {
+    std::string bad = bytes;
+    const std::size_t first = random() % (bytes.size() * 8 - 32);
+    const std::uint32_t burst = static_cast<std::uint32_t>(random()) | 1;
+    for (std::size_t bit = 0; bit < 32; ++bit)
+      if ((burst >> bit & 1) != 0)
+        bad[(first + bit) / 8] =
+            static_cast<char>(bad[(first + bit) / 8] ^ (1 << (first + bit) % 8));
+    ASSERT_NE(Crc(bad), good);
   }
 }
 

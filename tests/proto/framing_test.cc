@@ -38,6 +38,26 @@ TEST(FramingTest, WriterStaysBelowTheLimitsOfReaders) {
   EXPECT_LT(std::uint64_t{kEventsPerChunk} * 17 * 10, kMaxRawBytes);
 }
 
+// A reader allocates what a frame claims only within these limits, and a claim fits its field.
+TEST(FramingTest, LimitsFitTheFieldsAndAChunkIsNeverHuge) {
+  EXPECT_LE(kMaxStoredBytes, kMaxRawBytes);
+  EXPECT_LE(std::uint64_t{kMaxRawBytes} + kMaxStoredBytes, std::uint64_t{256} << 20);
+  EXPECT_EQ(sizeof(FileHeader) % alignof(ChunkFrame), 0u);
+  EXPECT_LT(static_cast<int>(ChunkKind::kTrailer), 0xffff);
+}
+
+// Kinds are in files out there: a number, once given, stays.
+TEST(FramingTest, KindsKeepTheirNumbers) {
+  EXPECT_EQ(static_cast<int>(ChunkKind::kHeader), 1);
+  EXPECT_EQ(static_cast<int>(ChunkKind::kDefinitions), 2);
+  EXPECT_EQ(static_cast<int>(ChunkKind::kEvents), 3);
+  EXPECT_EQ(static_cast<int>(ChunkKind::kCounters), 4);
+  EXPECT_EQ(static_cast<int>(ChunkKind::kIndex), 5);
+  EXPECT_EQ(static_cast<int>(ChunkKind::kTrailer), 6);
+  EXPECT_EQ(kChunkZstd, 1);
+  EXPECT_EQ(kFormatVersion, 1u);
+}
+
 TEST(AnomaliesTest, NamesAreDistinctAndAdviceIsThere) {
   std::set<std::string> names;
   int count = 0;

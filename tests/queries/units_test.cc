@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
 namespace memprof::analysis {
 namespace {
 
@@ -28,6 +33,44 @@ TEST(UnitsTest, Duration) {
   EXPECT_EQ(FormatDuration(99'400'000'000), "99.4 s");
   EXPECT_EQ(FormatDuration(125'000'000'000), "2 min 05 s");
   EXPECT_EQ(FormatDuration(3'720'000'000'000), "1 h 02 min");
+}
+
+// What is read back differs by less than half of the third digit, and larger never reads smaller.
+TEST(UnitsTest, ThreeDigitsAreRight) {
+  const auto read_back = [](const std::string& text) {
+    const double factors[] = {1, 0x1p10, 0x1p20, 0x1p30, 0x1p40, 0x1p50, 0x1p60};
+    const std::string units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    const std::size_t space = text.find(' ');
+    const auto unit = std::find(std::begin(units), std::end(units), text.substr(space + 1));
+    EXPECT_NE(unit, std::end(units)) << text;
+    return std::stod(text.substr(0, space)) * factors[unit - std::begin(units)];
+  };
+  std::mt19937_64 random(8);
+  std::vector<std::uint64_t> sizes = {1};
+  for (int bit = 0; bit < 64; ++bit)
+    for (const int offset : {-1, 0, 1}) sizes.push_back((std::uint64_t{1} << bit) + offset);
+  for (int i = 0; i < 2000; ++i) sizes.push_back(random() >> (random() % 64));
+  std::sort(sizes.begin(), sizes.end());
+  double last = 0;
+  for (const std::uint64_t bytes : sizes) {
+    const std::string text = FormatBytes(bytes);
+    const double back = read_back(text), exact = static_cast<double>(bytes);
+    EXPECT_NEAR(back, exact, exact * 0.00501) << bytes << " is told as " << text;
+    EXPECT_GE(back, last) << text;
+    EXPECT_LE(text.find(' '), 4u) << text;
+    last = back;
+  }
+}
+
+TEST(UnitsTest, DurationsAtTheBordersOfUnits) {
+  EXPECT_EQ(FormatDuration(999'499), "999 us");
+  EXPECT_EQ(FormatDuration(999'500), "1.00 ms");
+  EXPECT_EQ(FormatDuration(999'500'000), "1.00 s");
+  EXPECT_EQ(FormatDuration(99'499'999'999), "99.5 s");
+  EXPECT_EQ(FormatDuration(99'500'000'000), "1 min 40 s");
+  EXPECT_EQ(FormatDuration(3'599'499'999'999), "59 min 59 s");
+  EXPECT_EQ(FormatDuration(3'599'500'000'000), "1 h 00 min");
+  EXPECT_EQ(FormatDuration(~std::uint64_t{0}), "5124095 h 34 min");  // a damaged log may say so
 }
 
 TEST(UnitsTest, Counts) {

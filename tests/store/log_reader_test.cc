@@ -154,6 +154,22 @@ TEST_F(HostileFileTest, DamagedChunksAreLeftOut) {
   }
 }
 
+// A chunk that is all there was not cut off by the end of the file, even if it is the last.
+TEST_F(HostileFileTest, ADamagedLastChunkIsNoCutTail) {
+  const std::string sound = log_.Bytes({.events_per_chunk = 10, .trailer = false});
+  const analysis::Chunk last = Chunks(sound).back();
+  std::string bytes = sound;
+  bytes[last.end() - 1] ^= 0x55;
+  const auto damaged = Load(bytes);
+  ASSERT_NE(damaged, nullptr);
+  EXPECT_EQ(CountOf(*damaged, log::Anomaly::kChunksCorrupt), 1u);
+  EXPECT_EQ(CountOf(*damaged, log::Anomaly::kTailCut), 0u);
+  const auto cut = Load(sound.substr(0, last.end() - 1));
+  ASSERT_NE(cut, nullptr);
+  EXPECT_EQ(CountOf(*cut, log::Anomaly::kChunksCorrupt), 0u);
+  EXPECT_EQ(CountOf(*cut, log::Anomaly::kTailCut), 1u);
+}
+
 TEST_F(HostileFileTest, DamagedIndexIsRebuilt) {
   const std::string sound = log_.Bytes(small_chunks_);
   const std::vector<analysis::Chunk> chunks = Chunks(sound);

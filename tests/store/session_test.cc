@@ -64,6 +64,66 @@ TEST(SessionTest, RunAndTables) {
   EXPECT_EQ(session->self().events, 1u);
 }
 
+// Every field of every table arrives, told apart by values that occur once.
+TEST(SessionTest, TablesSayWhatTheLogSays) {
+  LogBuilder log;
+  log::Module* module = log.definitions().add_module();
+  module->set_id(3);
+  module->set_path("/lib/libm.so");
+  module->set_build_id(std::string("\0\xff id", 5));
+  module->set_load_bias(0x100);
+  module->set_first_address(0x200);
+  module->set_end_address(0x300);
+  log::Pool* pool = log.definitions().add_pool();
+  pool->set_handle(0x77);
+  pool->set_device(2);
+  pool->set_is_default(true);
+  log::Device* device = log.definitions().add_device();
+  device->set_ordinal(4);
+  device->set_name("GPU");
+  device->set_capacity_bytes(1000);
+  device->set_uuid("0123456789abcdef");
+  device->set_simulated(true);
+  device->set_driver_version(13000);
+  device->set_free_at_start_bytes(900);
+  log::Context* context = log.definitions().add_context();
+  context->set_id(9);
+  context->set_handle(0x99);
+  context->set_device(4);
+  context->set_primary(true);
+  log.SourceState("cupti", 3, "went away");
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  ASSERT_EQ(session->modules().size(), 1u);
+  const ModuleInfo& m = session->modules()[0];
+  EXPECT_EQ(m.path, "/lib/libm.so");
+  EXPECT_EQ(m.build_id, std::string("\0\xff id", 5));  // bytes, not text
+  EXPECT_EQ(m.load_bias, 0x100u);
+  EXPECT_EQ(m.first_address, 0x200u);
+  EXPECT_EQ(m.end_address, 0x300u);
+  ASSERT_EQ(session->pools().size(), 1u);
+  EXPECT_EQ(session->pools()[0].handle, 0x77u);
+  EXPECT_EQ(session->pools()[0].device, 2);
+  EXPECT_TRUE(session->pools()[0].is_default);
+  ASSERT_EQ(session->devices().size(), 1u);
+  const DeviceInfo& d = session->devices()[0];
+  EXPECT_EQ(d.id, 4);
+  EXPECT_EQ(d.name, "GPU");
+  EXPECT_EQ(d.capacity_bytes, 1000u);
+  EXPECT_TRUE(d.simulated);
+  EXPECT_EQ(d.driver_version, 13000u);
+  EXPECT_EQ(d.free_at_start_bytes, 900u);
+  ASSERT_EQ(session->contexts().size(), 1u);
+  EXPECT_EQ(session->contexts()[0].handle, 0x99u);
+  EXPECT_EQ(session->contexts()[0].device, 4);
+  EXPECT_TRUE(session->contexts()[0].primary);
+  ASSERT_EQ(session->sources().size(), 1u);
+  EXPECT_EQ(session->sources()[0].name, "cupti");
+  EXPECT_EQ(session->sources()[0].state, 3);
+  EXPECT_EQ(session->sources()[0].detail, "went away");
+  EXPECT_GT(session->sources()[0].time, 0u);
+}
+
 TEST(SessionTest, StacksShareTheirFrames) {
   LogBuilder log;
   const int outer = log.Stack({"main (a.py:1)", "train (a.py:9)"});

@@ -1,0 +1,292 @@
+// Every key that docs/json.md names, with its type, and no other: of each verb, on a rich log and
+// on a poor one.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/cli/cli_test_support.h"
+
+namespace memprof::cli::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+// What a shape's leaf says of a value. Bytes and ids are "uint", steps and devices "int".
+bool IsOfType(const Json& value, const std::string& type) {
+  if (type == "uint") return value.is_number_unsigned();
+  if (type == "int") return value.is_number_integer();
+  if (type == "number") return value.is_number();
+  if (type == "bool") return value.is_boolean();
+  if (type == "string") return value.is_string();
+  if (type == "text") return value.is_string() && !value.get<std::string>().empty();
+  if (type == "hex") {
+    const std::string text = value.is_string() ? value.get<std::string>() : "";
+    return text.starts_with("0x") &&
+           text.find_first_not_of("0123456789abcdef", 2) == std::string::npos;
+  }
+  if (type == "counts") {  // an object from layers to counts
+    for (const auto& [key, count] : value.items())
+      if (!count.is_number_unsigned()) return false;
+    return value.is_object();
+  }
+  ADD_FAILURE() << "no such type: " << type;
+  return false;
+}
+
+// `shape` is an object of keys (a key that ends in '?' may be absent), an array of one element that
+// all have, or a leaf. `seen` gets the paths of the elements and optional keys that occurred.
+void ExpectShape(const Json& value, const Json& shape, const std::string& path,
+                 std::set<std::string>* seen) {
+  seen->insert(path);
+  if (shape.is_string()) {
+    EXPECT_TRUE(IsOfType(value, shape)) << path << " is no " << shape << ": " << value;
+  } else if (shape.is_array()) {
+    ASSERT_TRUE(value.is_array()) << path;
+    for (const Json& element : value) ExpectShape(element, shape[0], path + "[]", seen);
+  } else {
+    ASSERT_TRUE(value.is_object()) << path;
+    for (auto [key, part] : shape.items()) {
+      const bool optional = key.ends_with('?');
+      const std::string name = optional ? key.substr(0, key.size() - 1) : key;
+      EXPECT_TRUE(optional || value.contains(name)) << path << "." << name << " is missing";
+      if (value.contains(name)) ExpectShape(value[name], part, path + "." + name, seen);
+    }
+    for (const auto& [key, part] : value.items())
+      EXPECT_TRUE(shape.contains(key) || shape.contains(key + "?"))
+          << path << "." << key << " is not documented";
+  }
+}
+
+Json Frame() {
+  return {{"function", "text"},
+          {"file", "string"},
+          {"line", "int"},
+          {"module", "string"},
+          {"inlined?", "bool"}};
+}
+
+Json AllocationShape() {
+  return {{"address", "hex"},    {"bytes", "uint"},         {"layer", "text"},
+          {"birth_step", "int"}, {"birth_time_ns", "uint"}, {"name?", "string"},
+          {"dtype?", "string"},  {"shape?", {"uint"}}};
+}
+
+Json With(Json shape, const Json& more) {
+  shape.update(more);
+  return shape;
+}
+
+Json Leak() {
+  return {{"tier", "text"},
+          {"score", "number"},
+          {"bytes", "uint"},
+          {"blocks", "uint"},
+          {"bytes_per_step", "number"},
+          {"first_step", "int"},
+          {"device", "int"},
+          {"layer", "text"},
+          {"stack", {Frame()}},
+          {"site", "text"},
+          {"site_frame?", Frame()},
+          {"why", "string"},
+          {"disproof", "string"},
+          {"steps_to_oom", "number"},
+          {"guard_steps", "int"},
+          {"survivors", {{{"step", "int"}, {"bytes", "uint"}, {"blocks", "uint"}}}},
+          {"example?", AllocationShape()}};
+}
+
+Json PeakShape() {
+  const Json piece = With(AllocationShape(), {{"site", "text"}});
+  return {
+      {"device", "int"},
+      {"bytes", "uint"},
+      {"time_ns", "uint"},
+      {"step", "int"},
+      {"by_layer", "counts"},
+      {"sites", {{{"bytes", "uint"}, {"blocks", "uint"}, {"site", "text"}, {"stack", {Frame()}}}}},
+      {"sites_total", "uint"},
+      {"tensors", {piece}},
+      {"tensors_total", "uint"},
+      {"blocks", {piece}},
+      {"blocks_total", "uint"}};
+}
+
+Json Fragmentation() {
+  const Json pin = With(AllocationShape(), {{"frees_bytes", "uint"},
+                                            {"blame", "number"},
+                                            {"empties_segment", "bool"},
+                                            {"site", "text"},
+                                            {"stack", {Frame()}}});
+  const Json pool = {{"device", "int"},
+                     {"stream", "hex"},
+                     {"small_blocks", "bool"},
+                     {"segments", "uint"},
+                     {"blocks", "uint"},
+                     {"reserved_bytes", "uint"},
+                     {"allocated_bytes", "uint"},
+                     {"free_bytes", "uint"},
+                     {"largest_hole_bytes", "uint"},
+                     {"rounding_bytes", "uint"},
+                     {"releasable_bytes", "uint"},
+                     {"unusable_bytes", "uint"},
+                     {"external", "number"},
+                     {"sum_of_squares", "number"},
+                     {"pins", {pin}}};
+  return {{"time_ns", "uint"},
+          {"step", "int"},
+          {"utilisation", "number"},
+          {"at_peak", "number"},
+          {"pools", {pool}}};
+}
+
+Json Common() {
+  return {{"schema", "text"}, {"log", "text"}, {"complete", "bool"}, {"simulated", "bool"}};
+}
+
+Json RunShape() {
+  return {{"executable", "string"},    {"arguments", {"string"}}, {"working_directory", "string"},
+          {"environment", {"string"}}, {"hostname", "string"},    {"pid", "uint"},
+          {"start_time_ns", "uint"},   {"end_time_ns", "uint"},   {"start_unix_ns", "uint"},
+          {"end_reason", "string"},    {"growing", "bool"},       {"recorder_version", "string"}};
+}
+
+Json ReportShape() {
+  const Json figures = {{"peak_bytes", "uint"},
+                        {"live_bytes", "uint"},
+                        {"live_blocks", "uint"},
+                        {"reserved_bytes", "uint"}};
+  const Json device =
+      With(figures, {{"id", "uint"},
+                     {"name", "string"},
+                     {"capacity_bytes", "uint"},
+                     {"untracked_bytes", "uint"},
+                     {"simulated", "bool"},
+                     {"framework?", With(figures, {{"peak_reserved_bytes", "uint"}})}});
+  return With(Common(),
+              {{"run", RunShape()},
+               {"sources", {"text"}},
+               {"source_states", {{{"name", "text"}, {"state", "text"}, {"detail", "string"}}}},
+               {"events",
+                {{"total", "uint"},
+                 {"allocations", "uint"},
+                 {"frees", "uint"},
+                 {"failed", "uint"},
+                 {"lost", "uint"},
+                 {"unmatched_frees", "uint"},
+                 {"allocations_by_layer", "counts"},
+                 {"frees_by_layer", "counts"}}},
+               {"devices", {device}},
+               {"host",
+                {{"pinned_peak_bytes", "uint"},
+                 {"pinned_live_bytes", "uint"},
+                 {"registered_peak_bytes", "uint"},
+                 {"registered_live_bytes", "uint"}}},
+               {"steps", "uint"},
+               {"peaks", {PeakShape()}},
+               {"leak_verdict", "text"},
+               {"horizon_too_short", "bool"},
+               {"leaks", {Leak()}},
+               {"live_at_exit", {Leak()}},
+               {"fragmentation", Fragmentation()},
+               {"anomalies",
+                {{{"name", "text"}, {"count", "uint"}, {"severity", "text"}, {"advice", "text"}}}},
+               {"self",
+                {{"events", "uint"},
+                 {"events_written", "uint"},
+                 {"bytes_written", "uint"},
+                 {"hook_time_ns", "uint"},
+                 {"writer_cpu_ns", "uint"},
+                 {"resident_bytes", "uint"},
+                 {"stacks", "uint"}}}});
+}
+
+Json EventShape() {
+  return {{"seq", "uint"},      {"time_ns", "uint"},  {"thread", "uint"}, {"step", "int"},
+          {"op", "text"},       {"layer", "text"},    {"device", "int"},  {"address", "hex"},
+          {"bytes", "uint"},    {"stack", {Frame()}}, {"name?", "text"},  {"dtype?", "string"},
+          {"shape?", {"uint"}}, {"number?", "uint"},  {"stream?", "hex"}, {"result?", "uint"},
+          {"api?", "text"},     {"aux0?", "uint"},    {"aux1?", "uint"},  {"allocation?", "uint"}};
+}
+
+// The paths that occurred in the answers of `arguments` on both logs.
+std::set<std::string> Check(std::vector<std::string> arguments, const Json& shape) {
+  const Logs logs;
+  std::set<std::string> seen;
+  for (const std::string log : {"train.mprof", "raw.mprof"}) {
+    SCOPED_TRACE(arguments[0] + " " + log);
+    arguments.push_back(log);
+    const Result result = Memprof(arguments, logs.path());
+    arguments.pop_back();
+    EXPECT_EQ(result.status, 0) << result.err;
+    const bool lines = arguments[0] == "dump";
+    for (std::size_t at = 0; at < result.out.size();) {
+      const std::size_t end = lines ? result.out.find('\n', at) : result.out.size();
+      const Json json = Json::parse(result.out.substr(at, end - at), nullptr, false);
+      EXPECT_FALSE(json.is_discarded());
+      if (json.is_discarded()) break;
+      ExpectShape(json, shape, "", &seen);
+      at = end + 1;
+    }
+  }
+  return seen;
+}
+
+TEST(JsonContractTest, Report) {
+  const auto seen = Check({"report", "--json"}, ReportShape());
+  for (const char* path : {".devices[].framework", ".leaks[].site_frame", ".leaks[].example.address",
+                           ".leaks[].survivors[].step", ".live_at_exit[].tier",
+                           ".peaks[].tensors[].shape", ".fragmentation.pools[].pins[].stack[]",
+                           ".anomalies[].advice", ".source_states[].detail", ".run.arguments[]"})
+    EXPECT_TRUE(seen.contains(path)) << path << " did not occur";
+}
+
+TEST(JsonContractTest, Leaks) {
+  const auto seen = Check({"leaks", "--json"}, With(Common(), {{"verdict", "text"},
+                                                               {"horizon_too_short", "bool"},
+                                                               {"steps", "uint"},
+                                                               {"warmup_steps", "int"},
+                                                               {"leaks", {Leak()}},
+                                                               {"live_at_exit", {Leak()}}}));
+  EXPECT_TRUE(seen.contains(".leaks[]"));
+  EXPECT_TRUE(seen.contains(".live_at_exit[]"));
+}
+
+TEST(JsonContractTest, Peak) {
+  const auto seen = Check({"peak", "--json"},
+                          With(Common(), {{"start_time_ns", "uint"}, {"peaks", {PeakShape()}}}));
+  EXPECT_TRUE(seen.contains(".peaks[].blocks[].site"));
+}
+
+TEST(JsonContractTest, Fragmentation) {
+  const auto seen = Check({"fragmentation", "--json"}, With(Common(), Fragmentation()));
+  EXPECT_TRUE(seen.contains(".pools[].pins[].blame"));
+}
+
+TEST(JsonContractTest, Verify) {
+  Json shape = With(Common(), {{"sound", "bool"},
+                               {"has_index", "bool"},
+                               {"format_version", "uint"},
+                               {"file_bytes", "uint"},
+                               {"events", "uint"},
+                               {"chunks",
+                                {{{"kind", "uint"},
+                                  {"name", "text"},
+                                  {"chunks", "uint"},
+                                  {"stored_bytes", "uint"},
+                                  {"raw_bytes", "uint"}}}},
+                               {"problems", {"text"}}});
+  shape.erase("simulated");
+  EXPECT_TRUE(Check({"verify", "--json"}, shape).contains(".chunks[].name"));
+}
+
+TEST(JsonContractTest, Dump) {
+  const auto seen = Check({"dump", "--json"}, EventShape());
+  for (const char* path : {".name", ".dtype", ".shape[]", ".number", ".result", ".api", ".aux0",
+                           ".allocation", ".stack[].line"})
+    EXPECT_TRUE(seen.contains(path)) << path << " did not occur";
+}
+
+}  // namespace
+}  // namespace memprof::cli::testing
