@@ -144,14 +144,56 @@ namespace memprof::simcuda::runtime {
   X(cuLaunchKernel, cuLaunchKernel, 4000)                                        \
   X(cuLaunchKernelEx, cuLaunchKernelEx, 11060)                                   \
   X(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000)                  \
+  X(cuIpcGetMemHandle, cuIpcGetMemHandle, 4010) \
+  X(cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle, 11000) \
+  X(cuIpcCloseMemHandle, cuIpcCloseMemHandle, 4010) \
+  X(cuIpcGetEventHandle, cuIpcGetEventHandle, 4010) \
+  X(cuIpcOpenEventHandle, cuIpcOpenEventHandle, 4010) \
+  X(cuMemPoolExportToShareableHandle, cuMemPoolExportToShareableHandle, 11020) \
+  X(cuMemPoolImportFromShareableHandle, cuMemPoolImportFromShareableHandle, 11020) \
+  X(cuMemPoolExportPointer, cuMemPoolExportPointer, 11020) \
+  X(cuMemPoolImportPointer, cuMemPoolImportPointer, 11020) \
+  X(cuImportExternalMemory, cuImportExternalMemory, 10000) \
+  X(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer, 10000) \
+  X(cuDestroyExternalMemory, cuDestroyExternalMemory, 10000) \
+  X(cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, 11040) \
+  X(cuGraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, 11040) \
+  X(cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, 11040) \
+  X(cuGraphMemFreeNodeGetParams, cuGraphMemFreeNodeGetParams, 11040) \
+  X(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, 11040) \
+  X(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, 11040) \
+  X(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute, 11040) \
+  X(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, 10000) \
+  X(cuTexObjectCreate, cuTexObjectCreate, 5000) \
+  X(cuTexObjectDestroy, cuTexObjectDestroy, 5000) \
+  X(cuTexObjectGetResourceDesc, cuTexObjectGetResourceDesc, 5000) \
+  X(cuTexObjectGetTextureDesc, cuTexObjectGetTextureDesc, 5000) \
+  X(cuTexObjectGetResourceViewDesc, cuTexObjectGetResourceViewDesc, 5000) \
+  X(cuSurfObjectCreate, cuSurfObjectCreate, 5000) \
+  X(cuSurfObjectDestroy, cuSurfObjectDestroy, 5000) \
+  X(cuSurfObjectGetResourceDesc, cuSurfObjectGetResourceDesc, 5000) \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,                        \
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000)                  \
   X(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock, 10020)
+
+// The same for what older drivers lack: null there.
+#if CUDA_VERSION >= 13000
+#define SIMCUDA_RUNTIME_OPTIONAL_CALLS(X)                                              \
+  X(cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync, 13000)                           \
+  X(cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, 13000)                             \
+  X(cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync, 13000)       \
+  X(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, 13000)                             \
+  X(cuMemGetMemPool, cuMemGetMemPool, 13000)                                           \
+  X(cuMemSetMemPool, cuMemSetMemPool, 13000)
+#else
+#define SIMCUDA_RUNTIME_OPTIONAL_CALLS(X)
+#endif
 
 // Entry points of the driver under their exported names.
 struct Calls {
 #define SIMCUDA_RUNTIME_MEMBER(name, base, version) decltype(&::name) name = nullptr;
   SIMCUDA_RUNTIME_CALLS(SIMCUDA_RUNTIME_MEMBER)
+  SIMCUDA_RUNTIME_OPTIONAL_CALLS(SIMCUDA_RUNTIME_MEMBER)
 #undef SIMCUDA_RUNTIME_MEMBER
 };
 

@@ -196,6 +196,65 @@ SIMCUDA_RT(cudaMemAdvise,
   return Advise(cu, pointer, bytes, advice, DeviceOf(location));
 }
 
+#if CUDA_VERSION >= 13000
+static_assert(sizeof(cudaMemLocation) == sizeof(CUmemLocation));
+
+SIMCUDA_RT_STREAM(cudaMemPrefetchBatchAsync, _ptsz,
+                  (void** pointers, size_t* sizes, size_t count, cudaMemLocation* locations,
+                   size_t* starts, size_t location_count, unsigned long long flags,
+                   cudaStream_t stream),
+                  (pointers, sizes, count, locations, starts, location_count, flags, stream)) {
+  if (cu.cuMemPrefetchBatchAsync == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemPrefetchBatchAsync(reinterpret_cast<CUdeviceptr*>(pointers), sizes, count,
+                                    reinterpret_cast<CUmemLocation*>(locations), starts,
+                                    location_count, flags, stream);
+}
+
+SIMCUDA_RT_STREAM(cudaMemDiscardBatchAsync, _ptsz,
+                  (void** pointers, size_t* sizes, size_t count, unsigned long long flags,
+                   cudaStream_t stream),
+                  (pointers, sizes, count, flags, stream)) {
+  if (cu.cuMemDiscardBatchAsync == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemDiscardBatchAsync(reinterpret_cast<CUdeviceptr*>(pointers), sizes, count, flags,
+                                   stream);
+}
+
+SIMCUDA_RT_STREAM(cudaMemDiscardAndPrefetchBatchAsync, _ptsz,
+                  (void** pointers, size_t* sizes, size_t count, cudaMemLocation* locations,
+                   size_t* starts, size_t location_count, unsigned long long flags,
+                   cudaStream_t stream),
+                  (pointers, sizes, count, locations, starts, location_count, flags, stream)) {
+  if (cu.cuMemDiscardAndPrefetchBatchAsync == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemDiscardAndPrefetchBatchAsync(reinterpret_cast<CUdeviceptr*>(pointers), sizes,
+                                              count, reinterpret_cast<CUmemLocation*>(locations),
+                                              starts, location_count, flags, stream);
+}
+
+SIMCUDA_RT(cudaMemGetDefaultMemPool,
+           (cudaMemPool_t * pool, cudaMemLocation* location, cudaMemAllocationType type),
+           (pool, location, type)) {
+  if (cu.cuMemGetDefaultMemPool == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemGetDefaultMemPool(pool, reinterpret_cast<CUmemLocation*>(location),
+                                   static_cast<CUmemAllocationType>(type));
+}
+
+SIMCUDA_RT(cudaMemGetMemPool,
+           (cudaMemPool_t * pool, cudaMemLocation* location, cudaMemAllocationType type),
+           (pool, location, type)) {
+  if (cu.cuMemGetMemPool == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemGetMemPool(pool, reinterpret_cast<CUmemLocation*>(location),
+                            static_cast<CUmemAllocationType>(type));
+}
+
+SIMCUDA_RT(cudaMemSetMemPool,
+           (cudaMemLocation * location, cudaMemAllocationType type, cudaMemPool_t pool),
+           (location, type, pool)) {
+  if (cu.cuMemSetMemPool == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemSetMemPool(reinterpret_cast<CUmemLocation*>(location),
+                            static_cast<CUmemAllocationType>(type), pool);
+}
+#endif
+
 #endif
 
 // Since 12, the third parameter is flags.
