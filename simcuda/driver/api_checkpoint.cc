@@ -47,12 +47,11 @@ CUresult CheckPairs(const CUcheckpointRestoreArgs* args) {
   }
   for (unsigned i = 0; i < args->gpuPairsCount; ++i) {
     const CUcheckpointGpuPair& pair = args->gpuPairs[i];
-    const bool known =
-        std::any_of(Devices().begin(), Devices().end(), [&](const Device* device) {
-          CUuuid uuid;
-          return api::cuDeviceGetUuid_v2(&uuid, device->id()) == CUDA_SUCCESS &&
-                 std::memcmp(&uuid, &pair.oldUuid, sizeof(uuid)) == 0;
-        });
+    const bool known = std::any_of(Devices().begin(), Devices().end(), [&](const Device* device) {
+      CUuuid uuid;
+      return api::cuDeviceGetUuid_v2(&uuid, device->id()) == CUDA_SUCCESS &&
+             std::memcmp(&uuid, &pair.oldUuid, sizeof(uuid)) == 0;
+    });
     if (!known) return CUDA_ERROR_INVALID_VALUE;
     if (std::memcmp(&pair.oldUuid, &pair.newUuid, sizeof(CUuuid)) != 0) {
       return CUDA_ERROR_NOT_SUPPORTED;

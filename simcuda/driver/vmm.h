@@ -59,8 +59,8 @@ class Vmm {
   CUmemGenericAllocationHandle Add(std::shared_ptr<Physical> physical);
   std::shared_ptr<Physical> Find(CUmemGenericAllocationHandle handle);
   CUresult Release(CUmemGenericAllocationHandle handle);
-  // The memory mapped at the range, which must be in one mapping, and the offset of its start there;
-  // null when it is not.
+  // The memory mapped at the range, which must be in one mapping, and the offset of its start
+  // there; null when it is not.
   std::shared_ptr<Physical> FindMapped(uint64_t address, uint64_t bytes, uint64_t* offset);
   // One more reference to the handle behind a mapped address.
   CUresult Retain(uint64_t address, CUmemGenericAllocationHandle* handle);

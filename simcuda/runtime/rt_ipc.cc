@@ -94,8 +94,7 @@ SIMCUDA_RT(cudaExternalMemoryGetMappedBuffer,
   converted.size = description->size;
   converted.flags = description->flags;
   return cu.cuExternalMemoryGetMappedBuffer(reinterpret_cast<CUdeviceptr*>(pointer),
-                                            reinterpret_cast<CUexternalMemory>(memory),
-                                            &converted);
+                                            reinterpret_cast<CUexternalMemory>(memory), &converted);
 }
 
 SIMCUDA_RT(cudaDestroyExternalMemory, (cudaExternalMemory_t memory), (memory)) {

@@ -142,7 +142,8 @@ SIMCUDA_RT(cudaCreateTextureObject,
     window.firstLayer = view->firstLayer;
     window.lastLayer = view->lastLayer;
   }
-  return cu.cuTexObjectCreate(object, &converted, &description, view == nullptr ? nullptr : &window);
+  return cu.cuTexObjectCreate(object, &converted, &description,
+                              view == nullptr ? nullptr : &window);
 }
 
 SIMCUDA_RT(cudaDestroyTextureObject, (cudaTextureObject_t object), (object)) {
@@ -184,8 +185,8 @@ SIMCUDA_RT(cudaGetTextureObjectResourceViewDesc,
   return CUDA_SUCCESS;
 }
 
-SIMCUDA_RT(cudaCreateSurfaceObject, (cudaSurfaceObject_t * object, const cudaResourceDesc* resource),
-           (object, resource)) {
+SIMCUDA_RT(cudaCreateSurfaceObject,
+           (cudaSurfaceObject_t * object, const cudaResourceDesc* resource), (object, resource)) {
   if (object == nullptr || resource == nullptr) return cudaErrorInvalidValue;
   CUDA_RESOURCE_DESC converted;
   const int error = Convert(*resource, &converted);

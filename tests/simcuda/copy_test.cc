@@ -298,8 +298,9 @@ TEST_F(CopyTest, BoxesOfAllKindsAgreeWithABytewiseModel) {
     Place& from = *places[random() % places.size()];
     Place& to = *places[random() % places.size()];
     if (&from == &to) continue;
-    const size_t start[6] = {random() % from.width_, random() % from.height_, random() % from.depth_,
-                             random() % to.width_,   random() % to.height_,   random() % to.depth_};
+    const size_t start[6] = {random() % from.width_, random() % from.height_,
+                             random() % from.depth_, random() % to.width_,
+                             random() % to.height_,  random() % to.depth_};
     const size_t shape[3] = {1 + random() % 12, 1 + random() % 3, 1 + random() % 3};
     const size_t room[6] = {from.width_, from.height_, from.depth_,
                             to.width_,   to.height_,   to.depth_};
@@ -318,8 +319,7 @@ TEST_F(CopyTest, BoxesOfAllKindsAgreeWithABytewiseModel) {
     copy.WidthInBytes = shape[0];
     copy.Height = shape[1];
     copy.Depth = shape[2];
-    const CUresult result =
-        round % 2 == 0 ? cuMemcpy3D(&copy) : cuMemcpy3DAsync(&copy, nullptr);
+    const CUresult result = round % 2 == 0 ? cuMemcpy3D(&copy) : cuMemcpy3DAsync(&copy, nullptr);
     ASSERT_EQ(result, fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
     refused += fits ? 0 : 1;
     for (size_t z = 0; fits && z < shape[2]; ++z) {

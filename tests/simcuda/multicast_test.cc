@@ -65,12 +65,10 @@ TEST_F(MulticastTest, PropertiesAreChecked) {
     unsigned long long types;
     unsigned long long flags;
     CUresult expected;
-  } cases[] = {{0, kPage, 0, 0, CUDA_ERROR_INVALID_VALUE},
-               {4, kPage, 0, 0, CUDA_ERROR_INVALID_DEVICE},
-               {2, 0, 0, 0, CUDA_ERROR_INVALID_VALUE},
-               {2, kPage + 4096, 0, 0, CUDA_ERROR_INVALID_VALUE},
-               {2, kPage, 8, 0, CUDA_ERROR_NOT_SUPPORTED},
-               {2, kPage, 0, 1, CUDA_ERROR_INVALID_VALUE}};
+  } cases[] = {
+      {0, kPage, 0, 0, CUDA_ERROR_INVALID_VALUE}, {4, kPage, 0, 0, CUDA_ERROR_INVALID_DEVICE},
+      {2, 0, 0, 0, CUDA_ERROR_INVALID_VALUE},     {2, kPage + 4096, 0, 0, CUDA_ERROR_INVALID_VALUE},
+      {2, kPage, 8, 0, CUDA_ERROR_NOT_SUPPORTED}, {2, kPage, 0, 1, CUDA_ERROR_INVALID_VALUE}};
   for (const auto& one : cases) {
     CUmulticastObjectProp properties = {};
     properties.numDevices = one.devices;
@@ -153,9 +151,9 @@ TEST_F(MulticastTest, ObjectsTravelAsDescriptors) {
       cuMemExportToShareableHandle(&file, shared, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
   EXPECT_GE(fcntl(file, F_GETFD), 0);
   close(file);
-  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED,
-            cuMemExportToShareableHandle(&file, object_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                         0));
+  EXPECT_EQ(
+      CUDA_ERROR_NOT_SUPPORTED,
+      cuMemExportToShareableHandle(&file, object_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
   CHECK_CU(cuMemRelease(shared));
 }
 

@@ -167,9 +167,9 @@ TEST_F(PoolTest, AttributesByValue) {
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
   CUmemoryPool own = nullptr;
   CHECK_CU(cuMemPoolCreate(&own, &properties));
-  for (const auto policy : {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
-                            CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
-                            CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES}) {
+  for (const auto policy :
+       {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+        CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES}) {
     int value = -1;
     CHECK_CU(cuMemPoolGetAttribute(own, policy, &value));
     EXPECT_EQ(value, 1) << policy;

@@ -107,8 +107,7 @@ TEST(RuntimeFeatures, NodesByHand) {
   CHECK_RT(cudaGraphAddMemcpyNode(&out, graph, &in, 1, &box));
   cudaGraphNode_t release = nullptr;
   CHECK_RT(cudaGraphAddMemFreeNode(&release, graph, &out, 1, params.dptr));
-  EXPECT_EQ(cudaErrorInvalidValue,
-            cudaGraphAddMemFreeNode(&release, graph, &out, 1, params.dptr));
+  EXPECT_EQ(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&release, graph, &out, 1, params.dptr));
   EXPECT_EQ(cudaErrorInvalidValue, cudaGraphAddMemcpyNode(&out, graph, &in, 1, nullptr));
   cudaGraphExec_t exec = nullptr;
   CHECK_RT(cudaGraphInstantiate(&exec, graph, 0));
@@ -121,7 +120,8 @@ TEST(RuntimeFeatures, NodesByHand) {
 }
 
 TEST(RuntimeFeatures, TexturesOfArraysAndMemory) {
-  const cudaChannelFormatDesc channel = cudaCreateChannelDesc(8, 8, 8, 8, cudaChannelFormatKindSigned);
+  const cudaChannelFormatDesc channel =
+      cudaCreateChannelDesc(8, 8, 8, 8, cudaChannelFormatKindSigned);
   cudaArray_t array = nullptr;
   CHECK_RT(cudaMallocArray(&array, &channel, 16, 16, cudaArraySurfaceLoadStore));
   cudaResourceDesc resource = {};
@@ -301,16 +301,12 @@ TEST(RuntimeFeatures, ChannelsSurviveTheirArray) {
     int channels;
     cudaChannelFormatKind kind;
     bool good;
-  } cases[] = {{8, 1, cudaChannelFormatKindUnsigned, true},
-               {16, 2, cudaChannelFormatKindSigned, true},
-               {32, 4, cudaChannelFormatKindFloat, true},
-               {16, 1, cudaChannelFormatKindFloat, true},
-               {32, 1, cudaChannelFormatKindSigned, true},
-               {8, 4, cudaChannelFormatKindSigned, true},
-               {8, 1, cudaChannelFormatKindFloat, false},
-               {32, 3, cudaChannelFormatKindFloat, false},
-               {12, 1, cudaChannelFormatKindUnsigned, false},
-               {32, 1, cudaChannelFormatKindNone, false}};
+  } cases[] = {
+      {8, 1, cudaChannelFormatKindUnsigned, true},   {16, 2, cudaChannelFormatKindSigned, true},
+      {32, 4, cudaChannelFormatKindFloat, true},     {16, 1, cudaChannelFormatKindFloat, true},
+      {32, 1, cudaChannelFormatKindSigned, true},    {8, 4, cudaChannelFormatKindSigned, true},
+      {8, 1, cudaChannelFormatKindFloat, false},     {32, 3, cudaChannelFormatKindFloat, false},
+      {12, 1, cudaChannelFormatKindUnsigned, false}, {32, 1, cudaChannelFormatKindNone, false}};
   for (const auto& one : cases) {
     const auto bits = [&](int channel) { return channel < one.channels ? one.bits : 0; };
     const cudaChannelFormatDesc wanted =

@@ -30,8 +30,8 @@ int RuntimeVersion() {
 
 #if CUDART_VERSION >= 13000
 TEST(RuntimeValues, TheStructIsThatOfTheHeaders) {
-#define SIMCUDA_CHECK_FIELD(type, name, bounds)                              \
-  EXPECT_EQ(offsetof(DeviceProp13, name), offsetof(cudaDeviceProp, name));   \
+#define SIMCUDA_CHECK_FIELD(type, name, bounds)                            \
+  EXPECT_EQ(offsetof(DeviceProp13, name), offsetof(cudaDeviceProp, name)); \
   EXPECT_EQ(sizeof(DeviceProp13::name), sizeof(cudaDeviceProp::name)) << #name;
 #define SIMCUDA_SKIP_FIELD(type, name, bounds)
   SIMCUDA_DEVICE_PROP_FIELDS(SIMCUDA_CHECK_FIELD, SIMCUDA_SKIP_FIELD, SIMCUDA_CHECK_FIELD)
@@ -69,15 +69,13 @@ void CheckProperties(const Properties& p, int device) {
       {"totalConstMem", static_cast<long long>(p.totalConstMem), cudaDevAttrTotalConstantMemory},
       {"major", p.major, cudaDevAttrComputeCapabilityMajor},
       {"minor", p.minor, cudaDevAttrComputeCapabilityMinor},
-      {"textureAlignment", static_cast<long long>(p.textureAlignment),
-       cudaDevAttrTextureAlignment},
+      {"textureAlignment", static_cast<long long>(p.textureAlignment), cudaDevAttrTextureAlignment},
       {"texturePitchAlignment", static_cast<long long>(p.texturePitchAlignment),
        cudaDevAttrTexturePitchAlignment},
       {"multiProcessorCount", p.multiProcessorCount, cudaDevAttrMultiProcessorCount},
       {"integrated", p.integrated, cudaDevAttrIntegrated},
       {"canMapHostMemory", p.canMapHostMemory, cudaDevAttrCanMapHostMemory},
-      {"surfaceAlignment", static_cast<long long>(p.surfaceAlignment),
-       cudaDevAttrSurfaceAlignment},
+      {"surfaceAlignment", static_cast<long long>(p.surfaceAlignment), cudaDevAttrSurfaceAlignment},
       {"concurrentKernels", p.concurrentKernels, cudaDevAttrConcurrentKernels},
       {"ECCEnabled", p.ECCEnabled, cudaDevAttrEccEnabled},
       {"pciBusID", p.pciBusID, cudaDevAttrPciBusId},
@@ -92,8 +90,7 @@ void CheckProperties(const Properties& p, int device) {
        cudaDevAttrStreamPrioritiesSupported},
       {"sharedMemPerMultiprocessor", static_cast<long long>(p.sharedMemPerMultiprocessor),
        cudaDevAttrMaxSharedMemoryPerMultiprocessor},
-      {"regsPerMultiprocessor", p.regsPerMultiprocessor,
-       cudaDevAttrMaxRegistersPerMultiprocessor},
+      {"regsPerMultiprocessor", p.regsPerMultiprocessor, cudaDevAttrMaxRegistersPerMultiprocessor},
       {"managedMemory", p.managedMemory, cudaDevAttrManagedMemory},
       {"concurrentManagedAccess", p.concurrentManagedAccess, cudaDevAttrConcurrentManagedAccess},
       {"sharedMemPerBlockOptin", static_cast<long long>(p.sharedMemPerBlockOptin),
@@ -175,8 +172,7 @@ TEST(RuntimeValues, ErrorsHaveTheirNames) {
       {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection",
        "invalid copy direction for memcpy"},
       {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-      {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle",
-       "invalid resource handle"},
+      {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
       {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
       {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
        "an illegal memory access was encountered"},
@@ -278,8 +274,7 @@ TEST(RuntimeValues, BadArgumentsByFunction) {
 
 TEST(RuntimeValues, ManagedBatchesOfThirteen) {
   using Discard = cudaError_t (*)(void**, size_t*, size_t, unsigned long long, cudaStream_t);
-  const auto discard =
-      reinterpret_cast<Discard>(dlsym(RTLD_DEFAULT, "cudaMemDiscardBatchAsync"));
+  const auto discard = reinterpret_cast<Discard>(dlsym(RTLD_DEFAULT, "cudaMemDiscardBatchAsync"));
   if (RuntimeVersion() == 12) {
     EXPECT_EQ(discard, nullptr);
     return;
