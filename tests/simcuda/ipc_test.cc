@@ -214,7 +214,8 @@ TEST_F(IpcTest, WaitsEndWithTheRecordingProcess) {
   CUipcEventHandle handle = {};
   CHECK_CU(cuIpcGetEventHandle(&handle, event));
   ASSERT_EQ(peer_.Ask("event-open " + Hex(&handle, sizeof(handle))), "0");
-  ASSERT_EQ(peer_.Ask("event-record"), "0");
+  ASSERT_EQ(peer_.Ask("event-stick"), "0");
+  EXPECT_EQ(CUDA_ERROR_NOT_READY, cuEventQuery(event));
   peer_.Kill();
   CHECK_CU(cuEventSynchronize(event));
   CHECK_CU(cuEventDestroy(event));
