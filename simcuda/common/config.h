@@ -32,7 +32,8 @@ struct Config {
 // out and described by one line appended to *complaints.
 Config ParseConfig(std::string_view text, std::vector<std::string>* complaints);
 
-// Whether a group may have this name: letters, digits, '-', '_', '.', at most 64 and no '.' first, or
+// Whether a group may have this name: letters, digits, '-', '_', '.', at most 64 and no '.' first,
+// or
 // "@group".
 bool ValidGroupName(std::string_view name);
 

@@ -24,8 +24,8 @@ enum class AllocationKind {
   kPinned,
   kRegistered,
   kStreamOrdered,
-  kGlobal,  // a variable of a module
-  kMapped,  // a mapping of a VMM handle
+  kGlobal,    // a variable of a module
+  kMapped,    // a mapping of a VMM handle
   kIpc,       // memory of another process, opened by its IPC handle
   kImported,  // memory of another process or API that cuMemFree unmaps
   kGraph,     // the address of a memory node of a graph
@@ -41,8 +41,8 @@ struct Allocation {
   std::shared_ptr<Pool> pool;        // of stream-ordered memory
   unsigned flags = 0;
   std::shared_ptr<ManagedPages> pages;  // of managed memory: where it is and what was advised
-  uint64_t id = 0;        // CU_POINTER_ATTRIBUTE_BUFFER_ID
-  uint64_t handle = 0;    // of mappings
+  uint64_t id = 0;                      // CU_POINTER_ATTRIBUTE_BUFFER_ID
+  uint64_t handle = 0;                  // of mappings
   uint64_t offset = 0;
   uint64_t mapping = 0;  // of memory of other processes: what was mapped for it
   uint64_t mapping_bytes = 0;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -88,6 +89,27 @@ bool NeedsNoInit(const char* name) {
   return false;
 }
 
+// Calls that a checkpoint holds.
+std::atomic<bool> g_held{false};
+
+struct Held {
+  std::mutex mutex;
+  std::condition_variable changed;
+};
+
+Held& HeldCalls() {
+  static auto* held = new Held;
+  return *held;
+}
+
+void WaitWhileHeld(const char* name) {
+  constexpr char kCheckpoint[] = "cuCheckpointProcess";
+  if (NeedsNoInit(name) || std::strncmp(name, kCheckpoint, sizeof(kCheckpoint) - 1) == 0) return;
+  Held& held = HeldCalls();
+  std::unique_lock lock(held.mutex);
+  held.changed.wait(lock, [] { return !g_held.load(); });
+}
+
 void Fork() {
   int expected = kReady;
   g_state.compare_exchange_strong(expected, kForked);
@@ -112,6 +134,7 @@ void ApiCall::Check(int index) {
     allowed_ = false;
     return;
   }
+  if (g_held.load(std::memory_order_relaxed)) WaitWhileHeld(name_);
   if (!Faults().counters.empty()) {
     result_ = CheckFaults(name_);
     allowed_ = result_ == CUDA_SUCCESS;
@@ -170,6 +193,13 @@ void SetInitialised() {
 bool IsInitialised() { return g_state.load() == kReady; }
 void SetDeinitialised() { g_state = kEnded; }
 bool IsUsable() { return g_state.load() == kFresh || g_state.load() == kReady; }
+
+void HoldCalls(bool on) {
+  Held& held = HeldCalls();
+  const std::lock_guard lock(held.mutex);
+  g_held = on;
+  held.changed.notify_all();
+}
 
 void ReportResource(const simcuda_resource_event& event) {
   if (!g_resources_on.load(std::memory_order_relaxed) || t_callbacks_running != 0) return;

@@ -57,6 +57,9 @@ void SetDeinitialised();
 // False in a child process that forked after cuInit, and when the driver has ended.
 bool IsUsable();
 
+// While on, calls wait until it is off again, but for those of the process checkpoint.
+void HoldCalls(bool on);
+
 // Tells the listener, if it wants to hear of contexts, modules and streams.
 void ReportResource(const simcuda_resource_event& event);
 

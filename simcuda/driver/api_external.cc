@@ -66,9 +66,8 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* devPtr, CUexternalMemory e
     return CUDA_ERROR_INVALID_VALUE;
   }
   auto allocation = std::make_shared<Allocation>();
-  const CUresult result =
-      ImportMemory(AllocationKind::kImported, external->descriptor, bufferDesc->offset,
-                   bufferDesc->size, context, allocation);
+  const CUresult result = ImportMemory(AllocationKind::kImported, external->descriptor,
+                                       bufferDesc->offset, bufferDesc->size, context, allocation);
   if (result == CUDA_SUCCESS) *devPtr = allocation->address;
   return result;
 }

@@ -82,8 +82,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pdptr, CUipcMemHandle handle, unsign
   if (memory.file.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   OpenHandles& opened = Opened();
   const std::lock_guard lock(opened.mutex);
-  auto& use =
-      opened.uses[{context->uid(), memory.file.process, memory.file.inode, memory.id}];
+  auto& use = opened.uses[{context->uid(), memory.file.process, memory.file.inode, memory.id}];
   if (use.count > 0) {
     ++use.count;
     *pdptr = use.address;

@@ -127,8 +127,7 @@ CUresult CheckBatch(CUdeviceptr* addresses, size_t* sizes, size_t count, unsigne
 CUresult CheckLocations(const CUmemLocation* locations, const size_t* starts, size_t count,
                         Batch* batch) {
   const size_t ranges = batch->ranges.size();
-  if (locations == nullptr || starts == nullptr || count == 0 || count > ranges ||
-      starts[0] != 0) {
+  if (locations == nullptr || starts == nullptr || count == 0 || count > ranges || starts[0] != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   batch->locations.resize(ranges);
@@ -197,9 +196,9 @@ CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
                         CUmemLocation location) {
   int device = CU_DEVICE_CPU;
   // Advice that names no place may come without one.
-  if (!LocationOf(location, &device) && (advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
-                                         advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
-                                         advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY)) {
+  if (!LocationOf(location, &device) &&
+      (advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
+       advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return Advise(devPtr, count, advice, device);

@@ -46,7 +46,7 @@ CUresult GetAttribute(const Allocation& one, CUpointer_attribute attribute, CUde
     case CU_POINTER_ATTRIBUTE_MAPPED:
       return Answer<unsigned>(data, 1);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return Answer<unsigned>(data, 0);
+      return Answer<unsigned>(data, one.kind == AllocationKind::kLinear ? 1 : 0);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return Answer<unsigned long long>(data, 0);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:

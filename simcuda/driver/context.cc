@@ -13,6 +13,7 @@
 #include "simcuda/driver/graph_memory.h"
 #include "simcuda/driver/module.h"
 #include "simcuda/driver/resource_ids.h"
+#include "simcuda/driver/texture.h"
 
 namespace memprof::simcuda {
 namespace {
@@ -90,6 +91,7 @@ void Context::Destroy() {
   AllHandles<Stream>().RemoveIf([this](const Stream& made) { return made.context() == this; });
   FreeAllocationsOf(uid_);
   if (primary_) GraphMemory::Get().Reset(device_);
+  FreeTexturesOf(this);
   FreeArraysOf(this);
   {
     const std::lock_guard lock(order_mutex_);

@@ -21,7 +21,8 @@ SharedDevices* JoinGroup(const std::string& name) {
   std::string why;
   g_group = SharedDevices::Join(name, &why).release();
   if (g_group == nullptr) {
-    std::fprintf(stderr, "SIMCUDA: shared=%s does not work, the devices are this process's own: %s\n",
+    std::fprintf(stderr,
+                 "SIMCUDA: shared=%s does not work, the devices are this process's own: %s\n",
                  name.c_str(), why.c_str());
   } else {
     // The program's own handlers at the end may still allocate: the figures stay mapped, and the

@@ -107,8 +107,8 @@ struct GraphMemory::Plan {
   std::map<uint64_t, std::shared_ptr<GraphAllocation>> live;
 };
 
-CUresult GraphMemory::Simulate(const std::vector<std::shared_ptr<GraphNode>>& nodes,
-                               bool auto_free, Plan* plan) {
+CUresult GraphMemory::Simulate(const std::vector<std::shared_ptr<GraphNode>>& nodes, bool auto_free,
+                               Plan* plan) {
   plan->live = live_;
   for (const auto& [device, account] : accounts_) {
     plan->devices[device] = {account.used, account.used};
@@ -138,8 +138,7 @@ CUresult GraphMemory::Simulate(const std::vector<std::shared_ptr<GraphNode>>& no
   return CUDA_SUCCESS;
 }
 
-CUresult GraphMemory::Launch(const std::vector<std::shared_ptr<GraphNode>>& nodes,
-                             bool auto_free) {
+CUresult GraphMemory::Launch(const std::vector<std::shared_ptr<GraphNode>>& nodes, bool auto_free) {
   if (std::none_of(nodes.begin(), nodes.end(),
                    [](const auto& node) { return node->memory != nullptr; })) {
     return CUDA_SUCCESS;
@@ -208,8 +207,7 @@ CUresult GraphMemory::GetAttribute(Device* device, CUgraphMem_attribute attribut
   }
 }
 
-CUresult GraphMemory::SetAttribute(Device* device, CUgraphMem_attribute attribute,
-                                   uint64_t value) {
+CUresult GraphMemory::SetAttribute(Device* device, CUgraphMem_attribute attribute, uint64_t value) {
   // High-water marks can only be taken back.
   if (value != 0) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(mutex_);

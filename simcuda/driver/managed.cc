@@ -21,7 +21,8 @@ void ManagedPages::Release() {
     if (page.location != CU_DEVICE_CPU) held[page.location] += kPageBytes;
     page.location = CU_DEVICE_CPU;
   }
-  for (const auto& [device, bytes] : held) FindDevice(device)->memory().Refund(Use::kManaged, bytes);
+  for (const auto& [device, bytes] : held)
+    FindDevice(device)->memory().Refund(Use::kManaged, bytes);
 }
 
 void ManagedPages::Prefetch(size_t first, size_t last, int location) {
@@ -34,7 +35,8 @@ void ManagedPages::Prefetch(size_t first, size_t last, int location) {
     ++moved;
     if (pages_[i].location != CU_DEVICE_CPU) left[pages_[i].location] += kPageBytes;
   }
-  for (const auto& [device, bytes] : left) FindDevice(device)->memory().Refund(Use::kManaged, bytes);
+  for (const auto& [device, bytes] : left)
+    FindDevice(device)->memory().Refund(Use::kManaged, bytes);
   uint64_t room = moved;
   if (location != CU_DEVICE_CPU) {
     room =
@@ -75,8 +77,9 @@ void ManagedPages::Advise(size_t first, size_t last, CUmem_advise advice, int lo
 uint64_t ManagedPages::ResidentOn(int device) const {
   const std::lock_guard lock(mutex_);
   return kPageBytes *
-         static_cast<uint64_t>(std::count_if(
-             pages_.begin(), pages_.end(), [&](const Page& one) { return one.location == device; }));
+         static_cast<uint64_t>(std::count_if(pages_.begin(), pages_.end(), [&](const Page& one) {
+           return one.location == device;
+         }));
 }
 
 bool ManagedPages::ReadMostly(size_t first, size_t last) const {
@@ -106,10 +109,10 @@ std::vector<int> ManagedPages::AccessedBy(size_t first, size_t last) const {
   const std::lock_guard lock(mutex_);
   std::vector<int> all;
   for (const int location : pages_[first].accessed_by) {
-    const bool everywhere = std::all_of(
-        pages_.begin() + static_cast<std::ptrdiff_t>(first),
-        pages_.begin() + static_cast<std::ptrdiff_t>(last),
-        [&](const Page& one) { return one.accessed_by.contains(location); });
+    const bool everywhere =
+        std::all_of(pages_.begin() + static_cast<std::ptrdiff_t>(first),
+                    pages_.begin() + static_cast<std::ptrdiff_t>(last),
+                    [&](const Page& one) { return one.accessed_by.contains(location); });
     if (everywhere) all.push_back(location);
   }
   return all;

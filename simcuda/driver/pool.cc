@@ -70,7 +70,7 @@ void Pool::ReapLocked() {
 
 bool Pool::TakeLocked(uint64_t bytes, const std::shared_ptr<Stream>& stream, uint64_t* address) {
   if (TakePendingOf(stream.get(), bytes, address)) return true;
-  ReapLocked();
+  if (reuse_opportunistic_ != 0) ReapLocked();
   return free_.Take(bytes, address);
 }
 
@@ -163,6 +163,7 @@ void Pool::Trim(uint64_t keep) {
 
 void Pool::Synchronised() {
   const std::lock_guard lock(mutex_);
+  ReapLocked();
   if (reserved_ > threshold_) TrimLocked(threshold_);
 }
 

@@ -54,8 +54,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   // The chunk that holds the address; false when none does.
   bool ChunkOf(uint64_t address, uint64_t* start, uint64_t* bytes) const;
 
-  // Set once, after making: handles that it may be exported as, and, of an imported pool, what it is
-  // in the process that it comes from.
+  // Set once, after making: handles that it may be exported as, and, of an imported pool, what it
+  // is in the process that it comes from.
   void set_handle_types(unsigned types) { handle_types_ = types; }
   unsigned handle_types() const { return handle_types_; }
   void set_origin(PoolOrigin origin) { origin_ = origin; }

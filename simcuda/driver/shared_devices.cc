@@ -99,8 +99,7 @@ bool SharedDevices::Open(std::string* why) {
         return false;
       }
       const auto bytes = static_cast<off_t>(sizeof(Region));
-      if (status.st_size == bytes ||
-          (status.st_size == 0 && ftruncate(descriptor_, bytes) == 0)) {
+      if (status.st_size == bytes || (status.st_size == 0 && ftruncate(descriptor_, bytes) == 0)) {
         return true;
       }
       *why = "it is of another kind";
@@ -118,8 +117,8 @@ std::unique_ptr<SharedDevices> SharedDevices::Join(const std::string& name, std:
   joined->object_ = GroupObject(name);
   joined->process_ = getpid();
   if (!joined->Open(why)) return nullptr;
-  void* mapping = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED,
-                       joined->descriptor_, 0);
+  void* mapping =
+      mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_SHARED, joined->descriptor_, 0);
   if (mapping == MAP_FAILED) {
     *why = std::strerror(errno);
     return nullptr;

@@ -9,6 +9,7 @@
 
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/device.h"
+#include "simcuda/driver/multicast.h"
 
 namespace memprof::simcuda {
 namespace {
@@ -53,6 +54,17 @@ std::shared_ptr<Physical> Physical::Import(Device* device, int descriptor, uint6
   return physical;
 }
 
+std::shared_ptr<Physical> Physical::CreateMulticast(Device* device, uint64_t bytes,
+                                                    CUmemAllocationHandleType handle_types,
+                                                    std::shared_ptr<Multicast> multicast) {
+  const int descriptor = memfd_create("simcuda multicast", MFD_CLOEXEC);
+  if (descriptor < 0) return nullptr;
+  auto physical = Import(device, descriptor, bytes);
+  physical->properties_.requestedHandleTypes = handle_types;
+  physical->multicast_ = std::move(multicast);
+  return ftruncate(descriptor, static_cast<off_t>(bytes)) == 0 ? physical : nullptr;
+}
+
 Physical::~Physical() {
   if (descriptor_ >= 0) close(descriptor_);
   if (charged_ != 0) device_->memory().Refund(Use::kVmm, charged_);
@@ -87,6 +99,17 @@ CUresult Vmm::Release(CUmemGenericAllocationHandle handle) {
     handles_.erase(found);
   }
   return CUDA_SUCCESS;
+}
+
+std::shared_ptr<Physical> Vmm::FindMapped(uint64_t address, uint64_t bytes, uint64_t* offset) {
+  const std::lock_guard lock(mutex_);
+  auto mapping = mappings_.upper_bound(address);
+  if (mapping == mappings_.begin()) return nullptr;
+  mapping = std::prev(mapping);
+  const uint64_t inside = address - mapping->first;
+  if (inside >= mapping->second.bytes || bytes > mapping->second.bytes - inside) return nullptr;
+  *offset = mapping->second.offset + inside;
+  return mapping->second.physical;
 }
 
 CUresult Vmm::Retain(uint64_t address, CUmemGenericAllocationHandle* handle) {
@@ -155,6 +178,9 @@ CUresult Vmm::Map(uint64_t address, uint64_t bytes, uint64_t offset,
       !Reserved(address, bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (physical->multicast() != nullptr && !physical->multicast()->complete()) {
+    return CUDA_ERROR_NOT_READY;
+  }
   auto record = std::make_shared<Allocation>();
   record->kind = AllocationKind::kMapped;
   record->device = physical->device().id();
@@ -172,7 +198,7 @@ CUresult Vmm::Map(uint64_t address, uint64_t bytes, uint64_t offset,
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   madvise(Ptr(address), bytes, MADV_DONTFORK);
-  mappings_[address] = {bytes, physical, {}};
+  mappings_[address] = {bytes, offset, physical, {}};
   return CUDA_SUCCESS;
 }
 

@@ -13,6 +13,7 @@
 namespace memprof::simcuda {
 
 class Device;
+class Multicast;
 
 // Physical memory behind a generic allocation handle: a file in memory, so that it can be mapped
 // at several addresses. It lives while a reference to the handle or a mapping does.
@@ -23,6 +24,10 @@ class Physical {
                                           const CUmemAllocationProp& properties);
   // Memory of another handle or process, which has paid for it. Takes the descriptor over.
   static std::shared_ptr<Physical> Import(Device* device, int descriptor, uint64_t bytes);
+  // A multicast object's addresses: no memory of a device, so nothing is paid for.
+  static std::shared_ptr<Physical> CreateMulticast(Device* device, uint64_t bytes,
+                                                   CUmemAllocationHandleType handle_types,
+                                                   std::shared_ptr<Multicast> multicast);
   ~Physical();
   Physical(const Physical&) = delete;
   Physical& operator=(const Physical&) = delete;
@@ -31,6 +36,8 @@ class Physical {
   uint64_t bytes() const { return bytes_; }
   int descriptor() const { return descriptor_; }
   const CUmemAllocationProp& properties() const { return properties_; }
+  // Null for plain memory.
+  const std::shared_ptr<Multicast>& multicast() const { return multicast_; }
 
  private:
   friend class Vmm;
@@ -40,6 +47,7 @@ class Physical {
   uint64_t charged_ = 0;
   int descriptor_ = -1;
   CUmemAllocationProp properties_{};
+  std::shared_ptr<Multicast> multicast_;
   int references_ = 0;  // to the handle; guarded by Vmm
 };
 
@@ -51,6 +59,9 @@ class Vmm {
   CUmemGenericAllocationHandle Add(std::shared_ptr<Physical> physical);
   std::shared_ptr<Physical> Find(CUmemGenericAllocationHandle handle);
   CUresult Release(CUmemGenericAllocationHandle handle);
+  // The memory mapped at the range, which must be in one mapping, and the offset of its start
+  // there; null when it is not.
+  std::shared_ptr<Physical> FindMapped(uint64_t address, uint64_t bytes, uint64_t* offset);
   // One more reference to the handle behind a mapped address.
   CUresult Retain(uint64_t address, CUmemGenericAllocationHandle* handle);
 
@@ -66,6 +77,7 @@ class Vmm {
  private:
   struct Mapping {
     uint64_t bytes = 0;
+    uint64_t offset = 0;
     std::shared_ptr<Physical> physical;
     std::map<int, CUmemAccess_flags> access;
   };

@@ -30,6 +30,10 @@ bool FillCalls(const DriverLibrary& library, decltype(&::cuGetProcAddress) old, 
   all = Ask(library, old, #base, version, flags, &calls->name) && all;
   SIMCUDA_RUNTIME_CALLS(SIMCUDA_RUNTIME_ASK)
 #undef SIMCUDA_RUNTIME_ASK
+#define SIMCUDA_RUNTIME_ASK(name, base, version) \
+  Ask(library, old, #base, version, flags, &calls->name);
+  SIMCUDA_RUNTIME_OPTIONAL_CALLS(SIMCUDA_RUNTIME_ASK)
+#undef SIMCUDA_RUNTIME_ASK
   return all;
 }
 

@@ -1,65 +1,14 @@
 // Arrays and mipmapped arrays.
 #include <cuda_runtime_api.h>
 
-#include <initializer_list>
-
+#include "simcuda/runtime/channel.h"
 #include "simcuda/runtime/state.h"
 
 using memprof::simcuda::runtime::Calls;
+using memprof::simcuda::runtime::Channel;
+using memprof::simcuda::runtime::Format;
 
 namespace {
-
-bool Format(const cudaChannelFormatDesc& channel, CUarray_format* format, unsigned* channels) {
-  *channels = 1u + (channel.y != 0) + (channel.z != 0) + (channel.w != 0);
-  if (*channels == 3) return false;
-  for (const int bits : {channel.y, channel.z, channel.w}) {
-    if (bits != 0 && bits != channel.x) return false;
-  }
-  switch (channel.f) {
-    case cudaChannelFormatKindUnsigned:
-      *format = channel.x == 8    ? CU_AD_FORMAT_UNSIGNED_INT8
-                : channel.x == 16 ? CU_AD_FORMAT_UNSIGNED_INT16
-                                  : CU_AD_FORMAT_UNSIGNED_INT32;
-      break;
-    case cudaChannelFormatKindSigned:
-      *format = channel.x == 8    ? CU_AD_FORMAT_SIGNED_INT8
-                : channel.x == 16 ? CU_AD_FORMAT_SIGNED_INT16
-                                  : CU_AD_FORMAT_SIGNED_INT32;
-      break;
-    case cudaChannelFormatKindFloat:
-      *format = channel.x == 16 ? CU_AD_FORMAT_HALF : CU_AD_FORMAT_FLOAT;
-      if (channel.x == 8) return false;
-      break;
-    default:
-      return false;
-  }
-  return channel.x == 8 || channel.x == 16 || channel.x == 32;
-}
-
-cudaChannelFormatDesc Channel(const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
-  int bits = 32;
-  cudaChannelFormatKind kind = cudaChannelFormatKindFloat;
-  switch (descriptor.Format) {
-    case CU_AD_FORMAT_UNSIGNED_INT8:
-    case CU_AD_FORMAT_SIGNED_INT8:
-      bits = 8;
-      break;
-    case CU_AD_FORMAT_UNSIGNED_INT16:
-    case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_HALF:
-      bits = 16;
-      break;
-    default:
-      break;
-  }
-  if (descriptor.Format <= CU_AD_FORMAT_UNSIGNED_INT32) {
-    kind = cudaChannelFormatKindUnsigned;
-  } else if (descriptor.Format <= CU_AD_FORMAT_SIGNED_INT32) {
-    kind = cudaChannelFormatKindSigned;
-  }
-  const unsigned n = descriptor.NumChannels;
-  return {bits, n > 1 ? bits : 0, n > 2 ? bits : 0, n > 3 ? bits : 0, kind};
-}
 
 int Describe(const cudaChannelFormatDesc* channel, cudaExtent extent, unsigned flags,
              CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
@@ -112,7 +61,7 @@ SIMCUDA_RT(cudaArrayGetInfo,
   const CUresult result =
       cu.cuArray3DGetDescriptor_v2(&descriptor, reinterpret_cast<CUarray>(array));
   if (result != CUDA_SUCCESS) return result;
-  if (channel != nullptr) *channel = Channel(descriptor);
+  if (channel != nullptr) *channel = Channel(descriptor.Format, descriptor.NumChannels);
   if (extent != nullptr) *extent = {descriptor.Width, descriptor.Height, descriptor.Depth};
   if (flags != nullptr) *flags = descriptor.Flags;
   return CUDA_SUCCESS;
@@ -124,7 +73,7 @@ SIMCUDA_RT(cudaGetChannelDesc, (cudaChannelFormatDesc * channel, cudaArray_const
   const CUresult result = cu.cuArray3DGetDescriptor_v2(
       &descriptor, reinterpret_cast<CUarray>(const_cast<cudaArray_t>(array)));
   if (result != CUDA_SUCCESS) return result;
-  *channel = Channel(descriptor);
+  *channel = Channel(descriptor.Format, descriptor.NumChannels);
   return CUDA_SUCCESS;
 }
 

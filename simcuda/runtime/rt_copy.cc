@@ -3,12 +3,16 @@
 
 #include <cstring>
 
+#include "simcuda/runtime/copy_box.h"
 #include "simcuda/runtime/registry.h"
 #include "simcuda/runtime/state.h"
 
+using memprof::simcuda::runtime::ArrayOf;
+using memprof::simcuda::runtime::BoxOf;
 using memprof::simcuda::runtime::Calls;
 using memprof::simcuda::runtime::CurrentHandle;
 using memprof::simcuda::runtime::FindVariable;
+using memprof::simcuda::runtime::MemoryTypes;
 
 namespace {
 
@@ -47,13 +51,6 @@ int CopyAsync(const Calls& cu, void* to, const void* from, size_t bytes, cudaMem
   return cudaErrorInvalidMemcpyDirection;
 }
 
-// How the driver is to read the two sides of a copy of this kind.
-void MemoryTypes(cudaMemcpyKind kind, CUmemorytype* to, CUmemorytype* from) {
-  *to = *from = CU_MEMORYTYPE_UNIFIED;
-  if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost) *from = CU_MEMORYTYPE_HOST;
-  if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost) *to = CU_MEMORYTYPE_HOST;
-}
-
 CUDA_MEMCPY2D Rectangle(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                         size_t width, size_t height, cudaMemcpyKind kind) {
   CUDA_MEMCPY2D copy = {};
@@ -69,61 +66,24 @@ CUDA_MEMCPY2D Rectangle(void* to, size_t to_pitch, const void* from, size_t from
   return copy;
 }
 
-CUarray ArrayOf(cudaArray_const_t array) {
-  return reinterpret_cast<CUarray>(const_cast<cudaArray_t>(array));
+CUDA_MEMCPY2D IntoArray(cudaArray_t array, size_t x, size_t y, const void* from, size_t pitch,
+                        size_t width, size_t height, cudaMemcpyKind kind) {
+  CUDA_MEMCPY2D copy = Rectangle(nullptr, 0, from, pitch, width, height, kind);
+  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.dstArray = ArrayOf(array);
+  copy.dstXInBytes = x;
+  copy.dstY = y;
+  return copy;
 }
 
-// Widths and x positions of arrays count elements, those of plain memory bytes.
-int ElementBytes(const Calls& cu, const cudaMemcpy3DParms& p, size_t* bytes) {
-  *bytes = 1;
-  const cudaArray_const_t array = p.srcArray != nullptr ? p.srcArray : p.dstArray;
-  if (array == nullptr) return CUDA_SUCCESS;
-  CUDA_ARRAY3D_DESCRIPTOR descriptor;
-  const CUresult result = cu.cuArray3DGetDescriptor_v2(&descriptor, ArrayOf(array));
-  if (result != CUDA_SUCCESS) return result;
-  const CUarray_format format = descriptor.Format;
-  const size_t channel = format == CU_AD_FORMAT_UNSIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT8
-                             ? 1
-                         : format == CU_AD_FORMAT_UNSIGNED_INT16 ||
-                                 format == CU_AD_FORMAT_SIGNED_INT16 || format == CU_AD_FORMAT_HALF
-                             ? 2
-                             : 4;
-  *bytes = channel * descriptor.NumChannels;
-  return CUDA_SUCCESS;
-}
-
-int Box(const Calls& cu, const cudaMemcpy3DParms& p, CUDA_MEMCPY3D* copy) {
-  size_t element = 1;
-  const int result = ElementBytes(cu, p, &element);
-  if (result != CUDA_SUCCESS) return result;
-  *copy = {};
-  MemoryTypes(p.kind, &copy->dstMemoryType, &copy->srcMemoryType);
-  copy->srcXInBytes = p.srcPos.x * (p.srcArray != nullptr ? element : 1);
-  copy->srcY = p.srcPos.y;
-  copy->srcZ = p.srcPos.z;
-  copy->dstXInBytes = p.dstPos.x * (p.dstArray != nullptr ? element : 1);
-  copy->dstY = p.dstPos.y;
-  copy->dstZ = p.dstPos.z;
-  copy->srcHost = p.srcPtr.ptr;
-  copy->srcDevice = Address(p.srcPtr.ptr);
-  copy->srcPitch = p.srcPtr.pitch;
-  copy->srcHeight = p.srcPtr.ysize;
-  copy->dstHost = p.dstPtr.ptr;
-  copy->dstDevice = Address(p.dstPtr.ptr);
-  copy->dstPitch = p.dstPtr.pitch;
-  copy->dstHeight = p.dstPtr.ysize;
-  if (p.srcArray != nullptr) {
-    copy->srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    copy->srcArray = ArrayOf(p.srcArray);
-  }
-  if (p.dstArray != nullptr) {
-    copy->dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    copy->dstArray = ArrayOf(p.dstArray);
-  }
-  copy->WidthInBytes = p.extent.width * element;
-  copy->Height = p.extent.height;
-  copy->Depth = p.extent.depth;
-  return CUDA_SUCCESS;
+CUDA_MEMCPY2D OutOfArray(void* to, size_t pitch, cudaArray_const_t array, size_t x, size_t y,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
+  CUDA_MEMCPY2D copy = Rectangle(to, pitch, nullptr, 0, width, height, kind);
+  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.srcArray = ArrayOf(array);
+  copy.srcXInBytes = x;
+  copy.srcY = y;
+  return copy;
 }
 
 // Where in a variable a copy starts.
@@ -190,7 +150,7 @@ SIMCUDA_RT_STREAM(cudaMemcpy2DAsync, _ptsz,
 SIMCUDA_RT_STREAM(cudaMemcpy3D, _ptds, (const cudaMemcpy3DParms* parameters), (parameters)) {
   if (parameters == nullptr) return cudaErrorInvalidValue;
   CUDA_MEMCPY3D copy;
-  const int result = Box(cu, *parameters, &copy);
+  const int result = BoxOf(cu, *parameters, &copy);
   return result != CUDA_SUCCESS ? result : cu.cuMemcpy3D_v2(&copy);
 }
 
@@ -199,7 +159,7 @@ SIMCUDA_RT_STREAM(cudaMemcpy3DAsync, _ptsz,
                   (parameters, stream)) {
   if (parameters == nullptr) return cudaErrorInvalidValue;
   CUDA_MEMCPY3D copy;
-  const int result = Box(cu, *parameters, &copy);
+  const int result = BoxOf(cu, *parameters, &copy);
   return result != CUDA_SUCCESS ? result : cu.cuMemcpy3DAsync_v2(&copy, stream);
 }
 
@@ -207,11 +167,7 @@ SIMCUDA_RT_STREAM(cudaMemcpy2DToArray, _ptds,
                   (cudaArray_t array, size_t x, size_t y, const void* from, size_t pitch,
                    size_t width, size_t height, cudaMemcpyKind kind),
                   (array, x, y, from, pitch, width, height, kind)) {
-  CUDA_MEMCPY2D copy = Rectangle(nullptr, 0, from, pitch, width, height, kind);
-  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.dstArray = ArrayOf(array);
-  copy.dstXInBytes = x;
-  copy.dstY = y;
+  const CUDA_MEMCPY2D copy = IntoArray(array, x, y, from, pitch, width, height, kind);
   return cu.cuMemcpy2DUnaligned_v2(&copy);
 }
 
@@ -219,11 +175,35 @@ SIMCUDA_RT_STREAM(cudaMemcpy2DFromArray, _ptds,
                   (void* to, size_t pitch, cudaArray_const_t array, size_t x, size_t y,
                    size_t width, size_t height, cudaMemcpyKind kind),
                   (to, pitch, array, x, y, width, height, kind)) {
-  CUDA_MEMCPY2D copy = Rectangle(to, pitch, nullptr, 0, width, height, kind);
+  const CUDA_MEMCPY2D copy = OutOfArray(to, pitch, array, x, y, width, height, kind);
+  return cu.cuMemcpy2DUnaligned_v2(&copy);
+}
+
+SIMCUDA_RT_STREAM(cudaMemcpy2DToArrayAsync, _ptsz,
+                  (cudaArray_t array, size_t x, size_t y, const void* from, size_t pitch,
+                   size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream),
+                  (array, x, y, from, pitch, width, height, kind, stream)) {
+  const CUDA_MEMCPY2D copy = IntoArray(array, x, y, from, pitch, width, height, kind);
+  return cu.cuMemcpy2DAsync_v2(&copy, stream);
+}
+
+SIMCUDA_RT_STREAM(cudaMemcpy2DFromArrayAsync, _ptsz,
+                  (void* to, size_t pitch, cudaArray_const_t array, size_t x, size_t y,
+                   size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream),
+                  (to, pitch, array, x, y, width, height, kind, stream)) {
+  const CUDA_MEMCPY2D copy = OutOfArray(to, pitch, array, x, y, width, height, kind);
+  return cu.cuMemcpy2DAsync_v2(&copy, stream);
+}
+
+SIMCUDA_RT_STREAM(cudaMemcpy2DArrayToArray, _ptds,
+                  (cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from, size_t from_x,
+                   size_t from_y, size_t width, size_t height, cudaMemcpyKind kind),
+                  (to, to_x, to_y, from, from_x, from_y, width, height, kind)) {
+  CUDA_MEMCPY2D copy = IntoArray(to, to_x, to_y, nullptr, 0, width, height, kind);
   copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.srcArray = ArrayOf(array);
-  copy.srcXInBytes = x;
-  copy.srcY = y;
+  copy.srcArray = ArrayOf(from);
+  copy.srcXInBytes = from_x;
+  copy.srcY = from_y;
   return cu.cuMemcpy2DUnaligned_v2(&copy);
 }
 

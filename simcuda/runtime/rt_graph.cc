@@ -1,9 +1,11 @@
 // Stream capture and graphs.
 #include <cuda_runtime_api.h>
 
+#include "simcuda/runtime/copy_box.h"
 #include "simcuda/runtime/registry.h"
 #include "simcuda/runtime/state.h"
 
+using memprof::simcuda::runtime::BoxOf;
 using memprof::simcuda::runtime::CurrentHandle;
 using memprof::simcuda::runtime::FindFunction;
 
@@ -119,4 +121,75 @@ SIMCUDA_RT(cudaGraphAddMemsetNode,
   converted.width = parameters->width;
   converted.height = parameters->height;
   return cu.cuGraphAddMemsetNode(node, graph, dependencies, count, &converted, CurrentHandle());
+}
+
+SIMCUDA_RT(cudaGraphAddMemcpyNode,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            size_t count, const cudaMemcpy3DParms* parameters),
+           (node, graph, dependencies, count, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  CUDA_MEMCPY3D copy;
+  const int error = BoxOf(cu, *parameters, &copy);
+  if (error != 0) return error;
+  return cu.cuGraphAddMemcpyNode(node, graph, dependencies, count, &copy, CurrentHandle());
+}
+
+SIMCUDA_RT(cudaGraphAddMemcpyNode1D,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            size_t count, void* to, const void* from, size_t bytes, cudaMemcpyKind kind),
+           (node, graph, dependencies, count, to, from, bytes, kind)) {
+  cudaMemcpy3DParms line = {};
+  line.srcPtr = {const_cast<void*>(from), bytes, bytes, 1};
+  line.dstPtr = {to, bytes, bytes, 1};
+  line.extent = {bytes, 1, 1};
+  line.kind = kind;
+  CUDA_MEMCPY3D copy;
+  const int error = BoxOf(cu, line, &copy);
+  if (error != 0) return error;
+  return cu.cuGraphAddMemcpyNode(node, graph, dependencies, count, &copy, CurrentHandle());
+}
+
+SIMCUDA_RT(cudaGraphAddMemAllocNode,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            size_t count, cudaMemAllocNodeParams* parameters),
+           (node, graph, dependencies, count, parameters)) {
+  static_assert(sizeof(cudaMemAllocNodeParams) == sizeof(CUDA_MEM_ALLOC_NODE_PARAMS));
+  return cu.cuGraphAddMemAllocNode(node, graph, dependencies, count,
+                                   reinterpret_cast<CUDA_MEM_ALLOC_NODE_PARAMS*>(parameters));
+}
+
+SIMCUDA_RT(cudaGraphMemAllocNodeGetParams,
+           (cudaGraphNode_t node, cudaMemAllocNodeParams* parameters), (node, parameters)) {
+  return cu.cuGraphMemAllocNodeGetParams(node,
+                                         reinterpret_cast<CUDA_MEM_ALLOC_NODE_PARAMS*>(parameters));
+}
+
+SIMCUDA_RT(cudaGraphAddMemFreeNode,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            size_t count, void* pointer),
+           (node, graph, dependencies, count, pointer)) {
+  return cu.cuGraphAddMemFreeNode(node, graph, dependencies, count,
+                                  reinterpret_cast<CUdeviceptr>(pointer));
+}
+
+SIMCUDA_RT(cudaGraphMemFreeNodeGetParams, (cudaGraphNode_t node, void* pointer), (node, pointer)) {
+  return cu.cuGraphMemFreeNodeGetParams(node, static_cast<CUdeviceptr*>(pointer));
+}
+
+SIMCUDA_RT(cudaDeviceGraphMemTrim, (int device), (device)) {
+  return cu.cuDeviceGraphMemTrim(device);
+}
+
+SIMCUDA_RT(cudaDeviceGetGraphMemAttribute,
+           (int device, cudaGraphMemAttributeType attribute, void* value),
+           (device, attribute, value)) {
+  return cu.cuDeviceGetGraphMemAttribute(device, static_cast<CUgraphMem_attribute>(attribute),
+                                         value);
+}
+
+SIMCUDA_RT(cudaDeviceSetGraphMemAttribute,
+           (int device, cudaGraphMemAttributeType attribute, void* value),
+           (device, attribute, value)) {
+  return cu.cuDeviceSetGraphMemAttribute(device, static_cast<CUgraphMem_attribute>(attribute),
+                                         value);
 }

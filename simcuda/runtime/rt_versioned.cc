@@ -71,6 +71,11 @@ void FillCommon(const Calls& cu, int device, Properties* p) {
   p->reservedSharedMemPerBlock = size(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
   p->hostRegisterSupported = get(CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED);
   p->memoryPoolsSupported = get(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+  p->memoryPoolSupportedHandleTypes =
+      static_cast<unsigned>(get(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES));
+#if CUDA_VERSION >= 12010
+  p->ipcEventSupported = get(CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED);
+#endif
 }
 
 int GoodDevice(int device) {
@@ -195,6 +200,65 @@ SIMCUDA_RT(cudaMemAdvise,
            (pointer, bytes, advice, location)) {
   return Advise(cu, pointer, bytes, advice, DeviceOf(location));
 }
+
+#if CUDA_VERSION >= 13000
+static_assert(sizeof(cudaMemLocation) == sizeof(CUmemLocation));
+
+SIMCUDA_RT_STREAM(cudaMemPrefetchBatchAsync, _ptsz,
+                  (void** pointers, size_t* sizes, size_t count, cudaMemLocation* locations,
+                   size_t* starts, size_t location_count, unsigned long long flags,
+                   cudaStream_t stream),
+                  (pointers, sizes, count, locations, starts, location_count, flags, stream)) {
+  if (cu.cuMemPrefetchBatchAsync == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemPrefetchBatchAsync(reinterpret_cast<CUdeviceptr*>(pointers), sizes, count,
+                                    reinterpret_cast<CUmemLocation*>(locations), starts,
+                                    location_count, flags, stream);
+}
+
+SIMCUDA_RT_STREAM(cudaMemDiscardBatchAsync, _ptsz,
+                  (void** pointers, size_t* sizes, size_t count, unsigned long long flags,
+                   cudaStream_t stream),
+                  (pointers, sizes, count, flags, stream)) {
+  if (cu.cuMemDiscardBatchAsync == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemDiscardBatchAsync(reinterpret_cast<CUdeviceptr*>(pointers), sizes, count, flags,
+                                   stream);
+}
+
+SIMCUDA_RT_STREAM(cudaMemDiscardAndPrefetchBatchAsync, _ptsz,
+                  (void** pointers, size_t* sizes, size_t count, cudaMemLocation* locations,
+                   size_t* starts, size_t location_count, unsigned long long flags,
+                   cudaStream_t stream),
+                  (pointers, sizes, count, locations, starts, location_count, flags, stream)) {
+  if (cu.cuMemDiscardAndPrefetchBatchAsync == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemDiscardAndPrefetchBatchAsync(reinterpret_cast<CUdeviceptr*>(pointers), sizes,
+                                              count, reinterpret_cast<CUmemLocation*>(locations),
+                                              starts, location_count, flags, stream);
+}
+
+SIMCUDA_RT(cudaMemGetDefaultMemPool,
+           (cudaMemPool_t * pool, cudaMemLocation* location, cudaMemAllocationType type),
+           (pool, location, type)) {
+  if (cu.cuMemGetDefaultMemPool == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemGetDefaultMemPool(pool, reinterpret_cast<CUmemLocation*>(location),
+                                   static_cast<CUmemAllocationType>(type));
+}
+
+SIMCUDA_RT(cudaMemGetMemPool,
+           (cudaMemPool_t * pool, cudaMemLocation* location, cudaMemAllocationType type),
+           (pool, location, type)) {
+  if (cu.cuMemGetMemPool == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemGetMemPool(pool, reinterpret_cast<CUmemLocation*>(location),
+                            static_cast<CUmemAllocationType>(type));
+}
+
+SIMCUDA_RT(cudaMemSetMemPool,
+           (cudaMemLocation * location, cudaMemAllocationType type, cudaMemPool_t pool),
+           (location, type, pool)) {
+  if (cu.cuMemSetMemPool == nullptr) return cudaErrorNotSupported;
+  return cu.cuMemSetMemPool(reinterpret_cast<CUmemLocation*>(location),
+                            static_cast<CUmemAllocationType>(type), pool);
+}
+#endif
 
 #endif
 

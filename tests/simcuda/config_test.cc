@@ -53,6 +53,24 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.faults[1].result, 999);
 }
 
+TEST(Config, GroupsHavePlainNames) {
+  const std::string longest(64, 'x');
+  for (const std::string& good :
+       {std::string("job-1"), std::string("a.b_C9"), longest, std::string("@group")}) {
+    std::vector<std::string> complaints;
+    EXPECT_EQ(Parse("shared=" + good, &complaints).shared, good);
+    EXPECT_THAT(complaints, IsEmpty()) << good;
+  }
+  // What could leave the folder of shared memory, or hide in it.
+  for (const std::string& bad :
+       {std::string(), longest + "x", std::string("../x"), std::string(".hidden"),
+        std::string("a/b"), std::string("a b"), std::string("@other"), std::string("a\n")}) {
+    std::vector<std::string> complaints;
+    EXPECT_EQ(Parse("shared=" + bad, &complaints).shared, "");
+    EXPECT_THAT(complaints, ElementsAre(HasSubstr("makes no sense"))) << bad;
+  }
+}
+
 TEST(Config, UnknownKeysAreNamedAndIgnored) {
   std::vector<std::string> complaints;
   const Config config = Parse("memery=1GiB,devices=3", &complaints);

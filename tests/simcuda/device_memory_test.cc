@@ -1,12 +1,16 @@
 // Capacity, granularity and addresses of one device, against a list of what is live.
 #include "simcuda/driver/device_memory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <map>
+#include <memory>
 #include <random>
+#include <string>
+#include <vector>
 
 namespace memprof::simcuda {
 namespace {
@@ -168,6 +172,114 @@ TEST(DeviceMemoryDeathTest, FreedPagesFault) {
         _exit(0);
       },
       testing::ExitedWithCode(77), "");
+}
+
+// Writes down what a device asks of the processes that share it.
+struct RecordingShare : CapacityShare {
+  RecordingShare(std::vector<std::string>* calls, const uint64_t* others)
+      : calls_(calls), others_(others) {}
+  void Lock() override { calls_->emplace_back("lock"); }
+  void Unlock() override { calls_->emplace_back("unlock"); }
+  uint64_t Others() const override {
+    calls_->emplace_back("others");
+    return *others_;
+  }
+  void Publish(uint64_t bytes) override {
+    calls_->push_back("publish " + std::to_string(bytes / kMiB));
+  }
+  std::vector<std::string>* calls_;
+  const uint64_t* others_;
+};
+
+TEST(DeviceMemory, SharedCapacityIsTakenUnderTheLock) {
+  using Calls = std::vector<std::string>;
+  Calls calls;
+  uint64_t others = 10 * kMiB;
+  DeviceMemory memory(32 * kMiB, std::make_unique<RecordingShare>(&calls, &others));
+  EXPECT_EQ(memory.free_bytes(), 22 * kMiB);
+  EXPECT_EQ(memory.other_bytes(), 10 * kMiB);
+  calls.clear();
+  ASSERT_TRUE(memory.Charge(Use::kVmm, 20 * kMiB));
+  EXPECT_EQ(calls, (Calls{"lock", "others", "publish 20", "unlock"}));
+  calls.clear();
+  EXPECT_FALSE(memory.Charge(Use::kVmm, 4 * kMiB));
+  EXPECT_EQ(calls, (Calls{"lock", "others", "unlock"}));
+  calls.clear();
+  EXPECT_EQ(memory.ChargeUpTo(Use::kManaged, 8 * kMiB), 2 * kMiB);
+  EXPECT_EQ(calls, (Calls{"lock", "others", "publish 22", "unlock"}));
+  // Giving back needs no lock, and must be told.
+  calls.clear();
+  memory.Refund(Use::kVmm, 20 * kMiB);
+  EXPECT_EQ(calls, (Calls{"publish 2"}));
+  uint64_t address = 0;
+  uint64_t granted = 0;
+  ASSERT_TRUE(memory.Allocate(Use::kLinear, 3 * kMiB, &address, &granted));
+  calls.clear();
+  memory.Free(Use::kLinear, address, granted);
+  EXPECT_EQ(calls, (Calls{"publish 2"}));
+  // The others may have more than there is, if they were told of a larger device.
+  others = 100 * kMiB;
+  EXPECT_EQ(memory.free_bytes(), 0u);
+  EXPECT_FALSE(memory.Charge(Use::kVmm, 4 * kMiB));
+}
+
+TEST(DeviceMemory, SetAsideAndPutBack) {
+  std::vector<std::string> calls;
+  uint64_t others = 0;
+  DeviceMemory memory(32 * kMiB, std::make_unique<RecordingShare>(&calls, &others));
+  ASSERT_TRUE(memory.Charge(Use::kVmm, 20 * kMiB));
+  memory.SetAside();
+  EXPECT_EQ(calls.back(), "publish 0");
+  EXPECT_EQ(memory.free_bytes(), 32 * kMiB);
+  EXPECT_EQ(memory.used(Use::kVmm), 20 * kMiB);
+  others = 12 * kMiB + 1;
+  EXPECT_FALSE(memory.PutBack());
+  EXPECT_EQ(memory.free_bytes(), 20 * kMiB - 1);
+  others = 12 * kMiB;
+  EXPECT_TRUE(memory.PutBack());
+  EXPECT_EQ(memory.free_bytes(), 0u);
+}
+
+TEST(DeviceMemory, SharedPagesKeepTheirContentsAndAddresses) {
+  DeviceMemory memory(64 * kMiB);
+  uint64_t address = 0;
+  uint64_t granted = 0;
+  ASSERT_TRUE(memory.Allocate(Use::kLinear, 6 * kMiB, &address, &granted));
+  auto* bytes = reinterpret_cast<unsigned char*>(address);
+  std::mt19937 random(2);
+  std::map<uint64_t, unsigned char> written;
+  for (int i = 0; i < 300; ++i) {
+    const uint64_t at = random() % (6 * kMiB);
+    bytes[at] = written[at] = static_cast<unsigned char>(1 + random() % 255);
+  }
+  SharedPages pages;
+  ASSERT_TRUE(memory.SharePages(address, 6 * kMiB, &pages));
+  EXPECT_EQ(pages.start, address);
+  EXPECT_EQ(pages.bytes, 6 * kMiB);
+  for (const auto& [at, value] : written) {
+    unsigned char byte = 0;
+    ASSERT_EQ(pread(pages.descriptor, &byte, 1, static_cast<off_t>(at)), 1);
+    EXPECT_EQ(byte, value);
+    EXPECT_EQ(bytes[at], value);
+  }
+  bytes[5] = 201;
+  unsigned char byte = 0;
+  ASSERT_EQ(pread(pages.descriptor, &byte, 1, 5), 1);
+  EXPECT_EQ(byte, 201);
+  // A part of them is in the same file; what reaches beyond is in none.
+  SharedPages again;
+  ASSERT_TRUE(memory.SharePages(address + 2 * kMiB, 2 * kMiB, &again));
+  EXPECT_EQ(again.descriptor, pages.descriptor);
+  EXPECT_EQ(again.start, address);
+  EXPECT_FALSE(memory.SharePages(address + 4 * kMiB, 4 * kMiB, &again));
+  // Freed, the pages are plain and blank again.
+  memory.Free(Use::kLinear, address, granted);
+  EXPECT_EQ(fcntl(pages.descriptor, F_GETFD), -1);
+  uint64_t next = 0;
+  ASSERT_TRUE(memory.Allocate(Use::kLinear, 6 * kMiB, &next, &granted));
+  ASSERT_EQ(next, address);
+  EXPECT_EQ(bytes[5], 0);
+  memory.Free(Use::kLinear, next, granted);
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ TEST_F(IpcTest, BothProcessesSeeTheSameBytes) {
 
 TEST_F(IpcTest, SmallBlocksOfOnePageKeepTheirOffsets) {
   CUdeviceptr blocks[3];
-  for (unsigned char i = 0; i < 3; ++i) blocks[i] = Filled(1000, static_cast<unsigned char>(40 + i));
+  for (unsigned char i = 0; i < 3; ++i)
+    blocks[i] = Filled(1000, static_cast<unsigned char>(40 + i));
   ASSERT_EQ(peer_.Ask("ipc-open " + HandleOf(blocks[1])), "0");
   EXPECT_EQ(peer_.Ask("read 0"), "41");
   EXPECT_EQ(peer_.Ask("read 999"), "41");
@@ -213,7 +214,8 @@ TEST_F(IpcTest, WaitsEndWithTheRecordingProcess) {
   CUipcEventHandle handle = {};
   CHECK_CU(cuIpcGetEventHandle(&handle, event));
   ASSERT_EQ(peer_.Ask("event-open " + Hex(&handle, sizeof(handle))), "0");
-  ASSERT_EQ(peer_.Ask("event-record"), "0");
+  ASSERT_EQ(peer_.Ask("event-stick"), "0");
+  EXPECT_EQ(CUDA_ERROR_NOT_READY, cuEventQuery(event));
   peer_.Kill();
   CHECK_CU(cuEventSynchronize(event));
   CHECK_CU(cuEventDestroy(event));
@@ -227,8 +229,8 @@ TEST_F(IpcTest, PoolsAndTheirPointersTravel) {
   CUmemoryPool pool = nullptr;
   CHECK_CU(cuMemPoolCreate(&pool, &properties));
   int file = -1;
-  CHECK_CU(cuMemPoolExportToShareableHandle(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                            0));
+  CHECK_CU(
+      cuMemPoolExportToShareableHandle(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
   CUdeviceptr first = 0;
   CUdeviceptr second = 0;
   CHECK_CU(cuMemAllocFromPoolAsync(&first, 3000, pool, nullptr));
@@ -259,9 +261,9 @@ TEST_F(IpcTest, PoolsAndTheirPointersTravel) {
 
   // An imported pool, here in the same process, allocates nothing itself.
   CUmemoryPool imported = nullptr;
-  CHECK_CU(cuMemPoolImportFromShareableHandle(
-      &imported, reinterpret_cast<void*>(static_cast<intptr_t>(file)),
-      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  CHECK_CU(cuMemPoolImportFromShareableHandle(&imported,
+                                              reinterpret_cast<void*>(static_cast<intptr_t>(file)),
+                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
   CUdeviceptr none = 0;
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemAllocFromPoolAsync(&none, 100, imported, nullptr));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuDeviceSetMemPool(0, imported));
@@ -276,9 +278,9 @@ TEST_F(IpcTest, PoolsAndTheirPointersTravel) {
   properties.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
   CUmemoryPool plain = nullptr;
   CHECK_CU(cuMemPoolCreate(&plain, &properties));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
-            cuMemPoolExportToShareableHandle(&file, plain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                             0));
+  EXPECT_EQ(
+      CUDA_ERROR_INVALID_VALUE,
+      cuMemPoolExportToShareableHandle(&file, plain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
             cuMemPoolImportFromShareableHandle(&imported, reinterpret_cast<void*>(intptr_t{-1}),
                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));

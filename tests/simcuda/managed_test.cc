@@ -120,7 +120,8 @@ TEST_F(ManagedTest, BadRangesPlacesAndSizes) {
   CUdeviceptr linear = 0;
   CHECK_CU(cuMemAlloc(&linear, 100));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPrefetchAsync(linear, 100, On(0), 0, stream_));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemAdvise(linear, 100, CU_MEM_ADVISE_SET_READ_MOSTLY, On(0)));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuMemAdvise(linear, 100, CU_MEM_ADVISE_SET_READ_MOSTLY, On(0)));
   CHECK_CU(cuMemFree(linear));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPrefetchAsync(block_, 0, On(0), 0, stream_));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPrefetchAsync(block_ + 1, 8 * kPage, On(0), 0, stream_));
@@ -142,27 +143,28 @@ TEST_F(ManagedTest, BadRangesPlacesAndSizes) {
             cuMemRangeGetAttribute(&wide, 8, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block_, kPage));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
             cuMemRangeGetAttribute(&wide, 6, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, block_, kPage));
+  EXPECT_EQ(
+      CUDA_ERROR_INVALID_VALUE,
+      cuMemRangeGetAttribute(&wide, 4, static_cast<CUmem_range_attribute>(99), block_, kPage));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
-            cuMemRangeGetAttribute(&wide, 4, static_cast<CUmem_range_attribute>(99), block_, kPage));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemRangeGetAttribute(nullptr, 4,
-                                                             CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
-                                                             block_, kPage));
+            cuMemRangeGetAttribute(nullptr, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block_, kPage));
   void* data[] = {&wide};
   size_t sizes[] = {4};
   CUmem_range_attribute asked[] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY};
   CHECK_CU(cuMemRangeGetAttributes(data, sizes, asked, 1, block_, kPage));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemRangeGetAttributes(data, sizes, asked, 0, block_, kPage));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuMemRangeGetAttributes(data, sizes, asked, 0, block_, kPage));
   sizes[0] = 3;
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemRangeGetAttributes(data, sizes, asked, 1, block_, kPage));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuMemRangeGetAttributes(data, sizes, asked, 1, block_, kPage));
 }
 
 TEST_F(ManagedTest, OldNamesMeanTheSame) {
-  const auto prefetch = reinterpret_cast<CUresult (*)(CUdeviceptr, size_t, CUdevice, CUstream)>(
-      [] {
-        void* found = nullptr;
-        cuGetProcAddress("cuMemPrefetchAsync", &found, 8000, 0, nullptr);
-        return found;
-      }());
+  const auto prefetch = reinterpret_cast<CUresult (*)(CUdeviceptr, size_t, CUdevice, CUstream)>([] {
+    void* found = nullptr;
+    cuGetProcAddress("cuMemPrefetchAsync", &found, 8000, 0, nullptr);
+    return found;
+  }());
   ASSERT_NE(prefetch, nullptr);
   CHECK_CU(prefetch(block_, 8 * kPage, 1, stream_));
   EXPECT_EQ(Memory(1).managed_bytes, 8 * kPage);
@@ -266,10 +268,9 @@ TEST_F(ManagedTest, RandomCallsAgreeWithTwin) {
       CHECK_CU(cuMemAdvise(from, bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, place));
     }
     if (kind == 2) {
-      CHECK_CU(cuMemAdvise(from, bytes,
-                           device == 0 ? CU_MEM_ADVISE_SET_READ_MOSTLY
-                                       : CU_MEM_ADVISE_UNSET_READ_MOSTLY,
-                           place));
+      CHECK_CU(cuMemAdvise(
+          from, bytes,
+          device == 0 ? CU_MEM_ADVISE_SET_READ_MOSTLY : CU_MEM_ADVISE_UNSET_READ_MOSTLY, place));
     }
     size_t on[2] = {};
     for (size_t i = 0; i < 8; ++i) {

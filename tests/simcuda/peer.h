@@ -46,7 +46,8 @@ class Peer {
     environment.push_back(nullptr);
     std::string program = SIMCUDA_PEER;
     char* arguments[] = {program.data(), nullptr};
-    if (posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environment.data()) != 0) {
+    if (posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environment.data()) !=
+        0) {
       pid_ = -1;
     }
     posix_spawn_file_actions_destroy(&actions);

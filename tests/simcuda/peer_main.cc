@@ -1,6 +1,7 @@
 // The other process of tests that need two: reads commands, answers each with one line, a CUresult
 // where nothing else is said.
 #include <cuda.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -84,6 +85,15 @@ void Ipc(Input& in, const std::string& verb) {
     Print(cuEventQuery(g_event));
   } else if (verb == "event-record") {
     Print(cuEventRecord(g_event, nullptr));
+  } else if (verb == "event-stick") {  // records behind work that never ends
+    CUresult result = cuLaunchHostFunc(
+        g_stream,
+        [](void*) {
+          while (true) pause();
+        },
+        nullptr);
+    if (result == CUDA_SUCCESS) result = cuEventRecord(g_event, g_stream);
+    Print(result);
   } else {  // event-wait: enqueues a wait, and answers when it is over
     CUresult result = cuStreamWaitEvent(g_stream, g_event, 0);
     if (result == CUDA_SUCCESS) result = cuStreamSynchronize(g_stream);

@@ -1,5 +1,7 @@
 // Stream-ordered allocation and pools.
 #include <atomic>
+#include <map>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -157,6 +159,165 @@ TEST_F(PoolTest, OwnPools) {
   EXPECT_EQ(Memory().pool_reserved_bytes, 0u);
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolDestroy(own));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolDestroy(pool_));
+}
+
+TEST_F(PoolTest, AttributesByValue) {
+  CUmemPoolProps properties = {};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  CUmemoryPool own = nullptr;
+  CHECK_CU(cuMemPoolCreate(&own, &properties));
+  for (const auto policy :
+       {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+        CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES}) {
+    int value = -1;
+    CHECK_CU(cuMemPoolGetAttribute(own, policy, &value));
+    EXPECT_EQ(value, 1) << policy;
+    value = 0;
+    CHECK_CU(cuMemPoolSetAttribute(own, policy, &value));
+    value = -1;
+    CHECK_CU(cuMemPoolGetAttribute(own, policy, &value));
+    EXPECT_EQ(value, 0) << policy;
+  }
+  cuuint64_t value = 12345;
+  CHECK_CU(cuMemPoolSetAttribute(own, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value));
+  value = 0;
+  CHECK_CU(cuMemPoolGetAttribute(own, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value));
+  EXPECT_EQ(value, 12345u);
+  // High-water marks go back to what is current, and to nothing else; the current values are facts.
+  for (const auto mark : {CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+                          CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, CU_MEMPOOL_ATTR_USED_MEM_CURRENT}) {
+    value = 1;
+    EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolSetAttribute(own, mark, &value)) << mark;
+  }
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuMemPoolGetAttribute(own, static_cast<CUmemPool_attribute>(99), &value));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuMemPoolSetAttribute(own, static_cast<CUmemPool_attribute>(99), &value));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuMemPoolGetAttribute(own, CU_MEMPOOL_ATTR_USED_MEM_HIGH, nullptr));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuMemPoolGetAttribute(nullptr, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &value));
+  CHECK_CU(cuMemPoolDestroy(own));
+}
+
+TEST_F(PoolTest, PropertiesAreChecked) {
+  CUmemPoolProps good = {};
+  good.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  good.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  CUmemoryPool pool = nullptr;
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolCreate(nullptr, &good));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolCreate(&pool, nullptr));
+  CUmemPoolProps bad = good;
+  bad.allocType = CU_MEM_ALLOCATION_TYPE_INVALID;
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolCreate(&pool, &bad));
+  bad = good;
+  bad.location.id = 1;
+  EXPECT_EQ(CUDA_ERROR_INVALID_DEVICE, cuMemPoolCreate(&pool, &bad));
+  bad = good;
+  bad.handleTypes = CU_MEM_HANDLE_TYPE_WIN32;
+  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuMemPoolCreate(&pool, &bad));
+}
+
+TEST_F(PoolTest, ReusePoliciesSayWhatAnotherStreamMayTake) {
+  CUstream other = nullptr;
+  CHECK_CU(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  cuuint64_t keep = kGiB;
+  CHECK_CU(cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+  for (const int opportunistic : {1, 0}) {
+    int policy = opportunistic;
+    CHECK_CU(cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &policy));
+    CUdeviceptr first = 0;
+    CUdeviceptr second = 0;
+    CHECK_CU(cuMemAllocAsync(&first, 32 * kMiB, stream_));
+    CHECK_CU(cuMemFreeAsync(first, stream_));
+    // The free has happened; whether that may be noticed without a synchronisation is the policy.
+    CHECK_CU(cuMemAllocAsync(&second, 32 * kMiB, other));
+    EXPECT_EQ(first == second, opportunistic == 1);
+    CHECK_CU(cuMemFreeAsync(second, other));
+    CHECK_CU(cuCtxSynchronize());
+    // After one, everybody may have it.
+    CUdeviceptr third = 0;
+    CHECK_CU(cuMemAllocAsync(&third, 32 * kMiB, other));
+    EXPECT_TRUE(third == first || third == second);
+    CHECK_CU(cuMemFreeAsync(third, other));
+    CHECK_CU(cuCtxSynchronize());
+  }
+  int on = 1;
+  CHECK_CU(cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &on));
+  CHECK_CU(cuMemPoolTrimTo(pool_, 0));
+}
+
+#if CUDA_VERSION >= 12020
+TEST_F(PoolTest, PoolsKeepToTheirLargestSize) {
+  CUmemPoolProps properties = {};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  properties.maxSize = 40 * kMiB;
+  CUmemoryPool own = nullptr;
+  CHECK_CU(cuMemPoolCreate(&own, &properties));
+  CUdeviceptr first = 0;
+  CUdeviceptr second = 0;
+  CHECK_CU(cuMemAllocFromPoolAsync(&first, 30 * kMiB, own, stream_));
+  EXPECT_EQ(CUDA_ERROR_OUT_OF_MEMORY, cuMemAllocFromPoolAsync(&second, 9 * kMiB, own, stream_));
+  CHECK_CU(cuMemAllocFromPoolAsync(&second, 8 * kMiB, own, stream_));
+  cuuint64_t reserved = 0;
+  CHECK_CU(cuMemPoolGetAttribute(own, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved));
+  EXPECT_EQ(reserved, 40 * kMiB);
+  CHECK_CU(cuMemFreeAsync(first, stream_));
+  CHECK_CU(cuMemFreeAsync(second, stream_));
+  CHECK_CU(cuStreamSynchronize(stream_));
+  CHECK_CU(cuMemPoolDestroy(own));
+}
+#endif
+
+// Random allocations and frees on two streams: what is used is the sum of what is live, nothing
+// overlaps, and everything comes back.
+TEST_F(PoolTest, RandomTrafficKeepsTheAccounts) {
+  CUstream streams[2] = {stream_, nullptr};
+  CHECK_CU(cuStreamCreate(&streams[1], CU_STREAM_NON_BLOCKING));
+  std::mt19937 random(4);
+  std::map<CUdeviceptr, size_t> live;
+  cuuint64_t used = 0;
+  cuuint64_t high = Used();
+  cuuint64_t none = 0;
+  CHECK_CU(cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &none));
+  for (int round = 0; round < 1500; ++round) {
+    const CUstream stream = streams[random() % 2];
+    if (live.size() < 30 && random() % 2 == 0) {
+      const size_t bytes = 1 + random() % (random() % 4 == 0 ? 40 * kMiB : 100 * kKiB);
+      const size_t granted = (bytes + 511) / 512 * 512;
+      CUdeviceptr address = 0;
+      const CUresult result = cuMemAllocAsync(&address, bytes, stream);
+      if (result == CUDA_ERROR_OUT_OF_MEMORY) continue;
+      CHECK_CU(result);
+      const auto next = live.lower_bound(address);
+      if (next != live.end()) {
+        ASSERT_LE(address + granted, next->first);
+      }
+      if (next != live.begin()) {
+        const auto before = std::prev(next);
+        ASSERT_LE(before->first + before->second, address);
+      }
+      live[address] = granted;
+      used += granted;
+      high = std::max(high, used);
+    } else if (!live.empty()) {
+      auto victim = live.begin();
+      std::advance(victim, static_cast<std::ptrdiff_t>(random() % live.size()));
+      CHECK_CU(cuMemFreeAsync(victim->first, stream));
+      used -= victim->second;
+      live.erase(victim);
+    }
+    ASSERT_EQ(Used(), used);
+    ASSERT_EQ(Get(CU_MEMPOOL_ATTR_USED_MEM_HIGH), high);
+    ASSERT_GE(Reserved(), used);
+    ASSERT_EQ(Memory().pool_reserved_bytes, Reserved());
+  }
+  for (const auto& [address, bytes] : live) CHECK_CU(cuMemFreeAsync(address, stream_));
+  CHECK_CU(cuCtxSynchronize());
+  EXPECT_EQ(Used(), 0u);
+  EXPECT_EQ(Reserved(), 0u);
 }
 
 TEST_F(PoolTest, LinearMemoryMayBeFreedInStreamOrder) {

@@ -19,9 +19,7 @@ const std::string kGroup = "test-" + std::to_string(getpid());
 const std::string kSpec = "memory=1GiB,overhead=64MiB,devices=2,shared=" + kGroup;
 const Configure kConfigure(kSpec.c_str());
 
-bool Exists(const std::string& object) {
-  return access(("/dev/shm" + object).c_str(), F_OK) == 0;
-}
+bool Exists(const std::string& object) { return access(("/dev/shm" + object).c_str(), F_OK) == 0; }
 
 // Runs in a child process, since record locks tell processes apart; the exit status.
 template <class Body>

@@ -55,18 +55,18 @@ void simcuda_parallel_for(size_t count, size_t grain,
 
 /* The memory model of one device, for tests. Exported by the stand-in libcuda. */
 struct simcuda_memory {
-  size_t size;                /* set to sizeof before the call */
+  size_t size; /* set to sizeof before the call */
   uint64_t capacity_bytes;
-  uint64_t free_bytes;        /* what cuMemGetInfo answers */
-  uint64_t context_bytes;     /* overhead of contexts */
-  uint64_t linear_bytes;      /* granted, that is rounded */
+  uint64_t free_bytes;    /* what cuMemGetInfo answers */
+  uint64_t context_bytes; /* overhead of contexts */
+  uint64_t linear_bytes;  /* granted, that is rounded */
   uint64_t array_bytes;
   uint64_t managed_bytes;
   uint64_t pool_reserved_bytes;
   uint64_t vmm_bytes;
   uint64_t live_allocations;
-  uint64_t graph_bytes;       /* reserved for memory nodes of graphs */
-  uint64_t other_bytes;       /* used by the other processes of the group */
+  uint64_t graph_bytes; /* reserved for memory nodes of graphs */
+  uint64_t other_bytes; /* used by the other processes of the group */
 };
 int simcuda_get_memory(int device, struct simcuda_memory* memory);
 

@@ -1,0 +1,19 @@
+// Copies of boxes and arrays as the driver describes them.
+#ifndef SIMCUDA_RUNTIME_COPY_BOX_H
+#define SIMCUDA_RUNTIME_COPY_BOX_H
+
+#include <cuda_runtime_api.h>
+
+#include "simcuda/runtime/calls.h"
+
+namespace memprof::simcuda::runtime {
+
+// How the driver is to read the two sides of a copy of this kind.
+void MemoryTypes(cudaMemcpyKind kind, CUmemorytype* to, CUmemorytype* from);
+CUarray ArrayOf(cudaArray_const_t array);
+// A cudaError.
+int BoxOf(const Calls& cu, const cudaMemcpy3DParms& p, CUDA_MEMCPY3D* copy);
+
+}  // namespace memprof::simcuda::runtime
+
+#endif  // SIMCUDA_RUNTIME_COPY_BOX_H
