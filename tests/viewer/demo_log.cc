@@ -1,8 +1,11 @@
 // A small training run for tests and pictures.
 #include "tests/viewer/demo_log.h"
 
+#include <cstddef>
 #include <map>
 #include <vector>
+
+#include "proto/framing.h"
 
 namespace memprof::viewer::testing {
 namespace {
@@ -99,18 +102,23 @@ struct Sites {
 
 void TrainStep(LogBuilder& log, Allocator& allocator, const Sites& sites, int step, bool leak) {
   std::vector<std::uint64_t> activations;
+  log.RangePush("forward");
   for (int layer = 0; layer < 6; ++layer) {
     const std::string prefix = "h." + std::to_string(layer) + ".";
+    log.RangePush("layer " + std::to_string(layer));
     log.AdvanceTime(2'000'000);
     activations.push_back(
         allocator.Allocate(6 * kMiB, sites.attention, prefix + "attn.scores", {8, 8, 128, 192}));
     log.AdvanceTime(2'000'000);
     activations.push_back(allocator.Allocate(9 * kMiB + static_cast<std::uint64_t>(layer % 3) * 512,
                                              sites.mlp, prefix + "mlp.hidden", {8, 128, 2304}));
+    log.RangePop();
   }
+  log.RangePop();
   if (leak) {
     allocator.Allocate(kLeakBytes, sites.leak, "loss.retained", {256, 1024});
   }
+  log.RangePush("backward");
   for (int layer = 5; layer >= 0; --layer) {
     log.AdvanceTime(3'000'000);
     const std::uint64_t gradient = allocator.Allocate(
@@ -122,6 +130,7 @@ void TrainStep(LogBuilder& log, Allocator& allocator, const Sites& sites, int st
     activations.pop_back();
     allocator.Free(gradient);
   }
+  log.RangePop();
   if (step == 30) log.Snapshot("after warm-up");
 }
 
@@ -175,6 +184,12 @@ QString WriteDemoLog(const QTemporaryDir& directory, const DemoOptions& options)
   FillDemoLog(log, options);
   const QString path = directory.filePath(QStringLiteral("demo.mprof"));
   return log.WriteTo(path.toStdString()).ok() ? path : QString();
+}
+
+QByteArray OfVersion(QByteArray log, char version) {
+  log[offsetof(log::FileHeader, version)] = version;
+  log[offsetof(log::FileHeader, reader_version)] = version;
+  return log;
 }
 
 }  // namespace memprof::viewer::testing

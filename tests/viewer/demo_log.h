@@ -2,6 +2,7 @@
 // over steps, one seeded leak, a raw driver allocation, a snapshot.
 #pragma once
 
+#include <QByteArray>
 #include <QString>
 #include <QTemporaryDir>
 #include <string>
@@ -22,6 +23,9 @@ void FillDemoLog(analysis::testing::LogBuilder& log, const DemoOptions& options 
 
 // Writes the demo log into a directory; returns its path ("" on failure).
 QString WriteDemoLog(const QTemporaryDir& directory, const DemoOptions& options = {});
+
+// The bytes of a log as a later version of memprof would mark them.
+QByteArray OfVersion(QByteArray log, char version);
 
 // Figures of the log that FillDemoLog makes, for tests to compare with.
 inline constexpr std::uint64_t kLeakBytes = 1ull << 20;  // each step

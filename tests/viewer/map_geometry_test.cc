@@ -76,6 +76,48 @@ TEST(MapLayout, BarsDoNotOverlap) {
   }
 }
 
+TEST(MapLayout, UsesTheViewWhateverTheSegmentsAre) {
+  // Many small segments beside two large ones: one scale for the largest would waste the view.
+  std::vector<std::uint64_t> sizes(43, 2 << 20);
+  sizes[5] = sizes[9] = 20 << 20;
+  const AddressMap map = MakeMap(sizes);
+  for (const auto& [width, height] : {std::pair{820.0, 560.0}, std::pair{1800.0, 1200.0}}) {
+    const MapLayout layout = LayOutMap(map, Room(width, height));
+    double used = 0;
+    for (const MapBar& bar : layout.bars) used += bar.rect.width() * bar.rect.height();
+    EXPECT_LE(layout.content_height, height + 0.01);
+    EXPECT_GT(used, 0.6 * width * height) << width << " x " << height;
+  }
+}
+
+TEST(MapLayout, ALineForEachSegmentWhereSharingWouldGainNothing) {
+  const AddressMap map = MakeMap({8 << 20, 8 << 20, 8 << 20});
+  const MapLayout layout = LayOutMap(map, Room(800, 100));
+  ASSERT_EQ(layout.line_begin.size(), 3u);
+  for (const MapBar& bar : layout.bars) {
+    EXPECT_TRUE(bar.first);
+    EXPECT_DOUBLE_EQ(bar.rect.left(), 100);
+  }
+}
+
+TEST(MapLayout, ZoomShowsFewerBytesAPixelAndScrolls) {
+  const AddressMap map = MakeMap({8 << 20, 32 << 20, 5 << 20});
+  MapLayoutOptions options = Room(640, 300);
+  const MapLayout all = LayOutMap(map, options);
+  options.zoom = 8;
+  const MapLayout close = LayOutMap(map, options);
+  EXPECT_NEAR(close.bytes_per_pixel, all.bytes_per_pixel / 8, all.bytes_per_pixel * 1e-9);
+  EXPECT_GT(close.content_height, 300);
+}
+
+TEST(MapLayout, FarTooManySegmentsScroll) {
+  const AddressMap map = MakeMap(std::vector<std::uint64_t>(20'000, 1 << 20));
+  const MapLayout layout = LayOutMap(map, Room(640, 300));
+  EXPECT_EQ(layout.bars.size(), 20'000u) << "none is left out";
+  EXPECT_GT(layout.content_height, 300);
+  for (const MapBar& bar : layout.bars) ASSERT_GE(bar.rect.width(), 3 - 1e-9);
+}
+
 TEST(MapLayout, OfNothingIsEmpty) {
   EXPECT_TRUE(LayOutMap({}, Room(800, 400)).bars.empty());
   EXPECT_TRUE(LayOutMap(MakeMap({1024}), Room(0, 400)).bars.empty());

@@ -99,6 +99,62 @@ TEST(LeakModel, FindsSites) {
       0.5);
 }
 
+TEST(LeakModel, CellsHaveTheirRoles) {
+  LeakModel model;
+  model.SetReport(SampleReport());
+  const QModelIndex heading = model.index(0, 0), row = model.index(0, 0, heading);
+  const auto cell = [&](int column, int role) { return row.siblingAtColumn(column).data(role); };
+  EXPECT_EQ(cell(LeakModel::kScore, LeakModel::kSortRole).toDouble(), 87);
+  EXPECT_EQ(cell(LeakModel::kBytes, LeakModel::kSortRole).toULongLong(), 4096u);
+  EXPECT_EQ(cell(LeakModel::kSlope, LeakModel::kSortRole).toDouble(), 1024);
+  EXPECT_EQ(cell(LeakModel::kBlocks, LeakModel::kSortRole).toULongLong(), 2u);
+  EXPECT_EQ(cell(LeakModel::kFirstStep, LeakModel::kSortRole).toLongLong(), 3);
+  EXPECT_FALSE(cell(LeakModel::kSite, LeakModel::kSortRole).isValid());
+  EXPECT_EQ(cell(LeakModel::kSite, Qt::ToolTipRole).toString(), QStringLiteral("Leaky"));
+  EXPECT_EQ(cell(LeakModel::kExample, Qt::ToolTipRole).toString(), QStringLiteral("loss  fp32[2]"));
+  EXPECT_FALSE(cell(LeakModel::kScore, LeakModel::kShareRole).isValid()) << "bars for bytes only";
+  for (int column = 0; column < LeakModel::kColumnCount; ++column) {
+    EXPECT_EQ(cell(column, Qt::TextAlignmentRole).isValid(), column > LeakModel::kLayer);
+    EXPECT_FALSE(model.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString().isEmpty());
+    EXPECT_FALSE(model.headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString().isEmpty());
+    EXPECT_FALSE(model.headerData(column, Qt::Vertical, Qt::DisplayRole).isValid());
+  }
+  EXPECT_EQ(heading.data(Qt::ToolTipRole).toString(), TierMeaning(LeakTier::kSuspected));
+  EXPECT_TRUE(heading.data(Qt::FontRole).value<QFont>().bold());
+  EXPECT_FALSE(heading.data(LeakModel::kSortRole).isValid());
+  EXPECT_FALSE(model.data({}, Qt::DisplayRole).isValid());
+}
+
+TEST(LeakModel, TiersAreNamedAndExplained) {
+  QStringList titles, meanings;
+  for (const LeakTier tier :
+       {LeakTier::kDefinite, LeakTier::kSuspected, LeakTier::kGrowing, LeakTier::kLiveAtExit}) {
+    titles << TierTitle(tier);
+    meanings << TierMeaning(tier);
+  }
+  EXPECT_EQ(titles, QStringList({QStringLiteral("Definite"), QStringLiteral("Suspected"),
+                                 QStringLiteral("Growing"), QStringLiteral("Alive at the end")}));
+  meanings.removeDuplicates();
+  EXPECT_EQ(meanings.size(), 4);
+}
+
+TEST(LeakModel, TiersComeWorstFirstWhateverTheOrder) {
+  auto report = std::make_shared<ReportData>();
+  report->leaks = {Row(LeakTier::kGrowing, 1, 10, "G"), Row(LeakTier::kDefinite, 2, 20, "D"),
+                   Row(LeakTier::kSuspected, 3, 30, "S")};
+  report->leaks[2].leak.first_step = -1;
+  LeakModel model;
+  const QAbstractItemModelTester tester(&model, kFatal);
+  model.SetReport(report);
+  EXPECT_EQ(Print(model),
+            QStringList({QStringLiteral("Definite (1)||||20 B|||"),
+                         QStringLiteral("  D (a.cc:7)||block|87|20 B|+1.00 KiB|2|3"),
+                         QStringLiteral("Suspected (1)||||30 B|||"),
+                         QString::fromUtf8("  S (a.cc:7)||block|87|30 B|+1.00 KiB|2|–"),
+                         QStringLiteral("Growing (1)||||10 B|||"),
+                         QStringLiteral("  G (a.cc:7)||block|87|10 B|+1.00 KiB|2|3")}));
+}
+
 TEST(RankedModel, ShowsNamesAndShares) {
   RankedModel model(QStringLiteral("Name"));
   const QAbstractItemModelTester tester(&model, kFatal);
@@ -200,9 +256,20 @@ TEST(Selection, SaysWhatChangedOnce) {
   EXPECT_EQ(selection.flame_path().size(), 1);
   selection.ShowAll();
   EXPECT_EQ(selection.window().end, 9000u);
+  QSignalSpy axes(&selection, &Selection::AxisChanged);
+  QSignalSpy devices(&selection, &Selection::DeviceChanged);
+  selection.SetAxis(AxisKind::kTime);
+  EXPECT_EQ(axes.count(), 0) << "it is time already";
+  selection.SetAxis(AxisKind::kSteps);
+  EXPECT_EQ(axes.count(), 1);
+  selection.SetDevice(0);
+  EXPECT_EQ(devices.count(), 0);
+  selection.SetDevice(2);
+  EXPECT_EQ(devices.count(), 1);
   selection.Reset({0, 10}, 0, 1);
   EXPECT_FALSE(selection.can_back());
   EXPECT_EQ(selection.device(), 1);
+  EXPECT_EQ(selection.axis(), AxisKind::kSteps) << "kept from log to log";
 }
 
 }  // namespace

@@ -31,6 +31,30 @@ TEST(Options, Screenshot) {
   EXPECT_EQ(Parse("-- --odd.mprof").options.logs.front(), QStringLiteral("--odd.mprof"));
 }
 
+TEST(Options, EveryChoiceIsTaken) {
+  const std::pair<const char*, ViewKind> views[] = {{"timeline", ViewKind::kTimeline},
+                                                    {"map", ViewKind::kMap},
+                                                    {"leaks", ViewKind::kLeaks},
+                                                    {"flame", ViewKind::kFlame}};
+  for (const auto& [name, view] : views) {
+    EXPECT_EQ(
+        Parse(qPrintable(QStringLiteral("--view %1 a").arg(QString::fromUtf8(name)))).options.view,
+        view);
+  }
+  EXPECT_FALSE(Parse("a").options.view.has_value()) << "the one that was shown last";
+  EXPECT_EQ(Parse("--axis steps a").options.axis, AxisKind::kSteps);
+  EXPECT_EQ(Parse("--axis=time a").options.axis, AxisKind::kTime);
+  EXPECT_EQ(Parse("a").options.axis, AxisKind::kTime);
+  EXPECT_EQ(Parse("--theme light a").options.theme, ThemeChoice::kLight);
+  EXPECT_EQ(Parse("--theme system a").options.theme, ThemeChoice::kSystem);
+  EXPECT_EQ(Parse("--size 320x240 a").options.size, QSize(320, 240)) << "the least";
+  EXPECT_EQ(Parse("--size 16384x16384 a").options.size, QSize(16384, 16384)) << "the most";
+  EXPECT_EQ(Parse("--scale 0.5 a").options.scale, 0.5);
+  EXPECT_EQ(Parse("--scale 4 a").options.scale, 4);
+  EXPECT_TRUE(Parse("--version").options.version);
+  EXPECT_TRUE(Parse("--screenshot x.png --help").error.isEmpty()) << "help needs no log";
+}
+
 TEST(Options, WrongUsageIsNamed) {
   const struct {
     const char* line;
@@ -45,6 +69,12 @@ TEST(Options, WrongUsageIsNamed) {
       {"--scale 9 a", "--scale takes"},
       {"--scale nan a", "--scale takes"},
       {"--theme pink a", "--theme takes"},
+      {"--axis bytes a", "--axis takes"},
+      {"--axis", "--axis needs a value"},
+      {"--size 10x a", "--size takes"},
+      {"--size 99999x800 a", "--size takes"},
+      {"--scale 0.4 a", "--scale takes"},
+      {"--version=2", "unknown option '--version'"},
       {"--screenshot x.png", "needs a log"},
       {"--screenshot x.png a b", "takes one log"},
       {"--screenshot=", "needs a file name"},
@@ -57,7 +87,8 @@ TEST(Options, WrongUsageIsNamed) {
 }
 
 TEST(Options, HelpNamesEveryOption) {
-  for (const char* option : {"--view", "--theme", "--screenshot", "--size", "--scale", "--help"}) {
+  for (const char* option :
+       {"--view", "--axis", "--theme", "--screenshot", "--size", "--scale", "--help"}) {
     EXPECT_TRUE(HelpText().contains(QString::fromUtf8(option))) << option;
   }
   EXPECT_TRUE(Parse("--help").options.help);

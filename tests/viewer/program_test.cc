@@ -5,6 +5,7 @@
 #include <QImage>
 #include <QProcess>
 #include <QTemporaryDir>
+#include <optional>
 
 #include "tests/viewer/demo_log.h"
 
@@ -57,6 +58,18 @@ TEST(Program, DrawsTheSamePictureTwice) {
   EXPECT_EQ(QImage(a), QImage(b));
 }
 
+TEST(Program, TheStepAxisIsAnotherPicture) {
+  QTemporaryDir directory;
+  const QString log = testing::WriteDemoLog(directory, {.steps = 6});
+  const QString a = directory.filePath(QStringLiteral("a.png")),
+                b = directory.filePath(QStringLiteral("b.png"));
+  ASSERT_EQ(RunViewer({QStringLiteral("--screenshot"), a, log}).status, 0);
+  ASSERT_EQ(
+      RunViewer({QStringLiteral("--screenshot"), b, QStringLiteral("--axis=steps"), log}).status,
+      0);
+  EXPECT_NE(QImage(a), QImage(b));
+}
+
 TEST(Program, HighDensityPicturesHaveTheSizeAskedFor) {
   QTemporaryDir directory;
   const QString log = testing::WriteDemoLog(directory, {.steps = 6});
@@ -72,19 +85,31 @@ TEST(Program, HighDensityPicturesHaveTheSizeAskedFor) {
 TEST(Program, BadLogsGiveOneLineAndStatusOne) {
   QTemporaryDir directory;
   const QString picture = directory.filePath(QStringLiteral("x.png"));
-  const QString foreign = directory.filePath(QStringLiteral("foreign.mprof"));
-  const QString empty = directory.filePath(QStringLiteral("empty.mprof"));
-  QFile file(foreign);
-  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-  file.write(QByteArray(5000, 'x'));
-  file.close();
-  ASSERT_TRUE(QFile(empty).open(QIODevice::WriteOnly));
-  for (const QString& log : {foreign, empty, directory.filePath(QStringLiteral("missing.mprof"))}) {
-    const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), picture, log});
-    EXPECT_EQ(outcome.status, 1) << log.toStdString();
+  analysis::testing::LogBuilder log;
+  testing::FillDemoLog(log, {.steps = 3});
+  const QByteArray good = QByteArray::fromStdString(log.Bytes());
+  const struct {
+    const char* name;
+    std::optional<QByteArray> bytes;
+  } cases[] = {{"missing.mprof", std::nullopt},
+               {"empty.mprof", QByteArray()},
+               {"foreign.mprof", QByteArray(5000, 'x')},
+               {"header.mprof", good.left(10)},
+               {"future.mprof", testing::OfVersion(good, 99)}};
+  for (const auto& [name, bytes] : cases) {
+    const QString path = directory.filePath(QString::fromUtf8(name));
+    if (bytes.has_value()) {
+      QFile file(path);
+      ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+      ASSERT_EQ(file.write(*bytes), bytes->size());
+    }
+    const Outcome outcome = RunViewer({QStringLiteral("--screenshot"), picture, path});
+    EXPECT_EQ(outcome.status, 1) << name;
+    EXPECT_EQ(outcome.out, QString()) << name;
     EXPECT_EQ(outcome.err.count(QLatin1Char('\n')), 1) << outcome.err.toStdString();
     EXPECT_TRUE(outcome.err.startsWith(QStringLiteral("memprof-viewer: ")))
         << outcome.err.toStdString();
+    EXPECT_TRUE(outcome.err.contains(QString::fromUtf8(name))) << outcome.err.toStdString();
     EXPECT_FALSE(QFile::exists(picture));
   }
 }

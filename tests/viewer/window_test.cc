@@ -1,18 +1,20 @@
 // A real window on a real log: what is drawn, and that the views share one selection.
 #include <gtest/gtest.h>
 
+#include <QApplication>
+#include <QDialog>
 #include <QDragEnterEvent>
-#include <QFile>
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QPushButton>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTextBrowser>
 #include <QTreeView>
-#include <set>
 
-#include "tests/viewer/demo_log.h"
+#include "tests/viewer/window_fixture.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
@@ -27,50 +29,9 @@
 namespace memprof::viewer {
 namespace {
 
-class WindowTest : public ::testing::Test {
- protected:
-  void Open(const testing::DemoOptions& options = {}, ViewKind view = ViewKind::kTimeline) {
-    ASSERT_TRUE(directory_.isValid());
-    const QString path = testing::WriteDemoLog(directory_, options);
-    ASSERT_FALSE(path.isEmpty());
-    OpenPath(path, view);
-    ASSERT_EQ(window_.document().state(), Document::State::kReady)
-        << window_.document().error().toStdString();
-  }
-
-  void OpenPath(const QString& path, ViewKind view = ViewKind::kTimeline) {
-    window_.resize(1200, 760);
-    window_.ShowView(view);
-    window_.show();
-    window_.Open(path);
-    window_.WaitUntilSettled();
-  }
-
-  // How many pixels of a rectangle are near a colour.
-  static int Count(const QImage& image, const QRect& area, const QColor& color) {
-    int count = 0;
-    for (int y = area.top(); y <= area.bottom(); ++y) {
-      for (int x = area.left(); x <= area.right(); ++x) {
-        const QColor pixel = image.pixelColor(x, y);
-        count += std::abs(pixel.red() - color.red()) + std::abs(pixel.green() - color.green()) +
-                     std::abs(pixel.blue() - color.blue()) <
-                 12;
-      }
-    }
-    return count;
-  }
-
-  static int Colors(const QImage& image) {
-    std::set<QRgb> colors;
-    for (int y = 0; y < image.height(); y += 3) {
-      for (int x = 0; x < image.width(); x += 3) colors.insert(image.pixel(x, y));
-    }
-    return static_cast<int>(colors.size());
-  }
-
-  QTemporaryDir directory_;
-  MainWindow window_{MainWindow::Settings::kIgnored};
-};
+using WindowTest = testing::WindowFixture;
+using testing::Colors;
+using testing::Count;
 
 TEST_F(WindowTest, WelcomesWithoutALog) {
   window_.show();
@@ -130,9 +91,7 @@ TEST_F(WindowTest, WheelZoomsAtTheMouseAndBackUndoes) {
   const QPointF at = timeline->PlotRect().center();
   const analysis::TimeNs under = timeline->Scale().At(at.x());
   const analysis::TimeWindow before = window_.selection().window();
-  QWheelEvent wheel(at, timeline->mapToGlobal(at), {}, {0, 240}, Qt::NoButton, Qt::NoModifier,
-                    Qt::NoScrollPhase, false);
-  QCoreApplication::sendEvent(timeline, &wheel);
+  testing::Wheel(timeline, at, {0, 240});
   const analysis::TimeWindow after = window_.selection().window();
   EXPECT_LT(after.end - after.begin, before.end - before.begin);
   EXPECT_NEAR(timeline->Scale().X(under), at.x(), 2);
@@ -259,19 +218,141 @@ TEST_F(WindowTest, KeysMoveBetweenViews) {
 }
 
 TEST_F(WindowTest, ABrokenLogIsToldInTheWindow) {
-  const QString path = directory_.filePath(QStringLiteral("broken.mprof"));
-  QFile file(path);
-  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-  file.write("this is not a log");
-  file.close();
+  const QString path = WriteFile(QStringLiteral("broken.mprof"), "this is not a log");
   OpenPath(path);
   EXPECT_EQ(window_.document().state(), Document::State::kFailed);
   EXPECT_TRUE(window_.welcome()->isVisible());
   EXPECT_TRUE(window_.welcome()->Message().contains(QStringLiteral("broken.mprof")));
   EXPECT_FALSE(window_.document().error().contains(QLatin1Char('\n')));
+  EXPECT_TRUE(window_.windowTitle().startsWith(QStringLiteral("broken.mprof")));
   // And the next log opens as if nothing had been.
   Open();
   EXPECT_TRUE(window_.timeline()->isVisible());
+  EXPECT_EQ(window_.findChild<SummaryHeader*>()->BannerText(), QString());
+}
+
+TEST_F(WindowTest, ABrokenLogLeavesTheOpenOneAsItWas) {
+  Open({.steps = 12});
+  window_.selection().SetWindow(
+      {window_.selection().bounds().begin + 1000, window_.selection().bounds().begin + 5'000'000});
+  window_.selection().SetInstant(window_.selection().bounds().begin + 2000);
+  const auto session = window_.document().session();
+  const QString title = window_.windowTitle();
+  OpenPath(WriteFile(QStringLiteral("broken.mprof"), "this is not a log"));
+  EXPECT_EQ(window_.document().state(), Document::State::kReady);
+  EXPECT_EQ(window_.document().session(), session);
+  EXPECT_TRUE(window_.timeline()->isVisible());
+  EXPECT_EQ(window_.windowTitle(), title);
+  EXPECT_TRUE(window_.selection().zoomed()) << "the window is where it was";
+  EXPECT_EQ(window_.selection().instant(), window_.selection().bounds().begin + 2000);
+  const auto* header = window_.findChild<SummaryHeader*>();
+  EXPECT_TRUE(header->BannerText().contains(QStringLiteral("broken.mprof")))
+      << header->BannerText().toStdString();
+  EXPECT_EQ(header->BannerText().count(QLatin1Char('\n')), 0) << "one clear line";
+  // A good one replaces it, and the line goes.
+  Open({.steps = 4});
+  EXPECT_NE(window_.document().session(), session);
+  EXPECT_FALSE(window_.selection().zoomed());
+  EXPECT_EQ(header->BannerText(), QString());
+}
+
+TEST_F(WindowTest, HostileLogsAreOneLineInTheWindow) {
+  analysis::testing::LogBuilder log;
+  testing::FillDemoLog(log, {.steps = 3});
+  const std::string good = log.Bytes();
+  QByteArray future(good.data(), static_cast<qsizetype>(good.size()));
+  ASSERT_GT(future.size(), 16);
+  const struct {
+    const char* name;
+    QByteArray bytes;
+  } cases[] = {{"empty.mprof", ""},
+               {"foreign.mprof", QByteArray("\x7f"
+                                            "ELF\n\n\n") +
+                                     QByteArray(4000, 'x')},
+               {"header.mprof", future.left(10)},
+               {"future.mprof", testing::OfVersion(future, 99)}};
+  for (const auto& [name, bytes] : cases) {
+    OpenPath(WriteFile(QString::fromUtf8(name), bytes));
+    EXPECT_EQ(window_.document().state(), Document::State::kFailed) << name;
+    EXPECT_TRUE(window_.document().error().contains(QString::fromUtf8(name))) << name;
+    EXPECT_FALSE(window_.document().error().contains(QLatin1Char('\n'))) << name;
+    EXPECT_TRUE(window_.welcome()->isVisible()) << name;
+  }
+}
+
+TEST_F(WindowTest, LoadingCanBeGivenUp) {
+  const QString path = testing::WriteDemoLog(directory_, {.steps = 30});
+  window_.show();
+  window_.Open(path);
+  EXPECT_EQ(window_.document().state(), Document::State::kLoading);
+  EXPECT_TRUE(window_.welcome()->Title().contains(QStringLiteral("demo.mprof")));
+  QPushButton* cancel = nullptr;
+  for (QPushButton* button : window_.welcome()->findChildren<QPushButton*>()) {
+    if (button->text() == QStringLiteral("Cancel")) cancel = button;
+  }
+  ASSERT_NE(cancel, nullptr);
+  ASSERT_TRUE(cancel->isVisible());
+  QTest::mouseClick(cancel, Qt::LeftButton);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.document().state(), Document::State::kEmpty) << "its result is dropped";
+  EXPECT_EQ(window_.document().session(), nullptr);
+  EXPECT_EQ(window_.windowTitle(), QStringLiteral("memprof"));
+  EXPECT_FALSE(cancel->isVisible());
+  // Giving up the second leaves the first.
+  OpenPath(path);
+  const auto session = window_.document().session();
+  window_.Open(path);
+  EXPECT_EQ(window_.document().state(), Document::State::kLoading);
+  QTest::mouseClick(cancel, Qt::LeftButton);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.document().state(), Document::State::kReady);
+  EXPECT_EQ(window_.document().session(), session);
+  EXPECT_TRUE(window_.timeline()->isVisible());
+}
+
+TEST_F(WindowTest, LoadsAgainAndListsNothingRecentWhenSettingsAreIgnored) {
+  Open({.steps = 5});
+  const auto session = window_.document().session();
+  QTest::keyClick(&window_, Qt::Key_F5);
+  window_.WaitUntilSettled();
+  EXPECT_NE(window_.document().session(), session) << "F5 reads the file again";
+  EXPECT_EQ(window_.document().state(), Document::State::kReady);
+}
+
+TEST_F(WindowTest, HelpOpensOnF1AndTellsAboutSeveralLogs) {
+  Open({.steps = 3});
+  QTest::keyClick(&window_, Qt::Key_F1);
+  const auto* dialog = window_.findChild<QDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  EXPECT_TRUE(dialog->isVisible());
+  const QString text = dialog->findChild<QTextBrowser*>()->toPlainText();
+  for (const char* phrase : {"Ctrl+F", "a window for each log", "training steps", "named range"}) {
+    EXPECT_TRUE(text.contains(QString::fromUtf8(phrase))) << phrase;
+  }
+}
+
+TEST_F(WindowTest, EveryViewIsDrawnInTheTheme) {
+  const QString path = testing::WriteDemoLog(directory_, {.steps = 8});
+  const QPalette before = QApplication::palette();
+  for (const bool dark : {true, false}) {
+    QApplication::setPalette(MakePalette(dark));
+    MainWindow window(MainWindow::Settings::kIgnored);
+    window.resize(1000, 700);
+    window.show();
+    window.Open(path);
+    for (const ViewKind view :
+         {ViewKind::kTimeline, ViewKind::kMap, ViewKind::kLeaks, ViewKind::kFlame}) {
+      window.ShowView(view);
+      window.WaitUntilSettled();
+      const QImage image = testing::Grab(&window);
+      // Corners of the header, the menu bar and the overview: nothing but background.
+      for (const QPoint& at : {QPoint(3, 60), QPoint(900, 8), QPoint(3, image.height() - 20)}) {
+        EXPECT_EQ(image.pixelColor(at).lightness() < 80, dark)
+            << "view " << static_cast<int>(view) << " at " << at.x() << ", " << at.y();
+      }
+    }
+  }
+  QApplication::setPalette(before);
 }
 
 TEST_F(WindowTest, AnEmptyLogShowsEmptyViews) {

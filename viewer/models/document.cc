@@ -56,14 +56,7 @@ Document::Document(QObject* parent) : QObject(parent) {}
 Document::~Document() = default;
 
 void Document::Open(const QString& path) {
-  timeline_job_.Cancel();
-  report_job_.Cancel();
-  session_.reset();
-  symbols_.reset();
-  step_clock_ = StepClock();
-  timelines_.reset();
-  report_.reset();
-  path_ = path;
+  opening_ = path;
   error_.clear();
   progress_ = 0;
   SetState(State::kLoading);
@@ -92,9 +85,15 @@ void Document::Open(const QString& path) {
 void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   if (!session.ok()) {
     error_ = QString::fromStdString(std::string(session.status().message())).simplified();
-    SetState(State::kFailed);
+    if (session_ == nullptr) path_ = opening_;
+    SetState(session_ == nullptr ? State::kFailed : State::kReady);
     return;
   }
+  timeline_job_.Cancel();
+  report_job_.Cancel();
+  timelines_.reset();
+  report_.reset();
+  path_ = opening_;
   session_ = *std::move(session);
   symbols_ = std::make_shared<analysis::Symbols>(session_);
   step_clock_ = StepClock(session_->steps(), bounds());
@@ -116,9 +115,7 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
 
 void Document::Cancel() {
   load_job_.Cancel();
-  timeline_job_.Cancel();
-  report_job_.Cancel();
-  if (state_ == State::kLoading) SetState(State::kEmpty);
+  if (state_ == State::kLoading) SetState(session_ == nullptr ? State::kEmpty : State::kReady);
 }
 
 void Document::SetState(State state) {

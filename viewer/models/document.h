@@ -44,15 +44,17 @@ class Document : public QObject {
   explicit Document(QObject* parent = nullptr);
   ~Document() override;
 
-  // Begins to load a log; whatever was open is let go. Ends in kReady or kFailed.
+  // Begins to load a log. Ends in kReady with it; or, when it cannot be read, in kReady with what
+  // was open before and an error(), or in kFailed where nothing was.
   void Open(const QString& path);
-  // Gives up loading: back to kEmpty, or to what was computed if the session is there already.
+  // Gives up loading: back to what was open before, or to kEmpty.
   void Cancel();
 
   State state() const { return state_; }
-  const QString& path() const { return path_; }
-  const QString& error() const { return error_; }  // one line, for kFailed
-  double progress() const { return progress_; }    // of loading, 0 … 1
+  const QString& path() const { return path_; }        // of what is open, or failed to
+  const QString& opening() const { return opening_; }  // of the last Open()
+  const QString& error() const { return error_; }      // of the last Open(): one line, or empty
+  double progress() const { return progress_; }        // of loading, 0 … 1
 
   // Null until loaded.
   const std::shared_ptr<const analysis::Session>& session() const { return session_; }
@@ -79,7 +81,7 @@ class Document : public QObject {
   void SetState(State state);
 
   State state_ = State::kEmpty;
-  QString path_, error_;
+  QString path_, opening_, error_;
   double progress_ = 0;
   std::shared_ptr<const analysis::Session> session_;
   std::shared_ptr<analysis::Symbols> symbols_;

@@ -212,6 +212,9 @@ void SummaryHeader::Fill() {
 QString SummaryHeader::BannerText() const {
   if (document_->session() == nullptr) return {};
   QStringList lines;
+  if (!document_->error().isEmpty()) {
+    lines << tr("Not opened: %1. Shown is still %2.").arg(document_->error(), document_->path());
+  }
   const analysis::RunInfo& run = document_->session()->run();
   for (const analysis::AnomalyCount& count : document_->session()->anomalies()) {
     const auto index = static_cast<std::size_t>(count.anomaly);

@@ -50,8 +50,12 @@ void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& band
   for (std::size_t b = columns.high.size(); b-- > 0;) {
     FillBand(painter, area(nullptr, columns.low[b]), bands.bands[b].role, theme);
     if (columns.low[b] == columns.high[b]) continue;
+    // Not below the highest that the bands beneath reach: what is seen there is theirs.
+    std::vector<std::uint64_t> from = columns.low[b];
+    for (std::size_t i = 0; b > 0 && i < n; ++i)
+      from[i] = std::max(from[i], columns.high[b - 1][i]);
     painter.setOpacity(kAtTimesOpacity);
-    FillBand(painter, area(&columns.low[b], columns.high[b]), bands.bands[b].role, theme);
+    FillBand(painter, area(&from, columns.high[b]), bands.bands[b].role, theme);
     painter.setOpacity(1);
     const QColor cap = theme.Band(bands.bands[b].role);
     for (std::size_t i = 0; i < n; ++i) {

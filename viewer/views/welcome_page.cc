@@ -72,7 +72,7 @@ void WelcomePage::StateChanged() {
   cancel_->setVisible(loading);
   open_->setVisible(!loading);
   recent_->setVisible(!loading && recent_layout_->count() > 0);
-  const QString file = QFileInfo(document_->path()).fileName().toHtmlEscaped();
+  const QString file = QFileInfo(document_->opening()).fileName().toHtmlEscaped();
   switch (state) {
     case Document::State::kLoading:
       title_->setText(tr("Reading %1 …").arg(file));

@@ -105,23 +105,25 @@ QWidget* MainWindow::BuildContent() {
   return content;
 }
 
-void MainWindow::Open(const QString& path) {
-  setWindowTitle(QFileInfo(path).fileName() + QStringLiteral(" — memprof"));
-  setWindowFilePath(path);
-  tabs_->setTabText(static_cast<int>(ViewKind::kLeaks), tr("Leaks"));
-  document_->Open(path);
-}
+void MainWindow::Open(const QString& path) { document_->Open(path); }
 
 void MainWindow::StateChanged() {
   const bool ready = document_->state() == Document::State::kReady;
-  if (ready) {
+  // After a log that could not be read, what was open before is still there as it was.
+  if (ready && document_->session() != shown_) {
+    shown_ = document_->session();
+    setWindowFilePath(document_->path());
+    tabs_->setTabText(static_cast<int>(ViewKind::kLeaks), tr("Leaks"));
     // The first device until the timelines tell which one is worth looking at.
     const auto devices = document_->session()->devices();
     const analysis::TimeWindow bounds = document_->bounds();
     selection_->Reset(bounds, bounds.end, devices.empty() ? 0 : devices.front().id);
     Remember(document_->path());
   }
-  if (document_->state() == Document::State::kEmpty) setWindowTitle(QStringLiteral("memprof"));
+  const bool loading = document_->state() == Document::State::kLoading;
+  const QString path = loading ? document_->opening() : document_->path();
+  setWindowTitle(path.isEmpty() ? QStringLiteral("memprof")
+                                : QFileInfo(path).fileName() + QStringLiteral(" — memprof"));
   pages_->setCurrentWidget(ready ? content_ : welcome_);
 }
 

@@ -70,6 +70,7 @@ class MainWindow : public QMainWindow {
   QWidget* BuildContent();
 
   const Settings settings_;
+  std::shared_ptr<const analysis::Session> shown_;  // that the selection is about
   Document* document_ = nullptr;
   Selection* selection_ = nullptr;
   QStackedWidget* pages_ = nullptr;  // welcome (also loading and error), content

@@ -1,0 +1,156 @@
+// What the address map shows at an instant, in numbers and words.
+#include "viewer/models/map_picture.h"
+
+#include <gtest/gtest.h>
+
+#include <QTemporaryDir>
+
+#include "analysis/testing/log_builder.h"
+#include "viewer/models/document.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::AllocationId;
+using analysis::Layer;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kBase = 0x7f0000000000;
+
+// A segment of 16 MiB: weights 4, hole 5, a small pin of 1 (no tensor), hole 6; and 2 MiB of a raw
+// allocation with a stack that reads as that of the weights, but with another caller.
+class MapPictureTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    analysis::testing::LogBuilder log;
+    log.Device(0, 1 << 30);
+    const int weights = log.Stack({"main (m.cc:1)", "Model (m.cc:5)", "Make (t.cc:3)"});
+    const int again = log.Stack({"main (m.cc:1)", "Other (m.cc:8)", "Make (t.cc:3)"});
+    const int pin = log.Stack({"main (m.cc:1)", "Workspace (w.cc:7)"});
+    log.Step(3);
+    log.Alloc(Layer::kLinear, kBase, 16 * kMiB, {.stack = pin});
+    log.Alloc(Layer::kSegment, kBase, 16 * kMiB, {.stack = pin});
+    log.Alloc(Layer::kBlock, kBase, 4 * kMiB, {.stack = weights, .aux0 = 4 * kMiB - 100});
+    log.TensorCreate(kBase, 4 * kMiB, log.Tensor("w<0>", "fp16", {1024, 2048}), {.stack = weights});
+    log.Alloc(Layer::kBlock, kBase + 9 * kMiB, kMiB, {.stack = pin});
+    log.Alloc(Layer::kLinear, kBase + 64 * kMiB, 2 * kMiB, {.stack = again});
+    log.Alloc(Layer::kLinear, kBase + 96 * kMiB, kMiB);
+    log.AdvanceTime(1'000'000);
+    log.Step(4);
+    log.Free(Layer::kTensor, kBase);
+    log.AdvanceTime(1'000'000);
+    log.Step(5);
+    const std::string path = directory_.filePath(QStringLiteral("a.mprof")).toStdString();
+    ASSERT_TRUE(log.WriteTo(path).ok());
+    session_ = *analysis::Session::Load(path);
+    symbols_ = std::make_unique<analysis::Symbols>(session_);
+    picture_ = MakeMapPicture(*session_, *symbols_, 0, session_->steps()[1].begin - 1);
+  }
+
+  // The piece at an address: segment and piece.
+  std::pair<int, int> At(std::uint64_t address) const {
+    const auto& segments = picture_->map.segments;
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      for (std::size_t p = 0; p < segments[s].pieces.size(); ++p) {
+        if (segments[s].pieces[p].address == address) {
+          return {static_cast<int>(s), static_cast<int>(p)};
+        }
+      }
+    }
+    ADD_FAILURE() << "nothing begins at " << address;
+    return {0, 0};
+  }
+
+  QString Describe(std::uint64_t address) const {
+    const auto [segment, piece] = At(address);
+    return DescribePiece(*session_, *picture_, segment, piece);
+  }
+
+  AllocationId Id(std::uint64_t address) const {
+    const auto [segment, piece] = At(address);
+    return picture_->map.segments[static_cast<std::size_t>(segment)]
+        .pieces[static_cast<std::size_t>(piece)]
+        .allocation;
+  }
+
+  QTemporaryDir directory_;
+  std::shared_ptr<const analysis::Session> session_;
+  std::unique_ptr<analysis::Symbols> symbols_;
+  std::shared_ptr<const MapPicture> picture_;
+};
+
+TEST_F(MapPictureTest, RanksSitesByWhatTheyHold) {
+  ASSERT_EQ(picture_->sites.size(), 3u);
+  EXPECT_EQ(picture_->sites[0].name, QStringLiteral("Make (t.cc:3)"));
+  EXPECT_EQ(picture_->sites[0].bytes, 6 * kMiB) << "both stacks read the same";
+  EXPECT_EQ(picture_->sites[1].bytes, kMiB);
+  EXPECT_EQ(picture_->sites[2].bytes, kMiB);
+  const auto rank = [&](std::uint64_t address) {
+    return picture_->rank.at(MapPicture::SiteOf(*session_, Id(address)));
+  };
+  EXPECT_EQ(rank(kBase), 0);
+  EXPECT_EQ(rank(kBase + 64 * kMiB), 0) << "the same colour for both";
+  EXPECT_NE(rank(kBase + 9 * kMiB), 0);
+  EXPECT_EQ(picture_->sites[static_cast<std::size_t>(rank(kBase + 96 * kMiB))].name,
+            QStringLiteral("(no call stack)"));
+  EXPECT_EQ(picture_->largest_block, 4 * kMiB);
+  EXPECT_EQ(picture_->step, 3);
+  EXPECT_FALSE(MapPicture::SiteOf(*session_, {}).valid()) << "holes have no site";
+}
+
+TEST_F(MapPictureTest, FindsWhoPinsFreeMemory) {
+  const AllocationId pin = Id(kBase + 9 * kMiB);
+  EXPECT_EQ(picture_->worst_pin, pin);
+  EXPECT_TRUE(picture_->Pins(pin));
+  EXPECT_FALSE(picture_->Pins(Id(kBase + 64 * kMiB)));
+  EXPECT_FALSE(picture_->Pins({}));
+  EXPECT_TRUE(picture_->pinned_by.contains(QStringLiteral("Workspace (w.cc:7)")))
+      << picture_->pinned_by.toStdString();
+  EXPECT_TRUE(picture_->pinned_by.contains(QStringLiteral("1.00 MiB")));
+  EXPECT_TRUE(picture_->pinned_by.contains(QStringLiteral("11.0 MiB")))
+      << picture_->pinned_by.toStdString();
+}
+
+TEST_F(MapPictureTest, DescribesBlocksInWords) {
+  const QString weights = Describe(kBase);
+  for (const char* part :
+       {"<b>w&lt;0&gt;  fp16[1024×2048]</b>", "4.00 MiB", "Requested", "Make (t.cc:3)", "0 steps",
+        "since step 3", "0x7f0000000000", "16.0 MiB at 0x7f0000000000"}) {
+    EXPECT_TRUE(weights.contains(QString::fromUtf8(part))) << part << " in " << qPrintable(weights);
+  }
+  const QString pin = Describe(kBase + 9 * kMiB);
+  EXPECT_TRUE(pin.contains(QStringLiteral("Pins"))) << qPrintable(pin);
+  EXPECT_TRUE(pin.contains(QStringLiteral("<b>block</b>"))) << qPrintable(pin);
+  EXPECT_FALSE(pin.contains(QStringLiteral("Requested"))) << "no rounding: nothing to tell";
+}
+
+TEST_F(MapPictureTest, DescribesHolesAndSegments) {
+  EXPECT_TRUE(Describe(kBase + 10 * kMiB).contains(QStringLiteral("<b>largest free hole</b>")));
+  const QString hole = Describe(kBase + 4 * kMiB);
+  EXPECT_TRUE(hole.contains(QStringLiteral("<b>free hole</b>"))) << qPrintable(hole);
+  EXPECT_TRUE(hole.contains(QStringLiteral("5.00 MiB")));
+  EXPECT_EQ(DescribePiece(*session_, *picture_, 0, -1),
+            QStringLiteral("segment of 16.0 MiB at 0x7f0000000000"));
+}
+
+TEST_F(MapPictureTest, TensorsAreThoseOfTheInstant) {
+  const AllocationId block = Id(kBase);
+  const analysis::TimeNs now = picture_->map.time;
+  EXPECT_TRUE(TensorAt(*session_, block, now).startsWith(QStringLiteral("w<0>")));
+  EXPECT_TRUE(
+      TensorAt(*session_, session_->Children(block)[0], now).startsWith(QStringLiteral("w")));
+  EXPECT_EQ(TensorAt(*session_, block, session_->steps()[2].begin), QString())
+      << "by then the tensor was gone";
+  EXPECT_EQ(TensorAt(*session_, Id(kBase + 9 * kMiB), now), QString());
+  EXPECT_EQ(TensorAt(*session_, {}, now), QString());
+}
+
+TEST_F(MapPictureTest, OfAnEmptyDeviceIsEmpty) {
+  const auto empty = MakeMapPicture(*session_, *symbols_, 5, picture_->map.time);
+  EXPECT_TRUE(empty->sites.empty());
+  EXPECT_TRUE(empty->pinned_by.isEmpty());
+  EXPECT_EQ(empty->largest_block, 0u);
+}
+
+}  // namespace
+}  // namespace memprof::viewer

@@ -1,0 +1,255 @@
+// What surrounds the views: the details beside them, the header above, the leaks' evidence.
+#include <gtest/gtest.h>
+
+#include <QClipboard>
+#include <QComboBox>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QTabWidget>
+#include <QTreeView>
+
+#include "tests/viewer/window_fixture.h"
+#include "viewer/geometry/units.h"
+#include "viewer/views/details_panel.h"
+#include "viewer/views/leak_view.h"
+#include "viewer/views/summary_header.h"
+#include "viewer/views/survivor_chart.h"
+
+namespace memprof::viewer {
+namespace {
+
+using testing::Count;
+using testing::Grab;
+
+class PanelTest : public testing::WindowFixture {
+ protected:
+  DetailsPanel* details() { return window_.findChild<DetailsPanel*>(); }
+  SummaryHeader* header() { return window_.findChild<SummaryHeader*>(); }
+
+  // All texts of a widget's labels.
+  static QString Texts(QWidget* widget) {
+    QString texts;
+    for (QLabel* label : widget->findChildren<QLabel*>()) {
+      if (label->isVisibleTo(widget)) texts += label->text() + QLatin1Char('\n');
+    }
+    return texts;
+  }
+
+  QTreeView* Ranking(const QAbstractItemModel& model) {
+    for (QTreeView* view : details()->findChildren<QTreeView*>()) {
+      if (view->model() == &model) return view;
+    }
+    return nullptr;
+  }
+};
+
+TEST_F(PanelTest, RankingsAddUpToWhatIsInUse) {
+  Open({.steps = 20});
+  // Not at the peak: there the last block has no tensor yet.
+  window_.selection().SetInstant(window_.selection().bounds().end);
+  window_.WaitUntilSettled();
+  const std::uint64_t in_use =
+      window_.document().bands(0)->in_use.At(window_.selection().instant());
+  for (const RankedModel* model : {&details()->sites(), &details()->tensors()}) {
+    std::uint64_t sum = 0, last = ~std::uint64_t{0};
+    for (int row = 0; row < model->rowCount(); ++row) {
+      EXPECT_LE(model->row(row).bytes, last) << "largest first";
+      last = model->row(row).bytes;
+      sum += last;
+    }
+    EXPECT_EQ(sum, in_use);
+  }
+  EXPECT_TRUE(Texts(details()).contains(FormatBytes(in_use)));
+  const std::int64_t step = window_.document().session()->StepAt(window_.selection().instant());
+  EXPECT_TRUE(Texts(details()).contains(QStringLiteral("step %1").arg(step)));
+}
+
+TEST_F(PanelTest, ARowOfARankingSelectsItsSiteEverywhere) {
+  Open({.steps = 20});
+  int leak_row = -1;
+  for (int row = 0; row < details()->sites().rowCount(); ++row) {
+    if (details()->sites().row(row).name.startsWith(QString::fromUtf8(testing::kLeakFunction))) {
+      leak_row = row;
+    }
+  }
+  ASSERT_GE(leak_row, 0);
+  QTreeView* table = Ranking(details()->sites());
+  ASSERT_NE(table, nullptr);
+  table->setCurrentIndex(table->model()->index(leak_row, 0));
+  window_.WaitUntilSettled();
+  const analysis::StackId leak = window_.document().report()->leaks[0].leak.stack;
+  EXPECT_EQ(window_.selection().site(), leak);
+  EXPECT_EQ(window_.leaks()->model().leak(window_.leaks()->table()->currentIndex())->leak.stack,
+            leak);
+  EXPECT_EQ(details()->stack().rowCount(), 4);
+  EXPECT_EQ(details()->stack().index(0, 0).data().toString(),
+            QString::fromUtf8(testing::kLeakFunction));
+  EXPECT_TRUE(details()->SelectionText().contains(QStringLiteral("Call site")));
+  QTest::keyClick(&window_, Qt::Key_Escape);
+  EXPECT_FALSE(window_.selection().site().valid());
+  EXPECT_TRUE(details()->SelectionText().contains(QStringLiteral("Select a block")));
+  EXPECT_EQ(details()->stack().rowCount(), 0);
+}
+
+TEST_F(PanelTest, ATensorTellsItsLife) {
+  Open({.steps = 20});
+  QTreeView* table = Ranking(details()->tensors());
+  ASSERT_NE(table, nullptr);
+  for (int row = 0; row < details()->tensors().rowCount(); ++row) {
+    table->setCurrentIndex(table->model()->index(row, 0));
+    const analysis::AllocationId id = window_.selection().allocation();
+    ASSERT_TRUE(id.valid());
+    const analysis::Allocation& allocation = window_.document().session()->allocation(id);
+    const QString text = details()->SelectionText();
+    EXPECT_TRUE(text.contains(FormatAddress(allocation.address))) << qPrintable(text);
+    EXPECT_TRUE(text.contains(allocation.birth_step < 0
+                                  ? QStringLiteral("born before the first step")
+                                  : QStringLiteral("born in step %1").arg(allocation.birth_step)));
+    EXPECT_EQ(text.contains(QStringLiteral("never freed")), allocation.alive());
+    EXPECT_TRUE(text.contains(QStringLiteral("in block (")))
+        << "what it lies in: " << qPrintable(text);
+    EXPECT_TRUE(text.contains(QStringLiteral("in segment (")));
+  }
+}
+
+TEST_F(PanelTest, StacksCanBeCopied) {
+  Open({.steps = 20}, ViewKind::kLeaks);
+  for (QTreeView* view : window_.leaks()->findChildren<QTreeView*>()) {
+    if (view->actions().isEmpty()) continue;
+    view->actions().front()->trigger();
+  }
+  const QString text = QGuiApplication::clipboard()->text();
+  EXPECT_EQ(text.count(QLatin1Char('\n')), 4) << qPrintable(text);
+  EXPECT_TRUE(text.startsWith(QString::fromUtf8(testing::kLeakFunction)));
+}
+
+TEST_F(PanelTest, TheHeaderGivesTheReportsFigures) {
+  Open({.steps = 30});
+  const QString texts = Texts(header());
+  const analysis::DeviceFigures& device = window_.document().report()->report.devices[0];
+  for (const QString& part :
+       {FormatBytes(device.peak_bytes) + QStringLiteral(" of 1.00 GiB"),
+        FormatBytes(device.framework.peak_bytes), FormatBytes(device.live_bytes),
+        QStringLiteral("1 suspected leak, +1.00 MiB per step")}) {
+    EXPECT_TRUE(texts.contains(part)) << qPrintable(part) << " in " << qPrintable(texts);
+  }
+  EXPECT_EQ(header()->BannerText(), QString());
+}
+
+TEST_F(PanelTest, TheHeaderChoosesTheDevice) {
+  Open({.steps = 10});
+  auto* devices = header()->findChild<QComboBox*>();
+  ASSERT_EQ(devices->count(), 2);
+  EXPECT_EQ(devices->currentText(), QStringLiteral("GPU 0  ·  Simulated GPU"));
+  devices->setCurrentIndex(1);
+  emit devices->activated(1);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.selection().device(), analysis::kNoDevice);
+  EXPECT_EQ(window_.document().bands(window_.selection().device())->bands[0].role,
+            BandRole::kPinned);
+  EXPECT_FALSE(Texts(header()).contains(QStringLiteral("Framework"))) << "no figures of a GPU";
+}
+
+TEST_F(PanelTest, TheHeaderSaysWhenItIsTooShortToTell) {
+  Open({.steps = 2});
+  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("too short to tell")))
+      << qPrintable(Texts(header()));
+  Open({.steps = 40, .leak = false});
+  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("no leak found")))
+      << qPrintable(Texts(header()));
+}
+
+TEST_F(PanelTest, ACutLogIsToldInTheBanner) {
+  analysis::testing::LogBuilder log;
+  testing::FillDemoLog(log, {.steps = 10});
+  const QString path = directory_.filePath(QStringLiteral("cut.mprof"));
+  ASSERT_TRUE(log.WriteTo(path.toStdString(), {.trailer = false, .index = false}).ok());
+  OpenPath(path);
+  EXPECT_TRUE(header()->BannerText().contains(QStringLiteral("was not closed")))
+      << qPrintable(header()->BannerText());
+}
+
+TEST(ProgramName, IsWhatAPersonWouldSay) {
+  analysis::RunInfo run;
+  EXPECT_EQ(ProgramName(run), QStringLiteral("unknown program"));
+  run.executable = "/usr/bin/python3.11";
+  run.arguments = {"python3", "train.py", "--lr", "1"};
+  EXPECT_EQ(ProgramName(run), QStringLiteral("python3.11 train.py --lr 1"));
+}
+
+class LeakViewTest : public PanelTest {
+ protected:
+  void SetUp() override { Open({.steps = 30}, ViewKind::kLeaks); }
+};
+
+TEST_F(LeakViewTest, BarsShowEvidenceAndWhatIsTooYoung) {
+  SurvivorChart* chart = window_.leaks()->chart();
+  const QImage image = Grab(chart);
+  const LeakRow& row = window_.document().report()->leaks[0];
+  const QRectF plot = chart->PlotRect();
+  const std::vector<SurvivorBar> bars =
+      LayOutSurvivors(row.leak.survivors, 30, row.leak.guard_steps, plot, 5);
+  ASSERT_EQ(bars.size(), 30u);
+  int young = 0;
+  for (const SurvivorBar& bar : bars) {
+    ASSERT_EQ(bar.bytes, testing::kLeakBytes) << "a block a step";
+    EXPECT_TRUE(testing::Near(image.pixelColor(bar.rect.center().toPoint()),
+                              theme().Categorical(bar.evidence ? 5 : -1)))
+        << "step " << bar.first_step;
+    young += !bar.evidence;
+  }
+  EXPECT_EQ(young, row.leak.guard_steps);
+  const QRect below(0, static_cast<int>(plot.bottom()) + 2, chart->width(), 30);
+  EXPECT_GT(Count(image, below, theme().muted), 10) << "numbers of steps";
+  const QString tip = testing::TipAt(chart, bars[7].rect.center().toPoint());
+  EXPECT_EQ(tip, QStringLiteral("step 7: 1.00 MiB in 1 block survive"));
+  EXPECT_EQ(testing::TipAt(chart, {2, 2}), QString());
+}
+
+TEST_F(LeakViewTest, EvidenceIsWhyAndWhatWouldDisproveIt) {
+  const QString text = window_.leaks()->EvidenceText();
+  const LeakRow& row = window_.document().report()->leaks[0];
+  EXPECT_TRUE(text.contains(ToQString(row.leak.why).toHtmlEscaped())) << qPrintable(text);
+  EXPECT_TRUE(text.contains(ToQString(row.leak.disproof).toHtmlEscaped()));
+  EXPECT_TRUE(text.contains(QStringLiteral("loss.retained")));
+  EXPECT_TRUE(text.contains(QStringLiteral("Out of memory")));
+}
+
+TEST_F(LeakViewTest, TheTableIsAsHighAsItsRows) {
+  QTreeView* table = window_.leaks()->table();
+  const QModelIndex last = table->model()->index(0, 0, table->model()->index(1, 0));
+  EXPECT_TRUE(last.isValid());
+  EXPECT_LT(table->height(), window_.leaks()->height() / 2) << "the evidence has the rest";
+  EXPECT_TRUE(table->viewport()->rect().contains(
+      table->visualRect(table->model()->index(0, 0, table->model()->index(0, 0))).center()));
+}
+
+TEST_F(LeakViewTest, ShareBarsLieBehindTheirNumbers) {
+  QTreeView* table = window_.leaks()->table();
+  const QModelIndex heading = table->model()->index(1, 0);  // alive at the end, by size
+  const QImage image = Grab(table->viewport());
+  const auto filled = [&](int row) {
+    const QModelIndex cell = table->model()->index(row, LeakModel::kBytes, heading);
+    const QRect rect = table->visualRect(cell);
+    QColor accent = theme().accent;
+    int count = 0;
+    const QColor base =
+        table->palette().color(row % 2 == 0 ? QPalette::Base : QPalette::AlternateBase);
+    for (int x = rect.left() + 1; x < rect.right() - 1; ++x) {
+      const QColor pixel = image.pixelColor(x, rect.top() + 3);
+      count += testing::Near(pixel, testing::Blend(accent, base, 56 / 255.0), 12) &&
+               !testing::Near(pixel, base, 6);
+    }
+    return static_cast<double>(count) / rect.width();
+  };
+  const QModelIndex first = table->model()->index(0, LeakModel::kBytes, heading);
+  const QModelIndex second = table->model()->index(1, LeakModel::kBytes, heading);
+  ASSERT_TRUE(second.isValid());
+  const double share = second.data(LeakModel::kShareRole).toDouble();
+  ASSERT_EQ(first.data(LeakModel::kShareRole).toDouble(), 1);
+  EXPECT_GT(filled(0), 0.85);
+  EXPECT_NEAR(filled(1), share, 0.12);
+}
+
+}  // namespace
+}  // namespace memprof::viewer
