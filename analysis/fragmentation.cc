@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/replay.h"
+#include "analysis/peak_finder.h"
 
 namespace memprof::analysis {
 namespace {
@@ -20,56 +20,11 @@ PoolKey KeyOf(const Allocation& segment) {
   return {segment.device, segment.stream, segment.bytes <= kSmallSegmentBytes};
 }
 
-// Live and largest framework bytes of one device.
-struct FrameworkState {
-  std::uint64_t allocated = 0, reserved = 0, peak_allocated = 0, peak_reserved = 0;
-  std::uint64_t in_use_at_peak = 0;
-  EventId peak_event;  // after which reserved was largest, and most of it in use
-  bool changed = false;
-};
-
-// Finds the peaks of framework memory. Reserved memory stays at its maximum for long; of these
-// instants the first at which most was in use is taken: what is free even then is waste.
-class FrameworkPeaks {
- public:
-  explicit FrameworkPeaks(const Session& session) : session_(session) {}
-  void Birth(EventId, AllocationId id) {
-    const Allocation& a = session_.allocation(id);
-    if (std::uint64_t* sum = Change(a)) *sum += a.bytes;
-  }
-  void Death(EventId, AllocationId id) {
-    const Allocation& a = session_.allocation(id);
-    if (std::uint64_t* sum = Change(a)) *sum -= a.bytes;
-  }
-  void After(EventId event) {
-    for (FrameworkState* state : changed_) {
-      state->changed = false;
-      state->peak_allocated = std::max(state->peak_allocated, state->allocated);
-      if (std::tie(state->reserved, state->allocated) <=
-          std::tie(state->peak_reserved, state->in_use_at_peak)) {
-        continue;
-      }
-      state->peak_reserved = state->reserved;
-      state->in_use_at_peak = state->allocated;
-      state->peak_event = event;
-    }
-    changed_.clear();
-  }
-  const std::map<int, FrameworkState>& states() const { return states_; }
-
- private:
-  std::uint64_t* Change(const Allocation& a) {
-    if (a.layer != Layer::kSegment && a.layer != Layer::kBlock) return nullptr;
-    FrameworkState& state = states_[a.device];
-    if (!state.changed) changed_.push_back(&state);
-    state.changed = true;
-    return a.layer == Layer::kSegment ? &state.reserved : &state.allocated;
-  }
-
-  const Session& session_;
-  std::map<int, FrameworkState> states_;
-  std::vector<FrameworkState*> changed_;
-};
+// What a framework's allocator holds: segments, and blocks of them in use.
+std::size_t SumOf(const Allocation& a) {
+  if (a.layer == Layer::kSegment) return 0;
+  return a.layer == Layer::kBlock ? 1 : 2;
+}
 
 // The largest block that each pool was asked for up to `time`.
 std::map<PoolKey, std::uint64_t> LargestRequests(const Session& session, TimeNs time) {
@@ -169,24 +124,25 @@ void AppendPools(const Session& session, int device, TimeNs time,
 
 FragmentationReport AnalyseFragmentation(const Session& session, int device, TimeNs time) {
   FragmentationReport report;
-  FrameworkPeaks peaks(session);
-  ReplayLifetimes(session, peaks);
+  // Reserved memory stays at its maximum for long; of these instants the first at which most was in
+  // use is taken: what is free even then is waste.
+  const PeakFinder<2> peaks(session, SumOf);
   std::uint64_t peak_allocated = 0, peak_reserved = 0, worst_reserved = 0;
   std::uint64_t allocated_at_peak = 0, reserved_at_peak = 0;
-  for (const auto& [ordinal, state] : peaks.states()) {
+  for (const auto& [ordinal, mark] : peaks.marks()) {
     if (device != kNoDevice && ordinal != device) continue;
-    if (!state.peak_event.valid()) continue;
-    const TimeNs peak_time = session.events().time[state.peak_event.value];
-    peak_allocated += state.peak_allocated;
-    peak_reserved += state.peak_reserved;
+    if (!mark.event.valid()) continue;
+    const TimeNs peak_time = session.events().time[mark.event.value];
+    peak_allocated += mark.highest[1];
+    peak_reserved += mark.peak[0];
     const AddressMap at_peak = BuildAddressMap(session, ordinal, peak_time);
     for (const MapSegment& segment : at_peak.segments) {
       if (!segment.framework) continue;
       reserved_at_peak += segment.bytes;
       allocated_at_peak += segment.bytes - segment.free_bytes;
     }
-    if (state.peak_reserved > worst_reserved) {
-      worst_reserved = state.peak_reserved;
+    if (mark.peak[0] > worst_reserved) {
+      worst_reserved = mark.peak[0];
       report.time = peak_time;
     }
     AppendPools(session, ordinal, time == kForever ? peak_time : time, report.pools);

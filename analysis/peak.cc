@@ -2,10 +2,8 @@
 #include "analysis/peak.h"
 
 #include <algorithm>
-#include <compare>
-#include <map>
 
-#include "analysis/replay.h"
+#include "analysis/peak_finder.h"
 #include "analysis/site_query.h"
 
 namespace memprof::analysis {
@@ -13,60 +11,12 @@ namespace {
 
 constexpr std::uint32_t kAllLayers = ~std::uint32_t{0};
 
-// What one device holds: driver memory, blocks of it in use, tensors in these. Compared in that
-// order.
-struct Holding {
-  std::uint64_t driver = 0, blocks = 0, tensors = 0;
-  auto operator<=>(const Holding&) const = default;
-};
-
-struct PeakMark {
-  Holding now, peak;
-  EventId event;  // after which `peak` held; none while nothing of the device was allocated
-  bool changed = false;
-};
-
-// Running sums of every device, and the event at which each was largest.
-class PeakFinder {
- public:
-  explicit PeakFinder(const Session& session) : session_(session) {}
-  void Birth(EventId, AllocationId id) {
-    const Allocation& a = session_.allocation(id);
-    if (std::uint64_t* sum = Change(a)) *sum += a.bytes;
-  }
-  void Death(EventId, AllocationId id) {
-    const Allocation& a = session_.allocation(id);
-    if (std::uint64_t* sum = Change(a)) *sum -= a.bytes;
-  }
-  void After(EventId event) {
-    for (PeakMark* mark : changed_) {
-      mark->changed = false;
-      // Only once driver memory was allocated: blocks alone are no memory of the device.
-      if (mark->now.driver == 0 || mark->now <= mark->peak) continue;
-      mark->peak = mark->now;
-      mark->event = event;
-    }
-    changed_.clear();
-  }
-  const std::map<int, PeakMark>& marks() const { return marks_; }
-
- private:
-  // The sum that `a` belongs to; null if to none.
-  std::uint64_t* Change(const Allocation& a) {
-    if (a.device == kNoDevice) return nullptr;
-    const bool driver = OccupiesDevice(a.layer);
-    if (!driver && a.layer != Layer::kBlock && a.layer != Layer::kTensor) return nullptr;
-    PeakMark& mark = marks_[a.device];
-    if (!mark.changed) changed_.push_back(&mark);
-    mark.changed = true;
-    if (driver) return &mark.now.driver;
-    return a.layer == Layer::kBlock ? &mark.now.blocks : &mark.now.tensors;
-  }
-
-  const Session& session_;
-  std::map<int, PeakMark> marks_;
-  std::vector<PeakMark*> changed_;
-};
+// What one device holds: driver memory, blocks of it in use, tensors in these.
+std::size_t SumOf(const Allocation& a) {
+  if (OccupiesDevice(a.layer)) return 0;
+  if (a.layer == Layer::kBlock) return 1;
+  return a.layer == Layer::kTensor ? 2 : 3;
+}
 
 void SortBySize(const Session& session, std::vector<AllocationId>& ids) {
   std::stable_sort(ids.begin(), ids.end(), [&session](AllocationId a, AllocationId b) {
@@ -106,8 +56,7 @@ Peak DescribeAfter(const Session& session, int device, EventId event) {
 }  // namespace
 
 std::vector<Peak> FindPeaks(const Session& session) {
-  PeakFinder finder(session);
-  ReplayLifetimes(session, finder);
+  const PeakFinder<3> finder(session, SumOf);
   std::vector<Peak> peaks;
   for (const auto& [device, mark] : finder.marks()) {
     peaks.push_back(DescribeAfter(session, device, mark.event));

@@ -74,7 +74,8 @@ absl::Status CheckIdentity(RingView* view) {
     return absl::DataLossError("it was written by another version of memprof");
   const std::size_t fit = (view->size_ - ring::kRingHeaderBytes) / ring::kSlabBytes;
   const std::uint32_t ready = header.slabs_ready.load(std::memory_order_acquire);
-  view->slabs_ = static_cast<std::uint32_t>(std::min<std::size_t>(fit, ready));
+  view->slabs_ =
+      static_cast<std::uint32_t>(std::min<std::size_t>(fit, std::min(ready, ring::kMaxSlabs)));
   return absl::OkStatus();
 }
 
@@ -160,53 +161,65 @@ std::vector<Part> FindParts(const RingView& view, SlabKind kind, bool pending_is
   return parts;
 }
 
-// Nodes of the trie in one row; false when the row is broken, which a sound ring never has.
-bool AddNode(const ring::NodeRecord& node, std::uint64_t* last_address, log::StackTrie* trie) {
-  if (trie->parent_size() == 0)
-    trie->set_first_id(node.id);
-  else if (node.id != trie->first_id() + static_cast<std::uint32_t>(trie->parent_size()))
-    return false;
-  trie->add_parent(node.parent);
-  trie->add_address_delta(static_cast<std::int64_t>(node.address - *last_address));
-  trie->add_module(node.module);
-  trie->add_kind(node.kind);
-  *last_address = node.address;
-  return true;
-}
-
-absl::Status RecoverDefinitions(const RingView& view, const std::vector<Part>& parts,
-                                log::Definitions* out) {
-  std::string fields;
-  log::StackTrie trie;
-  std::uint64_t last_address = 0;
-  for (const Part& part : parts) {
+// The definitions of a ring, put together from the records of its slabs.
+class DefinitionReader {
+ public:
+  // Takes in what is sound of `part`. False if something was not.
+  bool Read(const RingView& view, const Part& part) {
     const char* payload = view.payload(part.slab);
     std::uint32_t at = part.from;
+    bool sound = true;
     while (at + sizeof(ring::DefinitionRecord) <= part.to) {
       ring::DefinitionRecord record;
       std::memcpy(&record, payload + at, sizeof record);
-      const char* body = payload + at + sizeof record;
-      if (record.bytes > part.to - at - sizeof record)
-        return absl::DataLossError("a definition does not fit into its slab");
-      if (record.kind == ring::DefinitionKind::kFields) {
-        fields.append(body, record.bytes);
-      } else if (record.kind == ring::DefinitionKind::kNode &&
-                 record.bytes == sizeof(ring::NodeRecord)) {
-        ring::NodeRecord node;
-        std::memcpy(&node, body, sizeof node);
-        if (!AddNode(node, &last_address, &trie))
-          return absl::DataLossError("the nodes of call stacks are not in a row");
-      } else {
-        return absl::DataLossError("a definition is of an unknown kind");
-      }
+      if (record.bytes > part.to - at - sizeof record) return false;  // no telling what follows
+      sound &= Add(record.kind, {payload + at + sizeof record, record.bytes});
       at += ring::PaddedRecordBytes(record.bytes);
     }
+    return sound && at >= part.to;
   }
-  // Fields of a message may be concatenated; this is how the recorder publishes them.
-  if (!out->ParseFromString(fields)) return absl::DataLossError("a definition cannot be parsed");
-  if (trie.parent_size() > 0) *out->mutable_trie() = std::move(trie);
-  return absl::OkStatus();
-}
+
+  log::Definitions Take() {
+    if (trie_.parent_size() > 0) *definitions_.mutable_trie() = std::move(trie_);
+    return std::move(definitions_);
+  }
+
+ private:
+  bool Add(ring::DefinitionKind kind, absl::string_view body) {
+    ring::NodeRecord node;
+    if (kind == ring::DefinitionKind::kFields) {
+      log::Definitions fields;  // apart, so that what is broken spoils nothing else
+      if (!fields.ParseFromArray(body.data(), static_cast<int>(body.size()))) return false;
+      definitions_.MergeFrom(fields);
+      return true;
+    }
+    if (kind != ring::DefinitionKind::kNode || body.size() != sizeof node) return false;
+    std::memcpy(&node, body.data(), sizeof node);
+    return AddNode(node);
+  }
+
+  // False when the row of ids has a gap, which a sound ring never has.
+  bool AddNode(const ring::NodeRecord& node) {
+    if (trie_.parent_size() == 0)
+      trie_.set_first_id(node.id);
+    else if (node.id != trie_.first_id() + static_cast<std::uint32_t>(trie_.parent_size()))
+      return false;
+    trie_.add_parent(node.parent);
+    trie_.add_module(node.module);
+    trie_.add_kind(node.kind);
+    if (node.kind == log::FRAME_PYTHON) {
+      trie_.add_address_delta(static_cast<std::int64_t>(node.address));  // an id, no difference
+    } else {
+      trie_.add_address_delta(static_cast<std::int64_t>(node.address - last_address_));
+      last_address_ = node.address;
+    }
+    return true;
+  }
+
+  log::Definitions definitions_;
+  log::StackTrie trie_;
+  std::uint64_t last_address_ = 0;
+};
 
 // One log.Events message from some events of the ring.
 class ColumnBuilder {
@@ -265,7 +278,7 @@ std::vector<log::Events> RecoverEvents(const RingView& view, const std::vector<P
 }
 
 log::Counters RecoverCounters(const RingHeader& header, std::uint64_t log_bytes,
-                              std::uint64_t recovered_events) {
+                              std::uint64_t recovered_events, std::uint64_t broken_definitions) {
   static constexpr const char* kNames[] = {
 #define MEMPROF_ANOMALY_NAME(identifier, name, severity, advice) name,
       MEMPROF_ANOMALIES(MEMPROF_ANOMALY_NAME)
@@ -273,7 +286,8 @@ log::Counters RecoverCounters(const RingHeader& header, std::uint64_t log_bytes,
   };
   log::Counters counters;
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
-    const std::uint64_t value = header.anomalies[i].load(std::memory_order_relaxed);
+    std::uint64_t value = header.anomalies[i].load(std::memory_order_relaxed);
+    if (i == static_cast<std::size_t>(log::Anomaly::kDefinitionsLost)) value += broken_definitions;
     if (value == 0) continue;
     log::Counter* counter = counters.add_counter();
     counter->set_name(kNames[i]);
@@ -311,14 +325,16 @@ absl::StatusOr<RecoveredRing> RecoverRing(const std::string& ring_path, std::uin
   if (recovered.committed_log_bytes > log_bytes)
     return absl::DataLossError(
         absl::StrCat(ring_path, ": the log is shorter than when its process ended"));
-  const absl::Status definitions = RecoverDefinitions(
-      *view, FindParts(*view, SlabKind::kDefinitions, pending_is_written), &recovered.definitions);
-  if (!definitions.ok())
-    return absl::Status(definitions.code(), absl::StrCat(ring_path, ": ", definitions.message()));
+  // A broken definition costs names and call stacks of some events, never the events.
+  DefinitionReader definitions;
+  std::uint64_t broken = 0;
+  for (const Part& part : FindParts(*view, SlabKind::kDefinitions, pending_is_written))
+    broken += definitions.Read(*view, part) ? 0 : 1;
+  recovered.definitions = definitions.Take();
   recovered.events = RecoverEvents(*view, FindParts(*view, SlabKind::kEvents, pending_is_written));
   std::uint64_t events = 0;
   for (const log::Events& message : recovered.events) events += message.count();
-  recovered.counters = RecoverCounters(header, recovered.committed_log_bytes, events);
+  recovered.counters = RecoverCounters(header, recovered.committed_log_bytes, events, broken);
   return recovered;
 }
 

@@ -28,7 +28,8 @@
 namespace memprof::analysis {
 
 struct RecoveredRing {
-  // Published, and not in the log: ids continue those of the log.
+  // Published, and not in the log: ids continue those of the log. What is damaged is left out, and
+  // `counters` says so (definitions_lost).
   log::Definitions definitions;
   // Messages as they would stand in the log's next chunks: at most kMaxEventsPerChunk each, events
   // of one thread in their order.

@@ -40,9 +40,11 @@ bool IsRegularFile(const std::string& path) {
 }  // namespace
 
 bool WriterIsAlive(const HeaderRecord& header) {
-  if (header.run.pid == 0 || !OnThisHost(header.run.hostname) || !IsRegularFile(header.ring_path))
+  // kill() takes what is no pid for a group, or for every process there is.
+  const auto pid = static_cast<pid_t>(header.run.pid);
+  if (pid <= 0 || !OnThisHost(header.run.hostname) || !IsRegularFile(header.ring_path))
     return false;
-  if (kill(static_cast<pid_t>(header.run.pid), 0) != 0 && errno != EPERM) return false;
+  if (kill(pid, 0) != 0 && errno != EPERM) return false;
   std::ifstream file(absl::StrCat("/proc/", header.run.pid, "/stat"));
   const std::string stat(std::istreambuf_iterator<char>(file), {});
   const std::size_t name_end = stat.rfind(')');  // then " S", the state

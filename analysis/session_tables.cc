@@ -2,6 +2,8 @@
 #include "analysis/session_tables.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <variant>
 
 #include "analysis/log_wire.h"
 
@@ -19,6 +21,26 @@ bool ReadMessage(std::string_view bytes, Field field) {
   WireReader reader(bytes);
   while (reader.Next()) field(reader);
   return reader.ok();
+}
+
+// The same into variables: the field that each has in proto/memprof.proto, and where it goes.
+struct Into {
+  std::uint32_t field;
+  std::variant<std::uint32_t*, std::uint64_t*, bool*, std::string*, std::string_view*> to;
+};
+
+void Put(const WireReader& reader, std::uint32_t* to) { *to = Id(reader); }
+void Put(const WireReader& reader, std::uint64_t* to) { *to = reader.number(); }
+void Put(const WireReader& reader, bool* to) { *to = reader.number() != 0; }
+void Put(const WireReader& reader, std::string* to) { *to = ValidUtf8(reader.bytes()); }
+void Put(const WireReader& reader, std::string_view* to) { *to = reader.bytes(); }
+
+bool ReadFields(std::string_view bytes, std::initializer_list<Into> fields) {
+  return ReadMessage(bytes, [fields](const WireReader& reader) {
+    for (const Into& into : fields)
+      if (into.field == reader.field())
+        std::visit([&reader](auto* to) { Put(reader, to); }, into.to);
+  });
 }
 
 // The row of `id` in `table`, appended if it is new.
@@ -98,42 +120,23 @@ bool SessionTables::Add(std::string_view definitions) {
 
 bool SessionTables::AddString(std::string_view bytes) {
   std::uint32_t id = 0;
-  std::string_view value;
-  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
-    if (reader.field() == 1) id = Id(reader);
-    if (reader.field() == 2) value = reader.bytes();
-  });
-  if (ok && id != 0) RowOf(id, &string_ids_, &strings) = ValidUtf8(value);
+  std::string value;
+  const bool ok = ReadFields(bytes, {{1, &id}, {2, &value}});
+  if (ok && id != 0) RowOf(id, &string_ids_, &strings) = std::move(value);
   return ok;
 }
 
 bool SessionTables::AddModule(std::string_view bytes) {
   std::uint32_t id = 0;
   ModuleInfo module;
-  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
-    switch (reader.field()) {
-      case 1:
-        id = Id(reader);
-        break;
-      case 2:
-        module.path = ValidUtf8(reader.bytes());
-        break;
-      case 3:
-        module.build_id = std::string(reader.bytes());
-        break;
-      case 4:
-        module.load_bias = reader.number();
-        break;
-      case 5:
-        module.first_address = reader.number();
-        break;
-      case 6:
-        module.end_address = reader.number();
-        break;
-      default:
-        break;
-    }
-  });
+  std::string_view build_id;  // bytes, no text
+  const bool ok = ReadFields(bytes, {{1, &id},
+                                     {2, &module.path},
+                                     {3, &build_id},
+                                     {4, &module.load_bias},
+                                     {5, &module.first_address},
+                                     {6, &module.end_address}});
+  module.build_id = std::string(build_id);
   if (ok && id != 0) RowOf(id, &module_ids_, &modules) = std::move(module);
   return ok;
 }
@@ -141,11 +144,7 @@ bool SessionTables::AddModule(std::string_view bytes) {
 bool SessionTables::AddThread(std::string_view bytes) {
   std::uint32_t id = 0;
   ThreadInfo thread;
-  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
-    if (reader.field() == 1) id = Id(reader);
-    if (reader.field() == 2) thread.tid = Id(reader);
-    if (reader.field() == 3) thread.name = ValidUtf8(reader.bytes());
-  });
+  const bool ok = ReadFields(bytes, {{1, &id}, {2, &thread.tid}, {3, &thread.name}});
   if (ok && id != 0) RowOf(id, &thread_ids_, &threads) = std::move(thread);
   return ok;
 }
@@ -167,30 +166,14 @@ void SessionTables::SeeDevice(int ordinal) {
 
 bool SessionTables::AddDevice(std::string_view bytes) {
   DeviceInfo device;
-  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
-    switch (reader.field()) {
-      case 1:
-        device.id = Ordinal(reader.number());
-        break;
-      case 2:
-        device.name = ValidUtf8(reader.bytes());
-        break;
-      case 3:
-        device.capacity_bytes = reader.number();
-        break;
-      case 5:
-        device.simulated = reader.number() != 0;
-        break;
-      case 6:
-        device.driver_version = Id(reader);
-        break;
-      case 7:
-        device.free_at_start_bytes = reader.number();
-        break;
-      default:
-        break;
-    }
-  });
+  std::uint64_t ordinal = 0;
+  const bool ok = ReadFields(bytes, {{1, &ordinal},
+                                     {2, &device.name},
+                                     {3, &device.capacity_bytes},
+                                     {5, &device.simulated},
+                                     {6, &device.driver_version},
+                                     {7, &device.free_at_start_bytes}});
+  device.id = Ordinal(ordinal);
   if (!ok || device.id == kNoDevice) return ok;
   SeeDevice(device.id);
   for (DeviceInfo& known : devices)
@@ -200,46 +183,20 @@ bool SessionTables::AddDevice(std::string_view bytes) {
 
 bool SessionTables::AddContext(std::string_view bytes) {
   std::uint32_t id = 0;
-  ContextInfo context{.device = 0};
-  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
-    switch (reader.field()) {
-      case 1:
-        id = Id(reader);
-        break;
-      case 2:
-        context.handle = reader.number();
-        break;
-      case 3:
-        context.device = Ordinal(reader.number());
-        break;
-      case 4:
-        context.primary = reader.number() != 0;
-        break;
-      default:
-        break;
-    }
-  });
+  std::uint64_t ordinal = 0;
+  ContextInfo context;
+  const bool ok =
+      ReadFields(bytes, {{1, &id}, {2, &context.handle}, {3, &ordinal}, {4, &context.primary}});
+  context.device = Ordinal(ordinal);
   if (ok && id != 0) RowOf(id, &context_ids_, &contexts) = context;
   return ok;
 }
 
 bool SessionTables::AddPool(std::string_view bytes) {
-  PoolInfo pool{.device = 0};
-  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
-    switch (reader.field()) {
-      case 1:
-        pool.handle = reader.number();
-        break;
-      case 2:
-        pool.device = Ordinal(reader.number());
-        break;
-      case 3:
-        pool.is_default = reader.number() != 0;
-        break;
-      default:
-        break;
-    }
-  });
+  PoolInfo pool;
+  std::uint64_t ordinal = 0;
+  const bool ok = ReadFields(bytes, {{1, &pool.handle}, {2, &ordinal}, {3, &pool.is_default}});
+  pool.device = Ordinal(ordinal);
   if (ok) pools.push_back(pool);
   return ok;
 }
@@ -270,24 +227,8 @@ bool SessionTables::AddTensor(std::string_view bytes) {
 bool SessionTables::AddPythonFrame(std::string_view bytes) {
   std::uint32_t id = 0;
   PythonFrame frame;
-  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
-    switch (reader.field()) {
-      case 1:
-        id = Id(reader);
-        break;
-      case 2:
-        frame.function = Id(reader);
-        break;
-      case 3:
-        frame.file = Id(reader);
-        break;
-      case 4:
-        frame.line = Id(reader);
-        break;
-      default:
-        break;
-    }
-  });
+  const bool ok =
+      ReadFields(bytes, {{1, &id}, {2, &frame.function}, {3, &frame.file}, {4, &frame.line}});
   if (ok && id != 0) RowOf(id, &python_ids_, &python_frames_) = frame;
   return ok;
 }
@@ -303,27 +244,8 @@ FrameId SessionTables::InternFrame(bool python, std::uint32_t module, std::uint6
 bool SessionTables::AddTrie(std::string_view bytes) {
   std::uint32_t first_id = 0;
   std::string_view parent, address, module, kind;
-  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
-    switch (reader.field()) {
-      case 1:
-        first_id = Id(reader);
-        break;
-      case 2:
-        parent = reader.bytes();
-        break;
-      case 3:
-        address = reader.bytes();
-        break;
-      case 4:
-        module = reader.bytes();
-        break;
-      case 5:
-        kind = reader.bytes();
-        break;
-      default:
-        break;
-    }
-  });
+  const bool ok =
+      ReadFields(bytes, {{1, &first_id}, {2, &parent}, {3, &address}, {4, &module}, {5, &kind}});
   // Every node has an address; other columns may be absent, all zeroes.
   const std::size_t count = CountVarints(address);
   const auto fits = [count](std::string_view column) {
@@ -353,24 +275,10 @@ bool SessionTables::AddTrie(std::string_view bytes) {
 
 bool SessionTables::AddSource(std::string_view bytes) {
   SourceInfo source;
-  const bool ok = ReadMessage(bytes, [&](const WireReader& reader) {
-    switch (reader.field()) {
-      case 1:
-        source.name = ValidUtf8(reader.bytes());
-        break;
-      case 2:
-        source.state = static_cast<int>(Id(reader));
-        break;
-      case 3:
-        source.detail = ValidUtf8(reader.bytes());
-        break;
-      case 4:
-        source.time = reader.number();
-        break;
-      default:
-        break;
-    }
-  });
+  std::uint32_t state = 0;
+  const bool ok =
+      ReadFields(bytes, {{1, &source.name}, {2, &state}, {3, &source.detail}, {4, &source.time}});
+  source.state = static_cast<int>(state);
   if (!ok) return false;
   const auto known = std::find_if(sources.begin(), sources.end(),
                                   [&](const SourceInfo& s) { return s.name == source.name; });

@@ -45,7 +45,8 @@ class Symbols::Impl {
 
   // Made when first asked for: most questions need no site.
   const SiteChooser& chooser(Symbols& symbols) {
-    std::call_once(chooser_once_, [&] { chooser_ = std::make_unique<SiteChooser>(*session_, symbols); });
+    std::call_once(chooser_once_,
+                   [&] { chooser_ = std::make_unique<SiteChooser>(*session_, symbols); });
     return *chooser_;
   }
 
@@ -112,6 +113,23 @@ std::vector<SourceFrame> Symbols::SiteStack(StackId stack) {
   if (IsPlumbing(frames.front())) return frames;  // nothing better was found: show all of it
   std::erase_if(frames, [](const SourceFrame& frame) { return IsPlumbing(frame); });
   return frames;
+}
+
+std::vector<AnomalyCount> AllAnomalies(const Session& session, Symbols& symbols) {
+  for (std::uint32_t i = 0; i < session.frame_count(); ++i) symbols.Resolve(FrameId(i));
+  const std::span<const AnomalyCount> counted = session.anomalies();
+  std::vector<AnomalyCount> all(counted.begin(), counted.end());
+  constexpr log::Anomaly kUnsymbolised = log::Anomaly::kFramesUnsymbolised;
+  if (symbols.unsymbolised() == 0) return all;
+  const auto at = std::lower_bound(
+      all.begin(), all.end(), kUnsymbolised,
+      [](const AnomalyCount& count, log::Anomaly anomaly) { return count.anomaly < anomaly; });
+  // A recorder cannot know; should a log say so all the same, the reader knows better.
+  if (at != all.end() && at->anomaly == kUnsymbolised)
+    at->count = symbols.unsymbolised();
+  else
+    all.insert(at, {kUnsymbolised, symbols.unsymbolised()});
+  return all;
 }
 
 std::string Symbols::Describe(const SourceFrame& frame) {

@@ -15,7 +15,7 @@ struct SourceFrame {
   std::string function;  // demangled; "0x…" or "module+0x…" when nothing is known
   std::string file;
   int line = 0;
-  std::string module;    // base name of the binary; "python" for Python frames
+  std::string module;  // base name of the binary; "python" for Python frames
   bool python = false;
   bool inlined = false;  // this function was inlined into the next one
   bool symbolised = false;
@@ -53,5 +53,9 @@ class Symbols {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The anomalies of the session, and frames_unsymbolised, which only shows once every frame of the
+// log was looked up; in the order of the table. The first call may take seconds.
+std::vector<AnomalyCount> AllAnomalies(const Session& session, Symbols& symbols);
 
 }  // namespace memprof::analysis

@@ -23,13 +23,13 @@ constexpr std::size_t kFlushBytes = 1 << 18;
 
 struct Filter {
   std::set<std::string, std::less<>> ops, layers;
-  std::int64_t device = -1, from_step = INT64_MIN, to_step = INT64_MAX;
+  std::int64_t device = INT64_MIN, from_step = INT64_MIN, to_step = INT64_MAX;
   std::uint64_t address = 0;
   bool by_address = false;
 
   bool Accepts(const EventColumns& events, const EventView& view) const {
     const std::uint32_t e = view.seq();
-    if (device >= 0 && events.device[e] != device) return false;
+    if (device != INT64_MIN && events.device[e] != device) return false;
     if (view.step() < from_step || view.step() > to_step) return false;
     if (!ops.empty() && !ops.contains(analysis::OpName(events.op[e]))) return false;
     if (!layers.empty() && !layers.contains(analysis::LayerName(events.layer[e]))) return false;
@@ -190,7 +190,7 @@ int DumpVerb(int argc, char** argv) {
                "Only memory of this layer: linear, managed, pinned, "
                "stream-ordered, segment, block, tensor, …; may be given "
                "several times.");
-  options.Integer("device", &filter.device, "N", "Only events of this device.");
+  options.Integer("device", &filter.device, "N", "Only events of this device; -1 = the host's.");
   options.Integer("from-step", &from_step, "N", "Only events of step N and later.");
   options.Integer("to-step", &to_step, "N", "Only events of step N and earlier.");
   options.Text("address", &address, "ADDRESS", "Only events that concern this address.");
@@ -209,6 +209,8 @@ int DumpVerb(int argc, char** argv) {
   if (error.empty() && !address.empty() && !ParseAddress(address, &filter.address)) {
     error = Cat("'", address, "' is no address");
   }
+  if (error.empty() && dump.limit < 0) error = "--limit cannot be negative";
+  if (error.empty() && from_step > to_step) error = "--from-step lies behind --to-step";
   if (!error.empty()) return UsageError("dump", error);
   filter.ops = {ops.begin(), ops.end()};
   filter.layers = {layers.begin(), layers.end()};

@@ -1,14 +1,8 @@
 // memprof export: a log as comma-separated values (RFC 4180), for spreadsheets and data frames.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
 #include "cli/event_view.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
+#include "cli/output_file.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -39,55 +33,10 @@ std::string_view EndReasonName(analysis::EndReason reason) {
   return "unknown";
 }
 
-// The file written to. It is new unless --force was given; a failed export leaves none behind.
-class Output {
- public:
-  ~Output() {
-    if (file_ >= 0) close(file_);
-    if (file_ >= 0 && !finished_) unlink(path_.c_str());
-  }
-  bool Open(const std::string& path, bool force) {
-    path_ = path;
-    if (path == "-") return true;
-    struct stat existing {};
-    if (force && stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
-      PrintError(Cat(path, ": not a regular file"));
-      return false;
-    }
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL);
-    file_ = open(path.c_str(), flags, 0666);
-    if (file_ >= 0) return true;
-    const int error = errno;
-    PrintError(
-        Cat(path, ": ",
-            error == EEXIST ? "exists already; --force overwrites it" : std::strerror(error)));
-    return false;
-  }
-  bool Write(std::string_view text) {
-    if (path_ == "-") return WriteOut(text);
-    while (!text.empty()) {
-      const ssize_t written = write(file_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) {
-        PrintError(Cat(path_, ": ", std::strerror(errno)));
-        return false;
-      }
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-  }
-  void Finish() { finished_ = true; }
-
- private:
-  std::string path_;
-  int file_ = -1;
-  bool finished_ = false;
-};
-
 // One row after the other, with quotes where a cell needs them.
 class Csv {
  public:
-  explicit Csv(Output& output) : output_(output) {}
+  explicit Csv(OutputFile& output) : output_(output) {}
   void Cell(std::string_view text) {
     Separate();
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
@@ -123,7 +72,7 @@ class Csv {
     if (!first_) out_ += ',';
     first_ = false;
   }
-  Output& output_;
+  OutputFile& output_;
   std::string out_;
   bool first_ = true;
 };
@@ -223,15 +172,14 @@ int ExportVerb(int argc, char** argv) {
   int status = kExitFine;
   const auto session = OpenOneLog(options, "export", &status);
   if (!session) return status;
-  Output output;
-  if (!output.Open(path, force)) return kExitFailed;
+  OutputFile output;
+  if (!output.Open(path, force, session->path())) return kExitFailed;
   analysis::Symbols symbols(session);
   StackTexts stacks(*session, symbols);
   Csv csv(output);
   const bool written = table == "events" ? ExportEvents(*session, stacks, csv)
                                          : ExportAllocations(*session, stacks, csv);
-  if (written) output.Finish();
-  return written ? kExitFine : kExitFailed;
+  return written && output.Finish() ? kExitFine : kExitFailed;
 }
 
 }  // namespace memprof::cli

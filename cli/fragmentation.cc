@@ -1,6 +1,8 @@
 // memprof fragmentation: free memory that cannot be used, and who pins it.
 #include "analysis/fragmentation.h"
 
+#include <algorithm>
+
 #include "analysis/symbols.h"
 #include "cli/json.h"
 #include "cli/names.h"
@@ -31,9 +33,9 @@ bool EndOfStep(const analysis::Session& session, std::int64_t number, analysis::
 }  // namespace
 
 int FragmentationVerb(int argc, char** argv) {
-  constexpr std::int64_t kAtPeak = INT64_MIN;
+  constexpr std::int64_t kAtPeak = INT64_MIN, kAllDevices = INT64_MIN;
   bool json = false, at_end = false;
-  std::int64_t top = 20, device = -1, step = kAtPeak;
+  std::int64_t top = 20, device = kAllDevices, step = kAtPeak;
   Options options("fragmentation [OPTION...] LOG",
                   "Tells, for each pool of a framework's allocator, how much of its free memory "
                   "cannot be used, and which blocks keep the holes apart: at the instant when most "
@@ -52,6 +54,9 @@ int FragmentationVerb(int argc, char** argv) {
     return status;
   }
   if (top < 0) return UsageError("fragmentation", "--top cannot be negative");
+  if (device != kAllDevices && device < 0) {
+    return UsageError("fragmentation", "--device cannot be negative");
+  }
   if (step != kAtPeak && (step < 0 || at_end)) {
     return UsageError("fragmentation", step < 0 ? "--step cannot be negative"
                                                 : "--step and --at-end exclude each other");
@@ -59,6 +64,11 @@ int FragmentationVerb(int argc, char** argv) {
   int status = kExitFine;
   const auto session = OpenOneLog(options, "fragmentation", &status);
   if (!session) return status;
+  const auto is_asked_for = [device](const analysis::DeviceInfo& d) { return d.id == device; };
+  if (device != kAllDevices && std::ranges::none_of(session->devices(), is_asked_for)) {
+    PrintError(Cat(session->path(), ": no memory of device ", device));
+    return kExitFailed;
+  }
   analysis::TimeNs time = analysis::kForever;
   if ((at_end || step != kAtPeak) && !EndOfStep(*session, at_end ? -1 : step, &time)) {
     PrintError(Cat(session->path(), ": there is no step ", step));
@@ -66,7 +76,7 @@ int FragmentationVerb(int argc, char** argv) {
   }
   analysis::Symbols symbols(session);
   const analysis::FragmentationReport report = analysis::AnalyseFragmentation(
-      *session, device < 0 ? analysis::kNoDevice : static_cast<int>(device), time);
+      *session, device == kAllDevices ? analysis::kNoDevice : static_cast<int>(device), time);
   if (json) {
     Json object = {{"schema", "memprof.fragmentation/1"},
                    {"log", session->path()},

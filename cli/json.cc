@@ -196,16 +196,16 @@ Json SourceStatesJson(const Session& session) {
   return sources;
 }
 
-Json AnomaliesJson(const Session& session) {
-  Json anomalies = Json::array();
-  for (const analysis::AnomalyCount& anomaly : session.anomalies()) {
+Json AnomaliesJson(const std::vector<analysis::AnomalyCount>& anomalies) {
+  Json list = Json::array();
+  for (const analysis::AnomalyCount& anomaly : anomalies) {
     const AnomalyText text = DescribeAnomaly(anomaly.anomaly);
-    anomalies.push_back({{"name", text.name},
-                         {"count", anomaly.count},
-                         {"severity", text.severity},
-                         {"advice", text.advice}});
+    list.push_back({{"name", text.name},
+                    {"count", anomaly.count},
+                    {"severity", text.severity},
+                    {"advice", text.advice}});
   }
-  return anomalies;
+  return list;
 }
 
 Json DeviceJson(const analysis::DeviceFigures& device) {

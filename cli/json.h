@@ -29,7 +29,7 @@ Json FragmentationJson(const analysis::Session& session, analysis::Symbols& symb
 Json RunJson(const analysis::Session& session);
 Json SourcesOnJson(const analysis::Session& session);
 Json SourceStatesJson(const analysis::Session& session);
-Json AnomaliesJson(const analysis::Session& session);
+Json AnomaliesJson(const std::vector<analysis::AnomalyCount>& anomalies);
 Json DeviceJson(const analysis::DeviceFigures& device);
 Json SelfJson(const analysis::Session& session);
 

@@ -1,6 +1,8 @@
 // The command `memprof`: finds the verb and runs it.
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -101,9 +103,12 @@ int main(int argc, char** argv) {
   // A reader such as `head` may close the pipe early: that is its right and no error of ours.
   std::signal(SIGPIPE, SIG_DFL);
   const int status = memprof::cli::Main(argc, argv);
-  if (std::fflush(stdout) != 0 && status == memprof::cli::kExitFine) {
-    memprof::cli::PrintError("standard output could not be written");
-    return memprof::cli::kExitFailed;
-  }
-  return status;
+  // What was not written must not look like an answer, not even like that of --fail-on.
+  const bool flushed = std::fflush(stdout) == 0;
+  const int error = errno;
+  if (flushed && std::ferror(stdout) == 0) return status;
+  memprof::cli::PrintError(memprof::cli::Cat("standard output could not be written",
+                                             flushed ? "" : ": ",
+                                             flushed ? "" : std::strerror(error)));
+  return memprof::cli::kExitFailed;
 }

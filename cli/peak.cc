@@ -14,6 +14,8 @@
 namespace memprof::cli {
 namespace {
 
+constexpr std::int64_t kAllDevices = INT64_MIN;
+
 using analysis::Peak;
 using analysis::Session;
 
@@ -21,7 +23,7 @@ using analysis::Session;
 absl::Status FindInstants(const Session& session, std::int64_t device, std::int64_t step,
                           bool at_step, std::vector<Peak>* peaks) {
   *peaks = analysis::FindPeaks(session);
-  if (device >= 0) {
+  if (device != kAllDevices) {
     std::erase_if(*peaks, [device](const Peak& peak) { return peak.device != device; });
     if (peaks->empty()) {
       return absl::NotFoundError(Cat(session.path(), ": no memory of device ", device));
@@ -53,7 +55,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
 int PeakVerb(int argc, char** argv) {
   constexpr std::int64_t kNoStep = INT64_MIN;
   bool json = false;
-  std::int64_t top = 20, device = -1, step = kNoStep;
+  std::int64_t top = 20, device = kAllDevices, step = kNoStep;
   Options options("peak [OPTION...] LOG",
                   "Tells when each device held most memory, and what was live at that instant: by "
                   "layer, by call site and by tensor.");
@@ -67,6 +69,8 @@ int PeakVerb(int argc, char** argv) {
   options.Example("memprof peak --step=20 train.mprof", "What step 20 left behind.");
   if (const int status = ParseOrExit(options, "peak", argc, argv); status >= 0) return status;
   if (top < 0) return UsageError("peak", "--top cannot be negative");
+  if (device != kAllDevices && device < 0) return UsageError("peak", "--device cannot be negative");
+  if (step != kNoStep && step < 0) return UsageError("peak", "--step cannot be negative");
   int status = kExitFine;
   const auto session = OpenOneLog(options, "peak", &status);
   if (!session) return status;

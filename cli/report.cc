@@ -71,7 +71,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
           {"leaks", std::move(leaks)},
           {"live_at_exit", std::move(alive)},
           {"fragmentation", FragmentationJson(session, symbols, report.fragmentation)},
-          {"anomalies", AnomaliesJson(session)},
+          {"anomalies", AnomaliesJson(analysis::AllAnomalies(session, symbols))},
           {"self", SelfJson(session)}};
 }
 
@@ -171,9 +171,9 @@ std::string TrafficSection(const Session& session, analysis::Symbols& symbols, s
   return table.Text(kWidth) + MoreLine(shown, places.size());
 }
 
-std::string AnomalySection(const Session& session) {
+std::string AnomalySection(const Session& session, analysis::Symbols& symbols) {
   std::string text;
-  for (const analysis::AnomalyCount& anomaly : session.anomalies()) {
+  for (const analysis::AnomalyCount& anomaly : analysis::AllAnomalies(session, symbols)) {
     const AnomalyText words = DescribeAnomaly(anomaly.anomaly);
     const bool bad = words.severity == "error" || words.severity == "data loss";
     Append(text, "  ",
@@ -233,7 +233,7 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   Append(text, Heading("Fragmentation"),
          FragmentationText(session, symbols, report.fragmentation,
                            top == 0 ? 0 : std::min<std::size_t>(top, 5)));
-  Append(text, Heading("Anomalies"), AnomalySection(session));
+  Append(text, Heading("Anomalies"), AnomalySection(session, symbols));
   Append(text, Heading("Recorder"), RecorderSection(session, report));
   return text;
 }

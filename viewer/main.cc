@@ -48,6 +48,7 @@ int OpenWindows(const Options& options) {
   for (const QString& log : logs) {
     auto* window = new MainWindow(MainWindow::Settings::kKept);
     window->setAttribute(Qt::WA_DeleteOnClose);
+    window->selection().SetAxis(options.axis);
     if (options.view.has_value()) window->ShowView(*options.view);
     window->show();
     if (!log.isEmpty()) window->Open(log);

@@ -171,7 +171,7 @@ MEMPROF_EXPORT int memprof_get_stats(struct memprof_stats* stats) {
   if (stats == nullptr || stats->size < kSmallest) return MEMPROF_INVALID_ARGUMENT;
   Recorder* recorder = TheRecorder();
   struct memprof_stats now {};
-  if (recorder != nullptr && g_control.mode.load(std::memory_order_acquire) != Mode::kIdle) {
+  if (recorder != nullptr) {
     RecursionGuard guard;
     recorder->writer()->Flush(kLongestFlushNs);
     const LiveTotals totals = recorder->writer()->totals();

@@ -79,6 +79,18 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
   return id;
 }
 
+std::uint32_t DriverState::ContextOf(ThreadState* state, CUcontext context, std::int32_t device) {
+  {
+    LockGuard lock(mutex_);
+    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+      if (known[i].handle == context) return known[i].id;
+  }
+  const CallContext current = Current(state);
+  if (current.id != 0 && state->context == context) return current.id;
+  return device < 0 ? 0 : ContextId(context, device, ContextKind::kUnknown, false);
+}
+
 CallContext DriverState::ForgetContext(CUcontext context) {
   LockGuard lock(mutex_);
   auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());

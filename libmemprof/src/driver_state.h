@@ -34,6 +34,9 @@ class DriverState {
   // context is current, because only then can the driver be asked for its free memory.
   std::uint32_t ContextId(CUcontext context, std::int32_t device, ContextKind kind,
                           bool is_current);
+  // The same for an event that names its context, of which `device` may be unknown (-1: memory of
+  // the host). 0, and defined only later, where nothing says on which device the context is.
+  std::uint32_t ContextOf(ThreadState* state, CUcontext context, std::int32_t device);
   // The same handle may be given to a new context from now on. Returns what it was.
   CallContext ForgetContext(CUcontext context);
   // The primary context of a device that was seen; null if none.

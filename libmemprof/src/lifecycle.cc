@@ -28,6 +28,7 @@ std::atomic<bool> g_preloaded{false};
 pthread_key_t g_thread_key;
 std::atomic<bool> g_has_thread_key{false};
 std::atomic<bool> g_registered{false};
+std::atomic<bool> g_exiting{false};  // unlike g_control.ending it survives a fork
 
 bool WasPreloaded() {
   const char* preload = getenv("LD_PRELOAD");
@@ -69,12 +70,18 @@ void AfterForkInChild() {
   slot.epoch = 0;
   slot.state = nullptr;
   slot.thread_id = 0;
+  // It stays where it is, because its locks may be held for ever; but it is none of the child's.
+  g_recorder.store(nullptr, std::memory_order_relaxed);
 }
 
+// Other threads may run on, and destructors of the program may come after this.
 void AtExit() {
+  g_exiting.store(true, std::memory_order_relaxed);
   if (g_process.load(std::memory_order_relaxed) != getpid()) return;
   RecursionGuard guard;
   g_control.ending.store(1, std::memory_order_relaxed);
+  // An event that is published from now on is either seen by the writer below or finds `ending`.
+  SynchroniseThreads();
   FinishRecording();
 }
 
@@ -93,11 +100,27 @@ void SetMode(Mode mode) {
   FutexWake(&g_mode_changes, 1000);
 }
 
+// From kStarting, unless the writer has switched recording off meanwhile.
+bool EndTransition(Mode mode) {
+  Mode expected = Mode::kStarting;
+  const bool done = g_control.mode.compare_exchange_strong(expected, mode);
+  g_mode_changes.fetch_add(1, std::memory_order_release);
+  FutexWake(&g_mode_changes, 1000);
+  return done;
+}
+
+// Begins to take events; false when the log cannot be written.
+bool OpenForEvents(Recorder* recorder) {
+  g_control.epoch.store(recorder->epoch(), std::memory_order_release);
+  if (EndTransition(Mode::kRecording)) return true;
+  g_control.epoch.store(0, std::memory_order_release);
+  return false;
+}
+
 int CreateRecorder(const Settings& settings) {
   RegisterHandlers();
   void* memory = MapMemory(sizeof(Recorder));
   if (memory == nullptr) return MEMPROF_UNAVAILABLE;
-  // A recorder of the parent stays where it is: its locks may be held for ever.
   auto* recorder = new (memory) Recorder(settings);
   const int error = recorder->Open();
   if (error != 0) {
@@ -112,9 +135,13 @@ int CreateRecorder(const Settings& settings) {
   g_process.store(getpid(), std::memory_order_relaxed);
   recorder->definitions()->AddSource("driver", settings.driver ? kSourceOn : kSourceOff,
                                      settings.driver ? "" : "MEMPROF_SOURCE");
-  g_control.epoch.store(recorder->epoch(), std::memory_order_release);
-  SetMode(Mode::kRecording);
+  if (!OpenForEvents(recorder)) return MEMPROF_IO_ERROR;
   if (settings.cupti) OpenCuptiSource(recorder, !settings.driver);
+  if (g_exiting.load(std::memory_order_relaxed)) {
+    // Begun in a destructor, after our own has run: nobody else would end the log.
+    g_control.ending.store(1, std::memory_order_relaxed);
+    FinishRecording();
+  }
   return MEMPROF_OK;
 }
 
@@ -155,12 +182,16 @@ int StartFromWaiting(StartCause cause) {
 int Resume(StartCause cause) {
   if (cause != StartCause::kApi) return MEMPROF_NOT_RECORDING;
   Mode expected = Mode::kPaused;
-  if (!g_control.mode.compare_exchange_strong(expected, Mode::kRecording)) return MEMPROF_OK;
-  g_control.epoch.store(TheRecorder()->epoch(), std::memory_order_release);
+  if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
+    return StartRecording(cause);
+  ErrnoKeeper keeper;
   RecursionGuard guard;
+  Recorder* recorder = TheRecorder();
+  if (!OpenForEvents(recorder)) return MEMPROF_IO_ERROR;
   ring::RingEvent event{};
   event.op = kOpResume;
   RecordEvent(guard.slot(), &event, false);
+  StartCuptiSource(!recorder->settings().driver);
   return MEMPROF_OK;
 }
 
@@ -190,8 +221,8 @@ void NoticeThreadEnd(ThreadState* state) {
 }
 
 void SwitchOff() {
+  SetMode(Mode::kOff);  // first: a transition that comes between finds it, and takes itself back
   g_control.epoch.store(0, std::memory_order_release);
-  SetMode(Mode::kOff);
 }
 
 int StartRecording(StartCause cause) {
@@ -214,13 +245,17 @@ int StartRecording(StartCause cause) {
 }
 
 int StopRecording() {
+  Mode expected = Mode::kRecording;
+  if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
+    return MEMPROF_NOT_RECORDING;
+  ErrnoKeeper keeper;
   RecursionGuard guard;
+  StopCuptiSource();
   ring::RingEvent event{};
   event.op = kOpPause;
-  if (!RecordEvent(guard.slot(), &event, false)) return MEMPROF_NOT_RECORDING;
-  Mode expected = Mode::kRecording;
-  if (g_control.mode.compare_exchange_strong(expected, Mode::kPaused))
-    g_control.epoch.store(0, std::memory_order_release);
+  RecordEvent(guard.slot(), &event, false);
+  g_control.epoch.store(0, std::memory_order_release);
+  EndTransition(Mode::kPaused);
   return MEMPROF_OK;
 }
 

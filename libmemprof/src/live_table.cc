@@ -23,6 +23,16 @@ bool OccupiesDevice(std::uint8_t layer) {
   }
 }
 
+// Kinds that one and the same function may free.
+bool IsTracked(std::uint8_t layer) {
+  return OccupiesDevice(layer) || layer == kLayerGraph || layer == kLayerImported;
+}
+
+bool OwnedByContext(std::uint8_t layer) {
+  return layer == kLayerLinear || layer == kLayerPitched || layer == kLayerArray ||
+         layer == kLayerManaged || layer == kLayerImported;
+}
+
 }  // namespace
 
 LiveTable::~LiveTable() { UnmapMemory(entries_, capacity_ * sizeof(Entry)); }
@@ -82,16 +92,16 @@ void LiveTable::Erase(Entry* entry) {
   --used_;
 }
 
-void LiveTable::Apply(const ring::RingEvent& event) {
+std::uint8_t LiveTable::Apply(const ring::RingEvent& event) {
   switch (event.op) {
     case kOpAlloc:
-      if (OccupiesDevice(event.layer) && event.address != 0) Allocate(event);
+      if (IsTracked(event.layer) && event.address != 0) Allocate(event);
       break;
     case kOpFree:
-      if (OccupiesDevice(event.layer) && event.address != 0) Free(event);
+      if (IsTracked(event.layer) && event.address != 0) return Free(event);
       break;
     case kOpFreeFailed:
-      // The block lives on, but its size is forgotten: not worth a second table.
+      if (IsTracked(event.layer) && event.address != 0) return TakeBack(event);
       break;
     case kOpContextDestroy:
     case kOpDeviceReset:
@@ -100,49 +110,85 @@ void LiveTable::Apply(const ring::RingEvent& event) {
     default:
       break;
   }
+  return event.layer;
 }
 
-void LiveTable::Allocate(const ring::RingEvent& event) {
-  ++totals_.allocations;
-  if (Entry* entry = Find(event.address)) {
-    const bool freed_later = entry->early_free != 0 && entry->bytes >= event.time_ns;
-    if (entry->early_free == 0) totals_.live_bytes -= entry->bytes;
-    Erase(entry);
-    if (freed_later) {
-      ++totals_.frees;
-      return;
-    }
-  }
-  if (!Insert({event.address, event.bytes, event.context, event.device_plus_1, 0})) return;
-  totals_.live_bytes += event.bytes;
+void LiveTable::Begin(const Entry& entry) {
+  if (!Insert(entry) || !OccupiesDevice(entry.layer)) return;
+  totals_.live_bytes += entry.bytes;
   if (totals_.live_bytes > totals_.peak_bytes) totals_.peak_bytes = totals_.live_bytes;
 }
 
-void LiveTable::Free(const ring::RingEvent& event) {
-  Entry* entry = Find(event.address);
-  if (entry == nullptr) {
-    Insert({event.address, event.time_ns, 0, 0, 1});
-  } else if (entry->early_free != 0) {
-    entry->bytes = event.time_ns;
-  } else {
-    ++totals_.frees;
-    totals_.live_bytes -= entry->bytes;
-    Erase(entry);
-  }
+void LiveTable::End(Entry* entry) {
+  if (entry->early_free == 0 && OccupiesDevice(entry->layer)) totals_.live_bytes -= entry->bytes;
+  Erase(entry);
 }
 
+void LiveTable::Allocate(const ring::RingEvent& event) {
+  const bool counts = OccupiesDevice(event.layer);
+  if (counts) ++totals_.allocations;
+  if (Entry* entry = Find(event.address)) {
+    const bool freed_later = entry->early_free != 0 && entry->bytes >= event.time_ns;
+    End(entry);
+    if (freed_later) {
+      if (counts) ++totals_.frees;
+      return;
+    }
+  }
+  Begin({event.address, event.bytes, event.context, event.device_plus_1, event.layer, 0});
+}
+
+std::uint8_t LiveTable::Free(const ring::RingEvent& event) {
+  Entry* entry = Find(event.address);
+  if (entry == nullptr) {
+    Insert({event.address, event.time_ns, 0, 0, event.layer, 1});
+    return event.layer;
+  }
+  if (entry->early_free != 0) {
+    entry->bytes = event.time_ns;
+    return event.layer;
+  }
+  const std::uint8_t layer = entry->layer;
+  if (OccupiesDevice(layer)) ++totals_.frees;
+  recent_[Slot(event.address, kRecentFrees)] = *entry;
+  End(entry);
+  return layer;
+}
+
+// The block lives on as if it had not been freed.
+std::uint8_t LiveTable::TakeBack(const ring::RingEvent& event) {
+  Entry* entry = Find(event.address);
+  if (entry != nullptr && entry->early_free != 0) {
+    Erase(entry);  // it was the free of nothing
+    return event.layer;
+  }
+  Entry& freed = recent_[Slot(event.address, kRecentFrees)];
+  if (freed.address != event.address) return event.layer;
+  const std::uint8_t layer = freed.layer;
+  if (entry == nullptr) {
+    if (OccupiesDevice(layer)) --totals_.frees;
+    Begin(freed);
+  }
+  freed = {};
+  return layer;
+}
+
+// Pools and physical memory belong to the device: they outlive a context, but not a reset.
 void LiveTable::EndContext(const ring::RingEvent& event) {
+  const bool reset = event.op == kOpDeviceReset;
   for (std::size_t i = 0; i < capacity_;) {
     Entry& entry = entries_[i];
-    const bool gone = entry.address != 0 && entry.early_free == 0 &&
-                      (event.op == kOpContextDestroy ? entry.context == event.context
-                                                     : entry.device_plus_1 == event.device_plus_1);
+    const bool same_context = entry.context == event.context && event.context != 0;
+    const bool gone =
+        entry.address != 0 && entry.early_free == 0 &&
+        (OwnedByContext(entry.layer) && (entry.context != 0 && event.context != 0)
+             ? same_context
+             : reset && entry.device_plus_1 == event.device_plus_1);
     if (!gone) {
       ++i;
       continue;
     }
-    totals_.live_bytes -= entry.bytes;
-    Erase(&entry);  // may move a later entry here: look at this slot again
+    End(&entry);  // may move another entry here: look at this slot again
   }
 }
 

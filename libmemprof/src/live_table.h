@@ -1,8 +1,8 @@
-// What is live, for memprof_get_stats: a table from address to size, kept by the writer thread so
-// that the program's threads pay nothing for it.
+// What is live, by address: sums for memprof_get_stats, and what kind of memory a free ends. Kept by
+// the writer thread so that the program's threads pay nothing for it.
 //
-// Events of different threads reach it in batches and thus not quite in the order of time: a free
-// may arrive before its allocation. It is then remembered and settles that allocation when it
+// The writer gives it a consistent cut of all threads' events in the order of time. A free that
+// comes before its allocation all the same is remembered, and settles that allocation when it
 // comes. Not thread-safe.
 #pragma once
 
@@ -27,7 +27,9 @@ class LiveTable {
   LiveTable(const LiveTable&) = delete;
   LiveTable& operator=(const LiveTable&) = delete;
 
-  void Apply(const ring::RingEvent& event);
+  // Returns the layer that the event should carry: of a free the freed block's, because one
+  // function frees memory of several kinds; else, and where the block is not known, its own.
+  std::uint8_t Apply(const ring::RingEvent& event);
   const LiveTotals& totals() const { return totals_; }
 
  private:
@@ -36,20 +38,27 @@ class LiveTable {
     std::uint64_t bytes;    // of an allocation; time of an early free
     std::uint32_t context;
     std::uint16_t device_plus_1;
-    std::uint16_t early_free;
+    std::uint8_t layer;
+    std::uint8_t early_free;
   };
+  // Frees that may yet be taken back by OP_FREE_FAILED, which follows at once.
+  static constexpr std::size_t kRecentFrees = 64;
   static std::size_t Slot(std::uint64_t address, std::size_t capacity);
   Entry* Find(std::uint64_t address);
   bool Insert(const Entry& entry);
   void Erase(Entry* entry);
   bool Enlarge();
+  void Begin(const Entry& entry);
+  void End(Entry* entry);
   void Allocate(const ring::RingEvent& event);
-  void Free(const ring::RingEvent& event);
+  std::uint8_t Free(const ring::RingEvent& event);
+  std::uint8_t TakeBack(const ring::RingEvent& event);
   void EndContext(const ring::RingEvent& event);
 
   Entry* entries_ = nullptr;
   std::size_t capacity_ = 0;  // a power of two
   std::size_t used_ = 0;
+  Entry recent_[kRecentFrees] = {};
   LiveTotals totals_;
 };
 

@@ -1,10 +1,6 @@
 // Flags of threads on one side, a gate on the other, and membarrier between them.
 #include "libmemprof/src/loader_gate.h"
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "libmemprof/src/sys.h"
 
 namespace memprof::recorder {
@@ -17,15 +13,6 @@ constexpr std::uint64_t kPollNs = 100'000;
 
 std::atomic<std::uint32_t> g_closed{0};
 std::atomic<LoaderFlag*> g_flags{nullptr};
-
-// Afterwards every thread has either seen g_closed or shows its flag.
-void SynchroniseThreads() {
-  static std::atomic<bool> registered{false};
-  if (!registered.exchange(true, std::memory_order_relaxed))
-    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  g_closed.fetch_or(0, std::memory_order_seq_cst);
-}
 
 }  // namespace
 
@@ -48,6 +35,7 @@ LoaderSection::LoaderSection(LoaderFlag* flag) : flag_(flag) {
 void CloseLoaderGate() {
   ErrnoKeeper keeper;
   g_closed.store(1, std::memory_order_seq_cst);
+  // Afterwards every thread has either seen g_closed or shows its flag.
   SynchroniseThreads();
   const std::uint64_t deadline = NowNs() + kLongestCloseNs;
   for (LoaderFlag* flag = g_flags.load(std::memory_order_acquire); flag != nullptr;

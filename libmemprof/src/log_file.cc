@@ -61,10 +61,10 @@ LogFile::~LogFile() {
 }
 
 int LogFile::CreateAt(const char* path) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST) {
     // An empty file may have been put there for us (mktemp).
-    fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_APPEND | O_NONBLOCK);
+    fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return errno == ELOOP || errno == ENXIO || errno == EISDIR ? EEXIST : errno;
     struct stat status;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != 0 ||
@@ -122,12 +122,7 @@ int LogFile::Create(const char* pattern) {
 void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint32_t events,
                        std::uint64_t first_time_ns, std::uint64_t last_time_ns) {
   if (payload.failed()) return;
-  if (finished_at_ != 0) {
-    if (Truncate(finished_at_) != 0) return;
-    size_ = finished_at_;
-    finished_at_ = 0;
-  }
-  const IndexEntry entry{size_ + batch_.size(), first_time_ns, last_time_ns,
+  const IndexEntry entry{end() + batch_.size(), first_time_ns, last_time_ns,
                          static_cast<std::uint32_t>(kind), events};
   index_.Append(&entry, sizeof entry);
   const char* stored = payload.data();
@@ -168,7 +163,7 @@ bool LogFile::IsOurFile(int fd) const {
 int LogFile::FileDescriptor() {
   if (fd_ >= 0 && IsOurFile(fd_)) return fd_;
   fd_ = -1;
-  const int fd = open(path_, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_APPEND);
+  const int fd = open(path_, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
   if (!IsOurFile(fd)) {
     close(fd);
@@ -185,13 +180,17 @@ int LogFile::Truncate(std::uint64_t bytes) {
   return ftruncate(fd, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
 }
 
+// Over index and trailer, where the log was ended: in one call, so that a process that ends at this
+// very moment has either the old end or the new one. (The kernel may still stop between two pages.)
 int LogFile::WriteBatch() {
   if (batch_.size() == 0) return 0;
+  const std::uint64_t start = end();
   const int fd = FileDescriptor();
   int error = fd < 0 ? errno : batch_.failed() ? ENOMEM : 0;
   std::size_t done = 0;
   while (error == 0 && done < batch_.size()) {
-    const ssize_t written = write(fd, batch_.data() + done, batch_.size() - done);
+    const ssize_t written =
+        pwrite(fd, batch_.data() + done, batch_.size() - done, static_cast<off_t>(start + done));
     if (written > 0)
       done += static_cast<std::size_t>(written);
     else if (written == 0)
@@ -200,11 +199,18 @@ int LogFile::WriteBatch() {
       error = errno;
   }
   if (error != 0) {
-    if (fd >= 0) Truncate(size_);
+    if (done > 0 || finished_at_ == 0) {
+      Truncate(start);
+      size_ = start;
+      finished_at_ = 0;
+    }
     index_.Resize(indexed_ * sizeof(IndexEntry));
   } else {
-    size_ += batch_.size();
+    const std::uint64_t old_size = size_;
+    size_ = start + batch_.size();
+    finished_at_ = 0;
     indexed_ = index_.size() / sizeof(IndexEntry);
+    if (size_ < old_size) error = Truncate(size_);
   }
   batch_.Clear();
   return error;
@@ -212,7 +218,7 @@ int LogFile::WriteBatch() {
 
 void LogFile::EncodeIndex(ByteBuffer* payload) const {
   PbfWriter message(*payload);
-  for (std::size_t i = 0; i < indexed_; ++i) {
+  for (std::size_t i = 0; i < index_.size() / sizeof(IndexEntry); ++i) {
     IndexEntry entry;
     memcpy(&entry, index_.data() + i * sizeof entry, sizeof entry);
     PbfWriter chunk(message, 1);
@@ -226,9 +232,7 @@ void LogFile::EncodeIndex(ByteBuffer* payload) const {
 }
 
 int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason) {
-  int error = WriteBatch();
-  if (error != 0) return error;
-  const std::uint64_t end = size_;
+  const std::uint64_t index_at = end() + batch_.size();
   ByteBuffer payload;
   EncodeIndex(&payload);
   AddChunk(log::ChunkKind::kIndex, payload);
@@ -237,14 +241,15 @@ int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char*
   trailer.add_uint64(1, end_time_ns);
   trailer.add_uint64(2, events);
   trailer.add_string(3, reason);
-  trailer.add_uint64(4, end);
+  trailer.add_uint64(4, index_at);
   AddChunk(log::ChunkKind::kTrailer, payload);
-  error = WriteBatch();
+  const int error = WriteBatch();
+  if (error != 0) return error;
   // The index does not list itself, nor the trailer: a later Finish lists what precedes them.
-  index_.Resize(index_.size() - (error == 0 ? 2 : 0) * sizeof(IndexEntry));
+  index_.Resize(index_.size() - 2 * sizeof(IndexEntry));
   indexed_ = index_.size() / sizeof(IndexEntry);
-  if (error == 0) finished_at_ = end;
-  return error;
+  finished_at_ = index_at;
+  return 0;
 }
 
 }  // namespace memprof::recorder

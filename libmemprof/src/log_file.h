@@ -40,11 +40,13 @@ class LogFile {
                 std::uint64_t first_time_ns = 0, std::uint64_t last_time_ns = 0);
 
   // Writes the batch. Returns 0, or an errno after having cut the file back to its last complete
-  // batch.
+  // batch; an end that was there and could not be replaced stays.
   int WriteBatch();
 
-  // Ends the log: index and trailer, which are forgotten again when another chunk follows.
+  // Writes the batch, and after it index and trailer. The next batch takes their place: written by
+  // Finish again, it leaves a log that is complete at every moment.
   int Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason);
+  bool finished() const { return finished_at_ != 0; }
 
  private:
   struct IndexEntry {
@@ -58,6 +60,8 @@ class LogFile {
   bool IsOurFile(int fd) const;
   int FileDescriptor();
   int Truncate(std::uint64_t bytes);
+  // Where the batch goes.
+  std::uint64_t end() const { return finished_at_ != 0 ? finished_at_ : size_; }
   void EncodeIndex(ByteBuffer* payload) const;
 
   int fd_ = -1;
@@ -65,7 +69,7 @@ class LogFile {
   std::uint64_t inode_ = 0;
   std::uint64_t size_ = 0;
   std::uint64_t finished_at_ = 0;  // where the index begins, once finished
-  std::size_t indexed_ = 0;        // entries that belong to written batches
+  std::size_t indexed_ = 0;        // entries of index_ that belong to written batches
   ByteBuffer batch_;
   ByteBuffer index_;  // of IndexEntry
   ByteBuffer packed_;

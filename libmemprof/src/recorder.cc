@@ -89,6 +89,8 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   state->tid = CurrentTid();
   state->context = nullptr;
   state->context_generation = 0;
+  state->stack_bounds = FindStackBounds();
+  state->memo.Reset(modules_.generation());
   if (slot->thread_id == 0) {
     {
       LockGuard lock(threads_mutex_);
@@ -130,12 +132,30 @@ bool Recorder::Append(ThreadState* state, const ring::RingEvent& event) {
 
 std::uint32_t Recorder::InternStack(ThreadState* state) {
   if (settings_.stack_depth == 0) return 0;
-  void* frames[kMaxStackDepth];
-  bool truncated;
+  Registers start;
+  memprof_capture_registers(&start);
+  const std::uint32_t generation = modules_.generation();
+  if (state->memo.generation() != generation) state->memo.Reset(generation);
+  StackMemo::Result known;
+  if (!state->memo.Find(start, &known)) known = WalkAndIntern(state, start);
+  if (known.truncated) Count(log::Anomaly::kStacksTruncated);
+  return known.stack;
+}
+
+StackMemo::Result Recorder::WalkAndIntern(ThreadState* state, const Registers& start) {
+  StackMemo::Result result{0, false};
   LoaderSection section(&state->loader);
-  const int count = CaptureStack(frames, settings_.stack_depth, &truncated);
-  if (truncated) Count(log::Anomaly::kStacksTruncated);
-  return stacks_.Intern(frames, count, &state->stacks);
+  FrameRules* rules = TheFrameRules();
+  StackWalk& walk = state->walk;
+  if (rules != nullptr &&
+      WalkStack(rules, state->stack_bounds, OwnCode(), start, settings_.stack_depth, &walk)) {
+    result = {stacks_.Intern(walk.frames, walk.frame_count, &state->stacks), walk.truncated};
+    if (result.stack != 0) state->memo.Store(start, walk, result);
+  } else {
+    const int count = CaptureStack(walk.frames, settings_.stack_depth, &result.truncated);
+    result.stack = stacks_.Intern(walk.frames, count, &state->stacks);
+  }
+  return result;
 }
 
 ThreadState* BoundState(ThreadSlot* slot) {
@@ -155,6 +175,8 @@ bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack) {
   if (++state->ticks % kTimedEvery == 0)
     recorder->ring()->header()->hook_time_ns.fetch_add((NowNs() - event->time_ns) * kTimedEvery,
                                                        std::memory_order_relaxed);
+  // In this order, also for the compiler; for the processor AtExit sees to it.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   if (g_control.ending.load(std::memory_order_relaxed) != 0) FinishRecording();
   return recorded;
 }

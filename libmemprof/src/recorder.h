@@ -21,6 +21,7 @@
 #include "libmemprof/src/modules.h"
 #include "libmemprof/src/ring_buffer.h"
 #include "libmemprof/src/settings.h"
+#include "libmemprof/src/stack_memo.h"
 #include "libmemprof/src/stack_table.h"
 #include "libmemprof/src/vocabulary.h"
 #include "libmemprof/src/writer.h"
@@ -59,6 +60,9 @@ struct ThreadState {
   LoaderFlag loader;
   bool loader_registered;
   StackCache stacks;
+  StackBounds stack_bounds;
+  StackWalk walk;
+  StackMemo memo;  // last: most of it is never touched
 };
 
 // In initial-exec storage: no call, no allocation, and no destructor that could run too early.
@@ -104,6 +108,7 @@ class Recorder {
   void Count(log::Anomaly anomaly) { ring_.Count(anomaly); }
 
  private:
+  StackMemo::Result WalkAndIntern(ThreadState* state, const Registers& start);
   void WriteHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns);
 
   Settings settings_;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <atomic>
+
 #include "libmemprof/src/driver_api.h"
 #include "libmemprof/src/recorder.h"
 
@@ -13,6 +15,9 @@ namespace memprof::recorder {
 namespace {
 
 constexpr std::int32_t kDeviceOfCurrentContext = -2;
+
+// Once loaded it stays: a forked child has it too, and its start then says what that means.
+std::atomic<const SourceApi*> g_source{nullptr};
 
 void SourceRecord(const SourceEvent* from) {
   if (from == nullptr || !Recording()) return;
@@ -43,7 +48,7 @@ void SourceRecord(const SourceEvent* from) {
     event.context = gone.id;
     if (device < 0) device = gone.device;
   } else if (context != nullptr) {
-    event.context = driver->ContextId(context, device, DriverState::ContextKind::kUnknown, false);
+    event.context = driver->ContextOf(state, context, device);
   }
   event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
   RecordEvent(guard.slot(), &event, from->with_stack != 0);
@@ -113,7 +118,18 @@ void OpenCuptiSource(Recorder* recorder, bool allocations) {
   const SourceApi* source = open == nullptr ? nullptr : open(&kTable);
   if (source == nullptr || source->version != kSourceApiVersion)
     return refuse("libmemprof_cupti.so is of another version");
+  g_source.store(source, std::memory_order_release);
   source->start(allocations ? 1 : 0);
+}
+
+void StopCuptiSource() {
+  const SourceApi* source = g_source.load(std::memory_order_acquire);
+  if (source != nullptr) source->stop();
+}
+
+void StartCuptiSource(bool allocations) {
+  const SourceApi* source = g_source.load(std::memory_order_acquire);
+  if (source != nullptr) source->start(allocations ? 1 : 0);
 }
 
 }  // namespace memprof::recorder

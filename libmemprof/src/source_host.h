@@ -11,6 +11,11 @@ class Recorder;
 // source of them. What goes wrong is told in the log, never to the program. Calls dlopen.
 void OpenCuptiSource(Recorder* recorder, bool allocations);
 
+// While recording is paused the source does not listen: CUPTI is free for others meanwhile. Both do
+// nothing where there is no source, or it was refused for good.
+void StopCuptiSource();
+void StartCuptiSource(bool allocations);
+
 // The table given to sources; for tests.
 const RecorderApi& SourceTable();
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -88,6 +89,15 @@ void FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
 void FutexWake(const std::atomic<std::uint32_t>* word, int threads) {
   ErrnoKeeper keeper;
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
+void SynchroniseThreads() {
+  static std::atomic<bool> registered{false};
+  ErrnoKeeper keeper;
+  if (!registered.exchange(true, std::memory_order_relaxed))
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 void Mutex::Lock() {

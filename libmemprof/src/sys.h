@@ -33,6 +33,11 @@ void FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
                std::uint64_t timeout_ns);
 void FutexWake(const std::atomic<std::uint32_t>* word, int threads);
 
+// Every other thread of the process passes a full memory barrier before this returns. Lets a fast
+// path do without one: it writes, then reads a flag; who sets the flag calls this and then sees
+// the write, or else the fast path sees the flag.
+void SynchroniseThreads();
+
 // A small lock that never allocates. Held only for moments, and never while calling into the
 // loader, the driver or the program: any of these could need a lock that waits for this one.
 class Mutex {

@@ -1,4 +1,4 @@
-// libunwind first, libgcc second.
+// Our rules, then libunwind, then libgcc.
 #include "libmemprof/src/unwinder.h"
 
 #include <dlfcn.h>
@@ -22,10 +22,9 @@ void* g_address_space = nullptr;
 GccBacktraceFunction g_gcc_backtrace = nullptr;
 GccGetIpFunction g_gcc_get_ip = nullptr;
 
-// Where this library's code lies, so that its frames can be left out; empty when it is part of
-// the executable (unit tests), whose frames all count.
-std::uintptr_t g_own_begin = 0;
-std::uintptr_t g_own_end = 0;
+CodeRange g_own_code;
+FrameRules g_rules;
+std::atomic<bool> g_has_rules{false};
 
 // Frames of ours above a hook. The largest number seen is what later walks allow for, so that
 // they do not step through frames that are thrown away.
@@ -44,8 +43,7 @@ int FindOwnRange(dl_phdr_info* info, std::size_t, void*) {
   }
   if (here < begin || here >= end) return 0;
   if (info->dlpi_name != nullptr && info->dlpi_name[0] != '\0') {
-    g_own_begin = begin;
-    g_own_end = end;
+    g_own_code = {begin, end};
   }
   return 1;
 }
@@ -71,9 +69,16 @@ int GccBacktrace(void** frames, int room) {
 
 }  // namespace
 
+FrameRules* TheFrameRules() {
+  return g_has_rules.load(std::memory_order_acquire) ? &g_rules : nullptr;
+}
+
+CodeRange OwnCode() { return g_own_code; }
+
 bool LoadUnwinder() {
   if (g_backtrace.load(std::memory_order_acquire) != nullptr) return true;
   dl_iterate_phdr(FindOwnRange, nullptr);
+  if (g_rules.Create()) g_has_rules.store(true, std::memory_order_release);
   if (void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL)) {
     void* function = dlsym(library, "unw_backtrace");
     void* flush = dlsym(library, "_Ux86_64_flush_cache");
@@ -109,8 +114,7 @@ __attribute__((noinline)) int CaptureStack(void** frames, int depth, bool* trunc
   int count = backtrace(raw, depth + own_frames + 1);
   int first = 0;
   while (first < count && first < kMostOwnFrames) {
-    const auto address = reinterpret_cast<std::uintptr_t>(raw[first]);
-    if (address < g_own_begin || address >= g_own_end) break;
+    if (!g_own_code.Contains(reinterpret_cast<std::uintptr_t>(raw[first]))) break;
     ++first;
   }
   if (first > own_frames) g_own_frames.store(first, std::memory_order_relaxed);
@@ -125,6 +129,7 @@ __attribute__((noinline)) int CaptureStack(void** frames, int depth, bool* trunc
 }
 
 void ForgetUnloadedCode() {
+  if (FrameRules* rules = TheFrameRules()) rules->Clear();
   if (g_flush != nullptr) g_flush(g_address_space, 0, 0);
 }
 

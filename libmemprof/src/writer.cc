@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "libmemprof/src/unwinder.h"
+#include "libmemprof/src/vocabulary.h"
 #include "proto/anomalies.h"
 
 namespace memprof::recorder {
@@ -25,6 +26,7 @@ constexpr std::uint64_t kSweepNs = 1'000'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 // Events that become final in one commit: bounds the batch in memory and what a disk error loses.
 constexpr std::uint64_t kEventsPerCommit = 16 * 1024;
+constexpr char kCleanEnd[] = "exit";  // log.Trailer.reason
 
 }  // namespace
 
@@ -135,10 +137,27 @@ LiveTotals Writer::totals() const {
   return totals_;
 }
 
+// Leaves events later than `time_ns` for the next drain. What is left is a consistent cut: an
+// allocation is published before any thread can stamp the free of it, so no free is in a batch
+// that its allocation is not in.
+void Writer::CutAt(std::uint64_t time_ns, Run* runs, std::size_t count) {
+  bool cut = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0 && runs[i].thread != runs[i - 1].thread) cut = false;
+    if (cut) runs[i].to = runs[i].from;
+    while (runs[i].to > runs[i].from &&
+           SlabEvents(runs[i].slab)[runs[i].to - 1].time_ns > time_ns) {
+      --runs[i].to;
+      cut = true;
+    }
+  }
+}
+
 // All slabs of the kind that hold something new, each thread's in the order in which it filled
 // them. A slab that was seen half full while its successor already existed is looked at again:
 // what the successor holds came later.
 std::size_t Writer::CollectRuns(SlabKind kind) {
+  const std::uint64_t now = NowNs();
   Run*& runs = kind == SlabKind::kEvents ? runs_ : definition_runs_;
   if (runs == nullptr)
     runs = static_cast<Run*>(MapMemory(parts_.ring->header()->slab_count * sizeof(Run)));
@@ -156,13 +175,12 @@ std::size_t Writer::CollectRuns(SlabKind kind) {
   std::sort(runs, runs + count, [](const Run& a, const Run& b) {
     return a.thread != b.thread ? a.thread < b.thread : a.sequence < b.sequence;
   });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i + 1 < count && runs[i + 1].thread == runs[i].thread)
+  for (std::size_t i = 0; i + 1 < count; ++i)
+    if (runs[i + 1].thread == runs[i].thread)
       runs[i].to = runs[i].slab->published.load(std::memory_order_acquire);
-    if (runs[i].to > runs[i].from) runs[kept++] = runs[i];
-  }
-  return kept;
+  if (kind == SlabKind::kEvents) CutAt(now, runs, count);
+  return static_cast<std::size_t>(
+      std::remove_if(runs, runs + count, [](const Run& run) { return run.to <= run.from; }) - runs);
 }
 
 bool Writer::DrainOnce() {
@@ -176,12 +194,12 @@ bool Writer::DrainOnce() {
   ring::RingHeader* header = parts_.ring->header();
   header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
   EncodeDefinitions(definition_runs);
+  Account(event_runs);
   std::size_t done = 0;
   do {
     header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
     const std::size_t first = done;
     done = EncodeEvents(first, event_runs);
-    Account(first, done);
     std::uint64_t events = 0;
     for (std::size_t i = first; i < done; ++i) {
       runs_[i].slab->pending.store(runs_[i].to, std::memory_order_release);
@@ -237,7 +255,12 @@ bool Writer::Commit(std::uint64_t events) {
   header->pending_events.store(events, std::memory_order_release);
   header->commit_at.store(parts_.log->size() + parts_.log->batch_bytes(),
                           std::memory_order_release);
-  const int error = parts_.log->WriteBatch();
+  // Once it was ended, the log stays so: the process may be gone before anybody asks again.
+  const int error =
+      parts_.log->finished()
+          ? parts_.log->Finish(
+                NowNs(), header->events_written.load(std::memory_order_relaxed) + events, kCleanEnd)
+          : parts_.log->WriteBatch();
   if (error != 0) {
     Fail(error);
     return false;
@@ -279,32 +302,33 @@ void Writer::SealDeadThreads() {
   }
 }
 
-// In the order of time over all threads, as near as this batch allows: each thread is in order
-// already, so the smallest head goes first.
-void Writer::Account(std::size_t first_run, std::size_t end_run) {
+// Applies the batch in the order of time over all threads: each thread is in order already, so the
+// earliest head goes first.
+void Writer::Account(std::size_t runs) {
   struct Cursor {
     std::size_t run, end_run;
     std::uint32_t event;
   };
-  static constexpr std::size_t kMostThreads = 256;
-  Cursor cursors[kMostThreads];
+  cursors_.Clear();
+  if (runs == 0 || !cursors_.Reserve(runs * sizeof(Cursor))) return;
+  auto* cursors = reinterpret_cast<Cursor*>(cursors_.data());
   std::size_t threads = 0;
-  for (std::size_t run = first_run; run < end_run; ++run) {
+  for (std::size_t run = 0; run < runs; ++run) {
     if (threads > 0 && runs_[cursors[threads - 1].run].thread == runs_[run].thread)
       cursors[threads - 1].end_run = run + 1;
-    else if (threads < kMostThreads)
+    else
       cursors[threads++] = {run, run + 1, runs_[run].from};
   }
   while (threads > 0) {
-    const RingEvent* earliest = nullptr;
+    RingEvent* earliest = nullptr;
     Cursor* which = nullptr;
     for (std::size_t i = 0; i < threads; ++i) {
-      const RingEvent* event = SlabEvents(runs_[cursors[i].run].slab) + cursors[i].event;
+      RingEvent* event = SlabEvents(runs_[cursors[i].run].slab) + cursors[i].event;
       if (earliest != nullptr && event->time_ns >= earliest->time_ns) continue;
       earliest = event;
       which = &cursors[i];
     }
-    live_.Apply(*earliest);
+    ApplyToLive(earliest);
     if (++which->event < runs_[which->run].to) continue;
     if (++which->run < which->end_run)
       which->event = runs_[which->run].from;
@@ -313,6 +337,18 @@ void Writer::Account(std::size_t first_run, std::size_t end_run) {
   }
   LockGuard lock(totals_mutex_);
   totals_ = live_.totals();
+}
+
+void Writer::ApplyToLive(RingEvent* event) {
+  const std::uint8_t layer = live_.Apply(*event);
+  if (layer == event->layer) return;
+  // cuMemFree is the one function for three kinds; any other mixture is worth a note.
+  const auto family = [](std::uint8_t kind) {
+    return kind == kLayerPitched || kind == kLayerManaged ? std::uint8_t{kLayerLinear} : kind;
+  };
+  if (event->op == kOpFree && family(layer) != family(event->layer))
+    parts_.ring->Count(log::Anomaly::kForeignFrees);
+  event->layer = layer;
 }
 
 void Writer::WriteCounters() {
@@ -349,10 +385,9 @@ void Writer::WriteCounters() {
 void Writer::FinishLog() {
   if (failed()) return;
   WriteCounters();
-  if (!Commit(0)) return;
   const std::uint64_t events =
       parts_.ring->header()->events_written.load(std::memory_order_relaxed);
-  const int error = parts_.log->Finish(NowNs(), events, "exit");
+  const int error = parts_.log->Finish(NowNs(), events, kCleanEnd);
   if (error != 0) {
     Fail(error);
     return;

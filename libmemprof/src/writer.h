@@ -41,7 +41,8 @@ class Writer {
   // Returns once everything published before the call is in the log, true, or after `timeout_ns`.
   bool Flush(std::uint64_t timeout_ns);
   // As Flush, and then the log has its counters, index and trailer and the ring file is gone.
-  // Events that come later reopen the log; call again after them.
+  // Events that come later reopen the log for the moment of their writing; call again after them,
+  // because the counters are of the last call.
   bool Finish(std::uint64_t timeout_ns);
 
   bool failed() const { return failed_.load(std::memory_order_acquire); }
@@ -66,13 +67,15 @@ class Writer {
   bool Request(std::atomic<std::uint32_t>* wanted, std::atomic<std::uint32_t>* done,
                std::uint64_t timeout_ns);
   std::size_t CollectRuns(ring::SlabKind kind);
+  static void CutAt(std::uint64_t time_ns, Run* runs, std::size_t count);
   void EncodeDefinitions(std::size_t runs);
   std::size_t EncodeEvents(std::size_t first_run, std::size_t runs);
   void FlushEncoder();
   bool Commit(std::uint64_t events);
   void ReleaseDrained();
   void SealDeadThreads();
-  void Account(std::size_t first_run, std::size_t end_run);
+  void Account(std::size_t runs);
+  void ApplyToLive(ring::RingEvent* event);
   void WriteCounters();
   void FinishLog();
   void Fail(int error);
@@ -95,6 +98,7 @@ class Writer {
   EventEncoder encoder_;
   LiveTable live_;
   ByteBuffer message_;
+  ByteBuffer cursors_;
   Run* runs_ = nullptr;
   Run* definition_runs_ = nullptr;
   std::uint64_t next_sweep_ns_ = 0;

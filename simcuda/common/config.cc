@@ -1,6 +1,7 @@
 // Parser of the SIMCUDA environment variable.
 #include "simcuda/common/config.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <charconv>
@@ -13,6 +14,7 @@ namespace {
 constexpr uint64_t kMaxMemory = uint64_t{16} << 40;
 constexpr int kMaxDevices = 64;
 constexpr size_t kMaxName = 255;
+constexpr size_t kMaxGroupName = 64;
 
 template <class Number>
 bool ParseNumber(std::string_view text, Number low, Number high, Number* value) {
@@ -68,12 +70,18 @@ bool ApplyItem(std::string_view key, std::string_view value, Config* config) {
     config->async = on != 0;
     return true;
   }
+  if (key == "shared") {
+    if (!ValidGroupName(value)) return false;
+    config->shared = std::string(value);
+    return true;
+  }
   return ParseNumber(value, 0, 1024, &config->threads);
 }
 
 bool KnownKey(std::string_view key) {
   for (const std::string_view known :
-       {"devices", "memory", "overhead", "fail", "version", "name", "async", "threads"}) {
+       {"devices", "memory", "overhead", "fail", "version", "name", "async", "threads",
+        "shared"}) {
     if (key == known) return true;
   }
   return false;
@@ -89,6 +97,14 @@ std::string Printable(std::string_view text) {
 }
 
 }  // namespace
+
+bool ValidGroupName(std::string_view name) {
+  if (name == "@group") return true;
+  return !name.empty() && name.size() <= kMaxGroupName && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+         });
+}
 
 bool ParseSize(std::string_view text, uint64_t* bytes) {
   uint64_t number = 0;

@@ -24,12 +24,17 @@ struct Config {
   int driver_version = 13000;
   std::string name = "memprof stand-in GPU";
   bool async = true;
-  int threads = 0;  // 0: number of CPUs
+  int threads = 0;     // 0: number of CPUs
+  std::string shared;  // the group of processes that share the devices; empty: none
 };
 
 // Parses a comma-separated list of key=value. Never fails: each item that makes no sense is left
 // out and described by one line appended to *complaints.
 Config ParseConfig(std::string_view text, std::vector<std::string>* complaints);
+
+// Whether a group may have this name: letters, digits, '-', '_', '.', at most 64 and no '.' first, or
+// "@group".
+bool ValidGroupName(std::string_view name);
 
 // Parses a size such as 24GiB, 512MiB, 80GB, 1000000. False when it makes no sense or exceeds 2^62.
 bool ParseSize(std::string_view text, uint64_t* bytes);

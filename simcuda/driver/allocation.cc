@@ -9,6 +9,7 @@
 
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
+#include "simcuda/driver/managed.h"
 #include "simcuda/driver/pool.h"
 
 namespace memprof::simcuda {
@@ -61,6 +62,15 @@ std::vector<std::shared_ptr<Allocation>> AllocationTable::RemoveIf(
   return removed;
 }
 
+std::shared_ptr<Allocation> AllocationTable::FindIf(
+    const std::function<bool(const Allocation&)>& accept) const {
+  const std::shared_lock lock(mutex_);
+  for (const auto& [address, allocation] : by_address_) {
+    if (accept(*allocation)) return allocation;
+  }
+  return nullptr;
+}
+
 uint64_t AllocationTable::Count(const std::function<bool(const Allocation&)>& accept) const {
   const std::shared_lock lock(mutex_);
   return static_cast<uint64_t>(
@@ -95,7 +105,7 @@ void ReleaseAllocation(const Allocation& allocation) {
       break;
     case AllocationKind::kManaged:
       munmap(reinterpret_cast<void*>(allocation.address), allocation.granted);
-      device->memory().Refund(Use::kManaged, allocation.resident);
+      allocation.pages->Release();
       break;
     case AllocationKind::kPinned:
       munmap(reinterpret_cast<void*>(allocation.address), allocation.granted);
@@ -103,8 +113,13 @@ void ReleaseAllocation(const Allocation& allocation) {
     case AllocationKind::kStreamOrdered:
       allocation.pool->Release(allocation.address, allocation.granted);
       break;
+    case AllocationKind::kIpc:
+    case AllocationKind::kImported:
+      munmap(reinterpret_cast<void*>(allocation.mapping), allocation.mapping_bytes);
+      break;
     case AllocationKind::kRegistered:
     case AllocationKind::kMapped:
+    case AllocationKind::kGraph:
       break;
   }
 }

@@ -15,6 +15,7 @@
 namespace memprof::simcuda {
 
 class Context;
+class ManagedPages;
 class Pool;
 
 enum class AllocationKind {
@@ -25,6 +26,9 @@ enum class AllocationKind {
   kStreamOrdered,
   kGlobal,  // a variable of a module
   kMapped,  // a mapping of a VMM handle
+  kIpc,       // memory of another process, opened by its IPC handle
+  kImported,  // memory of another process or API that cuMemFree unmaps
+  kGraph,     // the address of a memory node of a graph
 };
 
 struct Allocation {
@@ -36,10 +40,13 @@ struct Allocation {
   std::shared_ptr<Context> context;  // null for mappings
   std::shared_ptr<Pool> pool;        // of stream-ordered memory
   unsigned flags = 0;
-  uint64_t resident = 0;  // of managed memory: bytes on the device when it was made
+  std::shared_ptr<ManagedPages> pages;  // of managed memory: where it is and what was advised
   uint64_t id = 0;        // CU_POINTER_ATTRIBUTE_BUFFER_ID
   uint64_t handle = 0;    // of mappings
   uint64_t offset = 0;
+  uint64_t mapping = 0;  // of memory of other processes: what was mapped for it
+  uint64_t mapping_bytes = 0;
+  std::atomic<bool> live{true};  // of graphs: between its nodes' launch and its free
   std::atomic<bool> readable{true};
   std::atomic<bool> writable{true};
 
@@ -64,6 +71,7 @@ class AllocationTable {
                                      const std::function<bool(const Allocation&)>& accept);
   std::vector<std::shared_ptr<Allocation>> RemoveIf(
       const std::function<bool(const Allocation&)>& accept);
+  std::shared_ptr<Allocation> FindIf(const std::function<bool(const Allocation&)>& accept) const;
   uint64_t Count(const std::function<bool(const Allocation&)>& accept) const;
 
  private:

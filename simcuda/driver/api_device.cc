@@ -204,9 +204,11 @@ extern "C" int simcuda_get_memory(int device, struct simcuda_memory* memory) {
   filled.managed_bytes = model.used(Use::kManaged);
   filled.pool_reserved_bytes = model.used(Use::kPool);
   filled.vmm_bytes = model.used(Use::kVmm);
+  filled.graph_bytes = model.used(Use::kGraph);
+  filled.other_bytes = model.other_bytes();
   filled.live_allocations = memprof::simcuda::Allocations().Count([&](const auto& one) {
     return one.device == device && one.on_device() &&
-           one.kind != memprof::simcuda::AllocationKind::kGlobal;
+           one.kind != memprof::simcuda::AllocationKind::kGlobal && one.live;
   });
   const size_t size = memory->size < sizeof(filled) ? memory->size : sizeof(filled);
   if (size < sizeof(size_t)) return 1;

@@ -1,5 +1,5 @@
-// Stream capture and graphs. Graphs hold kernels, copies, fills, host functions and empty nodes;
-// other kinds of nodes are not supported.
+// Stream capture and graphs. Graphs hold kernels, copies, fills, host functions, empty nodes and
+// memory nodes (api_graph_memory.cc); other kinds are not supported.
 #include <algorithm>
 #include <atomic>
 
@@ -8,6 +8,7 @@
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
 #include "simcuda/driver/graph.h"
+#include "simcuda/driver/graph_memory.h"
 
 namespace memprof::simcuda {
 namespace {
@@ -50,11 +51,12 @@ CUresult AddNode(CUgraphNode* node, CUgraph handle, const CUgraphNode* dependenc
   return CUDA_SUCCESS;
 }
 
-CUresult Instantiate(CUgraphExec* exec, CUgraph handle) {
+CUresult Instantiate(CUgraphExec* exec, CUgraph handle, unsigned long long flags) {
   const auto graph = FindGraph(handle);
   if (exec == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  auto made = std::make_shared<GraphExec>();
-  made->nodes = graph->nodes();
+  auto made = graph->Instantiate();
+  if (made == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  made->flags = flags;
   *exec = reinterpret_cast<CUgraphExec>(made.get());
   AllHandles<GraphExec>().Add(std::move(made));
   return CUDA_SUCCESS;
@@ -69,17 +71,6 @@ CUresult CopyOut(const std::vector<CUgraphNode>& all, CUgraphNode* nodes, size_t
   }
   *count = nodes == nullptr ? all.size() : std::min(*count, all.size());
   return CUDA_SUCCESS;
-}
-
-std::shared_ptr<GraphNode> FindNode(CUgraphNode handle, std::shared_ptr<Graph>* owner) {
-  for (const auto& graph : AllHandles<Graph>().Select([](const Graph&) { return true; })) {
-    for (const auto& node : graph->nodes()) {
-      if (reinterpret_cast<CUgraphNode>(node.get()) != handle) continue;
-      *owner = graph;
-      return node;
-    }
-  }
-  return nullptr;
 }
 
 CUresult CaptureInfo(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id,
@@ -208,7 +199,7 @@ CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode* rootNodes, size_t* num
 
 CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType* type) {
   std::shared_ptr<Graph> graph;
-  const auto node = FindNode(hNode, &graph);
+  const auto node = FindGraphNode(hNode, &graph);
   if (type == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *type = node->type;
   return CUDA_SUCCESS;
@@ -217,16 +208,16 @@ CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType* type) {
 CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode* dependencies,
                                     size_t* numDependencies) {
   std::shared_ptr<Graph> graph;
-  const auto node = FindNode(hNode, &graph);
+  const auto node = FindGraphNode(hNode, &graph);
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return CopyOut(graph->DependenciesOf(*node), dependencies, numDependencies);
 }
 
 CUresult cuGraphDestroyNode(CUgraphNode hNode) {
-  for (const auto& graph : AllHandles<Graph>().Select([](const Graph&) { return true; })) {
-    if (graph->Remove(hNode)) return CUDA_SUCCESS;
-  }
-  return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Graph> graph;
+  if (FindGraphNode(hNode, &graph) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (graph->has_memory()) return CUDA_ERROR_NOT_SUPPORTED;
+  return graph->Remove(hNode) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphAddEmptyNode(CUgraphNode* phGraphNode, CUgraph hGraph,
@@ -307,14 +298,14 @@ CUresult cuGraphAddMemsetNode(CUgraphNode* phGraphNode, CUgraph hGraph,
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph,
-                                     unsigned long long /*flags*/) {
-  return Instantiate(phGraphExec, hGraph);
+                                     unsigned long long flags) {
+  return Instantiate(phGraphExec, hGraph, flags);
 }
 
 CUresult cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode,
                                char* /*logBuffer*/, size_t /*bufferSize*/) {
   if (phErrorNode != nullptr) *phErrorNode = nullptr;
-  return Instantiate(phGraphExec, hGraph);
+  return Instantiate(phGraphExec, hGraph, 0);
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
@@ -338,7 +329,16 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   const auto exec = AllHandles<GraphExec>().Find(hGraph);
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
   auto work = [exec] { exec->Run(); };
-  if (IsCapturing(stream)) return CaptureWork(stream, CU_GRAPH_NODE_TYPE_GRAPH, std::move(work));
+  if (IsCapturing(stream)) {
+    // Memory nodes may be in a child graph only when the parent owns them.
+    for (const auto& node : exec->nodes) {
+      if (node->memory != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return CaptureWork(stream, CU_GRAPH_NODE_TYPE_GRAPH, std::move(work));
+  }
+  const CUresult memory = GraphMemory::Get().Launch(
+      exec->nodes, (exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
+  if (memory != CUDA_SUCCESS) return memory;
   context->Enqueue(stream, std::move(work), Stream::Mode::kAsync);
   return CUDA_SUCCESS;
 }

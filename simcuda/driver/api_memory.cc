@@ -8,6 +8,8 @@
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
+#include "simcuda/driver/graph_memory.h"
+#include "simcuda/driver/managed.h"
 #include "simcuda/driver/pool.h"
 
 namespace memprof::simcuda {
@@ -93,9 +95,16 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
   if (dptr == 0) return CUDA_SUCCESS;
   const auto freeable = [](const Allocation& one) {
     return one.kind == AllocationKind::kLinear || one.kind == AllocationKind::kManaged ||
-           one.kind == AllocationKind::kStreamOrdered;
+           one.kind == AllocationKind::kStreamOrdered || one.kind == AllocationKind::kImported;
   };
   const auto found = Allocations().Find(dptr);
+  if (found != nullptr && found->kind == AllocationKind::kGraph) {
+    context->Synchronize();
+    const auto memory = GraphMemory::Get().Free(dptr);
+    if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    DropContents(*memory);
+    return CUDA_SUCCESS;
+  }
   if (found == nullptr || found->address != dptr || !freeable(*found)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -124,7 +133,8 @@ CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned int flag
   allocation->address = MapHostMemory(allocation->granted, kPageBytes);
   if (allocation->address == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   // As much as has room lives on the device; the rest stays with the host.
-  allocation->resident = context->device().memory().ChargeUpTo(Use::kManaged, allocation->granted);
+  allocation->pages = std::make_shared<ManagedPages>(allocation->granted / kPageBytes);
+  allocation->pages->Place(&context->device());
   *dptr = allocation->address;
   Allocations().Add(std::move(allocation));
   return CUDA_SUCCESS;

@@ -4,6 +4,7 @@
 #include "simcuda/driver/capture.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
+#include "simcuda/driver/graph_memory.h"
 #include "simcuda/driver/pool.h"
 
 namespace memprof::simcuda {
@@ -15,11 +16,12 @@ CUresult AllocateFrom(const std::shared_ptr<Pool>& pool, CUdeviceptr* dptr, size
   std::shared_ptr<Stream> stream;
   const CUresult known = RequireStream(handle, &context, &stream);
   if (known != CUDA_SUCCESS) return known;
-  if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (pool->imported()) return CUDA_ERROR_INVALID_VALUE;
   if (bytes == 0) {
     *dptr = 0;
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (IsCapturing(stream)) return CaptureAllocation(stream, &pool->device(), bytes, dptr);
   auto allocation = std::make_shared<Allocation>();
   allocation->kind = AllocationKind::kStreamOrdered;
   allocation->device = pool->device().id();
@@ -79,11 +81,16 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   std::shared_ptr<Stream> stream;
   const CUresult result = RequireStream(hStream, &context, &stream);
   if (result != CUDA_SUCCESS) return result;
-  if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (dptr == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (IsCapturing(stream)) return CaptureFree(stream, dptr);
+  if (const auto memory = GraphMemory::Get().Free(dptr); memory != nullptr) {
+    context->Enqueue(
+        stream, [memory] { DropContents(*memory); }, Stream::Mode::kQuick);
+    return CUDA_SUCCESS;
+  }
   const auto allocation = Allocations().Remove(dptr, [](const Allocation& one) {
     return one.kind == AllocationKind::kStreamOrdered || one.kind == AllocationKind::kLinear ||
-           one.kind == AllocationKind::kManaged;
+           one.kind == AllocationKind::kManaged || one.kind == AllocationKind::kImported;
   });
   if (allocation == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (allocation->kind == AllocationKind::kStreamOrdered) {
@@ -109,7 +116,9 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
 #if CUDA_VERSION >= 12020
   max_bytes = poolProps->maxSize;
 #endif
-  *pool = HandleOf(Pool::Create(device, max_bytes));
+  const auto made = Pool::Create(device, max_bytes);
+  made->set_handle_types(static_cast<unsigned>(poolProps->handleTypes));
+  *pool = HandleOf(made);
   return CUDA_SUCCESS;
 }
 
@@ -180,7 +189,9 @@ CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
   Device* device = FindDevice(dev);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   const auto found = FindPool(pool);
-  if (found == nullptr || &found->device() != device) return CUDA_ERROR_INVALID_VALUE;
+  if (found == nullptr || &found->device() != device || found->imported()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   device->set_current_pool(found);
   return CUDA_SUCCESS;
 }

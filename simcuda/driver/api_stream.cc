@@ -7,6 +7,7 @@
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
 #include "simcuda/driver/event.h"
+#include "simcuda/driver/ipc.h"
 #include "simcuda/driver/pool.h"
 
 namespace memprof::simcuda {
@@ -155,6 +156,14 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int /*Flag
     return CUDA_SUCCESS;
   }
   if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+  if (event->shared() != nullptr) {
+    // Whichever process recorded it last.
+    const uint64_t ticket = event->shared()->Recorded();
+    if (event->shared()->Reached(ticket)) return CUDA_SUCCESS;
+    context->Enqueue(
+        stream, [shared = event->shared(), ticket] { shared->Wait(ticket); }, Stream::Mode::kAsync);
+    return CUDA_SUCCESS;
+  }
   if (record == nullptr || record->time_ns != 0) return CUDA_SUCCESS;
   context->Enqueue(stream, [] {}, Stream::Mode::kQuick, {record->point});
   return CUDA_SUCCESS;
@@ -202,7 +211,12 @@ CUresult cuEventCreate(CUevent* phEvent, unsigned int Flags) {
   if ((Flags & CU_EVENT_INTERPROCESS) != 0 && (Flags & CU_EVENT_DISABLE_TIMING) == 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  auto event = std::make_shared<Event>(context.get(), Flags);
+  std::shared_ptr<SharedEvent> shared;
+  if ((Flags & CU_EVENT_INTERPROCESS) != 0) {
+    shared = SharedEvent::Create();
+    if (shared == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  auto event = std::make_shared<Event>(context.get(), Flags, std::move(shared));
   *phEvent = reinterpret_cast<CUevent>(event.get());
   AllHandles<Event>().Add(std::move(event));
   return CUDA_SUCCESS;
@@ -225,8 +239,15 @@ CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
     event->set_record(std::move(record));
     return CUDA_SUCCESS;
   }
+  const auto shared = event->shared();
+  const uint64_t ticket = shared == nullptr ? 0 : shared->Record();
   context->Enqueue(
-      stream, [record] { record->time_ns = NowNs(); }, Stream::Mode::kQuick);
+      stream,
+      [record, shared, ticket] {
+        record->time_ns = NowNs();
+        if (shared != nullptr) shared->Complete(ticket);
+      },
+      Stream::Mode::kQuick);
   // Whatever got in behind it meanwhile may be waited for too; nothing before it is missed.
   record->point = stream->Last();
   event->set_record(std::move(record));
@@ -243,6 +264,9 @@ CUresult cuEventQuery(CUevent hEvent) {
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const auto record = event->record();
   if (record != nullptr && record->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
+  if (const auto& shared = event->shared(); shared != nullptr) {
+    return shared->Reached(shared->Recorded()) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  }
   return record == nullptr || record->time_ns != 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -252,6 +276,7 @@ CUresult cuEventSynchronize(CUevent hEvent) {
   if (OnStreamWorker()) return CUDA_ERROR_NOT_PERMITTED;
   const auto record = event->record();
   if (record != nullptr && record->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
+  if (const auto& shared = event->shared(); shared != nullptr) shared->Wait(shared->Recorded());
   if (record != nullptr) record->point.Wait();
   PoolsSynchronised(&event->context()->device());
   return CUDA_SUCCESS;

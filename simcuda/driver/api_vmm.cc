@@ -1,12 +1,9 @@
-// Virtual memory management, prefetch and advice.
+// Virtual memory management.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstring>
-
 #include "driver_api.h"
-#include "simcuda/driver/allocation.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
 #include "simcuda/driver/pool.h"
@@ -27,22 +24,6 @@ CUresult CheckProperties(const CUmemAllocationProp* properties, Device** device)
   }
   *device = FindDevice(properties->location.id);
   return *device == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
-}
-
-bool IsManaged(uint64_t address, uint64_t bytes) {
-  const auto found = Allocations().Find(address);
-  return found != nullptr && found->kind == AllocationKind::kManaged && bytes != 0 &&
-         bytes <= found->address + found->granted - address;
-}
-
-// Managed memory is reachable from everywhere; moving it has no visible effect here.
-CUresult CheckManaged(uint64_t address, uint64_t bytes, int device) {
-  std::shared_ptr<Context> context;
-  const CUresult result = RequireContext(&context);
-  if (result != CUDA_SUCCESS) return result;
-  if (!IsManaged(address, bytes)) return CUDA_ERROR_INVALID_VALUE;
-  return device != CU_DEVICE_CPU && FindDevice(device) == nullptr ? CUDA_ERROR_INVALID_DEVICE
-                                                                  : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -164,66 +145,6 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   if (descriptor < 0) return CUDA_ERROR_OPERATING_SYSTEM;
   *handle = Vmm::Get().Add(
       Physical::Import(&context->device(), descriptor, static_cast<uint64_t>(status.st_size)));
-  return CUDA_SUCCESS;
-}
-
-CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
-                            CUstream hStream) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  const CUresult result = RequireStream(hStream, &context, &stream);
-  return result != CUDA_SUCCESS ? result : CheckManaged(devPtr, count, dstDevice);
-}
-
-CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device) {
-  if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  // Whether data is mostly read does not depend on a device.
-  const bool any = advice == CU_MEM_ADVISE_SET_READ_MOSTLY ||
-                   advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY ||
-                   advice == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
-  return CheckManaged(devPtr, count, any ? CU_DEVICE_CPU : device);
-}
-
-#if CUDA_VERSION >= 12020
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-                               unsigned int flags, CUstream hStream) {
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  const int device = location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
-  return api::cuMemPrefetchAsync(devPtr, count, device, hStream);
-}
-
-CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
-                        CUmemLocation location) {
-  const int device = location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
-  return api::cuMemAdvise(devPtr, count, advice, device);
-}
-#endif
-
-CUresult cuMemRangeGetAttribute(void* data, size_t dataSize, CUmem_range_attribute attribute,
-                                CUdeviceptr devPtr, size_t count) {
-  if (data == nullptr || dataSize < sizeof(int) || !IsManaged(devPtr, count)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  int value = CU_DEVICE_INVALID;
-  if (attribute == CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY) value = 0;
-  for (size_t at = 0; at + sizeof(int) <= dataSize; at += sizeof(int)) {
-    std::memcpy(static_cast<char*>(data) + at, &value, sizeof(value));
-  }
-  return CUDA_SUCCESS;
-}
-
-CUresult cuMemRangeGetAttributes(void** data, size_t* dataSizes, CUmem_range_attribute* attributes,
-                                 size_t numAttributes, CUdeviceptr devPtr, size_t count) {
-  if (data == nullptr || dataSizes == nullptr || attributes == nullptr) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  for (size_t i = 0; i < numAttributes; ++i) {
-    const CUresult result =
-        api::cuMemRangeGetAttribute(data[i], dataSizes[i], attributes[i], devPtr, count);
-    if (result != CUDA_SUCCESS) return result;
-  }
   return CUDA_SUCCESS;
 }
 

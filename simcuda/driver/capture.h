@@ -10,6 +10,8 @@
 
 namespace memprof::simcuda {
 
+class Device;
+
 // One capture. It begins on one stream and spreads to others over events; their work lands in the
 // graph in the order of the calls, which keeps every dependency.
 struct Capture {
@@ -25,6 +27,11 @@ inline bool IsCapturing(const std::shared_ptr<Stream>& stream) {
 // Adds work to the graph that the stream captures into.
 CUresult CaptureWork(const std::shared_ptr<Stream>& stream, CUgraphNodeType type,
                      std::function<void()> work);
+
+// Stream-ordered allocation and release in a captured stream: memory nodes of its graph.
+CUresult CaptureAllocation(const std::shared_ptr<Stream>& stream, Device* device, uint64_t bytes,
+                           CUdeviceptr* address);
+CUresult CaptureFree(const std::shared_ptr<Stream>& stream, CUdeviceptr address);
 
 }  // namespace memprof::simcuda
 

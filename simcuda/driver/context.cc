@@ -2,12 +2,15 @@
 #include "simcuda/driver/context.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/api_call.h"
 #include "simcuda/driver/array.h"
 #include "simcuda/driver/device.h"
 #include "simcuda/driver/event.h"
+#include "simcuda/driver/graph_memory.h"
 #include "simcuda/driver/module.h"
 #include "simcuda/driver/resource_ids.h"
 
@@ -72,19 +75,21 @@ std::shared_ptr<Context> Context::Create(Device* device, bool primary, unsigned 
 }
 
 void Context::Destroy() {
+  if (destroying_.exchange(true)) return;
   simcuda_resource_event event = {};
   event.cbid = kResourceContextDestroyStarting;
   event.context = this;
   event.context_uid = uid_;
-  const auto self = AllHandles<Context>().Remove(this);
-  if (self == nullptr) return;
+  // The handle is still good then, so that the listener may ask about the context.
   ReportResource(event);
+  const auto self = AllHandles<Context>().Remove(this);
   Synchronize();
   alive_ = false;
   UnloadModulesOf(this);
   AllHandles<Event>().RemoveIf([this](const Event& made) { return made.context() == this; });
   AllHandles<Stream>().RemoveIf([this](const Stream& made) { return made.context() == this; });
   FreeAllocationsOf(uid_);
+  if (primary_) GraphMemory::Get().Reset(device_);
   FreeArraysOf(this);
   {
     const std::lock_guard lock(order_mutex_);
@@ -182,6 +187,30 @@ bool Context::Idle() {
   const auto streams = LiveStreams();
   return std::all_of(streams.begin(), streams.end(),
                      [](const auto& stream) { return stream->Idle(); });
+}
+
+bool Context::IdleWhileHeld() const {
+  return std::all_of(streams_.begin(), streams_.end(),
+                     [](const auto& stream) { return stream->Idle(); });
+}
+
+bool WhileIdle(const std::function<void()>& body) {
+  auto contexts = AllHandles<Context>().Select([](const Context&) { return true; });
+  std::sort(contexts.begin(), contexts.end(),
+            [](const auto& one, const auto& other) { return one->uid() < other->uid(); });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (true) {
+    std::vector<std::unique_lock<std::mutex>> held;
+    for (const auto& context : contexts) held.push_back(context->HoldWork());
+    if (std::all_of(contexts.begin(), contexts.end(),
+                    [](const auto& context) { return context->IdleWhileHeld(); })) {
+      body();
+      return true;
+    }
+    held.clear();
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
 }
 
 bool Context::BlockingIdle() {

@@ -50,6 +50,10 @@ class Context : public std::enable_shared_from_this<Context> {
   // Waits for everything enqueued so far.
   void Synchronize();
   bool Idle();
+  // Keeps new work from getting a place while the lock lives.
+  std::unique_lock<std::mutex> HoldWork() { return std::unique_lock(order_mutex_); }
+  // Whether nothing is under way; while work is held.
+  bool IdleWhileHeld() const;
   // Whether the legacy default stream has nothing to wait for.
   bool BlockingIdle();
 
@@ -68,6 +72,7 @@ class Context : public std::enable_shared_from_this<Context> {
   Device* const device_;
   const uint32_t uid_;
   const bool primary_;
+  std::atomic<bool> destroying_{false};
   std::atomic<bool> alive_{true};
 
   std::mutex order_mutex_;  // held while work gets its place in a stream; guards streams_
@@ -79,6 +84,10 @@ class Context : public std::enable_shared_from_this<Context> {
   std::map<CUlimit, size_t> limits_;
   std::set<uint32_t> peers_;  // also under limits_mutex_
 };
+
+// Runs `body` while no stream of any context has work and none can get any. False when the work
+// under way does not end within seconds.
+bool WhileIdle(const std::function<void()>& body);
 
 // The calling thread's stack of current contexts.
 std::shared_ptr<Context> CurrentContext();

@@ -1,14 +1,40 @@
 // The devices and their primary contexts.
 #include "simcuda/driver/device.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "simcuda/common/config.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/pool.h"
+#include "simcuda/driver/shared_devices.h"
 
 namespace memprof::simcuda {
 
-Device::Device(int id, uint64_t capacity, uint64_t overhead)
-    : id_(id), overhead_(overhead), memory_(capacity) {}
+namespace {
+
+SharedDevices* g_group = nullptr;
+
+// Joins the group of processes that the configuration names; null when there is none.
+SharedDevices* JoinGroup(const std::string& name) {
+  if (name.empty()) return nullptr;
+  std::string why;
+  g_group = SharedDevices::Join(name, &why).release();
+  if (g_group == nullptr) {
+    std::fprintf(stderr, "SIMCUDA: shared=%s does not work, the devices are this process's own: %s\n",
+                 name.c_str(), why.c_str());
+  } else {
+    // The program's own handlers at the end may still allocate: the figures stay mapped, and the
+    // kernel takes the place away. Only the object's name has to go.
+    std::atexit([] { g_group->Retire(); });
+  }
+  return g_group;
+}
+
+}  // namespace
+
+Device::Device(int id, uint64_t capacity, uint64_t overhead, std::unique_ptr<CapacityShare> share)
+    : id_(id), overhead_(overhead), memory_(capacity, std::move(share)) {}
 
 CUresult Device::RetainPrimary(std::shared_ptr<Context>* context) {
   const std::lock_guard lock(primary_mutex_);
@@ -82,8 +108,10 @@ const std::vector<Device*>& Devices() {
   static const auto* devices = [] {
     const Config& config = GlobalConfig(true);
     auto* made = new std::vector<Device*>;
+    SharedDevices* group = JoinGroup(config.shared);
     for (int id = 0; id < config.devices; ++id) {
-      made->push_back(new Device(id, config.memory_bytes, config.overhead_bytes));
+      made->push_back(new Device(id, config.memory_bytes, config.overhead_bytes,
+                                 group == nullptr ? nullptr : MakeShare(group, id)));
     }
     return made;
   }();

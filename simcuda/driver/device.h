@@ -16,7 +16,7 @@ class Pool;
 
 class Device {
  public:
-  Device(int id, uint64_t capacity, uint64_t overhead);
+  Device(int id, uint64_t capacity, uint64_t overhead, std::unique_ptr<CapacityShare> share);
 
   int id() const { return id_; }
   DeviceMemory& memory() { return memory_; }

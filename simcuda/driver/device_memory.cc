@@ -1,10 +1,14 @@
 // Capacity, pages and small allocations of one device.
 #include "simcuda/driver/device_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <vector>
 
 namespace memprof::simcuda {
 namespace {
@@ -12,6 +16,22 @@ namespace {
 // Room for fragmentation of addresses: as on a real device, addresses are far more plentiful than
 // memory.
 constexpr uint64_t kAddressFactors[] = {4, 2, 1};
+
+// The other processes' turn is over while one lives. Does nothing on a device of one's own.
+class Turn {
+ public:
+  explicit Turn(CapacityShare* share) : share_(share) {
+    if (share_ != nullptr) share_->Lock();
+  }
+  ~Turn() {
+    if (share_ != nullptr) share_->Unlock();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  CapacityShare* const share_;
+};
 
 void* Ptr(uint64_t address) { return reinterpret_cast<void*>(address); }
 
@@ -24,9 +44,36 @@ uint64_t MapAddresses(uint64_t bytes) {
   return reinterpret_cast<uint64_t>(mapping);
 }
 
+// Writes those pages of the machine that hold something to the same places of the file.
+bool CopyTouched(uint64_t address, uint64_t bytes, int file) {
+  constexpr uint64_t kUnit = 4096;
+  constexpr uint64_t kThere = uint64_t{3} << 62;  // in memory or swapped out, says proc(5)
+  const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  std::vector<uint64_t> entries(512);
+  bool good = true;
+  for (uint64_t at = 0; at < bytes && good; at += entries.size() * kUnit) {
+    const auto place = static_cast<off_t>((address + at) / kUnit * sizeof(uint64_t));
+    const size_t wanted = std::min<uint64_t>(entries.size(), (bytes - at) / kUnit);
+    // Without the map, take everything.
+    if (map < 0 || pread(map, entries.data(), wanted * sizeof(uint64_t), place) !=
+                       static_cast<ssize_t>(wanted * sizeof(uint64_t))) {
+      std::fill(entries.begin(), entries.end(), kThere);
+    }
+    for (size_t i = 0; i < wanted && good; ++i) {
+      if ((entries[i] & kThere) == 0) continue;
+      const uint64_t offset = at + i * kUnit;
+      good = pwrite(file, Ptr(address + offset), kUnit, static_cast<off_t>(offset)) ==
+             static_cast<ssize_t>(kUnit);
+    }
+  }
+  if (map >= 0) close(map);
+  return good;
+}
+
 }  // namespace
 
-DeviceMemory::DeviceMemory(uint64_t capacity) : capacity_(capacity) {
+DeviceMemory::DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> share)
+    : capacity_(capacity), share_(std::move(share)) {
   const uint64_t pages = std::max(capacity / kPageBytes, uint64_t{1}) * kPageBytes;
   for (const uint64_t factor : kAddressFactors) {
     const uint64_t bytes = pages * factor + kPageBytes;
@@ -41,11 +88,39 @@ DeviceMemory::DeviceMemory(uint64_t capacity) : capacity_(capacity) {
 }
 
 DeviceMemory::~DeviceMemory() {
+  for (const auto& [start, pages] : shared_) close(pages.descriptor);
   if (mapping_ != 0) munmap(Ptr(mapping_), mapping_bytes_);
 }
 
+uint64_t DeviceMemory::OwnLocked() const {
+  return set_aside_ ? 0 : std::accumulate(used_.begin(), used_.end(), uint64_t{0});
+}
+
 uint64_t DeviceMemory::FreeLocked() const {
-  return capacity_ - std::accumulate(used_.begin(), used_.end(), uint64_t{0});
+  const uint64_t taken = OwnLocked() + (share_ == nullptr ? 0 : share_->Others());
+  return capacity_ - std::min(taken, capacity_);
+}
+
+void DeviceMemory::PublishLocked() {
+  if (share_ != nullptr) share_->Publish(OwnLocked());
+}
+
+uint64_t DeviceMemory::other_bytes() const { return share_ == nullptr ? 0 : share_->Others(); }
+
+void DeviceMemory::SetAside() {
+  const std::lock_guard lock(mutex_);
+  set_aside_ = true;
+  PublishLocked();
+}
+
+bool DeviceMemory::PutBack() {
+  const std::lock_guard lock(mutex_);
+  const Turn turn(share_.get());
+  const uint64_t room = FreeLocked();
+  set_aside_ = false;
+  if (OwnLocked() > room) set_aside_ = true;
+  PublishLocked();
+  return !set_aside_;
 }
 
 uint64_t DeviceMemory::free_bytes() const {
@@ -59,6 +134,7 @@ uint64_t DeviceMemory::used(Use use) const {
 }
 
 bool DeviceMemory::ChargeLocked(Use use, uint64_t bytes) {
+  const Turn turn(share_.get());
   const uint64_t free = FreeLocked();
   uint64_t& managed = used_[static_cast<int>(Use::kManaged)];
   if (bytes > free) {
@@ -67,6 +143,7 @@ bool DeviceMemory::ChargeLocked(Use use, uint64_t bytes) {
     managed -= std::min(missing, managed);
   }
   used_[static_cast<int>(use)] += bytes;
+  PublishLocked();
   return true;
 }
 
@@ -77,8 +154,10 @@ bool DeviceMemory::Charge(Use use, uint64_t bytes) {
 
 uint64_t DeviceMemory::ChargeUpTo(Use use, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
+  const Turn turn(share_.get());
   const uint64_t taken = std::min(bytes, FreeLocked() / kPageBytes * kPageBytes);
   used_[static_cast<int>(use)] += taken;
+  PublishLocked();
   return taken;
 }
 
@@ -86,6 +165,7 @@ void DeviceMemory::Refund(Use use, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   uint64_t& used = used_[static_cast<int>(use)];
   used -= std::min(bytes, used);
+  PublishLocked();
 }
 
 bool DeviceMemory::PagesLocked(Use use, uint64_t bytes, uint64_t* address) {
@@ -95,6 +175,7 @@ bool DeviceMemory::PagesLocked(Use use, uint64_t bytes, uint64_t* address) {
     pages_.Add(*address, bytes);
   }
   used_[static_cast<int>(use)] -= bytes;
+  PublishLocked();
   return false;
 }
 
@@ -107,8 +188,39 @@ void DeviceMemory::FreePagesLocked(Use use, uint64_t address, uint64_t bytes) {
     madvise(Ptr(address), bytes, MADV_DONTDUMP);
     madvise(Ptr(address), bytes, MADV_DONTFORK);
   }
+  // Who has mapped them elsewhere keeps what they hold.
+  for (auto entry = shared_.lower_bound(address);
+       entry != shared_.end() && entry->first < address + bytes;) {
+    close(entry->second.descriptor);
+    entry = shared_.erase(entry);
+  }
   pages_.Add(address, bytes);
   used_[static_cast<int>(use)] -= bytes;
+  PublishLocked();
+}
+
+bool DeviceMemory::SharePages(uint64_t address, uint64_t bytes, SharedPages* pages) {
+  const std::lock_guard lock(mutex_);
+  auto known = shared_.upper_bound(address);
+  if (known != shared_.begin()) {
+    known = std::prev(known);
+    if (address - known->first < known->second.bytes) {
+      *pages = known->second;
+      return address - known->first + bytes <= known->second.bytes;
+    }
+  }
+  const int file = memfd_create("simcuda", MFD_CLOEXEC);
+  if (file < 0) return false;
+  if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || !CopyTouched(address, bytes, file) ||
+      mmap(Ptr(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+           file, 0) == MAP_FAILED) {
+    close(file);
+    return false;
+  }
+  madvise(Ptr(address), bytes, MADV_DONTFORK);
+  *pages = {address, bytes, file};
+  shared_.emplace(address, *pages);
+  return true;
 }
 
 bool DeviceMemory::AllocatePages(Use use, uint64_t bytes, uint64_t* address) {

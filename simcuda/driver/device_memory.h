@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
 
 #include "simcuda/driver/range_allocator.h"
@@ -23,19 +25,41 @@ constexpr uint64_t RoundUp(uint64_t bytes, uint64_t unit) {
 }
 
 // What a piece of the capacity is used for.
-enum class Use { kContext, kLinear, kArray, kManaged, kPool, kVmm };
-constexpr int kUseCount = 6;
+enum class Use { kContext, kLinear, kArray, kManaged, kPool, kVmm, kGraph };
+constexpr int kUseCount = 7;
+
+// The other processes that share a device, if any do.
+class CapacityShare {
+ public:
+  virtual ~CapacityShare() = default;
+  // Between these two no other process changes what it uses of the device.
+  virtual void Lock() = 0;
+  virtual void Unlock() = 0;
+  // Bytes that the others use.
+  virtual uint64_t Others() const = 0;
+  // Tells them what this one uses.
+  virtual void Publish(uint64_t bytes) = 0;
+};
+
+// Pages of a device behind a file in memory, so that other processes can map them.
+struct SharedPages {
+  uint64_t start = 0;
+  uint64_t bytes = 0;
+  int descriptor = -1;  // the device memory's own; holds until the pages are freed
+};
 
 // Thread-safe.
 class DeviceMemory {
  public:
-  explicit DeviceMemory(uint64_t capacity);
+  explicit DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> share = nullptr);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   uint64_t capacity() const { return capacity_; }
   uint64_t free_bytes() const;
+  // What other processes use of it.
+  uint64_t other_bytes() const;
   uint64_t used(Use use) const;
 
   // Takes `bytes` of the capacity without addresses; memory resident for managed allocations
@@ -54,6 +78,16 @@ class DeviceMemory {
   bool AllocatePages(Use use, uint64_t bytes, uint64_t* address);
   void FreePages(Use use, uint64_t address, uint64_t bytes);
 
+  // Moves whole pages, contents and all, into a file in memory; the addresses stay. Nothing may
+  // write to them meanwhile. Pages that are shared already stay in their file, whose bounds may be
+  // wider. False when the file cannot be made.
+  bool SharePages(uint64_t address, uint64_t bytes, SharedPages* pages);
+
+  // Takes what the process uses of the device off it for a while, and puts it back; false, and
+  // still taken off, when others took the room meanwhile. For checkpoints.
+  void SetAside();
+  bool PutBack();
+
   // Whether the address lies in this device's range.
   bool Owns(uint64_t address) const { return address >= base_ && address < base_ + reserved_; }
 
@@ -61,16 +95,21 @@ class DeviceMemory {
   bool ChargeLocked(Use use, uint64_t bytes);
   bool PagesLocked(Use use, uint64_t bytes, uint64_t* address);
   void FreePagesLocked(Use use, uint64_t address, uint64_t bytes);
+  uint64_t OwnLocked() const;
   uint64_t FreeLocked() const;
+  void PublishLocked();
   RangeAllocator& Small(Use use) { return use == Use::kArray ? small_arrays_ : small_linear_; }
 
   const uint64_t capacity_;
+  const std::unique_ptr<CapacityShare> share_;
   uint64_t mapping_ = 0;  // what mmap gave, of mapping_bytes_
   uint64_t mapping_bytes_ = 0;
   uint64_t base_ = 0;  // its part aligned to pages
   uint64_t reserved_ = 0;
   mutable std::mutex mutex_;
   std::array<uint64_t, kUseCount> used_{};
+  bool set_aside_ = false;
+  std::map<uint64_t, SharedPages> shared_;  // by start
   RangeAllocator pages_;
   RangeAllocator small_linear_{kPageBytes};
   RangeAllocator small_arrays_{kPageBytes};

@@ -14,9 +14,13 @@ namespace memprof::simcuda {
 
 class Context;
 
+class SharedEvent;
+
 class Event {
  public:
-  Event(Context* context, unsigned flags) : context_(context), flags_(flags) {}
+  // `shared` is where several processes see an interprocess event; null for others.
+  Event(Context* context, unsigned flags, std::shared_ptr<SharedEvent> shared = nullptr)
+      : context_(context), flags_(flags), shared_(std::move(shared)) {}
 
   // One recording; time_ns is 0 until it is reached.
   struct Record {
@@ -27,6 +31,7 @@ class Event {
 
   Context* context() const { return context_; }
   unsigned flags() const { return flags_; }
+  const std::shared_ptr<SharedEvent>& shared() const { return shared_; }
   void set_record(std::shared_ptr<Record> record) {
     const std::lock_guard lock(mutex_);
     record_ = std::move(record);
@@ -40,6 +45,7 @@ class Event {
  private:
   Context* const context_;
   const unsigned flags_;
+  const std::shared_ptr<SharedEvent> shared_;
   mutable std::mutex mutex_;
   std::shared_ptr<Record> record_;
 };

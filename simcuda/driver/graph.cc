@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "simcuda/driver/handles.h"
+
 namespace memprof::simcuda {
 namespace {
 
@@ -13,11 +15,13 @@ CUgraphNode HandleOf(const std::shared_ptr<GraphNode>& node) {
 }  // namespace
 
 CUgraphNode Graph::Add(CUgraphNodeType type, std::function<void()> work,
-                       std::vector<CUgraphNode> dependencies) {
+                       std::vector<CUgraphNode> dependencies,
+                       std::shared_ptr<GraphAllocation> memory) {
   auto node = std::make_shared<GraphNode>();
   node->type = type;
   node->work = std::move(work);
   node->dependencies = std::move(dependencies);
+  node->memory = std::move(memory);
   const std::lock_guard lock(mutex_);
   nodes_.push_back(node);
   return HandleOf(node);
@@ -47,6 +51,36 @@ std::vector<CUgraphNode> Graph::DependenciesOf(const GraphNode& node) const {
 std::vector<std::shared_ptr<GraphNode>> Graph::nodes() const {
   const std::lock_guard lock(mutex_);
   return nodes_;
+}
+
+bool Graph::has_memory() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(nodes_.begin(), nodes_.end(),
+                     [](const auto& node) { return node->memory != nullptr; });
+}
+
+std::shared_ptr<GraphExec> Graph::Instantiate() {
+  const bool memory = has_memory();
+  const std::lock_guard lock(mutex_);
+  const auto before = only_.lock();
+  if (memory && before != nullptr && AllHandles<GraphExec>().Find(before.get()) != nullptr) {
+    return nullptr;
+  }
+  auto exec = std::make_shared<GraphExec>();
+  exec->nodes = nodes_;
+  only_ = exec;
+  return exec;
+}
+
+std::shared_ptr<GraphNode> FindGraphNode(CUgraphNode handle, std::shared_ptr<Graph>* owner) {
+  for (const auto& graph : AllHandles<Graph>().Select([](const Graph&) { return true; })) {
+    for (const auto& node : graph->nodes()) {
+      if (HandleOf(node) != handle) continue;
+      *owner = graph;
+      return node;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace memprof::simcuda

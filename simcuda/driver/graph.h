@@ -11,10 +11,14 @@
 
 namespace memprof::simcuda {
 
+struct GraphAllocation;
+struct GraphExec;
+
 struct GraphNode {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   std::function<void()> work;
   std::vector<CUgraphNode> dependencies;
+  std::shared_ptr<GraphAllocation> memory;  // what a memory node allocates or frees
 };
 
 // Nodes in the order in which they were added. A node depends on earlier ones only, so that order
@@ -22,27 +26,37 @@ struct GraphNode {
 class Graph {
  public:
   CUgraphNode Add(CUgraphNodeType type, std::function<void()> work,
-                  std::vector<CUgraphNode> dependencies);
+                  std::vector<CUgraphNode> dependencies,
+                  std::shared_ptr<GraphAllocation> memory = nullptr);
   // False when one of the handles is not a node of this graph.
   bool Has(const CUgraphNode* nodes, size_t count) const;
   bool Remove(CUgraphNode node);
   std::vector<CUgraphNode> DependenciesOf(const GraphNode& node) const;
   std::vector<std::shared_ptr<GraphNode>> nodes() const;
+  // Whether there are memory nodes: such a graph can lose no node, and has one executable at most.
+  bool has_memory() const;
+  // Makes an executable; null when there is one already and must not be another.
+  std::shared_ptr<GraphExec> Instantiate();
 
  private:
   mutable std::mutex mutex_;
+  std::weak_ptr<GraphExec> only_;
   std::vector<std::shared_ptr<GraphNode>> nodes_;
 };
 
 // A graph made ready to be launched: what changes in the graph later does not change it.
 struct GraphExec {
   std::vector<std::shared_ptr<GraphNode>> nodes;
+  unsigned long long flags = 0;
   void Run() const {
     for (const auto& node : nodes) {
       if (node->work != nullptr) node->work();
     }
   }
 };
+
+// The node behind a handle and the graph that it is in; null when there is none.
+std::shared_ptr<GraphNode> FindGraphNode(CUgraphNode handle, std::shared_ptr<Graph>* owner);
 
 // What kernels, copies and fills do, checked and with arguments copied, for nodes of graphs.
 struct LaunchShape {

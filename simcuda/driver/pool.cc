@@ -2,6 +2,7 @@
 #include "simcuda/driver/pool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 
 #include "simcuda/driver/device.h"
@@ -13,7 +14,22 @@ namespace {
 // Pools of real drivers grow in steps of this size.
 constexpr uint64_t kChunkBytes = uint64_t{32} << 20;
 
+std::atomic<uint64_t> g_next_id{1};
+
 }  // namespace
+
+Pool::Pool(Device* device, uint64_t max_bytes)
+    : device_(device), max_bytes_(max_bytes), id_(g_next_id++) {}
+
+bool Pool::ChunkOf(uint64_t address, uint64_t* start, uint64_t* bytes) const {
+  const std::lock_guard lock(mutex_);
+  auto chunk = chunks_.upper_bound(address);
+  if (chunk == chunks_.begin()) return false;
+  chunk = std::prev(chunk);
+  *start = chunk->first;
+  *bytes = chunk->second;
+  return address - chunk->first < chunk->second;
+}
 
 std::shared_ptr<Pool> Pool::Create(Device* device, uint64_t max_bytes) {
   auto pool = std::make_shared<Pool>(device, max_bytes);

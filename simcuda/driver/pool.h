@@ -17,13 +17,19 @@ namespace memprof::simcuda {
 
 class Device;
 
+// The pool of another process that was imported.
+struct PoolOrigin {
+  int process = 0;
+  uint64_t id = 0;
+};
+
 // Thread-safe. A pool reserves memory of its device in chunks and hands out parts of them. Freed
 // parts are free for their own stream at once and for others once the work before the free is
 // done. Empty chunks go back at synchronisation, as far as more than the release threshold is
 // reserved, and when the pool is trimmed.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
-  Pool(Device* device, uint64_t max_bytes) : device_(device), max_bytes_(max_bytes) {}
+  Pool(Device* device, uint64_t max_bytes);
   static std::shared_ptr<Pool> Create(Device* device, uint64_t max_bytes = 0);
   ~Pool();
 
@@ -44,6 +50,18 @@ class Pool : public std::enable_shared_from_this<Pool> {
   void Synchronised();
   // The handle is gone: everything is given back as soon as nothing is in use.
   void Abandon();
+
+  // The chunk that holds the address; false when none does.
+  bool ChunkOf(uint64_t address, uint64_t* start, uint64_t* bytes) const;
+
+  // Set once, after making: handles that it may be exported as, and, of an imported pool, what it is
+  // in the process that it comes from.
+  void set_handle_types(unsigned types) { handle_types_ = types; }
+  unsigned handle_types() const { return handle_types_; }
+  void set_origin(PoolOrigin origin) { origin_ = origin; }
+  const PoolOrigin& origin() const { return origin_; }
+  bool imported() const { return origin_.process != 0; }
+  uint64_t id() const { return id_; }
 
   CUresult GetAttribute(CUmemPool_attribute attribute, void* value);
   CUresult SetAttribute(CUmemPool_attribute attribute, const void* value);
@@ -68,6 +86,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
   Device* const device_;
   const uint64_t max_bytes_;
+  const uint64_t id_;  // unique in the process
+  unsigned handle_types_ = 0;
+  PoolOrigin origin_;
   mutable std::mutex mutex_;
   bool abandoned_ = false;
   RangeAllocator free_;

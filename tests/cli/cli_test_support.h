@@ -1,6 +1,7 @@
 // Runs the command on logs that tests write, and compares what it prints with golden files.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,19 @@ struct Result {
 // "NAME=value".
 Result Memprof(const std::vector<std::string>& arguments, const std::string& directory = ".",
                const std::vector<std::string>& environment = {});
+
+// Where the command's streams go.
+struct Streams {
+  enum class Out { kFile, kTerminal, kClosedPipe, kClosed, kFullDisk };
+  Out out = Out::kFile;          // of standard output
+  bool err_terminal = false;     // standard error is a terminal, in place of a file
+  std::uint64_t file_limit = 0;  // bytes that a file may have; 0 = no limit
+};
+// The same with streams of other kinds. What a terminal got is in `out` and `err` all the same,
+// with "\r\n" as terminals have it.
+Result MemprofOn(const Streams& streams, const std::vector<std::string>& arguments,
+                 const std::string& directory = ".",
+                 const std::vector<std::string>& environment = {});
 
 // Compares `text` with tests/cli/golden/`name`; with MEMPROF_UPDATE_GOLDEN=1 writes it there.
 void ExpectGolden(const std::string& name, const std::string& text);

@@ -77,6 +77,8 @@ TEST(DumpTest, FiltersSelectWhatAPlainLoopSelects) {
   EXPECT_EQ(DumpJson({"--layer=tensor"}),
             select([](const Json& e) { return e.at("layer") == "tensor"; }));
   EXPECT_EQ(DumpJson({"--device=1"}), select([](const Json& e) { return e.at("device") == 1; }));
+  EXPECT_EQ(DumpJson({"--device=-1"}), select([](const Json& e) { return e.at("device") == -1; }));
+  EXPECT_GT(DumpJson({"--device=-1"}).size(), 40u);  // pinned memory and the steps' marks
   EXPECT_EQ(DumpJson({"--from-step=3", "--to-step=5"}),
             select([](const Json& e) { return e.at("step") >= 3 && e.at("step") <= 5; }));
   EXPECT_EQ(DumpJson({"--address=0x7f0003800000"}).size(),

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -80,6 +81,78 @@ TEST(ExportTest, NeverOverwritesUnlessForced) {
   EXPECT_EQ(Read(path), "precious");
   EXPECT_EQ(Memprof({"export", "--force", "-o", "mine.csv", "train.mprof"}, logs.path()).status, 0);
   EXPECT_THAT(Read(path), HasSubstr("loss_history"));
+}
+
+TEST(ExportTest, ReplacesWithForceWhatALinkLeadsToAndKeepsItsMode) {
+  const Logs logs;
+  const auto& folder = logs.directory();
+  std::filesystem::create_directory(folder.File("far"));
+  folder.Write("far/real.csv", "old");
+  std::filesystem::permissions(folder.File("far/real.csv"), std::filesystem::perms(0640));
+  std::filesystem::create_symlink("far/real.csv", folder.File("link.csv"));
+  EXPECT_EQ(Memprof({"export", "--force", "-o", "link.csv", "raw.mprof"}, logs.path()).status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.File("link.csv")));
+  EXPECT_THAT(Read(folder.File("far/real.csv")), HasSubstr("allocation,layer"));
+  EXPECT_EQ(std::filesystem::status(folder.File("far/real.csv")).permissions(),
+            std::filesystem::perms(0640));
+}
+
+TEST(ExportTest, NeverWritesOverTheLogItself) {
+  const Logs logs;
+  const std::string log = Read(logs.directory().File("train.mprof"));
+  std::filesystem::create_symlink("train.mprof", logs.directory().File("alias.csv"));
+  for (const std::string name : {"train.mprof", "./train.mprof", "alias.csv"}) {
+    const Result result = Memprof({"export", "--force", "-o", name, "train.mprof"}, logs.path());
+    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.err, "memprof: " + name + ": is the log itself\n");
+  }
+  EXPECT_EQ(Read(logs.directory().File("train.mprof")), log);
+}
+
+TEST(ExportTest, WritesToFilesOnly) {
+  const Logs logs;
+  for (const bool force : {false, true}) {
+    std::vector<std::string> arguments = {"export", "-o", ".", "train.mprof"};
+    if (force) arguments.push_back("--force");
+    const Result result = Memprof(arguments, logs.path());
+    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.err, "memprof: .: not a regular file\n");
+  }
+}
+
+// Names as a hostile or careless program gives them come back as they were.
+TEST(ExportTest, AnyNameSurvives) {
+  const std::string names[] = {"plain",      "a,b",        "say \"hi\"", "\"",        "two\nlines",
+                               "cr\rlf\r\n", "  spaces  ", "=1+1",       "tab\there", "ünï ✓"};
+  analysis::testing::LogBuilder log;
+  const int site = log.Stack({"odd\"name,\nof a (f,i\"le.cc:3)"});
+  std::uint64_t address = 0x1000;
+  for (const std::string& name : names)
+    log.TensorCreate(address += 0x1000, 64, log.Tensor(name, name, {2, 3}),
+                     {.stack = site, .api = name});
+  const analysis::testing::TempDirectory directory;
+  const std::string path = directory.Write("odd.mprof", log.Bytes());
+  const Result lives = Memprof({"export", "-o", "-", path});
+  const Result events = Memprof({"export", "--table=events", "-o", "-", path});
+  const Rows life_rows = ParseCsv(lives.out), event_rows = ParseCsv(events.out);
+  ASSERT_EQ(life_rows.size(), std::size(names) + 1);
+  ASSERT_EQ(event_rows.size(), std::size(names) + 1);
+  const auto column = [](const Rows& rows, const std::string& name) {
+    const auto at = std::find(rows[0].begin(), rows[0].end(), name);
+    EXPECT_NE(at, rows[0].end()) << name;
+    return static_cast<std::size_t>(at - rows[0].begin());
+  };
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    const auto& life = life_rows[i + 1];
+    const auto& event = event_rows[i + 1];
+    ASSERT_EQ(life.size(), life_rows[0].size());
+    ASSERT_EQ(event.size(), event_rows[0].size());
+    for (const char* name : {"name", "dtype", "api"})
+      EXPECT_EQ(life[column(life_rows, name)], names[i]);
+    EXPECT_EQ(life[column(life_rows, "shape")], "2x3");
+    EXPECT_EQ(event[column(event_rows, "name")], names[i]);
+    EXPECT_EQ(event[column(event_rows, "api")], names[i]);
+  }
 }
 
 TEST(ExportTest, LeavesNothingBehindWhenItCannotWrite) {

@@ -61,6 +61,79 @@ TEST(StatusTest, WrongOptions) {
   ExpectError(Memprof({"export", "--to", "xlsx", "-o", "-", "x.mprof"}), 2);
 }
 
+TEST(StatusTest, WrongValuesOfEveryOption) {
+  const Logs logs;
+  const std::vector<std::string> wrong[] = {
+      {"report", "--top="},
+      {"report", "--top=1e3"},
+      {"report", "--top=99999999999999999999"},
+      {"leaks", "--top=-1"},
+      {"leaks", "--frames=-1"},
+      {"leaks", "--frames=few"},
+      {"leaks", "--fail-on"},
+      {"leaks", "--fail-on=live_at_exit"},
+      {"leaks", "--fail-on=Suspected"},
+      {"peak", "--top=-2"},
+      {"peak", "--device=gpu0"},
+      {"peak", "--device=-1"},
+      {"peak", "--step=-1"},
+      {"peak", "--step=last"},
+      {"fragmentation", "--device=-1"},
+      {"fragmentation", "--device=0x0"},
+      {"fragmentation", "--step=-1"},
+      {"fragmentation", "--top=-1"},
+      {"fragmentation", "--at-end=yes"},
+      {"dump", "--layer=blocks"},
+      {"dump", "--limit=-1"},
+      {"dump", "--limit=1 "},
+      {"dump", "--from-step=two"},
+      {"dump", "--from-step=3", "--to-step=2"},
+      {"dump", "--address=0x"},
+      {"dump", "--address=0xfg"},
+      {"dump", "--address=0x10000000000000000"},
+      {"dump", "--symbols=all"},
+      {"export", "--to=parquet", "-o", "-"},
+      {"export", "--table=allocs", "-o", "-"},
+      {"export", "--force=1", "-o", "-"},
+      {"export", "-x", "-o", "-"},
+      {"verify", "--json=1"},
+  };
+  for (std::vector<std::string> arguments : wrong) {
+    SCOPED_TRACE(arguments[0] + " " + arguments[1]);
+    if (arguments.back() != "--fail-on") arguments.push_back("train.mprof");
+    const Result result = Memprof(arguments, logs.path());
+    ExpectError(result, 2);
+    EXPECT_THAT(result.err, HasSubstr("(see 'memprof " + arguments[0] + " --help')"));
+  }
+}
+
+TEST(StatusTest, OneLogAtATimeWhereThereIsOneAnswer) {
+  const Logs logs;
+  for (const std::string verb : {"leaks", "peak", "fragmentation", "dump"})
+    ExpectError(Memprof({verb, "train.mprof", "raw.mprof"}, logs.path()), 2);
+  ExpectError(Memprof({"export", "-o", "-", "train.mprof", "raw.mprof"}, logs.path()), 2);
+  ExpectError(Memprof({"verify", "--json", "train.mprof", "raw.mprof"}, logs.path()), 2);
+  const Result both = Memprof({"verify", "raw.mprof", "none.mprof", "train.mprof"}, logs.path());
+  EXPECT_EQ(both.status, 1);
+  EXPECT_THAT(both.out, HasSubstr("raw.mprof: format version 1"));
+  EXPECT_THAT(both.out, HasSubstr("train.mprof: format version 1"));
+  EXPECT_THAT(both.err, HasSubstr("none.mprof"));
+}
+
+TEST(StatusTest, HelpOfEveryVerbGoesToStandardOutput) {
+  for (const std::string verb : kReadingVerbs) {
+    const Result help = Memprof({verb, "--help"}), same = Memprof({"help", verb});
+    EXPECT_EQ(help.status, 0);
+    EXPECT_EQ(help.err, "");
+    EXPECT_THAT(help.out, StartsWith("Usage: memprof " + verb));
+    EXPECT_THAT(help.out, HasSubstr("Examples:"));
+    EXPECT_EQ(help.out, same.out);
+  }
+  const Result all = Memprof({"help"});
+  for (const std::string verb : kReadingVerbs) EXPECT_THAT(all.out, HasSubstr("\n  " + verb));
+  EXPECT_EQ(all.out, Memprof({"--help"}).out);
+}
+
 TEST(StatusTest, FailOn) {
   const Logs logs;
   const auto fail_on = [&logs](const std::string& tier, const std::string& log) {
@@ -91,6 +164,10 @@ TEST(StatusTest, WhatTheLogLacksIsAFailedInput) {
   const Logs logs;
   ExpectError(Memprof({"peak", "--step=99", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"peak", "--device=7", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"fragmentation", "--device=7", "train.mprof"}, logs.path()), 1);
+  // Not device 0, whatever is cut off of the number.
+  ExpectError(Memprof({"peak", "--device=4294967296", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"fragmentation", "--device=4294967296", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"fragmentation", "--step=99", "train.mprof"}, logs.path()), 1);
 }
 

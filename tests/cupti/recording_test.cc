@@ -85,6 +85,7 @@ TEST(CuptiRecording, IsTheSameAsThatOfTheDriverHooks) {
   };
   for (const Guest& guest :
        {Guest{"guest_driver_dlsym", {}}, Guest{"guest_driver_linked", {}},
+        Guest{"guest_driver_walk", {"1", "300", "4"}},
         Guest{"guest_runtime_life", {"threads", "20"}}, Guest{"guest_runtime_life", {"late"}},
         Guest{"guest_runtime_random12", {"1", "300", "5", "async"}},
         Guest{"guest_runtime_random13", {"1", "300", "6"}}}) {
@@ -115,6 +116,30 @@ TEST(CuptiRecording, EightThreadsToTheLastByte) {
   EXPECT_THAT(RecordedCalls(recording.log.events),
               UnorderedElementsAreArray(PrintedCalls(recording.guest)));
   EXPECT_EQ(Replay(recording.log.ByTime()).unmatched, 0u);
+}
+
+TEST(CuptiRecording, RandomWalksThroughAllFamiliesAreRecordedToTheLastCall) {
+  for (const char* source : {"driver", "cupti", "driver,cupti"}) {
+    SCOPED_TRACE(source);
+    const Recording recording =
+        Record("guest_driver_walk", {"4", "400", "9"}, {{"MEMPROF_SOURCE", source}});
+    EXPECT_THAT(RecordedCalls(recording.log.events),
+                UnorderedElementsAreArray(PrintedCalls(recording.guest)));
+    EXPECT_EQ(recording.log.WithOp(log::OP_FREE_FAILED).size(), Replay(recording.log.ByTime()).unmatched);
+    // Pool memory was freed by cuMemFree, which is legal and worth a note.
+    EXPECT_GT(recording.log.counters.at("frees_of_other_family"), 0u);
+  }
+}
+
+TEST(CuptiRecording, IsGivenBackWhilePausedAndTakenAgain) {
+  const Recording recording = Record("guest_api_linked", {}, {{"MEMPROF_SOURCE", "cupti"}});
+  std::vector<std::string> states;
+  for (const log::Source& source : recording.log.sources)
+    if (source.name() == "cupti") states.push_back(log::SourceState_Name(source.state()));
+  EXPECT_THAT(states, ::testing::ElementsAre("SOURCE_ON", "SOURCE_OFF", "SOURCE_ON"));
+  // The allocation in between is unseen, and the free after it is not.
+  EXPECT_THAT(RecordedCalls(recording.log.events), ::testing::SizeIs(2));
+  EXPECT_EQ(recording.log.WithOp(log::OP_FREE).back().layer, log::LAYER_LINEAR);
 }
 
 TEST(CuptiRecording, BesideTheHooksNothingIsCountedTwice) {

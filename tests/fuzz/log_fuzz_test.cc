@@ -3,73 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 #include <vector>
 
-#include "analysis/testing/log_builder.h"
-#include "proto/crc32c.h"
 #include "proto/framing.h"
 #include "tests/fuzz/one_log.h"
+#include "tests/fuzz/rich_log.h"
+#include "tests/fuzz/signing.h"
 
 namespace memprof::fuzz {
 namespace {
-
-using analysis::Layer;
-using analysis::Op;
-using analysis::testing::LogBuilder;
-
-// A log in which every op and every layer occurs.
-std::string RichLog(std::mt19937& random, int events,
-                    const LogBuilder::WriteOptions& options = {}) {
-  LogBuilder log;
-  log.Device(0, 1ull << 34);
-  log.Device(1, 1ull << 34);
-  log.Context(1, 0);
-  log.Context(2, 1);
-  log.Thread(2, 77, "worker");
-  const int stacks[] = {0, log.Stack({"main (a.cc:1)", "f (b.cc:2)"}),
-                        log.Stack({"main (a.cc:1)"})};
-  const int tensor = log.Tensor("w", "float32", {2, 3});
-  const std::uint32_t label = log.String("label");
-  for (int i = 0; i < events; ++i) {
-    const auto op = static_cast<Op>(random() % 35);
-    const auto layer = static_cast<Layer>(random() % 20);
-    const bool memory = random() % 2 == 0;
-    log.Event(memory ? (random() % 2 ? Op::kAlloc : Op::kFree) : op, layer,
-              0x1000u * (random() % 16), 0x800u * (random() % 8),
-              layer == Layer::kTensor ? static_cast<std::uint32_t>(tensor) : label,
-              {.device = static_cast<int>(random() % 3) - 1,
-               .stack = stacks[random() % 3],
-               .thread = static_cast<std::uint32_t>(random() % 4),
-               .aux0 = random() % 5,
-               .context = static_cast<std::uint32_t>(random() % 4)});
-  }
-  return log.Bytes(options);
-}
-
-struct Place {
-  std::size_t offset = 0, size = 0;  // of a chunk
-};
-
-std::vector<Place> Chunks(const std::string& bytes) {
-  std::vector<Place> places;
-  for (std::size_t at = sizeof(log::FileHeader); at + sizeof(log::ChunkFrame) <= bytes.size();) {
-    log::ChunkFrame frame;
-    std::memcpy(&frame, bytes.data() + at, sizeof frame);
-    places.push_back({at, sizeof frame + frame.stored_bytes});
-    at += places.back().size;
-  }
-  return places;
-}
-
-// Makes the checksum of the chunk at `place` good again.
-void Sign(std::string* bytes, const Place& place) {
-  const std::uint32_t crc = log::Crc32c(
-      bytes->data() + place.offset + sizeof(log::ChunkFrame), place.size - sizeof(log::ChunkFrame),
-      log::Crc32c(bytes->data() + place.offset, offsetof(log::ChunkFrame, crc32c)));
-  std::memcpy(bytes->data() + place.offset + offsetof(log::ChunkFrame, crc32c), &crc, sizeof crc);
-}
 
 void Scribble(std::mt19937& random, std::string* bytes, std::size_t begin, std::size_t size) {
   if (size == 0) return;

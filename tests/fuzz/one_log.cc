@@ -6,9 +6,13 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
+#include "analysis/address_map.h"
+#include "analysis/report.h"
 #include "analysis/session.h"
+#include "analysis/symbols.h"
 #include "analysis/verify.h"
 
 namespace memprof::fuzz {
@@ -65,6 +69,29 @@ void CheckAllocations(const Session& session) {
   Require(session.LiveAfter(EventId(last)).size() == alive, "live set at the end");
 }
 
+// Every question that the command line asks, and what must hold of the answers whatever the log.
+void AskQuestions(const std::shared_ptr<const Session>& session) {
+  const analysis::Report report = analysis::BuildReport(*session);
+  for (const analysis::DeviceFigures& device : report.devices) {
+    Require(device.live_bytes <= device.peak_bytes, "more at the end than at the peak");
+    const analysis::AddressMap map =
+        analysis::BuildAddressMap(*session, device.info.id, analysis::kForever);
+    for (const analysis::MapSegment& segment : map.segments)
+      Require(segment.free_bytes <= segment.bytes, "more free than there is");
+  }
+  for (const analysis::PoolFragmentation& pool : report.fragmentation.pools)
+    Require(pool.unusable_bytes <= pool.free_bytes && pool.releasable_bytes <= pool.free_bytes,
+            "a pool with more waste than free memory");
+  analysis::Symbols symbols(session);
+  for (const analysis::SiteQuery& query :
+       {analysis::SiteQuery{}, analysis::SiteQuery{.metric = analysis::Metric::kAllocatedBytes}}) {
+    const analysis::FlameTree tree = analysis::BuildFlame(*session, symbols, query);
+    std::uint64_t bytes = 0;
+    for (const analysis::Site& site : analysis::FindSites(*session, query)) bytes += site.bytes;
+    Require(!tree.nodes.empty() && tree.nodes[0].bytes == bytes, "flame graph and sites disagree");
+  }
+}
+
 }  // namespace
 
 bool ReadOneLog(std::string_view bytes) {
@@ -85,6 +112,7 @@ bool ReadOneLog(std::string_view bytes) {
   }
   CheckColumns(**session);
   CheckAllocations(**session);
+  AskQuestions(*session);
   return true;
 }
 

@@ -186,6 +186,36 @@ TEST(Lifecycle, CallsInDestructorsAreRecorded) {
   EXPECT_THAT(RecordedCalls(log.ByTime()), ::testing::ElementsAreArray(PrintedCalls(guest)));
 }
 
+TEST(Lifecycle, RecordingThatBeginsInTheLastDestructorIsComplete) {
+  TempDirectory directory;
+  const GuestResult guest = RunGuest("guest_late_main", {.directory = directory.path()});
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  ASSERT_EQ(PrintedCalls(guest).size(), 1u) << "the guest could use CUDA so late";
+  EXPECT_THAT(directory.Files(""), ElementsAre("g.mprof")) << "the ring is gone";
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  EXPECT_EQ(log.trailer.events(), log.events.size());
+  EXPECT_THAT(RecordedCalls(log.events), ::testing::ElementsAreArray(PrintedCalls(guest)));
+}
+
+class RunningOn : public ::testing::TestWithParam<int> {};
+
+TEST_P(RunningOn, ThreadsDoNotCutTheLog) {
+  TempDirectory directory;
+  const GuestResult guest = Life(directory, {"daemons"});
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  EXPECT_THAT(directory.Files(""), ElementsAre("g.mprof"));
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  ASSERT_TRUE(log.has_trailer);
+  EXPECT_EQ(log.trailer.events(), log.events.size());
+  EXPECT_GE(log.events.size(), 800u);
+  EXPECT_EQ(Replay(log.ByTime()).unmatched, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lifecycle, RunningOn, ::testing::Range(0, 4));
+
 TEST(Lifecycle, AForkedChildLeavesItsParentsLogAlone) {
   TempDirectory directory;
   const GuestResult guest = Life(directory, {"fork"});

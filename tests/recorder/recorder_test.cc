@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,43 +12,13 @@
 #include <vector>
 
 #include "libmemprof/include/memprof/memprof.h"
-#include "libmemprof/src/lifecycle.h"
 #include "libmemprof/src/source_host.h"
-#include "tests/recorder/log_reader.h"
+#include "tests/recorder/recording.h"
 
 namespace memprof::recorder {
 namespace {
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kStacks = false;
-#else
-constexpr bool kStacks = true;
-#endif
-
-class RecorderTest : public ::testing::Test {
- protected:
-  RecorderTest() {
-    std::string pattern = ::testing::TempDir() + "memprof-recorder-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    path_ = directory_ + "/t.mprof";
-    setenv("MEMPROF_OUTPUT", path_.c_str(), 1);
-    setenv("MEMPROF_SHM", directory_.c_str(), 1);
-    // libunwind's own end-of-thread code is more than the thread sanitizer bears.
-    if (!kStacks) setenv("MEMPROF_STACK_DEPTH", "0", 1);
-  }
-  ~RecorderTest() override {
-    ResetForTest();
-    unsetenv("MEMPROF_RING_EVENTS");
-    std::filesystem::remove_all(directory_);
-  }
-  testing::Log Finish() {
-    FinishRecording();
-    return testing::ReadLog(path_);
-  }
-  std::string directory_, path_;
-};
-
-void* At(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+class RecorderTest : public RecordingTest {};
 
 TEST_F(RecorderTest, NothingHappensBeforeStart) {
   EXPECT_EQ(memprof_step(1), MEMPROF_NOT_RECORDING);
@@ -111,6 +82,81 @@ TEST_F(RecorderTest, EventsAfterTheEndReopenTheLog) {
   ASSERT_EQ(log.events.size(), 3u);
   EXPECT_EQ(log.trailer.events(), 3u);
   EXPECT_EQ(log.chunks.back().kind, static_cast<std::uint32_t>(log::ChunkKind::kTrailer));
+}
+
+// Threads that run on while the process ends, or anything between two calls of Finish.
+TEST_F(RecorderTest, OnceEndedTheLogIsCompleteAfterEveryBatch) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(0);
+  ASSERT_TRUE(Finish().has_trailer);
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    const std::string label = "label " + std::to_string(i);
+    ASSERT_EQ(memprof_snapshot(label.c_str()), MEMPROF_OK);
+    ASSERT_EQ(memprof_flush(), MEMPROF_OK);
+    const testing::Log log = testing::ReadLog(path_);
+    ASSERT_EQ(log.error, "");
+    ASSERT_TRUE(log.has_trailer);
+    ASSERT_EQ(log.events.size(), i + 1);
+    ASSERT_EQ(log.trailer.events(), i + 1);
+    ASSERT_EQ(log.Text(log.events.back().label), label);
+    ASSERT_GE(log.trailer.end_time_ns(), log.events.back().time_ns);
+    std::vector<testing::Log::Chunk> listed = log.chunks;
+    listed.resize(listed.size() - 2);  // the index lists neither itself nor the trailer
+    ASSERT_TRUE(log.Indexed() == listed);
+  }
+}
+
+TEST_F(RecorderTest, StopWorksAlsoWhereItsOwnEventIsLost) {
+  setenv("MEMPROF_RING_EVENTS", "1024", 1);
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  TheRecorder()->writer()->Stop();  // nothing is drained from here on
+  while (memprof_step(1) == MEMPROF_OK) continue;
+  EXPECT_EQ(memprof_stop(), MEMPROF_OK);
+  EXPECT_FALSE(Recording());
+  EXPECT_EQ(memprof_stop(), MEMPROF_NOT_RECORDING);
+}
+
+TEST_F(RecorderTest, StoppedMeansStoppedHoweverManyThreadsSaySo) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([t] { t % 2 == 0 ? memprof_stop() : memprof_start(); });
+    for (std::thread& thread : threads) thread.join();
+    // Whatever came last, mode and epoch agree.
+    EXPECT_EQ(Recording(), g_control.mode.load() == Mode::kRecording);
+  }
+  EXPECT_EQ(memprof_start(), MEMPROF_OK);
+  const testing::Log log = Finish();
+  // Every pause is followed by a resumption; nothing else is between them.
+  log::Op expected = log::OP_PAUSE;
+  for (const testing::Event& event : log.ByTime()) {
+    EXPECT_EQ(event.op, expected);
+    expected = expected == log::OP_PAUSE ? log::OP_RESUME : log::OP_PAUSE;
+  }
+}
+
+TEST_F(RecorderTest, AForkedChildHasNothingOfItsParentsRecording) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("MEMPROF_DISABLE", "1", 1);
+    const bool off = memprof_start() == MEMPROF_UNAVAILABLE;
+    struct memprof_stats stats {};
+    stats.size = sizeof stats;
+    const bool empty =
+        memprof_get_stats(&stats) == MEMPROF_NOT_RECORDING && stats.events == 0;
+    SourceTable().source_state("cupti", kSourceLost, "of the parent");
+    SourceTable().count_anomaly(0, 1);
+    _exit(off && empty && memprof_flush() == MEMPROF_UNAVAILABLE ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const testing::Log log = Finish();
+  EXPECT_EQ(log.events.size(), 2u) << "the step and the fork";
+  EXPECT_EQ(log.counters.count("events_lost"), 0u);
 }
 
 TEST_F(RecorderTest, StopAndStartShareOneLog) {
@@ -189,7 +235,7 @@ TEST_F(RecorderTest, SourcesRecordThroughTheirTable) {
   EXPECT_EQ(log.contexts.at(log.events[0].context).handle(), 0x1234u);
   EXPECT_EQ(log.events[1].context, log.events[0].context);
   EXPECT_EQ(log.events[1].device, 0) << "known from the context";
-  EXPECT_EQ(log.events[0].stack != 0, kStacks);
+  EXPECT_EQ(log.events[0].stack != 0, kTestStacks);
   EXPECT_EQ(log.counters.at("clock_steps"), 5u);
   EXPECT_EQ(log.sources.back().name(), "cupti");
 }

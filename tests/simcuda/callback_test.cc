@@ -40,6 +40,7 @@ struct Heard {
   size_t bytes = 0;
   CUdeviceptr address = 0;
   bool data_kept = true;
+  CUresult context_known = CUDA_ERROR_UNKNOWN;  // at the last resource event
 
   static void Api(void* user, const simcuda_api_call* call) {
     auto& heard = *static_cast<Heard*>(user);
@@ -66,6 +67,9 @@ struct Heard {
     auto& heard = *static_cast<Heard*>(user);
     const std::lock_guard lock(heard.mutex);
     heard.resources.push_back(*event);
+    // The context of the event can be asked about, also when it is about to go.
+    unsigned version = 0;
+    heard.context_known = cuCtxGetApiVersion(static_cast<CUcontext>(event->context), &version);
   }
   std::vector<uint32_t> ResourceIds() {
     const std::lock_guard lock(mutex);
@@ -182,6 +186,9 @@ TEST_F(CallbackTest, ContextsAndStreamsComeAndGo) {
                                    CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING}));
   EXPECT_EQ(heard_.resources[0].context, context);
   EXPECT_EQ(heard_.resources[1].stream, stream);
+  EXPECT_EQ(heard_.context_known, CUDA_SUCCESS);
+  unsigned version = 0;
+  EXPECT_EQ(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetApiVersion(context, &version));
 }
 
 TEST_F(CallbackTest, NamesOfIds) {
@@ -201,7 +208,7 @@ TEST_F(CallbackTest, LeavingWaitsForCallbacks) {
       while (!stop) cuCtxGetCurrent(&current);
     });
   }
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 50; ++round) {
     struct Counts {
       std::atomic<int> begun{0};
       std::atomic<int> running{0};

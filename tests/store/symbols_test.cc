@@ -187,6 +187,127 @@ TEST_F(SymbolsTest, FilesThatAreNoBinaries) {
   }
 }
 
+TEST_F(SymbolsTest, StrippedOfEverythingNamesOnlyWhatItExports) {
+  const TempDirectory directory;
+  Loaded stripped = library_;
+  stripped.path = directory.File("libbare_guest.so");
+  const std::string command =
+      "strip --strip-all -o '" + stripped.path + "' '" + library_.path + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const auto session = SessionWith(stripped);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  const auto frames = symbols.ResolveStack(session->allocations()[0].stack);
+  ASSERT_EQ(frames.size(), 3u);
+  EXPECT_EQ(frames[2].function, "guest::Outer");  // from the dynamic symbols
+  EXPECT_TRUE(frames[2].symbolised);
+  for (const int local : {0, 1}) {
+    EXPECT_FALSE(frames[local].symbolised);
+    // Not the name of an exported neighbour, but the place in the file.
+    EXPECT_THAT(frames[local].function, ::testing::StartsWith("libbare_guest.so+0x"));
+    EXPECT_EQ(frames[local].module, "libbare_guest.so");
+  }
+  EXPECT_EQ(symbols.unsymbolised(), 2u);
+}
+
+TEST(SymbolsWithoutModuleTest, FramesOutsideOfEveryModuleShowTheirAddress) {
+  LogBuilder log;
+  log::StackTrie* trie = log.definitions().mutable_trie();
+  trie->set_first_id(1);
+  trie->add_parent(0);
+  trie->add_address_delta(0x7f1234);
+  trie->add_module(99);  // never defined
+  log.Alloc(Layer::kLinear, 0x1000, 64, {.stack = 1});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  const SourceFrame site = symbols.Site(session->allocations()[0].stack);
+  EXPECT_EQ(site.function, "0x7f1234");
+  EXPECT_EQ(site.module, "");
+  EXPECT_EQ(symbols.Resolve(FrameId(1000)).front().function, "?");
+}
+
+TEST_F(SymbolsTest, InlinedFunctionsVoteAndCanBeTheSite) {
+  // Seven other stacks end in Innermost, so it is plumbing here; Inlined, which no frame of its own
+  // stands for, is what is particular to the captured one.
+  LogBuilder log;
+  log::Module* module = log.definitions().add_module();
+  module->set_id(1);
+  module->set_path(library_.path);
+  module->set_load_bias(library_.bias);
+  log::StackTrie* trie = log.definitions().mutable_trie();
+  trie->set_first_id(1);
+  std::uint64_t before = 0;
+  const auto native = [&](std::uint32_t parent, int captured) {
+    const auto address = reinterpret_cast<std::uint64_t>(capture_.address[captured]);
+    trie->add_parent(parent);
+    trie->add_address_delta(static_cast<std::int64_t>(address - before));
+    trie->add_module(1);
+    trie->add_kind(log::FRAME_NATIVE);
+    before = address;
+    return static_cast<std::uint32_t>(trie->parent_size());
+  };
+  const std::uint32_t whole = native(native(native(0, 2), 1), 0);
+  log.Alloc(Layer::kLinear, 0x1000, 64, {.stack = static_cast<int>(whole)});
+  for (std::uint32_t i = 1; i <= 7; ++i) {
+    log::PythonFrame* frame = log.definitions().add_python_frame();
+    frame->set_id(i);
+    frame->set_function(log.String("caller" + std::to_string(i)));
+    trie->add_parent(0);
+    trie->add_address_delta(i);
+    trie->add_module(0);
+    trie->add_kind(log::FRAME_PYTHON);
+    const std::uint32_t stack = native(static_cast<std::uint32_t>(trie->parent_size()), 0);
+    log.Alloc(Layer::kLinear, 0x1000 * (i + 1), 64, {.stack = static_cast<int>(stack)});
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  const SourceFrame site = symbols.Site(session->allocations()[0].stack);
+  EXPECT_THAT(site.function, EndsWith("Inlined"));
+  EXPECT_TRUE(site.inlined);
+  EXPECT_EQ(site.line, guest::kLines.inlined);
+  EXPECT_EQ(symbols.Site(session->allocations()[1].stack).function, "caller1");
+  EXPECT_EQ(symbols.SiteStack(session->allocations()[0].stack).size(), 3u);  // and its callers
+}
+
+TEST_F(SymbolsTest, FramesWithoutANameAreAnAnomalyOfTheReader) {
+  Loaded gone = library_;
+  gone.path = "/nowhere/libgone.so";
+  const auto session = SessionWith(gone);
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(session->anomalies().empty());
+  Symbols symbols(session);
+  for (int twice = 0; twice < 2; ++twice) {  // counted once, however often it is asked
+    const auto all = AllAnomalies(*session, symbols);
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].anomaly, log::Anomaly::kFramesUnsymbolised);
+    EXPECT_EQ(all[0].count, 3u);
+  }
+  const auto known = SessionWith(library_);
+  ASSERT_NE(known, nullptr);
+  Symbols named(known);
+  EXPECT_TRUE(AllAnomalies(*known, named).empty());
+}
+
+TEST(AllAnomaliesTest, KeepTheOrderOfTheTable) {
+  LogBuilder log;
+  log.Count("frames_unsymbolised", 55);  // no recorder can know that
+  log.Count("ranges_unbalanced", 2);
+  log.Count("events_lost", 1);
+  const int nameless = log.Stack({" (a.py:1)"});
+  log.Alloc(Layer::kLinear, 0x1000, 64, {.stack = nameless});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  const auto all = AllAnomalies(*session, symbols);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].anomaly, log::Anomaly::kEventsLost);
+  EXPECT_EQ(all[1].anomaly, log::Anomaly::kFramesUnsymbolised);
+  EXPECT_EQ(all[1].count, 1u);
+  EXPECT_EQ(all[2].anomaly, log::Anomaly::kRangesUnbalanced);
+}
+
 // The place a person would name, from named frames, outermost first.
 std::string SiteOf(const std::vector<std::string>& frames) {
   LogBuilder log;

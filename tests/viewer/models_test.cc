@@ -59,6 +59,7 @@ std::shared_ptr<const ReportData> SampleReport() {
   auto report = std::make_shared<ReportData>();
   report->leaks = {Row(LeakTier::kSuspected, 1, 4096, "Leaky"),
                    Row(LeakTier::kGrowing, 2, 2048, "Grows")};
+  report->leaks[0].example = QStringLiteral("loss  fp32[2]");
   report->live_at_exit = {Row(LeakTier::kLiveAtExit, 3, 8192, "Weights"),
                           Row(LeakTier::kLiveAtExit, 4, 512, "Bias")};
   return report;
@@ -70,14 +71,15 @@ TEST(LeakModel, IsATreeOfTiers) {
   EXPECT_EQ(Print(model), QStringList());
   model.SetReport(SampleReport());
   const QString dash = QString::fromUtf8("–");
-  EXPECT_EQ(Print(model),
-            QStringList({QStringLiteral("Suspected (1)|||4.00 KiB|||"),
-                         QStringLiteral("  Leaky (a.cc:7)|block|87|4.00 KiB|+1.00 KiB|2|3"),
-                         QStringLiteral("Growing (1)|||2.00 KiB|||"),
-                         QStringLiteral("  Grows (a.cc:7)|block|87|2.00 KiB|+1.00 KiB|2|3"),
-                         QStringLiteral("Alive at the end (2)|||8.50 KiB|||"),
-                         QStringLiteral("  Weights (a.cc:7)|block||8.00 KiB||2|3"),
-                         QStringLiteral("  Bias (a.cc:7)|block||512 B||2|3")}));
+  EXPECT_EQ(
+      Print(model),
+      QStringList({QStringLiteral("Suspected (1)||||4.00 KiB|||"),
+                   QStringLiteral("  Leaky (a.cc:7)|loss  fp32[2]|block|87|4.00 KiB|+1.00 KiB|2|3"),
+                   QStringLiteral("Growing (1)||||2.00 KiB|||"),
+                   QStringLiteral("  Grows (a.cc:7)||block|87|2.00 KiB|+1.00 KiB|2|3"),
+                   QStringLiteral("Alive at the end (2)||||8.50 KiB|||"),
+                   QStringLiteral("  Weights (a.cc:7)||block||8.00 KiB||2|3"),
+                   QStringLiteral("  Bias (a.cc:7)||block||512 B||2|3")}));
   EXPECT_FALSE(Print(model).join(QLatin1Char(' ')).contains(dash));
   model.SetReport(nullptr);
   EXPECT_EQ(model.rowCount(), 0);

@@ -30,11 +30,13 @@ TEST(SeriesArithmetic, AgreesWithEveryInstant) {
   std::mt19937 random(3);
   for (int round = 0; round < 20; ++round) {
     const Series a = RandomSeries(random, 60, 1000), b = RandomSeries(random, 40, 1000);
-    const Series difference = Subtract(a, b), least = Minimum(a, b), sum = Sum(a, b);
+    const Series difference = Subtract(a, b), least = Minimum(a, b), most = Maximum(a, b),
+                 sum = Sum(a, b);
     for (TimeNs t = 0; t < 900; ++t) {
       const std::uint64_t x = a.At(t), y = b.At(t);
       ASSERT_EQ(difference.At(t), x > y ? x - y : 0) << "at " << t;
       ASSERT_EQ(least.At(t), std::min(x, y)) << "at " << t;
+      ASSERT_EQ(most.At(t), std::max(x, y)) << "at " << t;
       ASSERT_EQ(sum.At(t), x + y) << "at " << t;
     }
   }
@@ -73,6 +75,8 @@ TEST(Bands, OfAFrameworkAddUpToTheDevice) {
     ASSERT_EQ(sum, bands.top.At(t)) << "at " << t;
     ASSERT_EQ(sum, bands.allocated.At(t)) << "at " << t;
   }
+  EXPECT_EQ(bands.bands[1].edge.max(), bands.in_use.max()) << "an edge's peak is exact";
+  EXPECT_EQ(bands.bands[3].edge.max(), bands.top.max());
   EXPECT_EQ(ValuesAt(bands, 130), (std::vector<std::uint64_t>{1100, 100, 100, 200}));
   EXPECT_EQ(bands.in_use.max(), 1200u);
 }
@@ -103,37 +107,87 @@ TEST(Bands, OfTheHostAreItsOwn) {
   EXPECT_EQ(bands.top.max(), 64u);
 }
 
-TEST(Columns, AreAsHighAsTheHighestMomentInThem) {
-  std::mt19937 random(11);
-  DeviceTimeline timeline;
-  timeline.layer[static_cast<std::size_t>(Layer::kLinear)] = RandomSeries(random, 400, 5000);
-  timeline.layer[static_cast<std::size_t>(Layer::kManaged)] = RandomSeries(random, 400, 3000);
-  timeline.total = Sum(timeline.layer[static_cast<std::size_t>(Layer::kLinear)],
-                       timeline.layer[static_cast<std::size_t>(Layer::kManaged)]);
-  timeline.reserved = timeline.total;
-  const TimelineBands bands = MakeBands(timeline);
-  for (const int columns : {1, 7, 100, 1000}) {
-    const analysis::TimeWindow window{100, 4100};
-    const TimelineColumns picture = MakeColumns(bands, window, columns);
-    ASSERT_EQ(picture.columns, columns);
-    std::uint64_t highest = 0;
-    for (int i = 0; i < columns; ++i) {
-      const auto n = static_cast<std::size_t>(i);
-      highest = std::max(highest, picture.high[n]);
-      EXPECT_NEAR(picture.band_top.back()[n], static_cast<double>(picture.high[n]), 0.5);
-      EXPECT_LE(picture.band_top[0][n], picture.band_top[1][n]);
-      EXPECT_LE(picture.low[n], picture.high[n]);
+// Every band's edge in every column against a walk over all of its nanoseconds.
+void ExpectExactColumns(const TimelineBands& bands, const TimeScale& scale, int columns) {
+  const TimelineColumns picture = MakeColumns(bands, scale, columns);
+  ASSERT_EQ(picture.columns, columns);
+  ASSERT_EQ(picture.low.size(), bands.bands.size());
+  const std::vector<TimeNs> edges = ColumnEdges(scale, columns);
+  for (std::size_t b = 0; b < bands.bands.size(); ++b) {
+    for (std::size_t i = 0; i < picture.high[b].size(); ++i) {
+      std::uint64_t low = ~std::uint64_t{0}, high = 0;
+      for (TimeNs t = edges[i]; t < std::max(edges[i + 1], edges[i] + 1); ++t) {
+        std::uint64_t sum = 0;
+        for (std::size_t below = 0; below <= b; ++below) sum += bands.bands[below].series.At(t);
+        low = std::min(low, sum);
+        high = std::max(high, sum);
+      }
+      ASSERT_EQ(picture.low[b][i], low) << "band " << b << " column " << i << " of " << columns;
+      ASSERT_EQ(picture.high[b][i], high) << "band " << b << " column " << i << " of " << columns;
     }
-    std::uint64_t brute = 0;
-    for (TimeNs t = window.begin; t < window.end; ++t) brute = std::max(brute, bands.top.At(t));
-    EXPECT_EQ(highest, brute) << columns << " columns hide the peak";
   }
+}
+
+// Strictly rising times: several values in one nanosecond would not be met by the walk.
+Series RandomSteps(std::mt19937& random, int points, std::uint64_t limit) {
+  std::vector<TimeNs> times;
+  std::vector<std::uint64_t> values;
+  TimeNs now = random() % 50;
+  for (int i = 0; i < points; ++i) {
+    now += 1 + random() % 20;
+    times.push_back(now);
+    values.push_back(random() % limit);
+  }
+  return Series(std::move(times), std::move(values));
+}
+
+TEST(Columns, HideNoPeakOfAnyLayer) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 4; ++round) {
+    DeviceTimeline timeline;
+    timeline.layer[static_cast<std::size_t>(Layer::kLinear)] = RandomSteps(random, 400, 5000);
+    timeline.layer[static_cast<std::size_t>(Layer::kManaged)] = RandomSteps(random, 400, 3000);
+    timeline.total = Sum(timeline.layer[static_cast<std::size_t>(Layer::kLinear)],
+                         timeline.layer[static_cast<std::size_t>(Layer::kManaged)]);
+    timeline.tensors = RandomSteps(random, 300, 4000);
+    timeline.reserved = Sum(timeline.total, RandomSteps(random, 50, 2000));
+    const TimelineBands bands = MakeBands(timeline);
+    ASSERT_EQ(bands.bands.size(), 4u);
+    for (const int columns : {1, 7, 100, 1000, 5000}) {
+      ExpectExactColumns(bands, {{100, 4100}, 0, 800}, columns);
+    }
+  }
+}
+
+TEST(Columns, OfStepsFollowTheStepClock) {
+  std::mt19937 random(12);
+  DeviceTimeline timeline = FrameworkTimeline();
+  timeline.framework_allocated = RandomSteps(random, 60, 700);
+  const TimelineBands bands = MakeBands(timeline);
+  const std::vector<analysis::StepInfo> steps = {
+      {0, 50, 60, {}}, {1, 60, 500, {}}, {2, 500, 510, {}}, {3, 510, 900, {}}};
+  const StepClock clock(steps, {0, 900});
+  for (const int columns : {1, 8, 333}) {
+    ExpectExactColumns(bands, {{0, 900}, 0, 800, &clock}, columns);
+    ExpectExactColumns(bands, {{55, 505}, 0, 800, &clock}, columns);
+  }
+}
+
+TEST(Columns, KnowWhatTheyWereMadeFor) {
+  const TimelineBands bands = MakeBands(FrameworkTimeline());
+  const StepClock clock;
+  const TimelineColumns made = MakeColumns(bands, {{0, 300}, 0, 100}, 50);
+  EXPECT_TRUE(made.Fit({{0, 300}, 7, 900}, 50)) << "where they are drawn does not matter";
+  EXPECT_FALSE(made.Fit({{0, 300}, 0, 100}, 51));
+  EXPECT_FALSE(made.Fit({{1, 300}, 0, 100}, 50));
+  EXPECT_FALSE(made.Fit({{0, 299}, 0, 100}, 50));
+  EXPECT_FALSE(made.Fit({{0, 300}, 0, 100, &clock}, 50));
 }
 
 TEST(Columns, OfNoWidthAreNone) {
   const TimelineBands bands = MakeBands(FrameworkTimeline());
-  EXPECT_EQ(MakeColumns(bands, {0, 100}, 0).columns, 0);
-  EXPECT_EQ(MakeColumns(bands, {100, 100}, 10).columns, 0);
+  EXPECT_EQ(MakeColumns(bands, {{0, 100}, 0, 10}, 0).columns, 0);
+  EXPECT_EQ(MakeColumns(bands, {{100, 100}, 0, 10}, 10).columns, 0);
 }
 
 TEST(Axis, ShowsTheCapacityWhereItIsNear) {

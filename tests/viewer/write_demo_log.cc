@@ -1,4 +1,5 @@
-// Writes the demo log of the viewer's tests to a file, to look at: write_demo_log FILE [driver [STEPS]].
+// Writes the demo log of the viewer's tests to a file, to look at: write_demo_log FILE [driver
+// [STEPS]].
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

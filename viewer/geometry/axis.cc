@@ -5,12 +5,14 @@
 #include <cmath>
 
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/window_math.h"
 
 namespace memprof::viewer {
 namespace {
 
 using analysis::StepInfo;
 using analysis::TimeNs;
+using analysis::TimeWindow;
 
 // The smallest of 1, 2, 5, 10, 20, … that is at least `value` (>= 1 always).
 double RoundUp125(double value) {
@@ -25,24 +27,82 @@ double RoundUp125(double value) {
 // The smallest power of two that is at least `value`.
 double RoundUpBytes(double value) { return std::exp2(std::ceil(std::log2(std::max(1.0, value)))); }
 
+// Labels the marks divisible by `every` that keep `min_distance` from the label before; returns
+// how many had to stay without.
+std::ptrdiff_t LabelMarks(std::vector<StepMark>& marks, std::int64_t every, double min_distance) {
+  std::ptrdiff_t missing = 0;
+  double last = -1e18;
+  for (StepMark& mark : marks) {
+    mark.labelled = false;
+    if (mark.number % every != 0) continue;
+    mark.labelled = mark.position - last >= min_distance;
+    if (mark.labelled) {
+      last = mark.position;
+    } else {
+      ++missing;
+    }
+  }
+  return missing;
+}
+
 }  // namespace
 
 double TimeScale::X(TimeNs time) const {
-  const double span = static_cast<double>(window.end - window.begin);
+  const TimeWindow shown = clock != nullptr ? clock->ToSteps(window) : window;
+  if (clock != nullptr) time = clock->ToSteps(time);
+  const double span = static_cast<double>(shown.end - shown.begin);
   if (span <= 0) return left;
-  const double offset = time >= window.begin ? static_cast<double>(time - window.begin)
-                                             : -static_cast<double>(window.begin - time);
+  const double offset = time >= shown.begin ? static_cast<double>(time - shown.begin)
+                                            : -static_cast<double>(shown.begin - time);
   return left + offset / span * width;
 }
 
 TimeNs TimeScale::At(double x) const {
+  const TimeWindow shown = clock != nullptr ? clock->ToSteps(window) : window;
   const double share = width > 0 ? std::clamp((x - left) / width, 0.0, 1.0) : 0.0;
-  const double span = static_cast<double>(window.end - window.begin);
-  return window.begin + std::min(static_cast<TimeNs>(share * span), window.end - window.begin);
+  const double span = static_cast<double>(shown.end - shown.begin);
+  const TimeNs time =
+      shown.begin + std::min(static_cast<TimeNs>(share * span), shown.end - shown.begin);
+  return clock != nullptr ? std::clamp(clock->ToTime(time), window.begin, window.end) : time;
 }
 
 double TimeScale::NsPerPixel() const {
   return static_cast<double>(window.end - window.begin) / std::max(width, 1.0);
+}
+
+TimeWindow ZoomAt(const TimeScale& scale, TimeNs anchor, double factor, TimeWindow bounds) {
+  if (scale.clock == nullptr) return ZoomAt(scale.window, anchor, factor, bounds);
+  const StepClock& clock = *scale.clock;
+  return clock.ToTime(
+      ZoomAt(clock.ToSteps(scale.window), clock.ToSteps(anchor), factor, clock.ToSteps(bounds)));
+}
+
+TimeWindow PanBy(const TimeScale& scale, double pixels, TimeWindow bounds) {
+  const double share = pixels / std::max(scale.width, 1.0);
+  const auto pan = [share](TimeWindow window, TimeWindow limits) {
+    return Pan(window, share * static_cast<double>(window.end - window.begin), limits);
+  };
+  if (scale.clock == nullptr) return pan(scale.window, bounds);
+  return scale.clock->ToTime(pan(scale.clock->ToSteps(scale.window), scale.clock->ToSteps(bounds)));
+}
+
+std::vector<TimeNs> ColumnEdges(const TimeScale& scale, int columns) {
+  std::vector<TimeNs> edges;
+  if (columns <= 0) return edges;
+  const TimeWindow shown =
+      scale.clock != nullptr ? scale.clock->ToSteps(scale.window) : scale.window;
+  const std::uint64_t span = shown.end > shown.begin ? shown.end - shown.begin : 0;
+  const auto n = static_cast<std::uint64_t>(columns);
+  edges.reserve(n + 1);
+  for (std::uint64_t i = 0; i <= n; ++i) {
+    const TimeNs edge = shown.begin + span / n * i + span % n * i / n;
+    edges.push_back(scale.clock != nullptr ? scale.clock->ToTime(edge) : edge);
+  }
+  // Mapping there and back may be a nanosecond off; the window is what was asked for.
+  edges.front() = scale.window.begin;
+  edges.back() = scale.window.end;
+  for (TimeNs& edge : edges) edge = std::clamp(edge, scale.window.begin, scale.window.end);
+  return edges;
 }
 
 double ByteScale::Y(double bytes) const {
@@ -72,7 +132,24 @@ std::vector<Tick> TimeTicks(const TimeScale& scale, TimeNs origin, double min_sp
   const TimeNs begin = scale.window.begin > origin ? scale.window.begin - origin : 0;
   TimeNs at = (begin + step_ns - 1) / step_ns * step_ns;
   for (; origin + at <= scale.window.end; at += step_ns) {
-    ticks.push_back({scale.X(origin + at), static_cast<double>(at), FormatInstant(at, step_ns)});
+    const double x = scale.X(origin + at);
+    if (scale.clock != nullptr && !ticks.empty() && x - ticks.back().position < 0.8 * min_spacing) {
+      continue;
+    }
+    ticks.push_back({x, static_cast<double>(at), FormatInstant(at, step_ns)});
+  }
+  return ticks;
+}
+
+std::vector<Tick> NumberTicks(std::int64_t first, std::int64_t last, double left, double width,
+                              double min_spacing) {
+  std::vector<Tick> ticks;
+  if (last < first || width <= 0) return ticks;
+  const double share = width / static_cast<double>(last - first + 1);
+  const auto every = static_cast<std::int64_t>(RoundUp125(std::max(1.0, min_spacing / share)));
+  for (std::int64_t number = (first + every - 1) / every * every; number <= last; number += every) {
+    ticks.push_back({left + (static_cast<double>(number - first) + 0.5) * share,
+                     static_cast<double>(number), QString::number(number)});
   }
   return ticks;
 }
@@ -94,15 +171,18 @@ std::vector<StepMark> StepMarks(const TimeScale& scale, std::span<const StepInfo
     return static_cast<std::int64_t>(RoundUp125(std::max(1.0, min / spacing)));
   };
   const std::int64_t mark_every = every(min_mark);
-  const std::int64_t label_every = std::max(every(min_label), mark_every);
-  double last_label = -1e18;
+  std::int64_t label_every = std::max(every(min_label), mark_every);
   for (auto step = first; step != last; ++step) {
     if (step->number % mark_every != 0) continue;
-    const double x = scale.X(step->begin);
-    // Steps differ in length: a label also keeps its distance from the one before it.
-    const bool labelled = step->number % label_every == 0 && x - last_label >= min_label * 0.8;
-    if (labelled) last_label = x;
-    marks.push_back({x, step->number, labelled});
+    marks.push_back({scale.X(step->begin), step->number, false});
+  }
+  // Steps differ in length: labels keep their distance, and are spread wider until few are missing,
+  // so that they read as 10, 20, 30 and not as 10, 11, 14.
+  while (LabelMarks(marks, label_every, min_label * 0.8) * 8 >
+             std::count_if(marks.begin(), marks.end(),
+                           [&](const StepMark& mark) { return mark.number % label_every == 0; }) &&
+         label_every < static_cast<std::int64_t>(count)) {
+    label_every = static_cast<std::int64_t>(RoundUp125(static_cast<double>(label_every) + 1));
   }
   return marks;
 }

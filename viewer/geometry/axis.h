@@ -8,20 +8,34 @@
 
 #include "analysis/session.h"
 #include "analysis/types.h"
+#include "viewer/geometry/step_clock.h"
 
 namespace memprof::viewer {
 
 // Maps recorded time to horizontal positions: window.begin at `left`, window.end at left + width.
+// Evenly in time, or, with a clock, evenly in steps.
 struct TimeScale {
   analysis::TimeWindow window;
   double left = 0;
   double width = 1;
+  const StepClock* clock = nullptr;  // null = time; else it must outlive the scale
 
   double X(analysis::TimeNs time) const;
   // The time under a position, clamped to the window.
   analysis::TimeNs At(double x) const;
+  // On average.
   double NsPerPixel() const;
 };
+
+// The window seen after zooming by `factor` (< 1 zooms in) with `anchor` kept where it is, and
+// after moving by `pixels` (positive: later), within `bounds`; evenly in what the scale counts.
+analysis::TimeWindow ZoomAt(const TimeScale& scale, analysis::TimeNs anchor, double factor,
+                            analysis::TimeWindow bounds);
+analysis::TimeWindow PanBy(const TimeScale& scale, double pixels, analysis::TimeWindow bounds);
+
+// The times at which `columns` columns of equal width begin, and the end of the last: columns + 1
+// times, rising weakly, from the window's begin to its end.
+std::vector<analysis::TimeNs> ColumnEdges(const TimeScale& scale, int columns);
 
 // Maps bytes to vertical positions: 0 at `bottom`, `max_bytes` `height` above it.
 struct ByteScale {
@@ -42,7 +56,8 @@ struct Tick {
 // `min_spacing` pixels apart.
 std::vector<Tick> ByteTicks(const ByteScale& scale, double min_spacing);
 
-// Ticks at round times since `origin`, at least `min_spacing` pixels apart.
+// Ticks at round times since `origin`, at least `min_spacing` pixels apart (0.8 of it where steps
+// differ in length).
 std::vector<Tick> TimeTicks(const TimeScale& scale, analysis::TimeNs origin, double min_spacing);
 
 // Marks where training steps begin. Minor marks (no label) are left out when they would be closer
@@ -54,5 +69,10 @@ struct StepMark {
 };
 std::vector<StepMark> StepMarks(const TimeScale& scale, std::span<const analysis::StepInfo> steps,
                                 double min_mark, double min_label);
+
+// Whole numbers from `first` to `last` at multiples of 1, 2, 5, 10, …, spread evenly over
+// [left, left + width] with number i in the middle of its share, at least `min_spacing` apart.
+std::vector<Tick> NumberTicks(std::int64_t first, std::int64_t last, double left, double width,
+                              double min_spacing);
 
 }  // namespace memprof::viewer

@@ -69,41 +69,41 @@ class Placer {
   MapLayout layout_;
 };
 
-// Lines needed at a scale when every segment begins a line.
-double LinesAt(const AddressMap& map, double line_bytes) {
-  double lines = 0;
-  for (const MapSegment& segment : map.segments) {
-    lines += std::max(1.0, std::ceil(static_cast<double>(segment.bytes) / line_bytes));
-  }
-  return lines;
-}
-
 }  // namespace
 
 MapLayout LayOutMap(const AddressMap& map, const MapLayoutOptions& options) {
   if (map.segments.empty() || options.width <= 0) return {};
   std::uint64_t largest = 1;
-  for (const MapSegment& segment : map.segments) largest = std::max(largest, segment.bytes);
+  double total = 0;
+  for (const MapSegment& segment : map.segments) {
+    largest = std::max(largest, segment.bytes);
+    total += static_cast<double>(segment.bytes);
+  }
   const double room =
       std::max(1.0, std::floor(options.height / (options.row_height + options.row_gap)));
-  // As few bytes a line as still fit the view: large segments fold so that small ones are seen.
-  double line_bytes = static_cast<double>(largest);
-  while (line_bytes > 4096 && LinesAt(map, line_bytes / 1.25) <= room) line_bytes /= 1.25;
-  const bool packed = static_cast<double>(map.segments.size()) > room;
-  const auto place = [&](double bytes) {
-    Placer placer(options, bytes / options.width / std::max(options.zoom, 1e-3), packed);
+  const auto place = [&](double line_bytes, bool packed) {
+    Placer placer(options, line_bytes / options.width, packed);
     for (std::size_t i = 0; i < map.segments.size(); ++i) {
       placer.Add(static_cast<int>(i), map.segments[i].bytes);
     }
     return placer.Take();
   };
-  MapLayout layout = place(line_bytes);
-  // Too many for a line each: more bytes a line, so that several share one, while blocks can
-  // still be told apart; what then does not fit scrolls.
-  for (int i = 0; packed && i < 24 && layout.content_height > options.height; ++i) {
-    line_bytes *= 1.1;
-    layout = place(line_bytes);
-  }
+  // As few bytes a line as still fit the view, so that blocks are as large as they can be: from
+  // what would fill every line up. Blocks must still be told apart; what then does not fit scrolls.
+  const double least = std::max(4096.0, total / room);
+  const double most = std::max(least, 10.0 * static_cast<double>(largest));
+  const auto fit = [&](bool packed, double limit) {
+    double line_bytes = least;
+    while (line_bytes < limit && place(line_bytes, packed).content_height > options.height) {
+      line_bytes *= 1.06;
+    }
+    return line_bytes;
+  };
+  // A line for each segment is clearer, as long as sharing lines would not make blocks much larger.
+  const double shared = fit(true, most);
+  const double alone = fit(false, 1.15 * shared);
+  const bool packed = alone >= 1.15 * shared;
+  MapLayout layout = place((packed ? shared : alone) / std::max(options.zoom, 1e-3), packed);
   // Room that is left makes the lines higher, up to a limit.
   const double stretch = std::min(options.height / layout.content_height, kMaxStretch);
   if (stretch > 1) {

@@ -60,38 +60,49 @@ const Series& LayerSeries(const DeviceTimeline& timeline, Layer layer) {
   return timeline.layer[static_cast<std::size_t>(layer)];
 }
 
-void AddBand(TimelineBands& out, BandRole role, const char* name, const char* help, Series series) {
+// Adds the band between the uppermost edge so far and `edge`, which nowhere lies below it. Bands
+// are differences of edges, and not the other way round, so that the maximum of an edge is exact.
+void AddBand(TimelineBands& out, BandRole role, const char* name, const char* help,
+             const Series& edge) {
+  Series series = out.bands.empty() ? edge : Subtract(edge, out.bands.back().edge);
   if (series.empty() || series.max() == 0) return;
-  out.bands.push_back({role, QString::fromUtf8(name), QString::fromUtf8(help), std::move(series)});
+  out.bands.push_back(
+      {role, QString::fromUtf8(name), QString::fromUtf8(help), std::move(series), edge});
 }
 
-void AddFramework(TimelineBands& out, const DeviceTimeline& timeline) {
-  const Series tensors = Minimum(timeline.tensors, timeline.framework_allocated);
-  AddBand(out, BandRole::kTensors, "Tensors", "Live tensors, as the program named them.", tensors);
+constexpr const char* kTensorsHelp = "Live tensors, as the program named them.";
+
+// Returns the uppermost edge.
+Series AddFramework(TimelineBands& out, const DeviceTimeline& timeline) {
+  AddBand(out, BandRole::kTensors, "Tensors", kTensorsHelp,
+          Minimum(timeline.tensors, timeline.framework_allocated));
   AddBand(
       out, BandRole::kBlocks, "Blocks without tensor",
       "In use by the framework's allocator, but no tensor is known there: workspaces, rounding.",
-      Subtract(timeline.framework_allocated, tensors));
+      timeline.framework_allocated);
+  const Series held = Maximum(timeline.framework_allocated, timeline.framework_reserved);
   AddBand(out, BandRole::kCached, "Cached in segments",
           "Held by the framework's allocator, free inside: it can be used again by this framework "
           "only.",
-          Subtract(timeline.framework_reserved, timeline.framework_allocated));
+          held);
+  const Series all = Maximum(held, timeline.total);
   AddBand(out, BandRole::kLinear, "Other driver memory",
-          "Asked of the driver by code other than the framework's allocator.",
-          Subtract(timeline.total, timeline.framework_reserved));
+          "Asked of the driver by code other than the framework's allocator.", all);
+  return all;
 }
 
-// Tensors that lie straight in driver memory are taken out of the layers, largest layer first.
-void AddDriver(TimelineBands& out, const DeviceTimeline& timeline) {
-  Series remaining = Minimum(timeline.tensors, timeline.total);
-  AddBand(out, BandRole::kTensors, "Tensors", "Live tensors, as the program named them.",
-          remaining);
+// Tensors that lie straight in driver memory are taken out of the layers, lowest layer first.
+Series AddDriver(TimelineBands& out, const DeviceTimeline& timeline) {
+  const Series tensors = Minimum(timeline.tensors, timeline.total);
+  AddBand(out, BandRole::kTensors, "Tensors", kTensorsHelp, tensors);
+  Series layers;
   for (const DriverLayer& layer : kDriverLayers) {
     const Series& series = LayerSeries(timeline, layer.layer);
     if (series.empty()) continue;
-    AddBand(out, layer.role, layer.name, layer.help, Subtract(series, remaining));
-    remaining = Subtract(remaining, series);
+    layers = Sum(layers, series);
+    AddBand(out, layer.role, layer.name, layer.help, Maximum(tensors, layers));
   }
+  return Maximum(tensors, layers);
 }
 
 }  // namespace
@@ -104,6 +115,10 @@ Series Minimum(const Series& a, const Series& b) {
   return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return std::min(x, y); });
 }
 
+Series Maximum(const Series& a, const Series& b) {
+  return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return std::max(x, y); });
+}
+
 Series Sum(const Series& a, const Series& b) {
   return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return x + y; });
 }
@@ -112,30 +127,22 @@ TimelineBands MakeBands(const DeviceTimeline& timeline) {
   TimelineBands out;
   out.device = timeline.device;
   if (timeline.device == analysis::kNoDevice) {
-    AddBand(out, BandRole::kPinned, "Pinned", "Page-locked host memory.",
-            LayerSeries(timeline, Layer::kPinned));
+    const Series& pinned = LayerSeries(timeline, Layer::kPinned);
+    out.allocated = Sum(pinned, LayerSeries(timeline, Layer::kRegistered));
+    AddBand(out, BandRole::kPinned, "Pinned", "Page-locked host memory.", pinned);
     AddBand(out, BandRole::kRegistered, "Registered", "Host memory registered with the driver.",
-            LayerSeries(timeline, Layer::kRegistered));
-    out.allocated =
-        Sum(LayerSeries(timeline, Layer::kPinned), LayerSeries(timeline, Layer::kRegistered));
+            out.allocated);
     out.top = out.allocated;
     out.in_use = out.allocated;
     return out;
   }
-  const bool framework =
-      !timeline.framework_reserved.empty() && timeline.framework_reserved.max() > 0;
-  if (framework) {
-    AddFramework(out, timeline);
-  } else {
-    AddDriver(out, timeline);
-  }
+  out.framework = !timeline.framework_reserved.empty() && timeline.framework_reserved.max() > 0;
+  const Series asked = out.framework ? AddFramework(out, timeline) : AddDriver(out, timeline);
+  out.top = Maximum(asked, timeline.reserved);
   AddBand(out, BandRole::kPool, "Held by driver pools",
-          "Kept by stream-ordered pools and VMM beyond what the program asked for.",
-          Subtract(timeline.reserved, timeline.total));
+          "Kept by stream-ordered pools and VMM beyond what the program asked for.", out.top);
   out.allocated = timeline.total;
-  out.framework = framework;
-  out.in_use = framework ? timeline.framework_allocated : timeline.total;
-  for (const Band& band : out.bands) out.top = Sum(out.top, band.series);
+  out.in_use = out.framework ? timeline.framework_allocated : timeline.total;
   return out;
 }
 

@@ -30,6 +30,7 @@ struct Band {
   QString name;
   QString help;  // one sentence: what counts here
   analysis::Series series;
+  analysis::Series edge;  // this band and all below it: where its upper edge is drawn
 };
 
 // One device's stack, bottom band first. At every instant the bands add up to `top`.
@@ -42,9 +43,10 @@ struct TimelineBands {
   bool framework = false;      // a framework's allocator was seen on this device
 };
 
-// max(a - b, 0) and min(a, b) at every instant.
+// max(a - b, 0), min(a, b), max(a, b) and a + b at every instant.
 analysis::Series Subtract(const analysis::Series& a, const analysis::Series& b);
 analysis::Series Minimum(const analysis::Series& a, const analysis::Series& b);
+analysis::Series Maximum(const analysis::Series& a, const analysis::Series& b);
 analysis::Series Sum(const analysis::Series& a, const analysis::Series& b);
 
 // With a framework: tensors, other blocks, cached, other driver memory. Without: tensors and the

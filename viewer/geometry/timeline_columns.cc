@@ -7,30 +7,22 @@ namespace memprof::viewer {
 
 using analysis::Series;
 
-TimelineColumns MakeColumns(const TimelineBands& bands, analysis::TimeWindow window, int columns) {
+TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, int columns) {
   TimelineColumns out;
-  out.window = window;
-  if (columns <= 0 || window.end <= window.begin) return out;
+  out.window = scale.window;
+  out.clock = scale.clock;
+  if (columns <= 0 || scale.window.end <= scale.window.begin) return out;
   out.columns = columns;
+  const std::vector<analysis::TimeNs> edges = ColumnEdges(scale, columns);
   const auto n = static_cast<std::size_t>(columns);
-  out.low.assign(n, 0);
-  out.high.assign(n, 0);
-  std::vector<double> sum(n, 0);
   for (const Band& band : bands.bands) {
-    const std::vector<Series::Sample> samples = band.series.Columns(window, columns);
-    std::vector<double>& top = out.band_top.emplace_back(n, 0);
-    for (std::size_t i = 0; i < n && i < samples.size(); ++i) {
-      sum[i] += static_cast<double>(samples[i].max);
-      top[i] = sum[i];
+    std::vector<std::uint64_t>& low = out.low.emplace_back(n, 0);
+    std::vector<std::uint64_t>& high = out.high.emplace_back(n, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+      const Series::Sample sample = band.edge.Between(edges[i], edges[i + 1]);
+      low[i] = sample.min;
+      high[i] = sample.max;
     }
-  }
-  const std::vector<Series::Sample> total = bands.top.Columns(window, columns);
-  for (std::size_t i = 0; i < n && i < total.size(); ++i) {
-    out.low[i] = total[i].min;
-    out.high[i] = total[i].max;
-    if (sum[i] <= 0) continue;
-    const double share = static_cast<double>(total[i].max) / sum[i];
-    for (std::vector<double>& top : out.band_top) top[i] *= share;
   }
   return out;
 }

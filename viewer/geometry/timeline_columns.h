@@ -1,27 +1,33 @@
 // One pixel column after the other of a stacked timeline. Pure; thread-safe.
 //
-// A column may stand for thousands of events. Its height is the exact maximum of the sum within
-// it, so that no peak is ever hidden; the bands share that height in proportion to their own
-// maxima there. The minimum of the sum says how far memory fell within the column.
+// A column may stand for thousands of events. Every band keeps the exact maximum and minimum that
+// its upper edge has within the column, so that no peak of any layer is ever hidden: up to the
+// minimum the band was there all the time, between minimum and maximum only at times.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "analysis/types.h"
+#include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_bands.h"
 
 namespace memprof::viewer {
 
 struct TimelineColumns {
   analysis::TimeWindow window;
+  const StepClock* clock = nullptr;  // of the scale that they were made for
   int columns = 0;
-  std::vector<std::vector<double>> band_top;  // [band][column]: bytes up to its upper edge
-  std::vector<std::uint64_t> low, high;       // of the sum within the column
+  std::vector<std::vector<std::uint64_t>> low, high;  // [band][column]: bytes up to its edge
+
+  // Whether they are what MakeColumns would make for this scale.
+  bool Fit(const TimeScale& scale, int wanted) const {
+    return columns == wanted && clock == scale.clock && window.begin == scale.window.begin &&
+           window.end == scale.window.end;
+  }
 };
 
 // Cost: O(bands * columns * log events).
-TimelineColumns MakeColumns(const TimelineBands& bands, analysis::TimeWindow window, int columns);
+TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, int columns);
 
 // The values of every band at one instant, bottom first.
 std::vector<std::uint64_t> ValuesAt(const TimelineBands& bands, analysis::TimeNs time);

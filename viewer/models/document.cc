@@ -60,6 +60,7 @@ void Document::Open(const QString& path) {
   report_job_.Cancel();
   session_.reset();
   symbols_.reset();
+  step_clock_ = StepClock();
   timelines_.reset();
   report_.reset();
   path_ = path;
@@ -96,6 +97,7 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   }
   session_ = *std::move(session);
   symbols_ = std::make_shared<analysis::Symbols>(session_);
+  step_clock_ = StepClock(session_->steps(), bounds());
   progress_ = 1;
   SetState(State::kReady);
   timeline_job_.Start(
@@ -149,6 +151,11 @@ analysis::TimeWindow Document::bounds() const {
     end = std::max(end, session_->events().time.back());
   }
   return {begin, std::max(end, begin + 1000)};
+}
+
+const StepClock* ShownClock(const Document& document, const Selection& selection) {
+  const bool steps = selection.axis() == AxisKind::kSteps && document.step_clock().known();
+  return steps ? &document.step_clock() : nullptr;
 }
 
 std::uint32_t SiteLayers(const TimelineBands* bands) {

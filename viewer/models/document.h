@@ -13,8 +13,10 @@
 #include "analysis/report.h"
 #include "analysis/session.h"
 #include "analysis/symbols.h"
+#include "viewer/geometry/step_clock.h"
 #include "viewer/geometry/timeline_bands.h"
 #include "viewer/jobs/job_tracker.h"
+#include "viewer/models/selection.h"
 
 namespace memprof::viewer {
 
@@ -61,6 +63,8 @@ class Document : public QObject {
   // The bands of a device (analysis::kNoDevice: host); null while unknown.
   const TimelineBands* bands(int device) const;
   const analysis::DeviceInfo* device(int id) const;
+  // Steps of the log; not known() without a log or without steps.
+  const StepClock& step_clock() const { return step_clock_; }
   // All of the recorded time.
   analysis::TimeWindow bounds() const;
 
@@ -79,10 +83,14 @@ class Document : public QObject {
   double progress_ = 0;
   std::shared_ptr<const analysis::Session> session_;
   std::shared_ptr<analysis::Symbols> symbols_;
+  StepClock step_clock_;
   std::shared_ptr<const std::vector<TimelineBands>> timelines_;
   std::shared_ptr<const ReportData> report_;
   JobTracker load_job_, timeline_job_, report_job_;
 };
+
+// The clock of the axis that was chosen; null where it is time, or the log has no steps.
+const StepClock* ShownClock(const Document& document, const Selection& selection);
 
 // The layers in which call sites of a device are counted: the framework's blocks where it was seen,
 // else what the driver gave; pinned and registered memory for the host.

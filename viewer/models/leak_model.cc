@@ -39,6 +39,8 @@ QString LeakText(const LeakRow& row, int column) {
   switch (column) {
     case LeakModel::kSite:
       return ShortSite(row.site);
+    case LeakModel::kExample:
+      return row.example;
     case LeakModel::kLayer:
       return ToQString(analysis::LayerName(leak.layer));
     case LeakModel::kScore:
@@ -181,6 +183,7 @@ QVariant LeakModel::LeakData(const LeakRow& row, int column, int role) const {
     case kSortRole:
       return SortValue(row.leak, column);
     case Qt::ToolTipRole:
+      if (column == kExample) return row.example;
       return column == kSite ? ToQString(row.site.function) : ToQString(row.leak.why);
     case kShareRole:
       if (column != kBytes || largest_ == 0) return {};
@@ -195,9 +198,10 @@ QVariant LeakModel::headerData(int section, Qt::Orientation orientation, int rol
   if (role == Qt::TextAlignmentRole && section > kLayer) {
     return QVariant(Qt::AlignRight | Qt::AlignVCenter);
   }
-  static const char* const kTitles[] = {"Allocated at", "Layer",  "Score",     "Surviving",
-                                        "Per step",     "Blocks", "Since step"};
+  static const char* const kTitles[] = {"Allocated at", "For instance", "Layer",  "Score",
+                                        "Surviving",    "Per step",     "Blocks", "Since step"};
   static const char* const kHelp[] = {"Where the surviving memory was allocated",
+                                      "A tensor that survived",
                                       "Which kind of memory it is",
                                       "How strong the evidence is, 0 to 100",
                                       "Bytes that were still alive when the log ended",

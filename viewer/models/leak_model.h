@@ -12,7 +12,17 @@ class LeakModel : public QAbstractItemModel {
   Q_OBJECT
 
  public:
-  enum Column { kSite, kLayer, kScore, kBytes, kSlope, kBlocks, kFirstStep, kColumnCount };
+  enum Column {
+    kSite,
+    kExample,
+    kLayer,
+    kScore,
+    kBytes,
+    kSlope,
+    kBlocks,
+    kFirstStep,
+    kColumnCount
+  };
   // A number to sort by, and the share of the largest in [0, 1] for bars (kBytes).
   static constexpr int kSortRole = Qt::UserRole + 1;
   static constexpr int kShareRole = Qt::UserRole + 2;

@@ -28,6 +28,12 @@ void Selection::SetDevice(int device) {
   emit DeviceChanged();
 }
 
+void Selection::SetAxis(AxisKind axis) {
+  if (axis == axis_) return;
+  axis_ = axis;
+  emit AxisChanged();
+}
+
 void Selection::SetInstant(analysis::TimeNs instant) {
   instant = std::clamp(instant, bounds_.begin, bounds_.end);
   if (instant == instant_) return;

@@ -10,6 +10,9 @@
 
 namespace memprof::viewer {
 
+// What runs evenly along horizontal axes.
+enum class AxisKind { kTime, kSteps };
+
 class Selection : public QObject {
   Q_OBJECT
 
@@ -26,11 +29,14 @@ class Selection : public QObject {
   analysis::TimeWindow bounds() const { return bounds_; }
   analysis::TimeWindow window() const { return zoom_.current().window; }
   const QStringList& flame_path() const { return zoom_.current().flame_path; }
+  AxisKind axis() const { return axis_; }
   bool can_back() const { return zoom_.CanBack(); }
   bool can_forward() const { return zoom_.CanForward(); }
   bool zoomed() const;
 
   void SetDevice(int device);
+  // Outlives Reset: people keep to one axis from log to log.
+  void SetAxis(AxisKind axis);
   void SetInstant(analysis::TimeNs instant);
   // Selects an allocation and its site; an invalid id clears both.
   void SelectAllocation(analysis::AllocationId allocation, analysis::StackId site);
@@ -47,10 +53,12 @@ class Selection : public QObject {
   void DeviceChanged();
   void InstantChanged();
   void SelectionChanged();  // allocation or site
-  void ZoomChanged();       // window, flame path, or what Back and Forward can do
+  void AxisChanged();
+  void ZoomChanged();  // window, flame path, or what Back and Forward can do
 
  private:
   int device_ = 0;
+  AxisKind axis_ = AxisKind::kTime;
   analysis::TimeNs instant_ = 0;
   analysis::AllocationId allocation_;
   analysis::StackId site_;

@@ -14,6 +14,7 @@
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/map_picture.h"
+#include "viewer/models/site_ranking.h"
 #include "viewer/views/bar_delegate.h"
 #include "viewer/views/theme.h"
 
@@ -28,7 +29,7 @@ void SetUpList(QTreeView* view, QAbstractItemModel* model) {
   view->setUniformRowHeights(true);
   view->setAlternatingRowColors(true);
   view->setFrameShape(QFrame::NoFrame);
-  view->setTextElideMode(Qt::ElideMiddle);
+  view->setTextElideMode(Qt::ElideRight);  // what begins with the function, or the tensor, says it
   view->header()->setStretchLastSection(false);
   view->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   view->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
@@ -95,20 +96,8 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
                                                     const analysis::SiteQuery& query) {
   InstantData found;
   const analysis::Peak peak = analysis::DescribeInstant(session, query.device, query.at);
-  for (const analysis::Site& site : analysis::FindSites(session, query)) {
-    if (found.sites.size() >= kMaxRows) break;
-    if (!site.stack.valid()) {
-      found.sites.push_back({tr("(no call stack)"), {}, site.bytes, {}, {}});
-      continue;
-    }
-    const analysis::SourceFrame frame = symbols.Site(site.stack);
-    found.sites.push_back({ShortSite(frame),
-                           ToQString(analysis::Symbols::Describe(frame)) + QLatin1Char('\n') +
-                               FormatPlural(site.blocks, tr("block")),
-                           site.bytes,
-                           site.stack,
-                           {}});
-  }
+  found.sites = RankSites(analysis::FindSites(session, query), symbols);
+  if (found.sites.size() > kMaxRows) found.sites.resize(kMaxRows);
   found.blocks = peak.tensors.empty();
   for (const analysis::AllocationId id : found.blocks ? peak.blocks : peak.tensors) {
     if (found.tensors.size() >= kMaxRows) break;

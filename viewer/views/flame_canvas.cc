@@ -9,6 +9,7 @@
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
+#include <cmath>
 
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
@@ -17,6 +18,8 @@
 
 namespace memprof::viewer {
 namespace {
+
+constexpr double kMaxRowStretch = 1.6;
 
 const analysis::FlameNode& Node(const analysis::FlameTree& tree, int index) {
   return tree.nodes[static_cast<std::size_t>(index)];
@@ -31,7 +34,9 @@ FlameCanvas::FlameCanvas(Document* document, Selection* selection, QWidget* pare
   connect(selection_, &Selection::ZoomChanged, this, &FlameCanvas::Relayout);
 }
 
-double FlameCanvas::RowHeight() const { return QFontMetricsF(font()).height() + 7; }
+double FlameCanvas::RowHeight() const {
+  return row_height_ > 0 ? row_height_ : QFontMetricsF(font()).height() + 7;
+}
 
 void FlameCanvas::SetTree(std::shared_ptr<const analysis::FlameTree> tree, FlameValue value) {
   tree_ = std::move(tree);
@@ -64,8 +69,13 @@ void FlameCanvas::Relayout() {
 
 const FlameLayout& FlameCanvas::Layout() {
   if (dirty_ && tree_ != nullptr) {
-    layout_ = LayOutFlame(*tree_, value_, FlameFind(*tree_, selection_->flame_path()), width(),
-                          RowHeight());
+    const int zoomed = FlameFind(*tree_, selection_->flame_path());
+    const double least = QFontMetricsF(font()).height() + 7;
+    layout_ = LayOutFlame(*tree_, value_, zoomed, width(), least);
+    const double view = parentWidget() != nullptr ? parentWidget()->height() : height();
+    row_height_ = std::floor(std::clamp((view - 2 * kSpace) / std::max(1, layout_.depths), least,
+                                        kMaxRowStretch * least));
+    if (row_height_ > least) layout_ = LayOutFlame(*tree_, value_, zoomed, width(), row_height_);
   }
   dirty_ = false;
   return layout_;

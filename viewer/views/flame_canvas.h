@@ -21,6 +21,7 @@ class FlameCanvas : public QWidget {
   // What share of the whole the search matches, in [0, 1]; -1 without a search.
   double matched() const { return matched_; }
 
+  // Rows grow, up to a limit, while the graph is less high than the view.
   double RowHeight() const;
   const FlameLayout& Layout();
   const analysis::FlameTree* tree() const { return tree_.get(); }
@@ -49,6 +50,7 @@ class FlameCanvas : public QWidget {
   QString search_;
   std::vector<bool> matches_;
   double matched_ = -1;
+  double row_height_ = 0;
   int hover_ = -1;
 };
 

@@ -8,6 +8,7 @@
 #include <QSplitter>
 #include <QTreeView>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "viewer/geometry/units.h"
 #include "viewer/views/bar_delegate.h"
@@ -38,14 +39,15 @@ LeakView::LeakView(Document* document, Selection* selection, QWidget* parent)
   table_->header()->setStretchLastSection(false);
   table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   table_->header()->setSectionResizeMode(LeakModel::kSite, QHeaderView::Stretch);
-  auto* splitter = new QSplitter(Qt::Vertical, this);
-  splitter->setChildrenCollapsible(false);
-  splitter->addWidget(table_);
+  table_->header()->setSectionResizeMode(LeakModel::kExample, QHeaderView::Stretch);
+  splitter_ = new QSplitter(Qt::Vertical, this);
+  splitter_->setChildrenCollapsible(false);
+  splitter_->addWidget(table_);
   evidence_ = BuildEvidence();
-  splitter->addWidget(evidence_);
-  splitter->setStretchFactor(0, 2);
-  splitter->setStretchFactor(1, 3);
-  column->addWidget(splitter, 1);
+  splitter_->addWidget(evidence_);
+  splitter_->setStretchFactor(0, 2);
+  splitter_->setStretchFactor(1, 3);
+  column->addWidget(splitter_, 1);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& index) { ShowLeak(index); });
   connect(document_, &Document::ReportReady, this, &LeakView::Fill);
@@ -66,7 +68,7 @@ QWidget* LeakView::BuildEvidence() {
   why_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   chart_ = new SurvivorChart(evidence);
   left->addWidget(why_);
-  left->addWidget(chart_, 4);
+  left->addWidget(chart_, 8);
   left->addStretch(1);
   row->addLayout(left, 3);
   stack_ = new StackModel(this);
@@ -100,11 +102,29 @@ void LeakView::Fill() {
   }
   verdict_->setText(ToQString(report->report.leaks.verdict));
   table_->expandAll();
+  FitTable();
   if (model_->rowCount() == 0) return;
   // The worst one first, without making it the selection of the other views.
   following_ = true;
   table_->setCurrentIndex(model_->index(0, 0, model_->index(0, 0)));
   following_ = false;
+}
+
+void LeakView::FitTable() {
+  int rows = 1;  // the header, and a little air below the last row
+  for (int tier = 0; tier < model_->rowCount(); ++tier) {
+    rows += 1 + model_->rowCount(model_->index(tier, 0));
+  }
+  const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
+  const int all = splitter_->height();
+  const int wanted = std::clamp(row * rows + 2 * kSpace, 4 * row, std::max(4 * row, all * 2 / 5));
+  splitter_->setSizes({wanted, std::max(1, all - wanted)});
+}
+
+void LeakView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  layout()->activate();
+  FitTable();
 }
 
 void LeakView::Follow() {

@@ -10,6 +10,7 @@
 #include "viewer/models/stack_model.h"
 
 class QLabel;
+class QSplitter;
 class QTreeView;
 
 namespace memprof::viewer {
@@ -27,9 +28,13 @@ class LeakView : public QWidget {
   const LeakModel& model() const { return *model_; }
   QString EvidenceText() const;
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void Fill();
-  void Follow();  // the selection made in another view
+  void FitTable();  // as high as its rows, up to a part of the view
+  void Follow();    // the selection made in another view
   void ShowLeak(const QModelIndex& index);
   QWidget* BuildEvidence();
 
@@ -38,6 +43,7 @@ class LeakView : public QWidget {
   LeakModel* model_;
   StackModel* stack_;
   QLabel* verdict_;
+  QSplitter* splitter_;
   QTreeView* table_;
   QWidget* evidence_;
   QLabel* why_;

@@ -98,6 +98,17 @@ std::optional<QRectF> MapCanvas::RectOf(const MapHit& hit) {
   return std::nullopt;
 }
 
+std::optional<QRectF> MapCanvas::WidestRectOf(const MapHit& hit) {
+  std::optional<QRectF> widest;
+  const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(hit.segment)];
+  for (const MapBar& bar : layout_of_map().bars) {
+    if (bar.segment != hit.segment) continue;
+    const auto rect = PieceRect(bar, segment, segment.pieces[static_cast<std::size_t>(hit.piece)]);
+    if (rect.has_value() && (!widest.has_value() || rect->width() > widest->width())) widest = rect;
+  }
+  return widest;
+}
+
 void MapCanvas::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   const Theme theme = Theme::From(palette());
@@ -172,11 +183,15 @@ void MapCanvas::PaintPiece(QPainter& painter, const QRectF& rect, const MapPiece
     painter.setRenderHint(QPainter::Antialiasing, false);
   }
   if (rect.width() < 48) return;
+  const QRectF room = rect.adjusted(5, 0, pins ? -16 : -5, 0);
   QString label = TensorAt(*document_->session(), piece.allocation, picture_->map.time);
+  // Where name and shape do not fit, the name alone; of that the end, which tells most.
+  if (TextWidth(painter.font(), label) > room.width()) {
+    label = label.left(label.indexOf(QStringLiteral("  ")));
+  }
   if (label.isEmpty()) label = FormatBytes(piece.bytes);
   painter.setPen(Theme::TextOn(fill));
-  DrawElided(painter, rect.adjusted(5, 0, pins ? -16 : -5, 0), Qt::AlignLeft | Qt::AlignVCenter,
-             label);
+  DrawElided(painter, room, Qt::AlignLeft | Qt::AlignVCenter, label, Qt::ElideLeft);
 }
 
 void MapCanvas::PaintFrames(QPainter& painter, const Theme& theme) {
@@ -196,7 +211,7 @@ void MapCanvas::PaintFrames(QPainter& painter, const Theme& theme) {
   };
   if (const auto hole = FindLargestHole(picture_->map)) {
     frame(*hole, theme.accent, 2);
-    if (const auto rect = RectOf(*hole)) {
+    if (const auto rect = WidestRectOf(*hole)) {
       const QString text = tr("largest hole %1").arg(FormatBytes(picture_->map.largest_hole));
       const double text_width = TextWidth(painter.font(), text) + kSpace;
       if (text_width + kSpace < rect->width()) {

@@ -49,6 +49,8 @@ class MapCanvas : public QWidget {
   void PaintLabel(QPainter& painter, const MapBar& bar, const Theme& theme);
   void PaintPiece(QPainter& painter, const QRectF& rect, const analysis::MapPiece& piece,
                   const Theme& theme);
+  // The largest of the parts of a piece that goes on over several lines.
+  std::optional<QRectF> WidestRectOf(const MapHit& hit);
   void PaintFrames(QPainter& painter, const Theme& theme);
   double LabelWidth() const;
 

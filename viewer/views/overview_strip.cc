@@ -31,6 +31,7 @@ OverviewStrip::OverviewStrip(Document* document, Selection* selection, QWidget* 
   connect(selection_, &Selection::DeviceChanged, this, repaint);
   connect(selection_, &Selection::InstantChanged, this, repaint);
   connect(selection_, &Selection::ZoomChanged, this, repaint);
+  connect(selection_, &Selection::AxisChanged, this, repaint);
 }
 
 QRectF OverviewStrip::PlotRect() const {
@@ -40,7 +41,7 @@ QRectF OverviewStrip::PlotRect() const {
 
 TimeScale OverviewStrip::Scale() const {
   const QRectF plot = PlotRect();
-  return {selection_->bounds(), plot.left(), plot.width()};
+  return {selection_->bounds(), plot.left(), plot.width(), ShownClock(*document_, *selection_)};
 }
 
 void OverviewStrip::paintEvent(QPaintEvent*) {
@@ -54,12 +55,12 @@ void OverviewStrip::paintEvent(QPaintEvent*) {
   const QRectF plot = PlotRect();
   const int columns =
       std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
-  if (columns_of_ != shown || columns_.columns != columns) {
-    columns_ = MakeColumns(*shown, selection_->bounds(), columns);
+  const TimeScale scale = Scale();
+  if (columns_of_ != shown || !columns_.Fit(scale, columns)) {
+    columns_ = MakeColumns(*shown, scale, columns);
     columns_of_ = shown;
   }
   PaintStack(painter, plot, *shown, columns_, shown->top.max() + 1, theme);
-  const TimeScale scale = Scale();
   const double begin = scale.X(selection_->window().begin), end = scale.X(selection_->window().end);
   QColor veil = theme.window;
   veil.setAlpha(190);
@@ -95,8 +96,11 @@ void OverviewStrip::mouseMoveEvent(QMouseEvent* event) {
   if (drag_ == Drag::kNone || std::abs(event->position().x() - drag_from_.x()) <= 4) return;
   const TimeScale scale = Scale();
   if (drag_ == Drag::kMove) {
-    const double delta = (event->position().x() - drag_from_.x()) * scale.NsPerPixel();
-    selection_->SetWindow(Pan(drag_window_, delta, selection_->bounds()), gesture_);
+    // The dragged window's width is a share of the strip: so many of its own pixels it moves.
+    const TimeScale dragged{drag_window_, 0,
+                            scale.X(drag_window_.end) - scale.X(drag_window_.begin), scale.clock};
+    selection_->SetWindow(
+        PanBy(dragged, event->position().x() - drag_from_.x(), selection_->bounds()), gesture_);
   } else {
     selection_->SetWindow(
         Brush(scale.At(drag_from_.x()), scale.At(event->position().x()), selection_->bounds()),
@@ -113,8 +117,9 @@ void OverviewStrip::mouseReleaseEvent(QMouseEvent* event) {
 
 void OverviewStrip::wheelEvent(QWheelEvent* event) {
   const TimeScale scale = Scale();
+  const TimeScale window{selection_->window(), 0, 1, scale.clock};
   selection_->SetWindow(
-      ZoomAt(selection_->window(), scale.At(event->position().x()),
+      ZoomAt(window, scale.At(event->position().x()),
              std::pow(0.8, event->angleDelta().y() / 120.0), selection_->bounds()),
       gesture_);
   event->accept();

@@ -16,7 +16,7 @@ namespace memprof::viewer {
 
 SurvivorChart::SurvivorChart(QWidget* parent) : QWidget(parent) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-  setMaximumHeight(280);
+  setMaximumHeight(800);
   setAccessibleName(tr("Survivors by birth step"));
 }
 
@@ -64,12 +64,27 @@ void SurvivorChart::paintEvent(QPaintEvent*) {
   painter.drawLine(plot.bottomLeft(), plot.bottomRight());
   painter.setPen(theme.muted);
   const QRectF below(plot.left(), plot.bottom() + 2, plot.width(), height() - plot.bottom() - 2);
-  painter.drawText(below, Qt::AlignLeft | Qt::AlignVCenter, tr("step 0"));
-  painter.drawText(
-      below, Qt::AlignRight | Qt::AlignVCenter,
-      QString::number(std::max<std::int64_t>(0, bars.empty() ? 0 : bars.back().last_step)));
-  if (row_->leak.guard_steps > 0 && plot.width() > 320) {
-    painter.drawText(below, Qt::AlignCenter, tr("grey: too young to be evidence"));
+  const QFontMetricsF metrics(painter.font());
+  if (!bars.empty()) {
+    // Bars that stand for several steps may go beyond the last one.
+    const std::int64_t group = bars.front().last_step - bars.front().first_step + 1;
+    const std::int64_t last =
+        bars.front().first_step + group * static_cast<std::int64_t>(bars.size()) - 1;
+    for (const Tick& tick : NumberTicks(0, last, plot.left(), plot.width(),
+                                        metrics.horizontalAdvance(QStringLiteral("000000")))) {
+      const double width = metrics.horizontalAdvance(tick.label) + 2;
+      painter.drawText(QRectF(tick.position - width / 2, below.top(), width, below.height()),
+                       Qt::AlignCenter, tick.label);
+    }
+  }
+  painter.drawText(QRectF(0, below.top(), plot.left() - kSpace, below.height()),
+                   Qt::AlignRight | Qt::AlignVCenter, tr("step"));
+  const QString young = tr("grey: too young to be evidence");
+  const double title = metrics.horizontalAdvance(tr("Surviving bytes by the step of their birth"));
+  if (row_->leak.guard_steps > 0 &&
+      title + metrics.horizontalAdvance(young) + 4 * kSpace < plot.width()) {
+    painter.drawText(QRectF(plot.left(), 0, plot.width(), plot.top() - 2),
+                     Qt::AlignRight | Qt::AlignVCenter, young);
   }
 }
 

@@ -1,7 +1,9 @@
 // The memory timeline: mouse, wheel and keys.
 #include <QDateTime>
+#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QToolTip>
 #include <QWheelEvent>
 #include <cmath>
 
@@ -40,8 +42,10 @@ void TimelineView::mousePressEvent(QMouseEvent* event) {
 void TimelineView::mouseMoveEvent(QMouseEvent* event) {
   cursor_ = event->position();
   if (drag_ == Drag::kPan) {
-    const double delta = (drag_from_.x() - event->position().x()) * Scale().NsPerPixel();
-    selection_->SetWindow(Pan(drag_window_, delta, selection_->bounds()), gesture_);
+    TimeScale dragged = Scale();
+    dragged.window = drag_window_;
+    selection_->SetWindow(
+        PanBy(dragged, drag_from_.x() - event->position().x(), selection_->bounds()), gesture_);
   }
   update();
 }
@@ -62,7 +66,26 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
   update();
 }
 
-void TimelineView::mouseDoubleClickEvent(QMouseEvent*) { selection_->ShowAll(); }
+void TimelineView::mouseDoubleClickEvent(QMouseEvent* event) {
+  const auto range = lane_.RangeAt(event->position());
+  if (range.has_value()) {
+    selection_->SetWindow(*range);
+  } else {
+    selection_->ShowAll();
+  }
+}
+
+bool TimelineView::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const QString text = lane_.TextAt(help->pos());
+  if (text.isEmpty()) {
+    QToolTip::hideText();
+  } else {
+    QToolTip::showText(help->globalPos(), text, this);
+  }
+  return true;
+}
 
 void TimelineView::leaveEvent(QEvent*) {
   cursor_.reset();
@@ -78,10 +101,9 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
   const TimeScale scale = Scale();
   if (event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(angle.x()) > std::abs(angle.y())) {
     const double notches = (angle.x() != 0 ? angle.x() : angle.y()) / 120.0;
-    selection_->SetWindow(
-        Pan(scale.window, -notches * 60 * scale.NsPerPixel(), selection_->bounds()), gesture_);
+    selection_->SetWindow(PanBy(scale, -notches * 60, selection_->bounds()), gesture_);
   } else {
-    selection_->SetWindow(ZoomAt(scale.window, scale.At(event->position().x()),
+    selection_->SetWindow(ZoomAt(scale, scale.At(event->position().x()),
                                  std::pow(kZoomPerNotch, angle.y() / 120.0), selection_->bounds()),
                           gesture_);
   }
@@ -90,23 +112,22 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
   const TimeScale scale = Scale();
-  const double page = scale.width * scale.NsPerPixel();
   const analysis::TimeWindow bounds = selection_->bounds();
   switch (event->key()) {
     case Qt::Key_Left:
-      selection_->SetWindow(Pan(scale.window, -page / 8, bounds));
+      selection_->SetWindow(PanBy(scale, -scale.width / 8, bounds));
       break;
     case Qt::Key_Right:
-      selection_->SetWindow(Pan(scale.window, page / 8, bounds));
+      selection_->SetWindow(PanBy(scale, scale.width / 8, bounds));
       break;
     case Qt::Key_Up:
     case Qt::Key_Plus:
     case Qt::Key_Equal:
-      selection_->SetWindow(ZoomAt(scale.window, selection_->instant(), 0.5, bounds));
+      selection_->SetWindow(ZoomAt(scale, selection_->instant(), 0.5, bounds));
       break;
     case Qt::Key_Down:
     case Qt::Key_Minus:
-      selection_->SetWindow(ZoomAt(scale.window, selection_->instant(), 2.0, bounds));
+      selection_->SetWindow(ZoomAt(scale, selection_->instant(), 2.0, bounds));
       break;
     default:
       QWidget::keyPressEvent(event);

@@ -26,36 +26,39 @@ void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& band
   if (columns.columns == 0) return;
   painter.save();
   painter.setClipRect(plot);
+  painter.setRenderHint(QPainter::Antialiasing, false);
   const ByteScale scale{max_bytes, plot.bottom(), plot.height()};
   const double step = plot.width() / columns.columns;
   const auto n = static_cast<std::size_t>(columns.columns);
-  const auto edge = [&](const std::vector<double>* tops, QPolygonF& shape, bool backwards) {
-    for (std::size_t k = 0; k < n; ++k) {
-      const std::size_t i = backwards ? n - 1 - k : k;
-      const double y = tops == nullptr ? plot.bottom() : scale.Y((*tops)[i]);
+  // The area from one edge up to another; from the axis where there is no lower one.
+  const auto area = [&](const std::vector<std::uint64_t>* lower,
+                        const std::vector<std::uint64_t>& upper) {
+    QPolygonF shape;
+    shape.reserve(static_cast<qsizetype>(4 * n));
+    const auto add = [&](const std::vector<std::uint64_t>* edge, std::size_t i, bool backwards) {
+      const double y = edge == nullptr ? plot.bottom() : scale.Y(static_cast<double>((*edge)[i]));
       const double left = plot.left() + static_cast<double>(i) * step;
       shape << QPointF(backwards ? left + step : left, y)
             << QPointF(backwards ? left : left + step, y);
-    }
+    };
+    for (std::size_t i = 0; i < n; ++i) add(&upper, i, false);
+    for (std::size_t i = n; i-- > 0;) add(lower, i, true);
+    return shape;
   };
-  painter.setRenderHint(QPainter::Antialiasing, false);
-  for (std::size_t b = 0; b < columns.band_top.size(); ++b) {
-    QPolygonF shape;
-    shape.reserve(static_cast<qsizetype>(4 * n));
-    edge(&columns.band_top[b], shape, false);
-    edge(b == 0 ? nullptr : &columns.band_top[b - 1], shape, true);
-    FillBand(painter, shape, bands.bands[b].role, theme);
-  }
-  // Where memory went up and down within one column, the part that was not always there is paler.
-  QColor veil = theme.surface;
-  veil.setAlpha(theme.dark ? 96 : 110);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (columns.low[i] == columns.high[i]) continue;
-    const double top = scale.Y(static_cast<double>(columns.high[i]));
-    const double bottom = scale.Y(static_cast<double>(columns.low[i]));
-    painter.fillRect(QRectF(plot.left() + static_cast<double>(i) * step, top + 1, step,
-                            std::max(0.0, bottom - top - 1)),
-                     veil);
+  // From the top band down, each over those above it: what is always there is solid, what is there
+  // at times only lets the bands above it shine through, so that each layer's own peak is seen.
+  for (std::size_t b = columns.high.size(); b-- > 0;) {
+    FillBand(painter, area(nullptr, columns.low[b]), bands.bands[b].role, theme);
+    if (columns.low[b] == columns.high[b]) continue;
+    painter.setOpacity(kAtTimesOpacity);
+    FillBand(painter, area(&columns.low[b], columns.high[b]), bands.bands[b].role, theme);
+    painter.setOpacity(1);
+    const QColor cap = theme.Band(bands.bands[b].role);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (columns.low[b][i] == columns.high[b][i]) continue;
+      const double top = scale.Y(static_cast<double>(columns.high[b][i]));
+      painter.fillRect(QRectF(plot.left() + static_cast<double>(i) * step, top, step, 1), cap);
+    }
   }
   painter.restore();
 }
@@ -65,7 +68,7 @@ void PaintByteAxis(QPainter& painter, const QRectF& plot, std::uint64_t max_byte
   painter.save();
   const ByteScale scale{max_bytes, plot.bottom(), plot.height()};
   const double height = QFontMetricsF(painter.font()).height();
-  for (const Tick& tick : ByteTicks(scale, height * 2.2)) {
+  for (const Tick& tick : ByteTicks(scale, std::max(height * 2.2, plot.height() / 14))) {
     const double y = std::round(tick.position) + 0.5;
     painter.setPen(theme.grid);
     if (tick.value > 0) painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));

@@ -13,6 +13,9 @@
 
 namespace memprof::viewer {
 
+// Opacity of what a column holds at times only.
+inline constexpr double kAtTimesOpacity = 0.5;
+
 // The colour that the legend and the plot use for a band.
 void FillBand(QPainter& painter, const QPolygonF& shape, BandRole role, const Theme& theme);
 

@@ -1,6 +1,7 @@
 // The memory timeline: painting. Mouse and keys are in timeline_input.cc.
 #include "viewer/views/timeline_view.h"
 
+#include <QComboBox>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
@@ -15,13 +16,23 @@ namespace memprof::viewer {
 using analysis::TimeNs;
 
 TimelineView::TimelineView(Document* document, Selection* selection, QWidget* parent)
-    : QWidget(parent), document_(document), selection_(selection) {
+    : QWidget(parent), document_(document), selection_(selection), lane_(document, selection) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(QStringLiteral("Memory timeline"));
+  axis_choice_ = new QComboBox(this);
+  // In the order of AxisKind.
+  axis_choice_->addItems({tr("Axis: time"), tr("Axis: steps")});
+  axis_choice_->setAccessibleName(tr("What runs evenly along the axis"));
+  axis_choice_->setToolTip(
+      tr("Time: as it passed. Steps: every training step is equally wide, however long it took."));
+  axis_choice_->setFont(SmallFont(font()));
+  axis_choice_->setVisible(false);
   const auto repaint = [this] { update(); };
   const auto forget = [this] {
     columns_of_ = nullptr;
+    lane_.Reset();
+    PlaceAxisChoice();
     update();
   };
   connect(document_, &Document::TimelinesReady, this, forget);
@@ -30,6 +41,12 @@ TimelineView::TimelineView(Document* document, Selection* selection, QWidget* pa
   connect(selection_, &Selection::DeviceChanged, this, repaint);
   connect(selection_, &Selection::InstantChanged, this, repaint);
   connect(selection_, &Selection::ZoomChanged, this, repaint);
+  connect(selection_, &Selection::AxisChanged, this, [this] {
+    axis_choice_->setCurrentIndex(static_cast<int>(selection_->axis()));
+    update();
+  });
+  connect(axis_choice_, &QComboBox::currentIndexChanged, this,
+          [this](int index) { selection_->SetAxis(static_cast<AxisKind>(index)); });
 }
 
 const TimelineBands* TimelineView::bands() const { return document_->bands(selection_->device()); }
@@ -37,7 +54,7 @@ const TimelineBands* TimelineView::bands() const { return document_->bands(selec
 QRectF TimelineView::PlotRect() const {
   const QFontMetricsF small(SmallFont(font()));
   const double left = small.horizontalAdvance(QStringLiteral("00000 MiB")) + 2 * kSpace;
-  const double legend = small.height() + 2 * kSpace;
+  const double legend = LegendHeight() + lane_.Height(SmallFont(font()));
   const bool steps = document_->session() != nullptr && !document_->session()->steps().empty();
   const double axis = small.height() * (steps ? 2 : 1) + 2 * kSpace;
   return QRectF(left, legend + kSpace, std::max(10.0, width() - left - 2 * kSpace),
@@ -46,8 +63,20 @@ QRectF TimelineView::PlotRect() const {
 
 TimeScale TimelineView::Scale() const {
   const QRectF plot = PlotRect();
-  return {selection_->window(), plot.left(), plot.width()};
+  return {selection_->window(), plot.left(), plot.width(), ShownClock(*document_, *selection_)};
 }
+
+double TimelineView::LegendHeight() const {
+  return QFontMetricsF(SmallFont(font())).height() + 2 * kSpace;
+}
+
+void TimelineView::PlaceAxisChoice() {
+  axis_choice_->setVisible(document_->step_clock().known());
+  axis_choice_->adjustSize();
+  axis_choice_->move(width() - axis_choice_->width() - kSpace, kSpace / 2);
+}
+
+void TimelineView::resizeEvent(QResizeEvent*) { PlaceAxisChoice(); }
 
 std::uint64_t TimelineView::AxisMax() const {
   const TimelineBands* shown = bands();
@@ -74,9 +103,8 @@ void TimelineView::paintEvent(QPaintEvent*) {
   const TimeScale scale = Scale();
   const int columns =
       std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
-  if (columns_of_ != shown || columns_.columns != columns ||
-      columns_.window.begin != scale.window.begin || columns_.window.end != scale.window.end) {
-    columns_ = MakeColumns(*shown, scale.window, columns);
+  if (columns_of_ != shown || !columns_.Fit(scale, columns)) {
+    columns_ = MakeColumns(*shown, scale, columns);
     columns_of_ = shown;
   }
   const std::uint64_t max_bytes = AxisMax();
@@ -85,7 +113,10 @@ void TimelineView::paintEvent(QPaintEvent*) {
   PaintTimeAxis(painter, plot, scale, document_->bounds().begin, document_->session()->steps(),
                 theme);
   PaintMarkers(painter, plot, scale);
-  PaintLegend(painter, QRectF(plot.left(), kSpace, plot.width(), plot.top() - 2 * kSpace));
+  lane_.LayOut(scale, LegendHeight(), painter.font());
+  lane_.Paint(painter, theme);
+  const double taken = axis_choice_->isVisibleTo(this) ? axis_choice_->width() + kSpace : 0;
+  PaintLegend(painter, QRectF(plot.left(), 0, plot.width() - taken, LegendHeight()));
   PaintCursor(painter, plot, scale);
 }
 

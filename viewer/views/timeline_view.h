@@ -10,6 +10,9 @@
 #include "viewer/geometry/timeline_columns.h"
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
+#include "viewer/views/range_lane.h"
+
+class QComboBox;
 
 namespace memprof::viewer {
 
@@ -25,6 +28,9 @@ class TimelineView : public QWidget {
   QRectF PlotRect() const;
   TimeScale Scale() const;
   std::uint64_t AxisMax() const;
+  // The named ranges above the plot, as painted last.
+  const RangeLane& lane() const { return lane_; }
+  QComboBox* axis_choice() const { return axis_choice_; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -36,10 +42,14 @@ class TimelineView : public QWidget {
   void wheelEvent(QWheelEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void changeEvent(QEvent* event) override;
+  bool event(QEvent* event) override;  // tooltips
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   enum class Drag { kNone, kBrush, kPan };
 
+  double LegendHeight() const;
+  void PlaceAxisChoice();
   void PaintMarkers(QPainter& painter, const QRectF& plot, const TimeScale& scale);
   void PaintLegend(QPainter& painter, const QRectF& box);
   void PaintCursor(QPainter& painter, const QRectF& plot, const TimeScale& scale);
@@ -49,6 +59,8 @@ class TimelineView : public QWidget {
 
   Document* const document_;
   Selection* const selection_;
+  QComboBox* axis_choice_;
+  RangeLane lane_;
   TimelineColumns columns_;  // of what was painted last
   const TimelineBands* columns_of_ = nullptr;
   std::optional<QPointF> cursor_;  // under the mouse

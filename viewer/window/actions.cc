@@ -65,6 +65,12 @@ void MainWindow::BuildViewMenu() {
   enable();
   connect(selection_, &Selection::ZoomChanged, this, enable);
   view->addSeparator();
+  QAction* steps = view->addAction(
+      tr("A&xis in steps"), QKeySequence(Qt::Key_S), selection_,
+      [this](bool on) { selection_->SetAxis(on ? AxisKind::kSteps : AxisKind::kTime); });
+  steps->setCheckable(true);
+  connect(selection_, &Selection::AxisChanged, this,
+          [this, steps] { steps->setChecked(selection_->axis() == AxisKind::kSteps); });
   view->addAction(tr("Go to &peak"), QKeySequence(Qt::Key_P), this, [this] {
     const TimelineBands* bands = document_->bands(selection_->device());
     if (bands != nullptr && !bands->in_use.empty()) {

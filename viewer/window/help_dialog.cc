@@ -21,7 +21,7 @@ struct Group {
 
 constexpr Group kGroups[] = {
     {"Everywhere",
-     {{"Ctrl+O, F5", "open a log; load it again"},
+     {{"Ctrl+O, F5", "open a log in this window; load it again"},
       {"Ctrl+1 … Ctrl+4", "timeline, address map, leaks, call sites"},
       {"Alt+←, Alt+→", "zoom back and forward, in whichever view the zoom was made"},
       {"Home", "show all of the recording and of the flame graph"},
@@ -35,7 +35,9 @@ constexpr Group kGroups[] = {
       {"drag", "zoom to that window"},
       {"wheel, ↑ ↓ + −", "zoom at the mouse, or at the chosen instant"},
       {"Shift+drag, Shift+wheel, ← →", "move the window"},
-      {"double click", "show all"}}},
+      {"double click", "show all; on a named range: zoom to it"},
+      {"S, or the choice above", "axis in time, or in training steps of equal width"},
+      {"paler colour", "there at times only within that column of pixels"}}},
     {"Address map",
      {{"mouse over", "what lies there, how large and how old, who made it"},
       {"click", "select the block: its site is found in the other views"},
@@ -43,6 +45,8 @@ constexpr Group kGroups[] = {
     {"Call sites",
      {{"click", "zoom to a frame; click a frame above it to go back out"},
       {"right click", "copy, or zoom all the way out"}}},
+    {"Several logs",
+     {{"memprof-viewer A B", "opens a window for each log: look at them side by side"}}},
 };
 
 }  // namespace

@@ -93,10 +93,11 @@ QWidget* MainWindow::BuildContent() {
   connect(tabs_, &QTabWidget::currentChanged, this,
           [this](int index) { details_->setVisible(index != static_cast<int>(ViewKind::kLeaks)); });
   details_ = new DetailsPanel(document_, selection_, splitter);
+  details_->setMaximumWidth(440);  // names and sizes need no more: the rest is the views'
   splitter->addWidget(tabs_);
   splitter->addWidget(details_);
-  splitter->setStretchFactor(0, 1);
-  splitter->setStretchFactor(1, 0);
+  splitter->setStretchFactor(0, 6);
+  splitter->setStretchFactor(1, 1);
   splitter->setSizes({960, 300});
   layout->addWidget(splitter, 1);
   overview_ = new OverviewStrip(document_, selection_, content);

@@ -32,6 +32,11 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
       return QStringLiteral("--size takes WIDTHxHEIGHT between 320x240 and 16384x16384, not '%1'")
           .arg(value);
     }
+  } else if (name == QLatin1String("--axis")) {
+    if (value != QLatin1String("time") && value != QLatin1String("steps")) {
+      return QStringLiteral("--axis takes time or steps, not '%1'").arg(value);
+    }
+    options.axis = value == QLatin1String("steps") ? AxisKind::kSteps : AxisKind::kTime;
   } else if (name == QLatin1String("--scale")) {
     bool ok = false;
     options.scale = value.toDouble(&ok);
@@ -54,7 +59,7 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
 bool TakesValue(const QString& name) {
   return name == QLatin1String("--screenshot") || name == QLatin1String("--view") ||
          name == QLatin1String("--size") || name == QLatin1String("--scale") ||
-         name == QLatin1String("--theme");
+         name == QLatin1String("--theme") || name == QLatin1String("--axis");
 }
 
 QString Check(const Options& options) {
@@ -102,9 +107,11 @@ ParsedOptions ParseOptions(const QStringList& arguments) {
 QString HelpText() {
   return QStringLiteral(
       "Usage: memprof-viewer [OPTION]... [LOG]...\n"
-      "Look at where the device memory of a GPU program went. Each log opens in a window.\n"
+      "Look at where the device memory of a GPU program went. Each log opens in a window of its "
+      "own.\n"
       "\n"
       "  --view VIEW          show timeline (default), map, leaks or flame first\n"
+      "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"
       "  --theme THEME        system (default), light or dark\n"
       "  --screenshot FILE    draw one log into a PNG file without a display, and exit\n"
       "  --size WxH           size of the picture or window (default 1280x800)\n"

@@ -6,6 +6,8 @@
 #include <QStringList>
 #include <optional>
 
+#include "viewer/models/selection.h"
+
 namespace memprof::viewer {
 
 enum class ViewKind { kTimeline, kMap, kLeaks, kFlame };
@@ -16,6 +18,7 @@ struct Options {
   bool version = false;
   QString screenshot;  // path of the picture; empty = open a window
   std::optional<ViewKind> view;
+  AxisKind axis = AxisKind::kTime;
   QSize size{1280, 800};
   double scale = 1;  // pixels per device-independent pixel of a picture
   ThemeChoice theme = ThemeChoice::kSystem;

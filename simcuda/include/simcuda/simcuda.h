@@ -12,6 +12,10 @@
  *   name=TEXT            device name (default "memprof stand-in GPU")
  *   async=0|1            1 (default): streams run on worker threads; 0: every call is synchronous
  *   threads=N            workers for one host kernel (default: number of CPUs)
+ *   shared=NAME          processes of one user with the same NAME share the devices: each sees in
+ *                        cuMemGetInfo what the others use, and all fit into one capacity together.
+ *                        NAME: up to 64 letters, digits, '-', '_', '.'; "@group" stands for the
+ *                        process group, that is, one shell job. Default: a device of one's own
  * An unknown key is reported once on stderr and ignored.
  */
 #ifndef SIMCUDA_SIMCUDA_H
@@ -61,6 +65,8 @@ struct simcuda_memory {
   uint64_t pool_reserved_bytes;
   uint64_t vmm_bytes;
   uint64_t live_allocations;
+  uint64_t graph_bytes;       /* reserved for memory nodes of graphs */
+  uint64_t other_bytes;       /* used by the other processes of the group */
 };
 int simcuda_get_memory(int device, struct simcuda_memory* memory);
 

@@ -90,9 +90,9 @@ int main() {
   const auto free = ByAddress<CUresult (*)(CUdeviceptr)>("cuMemFree", 3020);
   Print("free", "linear", linear, 0);
   Check(free(linear), "free");
-  Print("free", "linear", pitched, 0);
+  Print("free", "pitched", pitched, 0);
   Check(free(pitched), "free");
-  Print("free", "linear", managed, 0);
+  Print("free", "managed", managed, 0);
   Check(free(managed), "free");
   Print("free", "pinned", reinterpret_cast<unsigned long long>(pinned), 0);
   Check(ByAddress<CUresult (*)(void*)>("cuMemFreeHost", 2000)(pinned), "free host");

@@ -61,7 +61,7 @@ void Pools() {
   Print("free", "stream_ordered", a, 0);
   Check(cuMemFreeAsync(a, stream), "free async");
   // Memory of a pool may also be freed by the plain function.
-  Print("free", "linear", b, 0);
+  Print("free", "stream_ordered", b, 0);
   Check(cuMemFree(b), "free");
   Check(cuStreamSynchronize(stream), "sync");
   Check(cuMemPoolTrimTo(pool, 0), "trim");

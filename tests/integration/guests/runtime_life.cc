@@ -5,6 +5,7 @@
 //   loop N         N allocations, then prints "done" and waits to be killed
 //   exit HOW       one allocation, then ends by: return exit _exit abort quick_exit
 //   late           allocations in a TLS destructor, a static destructor and an atexit function
+//   daemons        four threads go on allocating while main returns
 //   fork           allocates, forks; the child allocates without having initialised the driver anew
 //   exec           allocates, then replaces itself by "exec2", which allocates again
 //   nothing        no CUDA at all
@@ -73,6 +74,21 @@ int Late() {
   g_static.pointer = Allocate(222);
   g_at_exit = Allocate(444);
   std::atexit([] { Free(g_at_exit); });
+  return 0;
+}
+
+// Threads that nobody joins: they are in the middle of calls when the process ends.
+int Daemons() {
+  static std::atomic<int> warm{0};
+  for (int t = 0; t < 4; ++t)
+    std::thread([] {
+      for (int i = 0;; ++i) {
+        void* pointer = nullptr;
+        if (cudaMalloc(&pointer, 64) == cudaSuccess) cudaFree(pointer);
+        if (i == 100) ++warm;
+      }
+    }).detach();
+  while (warm < 4) std::this_thread::yield();
   return 0;
 }
 
@@ -162,6 +178,8 @@ int main(int argc, char** argv) {
     return End(argument);
   } else if (what == "late") {
     return Late();
+  } else if (what == "daemons") {
+    return Daemons();
   } else if (what == "fork") {
     return Fork();
   } else if (what == "exec") {

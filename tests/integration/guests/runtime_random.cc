@@ -67,7 +67,9 @@ void Free(std::mt19937* random, std::vector<Call>* calls, std::vector<Block>* li
   const Block block = (*live)[which];
   (*live)[which] = live->back();
   live->pop_back();
-  const char* layer = block.kind == 3 ? "pinned" : block.kind == 4 ? "stream_ordered" : "linear";
+  static constexpr const char* kLayers[] = {"linear", "pitched", "managed", "pinned",
+                                            "stream_ordered"};
+  const char* layer = kLayers[block.kind];
   Add(calls, "free", layer, block.pointer, 0);
   if (block.kind == 3)
     Check(cudaFreeHost(block.pointer), "free host");

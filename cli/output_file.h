@@ -1,0 +1,33 @@
+// A file that is written whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace memprof::cli {
+
+// Prints its errors itself, one line each. Not thread-safe.
+class OutputFile {
+ public:
+  OutputFile() = default;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  // Without Finish() before, what was written is taken back.
+  ~OutputFile();
+
+  // "-" is standard output. An existing file is an error, or with `force` stays as it is until
+  // Finish() puts the new one in its place; `input`, which the output is made from, stays always.
+  bool Open(const std::string& path, bool force, const std::string& input);
+  bool Write(std::string_view text);
+  bool Finish();
+
+ private:
+  bool Fail(std::string_view why);
+
+  std::string path_;     // as given, for messages
+  std::string target_;   // where the whole file goes at the end; empty = it is there already
+  std::string written_;  // what is being written; empty = nothing to take back
+  int file_ = -1;
+};
+
+}  // namespace memprof::cli

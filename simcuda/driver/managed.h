@@ -1,0 +1,56 @@
+// Managed memory: where each of its pages is, and what the program advised about it.
+#ifndef SIMCUDA_DRIVER_MANAGED_H
+#define SIMCUDA_DRIVER_MANAGED_H
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "simcuda/driver/cuda_headers.h"
+
+namespace memprof::simcuda {
+
+class Device;
+
+// Locations are device ordinals, CU_DEVICE_CPU or CU_DEVICE_INVALID for none. The host can reach
+// every page wherever it is; a page's place only counts for the device's capacity. Thread-safe.
+class ManagedPages {
+ public:
+  explicit ManagedPages(size_t count) : pages_(count) {}
+
+  // As much as has room, from the front, is on the device; the rest stays with the host.
+  void Place(Device* device);
+  // Gives back what the devices hold of it.
+  void Release();
+  // Moves the pages [first, last) to the location, as far as it has room.
+  void Prefetch(size_t first, size_t last, int location);
+  void Advise(size_t first, size_t last, CUmem_advise advice, int location);
+  // Bytes on the device.
+  uint64_t ResidentOn(int device) const;
+
+  bool ReadMostly(size_t first, size_t last) const;
+  // What all the pages have in common, else CU_DEVICE_INVALID.
+  int PreferredLocation(size_t first, size_t last) const;
+  int LastPrefetch(size_t first, size_t last) const;
+  // The locations of which all the pages know that they will access them.
+  std::vector<int> AccessedBy(size_t first, size_t last) const;
+
+ private:
+  struct Page {
+    bool read_mostly = false;
+    int location = CU_DEVICE_CPU;
+    int preferred = CU_DEVICE_INVALID;
+    int last_prefetch = CU_DEVICE_INVALID;
+    std::set<int> accessed_by;
+  };
+  int Common(size_t first, size_t last, int Page::*field) const;
+
+  mutable std::mutex mutex_;
+  std::vector<Page> pages_;
+};
+
+}  // namespace memprof::simcuda
+
+#endif  // SIMCUDA_DRIVER_MANAGED_H

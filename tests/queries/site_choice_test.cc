@@ -1,0 +1,248 @@
+// The place that a person would name: case by case, and against a brute-force twin that counts with
+// plain loops.
+#include "analysis/site_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "tests/queries/random_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::LoadLog;
+using testing::LogBuilder;
+
+struct NamedStack {
+  Layer layer;
+  std::vector<std::string> functions;  // innermost first
+};
+
+std::string Frame(const std::string& function) { return function + " (a.cc:1)"; }
+
+// A log with one allocation by each stack, in that order.
+std::shared_ptr<const Session> SessionOf(const std::vector<NamedStack>& stacks) {
+  LogBuilder log;
+  std::uint64_t address = 0x1000;
+  for (const NamedStack& stack : stacks) {
+    std::vector<std::string> frames;
+    for (const std::string& function : stack.functions)
+      frames.insert(frames.begin(), Frame(function));
+    log.Alloc(stack.layer, address += 0x1000, 64, {.stack = log.Stack(frames)});
+  }
+  return LoadLog(log);
+}
+
+// The site of the `i`-th stack.
+std::string SiteOf(const std::vector<NamedStack>& stacks, std::size_t i) {
+  const auto session = SessionOf(stacks);
+  return session ? Symbols(session).Site(session->allocations()[i].stack).function : "no log";
+}
+
+std::vector<NamedStack> Linear(const std::vector<std::vector<std::string>>& stacks) {
+  std::vector<NamedStack> linear;
+  for (const auto& functions : stacks) linear.push_back({Layer::kLinear, functions});
+  return linear;
+}
+
+TEST(SiteChoiceTest, WhatAlmostAllPassThroughIsPlumbing) {
+  const auto stacks = Linear({{"Tensor::Tensor", "Clone", "Keep", "Step", "main"},
+                              {"Tensor::Tensor", "Forward", "Step", "main"},
+                              {"Tensor::Tensor", "Backward", "Step", "main"},
+                              {"Tensor::Tensor", "Clone", "Snapshot", "Step", "main"},
+                              {"Tensor::Tensor", "Embed", "Step", "main"}});
+  // Two of five clone: more than a quarter, so cloning is particular to neither of them.
+  EXPECT_EQ(SiteOf(stacks, 0), "Keep");
+  EXPECT_EQ(SiteOf(stacks, 1), "Forward");
+  EXPECT_EQ(SiteOf(stacks, 3), "Snapshot");
+}
+
+TEST(SiteChoiceTest, ExactlyAQuarterIsStillASite) {
+  std::vector<std::vector<std::string>> stacks;
+  for (const char* caller : {"a", "b", "c", "d", "e", "f", "g", "h"})
+    stacks.push_back({caller, "main"});
+  stacks[0] = {"Helper", "a", "main"};
+  stacks[1] = {"Helper", "b", "main"};
+  EXPECT_EQ(SiteOf(Linear(stacks), 0), "Helper");  // 2 of 8
+  stacks[2] = {"Helper", "c", "main"};
+  EXPECT_EQ(SiteOf(Linear(stacks), 0), "a");  // 3 of 8
+}
+
+TEST(SiteChoiceTest, FewStacksHaveNoMajority) {
+  EXPECT_EQ(SiteOf(Linear({{"Helper", "Train", "main"}}), 0), "Helper");
+  const auto three = Linear({{"Helper", "a", "main"}, {"Helper", "b", "main"}, {"Helper", "main"}});
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(SiteOf(three, i), "Helper");
+  auto four = three;
+  four.push_back({Layer::kLinear, {"Helper", "d", "main"}});
+  EXPECT_EQ(SiteOf(four, 0), "a");
+}
+
+TEST(SiteChoiceTest, WhenAllIsSharedTheRarestIsNamed) {
+  // One path, told apart only by how deep the recursion went: nothing is particular.
+  const auto stacks = Linear({{"f", "main"},
+                              {"f", "f", "main"},
+                              {"f", "g", "main"},
+                              {"f", "g", "g", "main"},
+                              {"f", "f", "f", "main"}});
+  EXPECT_EQ(SiteOf(stacks, 2), "g");  // in 2 of 5
+  EXPECT_EQ(SiteOf(stacks, 0), "f");  // as frequent as main, and nearer
+}
+
+TEST(SiteChoiceTest, RecursionCountsOnce) {
+  auto stacks = Linear({{"r", "r", "r", "r", "main"}});
+  for (const char* caller : {"a", "b", "c"}) stacks.push_back({Layer::kLinear, {caller, "main"}});
+  EXPECT_EQ(SiteOf(stacks, 0), "r");  // one stack of four, however often it is on it
+}
+
+TEST(SiteChoiceTest, DriverMemoryBlocksAndTensorsVoteApart) {
+  std::vector<NamedStack> stacks;
+  for (const char* caller : {"a", "b", "c", "d"}) {
+    stacks.push_back({Layer::kLinear, {"Grow", caller, "main"}});
+    stacks.push_back({Layer::kBlock, {"Tensor::New", caller, caller, "main"}});
+  }
+  stacks.push_back({Layer::kBlock, {"Grow", "once", "main"}});
+  // All that asks the driver goes through Grow, but only one of the five stacks of blocks does.
+  EXPECT_EQ(SiteOf(stacks, 0), "a");
+  EXPECT_EQ(SiteOf(stacks, 8), "Grow");
+  EXPECT_EQ(SiteOf(stacks, 1), "a");
+}
+
+TEST(SiteChoiceTest, AStackOfNoAllocationIsJudgedByNamesAlone) {
+  LogBuilder log;
+  for (const char* caller : {"a", "b", "c", "d"})
+    log.Alloc(Layer::kLinear, 0x1000u * static_cast<unsigned char>(*caller), 64,
+              {.stack = log.Stack({"main (a.cc:1)", Frame(caller), "Helper (a.cc:1)"})});
+  log.AllocFailed(Layer::kLinear, 64,
+                  {.stack = log.Stack({"main (a.cc:1)", "e (a.cc:1)", "Helper (a.cc:1)"})});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  EXPECT_EQ(symbols.Site(session->events().stack[0]).function, "a");
+  EXPECT_EQ(symbols.Site(session->events().stack[4]).function, "Helper");
+  EXPECT_EQ(symbols.Site(StackId()).function, "");
+}
+
+TEST(SiteChoiceTest, TheStoryBeginsAtTheSiteAndLeavesOutPlumbing) {
+  const auto session = SessionOf(Linear(
+      {{"cudaMalloc", "Pool::Allocate", "Keep", "std::function<void ()>::operator()", "main"}}));
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  std::vector<std::string> told;
+  for (const SourceFrame& frame : symbols.SiteStack(session->allocations()[0].stack))
+    told.push_back(frame.function);
+  EXPECT_EQ(told, (std::vector<std::string>{"Keep", "main"}));
+  // Where there is nothing but plumbing, all of it is told.
+  const auto bare = SessionOf(Linear({{"cudaMalloc", "std::invoke"}}));
+  ASSERT_NE(bare, nullptr);
+  EXPECT_EQ(Symbols(bare).SiteStack(bare->allocations()[0].stack).size(), 2u);
+}
+
+TEST(PlumbingTest, ByNameModuleAndFile) {
+  const auto plumbing = [](SourceFrame frame) {
+    frame.symbolised = true;
+    return IsPlumbing(frame);
+  };
+  for (const char* function :
+       {"malloc", "CachingAllocator::Malloc", "std::make_shared<int>", "operator new[]",
+        "c10::cuda::Raw", "at::empty", "cuMemAllocAsync", "cudaMallocAsync", "memprof_step",
+        "my::Arena<std::pair<a::b, c>>::Allocate", "my::Allocator<int>::Refill",
+        "my::MemoryPool::Refill", "pmr::memory_resource::anything"})
+    EXPECT_TRUE(plumbing({.function = function})) << function;
+  for (const char* function :
+       {"main", "Train", "AllocateWorkspace", "Reallocate", "app::Allocations::Print", "standard",
+        "Tensor<my::Allocator>::Tensor", "Allocator", "atlas::Build", "operator<", "a::operator->"})
+    EXPECT_FALSE(plumbing({.function = function})) << function;
+  for (const char* module : {"libcudart.so.12", "libc10_cuda.so", "libtorch_cpu.so",
+                             "libstdc++.so.6", "libc.so.6", "libmemprof.so", "libnccl.so.2"})
+    EXPECT_TRUE(plumbing({.function = "f", .module = module})) << module;
+  EXPECT_FALSE(plumbing({.function = "f", .module = "libmodel.so"}));
+  EXPECT_FALSE(plumbing({.function = "f", .module = "libcuda_like", .python = true}));
+  EXPECT_TRUE(plumbing({.function = "f", .file = "/x/site-packages/torch/nn/linear.py"}));
+  EXPECT_TRUE(plumbing({.function = "f", .file = "/usr/include/c++/12/bits/stl_vector.h"}));
+  EXPECT_FALSE(plumbing({.function = "f", .file = "/home/me/torch/train.py"}));
+  EXPECT_TRUE(IsPlumbing({.function = "a.out+0x12"}));  // without a name there is nothing to name
+}
+
+// ---------------------------------------------------------------------------------------------
+// The twin: the rule of the header, said with sets and loops over names.
+
+bool TwinPlumbing(const std::string& function) { return function[0] == '!'; }
+// What `!` stands for in the log.
+std::string InLog(const std::string& function) {
+  return TwinPlumbing(function) ? "std::plumbing" + function.substr(1) : function;
+}
+
+char TwinGroup(Layer layer) {
+  return layer == Layer::kBlock ? 'b' : layer == Layer::kTensor ? 't' : 'd';
+}
+
+std::string TwinSite(const std::vector<NamedStack>& stacks, const NamedStack& asked) {
+  // Distinct stacks of the group of `asked`; a stack belongs to the group of its first allocation.
+  std::set<std::vector<std::string>> seen, group;
+  for (const NamedStack& stack : stacks)
+    if (seen.insert(stack.functions).second && TwinGroup(stack.layer) == TwinGroup(asked.layer))
+      group.insert(stack.functions);
+  const auto passing = [&group](const std::string& function) {
+    return std::count_if(group.begin(), group.end(), [&function](const auto& functions) {
+      return std::find(functions.begin(), functions.end(), function) != functions.end();
+    });
+  };
+  std::string rarest;
+  for (const std::string& function : asked.functions) {
+    if (TwinPlumbing(function)) continue;
+    if (group.size() < 4 ||
+        4.0 * static_cast<double>(passing(function)) <= static_cast<double>(group.size()))
+      return function;
+    if (rarest.empty() || passing(function) < passing(rarest)) rarest = function;
+  }
+  return rarest.empty() ? asked.functions.front() : rarest;
+}
+
+TEST(SiteChoiceTest, EqualsItsBruteForceTwin) {
+  std::mt19937 random(77);
+  const auto draw = [&random](int n) {
+    return static_cast<int>(random() % static_cast<unsigned>(n));
+  };
+  int innermost = 0, shared = 0, plumbing = 0;
+  for (int round = 0; round < 150; ++round) {
+    std::vector<NamedStack> stacks, in_log;
+    const int count = 1 + draw(25), names = 1 + draw(12);
+    for (int i = 0; i < count; ++i) {
+      constexpr Layer kLayers[] = {Layer::kLinear, Layer::kBlock, Layer::kTensor, Layer::kManaged};
+      NamedStack stack{kLayers[draw(4)], {}};
+      for (int depth = 1 + draw(6); depth > 0; --depth) {
+        const std::string name = std::to_string(draw(names));
+        stack.functions.push_back((draw(4) == 0 ? "!" : "f") + name);
+      }
+      // The same stack may allocate in two layers; its first allocation says where it votes.
+      const auto same = std::find_if(stacks.begin(), stacks.end(), [&stack](const NamedStack& s) {
+        return s.functions == stack.functions;
+      });
+      if (same != stacks.end()) stack.layer = same->layer;
+      stacks.push_back(stack);
+      for (std::string& function : stack.functions) function = InLog(function);
+      in_log.push_back(stack);
+    }
+    const auto session = SessionOf(in_log);
+    ASSERT_NE(session, nullptr);
+    Symbols symbols(session);
+    for (std::size_t i = 0; i < stacks.size(); ++i) {
+      const std::string expected = TwinSite(stacks, stacks[i]);
+      ASSERT_EQ(symbols.Site(session->allocations()[i].stack).function, InLog(expected))
+          << "round " << round << " stack " << i;
+      innermost += expected == stacks[i].functions.front();
+      shared += expected != stacks[i].functions.front();
+      plumbing += TwinPlumbing(expected);
+    }
+  }
+  // The traces reach every way out of the rule.
+  EXPECT_GT(innermost, 100);
+  EXPECT_GT(shared, 100);
+  EXPECT_GT(plumbing, 5);
+}
+
+}  // namespace
+}  // namespace memprof::analysis

@@ -1,0 +1,87 @@
+// A random walk through the families of driver memory, and a model of what a recorder must have
+// seen of it: the shared body of property tests. It knows CUDA alone, so that it runs in a test,
+// in front of any driver, and as a guest program.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace memprof::testing {
+
+// One event of memory as it should be in the log. Layers as in log.Layer, in lower case.
+struct WalkEvent {
+  std::string op;  // alloc free map unmap alloc_failed free_failed
+  std::string layer;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t result = 0;
+  bool operator==(const WalkEvent&) const = default;
+};
+
+// What is live by the model, of kinds that occupy a device, as requested.
+struct WalkTotals {
+  std::uint64_t allocations = 0, frees = 0;
+  std::uint64_t live_bytes = 0, peak_bytes = 0;
+};
+
+class DriverWalk {
+ public:
+  // Finds an exported driver function by name.
+  using Lookup = std::function<void*(const char*)>;
+  DriverWalk(Lookup lookup, unsigned seed) : lookup_(std::move(lookup)), random_(seed) {}
+  ~DriverWalk();
+
+  // One operation of the program: an allocation, a free, or a call that fails. The calling thread
+  // has a current context. False when the driver did not do what it must.
+  bool Step();
+
+  const std::vector<WalkEvent>& events() const { return events_; }
+  const WalkTotals& totals() const { return totals_; }
+
+  // No driver has this much, and nothing lives here.
+  static constexpr std::uint64_t kTooMuch = 1ull << 50;
+  static constexpr std::uint64_t kNowhere = 0x1230;
+
+ private:
+  struct Block {
+    std::string layer;
+    std::uint64_t address = 0;  // or handle
+    std::uint64_t bytes = 0;
+    std::vector<const char*> frees;  // functions of which each may free it
+    std::uint64_t mapped_at = 0;     // physical memory: the range it is mapped to
+    void* host = nullptr;            // registered memory: the program's own
+  };
+  template <typename Function>
+  Function* Find(const char* name) const {
+    return reinterpret_cast<Function*>(lookup_(name));
+  }
+  std::uint64_t Random(std::uint64_t below) { return random_() % below; }
+  bool Allocate();
+  bool AllocatePlain(const char* layer, const char* function, std::uint64_t bytes);
+  bool AllocatePitched();
+  bool AllocateAsync(const char* function);
+  bool AllocateHost(bool flags);
+  bool RegisterHost();
+  bool CreateArray(int kind);
+  bool MapPhysical();
+  bool Free();
+  bool UnmapPhysical(const Block& block);
+  bool FailToAllocate();
+  bool FailToFree();
+  bool Began(Block block);
+  void Note(const std::string& op, const std::string& layer, std::uint64_t address,
+            std::uint64_t bytes, CUresult result = CUDA_SUCCESS);
+
+  Lookup lookup_;
+  std::mt19937 random_;
+  std::vector<Block> live_;
+  std::vector<WalkEvent> events_;
+  WalkTotals totals_;
+};
+
+}  // namespace memprof::testing

@@ -1,0 +1,188 @@
+// The functions of the stand-in libcuda for unit tests, generated from the recorder's own table.
+#include "tests/recorder/fake_driver.h"
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "libmemprof/src/driver_table.h"
+
+using memprof::testing::DriverCall;
+using memprof::testing::FakeDriver;
+
+namespace {
+
+FakeDriver g_driver;
+
+template <typename T>
+std::uint64_t Number(T value) {
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<std::uint64_t>(value);
+  else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>)
+    return static_cast<std::uint64_t>(value);
+  else
+    return 0;
+}
+
+// A parameter that the driver fills in: a pointer to a number, a handle or an address.
+template <typename T>
+inline constexpr bool kIsOutput = false;
+template <typename T>
+inline constexpr bool kIsOutput<T*> = !std::is_const_v<T> &&
+                                      (std::is_integral_v<T> || std::is_pointer_v<T>);
+
+template <typename T>
+void HandOut(T* out) {
+  if constexpr (sizeof(T) == 4) {
+    *out = static_cast<T>(g_driver.next32);
+    g_driver.next32 += 0x10000;
+  } else {
+    if constexpr (std::is_pointer_v<T>)
+      *out = reinterpret_cast<T>(g_driver.next);
+    else
+      *out = static_cast<T>(g_driver.next);
+    if (g_driver.next != 0) g_driver.next = (g_driver.next | ((16u << 20) - 1)) + 1;
+  }
+}
+
+template <typename First, typename... Rest>
+void Answer(const char* name, First first, Rest... rest) {
+  if constexpr (kIsOutput<First>) {
+    if (std::strcmp(name, "cuDevicePrimaryCtxRetain") == 0) {
+      std::memcpy(first, &g_driver.primary[(Number(rest) + ... + 0) & 1], sizeof *first);
+      return;
+    }
+    HandOut(first);
+  }
+}
+
+// cuMemAllocPitch has a second output.
+template <typename Pointer, typename Size>
+void Answer(const char*, Pointer* pointer, Size* pitch, Size width, Size, unsigned) {
+  HandOut(pointer);
+  const auto alignment = static_cast<Size>(g_driver.pitch_alignment);
+  *pitch = (width + alignment - 1) / alignment * alignment;
+}
+
+template <typename... Status>
+void Answer(const char*, const char*, void** function, int, cuuint64_t, Status...) {
+  *function = g_driver.proc_address;
+}
+
+template <typename... Arguments>
+CUresult Serve(const char* name, Arguments... arguments) {
+  g_driver.calls.push_back({name, {Number(arguments)...}});
+  // A copy: the test's function may call the driver itself.
+  const DriverCall call = g_driver.calls.back();
+  const CUresult result = g_driver.decide(call);
+  if (result == CUDA_SUCCESS) Answer(name, arguments...);
+  return result;
+}
+
+}  // namespace
+
+#define FAKE_UNPACK(...) __VA_ARGS__
+#define FAKE_FUNCTION(name, base, since, streams, parameters, arguments, handler)        \
+  extern "C" __attribute__((visibility("default"))) CUresult Fake_##name parameters      \
+      asm(#name);                                                                        \
+  CUresult Fake_##name parameters { return Serve(#name, FAKE_UNPACK arguments); }
+MEMPROF_DRIVER_FUNCTIONS(FAKE_FUNCTION)
+#undef FAKE_FUNCTION
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+FakeDriver* fake_driver() { return &g_driver; }
+
+// For a walk that knows no FakeDriver: fails as a real driver would.
+void fake_driver_behave(std::uint64_t too_much, std::uint64_t nowhere) {
+  g_driver.decide = [=](const DriverCall& call) {
+    for (const std::uint64_t argument : call.arguments)
+      if (argument == too_much) return CUDA_ERROR_OUT_OF_MEMORY;
+    const bool nothing_there = !call.arguments.empty() && call.arguments[0] == nowhere;
+    return nothing_there ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  };
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  g_driver.current = context;
+  return CUDA_SUCCESS;
+}
+
+// What the recorder itself asks.
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = g_driver.current;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  *device = g_driver.device;
+  return g_driver.current == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int* version) {
+  *version = 12040;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
+  std::strncpy(name, device == 0 ? "Fake 0" : "Fake 1", static_cast<std::size_t>(size));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
+  *bytes = g_driver.total_bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  std::memset(uuid, 'a' + device, sizeof *uuid);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) {
+  *flags = 0;
+  *active = g_driver.primary_active ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
+  if (g_driver.current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *free_bytes = g_driver.free_bytes;
+  *total_bytes = g_driver.total_bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute, CUdeviceptr pointer) {
+  const auto found = g_driver.device_of.find(pointer);
+  if (found == g_driver.device_of.end()) return CUDA_ERROR_INVALID_VALUE;
+  std::memcpy(value, &found->second, sizeof found->second);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
+  *status =
+      g_driver.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
+  *pool = reinterpret_cast<CUmemoryPool>(g_driver.pool[device & 1]);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
+  *pool = reinterpret_cast<CUmemoryPool>(g_driver.default_pool[device & 1]);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool, CUmemPool_attribute attribute, void* value) {
+  const std::uint64_t answer =
+      attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT ? g_driver.pool_reserved
+                                                        : g_driver.pool_used;
+  std::memcpy(value, &answer, sizeof answer);
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop

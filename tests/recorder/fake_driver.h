@@ -1,0 +1,48 @@
+// A libcuda that does as the test says: every function that memprof intercepts exists under its
+// exported name, notes its call, and answers what was set here. It allocates nothing: addresses
+// and handles are numbers.
+#pragma once
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace memprof::testing {
+
+struct DriverCall {
+  std::string name;
+  std::vector<std::uint64_t> arguments;  // pointers and handles as numbers, structures as 0
+};
+
+struct FakeDriver {
+  // What the next calls of intercepted functions answer; called before anything is handed out.
+  std::function<CUresult(const DriverCall&)> decide = [](const DriverCall&) {
+    return CUDA_SUCCESS;
+  };
+  std::vector<DriverCall> calls;  // of intercepted functions
+
+  // Handed out next, as address or handle; then the following multiple of 16 MiB.
+  std::uint64_t next = 0x7f0000000000;
+  std::uint32_t next32 = 0x100000;
+  std::uint64_t pitch_alignment = 512;
+  void* proc_address = nullptr;  // what cuGetProcAddress finds
+
+  CUcontext current = nullptr;
+  int device = 0;  // of the current context
+  CUcontext primary[2] = {reinterpret_cast<CUcontext>(0xa0), reinterpret_cast<CUcontext>(0xa1)};
+  bool primary_active = true;
+  bool capturing = false;
+  std::uint64_t pool[2] = {0xb00, 0xb10};  // current pool of each device
+  std::uint64_t default_pool[2] = {0xb00, 0xb10};
+  std::uint64_t pool_reserved = 64 << 20, pool_used = 1 << 20;
+  std::uint64_t free_bytes = 7ull << 30, total_bytes = 8ull << 30;
+  std::map<std::uint64_t, int> device_of;  // what cuPointerGetAttribute knows
+};
+
+
+}  // namespace memprof::testing

@@ -1,0 +1,180 @@
+// The memo of stacks: right on real chains of calls, and exact on made-up memory.
+#include "libmemprof/src/stack_memo.h"
+
+#include <execinfo.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "tests/recorder/call_chains.h"
+
+namespace memprof::recorder {
+namespace {
+
+class StackMemoTest : public ::testing::Test {
+ protected:
+  StackMemoTest() {
+    EXPECT_TRUE(rules_.Create());
+    memo_->Reset(1);
+  }
+
+  // As the recorder does it. Ids are given by the compiler's unwinder, so that a wrong memo shows.
+  __attribute__((noinline)) void Take() {
+    Registers start;
+    memprof_capture_registers(&start);
+    StackMemo::Result known{0, false};
+    hit_ = memo_->Find(start, &known);
+    Frames truth(1000);
+    truth.resize(static_cast<std::size_t>(backtrace(truth.data(), 1000)));
+    if (truth.size() > 1) truth[0] = nullptr;
+    const std::uint32_t id = ids_.try_emplace(truth, ids_.size() + 1).first->second;
+    if (hit_) {
+      ++hits_;
+      EXPECT_EQ(known.stack, id);
+    } else if (WalkStack(&rules_, FindStackBounds(), {}, start, StackWalk::kMostFrames, &walk_)) {
+      memo_->Store(start, walk_, {id, walk_.truncated});
+    }
+  }
+
+  FrameRules rules_;
+  StackWalk walk_;
+  std::unique_ptr<StackMemo> memo_ = std::make_unique<StackMemo>();
+  std::map<Frames, std::uint32_t> ids_;
+  bool hit_ = false;
+  int hits_ = 0;
+};
+
+TEST_F(StackMemoTest, KnowsAStackAgain) {
+  const std::function<void()> take = [this] { Take(); };
+  // One place of call, also where a loop is unrolled.
+  const std::function<void(std::vector<int>)> run = [&](const std::vector<int>& shapes) {
+    RunChain(shapes, 8, take);
+  };
+  for (int shape = 0; shape < kShapeCount; ++shape) {
+    const std::vector<int> shapes(4, shape);
+    for (int i = 0; i < 2; ++i) run(shapes);
+    EXPECT_TRUE(hit_) << "shape " << shape;
+  }
+}
+
+// Registers that functions save but nobody walks by must not spoil it.
+TEST_F(StackMemoTest, OtherValuesOnTheStackDoNotMatter) {
+  const std::function<void()> take = [this] { Take(); };
+  for (std::uint64_t seed = 0; seed < 50; ++seed) RunChain({1, 0, 2, 1}, seed * 977, take);
+  EXPECT_EQ(hits_, 49);
+}
+
+TEST_F(StackMemoTest, NeverTakesOneStackForAnother) {
+  std::mt19937_64 random(6);
+  const std::function<void()> take = [this] { Take(); };
+  // Few shapes of equal size: the same stack pointer with other frames is what could go wrong.
+  for (int round = 0; round < 4000; ++round) {
+    std::vector<int> shapes = RandomShapes(&random, 6);
+    for (int& shape : shapes) shape %= 4;
+    RunChain(shapes, random() % 4, take);
+  }
+  EXPECT_GT(hits_, 1000);
+  EXPECT_GT(ids_.size(), 500u);
+}
+
+TEST_F(StackMemoTest, ForgetsAtAReset) {
+  const std::function<void()> take = [this] { Take(); };
+  // A vector, so that the loop is not unrolled: another place of call is another stack.
+  const std::vector<bool> expected = {false, true, true, false, true};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (i == 3) memo_->Reset(2);
+    RunChain({0, 0}, 1, take);
+    EXPECT_EQ(hit_, expected[i]) << i;
+  }
+  EXPECT_EQ(memo_->generation(), 2u);
+}
+
+// More distinct stacks than the memo holds: what was overwritten is not believed.
+TEST_F(StackMemoTest, OverwrittenEntriesAreVoid) {
+  std::mt19937_64 random(8);
+  const std::function<void()> take = [this] { Take(); };
+  std::vector<std::vector<int>> chains;
+  for (int i = 0; i < 400; ++i) chains.push_back(RandomShapes(&random, 30));
+  for (int round = 0; round < 3; ++round)
+    for (const std::vector<int>& chain : chains) RunChain(chain, 1, take);
+  EXPECT_GT(ids_.size(), 300u);
+}
+
+// A stack of our own making, and a walk that depended on every other word of it.
+class MadeUpStack {
+ public:
+  explicit MadeUpStack(bool uses_frame_pointer) {
+    for (std::uint64_t i = 0; i < kWords; ++i) words_[i] = i * 1000;
+    walk_.uses_frame_pointer = uses_frame_pointer;
+    for (std::uint32_t i = 0; i < kWords; i += 2)
+      walk_.words[walk_.word_count++] = {i * 8, words_[i]};
+  }
+  static constexpr std::uint32_t kWords = 64;
+  Registers start() const { return {0x1234, reinterpret_cast<std::uint64_t>(words_), 77}; }
+  std::uint64_t& operator[](std::uint32_t i) { return words_[i]; }
+  const StackWalk& walk() const { return walk_; }
+
+ private:
+  std::uint64_t words_[kWords];
+  StackWalk walk_;
+};
+
+TEST(StackMemo, EveryWordOfTheWalkCountsAndNoOther) {
+  auto memo = std::make_unique<StackMemo>();
+  StackMemo::Result result{0, false};
+  MadeUpStack stack(false);
+  EXPECT_FALSE(memo->Find(stack.start(), &result));
+  memo->Store(stack.start(), stack.walk(), {5, true});
+  EXPECT_FALSE(memo->Find(stack.start(), &result)) << "nothing is kept before the first Reset";
+  memo->Reset(1);
+  memo->Store(stack.start(), stack.walk(), {5, true});
+  ASSERT_TRUE(memo->Find(stack.start(), &result));
+  EXPECT_EQ(result.stack, 5u);
+  EXPECT_TRUE(result.truncated);
+  for (std::uint32_t i = 0; i < MadeUpStack::kWords; ++i) {
+    stack[i] ^= std::uint64_t{1} << i;
+    EXPECT_EQ(memo->Find(stack.start(), &result), i % 2 != 0) << i;
+    stack[i] ^= std::uint64_t{1} << i;
+  }
+}
+
+TEST(StackMemo, RegistersCountAsFarAsTheWalkUsedThem) {
+  for (bool uses_frame_pointer : {false, true}) {
+    auto memo = std::make_unique<StackMemo>();
+    memo->Reset(1);
+    MadeUpStack stack(uses_frame_pointer);
+    memo->Store(stack.start(), stack.walk(), {5, false});
+    StackMemo::Result result{0, false};
+    Registers other = stack.start();
+    other.bp = 78;
+    EXPECT_EQ(memo->Find(other, &result), !uses_frame_pointer);
+    other = stack.start();
+    other.pc = 0x1235;
+    EXPECT_FALSE(memo->Find(other, &result));
+  }
+}
+
+TEST(StackMemo, WordsThatWereOverwrittenAreNotBelieved) {
+  auto memo = std::make_unique<StackMemo>();
+  memo->Reset(1);
+  MadeUpStack stack(false);
+  memo->Store(stack.start(), stack.walk(), {5, false});
+  StackMemo::Result result{0, false};
+  MadeUpStack other(false);
+  // Enough stores at another place to go once around the ring of words, whatever its size.
+  bool kept = true;
+  for (int i = 0; i < 10000 && kept; ++i) {
+    memo->Store(other.start(), other.walk(), {6, false});
+    kept = memo->Find(stack.start(), &result);
+    ASSERT_TRUE(memo->Find(other.start(), &result));
+    ASSERT_EQ(result.stack, 6u);
+  }
+  EXPECT_FALSE(kept);
+}
+
+}  // namespace
+}  // namespace memprof::recorder

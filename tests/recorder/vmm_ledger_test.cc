@@ -1,0 +1,90 @@
+// References to physical memory, beside sets of references.
+#include "libmemprof/src/vmm_ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "libmemprof/src/vocabulary.h"
+
+namespace memprof::recorder {
+namespace {
+
+// The rule of the ledger in its simplest form: sets of references.
+TEST(VmmLedger, LastReferenceAgreesWithATwin) {
+  std::mt19937 random(3);
+  VmmLedger ledger;
+  struct Twin {
+    int references = 0;
+    std::multiset<std::uint64_t> mapped;
+  };
+  std::map<std::uint64_t, Twin> twin;
+  std::uint64_t next_handle = 1;
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t handle =
+        twin.empty() ? 0 : std::next(twin.begin(), random() % twin.size())->first;
+    switch (random() % 5) {
+      case 0:
+        if (twin.size() > 20) break;
+        ledger.Create(next_handle, 100, 0, kLayerVmmPhysical);
+        twin[next_handle++].references = 1;
+        break;
+      case 1:
+        if (handle == 0 || twin[handle].references == 0) break;
+        ledger.Retain(handle);
+        ++twin[handle].references;
+        break;
+      case 2: {
+        if (handle == 0 || twin[handle].references == 0) break;
+        const VmmLedger::Physical gone = ledger.Release(handle);
+        const bool last = --twin[handle].references == 0 && twin[handle].mapped.empty();
+        ASSERT_EQ(gone.last, last);
+        if (last) twin.erase(handle);
+        break;
+      }
+      case 3: {
+        if (handle == 0 || twin[handle].references == 0) break;
+        const std::uint64_t address = 4096 * (1 + random() % 1000000) + handle;
+        ledger.Map(address, 1, handle);
+        twin[handle].mapped.insert(address);
+        break;
+      }
+      default: {
+        if (handle == 0 || twin[handle].mapped.empty()) break;
+        const std::uint64_t address = *twin[handle].mapped.begin();
+        VmmLedger::Mapping mapping;
+        VmmLedger::Physical physical;
+        ASSERT_TRUE(ledger.Unmap(address, 1, &mapping, &physical));
+        ASSERT_EQ(mapping.address, address);
+        twin[handle].mapped.erase(twin[handle].mapped.begin());
+        const bool last = twin[handle].references == 0 && twin[handle].mapped.empty();
+        ASSERT_EQ(physical.last, last);
+        ASSERT_EQ(physical.bytes, 100u);
+        if (last) twin.erase(handle);
+        break;
+      }
+    }
+  }
+}
+
+TEST(VmmLedger, OneUnmapMayCoverSeveralMaps) {
+  VmmLedger ledger;
+  ledger.Create(1, 10, 0, kLayerVmmPhysical);
+  ledger.Map(1000, 10, 1);
+  ledger.Map(1010, 10, 1);
+  ledger.Map(1020, 10, 1);
+  VmmLedger::Mapping mapping;
+  VmmLedger::Physical physical;
+  int removed = 0;
+  while (ledger.Unmap(1000, 20, &mapping, &physical)) ++removed;
+  EXPECT_EQ(removed, 2);
+  EXPECT_FALSE(ledger.Release(1).last);
+  ASSERT_TRUE(ledger.Unmap(1020, 10, &mapping, &physical));
+  EXPECT_TRUE(physical.last);
+  EXPECT_EQ(ledger.Release(1).handle, 0u) << "gone";
+}
+
+}  // namespace
+}  // namespace memprof::recorder
