@@ -4,10 +4,10 @@
 //
 //   driver  cuMemAlloc and cuMemFree, found as CUDA runtimes find them
 //   cudart  cudaMalloc and cudaFree
-//   tensor  memprof_tensor_create and memprof_tensor_destroy; nothing where memprof is not preloaded
-//   malloc  malloc and free, for comparison with host-memory tools
+//   tensor  memprof_tensor_create and memprof_tensor_destroy; nothing where memprof is not
+//   preloaded malloc  malloc and free, for comparison with host-memory tools
 //
-// usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS_PER_THREAD
+// usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS_PER_THREAD [STACKS]
 #include <dlfcn.h>
 #include <time.h>
 
@@ -118,12 +118,32 @@ Pair Prepare(const std::string& mode) {
 }
 
 // True recursion: the use of a volatile local after the call keeps the compiler from turning it
-// into a loop.
-[[gnu::noinline]] long Descend(int depth, long pairs, Pair pair) {
+// into a loop. Runs pairs `first` to `end` at the bottom.
+[[gnu::noinline]] long Descend(int depth, long first, long end, Pair pair) {
   volatile int here = depth;
-  if (depth > 0) return Descend(depth - 1, pairs, pair) + here - depth;
+  if (depth > 0) return Descend(depth - 1, first, end, pair) + here - depth;
   long failures = 0;
-  for (long i = 0; i < pairs; ++i) failures += pair(i) ? 0 : 1;
+  for (long i = first; i < end; ++i) failures += pair(i) ? 0 : 1;
+  return failures;
+}
+
+// The same for one pair, by one of many ways: each bit of `way` chooses where the next call is
+// made.
+[[gnu::noinline]] long DescendBy(std::uint64_t way, int depth, long i, Pair pair) {
+  volatile int here = depth;
+  if (depth == 0) return pair(i) ? 0 : 1;
+  if ((way & 1) != 0) return DescendBy(way >> 1, depth - 1, i, pair) + here - depth;
+  return DescendBy(way >> 1, depth - 1, i, pair) - here + depth;
+}
+
+// With one stack the loop lies at its bottom; with more, every pair is reached anew, by another way
+// than the one before.
+long Run(int depth, long pairs, long stacks, Pair pair) {
+  if (stacks == 1) return Descend(depth, 0, pairs, pair);
+  long failures = 0;
+  for (long i = 0; i < pairs; ++i) {
+    failures += DescendBy(static_cast<std::uint64_t>(i % stacks), depth, i, pair);
+  }
   return failures;
 }
 
@@ -136,9 +156,9 @@ std::int64_t Now(clockid_t clock) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
+  if (argc != 5 && argc != 6) {
     std::fprintf(stderr,
-                 "usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS_PER_THREAD\n");
+                 "usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS [STACKS]\n");
     return 2;
   }
   const Pair pair = Prepare(argv[1]);
@@ -149,8 +169,9 @@ int main(int argc, char** argv) {
   const int depth = std::atoi(argv[2]);
   const int threads = std::atoi(argv[3]);
   const long pairs = std::atol(argv[4]);
+  const long stacks = argc > 5 ? std::atol(argv[5]) : 1;
 
-  std::atomic<long> failures = Descend(depth, 1000, pair);  // unwinder caches, first stacks
+  std::atomic<long> failures = Run(depth, 1000, stacks, pair);  // unwinder caches, first stacks
   std::atomic<std::int64_t> thread_cpu{0};
   const std::int64_t begin = Now(CLOCK_MONOTONIC);
   std::vector<std::thread> workers;
@@ -158,7 +179,7 @@ int main(int argc, char** argv) {
     workers.emplace_back([&] {
       if (g_functions.set_current != nullptr) g_functions.set_current(g_functions.context);
       const std::int64_t before = Now(CLOCK_THREAD_CPUTIME_ID);
-      failures += Descend(depth, pairs, pair);
+      failures += Run(depth, pairs, stacks, pair);
       thread_cpu += Now(CLOCK_THREAD_CPUTIME_ID) - before;
     });
   }

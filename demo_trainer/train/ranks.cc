@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "demo_trainer/error.h"
@@ -37,6 +38,17 @@ constexpr size_t kHeaderBytes = 4096;
   argv.push_back(nullptr);
   execv("/proc/self/exe", argv.data());
   _exit(127);
+}
+
+// Ranks of one machine share its devices. On the stand-in every process has devices of its own unless
+// SIMCUDA says otherwise; a real CUDA does not look at it.
+void ShareStandIn() {
+  const char* given = getenv("SIMCUDA");
+  std::string setting = given == nullptr ? "" : given;
+  if (("," + setting).find(",shared=") != std::string::npos) return;
+  if (!setting.empty()) setting += ',';
+  setting += "shared=demo_trainer." + std::to_string(getpid());
+  setenv("SIMCUDA", setting.c_str(), 1);
 }
 
 // Waits for all; ends the rest as soon as one fails.
@@ -68,6 +80,7 @@ int RunRanks(const Options& options, const std::vector<std::string>& arguments) 
   const int fd = memfd_create("demo_trainer.ranks", 0);
   if (fd < 0) throw Error("cannot create the ranks' shared memory");
   std::fflush(nullptr);
+  ShareStandIn();
   const pid_t self = getpid();
   std::vector<pid_t> running;
   for (int rank = 0; rank < options.ranks; ++rank) {

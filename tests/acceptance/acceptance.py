@@ -29,8 +29,8 @@ class Programs:
 
     def run(self, *arguments, environment=None, directory=None):
         """Runs a program; its status is 128 + N where signal N ended it."""
-        done = subprocess.run([str(word) for word in arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env={**os.environ, **(environment or {})}, cwd=directory)
+        done = subprocess.run([str(word) for word in arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, env={**os.environ, **(environment or {})}, cwd=directory)
         if done.returncode < 0:
             done.returncode = 128 - done.returncode
         return done

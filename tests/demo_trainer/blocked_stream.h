@@ -12,8 +12,12 @@ namespace memprof::demo {
 
 class BlockedStream {
  public:
-  BlockedStream() {
-    Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+  // A stream of its own, or one that is there.
+  explicit BlockedStream(cudaStream_t stream = nullptr)
+      : stream_(stream), owned_(stream == nullptr) {
+    if (owned_) {
+      Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+    }
     Check(cudaLaunchHostFunc(
               stream_,
               [](void* gate) { static_cast<std::promise<void>*>(gate)->get_future().wait(); },
@@ -23,7 +27,7 @@ class BlockedStream {
   ~BlockedStream() {
     Open();
     cudaStreamSynchronize(stream_);
-    cudaStreamDestroy(stream_);
+    if (owned_) cudaStreamDestroy(stream_);
   }
   BlockedStream(const BlockedStream&) = delete;
   BlockedStream& operator=(const BlockedStream&) = delete;
@@ -37,7 +41,8 @@ class BlockedStream {
   cudaStream_t get() const { return stream_; }
 
  private:
-  cudaStream_t stream_ = nullptr;
+  cudaStream_t stream_;
+  const bool owned_;
   std::promise<void> gate_;
   bool open_ = false;
 };

@@ -141,7 +141,6 @@ TEST(DirectAllocatorTest, FreeWaitsForEveryOtherStream) {
   void* ptr = allocator.Allocate(kMiB, nullptr);
   allocator.RecordStream(ptr, first.get());
   allocator.RecordStream(ptr, last.get());
-  allocator.RecordStream(ptr, first.get());
   Check(cudaStreamSynchronize(nullptr), "waiting");
   allocator.Free(ptr);
   EXPECT_EQ(cudaStreamQuery(nullptr), cudaErrorNotReady);

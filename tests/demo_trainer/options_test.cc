@@ -240,6 +240,7 @@ TEST(OptionsTest, LeakTableFollowsTheOtherOptions) {
   EXPECT_EQ(rate("extension", {"--devices", "2"}), 2.0 * kExtensionBytes);
   EXPECT_EQ(rate("error-path", {}), kAuditWorkspaceBytes / 4.0);
   EXPECT_EQ(rate("eval", {"--eval-every", "10"}), rate("eval", {}) / 2);
+  EXPECT_EQ(rate("eval", {"--devices", "2"}), rate("eval", {}) / 2) << "the first one evaluates";
   EXPECT_EQ(rate("pinned", {"--grad-accum", "2"}), 2.0 * kPinnedBytes);
   EXPECT_EQ(rate("cycle", {}), 8.0 * 128 * 4);
   EXPECT_EQ(FindLeak("none"), nullptr);

@@ -148,6 +148,16 @@ TEST(ProgramEndTest, AKilledRankEndsTheOthers) {
   EXPECT_EQ(run.err, "demo_trainer: a rank was ended by signal 9\n");
 }
 
+TEST(ProgramEndTest, RanksShareTheCapacityOfADevice) {
+  // A context and a segment are 4 MiB: one rank fits, two do not.
+  const std::string tight = "memory=7MiB,overhead=2MiB";
+  EXPECT_EQ(TrainSmall({}, tight).status, 0);
+  EXPECT_EQ(TrainSmall({"--ranks", "2"}, "memory=8MiB,overhead=2MiB").status, 0);
+  const Outcome both = TrainSmall({"--ranks", "2"}, tight);
+  EXPECT_EQ(both.status, 1);
+  EXPECT_THAT(both.err, HasSubstr("out of memory"));
+}
+
 TEST(ProgramEndTest, NoStepsAreFine) {
   const Outcome run = TrainSmall({"--steps", "0", "--stats"});
   EXPECT_EQ(run.status, 0) << run.err;

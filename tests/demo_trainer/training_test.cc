@@ -15,6 +15,7 @@
 #include "demo_trainer/train/optimizer.h"
 #include "demo_trainer/train/ranks.h"
 #include "demo_trainer/train/trainer.h"
+#include "tests/demo_trainer/blocked_stream.h"
 #include "tests/demo_trainer/test_model.h"
 
 namespace memprof::demo {
@@ -162,6 +163,21 @@ TEST(LoaderTest, PrefetchingDeliversTheSameBatches) {
     const int64_t first = i % 2 * 6 + 3;
     EXPECT_EQ(text.TrainingBatch(step, first, 3).targets, from_plain);
   }
+}
+
+TEST(LoaderTest, PrefetchedBatchesAreWaitedForOnTheStream) {
+  const auto device = MakeDevice();
+  const Text text("", 16, 1);
+  LoaderPlan plan;
+  plan.steps = 2;
+  BlockedStream copies(device->copy_stream());
+  const auto ahead = MakePrefetchingLoader(*device, text, plan);
+  const Batch batch = ahead->Next();  // the host does not wait
+  EXPECT_EQ(cudaStreamQuery(device->compute_stream()), cudaErrorNotReady);
+  copies.Open();
+  std::vector<int> tokens(16);
+  batch.tokens.CopyToHost(tokens.data());
+  EXPECT_EQ(tokens, text.TrainingBatch(0, 0, 1).tokens);
 }
 
 TEST(RankGroupTest, AveragesOverRanksAgainAndAgain) {

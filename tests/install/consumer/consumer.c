@@ -2,8 +2,10 @@
 #include <memprof/memprof.h>
 #include <stdio.h>
 
+static struct memprof_stats stats;
+
 int main(void) {
-  struct memprof_stats stats = {sizeof stats};
+  stats.size = sizeof stats;
   const int step = memprof_step(1);
   const int snapshot = memprof_snapshot(NULL);
   const int result = memprof_get_stats(&stats);
