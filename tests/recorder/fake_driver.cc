@@ -66,7 +66,7 @@ void Answer(const char*, Pointer* pointer, Size* pitch, Size width, Size, unsign
 
 template <typename... Status>
 void Answer(const char*, const char*, void** function, int, cuuint64_t, Status...) {
-  *function = g_driver.proc_address;
+  if (function != nullptr) *function = g_driver.proc_address;
 }
 
 template <typename... Arguments>
@@ -103,6 +103,9 @@ void fake_driver_behave(std::uint64_t too_much, std::uint64_t nowhere) {
     return nothing_there ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   };
 }
+
+// An entry that is no function of the table.
+CUresult fake_driver_unnamed() { return CUDA_SUCCESS; }
 
 CUresult cuCtxSetCurrent(CUcontext context) {
   g_driver.current = context;
