@@ -79,8 +79,10 @@ TEST(ByteBuffer, GivesItsMemoryBack) {
 
 // libprotobuf is the judge of varints, and of nested messages whose length is not known before.
 TEST(ByteBuffer, WhatIsWrittenIntoItIsProtobuf) {
-  const std::uint64_t values[] = {0, 1, 127, 128, 16383, 16384, 1ull << 35, 1ull << 62,
-                                  std::numeric_limits<std::uint64_t>::max()};
+  const std::uint64_t values[] = {
+      0,          1,          127,
+      128,        16383,      16384,
+      1ull << 35, 1ull << 62, std::numeric_limits<std::uint64_t>::max()};
   ByteBuffer column;
   for (const std::uint64_t value : values) {
     ASSERT_TRUE(column.Reserve(10));

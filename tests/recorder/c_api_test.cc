@@ -34,8 +34,7 @@ std::vector<NamedCall> ValidCalls() {
       {"step", [] { return memprof_step(1); }},
       {"range_push", [] { return memprof_range_push("r"); }},
       {"range_pop", [] { return memprof_range_pop(); }},
-      {"tensor_create",
-       [] { return memprof_tensor_create(0, At(8), 1, "t", "f", 0, nullptr); }},
+      {"tensor_create", [] { return memprof_tensor_create(0, At(8), 1, "t", "f", 0, nullptr); }},
       {"tensor_destroy", [] { return memprof_tensor_destroy(0, At(8)); }},
       {"segment_create", [] { return memprof_segment_create(0, At(8), 1, nullptr); }},
       {"segment_destroy", [] { return memprof_segment_destroy(0, At(8)); }},
@@ -79,12 +78,9 @@ TEST_F(CApi, WhatMakesNoSenseIsRefusedAndLeavesNoEvent) {
        [] { return memprof_tensor_create(0, At(8), 1, "t", nullptr, 0, nullptr); }},
       {"tensor without shape",
        [] { return memprof_tensor_create(0, At(8), 1, "t", "f", 1, nullptr); }},
-      {"negative rank",
-       [] { return memprof_tensor_create(0, At(8), 1, "t", "f", -1, kShape); }},
+      {"negative rank", [] { return memprof_tensor_create(0, At(8), 1, "t", "f", -1, kShape); }},
       {"rank too high",
-       [] {
-         return memprof_tensor_create(0, At(8), 1, "t", "f", MEMPROF_MAX_RANK + 1, kShape);
-       }},
+       [] { return memprof_tensor_create(0, At(8), 1, "t", "f", MEMPROF_MAX_RANK + 1, kShape); }},
       {"tensor_destroy", [] { return memprof_tensor_destroy(0, nullptr); }},
       {"segment_create", [] { return memprof_segment_create(0, nullptr, 1, nullptr); }},
       {"segment_destroy", [] { return memprof_segment_destroy(0, nullptr); }},
@@ -98,9 +94,9 @@ TEST_F(CApi, WhatMakesNoSenseIsRefusedAndLeavesNoEvent) {
 
 TEST_F(CApi, ATensorKeepsWhatWasSaidOfIt) {
   ASSERT_EQ(memprof_start(), MEMPROF_OK);
-  ASSERT_EQ(memprof_tensor_create(2, At(0x7000), 60, "weights", "bfloat16", MEMPROF_MAX_RANK,
-                                  kShape),
-            MEMPROF_OK);
+  ASSERT_EQ(
+      memprof_tensor_create(2, At(0x7000), 60, "weights", "bfloat16", MEMPROF_MAX_RANK, kShape),
+      MEMPROF_OK);
   const testing::Event event = TheEvent();
   EXPECT_EQ(event.op, log::OP_ALLOC);
   EXPECT_EQ(event.layer, log::LAYER_TENSOR);

@@ -6,10 +6,10 @@
 namespace memprof::recorder {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using testing::DriverCall;
+using ::testing::ElementsAre;
 using testing::Event;
+using ::testing::IsEmpty;
 
 CUcontext Handle(std::uint64_t number) { return reinterpret_cast<CUcontext>(number); }
 
@@ -201,8 +201,8 @@ TEST_F(SourceContexts, MemoryOfTheHostDefinesItsContextOnTheRightDevice) {
 
 TEST_F(SourceContexts, AContextThatNothingIsKnownOfIsDefinedLater) {
   Start();
-  Report(kOpAlloc, -1, 0xe2);           // not current
-  Report(kOpContextCreate, 1, 0xe2);    // now its device is known
+  Report(kOpAlloc, -1, 0xe2);         // not current
+  Report(kOpContextCreate, 1, 0xe2);  // now its device is known
   Report(kOpAlloc, -1, 0xe2);
   const testing::Log log = Finish();
   EXPECT_EQ(log.events[0].context, 0u);

@@ -4,10 +4,10 @@
 namespace memprof::recorder {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using testing::DriverCall;
+using ::testing::ElementsAre;
 using testing::Event;
+using ::testing::IsEmpty;
 using Handle = CUmemGenericAllocationHandle;
 
 class PoolHooks : public HooksTest {
@@ -206,8 +206,8 @@ TEST_F(VmmHooks, FailuresAndForeignHandles) {
   Answer(CUDA_SUCCESS);
   Call("cuMemRelease", Handle{12345});  // from before recording began
   Call("cuMemUnmap", CUdeviceptr{0x999000}, std::size_t{10});
-  EXPECT_THAT(Story(), ElementsAre("alloc_failed vmm_physical 1048576 on 0",
-                                   "unmap vmm_address 10 on -1"));
+  EXPECT_THAT(Story(),
+              ElementsAre("alloc_failed vmm_physical 1048576 on 0", "unmap vmm_address 10 on -1"));
 }
 
 TEST_F(VmmHooks, ImportsAndMulticastObjectsHaveNoBytesOfTheirOwn) {
@@ -230,10 +230,9 @@ TEST_F(VmmHooks, AddressesAreReservedAndFreed) {
   Answer(CUDA_ERROR_INVALID_VALUE);
   Call("cuMemAddressFree", range, std::size_t{1} << 30);
   EXPECT_EQ(Stats().live_bytes, 0u) << "addresses are not memory";
-  EXPECT_THAT(Story(), ElementsAre("alloc vmm_address 1073741824 on 0",
-                                   "free vmm_address 1073741824 on 0",
-                                   "free vmm_address 1073741824 on 0",
-                                   "free_failed vmm_address 0 on 0"));
+  EXPECT_THAT(Story(),
+              ElementsAre("alloc vmm_address 1073741824 on 0", "free vmm_address 1073741824 on 0",
+                          "free vmm_address 1073741824 on 0", "free_failed vmm_address 0 on 0"));
 }
 
 }  // namespace

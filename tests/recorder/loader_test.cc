@@ -119,8 +119,7 @@ class ModulesTest : public WithRing {
 TEST_F(ModulesTest, EveryAddressOfCodeLiesInItsModule) {
   modules_.Refresh();
   const auto here = reinterpret_cast<std::uint64_t>(&RealDlsym);
-  const auto libc =
-      reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
+  const auto libc = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
   const std::uint32_t own = modules_.Find(here), other = modules_.Find(libc);
   EXPECT_NE(own, 0u);
   EXPECT_NE(other, 0u);

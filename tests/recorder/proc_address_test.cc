@@ -22,9 +22,9 @@ class ProcAddress : public HooksTest {
     void* first = nullptr;
     void* second = nullptr;
     EXPECT_EQ(Call("cuGetProcAddress", base, &first, version, flags), CUDA_SUCCESS);
-    EXPECT_EQ(Call("cuGetProcAddress_v2", base, &second, version, flags,
-                   static_cast<void*>(nullptr)),
-              CUDA_SUCCESS);
+    EXPECT_EQ(
+        Call("cuGetProcAddress_v2", base, &second, version, flags, static_cast<void*>(nullptr)),
+        CUDA_SUCCESS);
     EXPECT_EQ(first, second);
     return first;
   }

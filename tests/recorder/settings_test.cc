@@ -102,10 +102,9 @@ TEST(Settings, NumbersOutOfTheirLimitsKeepTheDefault) {
 TEST(Settings, PathsThatDoNotFitAreSaidAndLeftOut) {
   const std::string longest(kMostPathBytes - 1, 'x'), too_long(kMostPathBytes, 'x');
   EXPECT_EQ(Read({{"MEMPROF_OUTPUT", longest}}).output, longest);
-  for (const auto& [name, value] :
-       {std::pair<std::string, std::string>{"MEMPROF_OUTPUT", too_long},
-        {"MEMPROF_SHM", "relative/path"},
-        {"MEMPROF_SHM", "/" + std::string(300, 'y')}}) {
+  for (const auto& [name, value] : {std::pair<std::string, std::string>{"MEMPROF_OUTPUT", too_long},
+                                    {"MEMPROF_SHM", "relative/path"},
+                                    {"MEMPROF_SHM", "/" + std::string(300, 'y')}}) {
     ::testing::internal::CaptureStderr();
     const Settings settings = Read({{name, value}});
     const std::string said = ::testing::internal::GetCapturedStderr();

@@ -168,8 +168,8 @@ TEST_F(WriterTest, ALogThatCannotGrowEndsWithAReasonAndTheProgramGoesOn) {
   EXPECT_EQ(flushed, MEMPROF_UNAVAILABLE);
   EXPECT_EQ(started, MEMPROF_UNAVAILABLE);
   EXPECT_EQ(memprof_step(1), MEMPROF_NOT_RECORDING);
-  EXPECT_THAT(said, ::testing::AllOf(::testing::HasSubstr("cannot write"),
-                                     ::testing::HasSubstr(path_)));
+  EXPECT_THAT(said,
+              ::testing::AllOf(::testing::HasSubstr("cannot write"), ::testing::HasSubstr(path_)));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
   const testing::Log log = testing::ReadLog(path_);
   EXPECT_EQ(log.error, "") << "what is there is whole";
