@@ -128,6 +128,7 @@ TEST_F(ContextHooks, ThePrimaryContextBeginsOnceAndEndsWithItsLastRelease) {
   Call("cuDevicePrimaryCtxRetain", &context, CUdevice{1});
   EXPECT_EQ(context, driver_.primary[1]);
   Call("cuDevicePrimaryCtxRelease_v2", CUdevice{1});  // the driver says it is still active
+  EXPECT_EQ(Events().size(), 1u);
   driver_.primary_active = false;
   Call("cuDevicePrimaryCtxRelease", CUdevice{1});
   Call("cuDevicePrimaryCtxRelease_v2", CUdevice{1});  // nothing is left
