@@ -179,11 +179,10 @@ void LiveTable::EndContext(const ring::RingEvent& event) {
   for (std::size_t i = 0; i < capacity_;) {
     Entry& entry = entries_[i];
     const bool same_context = entry.context == event.context && event.context != 0;
-    const bool gone =
-        entry.address != 0 && entry.early_free == 0 &&
-        (OwnedByContext(entry.layer) && (entry.context != 0 && event.context != 0)
-             ? same_context
-             : reset && entry.device_plus_1 == event.device_plus_1);
+    const bool gone = entry.address != 0 && entry.early_free == 0 &&
+                      (OwnedByContext(entry.layer) && (entry.context != 0 && event.context != 0)
+                           ? same_context
+                           : reset && entry.device_plus_1 == event.device_plus_1);
     if (!gone) {
       ++i;
       continue;

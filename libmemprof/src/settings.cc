@@ -60,6 +60,9 @@ Settings ReadSettings(EnvironmentLookup lookup, bool preloaded) {
   const char* shared = lookup("MEMPROF_SHM");
   if (shared != nullptr && shared[0] == '/' && strlen(shared) < sizeof settings.shared_directory)
     strcpy(settings.shared_directory, shared);
+  else if (shared != nullptr && shared[0] != '\0')
+    Message("MEMPROF_SHM=%.60s is no absolute path of fewer than %zu bytes; using %s", shared,
+            sizeof settings.shared_directory, settings.shared_directory);
   settings.disabled = IsSet(lookup("MEMPROF_DISABLE"));
   settings.verbose = IsSet(lookup("MEMPROF_VERBOSE"));
   settings.cupti = IsSet(lookup("MEMPROF_CUPTI"));

@@ -42,6 +42,9 @@ void Message(const char* format, ...) {
   if (length < 0) return;
   if (length > static_cast<int>(sizeof text) - kPrefix - 2)
     length = static_cast<int>(sizeof text) - kPrefix - 2;
+  // Parts of it come from the environment: no second line, nothing that moves a terminal's cursor.
+  for (char* at = text + kPrefix; at < text + kPrefix + length; ++at)
+    if (static_cast<unsigned char>(*at) < ' ' || *at == 0x7f) *at = '?';
   text[kPrefix + length] = '\n';
   ErrnoKeeper keeper;
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text, kPrefix + length + 1);

@@ -145,11 +145,11 @@ void Writer::CutAt(std::uint64_t time_ns, Run* runs, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0 && runs[i].thread != runs[i - 1].thread) cut = false;
     if (cut) runs[i].to = runs[i].from;
-    while (runs[i].to > runs[i].from &&
-           SlabEvents(runs[i].slab)[runs[i].to - 1].time_ns > time_ns) {
-      --runs[i].to;
-      cut = true;
-    }
+    const RingEvent* events = SlabEvents(runs[i].slab);
+    std::uint32_t at = runs[i].from;
+    while (at < runs[i].to && events[at].time_ns <= time_ns) ++at;
+    cut = cut || at < runs[i].to;
+    runs[i].to = at;
   }
 }
 

@@ -125,7 +125,8 @@ TEST(CuptiRecording, RandomWalksThroughAllFamiliesAreRecordedToTheLastCall) {
         Record("guest_driver_walk", {"4", "400", "9"}, {{"MEMPROF_SOURCE", source}});
     EXPECT_THAT(RecordedCalls(recording.log.events),
                 UnorderedElementsAreArray(PrintedCalls(recording.guest)));
-    EXPECT_EQ(recording.log.WithOp(log::OP_FREE_FAILED).size(), Replay(recording.log.ByTime()).unmatched);
+    EXPECT_EQ(recording.log.WithOp(log::OP_FREE_FAILED).size(),
+              Replay(recording.log.ByTime()).unmatched);
     // Pool memory was freed by cuMemFree, which is legal and worth a note.
     EXPECT_GT(recording.log.counters.at("frees_of_other_family"), 0u);
   }

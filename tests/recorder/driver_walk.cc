@@ -84,10 +84,9 @@ bool DriverWalk::Allocate() {
 bool DriverWalk::AllocatePlain(const char* layer, const char* function, std::uint64_t bytes) {
   CUdeviceptr pointer = 0;
   const bool managed = layer == std::string("managed");
-  const CUresult result =
-      managed ? Find<CUresult(CUdeviceptr*, size_t, unsigned)>(function)(&pointer, bytes,
-                                                                         CU_MEM_ATTACH_GLOBAL)
-              : Find<CUresult(CUdeviceptr*, size_t)>(function)(&pointer, bytes);
+  const CUresult result = managed ? Find<CUresult(CUdeviceptr*, size_t, unsigned)>(function)(
+                                        &pointer, bytes, CU_MEM_ATTACH_GLOBAL)
+                                  : Find<CUresult(CUdeviceptr*, size_t)>(function)(&pointer, bytes);
   return result == CUDA_SUCCESS && Began({layer, pointer, bytes, {"cuMemFree_v2"}});
 }
 
@@ -95,9 +94,8 @@ bool DriverWalk::AllocatePitched() {
   CUdeviceptr pointer = 0;
   std::size_t pitch = 0;
   const std::size_t height = 1 + Random(50);
-  const CUresult result =
-      Find<CUresult(CUdeviceptr*, size_t*, size_t, size_t, unsigned)>("cuMemAllocPitch_v2")(
-          &pointer, &pitch, 1 + Random(3000), height, 4);
+  const CUresult result = Find<CUresult(CUdeviceptr*, size_t*, size_t, size_t, unsigned)>(
+      "cuMemAllocPitch_v2")(&pointer, &pitch, 1 + Random(3000), height, 4);
   return result == CUDA_SUCCESS && Began({"pitched", pointer, pitch * height, {"cuMemFree_v2"}});
 }
 
@@ -137,8 +135,7 @@ bool DriverWalk::CreateArray(int kind) {
   const std::size_t width = 1 + Random(300), height = 1 + Random(20);
   if (kind == 0) {
     const CUDA_ARRAY_DESCRIPTOR flat{width, height, CU_AD_FORMAT_FLOAT, 2};
-    const auto create =
-        Find<CUresult(void**, const CUDA_ARRAY_DESCRIPTOR*)>("cuArrayCreate_v2");
+    const auto create = Find<CUresult(void**, const CUDA_ARRAY_DESCRIPTOR*)>("cuArrayCreate_v2");
     return create(&handle, &flat) == CUDA_SUCCESS &&
            Began({"array", Number(handle), width * height * 4 * 2, {"cuArrayDestroy"}});
   }
@@ -149,8 +146,8 @@ bool DriverWalk::CreateArray(int kind) {
     return create(&handle, &deep) == CUDA_SUCCESS &&
            Began({"array", Number(handle), width * height * 3 * 2 * 4, {"cuArrayDestroy"}});
   }
-  const auto create = Find<CUresult(void**, const CUDA_ARRAY3D_DESCRIPTOR*, unsigned)>(
-      "cuMipmappedArrayCreate");
+  const auto create =
+      Find<CUresult(void**, const CUDA_ARRAY3D_DESCRIPTOR*, unsigned)>("cuMipmappedArrayCreate");
   const auto half = [](std::size_t extent) { return std::max<std::size_t>(extent / 2, 1); };
   const std::uint64_t elements = width * height * 3 + half(width) * half(height) * half(3);
   return create(&handle, &deep, 2) == CUDA_SUCCESS &&
@@ -176,8 +173,8 @@ bool DriverWalk::MapPhysical() {
   Block block{"vmm_physical", handle, bytes, {}};
   block.mapped_at = range;
   if (!Began(block)) return false;
-  if (Find<CUresult(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle,
-                    unsigned long long)>("cuMemMap")(range, bytes, 0, handle, 0) != CUDA_SUCCESS)
+  if (Find<CUresult(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long)>(
+          "cuMemMap")(range, bytes, 0, handle, 0) != CUDA_SUCCESS)
     return false;
   Note("map", "vmm_address", range, bytes);
   return Find<CUresult(CUmemGenericAllocationHandle)>("cuMemRelease")(handle) == CUDA_SUCCESS;
@@ -215,10 +212,9 @@ bool DriverWalk::FailToAllocate() {
   CUdeviceptr pointer = 0;
   const char* layer = Random(2) == 0 ? "linear" : "stream_ordered";
   const CUresult result =
-      layer[0] == 'l'
-          ? Find<CUresult(CUdeviceptr*, size_t)>("cuMemAlloc_v2")(&pointer, kTooMuch)
-          : Find<CUresult(CUdeviceptr*, size_t, CUstream)>("cuMemAllocAsync")(&pointer, kTooMuch,
-                                                                              nullptr);
+      layer[0] == 'l' ? Find<CUresult(CUdeviceptr*, size_t)>("cuMemAlloc_v2")(&pointer, kTooMuch)
+                      : Find<CUresult(CUdeviceptr*, size_t, CUstream)>("cuMemAllocAsync")(
+                            &pointer, kTooMuch, nullptr);
   Note("alloc_failed", layer, 0, kTooMuch, result);
   return result == CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -28,8 +28,8 @@ std::uint64_t Number(T value) {
 template <typename T>
 inline constexpr bool kIsOutput = false;
 template <typename T>
-inline constexpr bool kIsOutput<T*> = !std::is_const_v<T> &&
-                                      (std::is_integral_v<T> || std::is_pointer_v<T>);
+inline constexpr bool kIsOutput<T*> =
+    !std::is_const_v<T> && (std::is_integral_v<T> || std::is_pointer_v<T>);
 
 template <typename T>
 void HandOut(T* out) {
@@ -66,7 +66,7 @@ void Answer(const char*, Pointer* pointer, Size* pitch, Size width, Size, unsign
 
 template <typename... Status>
 void Answer(const char*, const char*, void** function, int, cuuint64_t, Status...) {
-  *function = g_driver.proc_address;
+  if (function != nullptr) *function = g_driver.proc_address;
 }
 
 template <typename... Arguments>
@@ -82,9 +82,8 @@ CUresult Serve(const char* name, Arguments... arguments) {
 }  // namespace
 
 #define FAKE_UNPACK(...) __VA_ARGS__
-#define FAKE_FUNCTION(name, base, since, streams, parameters, arguments, handler)        \
-  extern "C" __attribute__((visibility("default"))) CUresult Fake_##name parameters      \
-      asm(#name);                                                                        \
+#define FAKE_FUNCTION(name, base, since, streams, parameters, arguments, handler)               \
+  extern "C" __attribute__((visibility("default"))) CUresult Fake_##name parameters asm(#name); \
   CUresult Fake_##name parameters { return Serve(#name, FAKE_UNPACK arguments); }
 MEMPROF_DRIVER_FUNCTIONS(FAKE_FUNCTION)
 #undef FAKE_FUNCTION
@@ -103,6 +102,9 @@ void fake_driver_behave(std::uint64_t too_much, std::uint64_t nowhere) {
     return nothing_there ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   };
 }
+
+// An entry that is no function of the table.
+CUresult fake_driver_unnamed() { return CUDA_SUCCESS; }
 
 CUresult cuCtxSetCurrent(CUcontext context) {
   g_driver.current = context;
@@ -161,8 +163,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute, CUdeviceptr poi
 }
 
 CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-  *status =
-      g_driver.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  *status = g_driver.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
 
@@ -177,9 +178,9 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool, CUmemPool_attribute attribute, void* value) {
-  const std::uint64_t answer =
-      attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT ? g_driver.pool_reserved
-                                                        : g_driver.pool_used;
+  const std::uint64_t answer = attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT
+                                   ? g_driver.pool_reserved
+                                   : g_driver.pool_used;
   std::memcpy(value, &answer, sizeof answer);
   return CUDA_SUCCESS;
 }

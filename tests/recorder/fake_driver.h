@@ -44,5 +44,4 @@ struct FakeDriver {
   std::map<std::uint64_t, int> device_of;  // what cuPointerGetAttribute knows
 };
 
-
 }  // namespace memprof::testing

@@ -5,10 +5,10 @@
 namespace memprof::recorder {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using testing::DriverCall;
+using ::testing::ElementsAre;
 using testing::Event;
+using ::testing::IsEmpty;
 
 const auto kStream = reinterpret_cast<CUstream>(0x57);
 
@@ -113,7 +113,7 @@ TEST_P(Allocating, IsRecordedAfterTheRealCallSucceeded) {
   EXPECT_EQ(event.layer, way.layer);
   EXPECT_EQ(event.bytes, way.bytes);
   const bool registered = way.layer == log::LAYER_REGISTERED;
-  EXPECT_EQ(event.address, registered ? reinterpret_cast<std::uint64_t>(g_own)
+  EXPECT_EQ(event.address, registered             ? reinterpret_cast<std::uint64_t>(g_own)
                            : driver_.next != next ? next
                                                   : next32);
   EXPECT_EQ(event.device, OnHost() ? -1 : 0);
@@ -264,9 +264,8 @@ TEST_F(Hooks, AFreeCarriesTheLayerOfItsBlock) {
   const testing::Log log = Finish();
   std::vector<log::Layer> layers;
   for (const Event& event : log.WithOp(log::OP_FREE)) layers.push_back(event.layer);
-  EXPECT_THAT(layers,
-              ElementsAre(log::LAYER_MANAGED, log::LAYER_STREAM_ORDERED, log::LAYER_PITCHED,
-                          log::LAYER_LINEAR, log::LAYER_LINEAR));
+  EXPECT_THAT(layers, ElementsAre(log::LAYER_MANAGED, log::LAYER_STREAM_ORDERED, log::LAYER_PITCHED,
+                                  log::LAYER_LINEAR, log::LAYER_LINEAR));
   EXPECT_EQ(log.counters.at("frees_of_other_family"), 2u) << "pooled, and the last";
 }
 

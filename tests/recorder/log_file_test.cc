@@ -136,5 +136,20 @@ TEST_F(LogFileTest, AVanishedFileIsAnErrorAndNothingElseIsWrittenTo) {
   EXPECT_EQ(std::filesystem::file_size(File("victim")), 0u);
 }
 
+TEST_F(LogFileTest, AnEndThatTakesLessRoomLeavesNothingOfTheOldOne) {
+  LogFile log;
+  ASSERT_EQ(log.Create(File("a.mprof").c_str()), 0);
+  std::string reason;
+  for (int i = 0; i < 2000; ++i) reason += std::to_string(i * i);
+  ASSERT_EQ(log.Finish(1, 0, reason.c_str()), 0);
+  const auto long_size = std::filesystem::file_size(log.path());
+  ASSERT_EQ(log.Finish(2, 0, "exit"), 0);
+  EXPECT_LT(std::filesystem::file_size(log.path()), long_size);
+  EXPECT_EQ(std::filesystem::file_size(log.path()), log.size());
+  const testing::Log read = testing::ReadLog(log.path());
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.trailer.reason(), "exit");
+}
+
 }  // namespace
 }  // namespace memprof::recorder

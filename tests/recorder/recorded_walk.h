@@ -35,8 +35,7 @@ inline std::string WalkWords(const Event& event) {
 inline std::vector<WalkEvent> RecordedWalk(const std::vector<Event>& events) {
   std::vector<WalkEvent> walk;
   for (const Event& event : events)
-    if (event.op >= log::OP_ALLOC && event.op <= log::OP_FREE_FAILED)
-      walk.push_back(ToWalk(event));
+    if (event.op >= log::OP_ALLOC && event.op <= log::OP_FREE_FAILED) walk.push_back(ToWalk(event));
   return walk;
 }
 

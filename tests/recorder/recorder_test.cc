@@ -145,8 +145,7 @@ TEST_F(RecorderTest, AForkedChildHasNothingOfItsParentsRecording) {
     const bool off = memprof_start() == MEMPROF_UNAVAILABLE;
     struct memprof_stats stats {};
     stats.size = sizeof stats;
-    const bool empty =
-        memprof_get_stats(&stats) == MEMPROF_NOT_RECORDING && stats.events == 0;
+    const bool empty = memprof_get_stats(&stats) == MEMPROF_NOT_RECORDING && stats.events == 0;
     SourceTable().source_state("cupti", kSourceLost, "of the parent");
     SourceTable().count_anomaly(0, 1);
     _exit(off && empty && memprof_flush() == MEMPROF_UNAVAILABLE ? 0 : 1);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
@@ -83,6 +84,60 @@ TEST(Settings, NumbersWithinTheirLimits) {
   EXPECT_EQ(Read({{"MEMPROF_STACK_DEPTH", "512"}}).stack_depth, kMaxStackDepth);
   EXPECT_TRUE(Read({{"MEMPROF_DISABLE", "1"}}).disabled);
   EXPECT_FALSE(Read({{"MEMPROF_DISABLE", "0"}}).disabled);
+}
+
+TEST(Settings, NumbersOutOfTheirLimitsKeepTheDefault) {
+  for (const char* text : {"1023", "16777217", "18446744073709551616", "-1", " ", "1e6", "0x10",
+                           "99999999999999999999999999", "\n", "5 5"}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(Read({{"MEMPROF_RING_EVENTS", text}}).ring_events, 1u << 20) << text;
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << text;
+  }
+  EXPECT_EQ(Read({{"MEMPROF_RING_EVENTS", "1024"}}).ring_events, 1024u);
+  EXPECT_EQ(Read({{"MEMPROF_RING_EVENTS", "16777216"}}).ring_events, 1u << 24);
+  EXPECT_EQ(Read({{"MEMPROF_RING_EVENTS", ""}}).ring_events, 1u << 20);
+}
+
+TEST(Settings, PathsThatDoNotFitAreSaidAndLeftOut) {
+  const std::string longest(kMostPathBytes - 1, 'x'), too_long(kMostPathBytes, 'x');
+  EXPECT_EQ(Read({{"MEMPROF_OUTPUT", longest}}).output, longest);
+  for (const auto& [name, value] : {std::pair<std::string, std::string>{"MEMPROF_OUTPUT", too_long},
+                                    {"MEMPROF_SHM", "relative/path"},
+                                    {"MEMPROF_SHM", "/" + std::string(300, 'y')}}) {
+    ::testing::internal::CaptureStderr();
+    const Settings settings = Read({{name, value}});
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_THAT(said, ::testing::HasSubstr(name));
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+    EXPECT_STREQ(settings.output, "memprof.%p.mprof");
+    EXPECT_STREQ(settings.shared_directory, "/dev/shm");
+  }
+  EXPECT_STREQ(Read({{"MEMPROF_SHM", "/tmp"}}).shared_directory, "/tmp");
+}
+
+// A variable may hold anything; what is said of it stays one line of plain characters.
+TEST(Settings, MessagesAreOneLineWhateverTheEnvironmentHolds) {
+  ::testing::internal::CaptureStderr();
+  Read({{"MEMPROF_SOURCE", "cu\npti\x1b[31m\x7f"}, {"MEMPROF_START", std::string(5000, 'z')}});
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2);
+  EXPECT_THAT(said, ::testing::HasSubstr("cu?pti?[31m?"));
+  EXPECT_THAT(said, ::testing::Not(::testing::HasSubstr("\x1b")));
+  EXPECT_LT(said.size(), 1024u);
+}
+
+TEST(Settings, SwitchesAreOnUnlessEmptyOrZero) {
+  for (const char* name : {"MEMPROF_DISABLE", "MEMPROF_VERBOSE", "MEMPROF_CUPTI"}) {
+    const auto is_on = [name](const char* value) {
+      const Settings settings = Read({{name, value}});
+      return settings.disabled || settings.verbose || settings.cupti;
+    };
+    EXPECT_TRUE(is_on("1")) << name;
+    EXPECT_TRUE(is_on("yes")) << name;
+    EXPECT_FALSE(is_on("0")) << name;
+    EXPECT_FALSE(is_on("")) << name;
+  }
 }
 
 TEST(ExpandOutput, KnowsProcessHostAndPercent) {

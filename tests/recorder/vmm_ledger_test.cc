@@ -69,6 +69,46 @@ TEST(VmmLedger, LastReferenceAgreesWithATwin) {
   }
 }
 
+TEST(VmmLedger, NothingIsKnownOfWhatWasNeverCreated) {
+  VmmLedger ledger;
+  EXPECT_EQ(ledger.Release(5).handle, 0u);
+  EXPECT_FALSE(ledger.Release(5).last);
+  EXPECT_EQ(ledger.DeviceOf(5), -1);
+  ledger.Retain(5);
+  ledger.Map(0x1000, 16, 5);
+  VmmLedger::Mapping mapping;
+  VmmLedger::Physical physical;
+  ASSERT_TRUE(ledger.Unmap(0x1000, 16, &mapping, &physical)) << "the map itself is known";
+  EXPECT_EQ(mapping.handle, 5u);
+  EXPECT_EQ(physical.handle, 0u);
+  EXPECT_FALSE(physical.last);
+  EXPECT_FALSE(ledger.Unmap(0x1000, 16, &mapping, &physical));
+}
+
+TEST(VmmLedger, CreatingAKnownHandleIsAnotherReference) {
+  VmmLedger ledger;  // an import of memory that this process has already
+  ledger.Create(1, 10, 3, kLayerVmmPhysical);
+  ledger.Create(1, 0, 0, kLayerImported);
+  EXPECT_EQ(ledger.DeviceOf(1), 3);
+  EXPECT_FALSE(ledger.Release(1).last);
+  const VmmLedger::Physical gone = ledger.Release(1);
+  EXPECT_TRUE(gone.last);
+  EXPECT_EQ(gone.layer, kLayerVmmPhysical);
+  EXPECT_EQ(gone.bytes, 10u);
+}
+
+TEST(VmmLedger, AMapThatIsOnlyPartlyCoveredStays) {
+  VmmLedger ledger;
+  ledger.Create(1, 10, 0, kLayerVmmPhysical);
+  ledger.Map(1000, 10, 1);
+  VmmLedger::Mapping mapping;
+  VmmLedger::Physical physical;
+  EXPECT_FALSE(ledger.Unmap(1000, 9, &mapping, &physical));
+  EXPECT_FALSE(ledger.Unmap(1001, 10, &mapping, &physical));
+  EXPECT_FALSE(ledger.Unmap(0, 1009, &mapping, &physical));
+  EXPECT_TRUE(ledger.Unmap(1000, 10, &mapping, &physical));
+}
+
 TEST(VmmLedger, OneUnmapMayCoverSeveralMaps) {
   VmmLedger ledger;
   ledger.Create(1, 10, 0, kLayerVmmPhysical);

@@ -1,0 +1,239 @@
+// Hooks of stream-ordered memory with its pools, and of virtual memory management.
+#include "tests/recorder/hooks_fixture.h"
+
+namespace memprof::recorder {
+namespace {
+
+using testing::DriverCall;
+using ::testing::ElementsAre;
+using testing::Event;
+using ::testing::IsEmpty;
+using Handle = CUmemGenericAllocationHandle;
+
+class PoolHooks : public HooksTest {
+ protected:
+  CUdeviceptr AllocateAsync(std::size_t bytes) {
+    CUdeviceptr pointer = 0;
+    EXPECT_EQ(Call("cuMemAllocAsync", &pointer, bytes, CUstream{}), CUDA_SUCCESS);
+    return pointer;
+  }
+};
+
+TEST_F(PoolHooks, AnAllocationNamesThePoolThatServesItsDevice) {
+  Start();
+  AllocateAsync(1);
+  driver_.pool[0] = 0xbbb;  // the program set another one
+  AllocateAsync(2);
+  CUdeviceptr pointer = 0;
+  Call("cuMemAllocFromPoolAsync", &pointer, std::size_t{3}, At(0xccc), CUstream{});
+  const testing::Log log = Finish();
+  std::vector<std::uint64_t> pools;
+  for (const Event& event : log.WithOp(log::OP_ALLOC)) pools.push_back(event.aux0);
+  EXPECT_THAT(pools, ElementsAre(0xb00, 0xbbb, 0xccc));
+  EXPECT_TRUE(log.pools.at(0xb00).is_default());
+  EXPECT_FALSE(log.pools.at(0xbbb).is_default());
+  EXPECT_FALSE(log.pools.at(0xccc).is_default());
+}
+
+TEST_F(PoolHooks, SamplesComeWithAllocationsAndAlwaysWithFailures) {
+  Start();
+  AllocateAsync(1);
+  const std::size_t first = Events().size();
+  EXPECT_GE(first, 2u) << "the allocation and a sample";
+  Answer(CUDA_ERROR_OUT_OF_MEMORY);
+  CUdeviceptr pointer = 0;
+  for (int i = 0; i < 3; ++i) Call("cuMemAllocAsync", &pointer, std::size_t{1}, CUstream{});
+  const std::vector<Event> samples = Finish().WithOp(log::OP_POOL_SAMPLE);
+  ASSERT_GE(samples.size(), 4u);
+  for (const Event& sample : samples) {
+    EXPECT_EQ(sample.address, 0xb00u);
+    EXPECT_EQ(sample.device, 0);
+    EXPECT_EQ(sample.bytes, driver_.pool_reserved);
+    EXPECT_EQ(sample.aux0, driver_.pool_used);
+  }
+}
+
+TEST_F(PoolHooks, WhileAStreamIsCapturedAllocationsBelongToAGraph) {
+  Start();
+  driver_.capturing = true;
+  const CUdeviceptr pointer = AllocateAsync(100);
+  EXPECT_EQ(Stats().live_bytes, 0u) << "nothing is allocated yet";
+  Call("cuMemFreeAsync_ptsz", pointer, CUstream{});
+  const testing::Log log = Finish();
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC)[0].layer, log::LAYER_GRAPH);
+  EXPECT_EQ(log.WithOp(log::OP_FREE)[0].layer, log::LAYER_GRAPH);
+}
+
+TEST_F(PoolHooks, PoolsAreCreatedTrimmedAndDestroyed) {
+  Start();
+  CUmemPoolProps properties{};
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {1}};
+  CUmemoryPool pool = nullptr;
+  EXPECT_EQ(Call("cuMemPoolCreate", &pool, static_cast<const CUmemPoolProps*>(&properties)),
+            CUDA_SUCCESS);
+  EXPECT_EQ(Call("cuMemPoolTrimTo", pool, std::size_t{4096}), CUDA_SUCCESS);
+  EXPECT_EQ(Call("cuMemPoolDestroy", pool), CUDA_SUCCESS);
+  properties.location.type = CU_MEM_LOCATION_TYPE_INVALID;  // host pools, and what may yet come
+  CUmemoryPool other = nullptr;
+  Call("cuMemPoolCreate", &other, static_cast<const CUmemPoolProps*>(&properties));
+  Answer(CUDA_ERROR_INVALID_VALUE);
+  Call("cuMemPoolCreate", &other, static_cast<const CUmemPoolProps*>(nullptr));
+  Call("cuMemPoolTrimTo", other, std::size_t{0});
+  Call("cuMemPoolDestroy", other);
+  const testing::Log log = Finish();
+  const auto handle = reinterpret_cast<std::uint64_t>(pool);
+  const std::vector<Event> created = log.WithOp(log::OP_POOL_CREATE);
+  ASSERT_EQ(created.size(), 2u);
+  EXPECT_EQ(created[0].address, handle);
+  EXPECT_EQ(created[0].device, 1);
+  EXPECT_EQ(created[0].stack != 0, kTestStacks);
+  EXPECT_EQ(created[1].device, 0) << "of the current context";
+  const std::vector<Event> trimmed = log.WithOp(log::OP_POOL_TRIM);
+  ASSERT_EQ(trimmed.size(), 1u);
+  EXPECT_EQ(trimmed[0].bytes, 4096u);
+  EXPECT_EQ(log.WithOp(log::OP_POOL_SAMPLE).size(), 1u) << "what is left after the trim";
+  const std::vector<Event> destroyed = log.WithOp(log::OP_POOL_DESTROY);
+  ASSERT_EQ(destroyed.size(), 1u);
+  EXPECT_EQ(destroyed[0].address, handle);
+  EXPECT_EQ(destroyed[0].device, 1) << "remembered";
+}
+
+class VmmHooks : public HooksTest {
+ protected:
+  Handle Create(std::size_t bytes, CUmemLocationType type = CU_MEM_LOCATION_TYPE_DEVICE,
+                int device = 1) {
+    CUmemAllocationProp properties{};
+    properties.location.type = type;
+    properties.location.id = device;
+    Handle handle = 0;
+    Call("cuMemCreate", &handle, bytes, static_cast<const CUmemAllocationProp*>(&properties), 0ull);
+    return handle;
+  }
+  void Map(CUdeviceptr at, std::size_t bytes, Handle handle, std::size_t offset = 0) {
+    EXPECT_EQ(Call("cuMemMap", at, bytes, offset, handle, 0ull), CUDA_SUCCESS);
+  }
+  std::vector<std::string> Story() {
+    std::vector<std::string> story;
+    for (const Event& event : Finish().events)
+      story.push_back(testing::LowerWord(log::Op_Name(event.op), 3) + " " +
+                      testing::LowerWord(log::Layer_Name(event.layer), 6) + " " +
+                      std::to_string(event.bytes) + " on " + std::to_string(event.device));
+    return story;
+  }
+};
+
+TEST_F(VmmHooks, MemoryEndsWithTheLastOfHandlesAndMaps) {
+  Start();
+  const Handle handle = Create(4096);
+  Map(0x100000, 2048, handle);
+  Map(0x100800, 2048, handle, 2048);
+  driver_.next = handle;
+  Handle again = 0;
+  EXPECT_EQ(Call("cuMemRetainAllocationHandle", &again, At(0x100000)), CUDA_SUCCESS);
+  ASSERT_EQ(again, handle);
+  Call("cuMemRelease", handle);
+  Call("cuMemRelease", again);
+  EXPECT_EQ(Stats().live_bytes, 4096u);
+  Call("cuMemUnmap", CUdeviceptr{0x100000}, std::size_t{2048});
+  EXPECT_EQ(Stats().live_bytes, 4096u);
+  Call("cuMemUnmap", CUdeviceptr{0x100800}, std::size_t{2048});
+  EXPECT_EQ(Stats().live_bytes, 0u);
+  EXPECT_THAT(Story(), ElementsAre("alloc vmm_physical 4096 on 1", "map vmm_address 2048 on 1",
+                                   "map vmm_address 2048 on 1", "unmap vmm_address 2048 on 1",
+                                   "free vmm_physical 4096 on 1", "unmap vmm_address 2048 on 1"));
+}
+
+TEST_F(VmmHooks, AMapSaysWhichPartOfWhichMemoryItShows) {
+  Start();
+  const Handle handle = Create(4096);
+  Map(0x200000, 1024, handle, 3072);
+  const Event map = Finish().WithOp(log::OP_MAP).at(0);
+  EXPECT_EQ(map.address, 0x200000u);
+  EXPECT_EQ(map.bytes, 1024u);
+  EXPECT_EQ(map.aux0, handle);
+  EXPECT_EQ(map.aux1, 3072u);
+}
+
+TEST_F(VmmHooks, MemoryOfTheHostIsPinnedMemory) {
+  Start();
+  const Handle handle = Create(512, CU_MEM_LOCATION_TYPE_INVALID, 0);
+  Call("cuMemRelease", handle);
+  EXPECT_THAT(Story(), ElementsAre("alloc pinned 512 on -1", "free pinned 512 on -1"));
+}
+
+TEST_F(VmmHooks, AFailedReleaseIsTakenBackAndTheMemoryLivesOn) {
+  Start();
+  const Handle handle = Create(100);
+  Answer(CUDA_ERROR_INVALID_VALUE);
+  Call("cuMemRelease", handle);
+  EXPECT_EQ(Stats().live_bytes, 100u);
+  Answer(CUDA_SUCCESS);
+  Map(0x300000, 100, handle);
+  Answer(CUDA_ERROR_INVALID_VALUE);
+  Call("cuMemRelease", handle);  // not the last: a map is left
+  Answer(CUDA_SUCCESS);
+  Call("cuMemUnmap", CUdeviceptr{0x300000}, std::size_t{100});
+  EXPECT_EQ(Stats().live_bytes, 100u) << "the handle holds it";
+  Call("cuMemRelease", handle);
+  EXPECT_EQ(Stats().live_bytes, 0u);
+  EXPECT_EQ(Finish().WithOp(log::OP_FREE_FAILED).size(), 1u);
+}
+
+TEST_F(VmmHooks, AFailedUnmapLeavesEverythingMapped) {
+  Start();
+  const Handle handle = Create(100);
+  Map(0x400000, 100, handle);
+  Call("cuMemRelease", handle);
+  Answer(CUDA_ERROR_INVALID_VALUE);
+  Call("cuMemUnmap", CUdeviceptr{0x400000}, std::size_t{100});
+  EXPECT_EQ(Stats().live_bytes, 100u);
+  Answer(CUDA_SUCCESS);
+  Call("cuMemUnmap", CUdeviceptr{0x400000}, std::size_t{100});
+  EXPECT_EQ(Stats().live_bytes, 0u);
+  EXPECT_EQ(Finish().WithOp(log::OP_UNMAP).size(), 1u);
+}
+
+TEST_F(VmmHooks, FailuresAndForeignHandles) {
+  Start();
+  Answer(CUDA_ERROR_OUT_OF_MEMORY);
+  Create(1 << 20);
+  Handle handle = 0;
+  Call("cuMemImportFromShareableHandle", &handle, At(1), CUmemAllocationHandleType{});
+  Call("cuMulticastCreate", &handle, static_cast<const void*>(nullptr));
+  Call("cuMemMap", CUdeviceptr{1}, std::size_t{1}, std::size_t{0}, Handle{9}, 0ull);
+  CUdeviceptr range = 0;
+  Call("cuMemAddressReserve", &range, std::size_t{1}, std::size_t{0}, CUdeviceptr{0}, 0ull);
+  Answer(CUDA_SUCCESS);
+  Call("cuMemRelease", Handle{12345});  // from before recording began
+  Call("cuMemUnmap", CUdeviceptr{0x999000}, std::size_t{10});
+  EXPECT_THAT(Story(),
+              ElementsAre("alloc_failed vmm_physical 1048576 on 0", "unmap vmm_address 10 on -1"));
+}
+
+TEST_F(VmmHooks, ImportsAndMulticastObjectsHaveNoBytesOfTheirOwn) {
+  Start();
+  Handle imported = 0, multicast = 0;
+  Call("cuMemImportFromShareableHandle", &imported, At(1), CUmemAllocationHandleType{});
+  Call("cuMulticastCreate", &multicast, static_cast<const void*>(nullptr));
+  Call("cuMemRelease", imported);
+  Call("cuMemRelease", multicast);
+  EXPECT_EQ(Stats().allocations, 0u);
+  EXPECT_THAT(Story(), ElementsAre("alloc imported 0 on 0", "alloc multicast 0 on -1",
+                                   "free imported 0 on 0", "free multicast 0 on -1"));
+}
+
+TEST_F(VmmHooks, AddressesAreReservedAndFreed) {
+  Start();
+  CUdeviceptr range = 0;
+  Call("cuMemAddressReserve", &range, std::size_t{1} << 30, std::size_t{0}, CUdeviceptr{0}, 0ull);
+  Call("cuMemAddressFree", range, std::size_t{1} << 30);
+  Answer(CUDA_ERROR_INVALID_VALUE);
+  Call("cuMemAddressFree", range, std::size_t{1} << 30);
+  EXPECT_EQ(Stats().live_bytes, 0u) << "addresses are not memory";
+  EXPECT_THAT(Story(),
+              ElementsAre("alloc vmm_address 1073741824 on 0", "free vmm_address 1073741824 on 0",
+                          "free vmm_address 1073741824 on 0", "free_failed vmm_address 0 on 0"));
+}
+
+}  // namespace
+}  // namespace memprof::recorder
