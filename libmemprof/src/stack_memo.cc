@@ -1,18 +1,32 @@
 // Compares words instead of walking.
 #include "libmemprof/src/stack_memo.h"
 
-#include <string.h>
+#include <atomic>
 
 namespace memprof::recorder {
 namespace {
 
+// Of the rings of all threads together.
+std::atomic<std::uint64_t> g_words_of_all{0};
+
 // The words lie on the program's stack, in frames that are not ours.
+__attribute__((no_sanitize("address", "thread", "undefined"))) inline std::uint64_t ReadWord(
+    std::uint64_t address) {
+  return *reinterpret_cast<const std::uint64_t*>(address);
+}
+
+constexpr int kOffsetShift = 48;
+constexpr std::uint64_t kValue = (std::uint64_t{1} << kOffsetShift) - 1;
+
+inline std::uint64_t OffsetOf(std::uint64_t word) { return word >> kOffsetShift << 3; }
+
 __attribute__((no_sanitize("address", "thread", "undefined"))) bool AllAsTheyWere(
-    std::uint64_t sp, const StackWord* words, std::uint32_t count) {
+    std::uint64_t sp, const std::uint64_t* words, std::uint32_t count) {
   std::uint64_t difference = 0;
-  // No early end: what differs differs early or late, and without branches this is twice as fast.
+  // No early end: what could differ has been told apart before, and without branches this is fast.
   for (std::uint32_t i = 0; i < count; ++i)
-    difference |= *reinterpret_cast<const std::uint64_t*>(sp + words[i].offset) ^ words[i].value;
+    difference |=
+        *reinterpret_cast<const std::uint64_t*>(sp + OffsetOf(words[i])) ^ (words[i] & kValue);
   return difference == 0;
 }
 
@@ -21,28 +35,103 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) bool AllAsTheyWer
 void StackMemo::Reset(std::uint32_t generation) {
   ++epoch_;  // entries start with 0, which is thus never current
   generation_ = generation;
+  next_word_ = 0;
+}
+
+bool StackMemo::Matches(const Entry& leaf, const Registers& start) const {
+  const std::uint64_t* words = WordsOf(leaf);
+  return words[0] == start.pc && words[1] == start.sp &&
+         (!leaf.uses_frame_pointer || words[2] == start.bp) &&
+         AllAsTheyWere(start.sp, words + kHeaderWords, leaf.count);
 }
 
 bool StackMemo::Find(const Registers& start, Result* result) const {
-  const Entry& entry = entries_[Place(start)];
-  if (entry.pc != start.pc || entry.sp != start.sp || entry.epoch != epoch_ || epoch_ == 0 ||
-      next_word_ - entry.first > kWords || (entry.uses_frame_pointer && entry.bp != start.bp) ||
-      !AllAsTheyWere(start.sp, words_ + entry.first % kWords, entry.count))
-    return false;
-  *result = {entry.stack, entry.truncated};
+  std::uint64_t key = Mix(start.pc, start.sp);
+  for (int level = 0; level < kMostLevels; ++level) {
+    const Entry& entry = entries_[Place(key)];
+    if (!IsCurrent(entry, key)) return false;
+    if (entry.kind == Kind::kBranch) {
+      key = Mix(key, ReadWord(start.sp + entry.count));
+      continue;
+    }
+    if (!Matches(entry, start)) return false;
+    *result = {entry.stack, entry.truncated};
+    return true;
+  }
+  return false;
+}
+
+bool StackMemo::Split(Entry* leaf, std::uint64_t sp) {
+  const std::uint64_t* words = WordsOf(*leaf);
+  if (words[1] != sp) return false;
+  for (std::uint32_t i = 0; i < leaf->count; ++i) {
+    const std::uint64_t before = words[kHeaderWords + i] & kValue;
+    const std::uint64_t offset = OffsetOf(words[kHeaderWords + i]);
+    if (ReadWord(sp + offset) == before) continue;
+    Entry moved = *leaf;
+    moved.key = Mix(leaf->key, before);
+    Entry branch = *leaf;
+    branch.kind = Kind::kBranch;
+    branch.count = static_cast<std::uint32_t>(offset);
+    entries_[Place(moved.key)] = moved;
+    *leaf = branch;  // second, in case both have the same place
+    return true;
+  }
+  return false;
+}
+
+// For `count` words in one piece.
+bool StackMemo::MakeRoom(std::uint64_t count) {
+  if (count > kFirstWords) return false;
+  while (next_word_ + count > limit_ && limit_ < kMostWords) {
+    const std::uint64_t more = limit_ == 0 ? kFirstWords : limit_;
+    // Once the ring has gone round, places depend on its size.
+    if (next_word_ > limit_) break;
+    if (g_words_of_all.fetch_add(more, std::memory_order_relaxed) + more > kMostWordsOfAll) {
+      g_words_of_all.fetch_sub(more, std::memory_order_relaxed);
+      break;
+    }
+    limit_ += more;
+  }
+  if (limit_ == 0) return false;
+  if (next_word_ % limit_ + count > limit_) next_word_ += limit_ - next_word_ % limit_;
+  return true;
+}
+
+// Writes a leaf's words behind the last ones.
+bool StackMemo::Pack(const Registers& start, const StackWalk& walk) {
+  const auto count = static_cast<std::uint32_t>(walk.word_count);
+  if (!MakeRoom(kHeaderWords + count)) return false;
+  std::uint64_t* words = words_ + next_word_ % limit_;
+  // First, so that leaves whose words are overwritten here are void from now on.
+  next_word_ += kHeaderWords + count;
+  words[0] = start.pc;
+  words[1] = start.sp;
+  words[2] = start.bp;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const StackWord& word = walk.words[i];
+    if (word.offset >> 3 >= 1u << (64 - kOffsetShift) || word.value > kValue) return false;
+    words[kHeaderWords + i] = std::uint64_t{word.offset >> 3} << kOffsetShift | word.value;
+  }
   return true;
 }
 
 void StackMemo::Store(const Registers& start, const StackWalk& walk, const Result& result) {
+  if (epoch_ == 0 || !Pack(start, walk)) return;
   const auto count = static_cast<std::uint32_t>(walk.word_count);
-  if (count > kWords || epoch_ == 0) return;
-  // In one piece: skip the rest of the ring where it does not fit.
-  if (next_word_ % kWords + count > kWords) next_word_ += kWords - next_word_ % kWords;
-  memcpy(words_ + next_word_ % kWords, walk.words, count * sizeof(StackWord));
-  entries_[Place(start)] = {start.pc,        start.sp, start.bp,     next_word_,
-                            epoch_,          count,    result.stack, walk.uses_frame_pointer,
-                            result.truncated};
-  next_word_ += count;
+  const Entry leaf{
+      0,           next_word_ - kHeaderWords - count, epoch_,          count, result.stack,
+      Kind::kLeaf, walk.uses_frame_pointer,           result.truncated};
+  std::uint64_t key = Mix(start.pc, start.sp);
+  for (int level = 0; level < kMostLevels; ++level) {
+    Entry& entry = entries_[Place(key)];
+    if (!IsCurrent(entry, key) || (entry.kind == Kind::kLeaf && !Split(&entry, start.sp))) {
+      entry = leaf;
+      entry.key = key;
+      return;
+    }
+    key = Mix(key, ReadWord(start.sp + entry.count));
+  }
 }
 
 }  // namespace memprof::recorder

@@ -7,13 +7,16 @@
 // So instead of walking, the memo compares these words where they were. This is exact, not a
 // guess, and costs about half a nanosecond a frame.
 //
-//   entries_: direct-mapped by (pc, sp)          words_: a ring of StackWord
-//   +----+----+----+------------+-----+          +---------------------------------+
-//   | pc | sp | bp | first, n   | id  | -------> | ... | offset, value | ... (n)   |
-//   +----+----+----+------------+-----+          +---------------------------------+
+// Stacks that share place and stack pointer are told apart by a word in which they differ: a
+// branch says which, and its value is part of the key from there on.
 //
-// An entry whose words were overwritten meanwhile is void. Memory: 32 KiB and 256 KiB of address
-// space a thread, of which only what is used gets pages. Not thread-safe: belongs to one thread.
+//   key (pc, sp) -> branch: word 17 -> key (.., value of word 17) -> leaf: first, n, id
+//                                                                     |
+//   words_, a ring:   ... | pc | sp | bp | offset:16 value:48 | (n) | ...
+//
+// A leaf whose words were overwritten meanwhile is void. The ring grows with the number of
+// stacks, as far as all threads together keep to kMostWordsOfAll.
+// Not thread-safe: belongs to one thread, and lies in zeroed memory.
 #pragma once
 
 #include <cstddef>
@@ -36,31 +39,53 @@ class StackMemo {
   std::uint32_t generation() const { return generation_; }
 
   bool Find(const Registers& start, Result* result) const;
+  // After Find has failed, with the stack still as it was then.
   void Store(const Registers& start, const StackWalk& walk, const Result& result);
 
  private:
-  static constexpr std::uint64_t kEntries = 512;
-  static constexpr std::uint64_t kWords = 16384;
+  static constexpr int kEntryBits = 11;
+  static constexpr std::uint64_t kFirstWords = 4096;
+  static constexpr std::uint64_t kMostWords = 65536;                        // 512 KiB
+  static constexpr std::uint64_t kMostWordsOfAll = std::uint64_t{4} << 20;  // 32 MiB
+  static constexpr std::uint32_t kHeaderWords = 3;
+  static constexpr int kMostLevels = 12;
+
+  enum class Kind : std::uint8_t { kNone = 0, kLeaf, kBranch };
   struct Entry {
-    std::uint64_t pc;
-    std::uint64_t sp;
-    std::uint64_t bp;
-    std::uint64_t first;  // counts words ever stored; its place is the remainder
-    std::uint64_t epoch;
-    std::uint32_t count;
+    std::uint64_t key;
+    std::uint64_t first;  // of a leaf: its words, counted from the beginning of the ring's use
+    std::uint32_t epoch;
+    std::uint32_t count;  // of a leaf: words after the header; of a branch: offset of its word
     std::uint32_t stack;
+    Kind kind;
     bool uses_frame_pointer;
     bool truncated;
   };
-  static std::uint64_t Place(const Registers& start) {
-    return ((start.pc ^ start.sp << 7) * 0x9fb21c651e98df25u >> 40) & (kEntries - 1);
-  }
 
-  std::uint64_t epoch_ = 0;
+  static std::uint64_t Mix(std::uint64_t a, std::uint64_t b) {
+    const std::uint64_t mixed = (a ^ (b << 23 | b >> 41)) * 0x9fb21c651e98df25u;
+    return mixed ^ mixed >> 29;
+  }
+  static std::uint64_t Place(std::uint64_t key) {
+    return key * 0xd1342543de82ef95u >> (64 - kEntryBits);
+  }
+  bool IsCurrent(const Entry& entry, std::uint64_t key) const {
+    return entry.key == key && entry.epoch == epoch_ && epoch_ != 0 &&
+           (entry.kind == Kind::kBranch || next_word_ - entry.first <= limit_);
+  }
+  const std::uint64_t* WordsOf(const Entry& leaf) const { return words_ + leaf.first % limit_; }
+  bool Matches(const Entry& leaf, const Registers& start) const;
+  // A branch in place of `leaf`, which moves below it. False when no word tells the two apart.
+  bool Split(Entry* leaf, std::uint64_t sp);
+  bool MakeRoom(std::uint64_t count);
+  bool Pack(const Registers& start, const StackWalk& walk);
+
+  std::uint32_t epoch_ = 0;
   std::uint32_t generation_ = 0;
   std::uint64_t next_word_ = 0;
-  Entry entries_[kEntries];
-  StackWord words_[kWords];
+  std::uint64_t limit_ = 0;  // words of the ring in use
+  Entry entries_[std::size_t{1} << kEntryBits];
+  std::uint64_t words_[kMostWords];
 };
 
 }  // namespace memprof::recorder

@@ -110,13 +110,16 @@ class MadeUpStack {
   explicit MadeUpStack(bool uses_frame_pointer) {
     for (std::uint64_t i = 0; i < kWords; ++i) words_[i] = i * 1000;
     walk_.uses_frame_pointer = uses_frame_pointer;
-    for (std::uint32_t i = 0; i < kWords; i += 2)
-      walk_.words[walk_.word_count++] = {i * 8, words_[i]};
   }
   static constexpr std::uint32_t kWords = 64;
   Registers start() const { return {0x1234, reinterpret_cast<std::uint64_t>(words_), 77}; }
   std::uint64_t& operator[](std::uint32_t i) { return words_[i]; }
-  const StackWalk& walk() const { return walk_; }
+  const StackWalk& WalkNow() {
+    walk_.word_count = 0;
+    for (std::uint32_t i = 0; i < kWords; i += 2)
+      walk_.words[walk_.word_count++] = {i * 8, words_[i]};
+    return walk_;
+  }
 
  private:
   std::uint64_t words_[kWords];
@@ -128,10 +131,10 @@ TEST(StackMemo, EveryWordOfTheWalkCountsAndNoOther) {
   StackMemo::Result result{0, false};
   MadeUpStack stack(false);
   EXPECT_FALSE(memo->Find(stack.start(), &result));
-  memo->Store(stack.start(), stack.walk(), {5, true});
+  memo->Store(stack.start(), stack.WalkNow(), {5, true});
   EXPECT_FALSE(memo->Find(stack.start(), &result)) << "nothing is kept before the first Reset";
   memo->Reset(1);
-  memo->Store(stack.start(), stack.walk(), {5, true});
+  memo->Store(stack.start(), stack.WalkNow(), {5, true});
   ASSERT_TRUE(memo->Find(stack.start(), &result));
   EXPECT_EQ(result.stack, 5u);
   EXPECT_TRUE(result.truncated);
@@ -142,12 +145,53 @@ TEST(StackMemo, EveryWordOfTheWalkCountsAndNoOther) {
   }
 }
 
+// The same place and stack pointer, and hundreds of ways to get there.
+TEST(StackMemo, StacksThatShareTheirPlaceAreKeptApart) {
+  auto memo = std::make_unique<StackMemo>();
+  memo->Reset(1);
+  MadeUpStack stack(false);
+  const auto set = [&stack](std::uint32_t id) {
+    stack[10] = 5000 + id % 16;
+    stack[20] = 7000 + id / 16;
+    stack[62] = id % 3;
+  };
+  constexpr std::uint32_t kIds = 256;
+  for (std::uint32_t id = 0; id < kIds; ++id) {
+    set(id);
+    StackMemo::Result result{0, false};
+    EXPECT_FALSE(memo->Find(stack.start(), &result));
+    memo->Store(stack.start(), stack.WalkNow(), {id, false});
+  }
+  std::uint32_t found = 0;
+  for (std::uint32_t id = 0; id < kIds; ++id) {
+    set(id);
+    StackMemo::Result result{0, false};
+    if (!memo->Find(stack.start(), &result)) continue;  // two leaves may want the same place
+    ++found;
+    EXPECT_EQ(result.stack, id);
+  }
+  EXPECT_GT(found, kIds * 3 / 4);
+}
+
+TEST(StackMemo, WhatDoesNotFitIsNotKept) {
+  auto memo = std::make_unique<StackMemo>();
+  memo->Reset(1);
+  MadeUpStack stack(false);
+  StackMemo::Result result{0, false};
+  stack[4] = std::uint64_t{1} << 48;
+  memo->Store(stack.start(), stack.WalkNow(), {1, false});
+  EXPECT_FALSE(memo->Find(stack.start(), &result));
+  stack[4] = (std::uint64_t{1} << 48) - 1;
+  memo->Store(stack.start(), stack.WalkNow(), {1, false});
+  EXPECT_TRUE(memo->Find(stack.start(), &result));
+}
+
 TEST(StackMemo, RegistersCountAsFarAsTheWalkUsedThem) {
   for (bool uses_frame_pointer : {false, true}) {
     auto memo = std::make_unique<StackMemo>();
     memo->Reset(1);
     MadeUpStack stack(uses_frame_pointer);
-    memo->Store(stack.start(), stack.walk(), {5, false});
+    memo->Store(stack.start(), stack.WalkNow(), {5, false});
     StackMemo::Result result{0, false};
     Registers other = stack.start();
     other.bp = 78;
@@ -162,13 +206,13 @@ TEST(StackMemo, WordsThatWereOverwrittenAreNotBelieved) {
   auto memo = std::make_unique<StackMemo>();
   memo->Reset(1);
   MadeUpStack stack(false);
-  memo->Store(stack.start(), stack.walk(), {5, false});
+  memo->Store(stack.start(), stack.WalkNow(), {5, false});
   StackMemo::Result result{0, false};
   MadeUpStack other(false);
   // Enough stores at another place to go once around the ring of words, whatever its size.
   bool kept = true;
   for (int i = 0; i < 10000 && kept; ++i) {
-    memo->Store(other.start(), other.walk(), {6, false});
+    memo->Store(other.start(), other.WalkNow(), {6, false});
     kept = memo->Find(stack.start(), &result);
     ASSERT_TRUE(memo->Find(other.start(), &result));
     ASSERT_EQ(result.stack, 6u);
