@@ -399,6 +399,22 @@ TEST_F(ExternalTest, BuffersMayBeFreedInStreamOrder) {
   CHECK_CU(cuDestroyExternalMemory(memory));
 }
 
+TEST_F(ExternalTest, TheObjectEndsWhereItWasSaidTo) {
+  // The file goes on; the object does not.
+  const auto description = Describe(File(8192), 4096);
+  CUexternalMemory memory = nullptr;
+  CHECK_CU(cuImportExternalMemory(&memory, &description));
+  CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = {};
+  part.offset = 96;
+  part.size = 4001;
+  CUdeviceptr buffer = 0;
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuExternalMemoryGetMappedBuffer(&buffer, memory, &part));
+  part.size = 4000;
+  CHECK_CU(cuExternalMemoryGetMappedBuffer(&buffer, memory, &part));
+  CHECK_CU(cuMemFree(buffer));
+  CHECK_CU(cuDestroyExternalMemory(memory));
+}
+
 TEST_F(ExternalTest, BadDescriptionsAreRefused) {
   CUexternalMemory memory = nullptr;
   const int file = File(4096);
