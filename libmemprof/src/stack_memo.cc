@@ -48,17 +48,29 @@ bool StackMemo::Matches(const Entry& leaf, const Registers& start) const {
 bool StackMemo::Find(const Registers& start, Result* result) const {
   std::uint64_t key = Mix(start.pc, start.sp);
   for (int level = 0; level < kMostLevels; ++level) {
-    const Entry& entry = entries_[Place(key)];
-    if (!IsCurrent(entry, key)) return false;
-    if (entry.kind == Kind::kBranch) {
-      key = Mix(key, ReadWord(start.sp + entry.count));
+    const Entry* entry = Look(key);
+    if (entry == nullptr) return false;
+    if (entry->kind == Kind::kBranch) {
+      key = Mix(key, ReadWord(start.sp + entry->count));
       continue;
     }
-    if (!Matches(entry, start)) return false;
-    *result = {entry.stack, entry.truncated};
+    if (!Matches(*entry, start)) return false;
+    *result = {entry->stack, entry->truncated};
     return true;
   }
   return false;
+}
+
+StackMemo::Entry* StackMemo::Choose(std::uint64_t key) {
+  const std::uint64_t place = Place(key);
+  // Among leaves, by a part of the key that the place does not depend on.
+  Entry* chosen = &entries_[(place + key % kWays) & kEntryMask];
+  for (std::uint64_t way = 0; way < kWays; ++way) {
+    Entry& entry = entries_[(place + way) & kEntryMask];
+    if (!IsCurrent(entry, entry.key)) return &entry;
+    if (chosen->kind == Kind::kBranch) chosen = &entry;
+  }
+  return chosen;
 }
 
 bool StackMemo::Split(Entry* leaf, std::uint64_t sp) {
@@ -73,7 +85,7 @@ bool StackMemo::Split(Entry* leaf, std::uint64_t sp) {
     Entry branch = *leaf;
     branch.kind = Kind::kBranch;
     branch.count = static_cast<std::uint32_t>(offset);
-    entries_[Place(moved.key)] = moved;
+    *Choose(moved.key) = moved;
     *leaf = branch;  // second, in case both have the same place
     return true;
   }
@@ -124,13 +136,14 @@ void StackMemo::Store(const Registers& start, const StackWalk& walk, const Resul
       Kind::kLeaf, walk.uses_frame_pointer,           result.truncated};
   std::uint64_t key = Mix(start.pc, start.sp);
   for (int level = 0; level < kMostLevels; ++level) {
-    Entry& entry = entries_[Place(key)];
-    if (!IsCurrent(entry, key) || (entry.kind == Kind::kLeaf && !Split(&entry, start.sp))) {
-      entry = leaf;
-      entry.key = key;
+    auto* entry = const_cast<Entry*>(Look(key));
+    if (entry == nullptr || (entry->kind == Kind::kLeaf && !Split(entry, start.sp))) {
+      if (entry == nullptr) entry = Choose(key);
+      *entry = leaf;
+      entry->key = key;
       return;
     }
-    key = Mix(key, ReadWord(start.sp + entry.count));
+    key = Mix(key, ReadWord(start.sp + entry->count));
   }
 }
 

@@ -43,7 +43,8 @@ class StackMemo {
   void Store(const Registers& start, const StackWalk& walk, const Result& result);
 
  private:
-  static constexpr int kEntryBits = 11;
+  static constexpr int kEntryBits = 12;
+  static constexpr std::uint64_t kWays = 4;  // places where an entry may be, side by side
   static constexpr std::uint64_t kFirstWords = 4096;
   static constexpr std::uint64_t kMostWords = 65536;                        // 512 KiB
   static constexpr std::uint64_t kMostWordsOfAll = std::uint64_t{4} << 20;  // 32 MiB
@@ -66,13 +67,26 @@ class StackMemo {
     const std::uint64_t mixed = (a ^ (b << 23 | b >> 41)) * 0x9fb21c651e98df25u;
     return mixed ^ mixed >> 29;
   }
-  static std::uint64_t Place(std::uint64_t key) {
-    return key * 0xd1342543de82ef95u >> (64 - kEntryBits);
-  }
   bool IsCurrent(const Entry& entry, std::uint64_t key) const {
     return entry.key == key && entry.epoch == epoch_ && epoch_ != 0 &&
            (entry.kind == Kind::kBranch || next_word_ - entry.first <= limit_);
   }
+  static constexpr std::uint64_t kEntryMask = (std::uint64_t{1} << kEntryBits) - 1;
+  static std::uint64_t Place(std::uint64_t key) {
+    return key * 0xd1342543de82ef95u >> (64 - kEntryBits);
+  }
+  // The current entry of `key`; null if there is none.
+  const Entry* Look(std::uint64_t key) const {
+    const std::uint64_t place = Place(key);
+    for (std::uint64_t way = 0; way < kWays; ++way) {
+      const Entry& entry = entries_[(place + way) & kEntryMask];
+      if (IsCurrent(entry, key)) return &entry;
+    }
+    return nullptr;
+  }
+  // Where an entry of `key` may be written: a void one, or else a leaf rather than a branch, which
+  // others hang on.
+  Entry* Choose(std::uint64_t key);
   const std::uint64_t* WordsOf(const Entry& leaf) const { return words_ + leaf.first % limit_; }
   bool Matches(const Entry& leaf, const Registers& start) const;
   // A branch in place of `leaf`, which moves below it. False when no word tells the two apart.

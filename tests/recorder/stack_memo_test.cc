@@ -170,7 +170,7 @@ TEST(StackMemo, StacksThatShareTheirPlaceAreKeptApart) {
     ++found;
     EXPECT_EQ(result.stack, id);
   }
-  EXPECT_GT(found, kIds * 3 / 4);
+  EXPECT_GT(found, kIds * 95 / 100);
 }
 
 TEST(StackMemo, WhatDoesNotFitIsNotKept) {
