@@ -12,8 +12,10 @@
 namespace memprof::cupti {
 namespace {
 
-using cupti_test::DriverCall;
 using cupti_test::FakeRecorder;
+using cupti_test::Succeed;
+
+constexpr CUdeviceptr kFirst = 0x7e0000000000, kSecond = 0x7e0001000000;
 
 class GraphHandlers : public cupti_test::HandlerTest {
  protected:
@@ -44,7 +46,7 @@ class GraphHandlers : public cupti_test::HandlerTest {
 };
 
 TEST_F(GraphHandlers, ALaunchAllocatesWithTheStackOfTheNode) {
-  AddAlloc(Graph(1), 1000, 64);
+  AddAlloc(Graph(1), kFirst, 64);
   EXPECT_TRUE(recorder_.Events().empty());
   Instantiate(Graph(1), Exec(7));
   cuGraphLaunch_params launch{Exec(7), nullptr};
@@ -55,7 +57,7 @@ TEST_F(GraphHandlers, ALaunchAllocatesWithTheStackOfTheNode) {
   EXPECT_EQ(event.aux0, 7u);
   EXPECT_EQ(event.stack, FakeRecorder::kStack);
   EXPECT_EQ(event.with_stack, 0u);
-  cuMemFree_v2_params free{1000};
+  cuMemFree_v2_params free{kFirst};
   Succeed("cuMemFree_v2", &free);
   Succeed("cuGraphLaunch", &launch);
   EXPECT_EQ(recorder_.Events(kOpAlloc).size(), 2u);
@@ -63,15 +65,16 @@ TEST_F(GraphHandlers, ALaunchAllocatesWithTheStackOfTheNode) {
 }
 
 TEST_F(GraphHandlers, FreeNodesAndDestroyedGraphs) {
-  AddAlloc(Graph(21), 5000, 64);
-  cuGraphAddMemFreeNode_params node{nullptr, Graph(21), nullptr, 0, 5000};
+  AddAlloc(Graph(21), kSecond, 64);
+  cuGraphAddMemFreeNode_params node{nullptr, Graph(21), nullptr, 0, kSecond};
   Succeed("cuGraphAddMemFreeNode", &node);
   Instantiate(Graph(21), Exec(27));
   cuGraphDestroy_params graph{Graph(21)};
   Succeed("cuGraphDestroy", &graph);
   cuGraphLaunch_params launch{Exec(27), nullptr};
   Succeed("cuGraphLaunch_ptsz", &launch);
-  EXPECT_EQ(Story(), (Words{"1 11 5000 64", "2 11 5000 64"}));
+  EXPECT_EQ(Story(), (Words{"1 11 " + std::to_string(kSecond) + " 64",
+                            "2 11 " + std::to_string(kSecond) + " 64"}));
   cuGraphExecDestroy_params exec{Exec(27)};
   Succeed("cuGraphExecDestroy", &exec);
   Succeed("cuGraphLaunch", &launch);
