@@ -208,6 +208,39 @@ Json AnomaliesJson(const std::vector<analysis::AnomalyCount>& anomalies) {
   return list;
 }
 
+namespace {
+
+Json LedgerEntryJson(const std::optional<analysis::LedgerEntry>& entry) {
+  if (!entry) return nullptr;
+  Json layers = Json::object();
+  for (std::size_t i = 0; i < entry->by_layer.size(); ++i) {
+    if (entry->by_layer[i] == 0) continue;
+    layers[std::string(analysis::LayerName(static_cast<analysis::Layer>(i)))] = entry->by_layer[i];
+  }
+  const analysis::MemorySample& sample = entry->sample;
+  Json others = nullptr;
+  if (sample.others_bytes) others = *sample.others_bytes;
+  return {{"time_ns", sample.time},
+          {"step", entry->step},
+          {"total_bytes", sample.total_bytes},
+          {"free_bytes", sample.free_bytes},
+          {"used_bytes", sample.used_bytes()},
+          {"by_layer", std::move(layers)},
+          {"pools_bytes", entry->pools_bytes},
+          {"other_processes_bytes", std::move(others)},
+          {"untracked_bytes", entry->untracked_bytes},
+          {"elsewhere_bytes", entry->elsewhere_bytes}};
+}
+
+}  // namespace
+
+Json LedgerJson(const analysis::DeviceLedger& ledger) {
+  return {{"samples", ledger.samples},
+          {"last", LedgerEntryJson(ledger.last)},
+          {"highest", LedgerEntryJson(ledger.highest)},
+          {"highest_time_ns", ledger.highest_time}};
+}
+
 Json DeviceJson(const analysis::DeviceFigures& device) {
   Json json = {{"id", device.info.id},
                {"name", device.info.name},
@@ -217,7 +250,8 @@ Json DeviceJson(const analysis::DeviceFigures& device) {
                {"live_blocks", device.live_blocks},
                {"reserved_bytes", device.reserved_bytes},
                {"untracked_bytes", device.untracked_bytes},
-               {"simulated", device.info.simulated}};
+               {"simulated", device.info.simulated},
+               {"ledger", LedgerJson(device.ledger)}};
   if (device.framework.seen) {
     json["framework"] = {{"peak_bytes", device.framework.peak_bytes},
                          {"live_bytes", device.framework.live_bytes},
