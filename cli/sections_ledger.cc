@@ -22,11 +22,11 @@ using analysis::Layer;
 using analysis::LedgerEntry;
 using analysis::Session;
 
-// "2.00 ms before" of a sample and the instant that it stands for.
+// "2.00 ms earlier" of a sample and the instant that it stands for.
 std::string Distance(analysis::TimeNs sample, analysis::TimeNs instant) {
   if (sample == instant) return "at that instant";
-  return sample < instant ? Cat(FormatDuration(instant - sample), " before it")
-                          : Cat(FormatDuration(sample - instant), " after it");
+  return sample < instant ? Cat(FormatDuration(instant - sample), " earlier")
+                          : Cat(FormatDuration(sample - instant), " later");
 }
 
 // One row of the table; a part that is nothing at both instants is left out unless `always`.
@@ -69,13 +69,14 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
     return Cat(Since(session, entry.sample.time), StepLabel(session, entry.step));
   };
   std::string words =
-      Cat("Highest use was after ", Since(session, ledger.highest_time), "; the nearest of ",
-          FormatNumberOf(ledger.samples, "sample"), " is ",
-          Distance(highest.sample.time, ledger.highest_time), ". The last was taken after ",
-          place(last), ".");
+      Cat("Highest use was after ", Since(session, ledger.highest_time),
+          "; the sample nearest to it was taken ",
+          Distance(highest.sample.time, ledger.highest_time), ", the last of ",
+          FormatNumberOf(ledger.samples, "sample"), " after ", place(last), ".");
   if (const std::uint64_t most = std::max(highest.elsewhere_bytes, last.elsewhere_bytes)) {
     Append(words, " Up to ", FormatBytes(most),
-           " of these layers was not on the device: managed memory lives where it is used.");
+           " of these layers was not on the device: managed memory lives where it is used, and a "
+           "checkpoint sets all memory aside.");
   }
   Append(text, "  ", Wrap(Cat("..", words), kWidth, 2).substr(2), "\n");
   return text;
@@ -132,19 +133,19 @@ std::string RecorderText(const Session& session, const analysis::EventTotals& ev
     Append(text, "  Log:     ", FormatBytes(self.bytes_written), ", ", per_event,
            " bytes per event, ", FormatNumberOf(self.stacks, "stack node"), "\n");
   }
-  if (self.events == 0) {
+  if (self.events == 0 || self.hook_time_ns == 0) {
     Append(text, "  Cost:    unknown: the log holds no account of it\n");
     return text;
   }
   const analysis::TimeNs begin = StartTime(session);
   const analysis::TimeNs length = std::max(begin, session.run().end_time) - begin;
   const std::string cost =
-      Cat("..Cost:    ", FormatDuration(self.hook_time_ns), " in the program's threads (",
+      Cat(std::string(11, '.'), FormatDuration(self.hook_time_ns), " in the program's threads (",
           FormatDuration(self.hook_time_ns / self.events), " per event, ",
           Percent(static_cast<double>(self.hook_time_ns), static_cast<double>(length)),
           " of one thread's time), ", FormatDuration(self.writer_cpu_ns), " of CPU in the writer, ",
           FormatBytes(self.resident_bytes), " of memory");
-  return text + Wrap(cost, kWidth, 11).replace(0, 2, "  ") + "\n";
+  return Cat(text, "  Cost:    ", Wrap(cost, kWidth, 11).substr(11), "\n");
 }
 
 }  // namespace memprof::cli
