@@ -123,6 +123,28 @@ std::string_view LayerName(Layer layer) {
   return "unknown";
 }
 
+std::string_view ImportKindName(ImportKind kind) {
+  switch (kind) {
+    case ImportKind::kIpc:
+      return "ipc";
+    case ImportKind::kPhysical:
+      return "vmm";
+    case ImportKind::kPoolPointer:
+      return "pool";
+    case ImportKind::kExternal:
+      return "external";
+    case ImportKind::kExternalView:
+      return "external-view";
+    case ImportKind::kGraphics:
+      return "graphics";
+    case ImportKind::kGraphicsView:
+      return "graphics-view";
+    case ImportKind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
 std::string_view ImportName(ImportKind kind) {
   switch (kind) {
     case ImportKind::kIpc:

@@ -60,6 +60,8 @@ std::string_view OpName(Op op);
 bool IsMark(Op op);
 // "linear", "stream-ordered", "vmm", "block", …: names used in reports and JSON.
 std::string_view LayerName(Layer layer);
+// "ipc", "vmm", "pool", "external", "external-view", "graphics", "graphics-view"; else "unknown".
+std::string_view ImportKindName(ImportKind kind);
 // "IPC memory", "external memory", …: for people. "memory" for others.
 std::string_view ImportName(ImportKind kind);
 // A part of another import that is listed as well: its bytes are not to be added to that one's.

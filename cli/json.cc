@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "cli/names.h"
 #include "cli/open_log.h"
@@ -21,6 +22,25 @@ std::size_t Limit(std::size_t count, std::size_t top) {
   return top == 0 ? count : std::min(count, top);
 }
 
+// What the program said about managed memory or a module.
+Json MarksJson(const Session& session, std::span<const analysis::EventId> marks) {
+  const analysis::EventColumns& events = session.events();
+  Json list = Json::array();
+  for (const analysis::EventId mark : marks) {
+    const std::uint32_t e = mark.value;
+    Json entry = {{"op", analysis::OpName(events.op[e])},
+                  {"time_ns", events.time[e]},
+                  {"address", Hex(events.address[e])},
+                  {"bytes", events.bytes[e]}};
+    const bool to_somewhere =
+        events.op[e] == analysis::Op::kPrefetch || events.op[e] == analysis::Op::kAdvise;
+    if (to_somewhere) entry["device"] = events.device[e];
+    if (events.op[e] == analysis::Op::kAdvise) entry["advice"] = events.aux0[e];
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 Json AllocationJson(const Session& session, AllocationId id) {
   const Allocation& a = session.allocation(id);
   Json json = {{"address", Hex(a.address)},
@@ -33,6 +53,7 @@ Json AllocationJson(const Session& session, AllocationId id) {
     json["dtype"] = tensor->dtype;
     json["shape"] = tensor->shape;
   }
+  if (const auto marks = session.Marks(id); !marks.empty()) json["marks"] = MarksJson(session, marks);
   return json;
 }
 
@@ -84,6 +105,10 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
                {"guard_steps", leak.guard_steps},
                {"survivors", std::move(survivors)}};
   if (leak.stack.valid()) json["site_frame"] = FrameJson(symbols.Site(leak.stack));
+  if (leak.imported() && leak.example.valid()) {
+    const analysis::ImportKind kind = session.allocation(leak.example).import_kind;
+    json["import"] = analysis::ImportKindName(kind);
+  }
   if (leak.example.valid()) json["example"] = AllocationJson(session, leak.example);
   return json;
 }
