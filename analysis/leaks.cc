@@ -168,8 +168,8 @@ Leak DescribeAlive(const Session& session, const StepClock& clock, const LeakSit
   leak.why = leak.imported() ? ImportWhy(session, site) : AliveWhy(session, clock, site);
   const std::string tensors = TensorNames(session, site.alive_at_end);
   if (!tensors.empty()) absl::StrAppend(&leak.why, " Tensors in it: ", tensors, ".");
-  leak.disproof =
-      leak.imported() ? "It is in order if the program uses it to its very end."
+  leak.disproof = leak.imported()
+                      ? "It is in order if the program uses it to its very end."
                       : "It would be a leak if more of it stayed with every step of a longer run.";
   return leak;
 }

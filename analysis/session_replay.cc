@@ -272,7 +272,8 @@ Id Replay::FindFreed(std::uint32_t event) const {
   const auto find = [&](Space where) {
     return live_.Find(where, address, device, any_device, allocations_);
   };
-  Id id = find(space == Space::kNowhere ? Space::kDevice : space);
+  Id id = layer == Layer::kImported ? FindImport(address, device) : kNone;
+  if (id == kNone) id = find(space == Space::kNowhere ? Space::kDevice : space);
   if (id == kNone && (space == Space::kDevice || space == Space::kNowhere)) id = find(Space::kHost);
   if (id == kNone && space == Space::kHost) id = find(Space::kDevice);
   if (id == kNone && !IsFrameworkLayer(layer)) id = FindImport(address, device);

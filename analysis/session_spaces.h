@@ -43,8 +43,8 @@ Space SpaceOf(const Allocation& allocation);
 // The layer whose free function is meant for this one too: cuMemFree takes linear, pitched and
 // managed memory.
 Layer Family(Layer layer);
-// This memory ends with its context. Stream-ordered and graph memory belongs to pools of the device,
-// VMM memory to the process.
+// This memory ends with its context. Stream-ordered and graph memory belongs to pools of the
+// device, VMM memory to the process.
 bool OwnedByContext(const Allocation& allocation);
 
 // Live pieces by address. Devices rarely share an address, so the few at one address are a list.

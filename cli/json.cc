@@ -53,7 +53,8 @@ Json AllocationJson(const Session& session, AllocationId id) {
     json["dtype"] = tensor->dtype;
     json["shape"] = tensor->shape;
   }
-  if (const auto marks = session.Marks(id); !marks.empty()) json["marks"] = MarksJson(session, marks);
+  if (const auto marks = session.Marks(id); !marks.empty())
+    json["marks"] = MarksJson(session, marks);
   return json;
 }
 

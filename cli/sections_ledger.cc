@@ -59,7 +59,8 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
   rows.Add(
       "other processes",
       [](const LedgerEntry& entry) { return entry.sample.others_bytes.value_or(0); }, others);
-  rows.Add("untracked", [](const LedgerEntry& entry) { return entry.untracked_bytes; }, true);
+  rows.Add(
+      "untracked", [](const LedgerEntry& entry) { return entry.untracked_bytes; }, true);
   table.Row({"used", FormatBytes(highest.sample.used_bytes()), "",
              FormatBytes(last.sample.used_bytes()), ""});
   table.Row({"free", FormatBytes(highest.sample.free_bytes), "",
@@ -68,11 +69,10 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
   const auto place = [&session](const LedgerEntry& entry) {
     return Cat(Since(session, entry.sample.time), StepLabel(session, entry.step));
   };
-  std::string words =
-      Cat("Highest use was after ", Since(session, ledger.highest_time),
-          "; the sample nearest to it was taken ",
-          Distance(highest.sample.time, ledger.highest_time), ", the last of ",
-          FormatNumberOf(ledger.samples, "sample"), " after ", place(last), ".");
+  std::string words = Cat("Highest use was after ", Since(session, ledger.highest_time),
+                          "; the sample nearest to it was taken ",
+                          Distance(highest.sample.time, ledger.highest_time), ", the last of ",
+                          FormatNumberOf(ledger.samples, "sample"), " after ", place(last), ".");
   if (const std::uint64_t most = std::max(highest.elsewhere_bytes, last.elsewhere_bytes)) {
     Append(words, " Up to ", FormatBytes(most),
            " of these layers was not on the device: managed memory lives where it is used, and a "

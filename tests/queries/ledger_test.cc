@@ -45,9 +45,9 @@ std::uint64_t Of(const LedgerEntry& entry, Layer layer) {
 void ExpectCloses(const LedgerEntry& entry) {
   const std::uint64_t layers =
       std::accumulate(entry.by_layer.begin(), entry.by_layer.end(), std::uint64_t{0});
-  EXPECT_EQ(entry.sample.used_bytes() + entry.elsewhere_bytes,
-            layers + entry.pools_bytes + entry.sample.others_bytes.value_or(0) +
-                entry.untracked_bytes);
+  EXPECT_EQ(
+      entry.sample.used_bytes() + entry.elsewhere_bytes,
+      layers + entry.pools_bytes + entry.sample.others_bytes.value_or(0) + entry.untracked_bytes);
   EXPECT_TRUE(entry.untracked_bytes == 0 || entry.elsewhere_bytes == 0);
 }
 
@@ -99,8 +99,7 @@ TEST(LedgerTest, FailedAllocationIsASample) {
   LogBuilder log;
   log.Device(0, kTotal);
   log.Alloc(Layer::kLinear, 0x1000, 3000);
-  log.AllocFailed(Layer::kLinear, 1 << 30,
-                  {.aux0 = kTotal - 4000, .aux1 = kTotal, .result = 2});
+  log.AllocFailed(Layer::kLinear, 1 << 30, {.aux0 = kTotal - 4000, .aux1 = kTotal, .result = 2});
   // Of host memory and of a framework's, the figures mean something else.
   log.AllocFailed(Layer::kPinned, 1 << 30, {.aux0 = 1, .aux1 = kTotal, .result = 2});
   log.AllocFailed(Layer::kBlock, 1 << 30, {.aux0 = 1, .aux1 = kTotal, .result = 2});
@@ -114,8 +113,8 @@ TEST(LedgerTest, WhatCannotBeIsNoSample) {
   LogBuilder log;
   log.Device(0, kTotal);
   log.Alloc(Layer::kLinear, 0x1000, 3000);
-  Sample(log, kTotal + 1);                                            // more free than there is
-  log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 0, 0, {});       // a device without memory
+  Sample(log, kTotal + 1);                                       // more free than there is
+  log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 0, 0, {});  // a device without memory
   Sample(log, 10, {.device = kNoDevice});
   const DeviceLedger ledger = LedgersOf(log).at(0);
   EXPECT_EQ(ledger.samples, 0u);
@@ -180,9 +179,8 @@ void Happen(LogBuilder& log, Books& books, int device, std::mt19937& random) {
                                Layer::kGraph,  Layer::kStreamOrdered, Layer::kModule};
   const auto draw = [&random](std::uint64_t n) { return random() % n; };
   const Layer layer = kLayers[draw(std::size(kLayers))];
-  const std::uint64_t address =
-      0x10'000 * (1 + static_cast<std::uint64_t>(layer)) + 0x100 * draw(8) +
-      0x1'000'000 * static_cast<std::uint64_t>(device);
+  const std::uint64_t address = 0x10'000 * (1 + static_cast<std::uint64_t>(layer)) +
+                                0x100 * draw(8) + 0x1'000'000 * static_cast<std::uint64_t>(device);
   auto& pieces = books.live[layer];
   if (draw(5) == 0) {
     const std::uint64_t reserved = draw(6000);
