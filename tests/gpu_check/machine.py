@@ -46,9 +46,11 @@ class Machine:
         folders = []
         if self.toolkit:
             folders = [str(self.toolkit / part) for part in
-                       ("lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64")]
-        return {"LD_LIBRARY_PATH": ":".join([folder for folder in folders if Path(folder).is_dir()]
-                                            + [p for p in [os.environ.get("LD_LIBRARY_PATH")] if p])}
+                       ("lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64")
+                       if (self.toolkit / part).is_dir()]
+        # What a packed folder brought along comes last: the machine's own CUDA is what is checked.
+        folders += [os.environ.get("LD_LIBRARY_PATH", ""), str(self.build / "carried/cuda")]
+        return {"LD_LIBRARY_PATH": ":".join(folder for folder in folders if folder)}
 
     def left_s(self):
         return self.deadline - time.monotonic()
@@ -100,7 +102,11 @@ class Machine:
     def ask(self, verb, log, *options):
         if not log.exists():
             raise GuestFailed("no log was written")
-        return self.run([self.memprof, verb, *options, log])
+        return self.memprof_says(verb, *options, log)
+
+    def memprof_says(self, *arguments):
+        carried = self.build / "carried"
+        return self.run([self.memprof, *arguments], {"LD_LIBRARY_PATH": str(carried)} if carried.is_dir() else None)
 
     def events(self, log):
         return [json.loads(line) for line in self.ask("dump", log, "--json").splitlines()]

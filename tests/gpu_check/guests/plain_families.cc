@@ -184,7 +184,7 @@ class ContextEnd : public Family {
 class Module : public Family {
   std::uint64_t Take(std::uint64_t bytes) override {
     const std::string code =
-        ".version 7.0\n.target sm_52\n.address_size 64\n.visible .global .align 16 .b8 big[" +
+        ".version 7.0\n.target sm_75\n.address_size 64\n.visible .global .align 16 .b8 big[" +
         std::to_string(bytes) + "];\n.visible .entry idle() { ret; }\n";
     CUmodule module = nullptr;
     CALL(cuModuleLoadData, &module, code.c_str());
