@@ -82,7 +82,8 @@ void SamplePool(const Call& call, std::uint64_t pool, bool now) {
 }  // namespace
 
 void ReportAllocation(const Call& call, const Allocation& allocation) {
-  if (call.result == 0 && HasPointers(allocation.layer)) {
+  const bool is_handle = allocation.layer == kLayerImported && allocation.aux1 == kImportExternal;
+  if (call.result == 0 && HasPointers(allocation.layer) && !is_handle) {
     MarkAddresses(IsOnDevice(allocation.layer) ? MemorySide::kDevice : MemorySide::kHost,
                   allocation.address, allocation.bytes);
   }

@@ -36,8 +36,6 @@ void ImportExternal(const Call& call) {
   if (!call.exit) return;
   const auto& params = call.As<cuImportExternalMemory_params>();
   const std::uint64_t bytes = params.memHandleDesc == nullptr ? 0 : params.memHandleDesc->size;
-  // A handle is no address: nothing for the address map.
-  if (!call.allocations) return;
   ReportAllocation(call, {kLayerImported, kCurrentDevice, Output(call, params.extMem_out), bytes, 0,
                           kImportExternal});
 }

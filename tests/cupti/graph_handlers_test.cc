@@ -43,6 +43,11 @@ class GraphHandlers : public cupti_test::HandlerTest {
     return story;
   }
   using Words = std::vector<std::string>;
+  SourceEvent First(std::uint32_t op) {
+    const std::vector<SourceEvent> events = recorder_.Events(op);
+    EXPECT_EQ(events.size(), 1u);
+    return events.empty() ? SourceEvent{} : events[0];
+  }
 };
 
 TEST_F(GraphHandlers, ALaunchAllocatesWithTheStackOfTheNode) {
@@ -51,7 +56,7 @@ TEST_F(GraphHandlers, ALaunchAllocatesWithTheStackOfTheNode) {
   Instantiate(Graph(1), Exec(7));
   cuGraphLaunch_params launch{Exec(7), nullptr};
   Succeed("cuGraphLaunch", &launch);
-  const SourceEvent event = Only(kOpAlloc);
+  const SourceEvent event = First(kOpAlloc);
   EXPECT_EQ(event.layer, kLayerGraph);
   EXPECT_EQ(event.device, 3);
   EXPECT_EQ(event.aux0, 7u);
@@ -105,7 +110,7 @@ TEST_F(GraphHandlers, ImportsTellTheirKind) {
   EXPECT_EQ(events[2].aux1, kImportPoolPointer);
   cuDestroyExternalMemory_params destroy{memory};
   Succeed("cuDestroyExternalMemory", &destroy);
-  EXPECT_EQ(Only(kOpFree).layer, kLayerImported);
+  EXPECT_EQ(First(kOpFree).layer, kLayerImported);
 }
 
 TEST_F(GraphHandlers, AdviceNamesItsPlace) {
@@ -121,14 +126,14 @@ TEST_F(GraphHandlers, AdviceNamesItsPlace) {
   EXPECT_EQ(events[1].aux1, 2u);
   cuMemAdvise_params advise{1000, 10, CU_MEM_ADVISE_SET_READ_MOSTLY, 0};
   Succeed("cuMemAdvise", &advise);
-  EXPECT_EQ(Only(kOpAdvise).aux0, 1u);
+  EXPECT_EQ(First(kOpAdvise).aux0, 1u);
 }
 
 TEST_F(GraphHandlers, CheckpointsAreMarked) {
   CheckpointParams params{77, nullptr};
   Succeed("cuCheckpointProcessCheckpoint", &params);
-  EXPECT_EQ(Only(kOpCheckpoint).aux0, 2u);
-  EXPECT_EQ(Only(kOpCheckpoint).aux1, 77u);
+  EXPECT_EQ(First(kOpCheckpoint).aux0, 2u);
+  EXPECT_EQ(First(kOpCheckpoint).aux1, 77u);
 }
 
 }  // namespace
