@@ -11,7 +11,8 @@ from machine import GuestFailed
 from verdicts import SKIPPED, Section
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+# Where stacks do not matter: reading a log is then ten times faster.
+NO_STACKS = {"MEMPROF_STACK_DEPTH": "0"}
 
 
 # Pointers -----------------------------------------------------------------------------------------
@@ -43,7 +44,7 @@ def functions_by_mark(events):
 
 def runtime_map(machine, options):
     traced = machine.answer(machine.run(machine.guest("runtime_calls", "trace")))
-    _, log = machine.record(machine.guest("runtime_calls"))
+    _, log = machine.record(machine.guest("runtime_calls"), NO_STACKS)
     return verdicts.judge_runtime_map(traced, functions_by_mark(machine.events(log)), intercepted_names(machine))
 
 
@@ -56,7 +57,7 @@ def totals(machine, options):
         if name == options.seed_wrong:
             command.append("unseen")
         try:
-            output, log = machine.record(command)
+            output, log = machine.record(command, NO_STACKS)
             told = machine.answer(output)
             live = machine.live(log, family.layer) if "asked" in told else {}
         except (GuestFailed, KeyError) as error:
@@ -69,7 +70,7 @@ def totals(machine, options):
 
 def one_source(machine, command, source):
     """Events of a run in which that source alone reports allocations, or why there was none."""
-    output, log = machine.record(command, {"MEMPROF_SOURCE": source})
+    output, log = machine.record(command, {"MEMPROF_SOURCE": source, **NO_STACKS})
     if output.startswith("{\"skipped\""):
         return json.loads(output)["skipped"]
     states = {one["name"]: one for one in machine.report(log)["source_states"]}
