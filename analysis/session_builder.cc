@@ -78,6 +78,7 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   Replay();
   if (!Report(0.95)) return absl::CancelledError("cancelled");
   IndexChildren();
+  IndexMarks();
   WriteCheckpoints();
   CountDamage();
   MergeAnomalies();
@@ -140,7 +141,12 @@ void SessionBuilder::FindEnd() {
   run.end_reason = trailer_.reason;
   run.growing = !complete && WriterIsAlive(header_);
   session_->self_ = counters_.self;
-  if (!run.complete && options_.recover_ring && !header_.ring_path.empty()) RecoverRing();
+  // Where `memprof run` has put the ring into the log already, its last counters say so.
+  const bool folded = std::any_of(
+      counters_.counters.begin(), counters_.counters.end(),
+      [](const auto& counter) { return counter.first == "ring_recovered" && counter.second > 0; });
+  if (!run.complete && !folded && options_.recover_ring && !header_.ring_path.empty())
+    RecoverRing();
   for (const Chunk& chunk : reader_->chunks())
     if (chunk.kind() == log::ChunkKind::kEvents) event_count_ += chunk.frame.events;
 }
@@ -248,6 +254,16 @@ void SessionBuilder::IndexChildren() {
   for (std::uint32_t i = 0; i < allocations.size(); ++i)
     if (has_parent(allocations[i]))
       session.children_[next[allocations[i].parent.value]++] = AllocationId(i);
+}
+
+void SessionBuilder::IndexMarks() {
+  Session& session = *session_;
+  const EventColumns& events = session.events_;
+  for (std::uint32_t i = 0; i < events.size(); ++i)
+    if (IsMark(events.op[i]) && events.allocation[i].valid()) session.marks_.push_back(EventId(i));
+  std::stable_sort(session.marks_.begin(), session.marks_.end(), [&](EventId a, EventId b) {
+    return events.allocation[a.value] < events.allocation[b.value];
+  });
 }
 
 // A checkpoint is written where it at least halves what LiveAfter has to look at. Each then costs
