@@ -169,6 +169,9 @@ class Totals(unittest.TestCase):
         self.assertEqual(self.judge("ipc", self.told(taken=0), self.live(recorded=0)), OK)
         self.assertEqual(self.judge("ipc", self.told(taken=0), self.live(recorded=self.BYTES)), OK)
         self.assertEqual(self.judge("ipc", self.told(taken=0), self.live(blocks=0, recorded=0)), FAILED)
+        # An object and the buffer in it.
+        self.assertEqual(self.judge("external", self.told(taken=0), self.live(blocks=8, recorded=1)), OK)
+        self.assertEqual(self.judge("external", self.told(taken=0), self.live(recorded=1)), FAILED)
         self.assertEqual(self.judge("multicast", self.told(taken=0), self.live(recorded=0)), OK)
 
     def test_a_context_takes_memory_of_its_own(self):
@@ -178,6 +181,9 @@ class Totals(unittest.TestCase):
     def test_code_comes_with_globals(self):
         self.assertEqual(self.judge("module", live=self.live(recorded=self.BYTES + MIB)), OK)
         self.assertEqual(self.judge("module", live=self.live(recorded=self.BYTES - 1)), FAILED)
+        self.assertEqual(self.judge("module", live=self.live(recorded=0)), DIFFERS)
+        self.assertEqual(self.judge("module", live=self.live(blocks=0, recorded=0)), FAILED)
+        self.assertEqual(self.judge("module", self.told(taken=0)), DIFFERS)
 
     def test_what_could_not_be_tried(self):
         self.assertEqual(self.judge(told={"skipped": "why"}), SKIPPED)
@@ -221,6 +227,12 @@ class Sources(unittest.TestCase):
             section = self.judge()
             self.assertEqual(section.verdict, DIFFERS)
             self.assertGreater(len(section.table), 1)
+
+    def test_of_modules_only_coming_and_going_counts(self):
+        self.driver.append(dict(event("module_load", "0x7000", api="cuModuleLoadData")))
+        self.assertEqual(self.judge().verdict, DIFFERS)
+        self.cupti.append(dict(event("module_load", "0x3", 900, api="")))
+        self.assertEqual(self.judge().verdict, OK)
 
     def test_nothing_at_all_fails(self):
         self.driver = []
