@@ -194,6 +194,7 @@ int main(int argc, char** argv) {
   std::atomic<std::int64_t> thread_cpu{0};
   const std::int64_t begin = Now(CLOCK_MONOTONIC);
   std::vector<std::thread> workers;
+  workers.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     workers.emplace_back([&] {
       if (g_functions.set_current != nullptr) g_functions.set_current(g_functions.context);
