@@ -290,13 +290,24 @@ Json DeviceJson(const analysis::DeviceFigures& device) {
 
 Json SelfJson(const Session& session) {
   const analysis::SelfAccounting& self = session.self();
+  const auto count = [&session](log::Anomaly anomaly) -> std::uint64_t {
+    for (const analysis::AnomalyCount& counted : session.anomalies())
+      if (counted.anomaly == anomaly) return counted.count;
+    return 0;
+  };
+  const double per_event =
+      self.events == 0 ? 0
+                       : static_cast<double>(self.hook_time_ns) / static_cast<double>(self.events);
   return {{"events", self.events},
           {"events_written", self.events_written},
           {"bytes_written", self.bytes_written},
           {"hook_time_ns", self.hook_time_ns},
+          {"hook_ns_per_event", Number(per_event)},
           {"writer_cpu_ns", self.writer_cpu_ns},
           {"resident_bytes", self.resident_bytes},
-          {"stacks", self.stacks}};
+          {"stacks", self.stacks},
+          {"events_lost", count(log::Anomaly::kEventsLost)},
+          {"definitions_lost", count(log::Anomaly::kDefinitionsLost)}};
 }
 
 int PrintJson(const Json& json) {
