@@ -141,7 +141,12 @@ void SessionBuilder::FindEnd() {
   run.end_reason = trailer_.reason;
   run.growing = !complete && WriterIsAlive(header_);
   session_->self_ = counters_.self;
-  if (!run.complete && options_.recover_ring && !header_.ring_path.empty()) RecoverRing();
+  // Where `memprof run` has put the ring into the log already, its last counters say so.
+  const bool folded = std::any_of(
+      counters_.counters.begin(), counters_.counters.end(),
+      [](const auto& counter) { return counter.first == "ring_recovered" && counter.second > 0; });
+  if (!run.complete && !folded && options_.recover_ring && !header_.ring_path.empty())
+    RecoverRing();
   for (const Chunk& chunk : reader_->chunks())
     if (chunk.kind() == log::ChunkKind::kEvents) event_count_ += chunk.frame.events;
 }

@@ -15,6 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/ring_fold.h"
 #include "cli/options.h"
 
 namespace memprof::cli {
@@ -156,8 +157,23 @@ Outcome StartAndWait(char** program) {
   return outcome;
 }
 
-void SayWhereTheLogIs(const RunOptions& options, std::int64_t since_unix_ns) {
-  const std::vector<std::string> logs = FindLogs(options.output, since_unix_ns);
+std::string SharedDirectory() {
+  const char* directory = getenv("MEMPROF_SHM");
+  return directory == nullptr || directory[0] != '/' ? "/dev/shm" : directory;
+}
+
+// Processes that were killed could not end their logs: what they left in shared memory goes there
+// now. Those that still run are left alone; any verb reads their rings.
+void FoldRings(const std::vector<std::string>& logs) {
+  for (const std::string& log : logs) {
+    const absl::StatusOr<analysis::FoldResult> folded = analysis::FoldRing(log);
+    if (!folded.ok() && !absl::IsFailedPrecondition(folded.status()))
+      std::cerr << "memprof: the last events stay in shared memory: " << folded.status().message()
+                << "\n";
+  }
+}
+
+void SayWhereTheLogIs(const RunOptions& options, const std::vector<std::string>& logs) {
   const auto shown = [](const std::string& path) {
     std::error_code error;
     const std::string relative = fs::proximate(path, error).string();
@@ -223,13 +239,16 @@ int RunVerb(int argc, char** argv) {
   if (const absl::Status status = PrepareOutput(values.output); !status.ok()) return Fail(status);
   if (const absl::Status status = SetEnvironment(values); !status.ok()) return Fail(status);
   const std::int64_t since_unix_ns = UnixNs();
+  analysis::RemoveOrphanedRings(SharedDirectory());
   const Outcome outcome = StartAndWait(argv + program);
   if (outcome.start_error != 0) {
     std::cerr << "memprof run: " << argv[program] << ": " << std::strerror(outcome.start_error)
               << "\n";
     return outcome.start_error == ENOENT ? 127 : 126;
   }
-  SayWhereTheLogIs(values, since_unix_ns);
+  const std::vector<std::string> logs = FindLogs(values.output, since_unix_ns);
+  FoldRings(logs);
+  SayWhereTheLogIs(values, logs);
   return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)
                                           : WEXITSTATUS(outcome.wait_status);
 }

@@ -141,6 +141,7 @@ struct RingHeader {
   std::atomic<std::uint64_t> writer_cpu_ns;
   std::atomic<std::uint64_t> stacks;
   std::atomic<std::uint64_t> anomalies[kRingAnomalies];  // by log::Anomaly
+  char log_path[2048];  // absolute; empty where it is longer, or the writer older
 };
 static_assert(sizeof(RingHeader) <= kRingHeaderBytes);
 

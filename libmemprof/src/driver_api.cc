@@ -102,6 +102,13 @@ void* RealDriverSymbol(const char* name) {
 
 bool DriverIsLoaded() { return g_library.load(std::memory_order_acquire) != nullptr; }
 
+bool NoticeLoadedDriver() {
+  if (DriverIsLoaded()) return true;
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library != nullptr) g_library.store(library, std::memory_order_release);
+  return library != nullptr;
+}
+
 CUresult WithoutDriver() {
   return g_library.load(std::memory_order_acquire) == nullptr ? CUDA_ERROR_NOT_INITIALIZED
                                                               : CUDA_ERROR_NOT_SUPPORTED;

@@ -32,6 +32,8 @@ void* RealFunction(FunctionId id);
 void* RealDriverSymbol(const char* name);
 // Whether libcuda is known already; costs nothing and loads nothing.
 bool DriverIsLoaded();
+// The same, after a look whether the program has loaded it by a way that no hook saw.
+bool NoticeLoadedDriver();
 // What a wrapper answers when RealFunction is null.
 CUresult WithoutDriver();
 

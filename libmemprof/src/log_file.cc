@@ -88,9 +88,20 @@ int LogFile::CreateAt(const char* path) {
   return 0;
 }
 
+// The program may change its directory, and the log must be found again after that.
+int LogFile::ExpandAbsolute(const char* pattern, char* path, std::size_t size) {
+  std::size_t used = 0;
+  if (pattern[0] != '/') {
+    if (getcwd(path, size - 1) == nullptr) return errno;
+    used = strlen(path);
+    path[used++] = '/';
+  }
+  return ExpandOutput(pattern, path + used, size - used) ? 0 : ENAMETOOLONG;
+}
+
 int LogFile::Create(const char* pattern) {
   char base[kMostPathBytes - 64];
-  if (!ExpandOutput(pattern, base, sizeof base)) return ENAMETOOLONG;
+  if (const int error = ExpandAbsolute(pattern, base, sizeof base)) return error;
   // The header is still written by the program's thread, the rest by one that blocks SIGXFSZ.
   if (FileSizeLimit() < kSmallestLimit) return EFBIG;
   const std::size_t extension = ExtensionAt(base);
@@ -172,6 +183,11 @@ int LogFile::FileDescriptor() {
   }
   fd_ = MoveDescriptorHigh(fd);
   return fd_;
+}
+
+bool LogFile::removed() const {
+  struct stat status;
+  return fd_ >= 0 && fstat(fd_, &status) == 0 && status.st_nlink == 0;
 }
 
 int LogFile::Truncate(std::uint64_t bytes) {

@@ -30,6 +30,7 @@ class LogFile {
   // extension. Returns 0 or an errno.
   int Create(const char* pattern);
 
+  // Absolute.
   const char* path() const { return path_; }
   // Bytes that the file has once all batches so far are written.
   std::uint64_t size() const { return size_; }
@@ -47,6 +48,8 @@ class LogFile {
   // Finish again, it leaves a log that is complete at every moment.
   int Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason);
   bool finished() const { return finished_at_ != 0; }
+  // Nobody will find the log: its name is gone.
+  bool removed() const;
 
  private:
   struct IndexEntry {
@@ -56,6 +59,7 @@ class LogFile {
     std::uint32_t kind;
     std::uint32_t events;
   };
+  static int ExpandAbsolute(const char* pattern, char* path, std::size_t size);
   int CreateAt(const char* path);
   bool IsOurFile(int fd) const;
   int FileDescriptor();

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -24,7 +25,16 @@ constexpr std::uint32_t kFirstSlabs = 4;
 constexpr std::uint32_t kGrowSlabs = 8;
 // The writer is woken early once so many slabs are complete: enough for a full chunk of events.
 constexpr std::uint32_t kWakeAfterSealed = 4;
-constexpr std::uint64_t kLongestWaitNs = 10'000'000;
+// How long a thread without a slab waits for a writer that shows no sign of work, at most and at
+// least (Acquire says what lies between), and how long for one that works on.
+constexpr std::uint64_t kMostPatienceNs = 200'000'000;
+constexpr std::uint64_t kLeastPatienceNs = 1'000'000;
+constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
+// Where a program is allowed fewer descriptors than this, the ring's is not kept open.
+constexpr int kHighDescriptor = 900;
+// Slabs that only definitions may take, of a ring large enough: whoever waits for a definition
+// holds a lock, and the writer may want that lock.
+constexpr std::uint32_t kMostReservedSlabs = 8;
 
 // Field 22 of /proc/self/stat: the process's start in clock ticks since boot; 0 if unreadable.
 std::uint64_t ProcessStartTime() {
@@ -75,7 +85,11 @@ std::uint64_t FileSizeLimit() {
 }
 
 int MoveDescriptorHigh(int fd) {
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 900);
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor);
+  rlimit limit;
+  if (high < 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 0 &&
+      limit.rlim_cur <= kHighDescriptor)
+    high = fcntl(fd, F_DUPFD_CLOEXEC, static_cast<int>(limit.rlim_cur) - 1);
   if (high < 0) return fd;
   close(fd);
   return high;
@@ -92,16 +106,24 @@ bool RingBuffer::Create(const RingOptions& options) {
   char prefix[64];
   snprintf(prefix, sizeof prefix, "/memprof-%d", static_cast<int>(getpid()));
   if (shared_slabs >= kMinSlabs && CreateIn(options.shared_directory, prefix, shared_slabs)) {
-    InitialiseHeader(shared_slabs, options.start_time_ns);
+    InitialiseHeader(shared_slabs, options);
   } else if (options.log_path[0] != '\0' && CreateIn(options.log_path, "", slabs)) {
-    InitialiseHeader(slabs, options.start_time_ns);
+    InitialiseHeader(slabs, options);
   } else if (MapPrivate(slabs)) {
-    InitialiseHeader(slabs, options.start_time_ns);
+    InitialiseHeader(slabs, options);
     Count(log::Anomaly::kRingNotShared);
   } else {
     return false;
   }
-  return Grow(kFirstSlabs);
+  const bool grown = Grow(kFirstSlabs);
+  ReturnDescriptor();
+  return grown;
+}
+
+void RingBuffer::ReturnDescriptor() {
+  if (fd_ < 0 || fd_ >= kHighDescriptor) return;
+  close(fd_);
+  fd_ = -1;
 }
 
 bool RingBuffer::CreateIn(const char* directory, const char* prefix, std::uint32_t slabs) {
@@ -133,6 +155,9 @@ bool RingBuffer::MapFile(int fd, std::uint32_t slabs) {
   if (bytes > FileSizeLimit()) return false;
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return false;
   fd_ = fd;
+  // Tells who tidies up, also from another pid namespace, that somebody needs it. Where there are
+  // no locks, the pid in the header must do.
+  flock(fd, LOCK_SH | LOCK_NB);
   // Memory is reserved before it is touched: a full file system must not become a SIGBUS.
   if (!Back(0, ring::kRingHeaderBytes + std::uint64_t{kFirstSlabs} * ring::kSlabBytes))
     return false;
@@ -154,17 +179,21 @@ bool RingBuffer::MapPrivate(std::uint32_t slabs) {
   return true;
 }
 
-void RingBuffer::InitialiseHeader(std::uint32_t slabs, std::uint64_t start_time_ns) {
+void RingBuffer::InitialiseHeader(std::uint32_t slabs, const RingOptions& options) {
   slabs_ = reinterpret_cast<char*>(header_) + ring::kRingHeaderBytes;
   header_->version = ring::kRingVersion;
   header_->slab_bytes = ring::kSlabBytes;
   header_->slab_count = slabs;
   header_->pid = static_cast<std::uint32_t>(getpid());
   header_->event_bytes = sizeof(ring::RingEvent);
-  header_->start_time_ns = start_time_ns;
+  header_->start_time_ns = options.start_time_ns;
+  if (strlen(options.log_path) < sizeof header_->log_path)
+    strcpy(header_->log_path, options.log_path);
   header_->pid_start_time = ProcessStartTime();
   header_->commit_at.store(ring::kNotCommitted, std::memory_order_relaxed);
   memcpy(header_->magic, ring::kRingMagic, sizeof header_->magic);
+  reserved_slabs_ = slabs / kMinSlabs < kMostReservedSlabs ? slabs / kMinSlabs : kMostReservedSlabs;
+  patience_ns_.store(kMostPatienceNs, std::memory_order_relaxed);
 }
 
 void RingBuffer::Remove() {
@@ -219,19 +248,26 @@ bool RingBuffer::Grow(std::uint32_t slabs) {
   if (path_[0] != '\0' && !Back(ring::kRingHeaderBytes + std::uint64_t{ready} * ring::kSlabBytes,
                                 std::uint64_t{slabs} * ring::kSlabBytes))
     return false;
+  ReturnDescriptor();
   header_->slabs_ready.store(ready + slabs, std::memory_order_release);
   for (std::uint32_t index = ready; index < ready + slabs; ++index) PushFree(index);
   return true;
 }
 
-std::uint32_t RingBuffer::PopFree() {
+std::uint32_t RingBuffer::PopFree(std::uint32_t spare) {
+  if (spare != 0 && slabs_ready() == header_->slab_count &&
+      free_slabs_.load(std::memory_order_relaxed) <= static_cast<std::int32_t>(spare))
+    return 0;
   std::uint64_t head = header_->free_list.load(std::memory_order_acquire);
   while (static_cast<std::uint32_t>(head) != 0) {
     const std::uint32_t index = static_cast<std::uint32_t>(head) - 1;
     const std::uint64_t next = slab(index)->next_free.load(std::memory_order_relaxed);
     const std::uint64_t tag = (head >> 32) + 1;  // a slab that came back meanwhile is told apart
-    if (header_->free_list.compare_exchange_weak(head, tag << 32 | next, std::memory_order_acq_rel))
+    if (header_->free_list.compare_exchange_weak(head, tag << 32 | next,
+                                                 std::memory_order_acq_rel)) {
+      free_slabs_.fetch_sub(1, std::memory_order_relaxed);
       return index + 1;
+    }
   }
   return 0;
 }
@@ -242,25 +278,53 @@ void RingBuffer::PushFree(std::uint32_t index) {
     slab(index)->next_free.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
   } while (!header_->free_list.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | (index + 1),
                                                      std::memory_order_acq_rel));
+  free_slabs_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// The writer is working as long as its heartbeat changes; then a thread waits up to
+// kLongestWaitNs, because it will be served. Otherwise its patience ends sooner: it is halved
+// whenever somebody gave up, and doubled whenever somebody was served after all, so that a log on
+// a hanging disk costs the program a fraction of a second in all, and not every time.
+bool RingBuffer::WaitForRelease(Wait* wait) {
+  const std::uint32_t seen = released_.load(std::memory_order_acquire);
+  CallAttention();
+  if (overloaded_.load(std::memory_order_relaxed) != 0) return false;
+  if (CurrentTid() == writer_tid_.load(std::memory_order_relaxed)) return false;
+  if (seen != wait->seen) {  // released since the caller looked
+    wait->seen = seen;
+    return true;
+  }
+  const std::uint64_t now = NowNs();
+  const std::uint64_t patience = patience_ns_.load(std::memory_order_relaxed);
+  const std::uint32_t beat = heartbeat_.load(std::memory_order_relaxed);
+  if (wait->began_ns == 0) wait->began_ns = now;
+  if (wait->quiet_since_ns == 0 || beat != wait->heartbeat) wait->quiet_since_ns = now;
+  wait->heartbeat = beat;
+  if (now >= wait->quiet_since_ns + patience || now >= wait->began_ns + kLongestWaitNs) {
+    overloaded_.store(1, std::memory_order_relaxed);
+    if (patience / 2 >= kLeastPatienceNs)
+      patience_ns_.store(patience / 2, std::memory_order_relaxed);
+    return false;
+  }
+  waiting_.fetch_add(1, std::memory_order_seq_cst);
+  FutexWait(&released_, seen, wait->quiet_since_ns + patience - now);
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  return true;
 }
 
 SlabHeader* RingBuffer::Acquire(ring::SlabKind kind, std::uint32_t thread, std::uint32_t tid) {
-  std::uint64_t deadline = 0;
+  const std::uint32_t spare = kind == ring::SlabKind::kEvents ? reserved_slabs_ : 0;
+  Wait wait;
   std::uint32_t index;
-  while ((index = PopFree()) == 0) {
-    const std::uint32_t seen = released_.load(std::memory_order_acquire);
+  wait.seen = released_.load(std::memory_order_acquire);
+  while ((index = PopFree(spare)) == 0) {
     if (Grow(kGrowSlabs)) continue;
-    CallAttention();
-    if (overloaded_.load(std::memory_order_relaxed) != 0) return nullptr;
-    const std::uint64_t now = NowNs();
-    if (deadline == 0) deadline = now + kLongestWaitNs;
-    if (now >= deadline) {
-      overloaded_.store(1, std::memory_order_relaxed);
-      return nullptr;
-    }
-    waiting_.fetch_add(1, std::memory_order_seq_cst);
-    FutexWait(&released_, seen, deadline - now);
-    waiting_.fetch_sub(1, std::memory_order_relaxed);
+    if (!WaitForRelease(&wait)) return nullptr;
+  }
+  if (wait.began_ns != 0) {
+    const std::uint64_t patience = patience_ns_.load(std::memory_order_relaxed);
+    patience_ns_.store(patience * 2 < kMostPatienceNs ? patience * 2 : kMostPatienceNs,
+                       std::memory_order_relaxed);
   }
   SlabHeader* taken = slab(index - 1);
   taken->kind = kind;

@@ -17,7 +17,7 @@ namespace memprof::recorder {
 struct RingOptions {
   std::uint64_t events = 0;  // that all slabs together should hold; 0 = default
   const char* shared_directory = "/dev/shm";
-  const char* log_path = "";  // second choice: beside the log
+  const char* log_path = "";  // named in the ring; beside it is the second choice
   std::uint64_t start_time_ns = 0;
 };
 
@@ -44,13 +44,20 @@ class RingBuffer {
     return reinterpret_cast<ring::SlabHeader*>(slabs_ + std::size_t{index} * ring::kSlabBytes);
   }
 
-  // A fresh slab, owned. Waits at most 10 ms in all for the writer to set one free; null when it
-  // did not, and from then on at once, until it does.
+  // A fresh slab, owned. Where none is free it waits: up to a second while the writer works, up to
+  // 200 ms (less when that was in vain lately) while it does not. Null when that did not help, and
+  // from then on at once, until the writer releases a slab. The writer's own thread never waits.
   ring::SlabHeader* Acquire(ring::SlabKind kind, std::uint32_t thread, std::uint32_t tid);
   // The slab is complete; its owner must not touch it any more.
   void Seal(ring::SlabHeader* slab);
   // The writer has put everything in the slab into the log.
   void Release(ring::SlabHeader* slab);
+
+  // The writer says who it is, and now and then during long work that it is not stuck.
+  void SetWriter(std::uint32_t tid) { writer_tid_.store(tid, std::memory_order_relaxed); }
+  // How long the next thread without a slab would wait for a writer that shows no sign of work.
+  std::uint64_t PatienceNs() const { return patience_ns_.load(std::memory_order_relaxed); }
+  void Heartbeat() { heartbeat_.fetch_add(1, std::memory_order_relaxed); }
 
   // The writer sleeps here. `Attention()` is what it last saw; any change ends the sleep.
   std::uint32_t Attention() const { return attention_.load(std::memory_order_acquire); }
@@ -68,12 +75,24 @@ class RingBuffer {
   bool CreateIn(const char* directory, const char* prefix, std::uint32_t slabs);
   bool MapFile(int fd, std::uint32_t slabs);
   bool MapPrivate(std::uint32_t slabs);
-  void InitialiseHeader(std::uint32_t slabs, std::uint64_t start_time_ns);
+  void InitialiseHeader(std::uint32_t slabs, const RingOptions& options);
   bool Grow(std::uint32_t slabs);
   bool Back(std::uint64_t offset, std::uint64_t bytes);
   int FileDescriptor();
   bool IsOurFile(int fd) const;
-  std::uint32_t PopFree();
+  // Closes the descriptor where the program may need it more.
+  void ReturnDescriptor();
+  // What one caller of Acquire has seen while it waits.
+  struct Wait {
+    std::uint64_t began_ns = 0;
+    std::uint64_t quiet_since_ns = 0;  // when the heartbeat was last seen to change
+    std::uint32_t heartbeat = 0;
+    std::uint32_t seen = 0;  // released_ before the caller looked for a slab
+  };
+  // False when the caller should go without.
+  bool WaitForRelease(Wait* wait);
+  // Index + 1 of a slab, or 0 when no more than `spare` are free. Approximate, as it must be.
+  std::uint32_t PopFree(std::uint32_t spare);
   void PushFree(std::uint32_t index);
 
   ring::RingHeader* header_ = nullptr;
@@ -90,6 +109,11 @@ class RingBuffer {
   std::atomic<std::uint32_t> released_{0};  // producers without a slab sleep here
   std::atomic<std::uint32_t> waiting_{0};
   std::atomic<std::uint32_t> overloaded_{0};
+  std::atomic<std::int32_t> free_slabs_{0};  // a moment behind the list: may be below zero
+  std::atomic<std::uint32_t> heartbeat_{0};
+  std::atomic<std::uint32_t> writer_tid_{0};
+  std::atomic<std::uint64_t> patience_ns_{0};
+  std::uint32_t reserved_slabs_ = 0;
 };
 
 // Where payloads begin.
@@ -101,8 +125,8 @@ inline char* SlabBytesBegin(ring::SlabHeader* slab) { return reinterpret_cast<ch
 // RLIMIT_FSIZE in bytes. Whoever writes beyond it gets a signal that ends the program.
 std::uint64_t FileSizeLimit();
 
-// Duplicates `fd` far above the numbers that programs count on, close-on-exec, and closes the
-// original; returns the original where that is not possible.
+// Duplicates `fd` far above the numbers that programs count on, or to the highest one allowed,
+// close-on-exec, and closes the original; returns the original where that is not possible.
 int MoveDescriptorHigh(int fd);
 
 }  // namespace memprof::recorder

@@ -24,6 +24,7 @@ void SourceRecord(const SourceEvent* from) {
   RecursionGuard guard;
   ThreadState* state = BoundState(guard.slot());
   if (state == nullptr) return;
+  NoticeLoadedDriver();  // a source sees calls that reach the driver past every hook
   DriverState* driver = TheRecorder()->driver();
   ring::RingEvent event{};
   event.op = static_cast<std::uint8_t>(from->op);

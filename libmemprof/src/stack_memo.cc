@@ -62,11 +62,10 @@ bool StackMemo::Find(const Registers& start, Result* result) const {
 }
 
 StackMemo::Entry* StackMemo::Choose(std::uint64_t key) {
-  const std::uint64_t place = Place(key);
   // Among leaves, by a part of the key that the place does not depend on.
-  Entry* chosen = &entries_[(place + key % kWays) & kEntryMask];
+  Entry* chosen = &entries_[Place(key, key % kWays)];
   for (std::uint64_t way = 0; way < kWays; ++way) {
-    Entry& entry = entries_[(place + way) & kEntryMask];
+    Entry& entry = entries_[Place(key, way)];
     if (!IsCurrent(entry, entry.key)) return &entry;
     if (chosen->kind == Kind::kBranch) chosen = &entry;
   }
@@ -92,20 +91,24 @@ bool StackMemo::Split(Entry* leaf, std::uint64_t sp) {
   return false;
 }
 
-// For `count` words in one piece.
+// Places depend on the size: what was remembered is void afterwards.
+bool StackMemo::Grow() {
+  if (limit_ == kMostWords) return false;
+  const std::uint64_t more = limit_ == 0 ? kFirstWords : limit_;
+  if (g_words_of_all.fetch_add(more, std::memory_order_relaxed) + more > kMostWordsOfAll) {
+    g_words_of_all.fetch_sub(more, std::memory_order_relaxed);
+    return false;
+  }
+  limit_ += more;
+  next_word_ = 0;
+  ++epoch_;
+  return true;
+}
+
+// For `count` words in one piece. Grows instead of going round, as long as it may.
 bool StackMemo::MakeRoom(std::uint64_t count) {
   if (count > kFirstWords) return false;
-  while (next_word_ + count > limit_ && limit_ < kMostWords) {
-    const std::uint64_t more = limit_ == 0 ? kFirstWords : limit_;
-    // Once the ring has gone round, places depend on its size.
-    if (next_word_ > limit_) break;
-    if (g_words_of_all.fetch_add(more, std::memory_order_relaxed) + more > kMostWordsOfAll) {
-      g_words_of_all.fetch_sub(more, std::memory_order_relaxed);
-      break;
-    }
-    limit_ += more;
-  }
-  if (limit_ == 0) return false;
+  if (next_word_ + count > limit_ && !Grow() && limit_ == 0) return false;
   if (next_word_ % limit_ + count > limit_) next_word_ += limit_ - next_word_ % limit_;
   return true;
 }

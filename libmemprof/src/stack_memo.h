@@ -14,8 +14,8 @@
 //                                                                     |
 //   words_, a ring:   ... | pc | sp | bp | offset:16 value:48 | (n) | ...
 //
-// A leaf whose words were overwritten meanwhile is void. The ring grows with the number of
-// stacks, as far as all threads together keep to kMostWordsOfAll.
+// A leaf whose words were overwritten meanwhile is void. Ring and table of entries grow with the
+// number of stacks, as far as all threads together keep to kMostWordsOfAll; growing forgets.
 // Not thread-safe: belongs to one thread, and lies in zeroed memory.
 #pragma once
 
@@ -43,11 +43,11 @@ class StackMemo {
   void Store(const Registers& start, const StackWalk& walk, const Result& result);
 
  private:
-  static constexpr int kEntryBits = 12;
   static constexpr std::uint64_t kWays = 4;  // places where an entry may be, side by side
   static constexpr std::uint64_t kFirstWords = 4096;
   static constexpr std::uint64_t kMostWords = 65536;                        // 512 KiB
-  static constexpr std::uint64_t kMostWordsOfAll = std::uint64_t{4} << 20;  // 32 MiB
+  static constexpr std::uint64_t kMostWordsOfAll = std::uint64_t{2} << 20;  // 16 MiB
+  static constexpr std::uint64_t kWordsPerEntry = 8;                        // of 40 bytes: 10 MiB
   static constexpr std::uint32_t kHeaderWords = 3;
   static constexpr int kMostLevels = 12;
 
@@ -71,15 +71,14 @@ class StackMemo {
     return entry.key == key && entry.epoch == epoch_ && epoch_ != 0 &&
            (entry.kind == Kind::kBranch || next_word_ - entry.first <= limit_);
   }
-  static constexpr std::uint64_t kEntryMask = (std::uint64_t{1} << kEntryBits) - 1;
-  static std::uint64_t Place(std::uint64_t key) {
-    return key * 0xd1342543de82ef95u >> (64 - kEntryBits);
+  std::uint64_t Place(std::uint64_t key, std::uint64_t way) const {
+    return ((key * 0xd1342543de82ef95u >> 32) + way) & (limit_ / kWordsPerEntry - 1);
   }
   // The current entry of `key`; null if there is none.
   const Entry* Look(std::uint64_t key) const {
-    const std::uint64_t place = Place(key);
+    if (limit_ == 0) return nullptr;
     for (std::uint64_t way = 0; way < kWays; ++way) {
-      const Entry& entry = entries_[(place + way) & kEntryMask];
+      const Entry& entry = entries_[Place(key, way)];
       if (IsCurrent(entry, key)) return &entry;
     }
     return nullptr;
@@ -91,6 +90,7 @@ class StackMemo {
   bool Matches(const Entry& leaf, const Registers& start) const;
   // A branch in place of `leaf`, which moves below it. False when no word tells the two apart.
   bool Split(Entry* leaf, std::uint64_t sp);
+  bool Grow();
   bool MakeRoom(std::uint64_t count);
   bool Pack(const Registers& start, const StackWalk& walk);
 
@@ -98,7 +98,7 @@ class StackMemo {
   std::uint32_t generation_ = 0;
   std::uint64_t next_word_ = 0;
   std::uint64_t limit_ = 0;  // words of the ring in use
-  Entry entries_[std::size_t{1} << kEntryBits];
+  Entry entries_[kMostWords / kWordsPerEntry];
   std::uint64_t words_[kMostWords];
 };
 

@@ -94,12 +94,28 @@ void FutexWake(const std::atomic<std::uint32_t>* word, int threads) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
 }
 
+namespace {
+
+// Where membarrier is forbidden: taking a right away from a page that is in use makes the kernel
+// interrupt every processor that runs a thread of this process, which is a barrier there.
+void InterruptAllThreads() {
+  static Mutex mutex;
+  static std::atomic<char>* page = nullptr;
+  LockGuard lock(mutex);
+  if (page == nullptr) page = static_cast<std::atomic<char>*>(MapMemory(4096));
+  if (page == nullptr || mprotect(page, 4096, PROT_READ | PROT_WRITE) != 0) return;
+  page->store(1);  // so that the page is there and writable for this processor
+  mprotect(page, 4096, PROT_READ);
+}
+
+}  // namespace
+
 void SynchroniseThreads() {
   static std::atomic<bool> registered{false};
   ErrnoKeeper keeper;
   if (!registered.exchange(true, std::memory_order_relaxed))
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-  syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) InterruptAllThreads();
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

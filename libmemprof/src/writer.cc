@@ -22,10 +22,14 @@ using ring::SlabKind;
 using ring::SlabState;
 
 constexpr std::uint64_t kTickNs = 50'000'000;
+// Longest rest while little happens: events are safe in the ring meanwhile, and few large chunks
+// compress twice as well as many small ones.
+constexpr std::uint64_t kRestNs = 1'000'000'000;
 constexpr std::uint64_t kSweepNs = 1'000'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 // Events that become final in one commit: bounds the batch in memory and what a disk error loses.
 constexpr std::uint64_t kEventsPerCommit = 16 * 1024;
+constexpr std::uint64_t kEventsPerHeartbeat = 4096;
 constexpr char kCleanEnd[] = "exit";  // log.Trailer.reason
 
 }  // namespace
@@ -68,13 +72,14 @@ void* Writer::ThreadMain(void* self) {
 }
 
 void Writer::Loop() {
+  parts_.ring->SetWriter(CurrentTid());
   while (!stop_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = parts_.ring->Attention();
     const std::uint32_t finish_wanted = finish_wanted_.load(std::memory_order_acquire);
     const std::uint32_t flush_wanted = flush_wanted_.load(std::memory_order_acquire);
     const bool worked = DrainOnce();
     Serve(flush_wanted, finish_wanted);
-    if (!worked || parts_.ring->Attention() == seen) parts_.ring->WaitForAttention(seen, kTickNs);
+    if (!worked || parts_.ring->Attention() == seen) parts_.ring->WaitForAttention(seen, kRestNs);
   }
   DrainOnce();
 }
@@ -206,8 +211,8 @@ bool Writer::DrainOnce() {
       events += runs_[i].to - runs_[i].from;
     }
     if (!Commit(events)) return false;
+    ReleaseDrained();  // each time: threads may be waiting for room
   } while (done < event_runs);
-  ReleaseDrained();
   return true;
 }
 
@@ -218,6 +223,7 @@ std::size_t Writer::EncodeEvents(std::size_t first_run, std::size_t runs) {
     const RingEvent* at = SlabEvents(runs_[run].slab) + runs_[run].from;
     std::uint32_t left = runs_[run].to - runs_[run].from;
     events += left;
+    parts_.ring->Heartbeat();
     while (left > 0) {
       const std::uint32_t part = std::min(left, log::kEventsPerChunk - encoder_.events());
       if (part == 0 || !encoder_.Add(runs_[run].thread, at, part)) {
@@ -319,7 +325,8 @@ void Writer::Account(std::size_t runs) {
     else
       cursors[threads++] = {run, run + 1, runs_[run].from};
   }
-  while (threads > 0) {
+  for (std::uint64_t events = 1; threads > 0; ++events) {
+    if (events % kEventsPerHeartbeat == 0) parts_.ring->Heartbeat();
     RingEvent* earliest = nullptr;
     Cursor* which = nullptr;
     for (std::size_t i = 0; i < threads; ++i) {
@@ -394,6 +401,9 @@ void Writer::FinishLog() {
   }
   log_bytes_.store(parts_.log->size(), std::memory_order_relaxed);
   parts_.ring->Remove();
+  if (parts_.log->removed() && !told_removed_)
+    Message("%.300s was removed while it was being written", parts_.log->path());
+  told_removed_ = parts_.log->removed();
 }
 
 // Tells the user once, tries to leave a log that says why it ends here, and stops recording.

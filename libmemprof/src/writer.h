@@ -104,6 +104,7 @@ class Writer {
   std::uint64_t next_sweep_ns_ = 0;
   std::uint64_t next_counters_ns_ = 0;
   std::uint32_t seen_generation_ = 0;
+  bool told_removed_ = false;
   LoaderFlag loader_;
 };
 

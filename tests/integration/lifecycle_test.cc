@@ -72,7 +72,7 @@ TEST(Lifecycle, ThousandShortLivedThreadsAreAllThere) {
 class Killed : public ::testing::TestWithParam<int> {};
 
 TEST_P(Killed, LosesNothing) {
-  const int allocations = 20000;
+  const int allocations = 200000;
   TempDirectory directory;
   GuestOptions options{.directory = directory.path()};
   options.arguments = {"loop", std::to_string(allocations)};

@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "analysis/session.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {
@@ -75,6 +77,28 @@ TEST(RunVerb, ForwardsTermination) {
   kill(run.pid(), SIGTERM);
   EXPECT_EQ(run.Wait().status, 128 + SIGTERM);
   EXPECT_FALSE(ReadLog(directory.File("a.mprof")).has_trailer);
+}
+
+TEST(RunVerb, PutsWhatAKilledProgramLeftIntoTheLog) {
+  TempDirectory directory;
+  GuestOptions options{
+      .preload = false, .standin = false, .output = "", .directory = directory.path()};
+  options.arguments = {"run", "--sim", "-o", "a.mprof", "--", "/bin/sh", "-c",
+                       "echo $$; exec " + GuestPath("guest_runtime_life") + " loop 50000"};
+  RunningGuest run(BuildPath("bin/test_memprof_run"), options);
+  const pid_t guest = std::stoi(run.ReadLine());
+  ASSERT_EQ(run.ReadLine(), "done");
+  kill(guest, SIGKILL);
+  EXPECT_EQ(run.Wait().status, 128 + SIGKILL);
+  EXPECT_THAT(directory.Files(".ring"), IsEmpty());
+  const auto session = analysis::Session::Load(directory.File("a.mprof"));
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(std::ranges::count((*session)->events().op, analysis::Op::kAlloc), 50000);
+  EXPECT_EQ(std::ranges::count((*session)->events().op, analysis::Op::kFree), 25000);
+  EXPECT_FALSE((*session)->run().complete);
+  ASSERT_EQ((*session)->anomalies().size(), 1u);
+  EXPECT_EQ((*session)->anomalies()[0].anomaly, log::Anomaly::kRingRecovered);
+  EXPECT_EQ((*session)->anomalies()[0].count, 1u);
 }
 
 TEST(RunVerb, WrongUsageIsTwoAndAMissingProgram127) {

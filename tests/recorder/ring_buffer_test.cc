@@ -57,7 +57,7 @@ TEST_F(RingBufferTest, WithoutAFolderMemoryIsPrivateAndSaysSo) {
 }
 
 TEST_F(RingBufferTest, NeverHandsOutASlabTwice) {
-  Create(100 * ring::kEventsPerSlab);
+  Create(106 * ring::kEventsPerSlab);  // six are kept for definitions
   std::set<SlabHeader*> taken;
   for (int i = 0; i < 100; ++i) {
     SlabHeader* slab = ring_.Acquire(SlabKind::kEvents, 1, 1);
@@ -68,22 +68,95 @@ TEST_F(RingBufferTest, NeverHandsOutASlabTwice) {
   }
 }
 
+// Takes all that events may have of the smallest ring; the last slab is for definitions.
+std::vector<SlabHeader*> TakeAll(RingBuffer* ring) {
+  std::vector<SlabHeader*> slabs;
+  for (int i = 0; i < 15; ++i) slabs.push_back(ring->Acquire(SlabKind::kEvents, 1, 1));
+  EXPECT_THAT(slabs, ::testing::Each(::testing::NotNull()));
+  return slabs;
+}
+
 TEST_F(RingBufferTest, WhenFullItWaitsBrieflyOnceAndThenNotAtAll) {
   Create(1);  // the smallest: 16 slabs
-  for (int i = 0; i < 16; ++i) ASSERT_NE(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
+  TakeAll(&ring_);
   EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
-  const std::uint64_t begin = ThreadCpuNs();
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
-  EXPECT_GT(ThreadCpuNs(), begin);
+  // Were each to wait again, these would take minutes.
+  for (int i = 0; i < 100000; ++i) EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
   ring_.Seal(ring_.slab(3));
   ring_.Release(ring_.slab(3));
   EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), ring_.slab(3));
 }
 
+TEST_F(RingBufferTest, DefinitionsHaveRoomWhereEventsHaveNone) {
+  Create(1);
+  TakeAll(&ring_);
+  EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
+  EXPECT_NE(ring_.Acquire(SlabKind::kDefinitions, 0, 0), nullptr);
+  EXPECT_EQ(ring_.Acquire(SlabKind::kDefinitions, 0, 0), nullptr);
+}
+
+TEST_F(RingBufferTest, AWriterThatWorksIsWaitedForLonger) {
+  Create(1);
+  const std::vector<SlabHeader*> slabs = TakeAll(&ring_);
+  std::atomic<SlabHeader*> got{nullptr};
+  std::thread producer([&] { got = ring_.Acquire(SlabKind::kEvents, 2, 2); });
+  // Twice as long as anybody would wait for one that shows no sign of work.
+  for (const std::uint64_t end = NowNs() + 400'000'000; NowNs() < end; usleep(1000))
+    ring_.Heartbeat();
+  ring_.Seal(slabs[5]);
+  ring_.Release(slabs[5]);
+  producer.join();
+  EXPECT_EQ(got.load(), slabs[5]);
+}
+
+TEST_F(RingBufferTest, PatienceShrinksWhileItIsInVain) {
+  Create(1);
+  const std::vector<SlabHeader*> slabs = TakeAll(&ring_);
+  // A disk that hangs again and again.
+  const std::uint64_t at_first = ring_.PatienceNs();
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
+    ring_.Seal(slabs[2]);
+    ring_.Release(slabs[2]);
+    ASSERT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), slabs[2]);
+  }
+  EXPECT_LE(ring_.PatienceNs(), at_first / 64);
+  const std::uint64_t shrunk = ring_.PatienceNs();
+  // Being served after a wait gives it back, step by step.
+  for (int i = 0; i < 100 && ring_.PatienceNs() < 2 * shrunk; ++i) {
+    ring_.Seal(slabs[2]);
+    std::thread producer([&] { ring_.Acquire(SlabKind::kEvents, 2, 2); });
+    ring_.Release(slabs[2]);
+    producer.join();
+    std::thread second([&] { ring_.Acquire(SlabKind::kEvents, 2, 2); });
+    usleep(100);
+    ring_.Seal(slabs[2]);
+    ring_.Release(slabs[2]);
+    second.join();
+  }
+  EXPECT_GE(ring_.PatienceNs(), 2 * shrunk);
+}
+
+TEST_F(RingBufferTest, TheWriterDoesNotWaitForItself) {
+  Create(1);
+  TakeAll(&ring_);
+  ring_.SetWriter(CurrentTid());
+  ASSERT_NE(ring_.Acquire(SlabKind::kDefinitions, 0, 0), nullptr);
+  EXPECT_EQ(ring_.Acquire(SlabKind::kDefinitions, 0, 0), nullptr);
+  // It gave up by itself, not because the ring was taken for stuck: others still wait.
+  std::atomic<SlabHeader*> got{nullptr};
+  std::thread producer([&] { got = ring_.Acquire(SlabKind::kEvents, 2, 2); });
+  for (const std::uint32_t index : {1u, 2u}) {  // one of them goes to the reserve
+    ring_.Seal(ring_.slab(index));
+    ring_.Release(ring_.slab(index));
+  }
+  producer.join();
+  EXPECT_NE(got.load(), nullptr);
+}
+
 TEST_F(RingBufferTest, AWaitingProducerGetsWhatTheWriterReleases) {
   Create(1);
-  std::vector<SlabHeader*> slabs;
-  for (int i = 0; i < 16; ++i) slabs.push_back(ring_.Acquire(SlabKind::kEvents, 1, 1));
+  const std::vector<SlabHeader*> slabs = TakeAll(&ring_);
   // The producer keeps asking; one release must reach it although it sleeps in between.
   std::atomic<SlabHeader*> got{nullptr};
   std::thread producer([&] {

@@ -1,12 +1,16 @@
 // The log and the ring of a killed process, read together: every event once, at every phase of a
 // commit, and nothing believed that a damaged or foreign ring says.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "analysis/log_reader.h"
+#include "analysis/ring_fold.h"
 #include "analysis/ring_recovery.h"
 #include "analysis/testing/log_builder.h"
 #include "proto/framing.h"
@@ -70,6 +74,20 @@ class RingSessionTest : public ::testing::Test {
     return Load(bytes_.substr(0, size));
   }
 
+  // The same, after what `memprof run` does in the end: the ring is in the log, and gone.
+  std::shared_ptr<const Session> LoadFolded(std::size_t size) {
+    directory_.Write("dead.ring", ring_.bytes());
+    const std::string path = directory_.Write("a.mprof", bytes_.substr(0, size));
+    const absl::StatusOr<FoldResult> folded = FoldRing(path);
+    EXPECT_TRUE(folded.ok()) << folded.status();
+    EXPECT_EQ(*folded, FoldResult::kFolded);
+    EXPECT_FALSE(std::filesystem::exists(ring_path_));
+    EXPECT_EQ(*FoldRing(path), FoldResult::kNothingToDo);
+    const auto session = Session::Load(path);
+    EXPECT_TRUE(session.ok()) << session.status();
+    return session.ok() ? *session : nullptr;
+  }
+
   // Where in the log the first `events` events end.
   std::size_t EndOf(int events) {
     const auto reader =
@@ -129,6 +147,13 @@ class RingSessionTest : public ::testing::Test {
     EXPECT_FALSE(session.run().growing);
   }
 
+  void ExpectWholeKilledAt(std::size_t size) {
+    for (const auto& session : {LoadKilled(size), LoadFolded(size)}) {
+      ASSERT_NE(session, nullptr);
+      ExpectWhole(*session);
+    }
+  }
+
   const TempDirectory directory_;
   LogBuilder log_;
   RingBuilder ring_;
@@ -141,17 +166,13 @@ TEST_F(RingSessionTest, KilledBetweenBatches) {
   PutEvents(500, 1000, 600, 600);  // slabs keep what was drained until they are full
   ring_.header()->committed = committed;
   ring_.header()->commit_at = committed;
-  const auto session = LoadKilled(committed);
-  ASSERT_NE(session, nullptr);
-  ExpectWhole(*session);
+  ExpectWholeKilledAt(committed);
 }
 
 TEST_F(RingSessionTest, KilledWhileABatchWasGathered) {
   PutEvents(600, 1000, 600, 800);
   ring_.header()->committed = EndOf(600);  // commit_at says: not yet
-  const auto session = LoadKilled(EndOf(600));
-  ASSERT_NE(session, nullptr);
-  ExpectWhole(*session);
+  ExpectWholeKilledAt(EndOf(600));
 }
 
 TEST_F(RingSessionTest, KilledInTheMiddleOfAWrite) {
@@ -160,9 +181,7 @@ TEST_F(RingSessionTest, KilledInTheMiddleOfAWrite) {
   ring_.header()->commit_at = EndOf(800);
   // Whole chunks of the batch and a part of one: all of it is in the ring as well.
   for (const std::size_t size : {EndOf(600) + 1, EndOf(650), EndOf(700) + 30, EndOf(800) - 1}) {
-    const auto session = LoadKilled(size);
-    ASSERT_NE(session, nullptr);
-    ExpectWhole(*session);
+    ExpectWholeKilledAt(size);
   }
 }
 
@@ -170,9 +189,74 @@ TEST_F(RingSessionTest, KilledAfterAWriteBeforeItWasNoted) {
   PutEvents(600, 1000, 600, 800);
   ring_.header()->committed = EndOf(600);
   ring_.header()->commit_at = EndOf(800);
-  const auto session = LoadKilled(EndOf(800));
-  ASSERT_NE(session, nullptr);
-  ExpectWhole(*session);
+  ExpectWholeKilledAt(EndOf(800));
+}
+
+TEST_F(RingSessionTest, ALogThatCannotGrowKeepsItsRing) {
+  PutEvents(600, 1000, 600, 800);
+  ring_.header()->committed = EndOf(600);
+  ring_.header()->commit_at = EndOf(800);
+  directory_.Write("dead.ring", ring_.bytes());
+  // It died in the middle of a write, and folding then finds the disk full after some bytes.
+  const std::size_t end = EndOf(600), size = EndOf(650) + 10;
+  const std::string path = directory_.Write("a.mprof", bytes_.substr(0, size));
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{end + 500, end + 500};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    _exit(absl::IsUnavailable(FoldRing(path).status()) ? 7 : 8);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(std::filesystem::file_size(path), end);
+  const auto before = Session::Load(path);
+  ASSERT_TRUE(before.ok());
+  ExpectWhole(**before);
+  EXPECT_EQ(*FoldRing(path), FoldResult::kFolded);
+  const auto after = Session::Load(path);
+  ASSERT_TRUE(after.ok());
+  ExpectWhole(**after);
+}
+
+TEST_F(RingSessionTest, ACompleteLogIsNotFoldedInto) {
+  PutEvents(0, 1000, 0, 0);
+  directory_.Write("dead.ring", ring_.bytes());
+  const std::string path = directory_.Write("a.mprof", bytes_);
+  EXPECT_EQ(*FoldRing(path), FoldResult::kNothingToDo);
+  EXPECT_EQ(std::filesystem::file_size(path), bytes_.size());
+}
+
+TEST_F(RingSessionTest, OnlyOrphanedRingsAreRemoved) {
+  std::filesystem::create_directory(directory_.File("shm"));
+  const std::string log_path = directory_.File("a.mprof");
+  const auto put = [&](const char* name, const std::string& log, std::uint32_t pid) {
+    std::strncpy(ring_.header()->log_path, log.c_str(), sizeof ring_.header()->log_path - 1);
+    ring_.header()->pid = pid;
+    return directory_.Write(std::string("shm/") + name, ring_.bytes());
+  };
+  PutEvents(0, 10, 0, 0);
+  const std::string gone = put("memprof-1-a.mprof.ring", directory_.File("gone.mprof"), kPid);
+  const std::string alive =
+      put("memprof-2-b.mprof.ring", directory_.File("gone.mprof"), std::uint32_t(getpid()));
+  const std::string needed = put("memprof-3-c.mprof.ring", log_path, kPid);
+  const std::string nameless = put("memprof-4-d.mprof.ring", "", kPid);
+  const std::string other = directory_.Write("shm/memprof-5-e.mprof.ring", "something else");
+  const std::string link = directory_.File("shm/memprof-6-f.mprof.ring");
+  std::filesystem::create_symlink(needed, link);
+  directory_.Write("a.mprof", bytes_.substr(0, EndOf(600)));
+  const std::string shared = directory_.File("shm");
+  EXPECT_EQ(RemoveOrphanedRings(shared), 1);
+  EXPECT_FALSE(std::filesystem::exists(gone));
+  for (const std::string& kept : {alive, needed, nameless, other})
+    EXPECT_TRUE(std::filesystem::exists(kept)) << kept;
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  // Once the log is complete, or another's, nobody needs the ring.
+  directory_.Write("a.mprof", bytes_);
+  EXPECT_EQ(RemoveOrphanedRings(shared), 1);
+  EXPECT_FALSE(std::filesystem::exists(needed));
+  EXPECT_EQ(RemoveOrphanedRings(directory_.File("missing")), 0);
 }
 
 TEST_F(RingSessionTest, ACompleteLogNeedsNoRing) {

@@ -1,0 +1,190 @@
+// Guests that make it hard to record them. The promise is always the same: their output and status
+// are what they are without the recorder, and nothing is lost, or the loss is in the log's counters
+// or said in one line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "tests/integration/harness.h"
+
+namespace memprof::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+GuestResult Hardship(const TempDirectory& directory, std::vector<std::string> arguments,
+                     std::map<std::string, std::string> environment = {}) {
+  GuestOptions options{.directory = directory.path()};
+  options.arguments = std::move(arguments);
+  options.environment = std::move(environment);
+  return RunGuest("guest_hardship", options);
+}
+
+// The log ended cleanly and holds exactly the calls that the guest printed.
+Log ExpectNothingLost(const TempDirectory& directory, const GuestResult& guest) {
+  EXPECT_EQ(guest.status, 0) << guest.out << guest.err;
+  EXPECT_EQ(guest.err, "");
+  Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  EXPECT_EQ(log.trailer.events(), log.events.size());
+  EXPECT_EQ(log.counters.count("events_lost"), 0u);
+  EXPECT_THAT(RecordedCalls(log.ByTime()), ElementsAreArray(PrintedCalls(guest)));
+  return log;
+}
+
+TEST(Hardship, ThreadsThatDoNothingButAllocateLoseNothing) {
+  TempDirectory directory;
+  // A ring of a tenth of a second: it is full nearly all the time.
+  const GuestResult guest =
+      Hardship(directory, {"flood", "8", "20000"}, {{"MEMPROF_RING_EVENTS", "20000"}});
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  EXPECT_EQ(guest.out, "pairs 160000\n");
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_THAT(log.counters, IsEmpty());
+  const Totals totals = Replay(log.ByTime());
+  EXPECT_EQ(totals.allocations, 160000u);
+  EXPECT_EQ(totals.frees, 160000u);
+  EXPECT_EQ(totals.unmatched, 0u);
+}
+
+TEST(Hardship, ThreadsMayDieInAnyWayWhileOthersAllocate) {
+  TempDirectory directory;
+  const GuestResult guest = Hardship(directory, {"dying", "60"});
+  ASSERT_EQ(guest.status, 0) << guest.out << guest.err;
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  EXPECT_THAT(log.counters, IsEmpty());
+  std::vector<PrintedCall> kept;
+  for (const PrintedCall& call : RecordedCalls(log.ByTime()))
+    if (call.op == "alloc" && call.bytes >= 1000) kept.push_back(call);
+  EXPECT_THAT(kept, ElementsAreArray(PrintedCalls(guest)));
+  EXPECT_EQ(kept.size(), 60u);
+}
+
+TEST(Hardship, AllDescriptorsClosedAtOnce) {
+  TempDirectory directory;
+  ExpectNothingLost(directory, Hardship(directory, {"closeall"}));
+}
+
+TEST(Hardship, DescriptorsClosedAndDirectoryChangedWithARelativeOutput) {
+  TempDirectory directory;
+  ExpectNothingLost(directory, Hardship(directory, {"chdir"}, {{"MEMPROF_OUTPUT", "g.mprof"}}));
+}
+
+TEST(Hardship, FewDescriptorsAreEnough) {
+  for (const char* when : {"early", "late"}) {
+    TempDirectory directory;
+    const Log log =
+        ExpectNothingLost(directory, Hardship(directory, {"descriptors", "12", when}));
+    EXPECT_THAT(log.counters, IsEmpty()) << when;
+    EXPECT_FALSE(std::filesystem::exists(log.header.ring_path()));
+  }
+}
+
+TEST(Hardship, ASingleDescriptorIsForTheLogAndTheRingIsPrivate) {
+  TempDirectory directory;
+  const Log log = ExpectNothingLost(directory, Hardship(directory, {"descriptors", "4", "early"}));
+  EXPECT_EQ(log.counters.at("ring_not_shared"), 1u);
+}
+
+TEST(Hardship, NoNewDescriptorAfterTheStartLosesNothing) {
+  TempDirectory directory;
+  ExpectNothingLost(directory, Hardship(directory, {"descriptors", "3", "late"}));
+}
+
+TEST(Hardship, AddressSpaceThatEndsDuringTheRun) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need address space themselves";
+  TempDirectory directory;
+  ExpectNothingLost(directory, Hardship(directory, {"address", "1", "late"}));
+}
+
+TEST(Hardship, SignalHandlersAndMasksOfTheProgramAreItsOwn) {
+  TempDirectory directory;
+  const GuestResult guest = Hardship(directory, {"signals"});
+  ExpectNothingLost(directory, guest);
+  EXPECT_THAT(guest.out, HasSubstr(" elsewhere 0\n"));
+  GuestOptions plain{.preload = false, .output = "", .directory = directory.path()};
+  plain.arguments = {"signals"};
+  EXPECT_EQ(guest.lines().back(), RunGuest("guest_hardship", plain).lines().back());
+}
+
+class Seccomp : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(Seccomp, ForbiddenCallsLoseNothing) {
+  TempDirectory directory;
+  const auto [error, when] = GetParam();
+  const GuestResult guest = Hardship(directory, {"seccomp", error, when});
+  ASSERT_NE(guest.status, 6) << "no filters here";
+  const Log log = ExpectNothingLost(directory, guest);
+  // Before the start: without ftruncate there is no ring, and that is said.
+  EXPECT_EQ(log.counters.count("ring_not_shared"), std::string(when) == "early" ? 1u : 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Hardship, Seccomp,
+                         ::testing::Combine(::testing::Values("EPERM", "ENOSYS"),
+                                            ::testing::Values("early", "late")));
+
+TEST(Hardship, StacksOfUnloadedLibrariesKeepTheirModule) {
+  TempDirectory directory;
+  const GuestResult guest = Hardship(directory, {"plugin", GuestPath("libguest_plugin.so")});
+  const Log log = ExpectNothingLost(directory, guest);
+  int within = 0;
+  for (const Event& event : log.WithOp(log::OP_ALLOC)) {
+    bool plugin = false;
+    for (std::uint32_t node = event.stack; node != 0; node = log.nodes.at(node).parent)
+      if (const auto module = log.modules.find(log.nodes.at(node).module);
+          module != log.modules.end())
+        plugin |= module->second.path().find("libguest_plugin.so") != std::string::npos;
+    EXPECT_EQ(plugin, event.bytes >= 1000) << event.bytes;
+    within += plugin;
+  }
+  EXPECT_EQ(within, 3);
+}
+
+TEST(Hardship, AVanishedFolderIsSaidAndChangesNothing) {
+  TempDirectory directory;
+  const std::string folder = directory.File("sub");
+  std::filesystem::create_directory(folder);
+  const GuestResult guest =
+      Hardship(directory, {"vanish", folder}, {{"MEMPROF_OUTPUT", folder + "/g.mprof"}});
+  EXPECT_EQ(guest.status, 0);
+  EXPECT_EQ(PrintedCalls(guest).size(), 602u);
+  EXPECT_THAT(guest.err, HasSubstr("was removed while it was being written"));
+  EXPECT_EQ(std::count(guest.err.begin(), guest.err.end(), '\n'), 1);
+  EXPECT_THAT(directory.Files(""), IsEmpty()) << "neither log nor ring is left";
+}
+
+TEST(Hardship, AFolderThatTakesNoFilesCostsOneLine) {
+  TempDirectory directory;
+  const GuestResult guest =
+      Hardship(directory, {"malloc"}, {{"MEMPROF_OUTPUT", "/proc/self/g.mprof"}});
+  EXPECT_EQ(guest.status, 0);
+  EXPECT_EQ(PrintedCalls(guest).size(), 600u);
+  EXPECT_THAT(guest.err, HasSubstr("cannot record to /proc/self/g.mprof"));
+  EXPECT_EQ(std::count(guest.err.begin(), guest.err.end(), '\n'), 1);
+}
+
+TEST(Hardship, APreloadedAllocatorServesTheProgramAndStaysOutOfOurs) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers bring an allocator";
+  const std::string ours = BuildPath("lib/libmemprof.so");
+  const std::string allocator = GuestPath("libguest_tiny_malloc.so");
+  for (const std::string& preload : {ours + ":" + allocator, allocator + ":" + ours}) {
+    TempDirectory directory;
+    const GuestResult guest = Hardship(directory, {"malloc"}, {{"LD_PRELOAD", preload}});
+    ExpectNothingLost(directory, guest);
+    EXPECT_EQ(guest.lines().back(), "malloc used");
+  }
+}
+
+}  // namespace
+}  // namespace memprof::testing
