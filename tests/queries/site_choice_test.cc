@@ -258,6 +258,20 @@ std::string TwinSite(const std::vector<NamedStack>& stacks, const NamedStack& as
   return rarest.empty() ? asked.functions.front() : rarest;
 }
 
+// Innermost first; often a constructor and another member of its class come first.
+template <typename Draw>
+std::vector<std::string> RandomFunctions(Draw draw, int names) {
+  std::vector<std::string> functions;
+  const std::string scope = draw(4) == 0 ? "K1" : "K0";
+  if (draw(2) == 0) functions.push_back(scope + "::" + scope);
+  for (int depth = 1 + draw(5); depth > 0; --depth) {
+    const std::string name = std::to_string(draw(names));
+    const int kind = draw(6);
+    functions.push_back(kind == 0 ? "!" + name : kind < 3 ? scope + "::m" + name : "f" + name);
+  }
+  return functions;
+}
+
 TEST(SiteChoiceTest, EqualsItsBruteForceTwin) {
   std::mt19937 random(77);
   const auto draw = [&random](int n) {
@@ -270,23 +284,7 @@ TEST(SiteChoiceTest, EqualsItsBruteForceTwin) {
     for (int i = 0; i < count; ++i) {
       constexpr Layer kLayers[] = {Layer::kLinear, Layer::kBlock, Layer::kTensor, Layer::kManaged};
       NamedStack stack{kLayers[draw(4)], {}};
-      for (int depth = 1 + draw(6); depth > 0; --depth) {
-        const std::string name = std::to_string(draw(names));
-        const std::string scope = "K" + std::to_string(draw(2));
-        switch (draw(6)) {
-          case 0:
-            stack.functions.push_back("!" + name);
-            break;
-          case 1:
-            stack.functions.push_back(scope + "::" + scope);
-            break;
-          case 2:
-            stack.functions.push_back(scope + "::m" + name);
-            break;
-          default:
-            stack.functions.push_back("f" + name);
-        }
-      }
+      stack.functions = RandomFunctions(draw, names);
       // The same stack may allocate in two layers; its first allocation says where it votes.
       const auto same = std::find_if(stacks.begin(), stacks.end(), [&stack](const NamedStack& s) {
         return s.functions == stack.functions;
