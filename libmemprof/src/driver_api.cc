@@ -84,6 +84,8 @@ int RowFor(const char* base, int version, std::uint64_t flags) {
 
 const char* FunctionName(FunctionId id) { return kRows[static_cast<int>(id)].name; }
 
+bool UsesThreadStream(FunctionId id) { return kRows[static_cast<int>(id)].streams == kPerThread; }
+
 void* RealFunction(FunctionId id) {
   std::atomic<void*>& real = g_real[static_cast<int>(id)];
   void* function = real.load(std::memory_order_acquire);

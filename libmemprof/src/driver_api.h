@@ -24,6 +24,8 @@ enum class FunctionId : int {
 inline constexpr int kFunctionCount = static_cast<int>(FunctionId::kCount);
 
 const char* FunctionName(FunctionId id);
+// Whether the function takes "no stream" for the calling thread's own instead of the legacy one.
+bool UsesThreadStream(FunctionId id);
 
 // The real function, from libcuda.so.1, which is loaded if it is not yet. Null when there is no
 // libcuda or it has no such function. May take the loader's lock: not to be called with ours held.
@@ -50,20 +52,28 @@ void* SwapByName(const char* name, void* address);
 void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* address);
 
 // Looks up driver functions that the recorder itself needs.
-#define MEMPROF_CALLED_FUNCTIONS(X)                                    \
-  X(cuCtxGetCurrent, (CUcontext*))                                     \
-  X(cuCtxGetDevice, (CUdevice*))                                       \
-  X(cuDriverGetVersion, (int*))                                        \
-  X(cuDeviceGetName, (char*, int, CUdevice))                           \
-  X(cuDeviceTotalMem_v2, (size_t*, CUdevice))                          \
-  X(cuDeviceGetUuid, (CUuuid*, CUdevice))                              \
-  X(cuDevicePrimaryCtxGetState, (CUdevice, unsigned*, int*))           \
-  X(cuMemGetInfo_v2, (size_t*, size_t*))                               \
-  X(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))  \
-  X(cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus*))           \
-  X(cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                     \
-  X(cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))              \
-  X(cuMemPoolGetAttribute, (CUmemoryPool, CUmemPool_attribute, void*)) \
+#define MEMPROF_CALLED_FUNCTIONS(X)                                                        \
+  X(cuCtxGetCurrent, (CUcontext*))                                                         \
+  X(cuCtxGetDevice, (CUdevice*))                                                           \
+  X(cuDriverGetVersion, (int*))                                                            \
+  X(cuDeviceGetName, (char*, int, CUdevice))                                               \
+  X(cuDeviceTotalMem_v2, (size_t*, CUdevice))                                              \
+  X(cuDeviceGetUuid, (CUuuid*, CUdevice))                                                  \
+  X(cuDevicePrimaryCtxGetState, (CUdevice, unsigned*, int*))                               \
+  X(cuMemGetInfo_v2, (size_t*, size_t*))                                                   \
+  X(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))                      \
+  X(cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus*))                               \
+  X(cuStreamGetCaptureInfo_v2,                                                             \
+    (CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, void*, std::size_t*))        \
+  X(cuStreamGetCaptureInfo_v3,                                                             \
+    (CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, void*, void*, std::size_t*)) \
+  X(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode*))                             \
+  X(cuDeviceGetGraphMemAttribute, (CUdevice, CUgraphMem_attribute, void*))                 \
+  X(cuDeviceGetPCIBusId, (char*, int, CUdevice))                                           \
+  X(cuMemGetAddressRange_v2, (CUdeviceptr*, std::size_t*, CUdeviceptr))                    \
+  X(cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                                         \
+  X(cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))                                  \
+  X(cuMemPoolGetAttribute, (CUmemoryPool, CUmemPool_attribute, void*))                     \
   X(cuArrayGetMemoryRequirements, (CUDA_ARRAY_MEMORY_REQUIREMENTS*, CUarray, CUdevice))
 
 struct CalledFunctions {

@@ -23,8 +23,14 @@ bool DriverState::PrimaryIsActive(std::int32_t device) {
 bool DriverState::MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_bytes) {
   size_t free = 0, total = 0;
   const CalledFunctions& driver = Driver();
-  if (driver.cuMemGetInfo_v2 == nullptr || driver.cuMemGetInfo_v2(&free, &total) != CUDA_SUCCESS)
-    return false;
+  if (driver.cuMemGetInfo_v2 == nullptr) return false;
+  // So that the question can in no way invalidate a capture that goes on somewhere.
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  const bool relaxed = driver.cuThreadExchangeStreamCaptureMode != nullptr &&
+                       driver.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+  const CUresult result = driver.cuMemGetInfo_v2(&free, &total);
+  if (relaxed) driver.cuThreadExchangeStreamCaptureMode(&mode);
+  if (result != CUDA_SUCCESS) return false;
   *free_bytes = free;
   *total_bytes = total;
   return true;
@@ -193,10 +199,29 @@ std::int32_t DriverState::ForgetPool(std::uint64_t pool) {
   return -1;
 }
 
+bool DriverState::TakeTurn(std::atomic<std::uint64_t>* next, std::uint64_t now_ns,
+                           std::uint64_t period_ns) {
+  std::uint64_t due = next->load(std::memory_order_relaxed);
+  return now_ns >= due &&
+         next->compare_exchange_strong(due, now_ns + period_ns, std::memory_order_relaxed);
+}
+
 bool DriverState::TimeForPoolSample(std::uint64_t now_ns) {
-  std::uint64_t next = next_pool_sample_ns_.load(std::memory_order_relaxed);
-  return now_ns >= next && next_pool_sample_ns_.compare_exchange_strong(
-                               next, now_ns + kPoolSampleNs, std::memory_order_relaxed);
+  return TakeTurn(&next_pool_sample_ns_, now_ns, kPoolSampleNs);
+}
+
+bool DriverState::TimeForGraphSample(std::uint64_t now_ns) {
+  return TakeTurn(&next_graph_sample_ns_, now_ns, kPoolSampleNs);
+}
+
+std::uint64_t DriverState::BytesAt(CUdeviceptr address) {
+  const CalledFunctions& driver = Driver();
+  CUdeviceptr base = 0;
+  size_t bytes = 0;
+  return address != 0 && driver.cuMemGetAddressRange_v2 != nullptr &&
+                 driver.cuMemGetAddressRange_v2(&base, &bytes, address) == CUDA_SUCCESS
+             ? bytes
+             : 0;
 }
 
 }  // namespace memprof::recorder

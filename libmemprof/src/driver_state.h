@@ -9,6 +9,8 @@
 #include "libmemprof/src/byte_buffer.h"
 #include "libmemprof/src/definitions.h"
 #include "libmemprof/src/driver_api.h"
+#include "libmemprof/src/graph_ledger.h"
+#include "libmemprof/src/handle_table.h"
 #include "libmemprof/src/sys.h"
 #include "libmemprof/src/vmm_ledger.h"
 
@@ -54,11 +56,30 @@ class DriverState {
   std::int32_t ForgetPool(std::uint64_t pool);
   // True at most once per millisecond: time to look at the pools again.
   bool TimeForPoolSample(std::uint64_t now_ns);
+  // The same for the pools of graphs.
+  bool TimeForGraphSample(std::uint64_t now_ns);
+  // True at most ten times a second for each device: time to see whether the ledger closes.
+  bool TimeForMemorySample(std::int32_t device, std::uint64_t now_ns) {
+    if (device >= kMostDevices) return false;
+    std::atomic<std::uint64_t>& next = next_memory_sample_ns_[device];
+    return now_ns >= next.load(std::memory_order_relaxed) &&
+           TakeTurn(&next, now_ns, kMemorySampleNs);
+  }
 
   // Free and total bytes of the current context's device; false when there is none.
   static bool MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_bytes);
 
+  // Size of the memory that begins there, as the driver knows it; 0 where it does not say.
+  static std::uint64_t BytesAt(CUdeviceptr address);
+
   VmmLedger* vmm() { return &vmm_; }
+  GraphLedger* graphs() { return &graphs_; }
+  HandleTable* handles() { return &handles_; }
+
+  // While a checkpoint has locked the process, calls of the driver wait for its end: the recorder
+  // must not make any that the program does not make.
+  bool calls_held() const { return calls_held_.load(std::memory_order_relaxed); }
+  void HoldCalls(bool held) { calls_held_.store(held, std::memory_order_relaxed); }
 
   template <typename Visit>  // visit(pool handle, device)
   void ForEachPool(Visit visit);
@@ -75,6 +96,10 @@ class DriverState {
     std::int32_t device;
   };
   static constexpr int kMostDevices = 64;
+  static constexpr std::uint64_t kMemorySampleNs = 100'000'000;
+
+  static bool TakeTurn(std::atomic<std::uint64_t>* next, std::uint64_t now_ns,
+                       std::uint64_t period_ns);
 
   void DefineDevice(std::int32_t device);  // of the current context
 
@@ -86,7 +111,12 @@ class DriverState {
   std::atomic<std::uint32_t> generation_{1};  // of contexts_: caches of older ones are void
   std::atomic<std::uint64_t> known_devices_{0};
   std::atomic<std::uint64_t> next_pool_sample_ns_{0};
+  std::atomic<std::uint64_t> next_graph_sample_ns_{0};
+  std::atomic<std::uint64_t> next_memory_sample_ns_[kMostDevices] = {};
+  std::atomic<bool> calls_held_{false};
   VmmLedger vmm_;
+  GraphLedger graphs_;
+  HandleTable handles_;
 };
 
 template <typename Visit>

@@ -149,4 +149,183 @@
     (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned flags), (pointer, handle, flags),      \
     OpenIpc)                                                                                       \
   X(cuIpcCloseMemHandle, cuIpcCloseMemHandle, 4010, kAny, (CUdeviceptr pointer), (pointer),        \
-    CloseIpc)
+    CloseIpc)                                                                                      \
+                                                                                                   \
+  X(cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, 11040, kAny,                                   \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, size_t count,             \
+     CUDA_MEM_ALLOC_NODE_PARAMS* params),                                                          \
+    (node, graph, dependencies, count, params), AddAllocNode)                                      \
+  X(cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, 11040, kAny,                                     \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, size_t count,             \
+     CUdeviceptr address),                                                                         \
+    (node, graph, dependencies, count, address), AddFreeNode)                                      \
+  X(cuGraphAddNode, cuGraphAddNode, 12020, kAny,                                                   \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, size_t count,             \
+     void* params),                                                                                \
+    (node, graph, dependencies, count, params), AddNode)                                           \
+  X(cuGraphAddNode_v2, cuGraphAddNode, 12030, kAny,                                                \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, const void* edges,        \
+     size_t count, void* params),                                                                  \
+    (node, graph, dependencies, edges, count, params), AddNodeV2)                                  \
+  X(cuGraphInstantiate, cuGraphInstantiate, 10000, kAny,                                           \
+    (CUgraphExec * exec, CUgraph graph, CUgraphNode * error, char* log, size_t log_bytes),         \
+    (exec, graph, error, log, log_bytes), InstantiateGraph)                                        \
+  X(cuGraphInstantiate_v2, cuGraphInstantiate, 11000, kAny,                                        \
+    (CUgraphExec * exec, CUgraph graph, CUgraphNode * error, char* log, size_t log_bytes),         \
+    (exec, graph, error, log, log_bytes), InstantiateGraph)                                        \
+  X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, kAny,                         \
+    (CUgraphExec * exec, CUgraph graph, unsigned long long flags), (exec, graph, flags),           \
+    InstantiateGraph)                                                                              \
+  X(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, 12000, kLegacy,                    \
+    (CUgraphExec * exec, CUgraph graph, void* params), (exec, graph, params), InstantiateGraph)    \
+  X(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams, 12000, kPerThread,            \
+    (CUgraphExec * exec, CUgraph graph, void* params), (exec, graph, params), InstantiateGraph)    \
+  X(cuGraphLaunch, cuGraphLaunch, 10000, kLegacy, (CUgraphExec exec, CUstream stream),             \
+    (exec, stream), LaunchGraph)                                                                   \
+  X(cuGraphLaunch_ptsz, cuGraphLaunch, 10000, kPerThread, (CUgraphExec exec, CUstream stream),     \
+    (exec, stream), LaunchGraph)                                                                   \
+  X(cuGraphExecDestroy, cuGraphExecDestroy, 10000, kAny, (CUgraphExec exec), (exec), DestroyExec)  \
+  X(cuGraphDestroy, cuGraphDestroy, 10000, kAny, (CUgraph graph), (graph), DestroyGraph)           \
+  X(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, 11040, kAny, (CUdevice device), (device),          \
+    TrimGraphMemory)                                                                               \
+                                                                                                   \
+  X(cuModuleLoad, cuModuleLoad, 2000, kAny, (CUmodule * module, const char* file), (module, file), \
+    LoadCode)                                                                                      \
+  X(cuModuleLoadData, cuModuleLoadData, 2000, kAny, (CUmodule * module, const void* image),        \
+    (module, image), LoadCode)                                                                     \
+  X(cuModuleLoadDataEx, cuModuleLoadDataEx, 2010, kAny,                                            \
+    (CUmodule * module, const void* image, unsigned count, CUjit_option* options, void** values),  \
+    (module, image, count, options, values), LoadCode)                                             \
+  X(cuModuleLoadFatBinary, cuModuleLoadFatBinary, 2000, kAny,                                      \
+    (CUmodule * module, const void* image), (module, image), LoadCode)                             \
+  X(cuModuleUnload, cuModuleUnload, 2000, kAny, (CUmodule module), (module), UnloadCode)           \
+  X(cuModuleGetGlobal, cuModuleGetGlobal, 2000, kAny,                                              \
+    (unsigned* pointer, unsigned* bytes, CUmodule module, const char* name),                       \
+    (pointer, bytes, module, name), GetGlobal)                                                     \
+  X(cuModuleGetGlobal_v2, cuModuleGetGlobal, 3020, kAny,                                           \
+    (CUdeviceptr * pointer, size_t * bytes, CUmodule module, const char* name),                    \
+    (pointer, bytes, module, name), GetGlobal)                                                     \
+  X(cuLibraryLoadData, cuLibraryLoadData, 12000, kAny,                                             \
+    (void** library, const void* image, CUjit_option* jit_options, void** jit_values,              \
+     unsigned jit_count, void* options, void** values, unsigned count),                            \
+    (library, image, jit_options, jit_values, jit_count, options, values, count), LoadCode)        \
+  X(cuLibraryLoadFromFile, cuLibraryLoadFromFile, 12000, kAny,                                     \
+    (void** library, const char* file, CUjit_option* jit_options, void** jit_values,               \
+     unsigned jit_count, void* options, void** values, unsigned count),                            \
+    (library, file, jit_options, jit_values, jit_count, options, values, count), LoadCode)         \
+  X(cuLibraryUnload, cuLibraryUnload, 12000, kAny, (void* library), (library), UnloadCode)         \
+  X(cuLibraryGetGlobal, cuLibraryGetGlobal, 12000, kAny,                                           \
+    (CUdeviceptr * pointer, size_t * bytes, void* library, const char* name),                      \
+    (pointer, bytes, library, name), GetGlobal)                                                    \
+  X(cuLibraryGetManaged, cuLibraryGetManaged, 12000, kAny,                                         \
+    (CUdeviceptr * pointer, size_t * bytes, void* library, const char* name),                      \
+    (pointer, bytes, library, name), GetGlobal)                                                    \
+                                                                                                   \
+  X(cuMemPrefetchAsync, cuMemPrefetchAsync, 8000, kLegacy,                                         \
+    (CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream),                         \
+    (address, bytes, device, stream), Prefetch)                                                    \
+  X(cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync, 8000, kPerThread,                                 \
+    (CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream),                         \
+    (address, bytes, device, stream), Prefetch)                                                    \
+  X(cuMemPrefetchAsync_v2, cuMemPrefetchAsync, 12020, kLegacy,                                     \
+    (CUdeviceptr address, size_t bytes, CUmemLocation place, unsigned flags, CUstream stream),     \
+    (address, bytes, place, flags, stream), PrefetchTo)                                            \
+  X(cuMemPrefetchAsync_v2_ptsz, cuMemPrefetchAsync, 12020, kPerThread,                             \
+    (CUdeviceptr address, size_t bytes, CUmemLocation place, unsigned flags, CUstream stream),     \
+    (address, bytes, place, flags, stream), PrefetchTo)                                            \
+  X(cuMemAdvise, cuMemAdvise, 8000, kAny,                                                          \
+    (CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device),                     \
+    (address, bytes, advice, device), Advise)                                                      \
+  X(cuMemAdvise_v2, cuMemAdvise, 12020, kAny,                                                      \
+    (CUdeviceptr address, size_t bytes, CUmem_advise advice, CUmemLocation place),                 \
+    (address, bytes, advice, place), Advise)                                                       \
+  X(cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync, 13000, kLegacy,                              \
+    (CUdeviceptr * addresses, size_t * sizes, size_t count, CUmemLocation * places,                \
+     size_t * firsts, size_t place_count, unsigned long long flags, CUstream stream),              \
+    (addresses, sizes, count, places, firsts, place_count, flags, stream), PrefetchBatch)          \
+  X(cuMemPrefetchBatchAsync_ptsz, cuMemPrefetchBatchAsync, 13000, kPerThread,                      \
+    (CUdeviceptr * addresses, size_t * sizes, size_t count, CUmemLocation * places,                \
+     size_t * firsts, size_t place_count, unsigned long long flags, CUstream stream),              \
+    (addresses, sizes, count, places, firsts, place_count, flags, stream), PrefetchBatch)          \
+  X(cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, 13000, kLegacy,                                \
+    (CUdeviceptr * addresses, size_t * sizes, size_t count, unsigned long long flags,              \
+     CUstream stream),                                                                             \
+    (addresses, sizes, count, flags, stream), DiscardBatch)                                        \
+  X(cuMemDiscardBatchAsync_ptsz, cuMemDiscardBatchAsync, 13000, kPerThread,                        \
+    (CUdeviceptr * addresses, size_t * sizes, size_t count, unsigned long long flags,              \
+     CUstream stream),                                                                             \
+    (addresses, sizes, count, flags, stream), DiscardBatch)                                        \
+  X(cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync, 13000, kLegacy,          \
+    (CUdeviceptr * addresses, size_t * sizes, size_t count, CUmemLocation * places,                \
+     size_t * firsts, size_t place_count, unsigned long long flags, CUstream stream),              \
+    (addresses, sizes, count, places, firsts, place_count, flags, stream),                         \
+    DiscardAndPrefetchBatch)                                                                       \
+  X(cuMemDiscardAndPrefetchBatchAsync_ptsz, cuMemDiscardAndPrefetchBatchAsync, 13000, kPerThread,  \
+    (CUdeviceptr * addresses, size_t * sizes, size_t count, CUmemLocation * places,                \
+     size_t * firsts, size_t place_count, unsigned long long flags, CUstream stream),              \
+    (addresses, sizes, count, places, firsts, place_count, flags, stream),                         \
+    DiscardAndPrefetchBatch)                                                                       \
+                                                                                                   \
+  X(cuMulticastBindMem, cuMulticastBindMem, 12010, kAny,                                           \
+    (CUmemGenericAllocationHandle multicast, size_t offset, CUmemGenericAllocationHandle memory,   \
+     size_t memory_offset, size_t bytes, unsigned long long flags),                                \
+    (multicast, offset, memory, memory_offset, bytes, flags), BindMemory)                          \
+  X(cuMulticastBindAddr, cuMulticastBindAddr, 12010, kAny,                                         \
+    (CUmemGenericAllocationHandle multicast, size_t offset, CUdeviceptr address, size_t bytes,     \
+     unsigned long long flags),                                                                    \
+    (multicast, offset, address, bytes, flags), BindAddress)                                       \
+  X(cuMulticastUnbind, cuMulticastUnbind, 12010, kAny,                                             \
+    (CUmemGenericAllocationHandle multicast, CUdevice device, size_t offset, size_t bytes),        \
+    (multicast, device, offset, bytes), UnbindMemory)                                              \
+                                                                                                   \
+  X(cuMemPoolImportFromShareableHandle, cuMemPoolImportFromShareableHandle, 11020, kAny,           \
+    (CUmemoryPool * pool, void* shared, CUmemAllocationHandleType type, unsigned long long flags), \
+    (pool, shared, type, flags), ImportPool)                                                       \
+  X(cuMemPoolImportPointer, cuMemPoolImportPointer, 11020, kAny,                                   \
+    (CUdeviceptr * pointer, CUmemoryPool pool, CUmemPoolPtrExportData * data),                     \
+    (pointer, pool, data), ImportPoolPointer)                                                      \
+  X(cuImportExternalMemory, cuImportExternalMemory, 10000, kAny,                                   \
+    (CUexternalMemory * memory, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* description),              \
+    (memory, description), ImportExternal)                                                         \
+  X(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer, 10000, kAny,                 \
+    (CUdeviceptr * pointer, CUexternalMemory memory,                                               \
+     const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* description),                                         \
+    (pointer, memory, description), MapExternalBuffer)                                             \
+  X(cuExternalMemoryGetMappedMipmappedArray, cuExternalMemoryGetMappedMipmappedArray, 10000, kAny, \
+    (CUmipmappedArray * array, CUexternalMemory memory,                                            \
+     const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC* description),                                \
+    (array, memory, description), MapExternalMipmap)                                               \
+  X(cuDestroyExternalMemory, cuDestroyExternalMemory, 10000, kAny, (CUexternalMemory memory),      \
+    (memory), CloseImport)                                                                         \
+  X(cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterBuffer, 3000, kAny,                            \
+    (CUgraphicsResource * resource, unsigned buffer, unsigned flags), (resource, buffer, flags),   \
+    RegisterGraphics)                                                                              \
+  X(cuGraphicsGLRegisterImage, cuGraphicsGLRegisterImage, 3000, kAny,                              \
+    (CUgraphicsResource * resource, unsigned image, unsigned target, unsigned flags),              \
+    (resource, image, target, flags), RegisterGraphics)                                            \
+  X(cuGraphicsEGLRegisterImage, cuGraphicsEGLRegisterImage, 7000, kAny,                            \
+    (CUgraphicsResource * resource, void* image, unsigned flags), (resource, image, flags),        \
+    RegisterGraphics)                                                                              \
+  X(cuGraphicsUnregisterResource, cuGraphicsUnregisterResource, 3000, kAny,                        \
+    (CUgraphicsResource resource), (resource), CloseImport)                                        \
+  X(cuGraphicsResourceGetMappedPointer, cuGraphicsResourceGetMappedPointer, 3000, kAny,            \
+    (unsigned* pointer, unsigned* bytes, CUgraphicsResource resource), (pointer, bytes, resource), \
+    GetGraphicsPointer)                                                                            \
+  X(cuGraphicsResourceGetMappedPointer_v2, cuGraphicsResourceGetMappedPointer, 3020, kAny,         \
+    (CUdeviceptr * pointer, size_t * bytes, CUgraphicsResource resource),                          \
+    (pointer, bytes, resource), GetGraphicsPointer)                                                \
+  X(cuGraphicsUnmapResources, cuGraphicsUnmapResources, 7000, kLegacy,                             \
+    (unsigned count, CUgraphicsResource* resources, CUstream stream), (count, resources, stream),  \
+    UnmapGraphics)                                                                                 \
+  X(cuGraphicsUnmapResources_ptsz, cuGraphicsUnmapResources, 7000, kPerThread,                     \
+    (unsigned count, CUgraphicsResource* resources, CUstream stream), (count, resources, stream),  \
+    UnmapGraphics)                                                                                 \
+                                                                                                   \
+  X(cuCheckpointProcessLock, cuCheckpointProcessLock, 12080, kAny, (int pid, void* arguments),     \
+    (pid, arguments), CheckpointLock)                                                              \
+  X(cuCheckpointProcessCheckpoint, cuCheckpointProcessCheckpoint, 12080, kAny,                     \
+    (int pid, void* arguments), (pid, arguments), CheckpointSave)                                  \
+  X(cuCheckpointProcessRestore, cuCheckpointProcessRestore, 12080, kAny,                           \
+    (int pid, void* arguments), (pid, arguments), CheckpointRestore)                               \
+  X(cuCheckpointProcessUnlock, cuCheckpointProcessUnlock, 12080, kAny, (int pid, void* arguments), \
+    (pid, arguments), CheckpointUnlock)

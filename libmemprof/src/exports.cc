@@ -4,7 +4,11 @@
 // The functions have C++ names and get their exported ones by asm labels, because cuda.h declares
 // some of the same names with other parameter types in other versions of the toolkit.
 #include "libmemprof/src/hooks_context.h"
+#include "libmemprof/src/hooks_graph.h"
+#include "libmemprof/src/hooks_import.h"
+#include "libmemprof/src/hooks_managed.h"
 #include "libmemprof/src/hooks_memory.h"
+#include "libmemprof/src/hooks_module.h"
 #include "libmemprof/src/hooks_pool.h"
 #include "libmemprof/src/hooks_vmm.h"
 #include "libmemprof/src/proc_address.h"

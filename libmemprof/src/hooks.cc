@@ -1,6 +1,8 @@
 // Fills in and emits the events of intercepted calls.
 #include "libmemprof/src/hooks.h"
 
+#include "libmemprof/src/other_processes.h"
+
 namespace memprof::recorder {
 
 Hook::Hook(FunctionId id, StartCause cause) : id_(id) {
@@ -32,8 +34,18 @@ ring::RingEvent Hook::Event(Op op, Layer layer) {
   return event;
 }
 
+// The ledger closes from time to time, on the thread that allocates: it has a context, and pays
+// only while it allocates.
 void Hook::Emit(ring::RingEvent* event, bool with_stack) {
   RecordEvent(guard_.slot(), event, with_stack);
+  if (event->op == kOpAlloc && event->device_plus_1 != 0 &&
+      driver()->TimeForMemorySample(event->device_plus_1 - 1, event->time_ns))
+    SampleMemory(guard_.slot());
+}
+
+std::uint32_t Hook::Stack() {
+  ThreadState* state = BoundState(guard_.slot());
+  return state == nullptr ? 0 : TheRecorder()->InternStack(state);
 }
 
 void Hook::EmitFailure(ring::RingEvent* event, CUresult result) {
@@ -41,6 +53,9 @@ void Hook::EmitFailure(ring::RingEvent* event, CUresult result) {
   event->result = static_cast<std::uint32_t>(result);
   DriverState::MemoryInfo(&event->aux0, &event->aux1);
   Emit(event, true);
+  const std::int32_t device = Context().device;
+  if (device >= 0 && driver()->TimeForMemorySample(device, event->time_ns))
+    SampleMemory(guard_.slot(), true);
 }
 
 void Hook::Allocated(CUresult result, Layer layer, std::uint64_t address, std::uint64_t bytes,
@@ -93,6 +108,7 @@ void Hook::FreeingHost(Layer layer, const void* address) {
 }
 
 void Hook::Freed(CUresult result, Layer layer, std::uint64_t address) {
+  if (result == CUDA_SUCCESS) driver()->graphs()->Free(address);
   if (result == CUDA_SUCCESS || address == 0) return;
   ring::RingEvent event = Event(kOpFreeFailed, layer);
   const CallContext context = Context();
@@ -106,14 +122,16 @@ void Hook::Freed(CUresult result, Layer layer, std::uint64_t address) {
   Emit(&event);
 }
 
-void SampleMemory(ThreadSlot* slot) {
+void SampleMemory(ThreadSlot* slot, bool failed) {
   if (!DriverIsLoaded()) return;
   ThreadState* state = BoundState(slot);
   if (state == nullptr) return;
   DriverState* driver = TheRecorder()->driver();
+  if (driver->calls_held()) return;
   const CallContext context = driver->Current(state);
   ring::RingEvent event{};
   if (context.device >= 0 && DriverState::MemoryInfo(&event.bytes, &event.aux0)) {
+    event.aux1 = OtherProcesses(context.device, event.aux0, NowNs(), failed);
     event.op = kOpMemoryInfo;
     event.context = context.id;
     event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
@@ -125,6 +143,56 @@ void SampleMemory(ThreadSlot* slot) {
 void SamplePools(ThreadSlot* slot) {
   TheRecorder()->driver()->ForEachPool(
       [slot](std::uint64_t pool, std::int32_t device) { SamplePool(slot, pool, device); });
+  const std::uint64_t devices = TheRecorder()->driver()->graphs()->devices();
+  for (std::int32_t device = 0; device < 64; ++device)
+    if ((devices >> device & 1) != 0) SampleGraphPool(slot, device);
+}
+
+namespace {
+
+void EmitPoolSample(ThreadSlot* slot, Layer layer, std::uint64_t pool, std::int32_t device,
+                    std::uint64_t reserved, std::uint64_t used) {
+  ring::RingEvent event{};
+  event.op = kOpPoolSample;
+  event.layer = layer;
+  event.address = pool;
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.bytes = reserved;
+  event.aux0 = used;
+  RecordEvent(slot, &event, false);
+}
+
+}  // namespace
+
+void SampleGraphPool(ThreadSlot* slot, std::int32_t device) {
+  const CalledFunctions& driver = Driver();
+  cuuint64_t reserved = 0, used = 0;
+  if (driver.cuDeviceGetGraphMemAttribute == nullptr ||
+      driver.cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT,
+                                          &reserved) != CUDA_SUCCESS ||
+      driver.cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used) !=
+          CUDA_SUCCESS)
+    return;
+  EmitPoolSample(slot, kLayerGraph, 0, device, reserved, used);
+}
+
+bool Capturing(FunctionId id, CUstream stream, CUgraph* graph) {
+  const CalledFunctions& driver = Driver();
+  // Without a stream, half of the functions mean the thread's own.
+  if (stream == nullptr && UsesThreadStream(id)) stream = CU_STREAM_PER_THREAD;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (driver.cuStreamIsCapturing == nullptr ||
+      driver.cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
+      status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+    return false;
+  if (graph == nullptr) return true;
+  if (driver.cuStreamGetCaptureInfo_v2 != nullptr &&
+      driver.cuStreamGetCaptureInfo_v2(stream, &status, nullptr, graph, nullptr, nullptr) ==
+          CUDA_SUCCESS)
+    return true;
+  if (driver.cuStreamGetCaptureInfo_v3 != nullptr)
+    driver.cuStreamGetCaptureInfo_v3(stream, &status, nullptr, graph, nullptr, nullptr, nullptr);
+  return true;
 }
 
 void SamplePool(ThreadSlot* slot, std::uint64_t pool, std::int32_t device) {
@@ -136,14 +204,7 @@ void SamplePool(ThreadSlot* slot, std::uint64_t pool, std::int32_t device) {
           CUDA_SUCCESS ||
       driver.cuMemPoolGetAttribute(handle, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used) != CUDA_SUCCESS)
     return;
-  ring::RingEvent event{};
-  event.op = kOpPoolSample;
-  event.layer = kLayerStreamOrdered;
-  event.address = pool;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
-  event.bytes = reserved;
-  event.aux0 = used;
-  RecordEvent(slot, &event, false);
+  EmitPoolSample(slot, kLayerStreamOrdered, pool, device, reserved, used);
 }
 
 }  // namespace memprof::recorder

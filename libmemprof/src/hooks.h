@@ -17,6 +17,7 @@ class Hook {
 
   // Whether this call is to be recorded.
   bool active() const { return active_; }
+  FunctionId id() const { return id_; }
   // Asks again, for cuInit: recording begins only once the driver is up.
   void Activate(StartCause cause);
 
@@ -28,6 +29,8 @@ class Hook {
   // An event of this call with context, device and label filled in.
   ring::RingEvent Event(Op op, Layer layer);
   void Emit(ring::RingEvent* event, bool with_stack = false);
+  // The calling thread's stack, for an event that comes later.
+  std::uint32_t Stack();
 
   // After the real call: an allocation or a failed one, with the stack.
   void Allocated(CUresult result, Layer layer, std::uint64_t address, std::uint64_t bytes,
@@ -53,8 +56,14 @@ inline bool RecordsAllocations(const Hook& hook) {
   return hook.active() && TheRecorder()->settings().driver;
 }
 
+// Whether the stream, as the function means it, is being captured; `graph`, if given, gets the
+// graph that its calls become nodes of, or null where the driver does not say.
+bool Capturing(FunctionId id, CUstream stream, CUgraph* graph = nullptr);
+
 // OP_MEMORY_INFO of the current context's device, and OP_POOL_SAMPLE of every pool.
-void SampleMemory(ThreadSlot* slot);
+// With `failed`, an allocation has failed: worth a look at what other processes use.
+void SampleMemory(ThreadSlot* slot, bool failed = false);
+void SampleGraphPool(ThreadSlot* slot, std::int32_t device);
 void SamplePools(ThreadSlot* slot);
 void SamplePool(ThreadSlot* slot, std::uint64_t pool, std::int32_t device);
 

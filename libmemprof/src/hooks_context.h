@@ -2,6 +2,8 @@
 // at once, and is recorded like a free: before the real call.
 #pragma once
 
+#include <unistd.h>
+
 #include <tuple>
 
 #include "libmemprof/src/hooks.h"
@@ -37,12 +39,35 @@ CUresult CreateContext(FunctionId id, Real real, CUcontext* context, Arguments..
   return result;
 }
 
+// The memory that graphs hold on a device goes with its primary context, and the handles that
+// belong to a context with that.
+inline void RecordEndOf(Hook* hook, const CallContext& gone, bool graph_memory,
+                        std::uint64_t before_ns) {
+  hook->driver()->handles()->EndContext(gone.id);
+  if (!graph_memory) return;
+  ByteBuffer ended;
+  hook->driver()->graphs()->EndDevice(gone.device, &ended);
+  const auto* node = reinterpret_cast<const GraphLedger::Node*>(ended.data());
+  for (std::size_t i = 0; i < ended.size() / sizeof *node; ++i, ++node) {
+    ring::RingEvent event = hook->Event(kOpFree, kLayerGraph);
+    event.time_ns = before_ns;
+    event.context = gone.id;
+    event.device_plus_1 = static_cast<std::uint16_t>(gone.device + 1);
+    event.address = node->address;
+    event.bytes = node->bytes;
+    hook->Emit(&event);
+  }
+}
+
 template <typename Real>
 CUresult DestroyContext(FunctionId id, Real real, CUcontext context) {
   Hook hook(id);
   if (hook.active()) {
     const CallContext gone = hook.driver()->ForgetContext(context);
-    if (gone.id != 0) RecordContext(&hook, kOpContextDestroy, gone.id, gone.device);
+    if (gone.id != 0) {
+      RecordEndOf(&hook, gone, false, 0);
+      RecordContext(&hook, kOpContextDestroy, gone.id, gone.device);
+    }
   }
   return real(context);
 }
@@ -69,6 +94,7 @@ CUresult ReleasePrimary(FunctionId id, Real real, CUdevice device) {
   if (DriverState::PrimaryIsActive(device)) return result;
   const CallContext gone = hook.driver()->ForgetContext(hook.driver()->PrimaryContext(device));
   if (gone.id == 0) return result;
+  RecordEndOf(&hook, gone, true, before_ns);
   ring::RingEvent event = hook.Event(kOpContextDestroy, kLayerNone);
   event.time_ns = before_ns;
   event.context = gone.id;
@@ -82,9 +108,48 @@ CUresult ResetPrimary(FunctionId id, Real real, CUdevice device) {
   Hook hook(id);
   if (hook.active()) {
     const CallContext gone = hook.driver()->ForgetContext(hook.driver()->PrimaryContext(device));
+    hook.driver()->handles()->EndContext(gone.id);
+    hook.driver()->graphs()->EndDevice(device, nullptr);  // the event says it of all memory
     RecordContext(&hook, kOpDeviceReset, gone.id, device);
   }
   return real(device);
+}
+
+// Steps of a checkpoint. While the process is locked, other calls of the driver wait: nothing is
+// asked here, and the marks carry no context.
+template <int kStage, typename Real>
+CUresult Checkpoint(FunctionId id, Real real, int pid, void* arguments) {
+  constexpr int kLock = 1, kUnlock = 4;
+  Hook hook(id);
+  const bool own = hook.active() && pid == getpid();
+  const bool held = own && hook.driver()->calls_held();
+  if (own && kStage == kLock) hook.driver()->HoldCalls(true);
+  const CUresult result = real(pid, arguments);
+  if (own && kStage == kLock && result != CUDA_SUCCESS) hook.driver()->HoldCalls(held);
+  if (own && kStage == kUnlock && result == CUDA_SUCCESS) hook.driver()->HoldCalls(false);
+  if (!hook.active() || result != CUDA_SUCCESS) return result;
+  ring::RingEvent event = hook.Event(kOpCheckpoint, kLayerNone);
+  event.aux0 = kStage;
+  event.aux1 = static_cast<std::uint64_t>(pid);
+  hook.Emit(&event, true);
+  return result;
+}
+
+template <typename Real>
+CUresult CheckpointLock(FunctionId id, Real real, int pid, void* arguments) {
+  return Checkpoint<1>(id, real, pid, arguments);
+}
+template <typename Real>
+CUresult CheckpointSave(FunctionId id, Real real, int pid, void* arguments) {
+  return Checkpoint<2>(id, real, pid, arguments);
+}
+template <typename Real>
+CUresult CheckpointRestore(FunctionId id, Real real, int pid, void* arguments) {
+  return Checkpoint<3>(id, real, pid, arguments);
+}
+template <typename Real>
+CUresult CheckpointUnlock(FunctionId id, Real real, int pid, void* arguments) {
+  return Checkpoint<4>(id, real, pid, arguments);
 }
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// Hooks of linear, pitched, managed, pinned and registered memory, arrays, and IPC. Templates,
+// Hooks of linear, pitched, managed, pinned and registered memory, and arrays. Templates,
 // because most functions exist with 32-bit and 64-bit sizes; `real` is the driver's function.
 #pragma once
 
@@ -132,30 +132,16 @@ CUresult DestroyArray(FunctionId id, Real real, Handle array) {
   Hook hook(id);
   const bool records = RecordsAllocations(hook);
   const auto address = reinterpret_cast<std::uint64_t>(array);
-  if (records) hook.Freeing(kLayerArray, address);
+  // A mipmapped array may stand for external memory.
+  Layer layer = kLayerArray;
+  HandleTable::Entry imported;
+  if (records && hook.driver()->handles()->Drop(address, HandleKind::kMipmap, &imported) !=
+                     HandleTable::Dropped::kUnknown)
+    layer = kLayerImported;
+  if (records) hook.Freeing(layer, address);
   const CUresult result = real(array);
-  if (records) hook.Freed(result, kLayerArray, address);
-  return result;
-}
-
-// Another process owns the memory, and only it knows the size.
-template <typename Real>
-CUresult OpenIpc(FunctionId id, Real real, CUdeviceptr* pointer, CUipcMemHandle handle,
-                 unsigned flags) {
-  Hook hook(id);
-  const CUresult result = real(pointer, handle, flags);
-  if (RecordsAllocations(hook))
-    hook.Allocated(result, kLayerImported, result == CUDA_SUCCESS ? *pointer : 0, 0);
-  return result;
-}
-
-template <typename Real>
-CUresult CloseIpc(FunctionId id, Real real, CUdeviceptr pointer) {
-  Hook hook(id);
-  const bool records = RecordsAllocations(hook);
-  if (records) hook.Freeing(kLayerImported, pointer);
-  const CUresult result = real(pointer);
-  if (records) hook.Freed(result, kLayerImported, pointer);
+  if (records) hook.Freed(result, layer, address);
+  if (layer == kLayerImported && result != CUDA_SUCCESS) hook.driver()->handles()->Add(imported);
   return result;
 }
 

@@ -2,25 +2,25 @@
 //
 // An allocation moves bytes within a pool; what the pool holds beyond that is sampled, at most
 // once a millisecond and whenever it is created, trimmed or cannot serve. While a stream is being
-// captured nothing is allocated: the call becomes a node of a graph and is recorded as such.
+// captured nothing is allocated or freed: the call becomes a node of a graph (hooks_graph.h).
 #pragma once
 
-#include "libmemprof/src/hooks.h"
+#include "libmemprof/src/hooks_graph.h"
 
 namespace memprof::recorder {
 
-inline bool IsCapturing(CUstream stream) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CalledFunctions& driver = Driver();
-  return driver.cuStreamIsCapturing != nullptr &&
-         driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
-         status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-}
-
 inline void RecordStreamOrdered(Hook* hook, CUresult result, CUdeviceptr* pointer,
                                 std::size_t bytes, std::uint64_t pool, CUstream stream) {
-  const Layer layer = IsCapturing(stream) ? kLayerGraph : kLayerStreamOrdered;
-  hook->Allocated(result, layer, result == CUDA_SUCCESS ? *pointer : 0, bytes, pool, 0, stream);
+  CUgraph graph = nullptr;
+  if (Capturing(hook->id(), stream, &graph)) {
+    CUDA_MEM_ALLOC_NODE_PARAMS node{};
+    node.bytesize = bytes;
+    if (result == CUDA_SUCCESS) node.dptr = *pointer;
+    RecordAllocNode(hook, result, graph, &node);
+    return;
+  }
+  hook->Allocated(result, kLayerStreamOrdered, result == CUDA_SUCCESS ? *pointer : 0, bytes, pool,
+                  0, stream);
   if (result != CUDA_SUCCESS || hook->driver()->TimeForPoolSample(NowNs()))
     SamplePools(hook->slot());
 }
@@ -54,10 +54,15 @@ template <typename Real>
 CUresult FreeAsync(FunctionId id, Real real, CUdeviceptr pointer, CUstream stream) {
   Hook hook(id);
   const bool records = RecordsAllocations(hook);
-  const Layer layer = records && IsCapturing(stream) ? kLayerGraph : kLayerStreamOrdered;
-  if (records) hook.Freeing(layer, pointer, stream);
+  CUgraph graph = nullptr;
+  if (records && Capturing(id, stream, &graph)) {
+    const CUresult result = real(pointer, stream);
+    RecordFreeNode(&hook, result, graph, pointer);
+    return result;
+  }
+  if (records) hook.Freeing(kLayerStreamOrdered, pointer, stream);
   const CUresult result = real(pointer, stream);
-  if (records) hook.Freed(result, layer, pointer);
+  if (records) hook.Freed(result, kLayerStreamOrdered, pointer);
   return result;
 }
 
@@ -85,7 +90,10 @@ CUresult DestroyPool(FunctionId id, Real real, CUmemoryPool pool) {
   const CUresult result = real(pool);
   if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
   const auto handle = reinterpret_cast<std::uint64_t>(pool);
-  ring::RingEvent event = hook.Event(kOpPoolDestroy, kLayerStreamOrdered);
+  const bool imported =
+      hook.driver()->handles()->Drop(handle, HandleKind::kPool) != HandleTable::Dropped::kUnknown;
+  ring::RingEvent event =
+      hook.Event(kOpPoolDestroy, imported ? kLayerImported : kLayerStreamOrdered);
   event.address = handle;
   event.device_plus_1 = static_cast<std::uint16_t>(hook.driver()->ForgetPool(handle) + 1);
   hook.Emit(&event);

@@ -38,6 +38,17 @@ CUresult CreatePhysical(FunctionId id, Real real, CUmemGenericAllocationHandle* 
   return result;
 }
 
+// Memory that has lost its last reference.
+inline void RecordGone(Hook* hook, const VmmLedger::Physical& physical, std::uint64_t time_ns) {
+  if (!physical.last) return;
+  ring::RingEvent event = hook->Event(kOpFree, static_cast<Layer>(physical.layer));
+  event.time_ns = time_ns;
+  event.device_plus_1 = static_cast<std::uint16_t>(physical.device + 1);
+  event.address = physical.handle;
+  event.bytes = physical.bytes;
+  hook->Emit(&event);
+}
+
 template <typename Real>
 CUresult ReleasePhysical(FunctionId id, Real real, CUmemGenericAllocationHandle handle) {
   Hook hook(id);
@@ -46,7 +57,13 @@ CUresult ReleasePhysical(FunctionId id, Real real, CUmemGenericAllocationHandle 
   if (records) gone = hook.driver()->vmm()->Release(handle);
   if (gone.last)
     RecordVmm(&hook, kOpFree, static_cast<Layer>(gone.layer), gone.device, handle, gone.bytes);
+  const std::uint64_t before_ns = records ? NowNs() : 0;
   const CUresult result = real(handle);
+  if (result == CUDA_SUCCESS && gone.last && gone.layer == kLayerMulticast) {
+    VmmLedger::Physical bound;  // the object held it
+    while (hook.driver()->vmm()->Unbind(handle, 0, ~std::uint64_t{0}, -1, &bound))
+      RecordGone(&hook, bound, before_ns);
+  }
   if (records && result != CUDA_SUCCESS && gone.handle != 0) {
     if (gone.last) {
       hook.driver()->vmm()->Create(handle, gone.bytes, gone.device, gone.layer);
@@ -75,7 +92,7 @@ CUresult ImportPhysical(FunctionId id, Real real, CUmemGenericAllocationHandle* 
   if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
   const std::int32_t device = hook.Context().device;
   hook.driver()->vmm()->Create(*handle, 0, device, kLayerImported);
-  RecordVmm(&hook, kOpAlloc, kLayerImported, device, *handle, 0);
+  RecordVmm(&hook, kOpAlloc, kLayerImported, device, *handle, 0, 0, kImportPhysical);
   return result;
 }
 
@@ -88,6 +105,53 @@ CUresult CreateMulticast(FunctionId id, Real real, CUmemGenericAllocationHandle*
   if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
   hook.driver()->vmm()->Create(*handle, 0, -1, kLayerMulticast);
   RecordVmm(&hook, kOpAlloc, kLayerMulticast, -1, *handle, 0);
+  return result;
+}
+
+template <typename Real>
+CUresult BindMemory(FunctionId id, Real real, CUmemGenericAllocationHandle multicast,
+                    std::size_t offset, CUmemGenericAllocationHandle memory,
+                    std::size_t memory_offset, std::size_t bytes, unsigned long long flags) {
+  Hook hook(id);
+  const CUresult result = real(multicast, offset, memory, memory_offset, bytes, flags);
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  VmmLedger* vmm = hook.driver()->vmm();
+  vmm->Bind(multicast, offset, bytes, memory);
+  RecordVmm(&hook, kOpMap, kLayerMulticast, vmm->DeviceOf(memory), multicast, bytes, memory,
+            offset);
+  return result;
+}
+
+template <typename Real>
+CUresult BindAddress(FunctionId id, Real real, CUmemGenericAllocationHandle multicast,
+                     std::size_t offset, CUdeviceptr address, std::size_t bytes,
+                     unsigned long long flags) {
+  Hook hook(id);
+  const CUresult result = real(multicast, offset, address, bytes, flags);
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  hook.driver()->vmm()->BindMapped(multicast, offset, bytes, address);
+  RecordVmm(&hook, kOpMap, kLayerMulticast, hook.Context().device, multicast, bytes, address,
+            offset);
+  return result;
+}
+
+template <typename Real>
+CUresult UnbindMemory(FunctionId id, Real real, CUmemGenericAllocationHandle multicast,
+                      CUdevice device, std::size_t offset, std::size_t bytes) {
+  Hook hook(id);
+  const std::uint64_t before_ns = RecordsAllocations(hook) ? NowNs() : 0;
+  const CUresult result = real(multicast, device, offset, bytes);
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  VmmLedger::Physical bound;
+  while (hook.driver()->vmm()->Unbind(multicast, offset, bytes, device, &bound))
+    RecordGone(&hook, bound, before_ns);
+  ring::RingEvent event = hook.Event(kOpUnmap, kLayerMulticast);
+  event.time_ns = before_ns;
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.address = multicast;
+  event.bytes = bytes;
+  event.aux1 = offset;
+  hook.Emit(&event);
   return result;
 }
 
@@ -116,13 +180,7 @@ CUresult UnmapPhysical(FunctionId id, Real real, CUdeviceptr address, std::size_
   std::int32_t device = -1;
   while (hook.driver()->vmm()->Unmap(address, bytes, &mapping, &physical)) {
     if (physical.handle != 0) device = physical.device;
-    if (!physical.last) continue;
-    ring::RingEvent event = hook.Event(kOpFree, static_cast<Layer>(physical.layer));
-    event.time_ns = before_ns;
-    event.device_plus_1 = static_cast<std::uint16_t>(physical.device + 1);
-    event.address = physical.handle;
-    event.bytes = physical.bytes;
-    hook.Emit(&event);
+    RecordGone(&hook, physical, before_ns);
   }
   ring::RingEvent event = hook.Event(kOpUnmap, kLayerVmmAddress);
   event.time_ns = before_ns;

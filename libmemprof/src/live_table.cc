@@ -17,6 +17,7 @@ bool OccupiesDevice(std::uint8_t layer) {
     case kLayerManaged:
     case kLayerStreamOrdered:
     case kLayerVmmPhysical:
+    case kLayerGraph:
       return true;
     default:
       return false;
@@ -25,7 +26,7 @@ bool OccupiesDevice(std::uint8_t layer) {
 
 // Kinds that one and the same function may free.
 bool IsTracked(std::uint8_t layer) {
-  return OccupiesDevice(layer) || layer == kLayerGraph || layer == kLayerImported;
+  return OccupiesDevice(layer) || layer == kLayerImported;
 }
 
 bool OwnedByContext(std::uint8_t layer) {

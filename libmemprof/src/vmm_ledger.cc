@@ -77,4 +77,50 @@ bool VmmLedger::Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mappi
   return false;
 }
 
+void VmmLedger::BindLocked(const Binding& binding) {
+  Handle* known = Find(binding.handle);
+  if (known == nullptr) return;
+  ++known->mappings;
+  bindings_.Append(&binding, sizeof binding);
+}
+
+void VmmLedger::Bind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
+                     std::uint64_t handle) {
+  LockGuard lock(mutex_);
+  BindLocked({multicast, offset, bytes, handle});
+}
+
+void VmmLedger::BindMapped(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
+                           std::uint64_t address) {
+  LockGuard lock(mutex_);
+  const auto* mappings = reinterpret_cast<const Mapping*>(mappings_.data());
+  for (std::size_t i = 0; i < mappings_.size() / sizeof(Mapping); ++i) {
+    if (address < mappings[i].address || address - mappings[i].address >= mappings[i].bytes)
+      continue;
+    BindLocked({multicast, offset, bytes, mappings[i].handle});
+    return;
+  }
+}
+
+bool VmmLedger::Unbind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
+                       std::int32_t device, Physical* physical) {
+  LockGuard lock(mutex_);
+  auto* bindings = reinterpret_cast<Binding*>(bindings_.data());
+  for (std::size_t i = 0; i < bindings_.size() / sizeof(Binding); ++i) {
+    const Binding binding = bindings[i];
+    if (binding.multicast != multicast || binding.offset < offset ||
+        binding.offset - offset + binding.bytes > bytes)
+      continue;
+    Handle* known = Find(binding.handle);
+    if (known != nullptr && device >= 0 && known->physical.device != device) continue;
+    bindings_.Erase(i * sizeof(Binding), (i + 1) * sizeof(Binding));
+    *physical = {};
+    if (known == nullptr) return true;
+    if (known->mappings > 0) --known->mappings;
+    *physical = DropIfLast(known);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace memprof::recorder

@@ -34,6 +34,15 @@ class VmmLedger {
   // Another reference is dropped. `last` is set when the memory goes with it.
   Physical Release(std::uint64_t handle);
   void Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
+  // Memory, or what is mapped at an address, becomes part of a multicast object. While it is, and
+  // the object lives, it is held as by a mapping. Nothing happens where it is not known.
+  void Bind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
+            std::uint64_t handle);
+  void BindMapped(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
+                  std::uint64_t address);
+  // Takes one binding within that range of the object out, as Unmap does.
+  bool Unbind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
+              std::int32_t device, Physical* physical);
   // The device of a handle's memory; -1 when unknown.
   std::int32_t DeviceOf(std::uint64_t handle);
   // Takes one mapping that lies within the range out of the ledger; false when there is none left.
@@ -46,7 +55,14 @@ class VmmLedger {
     std::uint32_t references;
     std::uint32_t mappings;
   };
+  struct Binding {
+    std::uint64_t multicast;
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::uint64_t handle;
+  };
   Handle* Find(std::uint64_t handle);
+  void BindLocked(const Binding& binding);
   Physical DropIfLast(Handle* handle);
   std::size_t handle_count() const { return handles_.size() / sizeof(Handle); }
   Handle* handle_at(std::size_t i) { return reinterpret_cast<Handle*>(handles_.data()) + i; }
@@ -54,6 +70,7 @@ class VmmLedger {
   Mutex mutex_;
   ByteBuffer handles_;   // of Handle
   ByteBuffer mappings_;  // of Mapping
+  ByteBuffer bindings_;  // of Binding
 };
 
 }  // namespace memprof::recorder

@@ -55,6 +55,7 @@ class DriverWalk {
     std::vector<const char*> frees;  // functions of which each may free it
     std::uint64_t mapped_at = 0;     // physical memory: the range it is mapped to
     void* host = nullptr;            // registered memory: the program's own
+    std::uint64_t external = 0;      // a view: the object that it is of
   };
   template <typename Function>
   Function* Find(const char* name) const {
@@ -69,6 +70,8 @@ class DriverWalk {
   bool RegisterHost();
   bool CreateArray(int kind);
   bool MapPhysical();
+  bool LaunchGraph();
+  bool ImportExternal();
   bool Free();
   bool UnmapPhysical(const Block& block);
   bool FailToAllocate();

@@ -37,6 +37,10 @@ struct FakeDriver {
   CUcontext primary[2] = {reinterpret_cast<CUcontext>(0xa0), reinterpret_cast<CUcontext>(0xa1)};
   bool primary_active = true;
   bool capturing = false;
+  CUstream capturing_stream = nullptr;  // the only one that is; null = all are
+  std::uint64_t captured_graph = 0x9a0;
+  std::uint64_t graph_reserved = 32 << 20, graph_used = 2 << 20;
+  std::uint64_t range_bytes = 640;  // of variables, mapped resources, and memory by its address
   std::uint64_t pool[2] = {0xb00, 0xb10};  // current pool of each device
   std::uint64_t default_pool[2] = {0xb00, 0xb10};
   std::uint64_t pool_reserved = 64 << 20, pool_used = 1 << 20;

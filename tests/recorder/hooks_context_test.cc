@@ -42,7 +42,7 @@ TEST_F(ContextHooks, PausedFromTheStartWaitsForTheProgramsWord) {
   EXPECT_FALSE(std::filesystem::exists(path_));
   Start();
   Call("cuMemAlloc_v2", &pointer, std::size_t{1});
-  EXPECT_EQ(Finish().events.size(), 1u);
+  EXPECT_EQ(Finish().WithOp(log::OP_ALLOC).size(), 1u);
 }
 
 TEST_F(ContextHooks, EveryVersionOfCreateAndDestroy) {

@@ -82,9 +82,9 @@ const Way kWays[] = {
      [](void* f) { return Apply(f, &g_host, &kDeep); }},
     {"cuMipmappedArrayCreate", log::LAYER_ARRAY, 4 * (64 * 32 * 8 + 32 * 16 * 4), 73728,
      [](void* f) { return Apply(f, &g_host, &kDeep, 2u); }},
-    {"cuIpcOpenMemHandle", log::LAYER_IMPORTED, 0, 0,
+    {"cuIpcOpenMemHandle", log::LAYER_IMPORTED, 640, 0,
      [](void* f) { return Apply(f, &g_pointer, CUipcMemHandle{}, 0u); }},
-    {"cuIpcOpenMemHandle_v2", log::LAYER_IMPORTED, 0, 0,
+    {"cuIpcOpenMemHandle_v2", log::LAYER_IMPORTED, 640, 0,
      [](void* f) { return Apply(f, &g_pointer, CUipcMemHandle{}, 0u); }},
 };
 
@@ -234,7 +234,7 @@ TEST_F(Hooks, AnOldFreeTakes32BitAddresses) {
   EXPECT_EQ(Stats().live_bytes, 64u);
   Call("cuMemFree", pointer);
   EXPECT_EQ(Stats().live_bytes, 0u);
-  EXPECT_EQ(Finish().events[1].address, pointer);
+  EXPECT_EQ(Finish().WithOp(log::OP_FREE).at(0).address, pointer);
 }
 
 TEST_F(Hooks, PitchAndWidthAreBesideThePitchedBytes) {
@@ -278,7 +278,9 @@ TEST_F(Hooks, AFailedFreeLeavesTheBlockAlive) {
   const struct memprof_stats stats = Stats();
   EXPECT_EQ(stats.live_bytes, 100u);
   EXPECT_EQ(stats.frees, 0u);
-  for (const Event& event : Finish().events) EXPECT_EQ(event.layer, log::LAYER_MANAGED);
+  const testing::Log log = Finish();
+  for (const log::Op op : {log::OP_ALLOC, log::OP_FREE, log::OP_FREE_FAILED})
+    EXPECT_EQ(log.WithOp(op).at(0).layer, log::LAYER_MANAGED);
 }
 
 TEST_F(Hooks, WhereTheDriverSaysSoAFreeIsOnTheBlocksDevice) {
@@ -343,9 +345,9 @@ TEST_F(Hooks, OnlyTheOutermostCallIsRecorded) {
   CUdeviceptr pointer = 0;
   EXPECT_EQ(Call("cuMemAllocManaged", &pointer, std::size_t{7}, 1u), CUDA_SUCCESS);
   EXPECT_EQ(driver_.calls.size(), 2u);
-  const testing::Log log = Finish();
-  ASSERT_EQ(log.events.size(), 1u);
-  EXPECT_EQ(log.events[0].layer, log::LAYER_MANAGED);
+  const std::vector<Event> allocations = Finish().WithOp(log::OP_ALLOC);
+  ASSERT_EQ(allocations.size(), 1u);
+  EXPECT_EQ(allocations[0].layer, log::LAYER_MANAGED);
 }
 
 }  // namespace

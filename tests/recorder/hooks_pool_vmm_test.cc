@@ -57,11 +57,10 @@ TEST_F(PoolHooks, WhileAStreamIsCapturedAllocationsBelongToAGraph) {
   Start();
   driver_.capturing = true;
   const CUdeviceptr pointer = AllocateAsync(100);
-  EXPECT_EQ(Stats().live_bytes, 0u) << "nothing is allocated yet";
   Call("cuMemFreeAsync_ptsz", pointer, CUstream{});
   const testing::Log log = Finish();
-  EXPECT_EQ(log.WithOp(log::OP_ALLOC)[0].layer, log::LAYER_GRAPH);
-  EXPECT_EQ(log.WithOp(log::OP_FREE)[0].layer, log::LAYER_GRAPH);
+  EXPECT_THAT(log.WithOp(log::OP_ALLOC), IsEmpty()) << "nothing is allocated yet";
+  EXPECT_THAT(log.WithOp(log::OP_FREE), IsEmpty());
 }
 
 TEST_F(PoolHooks, PoolsAreCreatedTrimmedAndDestroyed) {
@@ -115,9 +114,10 @@ class VmmHooks : public HooksTest {
   std::vector<std::string> Story() {
     std::vector<std::string> story;
     for (const Event& event : Finish().events)
-      story.push_back(testing::LowerWord(log::Op_Name(event.op), 3) + " " +
-                      testing::LowerWord(log::Layer_Name(event.layer), 6) + " " +
-                      std::to_string(event.bytes) + " on " + std::to_string(event.device));
+      if (event.op != log::OP_MEMORY_INFO)
+        story.push_back(testing::LowerWord(log::Op_Name(event.op), 3) + " " +
+                        testing::LowerWord(log::Layer_Name(event.layer), 6) + " " +
+                        std::to_string(event.bytes) + " on " + std::to_string(event.device));
     return story;
   }
 };

@@ -73,19 +73,19 @@ TEST(LiveTable, CountsOnlyWhatOccupiesADevice) {
   LiveTable table;
   RingEvent event = Allocation(0x1000, 64, 1);
   for (const Layer layer : {kLayerPinned, kLayerRegistered, kLayerVmmAddress, kLayerImported,
-                            kLayerGraph, kLayerSegment, kLayerBlock, kLayerTensor}) {
+                            kLayerModule, kLayerSegment, kLayerBlock, kLayerTensor}) {
     event.layer = layer;
     table.Apply(event);
   }
   EXPECT_EQ(table.totals().allocations, 0u);
   for (const Layer layer : {kLayerLinear, kLayerPitched, kLayerArray, kLayerManaged,
-                            kLayerStreamOrdered, kLayerVmmPhysical}) {
+                            kLayerStreamOrdered, kLayerVmmPhysical, kLayerGraph}) {
     event.layer = layer;
     event.address += 0x1000;
     table.Apply(event);
   }
-  EXPECT_EQ(table.totals().allocations, 6u);
-  EXPECT_EQ(table.totals().live_bytes, 6 * 64u);
+  EXPECT_EQ(table.totals().allocations, 7u);
+  EXPECT_EQ(table.totals().live_bytes, 7 * 64u);
 }
 
 TEST(LiveTable, AFreeIsToldTheLayerOfItsBlock) {

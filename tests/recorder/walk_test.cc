@@ -12,11 +12,12 @@
 namespace memprof::recorder {
 namespace {
 
+// The wrapper, or the driver's own function where nothing wraps it.
 void* Wrapper(const char* name) {
   for (int i = 0; i < kFunctionCount; ++i)
     if (strcmp(FunctionName(static_cast<FunctionId>(i)), name) == 0)
       return WrapperFunction(static_cast<FunctionId>(i));
-  return nullptr;
+  return RealDriverSymbol(name);
 }
 
 // Makes the driver this process's libcuda, and a context current.

@@ -1,0 +1,73 @@
+// Memory nodes of graphs: which graph has which, what an executable graph allocates and frees when
+// it is launched, and what launches have left allocated.
+//
+// By the programming guide: the address is fixed when the node is made; memory is there from the
+// node's turn in a launch until a free node, cuMemFree or cuMemFreeAsync. Destroying the graph or
+// its executable frees nothing. A launch with the auto-free flag first frees what is left of the
+// launch before. Nodes are taken in the order in which they were made, which is one that the
+// dependencies allow.
+//
+// Thread-safe. The queries that every free and every launch make cost one load where no graph
+// holds memory.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "libmemprof/src/byte_buffer.h"
+#include "libmemprof/src/sys.h"
+
+namespace memprof::recorder {
+
+class GraphLedger {
+ public:
+  struct Node {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;  // asked for; 0 for a free node
+    std::uint32_t stack = 0;  // of the call that made the node
+    std::int32_t device = -1;
+    bool frees = false;
+  };
+  // What a launch did, in this order.
+  struct Change {
+    Node node;
+    bool is_free = false;
+    bool before = false;  // it ended memory that was there before the launch
+  };
+
+  void AddNode(std::uint64_t graph, const Node& node);
+  void DestroyGraph(std::uint64_t graph);
+  void Instantiate(std::uint64_t graph, std::uint64_t exec);
+  void DestroyExec(std::uint64_t exec);
+  bool HasMemory(std::uint64_t exec);
+  // Bytes that a launch would allocate, and on which device.
+  std::uint64_t AskedFor(std::uint64_t exec, std::int32_t* device);
+  // A launch succeeded: appends its Changes to `changes`.
+  void Launch(std::uint64_t exec, ByteBuffer* changes);
+
+  // The address was freed outside of graphs. True when it was memory of a graph.
+  bool Free(std::uint64_t address);
+  // All memory of graphs on the device has gone; appends it as Nodes to `ended`, if given.
+  void EndDevice(std::int32_t device, ByteBuffer* ended);
+  // Bit i is set when a graph had memory on device i.
+  std::uint64_t devices() const { return devices_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Owned {
+    std::uint64_t owner;  // graph or executable
+    Node node;
+  };
+  static void EraseOwner(ByteBuffer* all, std::uint64_t owner);
+  bool EraseLive(std::uint64_t address, Node* node);
+
+  std::atomic<std::uint32_t> exec_nodes_{0};
+  std::atomic<std::uint32_t> live_count_{0};
+  std::atomic<std::uint64_t> devices_{0};
+  Mutex mutex_;
+  ByteBuffer graphs_;  // of Owned
+  ByteBuffer execs_;   // of Owned
+  ByteBuffer live_;    // of Node
+};
+
+}  // namespace memprof::recorder
