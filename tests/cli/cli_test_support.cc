@@ -244,7 +244,11 @@ void WriteShared(LogBuilder& log) {
             {.device = analysis::kNoDevice, .aux1 = 2});
   log.Alloc(Layer::kGraph, 0x8000000, 10 * kMiB, {.stack = graph, .api = "cuGraphLaunch"});
   log.Event(Op::kPoolSample, Layer::kGraph, 0, 16 * kMiB, 0, {.aux0 = 10 * kMiB});
+  log.Alloc(Layer::kPitched, 0x9000000, kMiB, {.stack = table});
+  log.Alloc(Layer::kArray, 0x9100000, kMiB, {.stack = table});
+  log.Alloc(Layer::kStreamOrdered, 0x9200000, kMiB, {.stack = table, .aux0 = 0x77});
   sample(400, 300);
+  log.self().set_writer_cpu_ns(2'000'000);
   log.Free(Layer::kGraph, 0x8000000);
   sample(370, 306);
 }
