@@ -83,6 +83,14 @@ TEST(SiteChoiceTest, MembersOfAClassThatMakesItselfAreItsDoors) {
   EXPECT_EQ(SiteOf(stacks, 0), "app::Tensor::Clone");
 }
 
+TEST(SiteChoiceTest, ADoorThatAllUseLeavesTheOthersDoors) {
+  std::vector<NamedStack> stacks;
+  for (const char* user : {"A", "B", "C", "D", "E", "F", "G", "H"})
+    stacks.push_back({Layer::kLinear, {"T::T", "T::Make", user, "main"}});
+  stacks[0].functions = {"T::T", "T::Make", "T::Copy", "A", "main"};
+  EXPECT_EQ(SiteOf(stacks, 0), "A");
+}
+
 TEST(SiteChoiceTest, ADoorIsNamedWhereNothingElseIs) {
   std::vector<NamedStack> stacks;
   for (int i = 0; i < 8; ++i) stacks.push_back({Layer::kLinear, {"T::T", "main"}});
