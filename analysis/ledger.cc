@@ -17,8 +17,7 @@ std::optional<MemorySample> SampleOf(const EventColumns& events, std::uint32_t i
     sample.free_bytes = events.bytes[i];
     sample.total_bytes = events.aux0[i];
     if (events.aux1[i] != 0) sample.others_bytes = events.aux1[i] - 1;
-  } else if (events.op[i] == Op::kAllocFailed && !OccupiesHost(events.layer[i]) &&
-             !IsFrameworkLayer(events.layer[i])) {
+  } else if (events.op[i] == Op::kAllocFailed && !IsFrameworkLayer(events.layer[i])) {
     sample.free_bytes = events.aux0[i];
     sample.total_bytes = events.aux1[i];
   }

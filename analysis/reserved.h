@@ -46,9 +46,9 @@ class ReservedBeyond {
     int device = kNoDevice;
     auto operator<=>(const PoolKey&) const = default;
   };
-  // The pool of an allocation; only of these two layers.
+  // The pool of an allocation; only of these two layers. Graph memory names none.
   static PoolKey PoolOf(const Allocation& a) {
-    return {a.layer, a.layer == Layer::kGraph ? 0 : a.pool, a.device};
+    return {a.layer, a.pool, a.device};
   }
 
   void ChangePool(PoolKey key, std::uint64_t sampled, bool set_sample, std::int64_t live_change);

@@ -77,7 +77,55 @@ bool IsAllocationWrapper(std::string_view function) {
   });
 }
 
+// The name without parameters, and where its last "::" outside of template arguments is.
+struct QualifiedName {
+  std::string_view name;
+  std::size_t last_scope = std::string_view::npos;
+};
+
+QualifiedName Qualify(std::string_view function) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  QualifiedName qualified{function};
+  int depth = 0;
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    if (function[i] == '<') ++depth;
+    if (function[i] == '>') --depth;
+    if (depth != 0) continue;
+    if (function.substr(i).starts_with(kAnonymous)) {
+      i += kAnonymous.size() - 1;
+    } else if (function[i] == '(') {
+      qualified.name = function.substr(0, i);
+      break;
+    } else if (function.substr(i).starts_with("::")) {
+      qualified.last_scope = i++;
+    }
+  }
+  return qualified;
+}
+
+std::string_view WithoutTemplateArguments(std::string_view name) {
+  return name.substr(0, name.find('<'));
+}
+
 }  // namespace
+
+std::string_view ScopeOf(std::string_view function) {
+  const QualifiedName qualified = Qualify(function);
+  return qualified.last_scope == std::string_view::npos ? std::string_view()
+                                                        : function.substr(0, qualified.last_scope);
+}
+
+bool IsConstructor(std::string_view function) {
+  const QualifiedName qualified = Qualify(function);
+  if (qualified.last_scope == std::string_view::npos) return false;
+  const std::string_view scope = function.substr(0, qualified.last_scope);
+  const QualifiedName outer = Qualify(scope);
+  const std::string_view made =
+      outer.last_scope == std::string_view::npos ? scope : scope.substr(outer.last_scope + 2);
+  const std::string_view name = qualified.name.substr(qualified.last_scope + 2);
+  const std::string_view bare = WithoutTemplateArguments(made);
+  return !bare.empty() && WithoutTemplateArguments(name) == bare;
+}
 
 bool IsPlumbing(const SourceFrame& frame) {
   return !frame.symbolised || (!frame.python && IsPlumbingModule(frame.module)) ||
@@ -113,13 +161,18 @@ std::size_t SiteChooser::Choose(StackId stack, const std::vector<SourceFrame>& f
   const std::uint32_t stacks = group < 0 ? 0 : stacks_[static_cast<std::size_t>(group)];
   std::size_t best = frames.size();
   std::uint32_t fewest = 0;
+  std::string_view made;  // the class whose shared constructor was passed last
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (IsPlumbing(frames[i])) continue;
     if (stacks < kFewStacks) return i;
     const auto found = through_.find(frames[i].function);
     const std::uint32_t count =
         found == through_.end() ? 0 : found->second[static_cast<std::size_t>(group)];
-    if (count * kShare <= stacks) return i;
+    const bool shared = count * kShare > stacks;
+    const bool door = !made.empty() && ScopeOf(frames[i].function) == made;
+    if (!shared && !door) return i;
+    if (shared && !door)
+      made = IsConstructor(frames[i].function) ? ScopeOf(frames[i].function) : std::string_view();
     if (best == frames.size() || count < fewest) {
       best = i;
       fewest = count;

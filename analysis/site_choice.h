@@ -4,7 +4,9 @@
 // through which everything passes. So the stacks vote. Walking outward from the allocation, the
 // plumbing comes first, and most stacks share it; then comes the place that is particular to this
 // one; then the loop and main, which all share again. The site is the innermost frame that at most
-// a quarter of the distinct stacks pass through.
+// a quarter of the distinct stacks pass through. Where the plumbing is a class that makes itself (a
+// shared constructor), its other members are doors to it: Tensor::Clone() is seldom called, and yet
+// tells nothing about what was cloned, or for whom.
 #pragma once
 
 #include <array>
@@ -21,6 +23,12 @@ namespace memprof::analysis {
 // True for frames that by name or module can never be a site: CUDA's and frameworks' libraries,
 // the standard library, allocators.
 bool IsPlumbing(const SourceFrame& frame);
+
+// "a::Tensor" of "a::Tensor::Clone<int>(a::Tensor const&) const": the scope that the function is in;
+// "" if it is in none. Views `function`.
+std::string_view ScopeOf(std::string_view function);
+// "a::Tensor::Tensor", also of templates: `function` makes objects of the class that it is in.
+bool IsConstructor(std::string_view function);
 
 // Immutable after construction, hence thread-safe. Construction resolves every distinct stack of
 // an allocation: O(stacks × depth).

@@ -63,6 +63,7 @@ class Collector {
     const TimeNs time = session_.events().time[event.value];
     const int device = session_.events().device[event.value];
     if (device != kNoDevice && tracks_.contains(device)) Touch(device);
+    if (MayConcernAnother(session_.events().op[event.value])) TouchDevices();
     for (DeviceTracks* tracks : changed_) {
       for (Track& track : tracks->layer) track.Sample(time);
       tracks->total.Sample(time);
@@ -99,6 +100,12 @@ class Collector {
     std::unique_ptr<DeviceTracks>& tracks = tracks_[device];
     if (!tracks) tracks = std::make_unique<DeviceTracks>();
     return *tracks;
+  }
+  // The pool or the mapping that went may be of another device than was current.
+  static bool MayConcernAnother(Op op) { return op == Op::kUnmap || op == Op::kPoolDestroy; }
+  void TouchDevices() {
+    for (const auto& [device, tracks] : tracks_)
+      if (device != kNoDevice) Touch(device);
   }
   DeviceTracks& Touch(int device) {
     DeviceTracks& tracks = Of(device);

@@ -236,35 +236,33 @@ Json AnomaliesJson(const std::vector<analysis::AnomalyCount>& anomalies) {
 
 namespace {
 
-Json LedgerEntryJson(const std::optional<analysis::LedgerEntry>& entry) {
-  if (!entry) return nullptr;
+Json LedgerEntryJson(const analysis::LedgerEntry& entry) {
   Json layers = Json::object();
-  for (std::size_t i = 0; i < entry->by_layer.size(); ++i) {
-    if (entry->by_layer[i] == 0) continue;
-    layers[std::string(analysis::LayerName(static_cast<analysis::Layer>(i)))] = entry->by_layer[i];
+  for (std::size_t i = 0; i < entry.by_layer.size(); ++i) {
+    if (entry.by_layer[i] == 0) continue;
+    layers[std::string(analysis::LayerName(static_cast<analysis::Layer>(i)))] = entry.by_layer[i];
   }
-  const analysis::MemorySample& sample = entry->sample;
-  Json others = nullptr;
-  if (sample.others_bytes) others = *sample.others_bytes;
-  return {{"time_ns", sample.time},
-          {"step", entry->step},
-          {"total_bytes", sample.total_bytes},
-          {"free_bytes", sample.free_bytes},
-          {"used_bytes", sample.used_bytes()},
-          {"by_layer", std::move(layers)},
-          {"pools_bytes", entry->pools_bytes},
-          {"other_processes_bytes", std::move(others)},
-          {"untracked_bytes", entry->untracked_bytes},
-          {"elsewhere_bytes", entry->elsewhere_bytes}};
+  const analysis::MemorySample& sample = entry.sample;
+  Json json = {{"time_ns", sample.time},
+               {"step", entry.step},
+               {"total_bytes", sample.total_bytes},
+               {"free_bytes", sample.free_bytes},
+               {"used_bytes", sample.used_bytes()},
+               {"by_layer", std::move(layers)},
+               {"pools_bytes", entry.pools_bytes},
+               {"untracked_bytes", entry.untracked_bytes},
+               {"elsewhere_bytes", entry.elsewhere_bytes}};
+  if (sample.others_bytes) json["other_processes_bytes"] = *sample.others_bytes;
+  return json;
 }
 
 }  // namespace
 
 Json LedgerJson(const analysis::DeviceLedger& ledger) {
-  return {{"samples", ledger.samples},
-          {"last", LedgerEntryJson(ledger.last)},
-          {"highest", LedgerEntryJson(ledger.highest)},
-          {"highest_time_ns", ledger.highest_time}};
+  Json json = {{"samples", ledger.samples}, {"highest_time_ns", ledger.highest_time}};
+  if (ledger.last) json["last"] = LedgerEntryJson(*ledger.last);
+  if (ledger.highest) json["highest"] = LedgerEntryJson(*ledger.highest);
+  return json;
 }
 
 Json DeviceJson(const analysis::DeviceFigures& device) {
@@ -290,13 +288,24 @@ Json DeviceJson(const analysis::DeviceFigures& device) {
 
 Json SelfJson(const Session& session) {
   const analysis::SelfAccounting& self = session.self();
+  const auto count = [&session](log::Anomaly anomaly) -> std::uint64_t {
+    for (const analysis::AnomalyCount& counted : session.anomalies())
+      if (counted.anomaly == anomaly) return counted.count;
+    return 0;
+  };
+  const double per_event =
+      self.events == 0 ? 0
+                       : static_cast<double>(self.hook_time_ns) / static_cast<double>(self.events);
   return {{"events", self.events},
           {"events_written", self.events_written},
           {"bytes_written", self.bytes_written},
           {"hook_time_ns", self.hook_time_ns},
+          {"hook_ns_per_event", Number(per_event)},
           {"writer_cpu_ns", self.writer_cpu_ns},
           {"resident_bytes", self.resident_bytes},
-          {"stacks", self.stacks}};
+          {"stacks", self.stacks},
+          {"events_lost", count(log::Anomaly::kEventsLost)},
+          {"definitions_lost", count(log::Anomaly::kDefinitionsLost)}};
 }
 
 int PrintJson(const Json& json) {

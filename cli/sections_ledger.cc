@@ -133,18 +133,22 @@ std::string RecorderText(const Session& session, const analysis::EventTotals& ev
     Append(text, "  Log:     ", FormatBytes(self.bytes_written), ", ", per_event,
            " bytes per event, ", FormatNumberOf(self.stacks, "stack node"), "\n");
   }
-  if (self.events == 0 || self.hook_time_ns == 0) {
+  if (self.events == 0 || self.writer_cpu_ns + self.hook_time_ns == 0) {
     Append(text, "  Cost:    unknown: the log holds no account of it\n");
     return text;
   }
   const analysis::TimeNs begin = StartTime(session);
   const analysis::TimeNs length = std::max(begin, session.run().end_time) - begin;
+  const std::string hooks =
+      self.hook_time_ns == 0
+          ? "too few events to time the hooks"
+          : Cat(FormatDuration(self.hook_time_ns), " in the program's threads (",
+                FormatDuration(self.hook_time_ns / self.events), " per event, ",
+                Percent(static_cast<double>(self.hook_time_ns), static_cast<double>(length)),
+                " of one thread's time)");
   const std::string cost =
-      Cat(std::string(11, '.'), FormatDuration(self.hook_time_ns), " in the program's threads (",
-          FormatDuration(self.hook_time_ns / self.events), " per event, ",
-          Percent(static_cast<double>(self.hook_time_ns), static_cast<double>(length)),
-          " of one thread's time), ", FormatDuration(self.writer_cpu_ns), " of CPU in the writer, ",
-          FormatBytes(self.resident_bytes), " of memory");
+      Cat(std::string(11, '.'), hooks, ", ", FormatDuration(self.writer_cpu_ns),
+          " of CPU in the writer, ", FormatBytes(self.resident_bytes), " of memory");
   return Cat(text, "  Cost:    ", Wrap(cost, kWidth, 11).substr(11), "\n");
 }
 

@@ -148,9 +148,10 @@ std::vector<Place> JoinByPlace(analysis::Symbols& symbols, const std::vector<ana
 
 std::string PeakText(const Session& session, analysis::Symbols& symbols, const analysis::Peak& peak,
                      std::size_t top) {
-  std::string text =
-      Cat("  Driver memory  ", FormatBytes(peak.bytes), " (", FormatCount(peak.bytes),
-          " bytes): ", LayerList(peak, analysis::OccupiesDevice), "\n");
+  const std::string driver =
+      Cat(std::string(17, '.'), FormatBytes(peak.bytes), " (", FormatCount(peak.bytes),
+          " bytes): ", LayerList(peak, analysis::OccupiesDevice));
+  std::string text = Cat("  Driver memory  ", Wrap(driver, kWidth, 17).substr(17), "\n");
   const auto layer = [&peak](Layer l) { return peak.by_layer[static_cast<std::size_t>(l)]; };
   const std::uint64_t blocks = layer(Layer::kBlock), tensors = layer(Layer::kTensor);
   if (layer(Layer::kSegment) > 0 || blocks > 0) {

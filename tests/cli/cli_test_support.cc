@@ -214,6 +214,45 @@ void WriteRaw(LogBuilder& log) {
   log.Free(0x77777);
 }
 
+void WriteShared(LogBuilder& log) {
+  log.header().clear_argument();
+  log.header().add_argument("serve");
+  log.header().set_hostname("gpu-host");
+  log.header().set_pid(81);
+  log.Device(0, 1024 * kMiB, "test GPU");
+  log.SourceState("driver", 1, "CUDA 13.0");
+  const int load = log.Stack({"main (serve.cc:5)", "LoadKernels (serve.cc:11)"});
+  const int open = log.Stack({"main (serve.cc:5)", "OpenWeights (serve.cc:20)"});
+  const int map = log.Stack({"main (serve.cc:5)", "MapFrame (serve.cc:31)"});
+  const int table = log.Stack({"main (serve.cc:5)", "MakeTable (serve.cc:40)"});
+  const int graph = log.Stack({"main (serve.cc:5)", "BuildGraph (serve.cc:52)"});
+  const auto sample = [&log](std::uint64_t used, std::uint64_t others) {
+    log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, (1024 - used) * kMiB, 0,
+              {.aux0 = 1024 * kMiB, .aux1 = 1 + others * kMiB});
+  };
+  log.Event(Op::kModuleLoad, Layer::kModule, 0xa0, 100'000, log.String("kernels.cubin"),
+            {.stack = load, .aux0 = 2 * kMiB});
+  log.Event(Op::kModuleGlobal, Layer::kModule, 0x500000, 64, log.String("lookup"), {.aux0 = 0xa0});
+  for (std::uint64_t i = 0; i < 3; ++i)
+    log.Alloc(Layer::kImported, 0x1000000 + i * 0x100000, 0,
+              {.stack = open, .aux1 = 1, .api = "cuIpcOpenMemHandle_v2"});
+  log.Free(Layer::kImported, 0x1000000);
+  log.Alloc(Layer::kImported, 0x900, 8 * kMiB, {.stack = map, .aux1 = 4});
+  log.Alloc(Layer::kManaged, 0x2000000, 64 * kMiB, {.stack = table});
+  log.Event(Op::kAdvise, Layer::kManaged, 0x2000000, 64 * kMiB, 0, {.aux0 = 1, .aux1 = 1});
+  log.Event(Op::kPrefetch, Layer::kManaged, 0x2000000, 32 * kMiB, 0,
+            {.device = analysis::kNoDevice, .aux1 = 2});
+  log.Alloc(Layer::kGraph, 0x8000000, 10 * kMiB, {.stack = graph, .api = "cuGraphLaunch"});
+  log.Event(Op::kPoolSample, Layer::kGraph, 0, 16 * kMiB, 0, {.aux0 = 10 * kMiB});
+  log.Alloc(Layer::kPitched, 0x9000000, kMiB, {.stack = table});
+  log.Alloc(Layer::kArray, 0x9100000, kMiB, {.stack = table});
+  log.Alloc(Layer::kStreamOrdered, 0x9200000, kMiB, {.stack = table, .aux0 = 0x77});
+  sample(400, 300);
+  log.self().set_writer_cpu_ns(2'000'000);
+  log.Free(Layer::kGraph, 0x8000000);
+  sample(370, 306);
+}
+
 Logs::Logs() {
   path_ = std::filesystem::path(directory_.File("")).parent_path().string();
   LogBuilder training;
@@ -225,6 +264,9 @@ Logs::Logs() {
   cut.trailer = false;
   cut.index = false;
   directory_.Write("raw.mprof", raw.Bytes(cut));
+  LogBuilder shared;
+  WriteShared(shared);
+  directory_.Write("shared.mprof", shared.Bytes());
 }
 
 }  // namespace memprof::cli::testing

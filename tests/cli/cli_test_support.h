@@ -36,8 +36,8 @@ Result MemprofOn(const Streams& streams, const std::vector<std::string>& argumen
 // Compares `text` with tests/cli/golden/`name`; with MEMPROF_UPDATE_GOLDEN=1 writes it there.
 void ExpectGolden(const std::string& name, const std::string& text);
 
-// A directory with "train.mprof" (see WriteTraining) and "raw.mprof" (no steps, no allocator, not
-// closed).
+// A directory with "train.mprof" (see WriteTraining), "raw.mprof" (no steps, no allocator, not
+// closed) and "shared.mprof" (see WriteShared).
 class Logs {
  public:
   Logs();
@@ -54,5 +54,9 @@ class Logs {
 void WriteTraining(analysis::testing::LogBuilder& log);
 // Raw driver memory only.
 void WriteRaw(analysis::testing::LogBuilder& log);
+
+// A process that shares its device with others: it imports memory and closes some of it, loads a
+// module, launches a graph, advises on managed memory, and asks the driver what is used.
+void WriteShared(analysis::testing::LogBuilder& log);
 
 }  // namespace memprof::cli::testing

@@ -41,6 +41,8 @@ std::vector<Case> Cases() {
   return {
       {"report_train.txt", {"report", "train.mprof"}},
       {"report_raw.txt", {"report", "--top=3", "raw.mprof"}},
+      {"report_shared.txt", {"report", "shared.mprof"}},
+      {"dump_shared.json", {"dump", "--json", "shared.mprof"}},
       {"leaks_train.txt", {"leaks", "train.mprof"}},
       {"leaks_raw.txt", {"leaks", "raw.mprof"}},
       {"peak_train.txt", {"peak", "train.mprof"}},

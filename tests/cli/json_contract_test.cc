@@ -66,10 +66,15 @@ Json Frame() {
           {"inlined?", "bool"}};
 }
 
+Json MarkShape() {
+  return {{"op", "text"},    {"time_ns", "uint"}, {"address", "hex"},
+          {"bytes", "uint"}, {"device?", "int"},  {"advice?", "uint"}};
+}
+
 Json AllocationShape() {
   return {{"address", "hex"},    {"bytes", "uint"},         {"layer", "text"},
           {"birth_step", "int"}, {"birth_time_ns", "uint"}, {"name?", "string"},
-          {"dtype?", "string"},  {"shape?", {"uint"}}};
+          {"dtype?", "string"},  {"shape?", {"uint"}},      {"marks?", {MarkShape()}}};
 }
 
 Json With(Json shape, const Json& more) {
@@ -93,6 +98,7 @@ Json Leak() {
           {"disproof", "string"},
           {"steps_to_oom", "number"},
           {"guard_steps", "int"},
+          {"import?", "text"},
           {"survivors", {{{"step", "int"}, {"bytes", "uint"}, {"blocks", "uint"}}}},
           {"example?", AllocationShape()}};
 }
@@ -152,6 +158,15 @@ Json RunShape() {
           {"end_reason", "string"},    {"growing", "bool"},       {"recorder_version", "string"}};
 }
 
+Json LedgerShape() {
+  const Json entry = {{"time_ns", "uint"},         {"step", "int"},
+                      {"total_bytes", "uint"},     {"free_bytes", "uint"},
+                      {"used_bytes", "uint"},      {"by_layer", "counts"},
+                      {"pools_bytes", "uint"},     {"other_processes_bytes?", "uint"},
+                      {"untracked_bytes", "uint"}, {"elsewhere_bytes", "uint"}};
+  return {{"samples", "uint"}, {"highest_time_ns", "uint"}, {"last?", entry}, {"highest?", entry}};
+}
+
 Json ReportShape() {
   const Json figures = {{"peak_bytes", "uint"},
                         {"live_bytes", "uint"},
@@ -163,6 +178,7 @@ Json ReportShape() {
                      {"capacity_bytes", "uint"},
                      {"untracked_bytes", "uint"},
                      {"simulated", "bool"},
+                     {"ledger", LedgerShape()},
                      {"framework?", With(figures, {{"peak_reserved_bytes", "uint"}})}});
   return With(Common(),
               {{"run", RunShape()},
@@ -197,6 +213,9 @@ Json ReportShape() {
                  {"events_written", "uint"},
                  {"bytes_written", "uint"},
                  {"hook_time_ns", "uint"},
+                 {"hook_ns_per_event", "number"},
+                 {"events_lost", "uint"},
+                 {"definitions_lost", "uint"},
                  {"writer_cpu_ns", "uint"},
                  {"resident_bytes", "uint"},
                  {"stacks", "uint"}}}});
@@ -210,11 +229,11 @@ Json EventShape() {
           {"api?", "text"},     {"aux0?", "uint"},    {"aux1?", "uint"},  {"allocation?", "uint"}};
 }
 
-// The paths that occurred in the answers of `arguments` on both logs.
+// The paths that occurred in the answers of `arguments` on all logs.
 std::set<std::string> Check(std::vector<std::string> arguments, const Json& shape) {
   const Logs logs;
   std::set<std::string> seen;
-  for (const std::string log : {"train.mprof", "raw.mprof"}) {
+  for (const std::string log : {"train.mprof", "raw.mprof", "shared.mprof"}) {
     SCOPED_TRACE(arguments[0] + " " + log);
     arguments.push_back(log);
     const Result result = Memprof(arguments, logs.path());
@@ -235,10 +254,13 @@ std::set<std::string> Check(std::vector<std::string> arguments, const Json& shap
 
 TEST(JsonContractTest, Report) {
   const auto seen = Check({"report", "--json"}, ReportShape());
-  for (const char* path : {".devices[].framework", ".leaks[].site_frame", ".leaks[].example.address",
-                           ".leaks[].survivors[].step", ".live_at_exit[].tier",
-                           ".peaks[].tensors[].shape", ".fragmentation.pools[].pins[].stack[]",
-                           ".anomalies[].advice", ".source_states[].detail", ".run.arguments[]"})
+  for (const char* path :
+       {".devices[].framework", ".leaks[].site_frame", ".leaks[].example.address",
+        ".leaks[].survivors[].step", ".live_at_exit[].tier", ".peaks[].tensors[].shape",
+        ".fragmentation.pools[].pins[].stack[]", ".devices[].ledger.highest.by_layer",
+        ".devices[].ledger.last.other_processes_bytes", ".live_at_exit[].import",
+        ".live_at_exit[].example.marks[].advice", ".live_at_exit[].example.marks[].device",
+        ".anomalies[].advice", ".source_states[].detail", ".run.arguments[]"})
     EXPECT_TRUE(seen.contains(path)) << path << " did not occur";
 }
 

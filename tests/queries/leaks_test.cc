@@ -238,5 +238,35 @@ TEST(LeaksTest, MarksOfSeveralThreadsAreOneStep) {
   EXPECT_DOUBLE_EQ(report.leaks[0].bytes_per_step, 4096);
 }
 
+// One handle is imported in every step and never closed: as steady as a leak, and none of ours.
+TEST(LeaksTest, ImportedMemoryIsNeverALeakAndReportedOpen) {
+  LogBuilder log;
+  const int open = log.Stack({"main (a.cc:1)", "Open (a.cc:2)"});
+  const int view = log.Stack({"main (a.cc:1)", "View (a.cc:3)"});
+  for (std::uint64_t step = 0; step < 40; ++step) {
+    log.Step(step);
+    const std::uint64_t address = 0x100000 + step * 4096;
+    log.Alloc(Layer::kImported, address, 4096, {.stack = open, .aux1 = 1});
+    if (step % 4 != 0) log.Free(Layer::kImported, address);
+  }
+  log.Alloc(Layer::kImported, 0x900000, 64, {.stack = view, .aux1 = 5});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  EXPECT_TRUE(report.leaks.empty());
+  EXPECT_FALSE(report.horizon_too_short);
+  ASSERT_EQ(report.live_at_exit.size(), 2u);
+  const Leak& leak = report.live_at_exit[0];
+  EXPECT_TRUE(leak.imported());
+  EXPECT_EQ(leak.layer, Layer::kImported);
+  EXPECT_EQ(leak.blocks, 10u);
+  EXPECT_EQ(leak.bytes, 10u * 4096);
+  EXPECT_EQ(leak.bytes_per_step, 0);
+  EXPECT_THAT(leak.why, HasSubstr("Imported (IPC memory) and 10 of them never closed."));
+  EXPECT_THAT(leak.why, HasSubstr("belongs to whoever made it"));
+  EXPECT_THAT(report.live_at_exit[1].why,
+              HasSubstr("(a view of external memory) and never closed. It lies in an object"));
+}
+
 }  // namespace
 }  // namespace memprof::analysis

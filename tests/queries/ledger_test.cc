@@ -100,7 +100,7 @@ TEST(LedgerTest, FailedAllocationIsASample) {
   log.Device(0, kTotal);
   log.Alloc(Layer::kLinear, 0x1000, 3000);
   log.AllocFailed(Layer::kLinear, 1 << 30, {.aux0 = kTotal - 4000, .aux1 = kTotal, .result = 2});
-  // Of host memory and of a framework's, the figures mean something else.
+  // Host memory fails on no device, and a framework's figures mean something else.
   log.AllocFailed(Layer::kPinned, 1 << 30, {.aux0 = 1, .aux1 = kTotal, .result = 2});
   log.AllocFailed(Layer::kBlock, 1 << 30, {.aux0 = 1, .aux1 = kTotal, .result = 2});
   const DeviceLedger ledger = LedgersOf(log).at(0);

@@ -60,6 +60,61 @@ TEST(SiteChoiceTest, WhatAlmostAllPassThroughIsPlumbing) {
   EXPECT_EQ(SiteOf(stacks, 3), "Snapshot");
 }
 
+// Eight stacks, of which two clone: seldom enough to be a site, were it not the tensor's own door.
+TEST(SiteChoiceTest, MembersOfAClassThatMakesItselfAreItsDoors) {
+  auto stacks = Linear({{"app::Tensor::Storage::Storage", "app::Tensor::Tensor",
+                         "app::Tensor::Clone(app::Tensor const&) const", "Remember", "main"},
+                        {"app::Tensor::Storage::Storage", "app::Tensor::Tensor",
+                         "app::Tensor::Clone(app::Tensor const&) const", "Retain", "main"}});
+  for (const char* other : {"A", "B", "C", "D", "E", "F"})
+    stacks.push_back(
+        {Layer::kLinear, {"app::Tensor::Storage::Storage", "app::Tensor::Tensor", other, "main"}});
+  EXPECT_EQ(SiteOf(stacks, 0), "Remember");
+  EXPECT_EQ(SiteOf(stacks, 1), "Retain");
+  EXPECT_EQ(SiteOf(stacks, 2), "A");
+  // A member of another class, or of the same name in another namespace, is a place of its own.
+  for (const char* place : {"app::Matrix::Clone", "lib::Tensor::Clone", "app::TensorClone"}) {
+    stacks[0].functions[2] = place;
+    EXPECT_EQ(SiteOf(stacks, 0), place);
+  }
+  // What is no constructor opens no door, however often it is passed.
+  for (NamedStack& stack : stacks) stack.functions[1] = "app::Tensor::Make";
+  stacks[0].functions[2] = "app::Tensor::Clone";
+  EXPECT_EQ(SiteOf(stacks, 0), "app::Tensor::Clone");
+}
+
+TEST(SiteChoiceTest, ADoorThatAllUseLeavesTheOthersDoors) {
+  std::vector<NamedStack> stacks;
+  for (const char* user : {"A", "B", "C", "D", "E", "F", "G", "H"})
+    stacks.push_back({Layer::kLinear, {"T::T", "T::Make", user, "main"}});
+  stacks[0].functions = {"T::T", "T::Make", "T::Copy", "A", "main"};
+  EXPECT_EQ(SiteOf(stacks, 0), "A");
+}
+
+TEST(SiteChoiceTest, ADoorIsNamedWhereNothingElseIs) {
+  std::vector<NamedStack> stacks;
+  for (int i = 0; i < 8; ++i) stacks.push_back({Layer::kLinear, {"T::T", "main"}});
+  for (std::size_t i = 0; i < 8; ++i)
+    stacks[i].functions.insert(stacks[i].functions.begin() + 1,
+                               i == 0 ? "T::Copy" : "f" + std::to_string(i));
+  EXPECT_EQ(SiteOf(stacks, 0), "T::Copy");
+}
+
+TEST(SiteChoiceTest, ScopesAndConstructors) {
+  EXPECT_EQ(ScopeOf("a::B::C"), "a::B");
+  EXPECT_EQ(ScopeOf("a::B<x::y>::C<z::w>(q::r) const"), "a::B<x::y>");
+  EXPECT_EQ(ScopeOf("a::(anonymous namespace)::B::C(int)"), "a::(anonymous namespace)::B");
+  EXPECT_EQ(ScopeOf("main"), "");
+  EXPECT_EQ(ScopeOf("f(a::b)"), "");
+  EXPECT_EQ(ScopeOf(""), "");
+  for (const char* function : {"T::T", "a::T::T(int)", "a::T<b::c>::T(T const&)", "T<int>::T<long>",
+                               "a::(anonymous namespace)::T::T()"})
+    EXPECT_TRUE(IsConstructor(function)) << function;
+  for (const char* function :
+       {"T", "T::~T", "T::U", "a::T::T::U", "T(a::T)", "", "::", "a::<b>::<c>"})
+    EXPECT_FALSE(IsConstructor(function)) << function;
+}
+
 TEST(SiteChoiceTest, ExactlyAQuarterIsStillASite) {
   std::vector<std::vector<std::string>> stacks;
   for (const char* caller : {"a", "b", "c", "d", "e", "f", "g", "h"})
@@ -179,7 +234,14 @@ char TwinGroup(Layer layer) {
   return layer == Layer::kBlock ? 'b' : layer == Layer::kTensor ? 't' : 'd';
 }
 
-std::string TwinSite(const std::vector<NamedStack>& stacks, const NamedStack& asked) {
+// "K3" of "K3::Make": classes of the twin are one scope deep.
+std::string TwinClass(const std::string& function) {
+  const std::size_t scope = function.find("::");
+  return scope == std::string::npos ? "" : function.substr(0, scope);
+}
+
+std::string TwinSite(const std::vector<NamedStack>& stacks, const NamedStack& asked,
+                     bool with_doors = true) {
   // Distinct stacks of the group of `asked`; a stack belongs to the group of its first allocation.
   std::set<std::vector<std::string>> seen, group;
   for (const NamedStack& stack : stacks)
@@ -190,15 +252,32 @@ std::string TwinSite(const std::vector<NamedStack>& stacks, const NamedStack& as
       return std::find(functions.begin(), functions.end(), function) != functions.end();
     });
   };
-  std::string rarest;
+  std::string rarest, open;
   for (const std::string& function : asked.functions) {
     if (TwinPlumbing(function)) continue;
-    if (group.size() < 4 ||
-        4.0 * static_cast<double>(passing(function)) <= static_cast<double>(group.size()))
-      return function;
+    const bool rare =
+        4.0 * static_cast<double>(passing(function)) <= static_cast<double>(group.size());
+    const std::string scope = TwinClass(function);
+    const bool door = with_doors && !scope.empty() && scope == open;
+    if (group.size() < 4 || (rare && !door)) return function;
+    if (!rare && !door) open = function == scope + "::" + scope ? scope : "";
     if (rarest.empty() || passing(function) < passing(rarest)) rarest = function;
   }
   return rarest.empty() ? asked.functions.front() : rarest;
+}
+
+// Innermost first; often a constructor and another member of its class come first.
+template <typename Draw>
+std::vector<std::string> RandomFunctions(Draw draw, int names) {
+  std::vector<std::string> functions;
+  const std::string scope = draw(4) == 0 ? "K1" : "K0";
+  if (draw(2) == 0) functions.push_back(scope + "::" + scope);
+  for (int depth = 1 + draw(5); depth > 0; --depth) {
+    const std::string name = std::to_string(draw(names));
+    const int kind = draw(6);
+    functions.push_back(kind == 0 ? "!" + name : kind < 3 ? scope + "::m" + name : "f" + name);
+  }
+  return functions;
 }
 
 TEST(SiteChoiceTest, EqualsItsBruteForceTwin) {
@@ -206,17 +285,14 @@ TEST(SiteChoiceTest, EqualsItsBruteForceTwin) {
   const auto draw = [&random](int n) {
     return static_cast<int>(random() % static_cast<unsigned>(n));
   };
-  int innermost = 0, shared = 0, plumbing = 0;
+  int innermost = 0, shared = 0, plumbing = 0, doors = 0;
   for (int round = 0; round < 150; ++round) {
     std::vector<NamedStack> stacks, in_log;
     const int count = 1 + draw(25), names = 1 + draw(12);
     for (int i = 0; i < count; ++i) {
       constexpr Layer kLayers[] = {Layer::kLinear, Layer::kBlock, Layer::kTensor, Layer::kManaged};
       NamedStack stack{kLayers[draw(4)], {}};
-      for (int depth = 1 + draw(6); depth > 0; --depth) {
-        const std::string name = std::to_string(draw(names));
-        stack.functions.push_back((draw(4) == 0 ? "!" : "f") + name);
-      }
+      stack.functions = RandomFunctions(draw, names);
       // The same stack may allocate in two layers; its first allocation says where it votes.
       const auto same = std::find_if(stacks.begin(), stacks.end(), [&stack](const NamedStack& s) {
         return s.functions == stack.functions;
@@ -236,12 +312,14 @@ TEST(SiteChoiceTest, EqualsItsBruteForceTwin) {
       innermost += expected == stacks[i].functions.front();
       shared += expected != stacks[i].functions.front();
       plumbing += TwinPlumbing(expected);
+      doors += expected != TwinSite(stacks, stacks[i], false);
     }
   }
   // The traces reach every way out of the rule.
   EXPECT_GT(innermost, 100);
   EXPECT_GT(shared, 100);
   EXPECT_GT(plumbing, 5);
+  EXPECT_GT(doors, 20);
 }
 
 }  // namespace

@@ -132,5 +132,92 @@ TEST(TimelineTest, ReleasedHandleStaysReservedWhileMapped) {
   EXPECT_EQ(timeline.reserved.At(time[5]), 0u);
 }
 
+// What pools and VMM hold beyond the program's requests after each event of `log`, on device 0.
+std::vector<std::uint64_t> BeyondOf(const LogBuilder& log) {
+  std::vector<std::uint64_t> beyond;
+  const auto session = LoadLog(log);
+  if (session == nullptr) return beyond;
+  const DeviceTimeline timeline = BuildTimelines(*session).at(0);
+  for (const TimeNs time : session->events().time)
+    beyond.push_back(timeline.reserved.At(time) - timeline.total.At(time));
+  return beyond;
+}
+
+using Bytes = std::vector<std::uint64_t>;
+
+TEST(ReservedTest, APoolNeverHoldsLessThanItsMemory) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kStreamOrdered, 0x1000, 100, {.aux0 = 7});
+  log.Event(Op::kPoolSample, Layer::kUnspecified, 7, 60, 0);  // sampled before it grew
+  log.Free(0x1000);
+  EXPECT_EQ(BeyondOf(log), (Bytes{0, 0, 60}));
+}
+
+TEST(ReservedTest, ADestroyedPoolHoldsNothing) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Event(Op::kPoolSample, Layer::kUnspecified, 7, 500, 0);
+  log.Event(Op::kPoolSample, Layer::kUnspecified, 8, 40, 0);
+  log.Event(Op::kPoolSample, Layer::kGraph, 0, 3, 0);
+  log.Event(Op::kPoolDestroy, Layer::kUnspecified, 7, 0, 0, {.device = 1});  // another's
+  log.Event(Op::kPoolDestroy, Layer::kUnspecified, 7, 0, 0);
+  log.Event(Op::kPoolDestroy, Layer::kUnspecified, 8, 0, 0, {.device = kNoDevice});
+  log.Event(Op::kPoolDestroy, Layer::kUnspecified, 0, 0, 0);  // not the pool of graphs
+  EXPECT_EQ(BeyondOf(log), (Bytes{500, 540, 543, 543, 43, 3, 3}));
+}
+
+TEST(ReservedTest, ThePoolOfGraphsIsNotThatWithoutAHandle) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kGraph, 0x1000, 100);
+  log.Alloc(Layer::kStreamOrdered, 0x2000, 300);  // its pool is unknown
+  log.Event(Op::kPoolSample, Layer::kGraph, 0, 250, 0);
+  log.Event(Op::kPoolSample, Layer::kStreamOrdered, 0, 350, 0);
+  log.Free(Layer::kGraph, 0x1000);
+  EXPECT_EQ(BeyondOf(log), (Bytes{0, 0, 150, 200, 300}));
+}
+
+TEST(ReservedTest, APoolOfAnotherProcessIsNotOurs) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Event(Op::kPoolSample, Layer::kImported, 7, 250, 0);
+  EXPECT_EQ(BeyondOf(log), (Bytes{0}));
+}
+
+// Unmapped while another device was current: the memory is given back where it was.
+TEST(ReservedTest, AnUnmapUnderAnotherDeviceFreesTheRightOne) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Device(1, 1 << 30);
+  log.Alloc(Layer::kVmmPhysical, 0x51, 4096);
+  log.Event(Op::kMap, Layer::kVmmPhysical, 0x7000, 4096, 0, {.aux0 = 0x51});
+  log.Free(Layer::kVmmPhysical, 0x51);
+  log.Event(Op::kUnmap, Layer::kVmmPhysical, 0x7000, 4096, 0, {.device = 1});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const DeviceTimeline timeline = BuildTimelines(*session).at(0);
+  EXPECT_EQ(timeline.reserved.At(session->events().time[2]), 4096u);
+  EXPECT_EQ(timeline.reserved.At(session->events().time[3]), 0u);
+}
+
+TEST(ReservedTest, BindsOfMulticastObjectsAreNoMappings) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kVmmPhysical, 0x51, 4096);
+  log.Alloc(Layer::kMulticast, 0x90, 0);
+  log.Event(Op::kMap, Layer::kMulticast, 0x90, 4096, 0, {.aux0 = 0x51});
+  log.Free(Layer::kVmmPhysical, 0x51);
+  EXPECT_EQ(BeyondOf(log), (Bytes{0, 0, 0, 0}));
+  LogBuilder unbound;
+  unbound.Device(0, 1 << 30);
+  unbound.Alloc(Layer::kVmmPhysical, 0x51, 4096);
+  unbound.Event(Op::kMap, Layer::kVmmPhysical, 0x90, 4096, 0, {.aux0 = 0x51});
+  unbound.Event(Op::kUnmap, Layer::kMulticast, 0x90, 4096, 0);  // a handle of the same number
+  const auto session = LoadLog(unbound);
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(session->allocations()[0].alive());
+}
+
 }  // namespace
 }  // namespace memprof::analysis

@@ -238,7 +238,7 @@ std::vector<TraceEvent> RandomTrace(std::mt19937& random, int length) {
       event.op = Op::kPrefetch;
       event.layer = Layer::kManaged;
       event.device = static_cast<int>(draw(3)) - 1;
-      event.address = kPiece * draw(7) + draw(kPiece);
+      event.address = kPiece * draw(7) + (draw(2) == 0 ? 0 : draw(kPiece));
     } else if (choice >= 100) {
       event.op = choice < 104   ? Op::kModuleLoad
                  : choice < 106 ? Op::kModuleUnload
