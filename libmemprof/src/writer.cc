@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "libmemprof/src/lifecycle.h"
 #include "libmemprof/src/unwinder.h"
 #include "libmemprof/src/vocabulary.h"
 #include "proto/anomalies.h"
@@ -74,6 +75,7 @@ void Writer::Loop() {
     const std::uint32_t seen = parts_.ring->Attention();
     const std::uint32_t finish_wanted = finish_wanted_.load(std::memory_order_acquire);
     const std::uint32_t flush_wanted = flush_wanted_.load(std::memory_order_acquire);
+    ServeToggles();
     const bool worked = DrainOnce();
     Serve(flush_wanted, finish_wanted);
     if (!worked || parts_.ring->Attention() == seen) parts_.ring->WaitForAttention(seen, kTickNs);

@@ -1,6 +1,9 @@
 // Initialisation, contexts and what belongs to them.
+#include <dlfcn.h>
+
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 
 #include "driver_api.h"
@@ -52,6 +55,16 @@ CUresult CreateContext(CUcontext* pctx, unsigned flags, CUdevice dev) {
   return CUDA_SUCCESS;
 }
 
+// As the driver does, once: tools are loaded into programs that way.
+void LoadInjection() {
+  const char* path = std::getenv("CUDA_INJECTION64_PATH");
+  if (path == nullptr || *path == '\0') return;
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return;
+  if (void* entry = dlsym(library, "InitializeInjection"))
+    reinterpret_cast<int (*)()>(entry)();
+}
+
 }  // namespace
 
 namespace api {
@@ -63,6 +76,8 @@ CUresult cuInit(unsigned int Flags) {
   static const bool registered = [] { return std::atexit(&AtExit) == 0; }();
   static_cast<void>(registered);
   SetInitialised();
+  static std::once_flag injected;
+  std::call_once(injected, LoadInjection);
   return CUDA_SUCCESS;
 }
 

@@ -102,6 +102,32 @@ TEST(Hardship, NoNewDescriptorAfterTheStartLosesNothing) {
   ExpectNothingLost(directory, Hardship(directory, {"descriptors", "3", "late"}));
 }
 
+TEST(Hardship, LittleAddressSpaceToBeginWith) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need address space themselves";
+  int recorded = 0;
+  // From nothing to enough: whatever is refused, the guest goes on and says the same.
+  for (const char* mib : {"0", "2", "8", "60", "120", "200", "800"}) {
+    TempDirectory directory;
+    const GuestResult guest =
+        Hardship(directory, {"little", mib}, {{"MEMPROF_START", "paused"}, {"MEMPROF_SIGNAL", "USR2"}});
+    EXPECT_EQ(guest.status, 0) << mib << ": " << guest.out << guest.err;
+    std::vector<PrintedCall> calls = PrintedCalls(guest);
+    ASSERT_EQ(calls.size(), 602u) << mib;
+    EXPECT_LE(std::count(guest.err.begin(), guest.err.end(), '\n'), 1) << mib << guest.err;
+    if (directory.Files("g.mprof").empty()) continue;
+    calls.erase(calls.begin(), calls.begin() + 2);  // before the signal
+    const Log log = ReadLog(directory.File("g.mprof"));
+    if (log.events.empty()) {
+      EXPECT_NE(guest.err, "") << mib;
+      continue;
+    }
+    EXPECT_EQ(log.error, "") << mib;
+    EXPECT_THAT(RecordedCalls(log.ByTime()), ElementsAreArray(calls)) << mib;
+    ++recorded;
+  }
+  EXPECT_GE(recorded, 1);
+}
+
 TEST(Hardship, AddressSpaceThatEndsDuringTheRun) {
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need address space themselves";
   TempDirectory directory;

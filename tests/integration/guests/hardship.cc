@@ -11,6 +11,9 @@
 //   plugin LIBRARY        loads it, allocates from its code, unloads it, allocates again
 //   vanish DIRECTORY      removes that directory and all in it, then goes on
 //   chdir                 changes its directory, closes all descriptors, then goes on
+//   toggle HANDLER        sends itself SIGUSR2 between allocations of 1000, 2000, 3000 and 4000 bytes;
+//                         HANDLER: plain (none), own (installs one before its first call)
+//   little MIB            as address, and then sends itself SIGUSR2 before it goes on
 //   malloc                allocates; prints how often the preloaded allocator was called, if any
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -193,6 +196,20 @@ bool Forbid(unsigned error) {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+int Toggle(const std::string& handler) {
+  struct sigaction action {};
+  action.sa_handler = Handle;
+  if (handler == "own") sigaction(SIGUSR2, &action, nullptr);
+  for (std::size_t bytes = 1000;; bytes += 1000) {
+    Free(Allocate(bytes));
+    if (bytes == 4000) break;
+    raise(SIGUSR2);
+    usleep(200'000);  // stopping is left to another thread
+  }
+  std::printf("handled %d\n", g_handled.load());
+  return 0;
+}
+
 void* ForPlugin(unsigned long bytes) { return Allocate(bytes); }
 
 int Plugin(const char* path) {
@@ -230,6 +247,12 @@ int main(int argc, char** argv) {
     });
   if (what == "seccomp")
     return WithMeasure(second, [&] { return Forbid(first == "EPERM" ? EPERM : ENOSYS); });
+  if (what == "toggle") return Toggle(first);
+  if (what == "little")
+    return WithMeasure("late", [&] {
+      return LimitTo(RLIMIT_AS, AddressSpaceInUse() + (static_cast<rlim_t>(number) << 20)) &&
+             raise(SIGUSR2) == 0;
+    });
   if (what == "vanish")
     return WithMeasure("late", [&] { return std::system(("rm -rf " + first).c_str()) == 0; });
   if (what == "chdir")
