@@ -50,6 +50,7 @@ CUresult CreateContext(CUcontext* pctx, unsigned flags, CUdevice dev) {
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   auto context = Context::Create(device, false, flags);
   if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  context->ReportCreated();
   *pctx = context->handle();
   PushContext(std::move(context));
   return CUDA_SUCCESS;
