@@ -165,10 +165,12 @@ Leak DescribeAlive(const Session& session, const StepClock& clock, const LeakSit
     ++leak.survivors.back().blocks;
   }
   leak.first_step = leak.survivors.front().step;
-  leak.why = AliveWhy(session, clock, site);
+  leak.why = leak.imported() ? ImportWhy(session, site) : AliveWhy(session, clock, site);
   const std::string tensors = TensorNames(session, site.alive_at_end);
   if (!tensors.empty()) absl::StrAppend(&leak.why, " Tensors in it: ", tensors, ".");
-  leak.disproof = "It would be a leak if more of it stayed with every step of a longer run.";
+  leak.disproof = leak.imported()
+                      ? "It is in order if the program uses it to its very end."
+                      : "It would be a leak if more of it stayed with every step of a longer run.";
   return leak;
 }
 
@@ -238,7 +240,8 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
   std::vector<const LeakSite*> alive;
   for (const LeakSite& site : sites) {
     bool leaks = false;
-    if (!report.horizon_too_short && site.judged_alive.size() >= kMinOldBirths) {
+    const bool own = site.layer != Layer::kImported;  // what is owned elsewhere is leaked elsewhere
+    if (own && !report.horizon_too_short && site.judged_alive.size() >= kMinOldBirths) {
       SiteHistory history = HistoryOf(session, clock, site);
       const SiteJudgement judgement = JudgeSite(history);
       if (judgement.verdict == SiteVerdict::kTooShort) {

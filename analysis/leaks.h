@@ -32,11 +32,15 @@ struct Leak {
   std::string why;                  // evidence, in words with figures
   std::string disproof;             // what would disprove it
   AllocationId example;             // oldest survivor
+
+  // A handle of memory that another process or library owns: its bytes are in no total.
+  bool imported() const { return layer == Layer::kImported; }
 };
 
 struct LeakReport {
   std::vector<Leak> leaks;          // definite, suspected, growing; worst first
-  std::vector<Leak> live_at_exit;   // everything else still alive, largest first
+  // Everything else still alive, largest first; also imported memory that was never closed.
+  std::vector<Leak> live_at_exit;
   bool horizon_too_short = false;   // too few steps to tell; `verdict` says how many are needed
   std::int64_t steps = 0;
   std::int64_t warmup_steps = 0;

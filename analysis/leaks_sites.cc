@@ -66,7 +66,7 @@ std::vector<bool> SelectJudged(const Session& session) {
   std::vector<bool> judged(allocations.size(), false);
   for (std::uint32_t i = 0; i < allocations.size(); ++i) {
     const Allocation& a = allocations[i];
-    if (a.layer == Layer::kBlock || OccupiesHost(a.layer)) {
+    if (a.layer == Layer::kBlock || a.layer == Layer::kImported || OccupiesHost(a.layer)) {
       judged[i] = true;
     } else if (a.layer == Layer::kVmmPhysical) {
       // An allocator's growing segments are made of such memory; its blocks tell the story.

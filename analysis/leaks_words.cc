@@ -115,6 +115,20 @@ std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence) {
   return text;
 }
 
+std::string ImportWhy(const Session& session, const LeakSite& site) {
+  const ImportKind kind = session.allocation(site.alive_at_end.front()).import_kind;
+  std::string why = absl::StrCat(
+      "Imported (", std::string(ImportName(kind)), ") and ",
+      site.alive_at_end.size() == 1
+          ? "never closed."
+          : absl::StrCat(FormatCount(site.alive_at_end.size()), " of them never closed."));
+  absl::StrAppend(&why, IsImportView(kind)
+                            ? " It lies in an object that is listed by itself."
+                            : " It belongs to whoever made it, so it is in no total; an open "
+                              "import can keep the owner's memory from being given back.");
+  return why;
+}
+
 std::string AliveWhy(const Session& session, const StepClock& clock, const LeakSite& site) {
   std::int64_t before = 0;
   std::set<std::int64_t> steps;

@@ -25,6 +25,8 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const LeakEvidence
 std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence);
 
 // Why what is alive at exit is not called a leak, by when it was born.
+// Why imported memory that was never closed is worth a word.
+std::string ImportWhy(const Session& session, const LeakSite& site);
 std::string AliveWhy(const Session& session, const StepClock& clock, const LeakSite& site);
 
 // "history (float32 1024 x 256), 12 times, bias (float32 8)" from the tensors that lie in `ids`; ""

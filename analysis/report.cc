@@ -48,19 +48,6 @@ EventTotals CountEvents(const Session& session) {
 
 std::uint64_t Last(const Series& series) { return series.empty() ? 0 : series.values().back(); }
 
-// What the device had in use at its last memory sample, minus what the log explains.
-std::uint64_t Untracked(const Session& session, const DeviceTimeline& timeline) {
-  const EventColumns& events = session.events();
-  for (std::size_t i = events.size(); i-- > 0;) {
-    if (events.op[i] != Op::kMemoryInfo || events.device[i] != timeline.device) continue;
-    if (events.bytes[i] > events.aux0[i]) return 0;  // more free than there is: not a sample
-    const std::uint64_t used = events.aux0[i] - events.bytes[i];
-    const std::uint64_t known = timeline.reserved.At(events.time[i]);
-    return used > known ? used - known : 0;
-  }
-  return 0;
-}
-
 struct LiveCounts {
   std::map<int, std::uint64_t> device_blocks, framework_blocks;
   std::set<int> frameworks;
@@ -78,7 +65,7 @@ LiveCounts CountLive(const Session& session) {
 }
 
 DeviceFigures FiguresOf(const Session& session, const DeviceTimeline& timeline,
-                        const LiveCounts& counts) {
+                        const LiveCounts& counts, const DeviceLedger& ledger) {
   DeviceFigures figures;
   figures.info.id = timeline.device;
   for (const DeviceInfo& info : session.devices()) {
@@ -92,7 +79,8 @@ DeviceFigures FiguresOf(const Session& session, const DeviceTimeline& timeline,
   figures.live_bytes = Last(timeline.total);
   figures.live_blocks = count(counts.device_blocks);
   figures.reserved_bytes = Last(timeline.reserved) - Last(timeline.total);
-  figures.untracked_bytes = Untracked(session, timeline);
+  figures.ledger = ledger;
+  figures.untracked_bytes = ledger.last ? ledger.last->untracked_bytes : 0;
   FrameworkFigures& framework = figures.framework;
   framework.seen = counts.frameworks.contains(timeline.device);
   framework.peak_bytes = timeline.framework_allocated.max();
@@ -103,23 +91,40 @@ DeviceFigures FiguresOf(const Session& session, const DeviceTimeline& timeline,
   return figures;
 }
 
+// When the device held most of what the log knows of; where it knows of nothing, when most was used.
+TimeNs HighestUse(const std::vector<Peak>& peaks, const std::vector<MemorySample>& samples,
+                  int device) {
+  for (const Peak& peak : peaks)
+    if (peak.device == device) return peak.time;
+  const auto most = std::max_element(samples.begin(), samples.end(),
+                                     [](const MemorySample& a, const MemorySample& b) {
+                                       return a.used_bytes() < b.used_bytes();
+                                     });
+  return most == samples.end() ? 0 : most->time;
+}
+
 }  // namespace
 
 Report BuildReport(const Session& session) {
   Report report;
   report.events = CountEvents(session);
   report.steps = session.steps().size();
+  report.peaks = FindPeaks(session);
   const LiveCounts counts = CountLive(session);
+  const MemorySamples samples(session);
   for (const DeviceTimeline& timeline : BuildTimelines(session)) {
     if (timeline.device != kNoDevice) {
-      report.devices.push_back(FiguresOf(session, timeline, counts));
+      const std::vector<MemorySample>& of_device = samples.Of(timeline.device);
+      report.devices.push_back(
+          FiguresOf(session, timeline, counts,
+                    BuildLedger(session, of_device, timeline,
+                                HighestUse(report.peaks, of_device, timeline.device))));
       continue;
     }
     const Series& pinned = timeline.layer[static_cast<int>(Layer::kPinned)];
     const Series& registered = timeline.layer[static_cast<int>(Layer::kRegistered)];
     report.host = {pinned.max(), Last(pinned), registered.max(), Last(registered)};
   }
-  report.peaks = FindPeaks(session);
   report.leaks = FindLeaks(session);
   report.fragmentation = AnalyseFragmentation(session);
   return report;

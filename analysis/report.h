@@ -7,6 +7,7 @@
 
 #include "analysis/fragmentation.h"
 #include "analysis/leaks.h"
+#include "analysis/ledger.h"
 #include "analysis/peak.h"
 #include "analysis/session.h"
 
@@ -31,6 +32,7 @@ struct DeviceFigures {
   DeviceInfo info;
   std::uint64_t peak_bytes = 0, live_bytes = 0, live_blocks = 0, reserved_bytes = 0;
   std::uint64_t untracked_bytes = 0;  // used by cuMemGetInfo's last sample minus what we know of; 0 = no sample
+  DeviceLedger ledger;
   FrameworkFigures framework;
 };
 

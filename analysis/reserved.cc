@@ -13,7 +13,7 @@ std::uint64_t ReservedBeyond::Of(int device) const {
 void ReservedBeyond::ChangePool(PoolKey key, std::uint64_t sampled, bool set_sample,
                                 std::int64_t live_change) {
   PoolState& pool = pools_[key];
-  pool.device = key.second;
+  pool.device = key.device;
   std::uint64_t& sum = beyond_[pool.device];
   sum -= pool.beyond();
   if (set_sample) pool.sampled = sampled;
@@ -23,8 +23,8 @@ void ReservedBeyond::ChangePool(PoolKey key, std::uint64_t sampled, bool set_sam
 
 void ReservedBeyond::Birth(AllocationId id) {
   const Allocation& a = session_.allocation(id);
-  if (a.layer == Layer::kStreamOrdered) {
-    ChangePool({a.pool, a.device}, 0, false, static_cast<std::int64_t>(a.bytes));
+  if (a.layer == Layer::kStreamOrdered || a.layer == Layer::kGraph) {
+    ChangePool(PoolOf(a), 0, false, static_cast<std::int64_t>(a.bytes));
   } else if (a.layer == Layer::kVmmPhysical) {
     Handle& handle = handles_[a.address];
     if (handle.released) beyond_[handle.device] -= handle.bytes;  // handed out again: unmaps missed
@@ -34,8 +34,8 @@ void ReservedBeyond::Birth(AllocationId id) {
 
 void ReservedBeyond::Death(AllocationId id) {
   const Allocation& a = session_.allocation(id);
-  if (a.layer == Layer::kStreamOrdered) {
-    ChangePool({a.pool, a.device}, 0, false, -static_cast<std::int64_t>(a.bytes));
+  if (a.layer == Layer::kStreamOrdered || a.layer == Layer::kGraph) {
+    ChangePool(PoolOf(a), 0, false, -static_cast<std::int64_t>(a.bytes));
   } else if (a.layer == Layer::kVmmPhysical) {
     const auto it = handles_.find(a.address);
     if (it == handles_.end()) return;
@@ -53,12 +53,12 @@ void ReservedBeyond::After(EventId event) {
   const std::size_t i = event.value;
   switch (events.op[i]) {
     case Op::kPoolSample:
-      ChangePool({events.address[i], events.device[i]}, events.bytes[i], true, 0);
+      SamplePool(event);
       break;
     case Op::kPoolDestroy:
       for (auto& [key, pool] : pools_) {
-        if (key.first == events.address[i] &&
-            (key.second == events.device[i] || events.device[i] == kNoDevice)) {
+        if (key.layer == Layer::kStreamOrdered && key.handle == events.address[i] &&
+            (key.device == events.device[i] || events.device[i] == kNoDevice)) {
           ChangePool(key, 0, true, 0);
         }
       }
@@ -74,9 +74,21 @@ void ReservedBeyond::After(EventId event) {
   }
 }
 
+// A pool of another process is never sampled; should a log say so, its memory is not ours to count.
+void ReservedBeyond::SamplePool(EventId event) {
+  const EventColumns& events = session_.events();
+  const std::size_t i = event.value;
+  if (events.layer[i] == Layer::kImported) return;
+  const bool graph = events.layer[i] == Layer::kGraph;
+  ChangePool({graph ? Layer::kGraph : Layer::kStreamOrdered, graph ? 0 : events.address[i],
+              events.device[i]},
+             events.bytes[i], true, 0);
+}
+
 void ReservedBeyond::Map(EventId event) {
   const EventColumns& events = session_.events();
   const std::size_t i = event.value;
+  if (events.layer[i] == Layer::kMulticast) return;  // a bind gives no address to memory
   const auto handle = handles_.find(events.aux0[i]);
   if (handle == handles_.end()) return;
   ++handle->second.mappings;
@@ -90,6 +102,7 @@ void ReservedBeyond::Map(EventId event) {
 
 void ReservedBeyond::Unmap(EventId event) {
   const EventColumns& events = session_.events();
+  if (events.layer[event.value] == Layer::kMulticast) return;
   const std::uint64_t begin = events.address[event.value];
   const std::uint64_t end = EndAddress(begin, events.bytes[event.value]);
   auto it = mapped_.lower_bound(begin);

@@ -2,6 +2,7 @@
 // for. Internal to analysis/.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
@@ -13,6 +14,7 @@ namespace memprof::analysis {
 
 // Follows one session event by event and knows, per device, the bytes beyond live allocations:
 //   * pools: sum over pools of max(0, reserved in the last pool sample - live bytes of that pool);
+//     the pool that a device keeps for the memory nodes of graphs is one of them;
 //   * VMM: physical memory whose handle was released while it is still mapped, which the driver
 //     keeps until the last mapping goes.
 // A pool's samples begin with its first; before that it holds nothing beyond.
@@ -38,9 +40,19 @@ class ReservedBeyond {
     std::uint64_t bytes = 0, mappings = 0;
     bool released = false;
   };
-  using PoolKey = std::pair<std::uint64_t, int>;
+  struct PoolKey {
+    Layer layer = Layer::kStreamOrdered;  // of what lies in it: stream-ordered or graph memory
+    std::uint64_t handle = 0;
+    int device = kNoDevice;
+    auto operator<=>(const PoolKey&) const = default;
+  };
+  // The pool of an allocation; only of these two layers.
+  static PoolKey PoolOf(const Allocation& a) {
+    return {a.layer, a.layer == Layer::kGraph ? 0 : a.pool, a.device};
+  }
 
   void ChangePool(PoolKey key, std::uint64_t sampled, bool set_sample, std::int64_t live_change);
+  void SamplePool(EventId event);
   void Map(EventId event);
   void Unmap(EventId event);
   void DropMapping(std::uint64_t handle);

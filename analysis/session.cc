@@ -79,4 +79,13 @@ std::span<const AllocationId> Session::Children(AllocationId id) const {
   return std::span(children_).subspan(begin, end - begin);
 }
 
+std::span<const EventId> Session::Marks(AllocationId id) const {
+  const auto of = [this](EventId event) { return events_.allocation[event.value]; };
+  const auto begin = std::lower_bound(marks_.begin(), marks_.end(), id,
+                                      [&](EventId mark, AllocationId i) { return of(mark) < i; });
+  const auto end = std::upper_bound(begin, marks_.end(), id,
+                                    [&](AllocationId i, EventId mark) { return i < of(mark); });
+  return {begin, end};
+}
+
 }  // namespace memprof::analysis

@@ -41,7 +41,7 @@ struct EventColumns {
   std::vector<std::uint32_t> result;
   std::vector<std::uint64_t> aux0;
   std::vector<std::uint64_t> aux1;
-  std::vector<AllocationId> allocation;  // the lifetime that this event begins or ends; none = none
+  std::vector<AllocationId> allocation;  // the lifetime that this event begins, ends or marks; none = none
 
   std::size_t size() const { return op.size(); }
 };
@@ -60,6 +60,7 @@ enum class EndReason : std::uint8_t {
 struct Allocation {
   Layer layer = Layer::kUnspecified;
   EndReason end_reason = EndReason::kAlive;
+  ImportKind import_kind = ImportKind::kUnknown;  // of imported memory
   std::int16_t device = kNoDevice;
   std::uint32_t thread = EventId::kNone;  // index into threads()
   EventId birth;
@@ -69,8 +70,10 @@ struct Allocation {
   std::int64_t birth_step = -1;  // -1 = before the first step mark
   std::int64_t death_step = -1;  // -1 = alive, or before the first step mark
   std::uint64_t address = 0;
-  std::uint64_t bytes = 0;       // as requested of that layer (blocks: the block's size)
-  std::uint64_t requested = 0;   // blocks: what the program asked for; else equals bytes
+  // As requested of that layer (blocks: the block's size; modules: what the device's free memory
+  // fell by as they were loaded, 0 = unknown).
+  std::uint64_t bytes = 0;
+  std::uint64_t requested = 0;   // blocks: what the program asked for; modules: image; else bytes
   std::uint64_t stream = 0;
   std::uint64_t pool = 0;        // stream-ordered: pool handle
   StackId stack;
@@ -199,6 +202,10 @@ class Session {
   // Children in the layer graph (what lies directly in `id`), in order of birth.
   std::span<const AllocationId> Children(AllocationId id) const;
 
+  // What the program said about `id` while it lived, in order of time: prefetches, advices and
+  // discards of managed memory, look-ups of a module's globals.
+  std::span<const EventId> Marks(AllocationId id) const;
+
  private:
   friend class SessionBuilder;
   Session() = default;
@@ -225,6 +232,7 @@ class Session {
   std::vector<Frame> frames_;
   std::vector<AllocationId> children_;
   std::vector<std::uint32_t> children_begin_;             // allocations + 1 entries
+  std::vector<EventId> marks_;                            // by allocation, then in order of time
   struct Checkpoint {                                     // live right before `event`
     std::uint32_t event = 0;
     std::vector<AllocationId> live;                       // in order of birth

@@ -78,6 +78,7 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   Replay();
   if (!Report(0.95)) return absl::CancelledError("cancelled");
   IndexChildren();
+  IndexMarks();
   WriteCheckpoints();
   CountDamage();
   MergeAnomalies();
@@ -253,6 +254,16 @@ void SessionBuilder::IndexChildren() {
   for (std::uint32_t i = 0; i < allocations.size(); ++i)
     if (has_parent(allocations[i]))
       session.children_[next[allocations[i].parent.value]++] = AllocationId(i);
+}
+
+void SessionBuilder::IndexMarks() {
+  Session& session = *session_;
+  const EventColumns& events = session.events_;
+  for (std::uint32_t i = 0; i < events.size(); ++i)
+    if (IsMark(events.op[i]) && events.allocation[i].valid()) session.marks_.push_back(EventId(i));
+  std::stable_sort(session.marks_.begin(), session.marks_.end(), [&](EventId a, EventId b) {
+    return events.allocation[a.value] < events.allocation[b.value];
+  });
 }
 
 // A checkpoint is written where it at least halves what LiveAfter has to look at. Each then costs

@@ -32,6 +32,7 @@ class SessionBuilder {
   absl::Status ReadEvents();
   void Replay();
   void IndexChildren();
+  void IndexMarks();
   void WriteCheckpoints();
   void CountDamage();
   void MergeAnomalies();

@@ -15,6 +15,7 @@ using lifetimes::AddressTable;
 using lifetimes::Family;
 using lifetimes::Id;
 using lifetimes::kNone;
+using lifetimes::ManagedRanges;
 using lifetimes::Mappings;
 using lifetimes::OwnedByContext;
 using lifetimes::RangeIndex;
@@ -37,7 +38,7 @@ class Replay {
         step_ = steps_[next_step_++].number;
       switch (events_.op[i]) {
         case Op::kAlloc:
-          Allocate(i);
+          Allocate(i, events_.layer[i]);
           break;
         case Op::kFree:
           Free(i);
@@ -54,6 +55,18 @@ class Replay {
         case Op::kDeviceReset:
           ResetDevice(i);
           break;
+        case Op::kModuleLoad:
+          if (events_.address[i] != 0) Allocate(i, Layer::kModule);
+          break;
+        case Op::kModuleUnload:
+        case Op::kModuleGlobal:
+          OfModule(i);
+          break;
+        case Op::kPrefetch:
+        case Op::kAdvise:
+        case Op::kDiscard:
+          events_.allocation[i] = AllocationId(managed_.At(events_.address[i], allocations_));
+          break;
         default:
           break;
       }
@@ -63,7 +76,9 @@ class Replay {
 
  private:
   void Prepare();
-  void Allocate(std::uint32_t event);
+  void Allocate(std::uint32_t event, Layer layer);
+  Allocation Fresh(std::uint32_t event, Layer layer) const;
+  void OfModule(std::uint32_t event);
   void Free(std::uint32_t event);
   void Map(std::uint32_t event);
   void Unmap(std::uint32_t event);
@@ -73,12 +88,13 @@ class Replay {
   void FindParent(Id id);
   void EndOlder(Space space, const Allocation& fresh, std::uint32_t event);
   Id FindFreed(std::uint32_t event) const;
+  Id FindImport(std::uint64_t address, int device) const;
   bool FreeEndedBelow(std::uint32_t event);
   void EndMembers(std::vector<Id>* members, std::uint32_t event, EndReason reason);
   void End(Id id, std::uint32_t event, EndReason reason);
   void EndChildren(Id id, std::uint32_t event);
   void SetDeath(Id id, std::uint32_t event, EndReason reason);
-  RangeIndex* IndexOf(Layer layer);
+  RangeIndex* IndexOf(const Allocation& allocation);
   std::vector<Id>& DeviceMembers(int device) {
     const std::size_t row = static_cast<std::size_t>(device + 1);
     if (row >= device_members_.size()) device_members_.resize(row + 1);
@@ -100,6 +116,7 @@ class Replay {
 
   AddressTable live_, ended_below_;
   RangeIndex driver_, segments_, blocks_;
+  ManagedRanges managed_;
   Mappings mappings_;
   absl::flat_hash_map<Id, char> released_;        // VMM memory without a handle, still mapped
   std::vector<std::vector<Id>> context_members_;  // what each context owns
@@ -113,6 +130,7 @@ void Replay::Prepare() {
   std::size_t births = 0;
   for (std::size_t i = 0; i < events_.size(); ++i) {
     any_failed |= events_.op[i] == Op::kFreeFailed;
+    managed_.used |= IsMark(events_.op[i]);
     if (events_.op[i] != Op::kAlloc) continue;
     ++births;
     seen[static_cast<std::uint8_t>(events_.layer[i])] = true;
@@ -137,8 +155,8 @@ void Replay::Prepare() {
   }
 }
 
-RangeIndex* Replay::IndexOf(Layer layer) {
-  switch (SpaceOf(layer)) {
+RangeIndex* Replay::IndexOf(const Allocation& allocation) {
+  switch (SpaceOf(allocation)) {
     case Space::kDevice:
     case Space::kHost:
     case Space::kReservation:
@@ -152,11 +170,8 @@ RangeIndex* Replay::IndexOf(Layer layer) {
   }
 }
 
-void Replay::Allocate(std::uint32_t event) {
-  const Layer layer = events_.layer[event];
-  const Space space = SpaceOf(layer);
-  if (space == Space::kNowhere) return;
-  const Id id = static_cast<Id>(allocations_.size());
+// The lifetime that `event` begins.
+Allocation Replay::Fresh(std::uint32_t event, Layer layer) const {
   Allocation fresh;
   fresh.layer = layer;
   fresh.device = OccupiesHost(layer) ? kNoDevice : events_.device[event];
@@ -167,26 +182,50 @@ void Replay::Allocate(std::uint32_t event) {
   fresh.address = events_.address[event];
   fresh.bytes = fresh.requested = events_.bytes[event];
   if (layer == Layer::kBlock && events_.aux0[event] != 0) fresh.requested = events_.aux0[event];
+  if (layer == Layer::kModule) fresh.bytes = events_.aux0[event];
   fresh.stream = events_.stream[event];
   if (layer == Layer::kStreamOrdered) fresh.pool = events_.aux0[event];
   fresh.stack = events_.stack[event];
   fresh.api = events_.api[event];
   if (layer == Layer::kTensor) fresh.tensor = TensorId(events_.label[event]);
+  constexpr auto kKinds = static_cast<std::uint64_t>(ImportKind::kGraphicsView) + 1;
+  if (layer == Layer::kImported && events_.aux1[event] < kKinds)
+    fresh.import_kind = static_cast<ImportKind>(events_.aux1[event]);
+  return fresh;
+}
+
+void Replay::Allocate(std::uint32_t event, Layer layer) {
+  const Allocation fresh = Fresh(event, layer);
+  const Space space = SpaceOf(fresh);
+  if (space == Space::kNowhere) return;
+  const Id id = static_cast<Id>(allocations_.size());
   EndOlder(space, fresh, event);
   allocations_.push_back(fresh);
   events_.allocation[event] = AllocationId(id);
   live_.Insert(space, fresh.address, id);
-  if (RangeIndex* const index = IndexOf(layer)) index->Insert(fresh, id);
+  managed_.Insert(fresh, id);
+  if (RangeIndex* const index = IndexOf(fresh)) index->Insert(fresh, id);
   if (frameworks_) {
     first_child_.push_back(kNone);
     next_sibling_.push_back(kNone);
     if (IsFrameworkLayer(layer)) FindParent(id);
   }
   const std::uint32_t context = events_.context[event];
-  if (OwnedByContext(layer) && context != kNone)
+  if (OwnedByContext(fresh) && context != kNone)
     context_members_[context].push_back(id);
-  else if (OwnedByContext(layer) || space == Space::kDevice)
+  else if (OwnedByContext(fresh) || space == Space::kDevice)
     DeviceMembers(fresh.device).push_back(id);
+}
+
+// A module's end, or a look-up of one of its globals. A module that was there before the log is
+// neither memory that we missed nor worth a word.
+void Replay::OfModule(std::uint32_t event) {
+  const bool unload = events_.op[event] == Op::kModuleUnload;
+  const std::uint64_t module = unload ? events_.address[event] : events_.aux0[event];
+  const Id id = live_.Find(Space::kModule, module, events_.device[event], true, allocations_);
+  if (id == kNone) return;
+  events_.allocation[event] = AllocationId(id);
+  if (unload) End(id, event, EndReason::kFreed);
 }
 
 // What was live at the address of something new has ended without our seeing it.
@@ -233,10 +272,22 @@ Id Replay::FindFreed(std::uint32_t event) const {
   const auto find = [&](Space where) {
     return live_.Find(where, address, device, any_device, allocations_);
   };
-  Id id = find(space == Space::kNowhere ? Space::kDevice : space);
+  Id id = layer == Layer::kImported ? FindImport(address, device) : kNone;
+  if (id == kNone) id = find(space == Space::kNowhere ? Space::kDevice : space);
   if (id == kNone && (space == Space::kDevice || space == Space::kNowhere)) id = find(Space::kHost);
   if (id == kNone && space == Space::kHost) id = find(Space::kDevice);
+  if (id == kNone && !IsFrameworkLayer(layer)) id = FindImport(address, device);
   return id;
+}
+
+// What was imported is closed by the functions of the kind that it is seen as: an address, a
+// handle, an array.
+Id Replay::FindImport(std::uint64_t address, int device) const {
+  for (const Space space : {Space::kDevice, Space::kPhysical, Space::kImport}) {
+    const Id id = live_.Find(space, address, device, true, allocations_);
+    if (id != kNone && allocations_[id].layer == Layer::kImported) return id;
+  }
+  return kNone;
 }
 
 void Replay::Free(std::uint32_t event) {
@@ -253,7 +304,7 @@ void Replay::Free(std::uint32_t event) {
   events_.layer[event] = freed.layer;
   events_.device[event] = freed.device;
   if (events_.bytes[event] == 0) events_.bytes[event] = freed.bytes;
-  if (freed.layer == Layer::kVmmPhysical && mappings_.Mapped(id)) {
+  if (SpaceOf(freed) == Space::kPhysical && mappings_.Mapped(id)) {
     live_.Erase(Space::kPhysical, freed.address, id);
     released_[id] = 1;
     return;
@@ -288,8 +339,9 @@ void Replay::SetDeath(Id id, std::uint32_t event, EndReason reason) {
 void Replay::End(Id id, std::uint32_t event, EndReason reason) {
   SetDeath(id, event, reason);
   const Allocation& allocation = allocations_[id];
-  live_.Erase(SpaceOf(allocation.layer), allocation.address, id);
-  if (RangeIndex* const index = IndexOf(allocation.layer); index != nullptr && index->used)
+  live_.Erase(SpaceOf(allocation), allocation.address, id);
+  managed_.Erase(allocation, id);
+  if (RangeIndex* const index = IndexOf(allocation); index != nullptr && index->used)
     index->Erase(allocation, id);
   if (frameworks_) EndChildren(id, event);
 }
@@ -299,11 +351,12 @@ void Replay::EndChildren(Id id, std::uint32_t event) {
   for (Id child = first_child_[id]; child != kNone; child = next_sibling_[child]) {
     if (!allocations_[child].alive()) continue;
     End(child, event, EndReason::kSegmentFreed);
-    ended_below_.Insert(SpaceOf(allocations_[child].layer), allocations_[child].address, child);
+    ended_below_.Insert(SpaceOf(allocations_[child]), allocations_[child].address, child);
   }
 }
 
 void Replay::Map(std::uint32_t event) {
+  if (events_.layer[event] == Layer::kMulticast) return;  // a bind: gives no address to memory
   const Id id =
       live_.Find(Space::kPhysical, events_.aux0[event], events_.device[event], true, allocations_);
   Unmap(event);  // a mapping in the way means that its unmap was missed
@@ -312,6 +365,7 @@ void Replay::Map(std::uint32_t event) {
 }
 
 void Replay::Unmap(std::uint32_t event) {
+  if (events_.layer[event] == Layer::kMulticast) return;
   const std::uint64_t bytes = std::max<std::uint64_t>(events_.bytes[event], 1);
   mappings_.Unmap(events_.address[event], bytes, [&](Id id) {
     const auto released = released_.find(id);

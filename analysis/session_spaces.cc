@@ -37,21 +37,35 @@ Space SpaceOf(Layer layer) {
   return Space::kNowhere;
 }
 
+Space SpaceOf(const Allocation& allocation) {
+  if (allocation.layer != Layer::kImported) return SpaceOf(allocation.layer);
+  switch (allocation.import_kind) {
+    case ImportKind::kPhysical:
+      return Space::kPhysical;
+    case ImportKind::kExternal:
+    case ImportKind::kGraphics:
+      return Space::kImport;
+    default:
+      return Space::kDevice;
+  }
+}
+
 Layer Family(Layer layer) {
   return layer == Layer::kPitched || layer == Layer::kManaged ? Layer::kLinear : layer;
 }
 
-bool OwnedByContext(Layer layer) {
-  switch (layer) {
+bool OwnedByContext(const Allocation& allocation) {
+  switch (allocation.layer) {
     case Layer::kLinear:
     case Layer::kPitched:
     case Layer::kManaged:
     case Layer::kArray:
     case Layer::kPinned:
     case Layer::kRegistered:
-    case Layer::kImported:
     case Layer::kModule:
       return true;
+    case Layer::kImported:
+      return allocation.import_kind != ImportKind::kPhysical;
     default:
       return false;
   }

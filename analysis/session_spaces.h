@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,7 @@ enum class Space : std::uint8_t {
   kReservation,
   kModule,
   kMulticast,
+  kImport,  // handles of imported objects, which are no addresses
   kSegment,
   kBlock,
   kTensor,
@@ -35,12 +37,15 @@ enum class Space : std::uint8_t {
 
 // Where the addresses of a layer live; kNowhere for layers without any.
 Space SpaceOf(Layer layer);
+// The same for a piece, whose address may mean something else than its layer's: an imported VMM
+// handle lives among handles, other imported objects by themselves.
+Space SpaceOf(const Allocation& allocation);
 // The layer whose free function is meant for this one too: cuMemFree takes linear, pitched and
 // managed memory.
 Layer Family(Layer layer);
-// Memory of this layer ends with its context. Stream-ordered and graph memory belongs to pools of
-// the device, VMM memory to the process.
-bool OwnedByContext(Layer layer);
+// This memory ends with its context. Stream-ordered and graph memory belongs to pools of the
+// device, VMM memory to the process.
+bool OwnedByContext(const Allocation& allocation);
 
 // Live pieces by address. Devices rarely share an address, so the few at one address are a list.
 class AddressTable {
@@ -94,6 +99,30 @@ class RangeIndex {
 
  private:
   absl::btree_map<std::pair<int, std::uint64_t>, Id> ranges_;
+};
+
+// Live managed memory by address, whatever its device, to find what an advice is about.
+class ManagedRanges {
+ public:
+  void Insert(const Allocation& allocation, Id id) {
+    if (used && allocation.layer == Layer::kManaged) ranges_[allocation.address] = id;
+  }
+  void Erase(const Allocation& allocation, Id id) {
+    const auto at = ranges_.find(allocation.address);
+    if (at != ranges_.end() && at->second == id) ranges_.erase(at);
+  }
+  Id At(std::uint64_t address, const std::vector<Allocation>& allocations) const {
+    const auto after = ranges_.upper_bound(address);
+    if (after == ranges_.begin()) return kNone;
+    const Id id = std::prev(after)->second;
+    const Allocation& range = allocations[id];
+    return address - range.address < range.bytes ? id : kNone;
+  }
+
+  bool used = false;  // kept up to date only where somebody will ask
+
+ private:
+  absl::btree_map<std::uint64_t, Id> ranges_;
 };
 
 // VMM: memory lives until its handle is released and its last mapping is gone.

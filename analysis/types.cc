@@ -67,8 +67,20 @@ std::string_view OpName(Op op) {
       return "fork";
     case Op::kFrameworkOom:
       return "framework_oom";
+    case Op::kPrefetch:
+      return "prefetch";
+    case Op::kAdvise:
+      return "advise";
+    case Op::kDiscard:
+      return "discard";
+    case Op::kModuleGlobal:
+      return "module_global";
   }
   return "unknown";
+}
+
+bool IsMark(Op op) {
+  return op == Op::kPrefetch || op == Op::kAdvise || op == Op::kDiscard || op == Op::kModuleGlobal;
 }
 
 std::string_view LayerName(Layer layer) {
@@ -109,6 +121,54 @@ std::string_view LayerName(Layer layer) {
       return "tensor";
   }
   return "unknown";
+}
+
+std::string_view ImportKindName(ImportKind kind) {
+  switch (kind) {
+    case ImportKind::kIpc:
+      return "ipc";
+    case ImportKind::kPhysical:
+      return "vmm";
+    case ImportKind::kPoolPointer:
+      return "pool";
+    case ImportKind::kExternal:
+      return "external";
+    case ImportKind::kExternalView:
+      return "external-view";
+    case ImportKind::kGraphics:
+      return "graphics";
+    case ImportKind::kGraphicsView:
+      return "graphics-view";
+    case ImportKind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::string_view ImportName(ImportKind kind) {
+  switch (kind) {
+    case ImportKind::kIpc:
+      return "IPC memory";
+    case ImportKind::kPhysical:
+      return "a shared VMM handle";
+    case ImportKind::kPoolPointer:
+      return "memory of a shared pool";
+    case ImportKind::kExternal:
+      return "external memory";
+    case ImportKind::kExternalView:
+      return "a view of external memory";
+    case ImportKind::kGraphics:
+      return "a graphics resource";
+    case ImportKind::kGraphicsView:
+      return "a mapped graphics resource";
+    case ImportKind::kUnknown:
+      break;
+  }
+  return "memory";
+}
+
+bool IsImportView(ImportKind kind) {
+  return kind == ImportKind::kExternalView || kind == ImportKind::kGraphicsView;
 }
 
 bool OccupiesDevice(Layer layer) {

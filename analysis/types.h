@@ -37,7 +37,8 @@ enum class Op : std::uint8_t {
   kContextCreate = 16, kContextDestroy = 17, kDeviceReset = 18, kModuleLoad = 19,
   kModuleUnload = 20, kMemoryInfo = 21, kLaunch = 22, kTouch = 23, kMemcpy = 24, kMemset = 25,
   kSync = 26, kPoolCreate = 27, kPoolDestroy = 28, kPoolTrim = 29, kPoolSample = 30,
-  kCheckpoint = 31, kFork = 32, kFrameworkOom = 33,
+  kCheckpoint = 31, kFork = 32, kFrameworkOom = 33, kPrefetch = 34, kAdvise = 35, kDiscard = 36,
+  kModuleGlobal = 37,
 };
 
 enum class Layer : std::uint8_t {
@@ -47,10 +48,24 @@ enum class Layer : std::uint8_t {
 };
 inline constexpr int kLayerCount = 20;
 
+// Where imported memory came from; same numbers as log.ImportKind.
+enum class ImportKind : std::uint8_t {
+  kUnknown = 0, kIpc = 1, kPhysical = 2, kPoolPointer = 3, kExternal = 4, kExternalView = 5,
+  kGraphics = 6, kGraphicsView = 7,
+};
+
 // "alloc", "alloc_failed", "step", …: the names used by `memprof dump`. "unknown" for others.
 std::string_view OpName(Op op);
+// Says something about memory that lives on: a prefetch, an advice, a discard, a global's look-up.
+bool IsMark(Op op);
 // "linear", "stream-ordered", "vmm", "block", …: names used in reports and JSON.
 std::string_view LayerName(Layer layer);
+// "ipc", "vmm", "pool", "external", "external-view", "graphics", "graphics-view"; else "unknown".
+std::string_view ImportKindName(ImportKind kind);
+// "IPC memory", "external memory", …: for people. "memory" for others.
+std::string_view ImportName(ImportKind kind);
+// A part of another import that is listed as well: its bytes are not to be added to that one's.
+bool IsImportView(ImportKind kind);
 // Memory of this layer occupies a device and counts in peak_bytes and live_bytes (linear, pitched,
 // array, managed, stream-ordered, VMM physical, graph).
 bool OccupiesDevice(Layer layer);

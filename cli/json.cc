@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "cli/names.h"
 #include "cli/open_log.h"
@@ -21,6 +22,25 @@ std::size_t Limit(std::size_t count, std::size_t top) {
   return top == 0 ? count : std::min(count, top);
 }
 
+// What the program said about managed memory or a module.
+Json MarksJson(const Session& session, std::span<const analysis::EventId> marks) {
+  const analysis::EventColumns& events = session.events();
+  Json list = Json::array();
+  for (const analysis::EventId mark : marks) {
+    const std::uint32_t e = mark.value;
+    Json entry = {{"op", analysis::OpName(events.op[e])},
+                  {"time_ns", events.time[e]},
+                  {"address", Hex(events.address[e])},
+                  {"bytes", events.bytes[e]}};
+    const bool to_somewhere =
+        events.op[e] == analysis::Op::kPrefetch || events.op[e] == analysis::Op::kAdvise;
+    if (to_somewhere) entry["device"] = events.device[e];
+    if (events.op[e] == analysis::Op::kAdvise) entry["advice"] = events.aux0[e];
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 Json AllocationJson(const Session& session, AllocationId id) {
   const Allocation& a = session.allocation(id);
   Json json = {{"address", Hex(a.address)},
@@ -33,6 +53,8 @@ Json AllocationJson(const Session& session, AllocationId id) {
     json["dtype"] = tensor->dtype;
     json["shape"] = tensor->shape;
   }
+  if (const auto marks = session.Marks(id); !marks.empty())
+    json["marks"] = MarksJson(session, marks);
   return json;
 }
 
@@ -84,6 +106,10 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
                {"guard_steps", leak.guard_steps},
                {"survivors", std::move(survivors)}};
   if (leak.stack.valid()) json["site_frame"] = FrameJson(symbols.Site(leak.stack));
+  if (leak.imported() && leak.example.valid()) {
+    const analysis::ImportKind kind = session.allocation(leak.example).import_kind;
+    json["import"] = analysis::ImportKindName(kind);
+  }
   if (leak.example.valid()) json["example"] = AllocationJson(session, leak.example);
   return json;
 }
@@ -208,6 +234,39 @@ Json AnomaliesJson(const std::vector<analysis::AnomalyCount>& anomalies) {
   return list;
 }
 
+namespace {
+
+Json LedgerEntryJson(const std::optional<analysis::LedgerEntry>& entry) {
+  if (!entry) return nullptr;
+  Json layers = Json::object();
+  for (std::size_t i = 0; i < entry->by_layer.size(); ++i) {
+    if (entry->by_layer[i] == 0) continue;
+    layers[std::string(analysis::LayerName(static_cast<analysis::Layer>(i)))] = entry->by_layer[i];
+  }
+  const analysis::MemorySample& sample = entry->sample;
+  Json others = nullptr;
+  if (sample.others_bytes) others = *sample.others_bytes;
+  return {{"time_ns", sample.time},
+          {"step", entry->step},
+          {"total_bytes", sample.total_bytes},
+          {"free_bytes", sample.free_bytes},
+          {"used_bytes", sample.used_bytes()},
+          {"by_layer", std::move(layers)},
+          {"pools_bytes", entry->pools_bytes},
+          {"other_processes_bytes", std::move(others)},
+          {"untracked_bytes", entry->untracked_bytes},
+          {"elsewhere_bytes", entry->elsewhere_bytes}};
+}
+
+}  // namespace
+
+Json LedgerJson(const analysis::DeviceLedger& ledger) {
+  return {{"samples", ledger.samples},
+          {"last", LedgerEntryJson(ledger.last)},
+          {"highest", LedgerEntryJson(ledger.highest)},
+          {"highest_time_ns", ledger.highest_time}};
+}
+
 Json DeviceJson(const analysis::DeviceFigures& device) {
   Json json = {{"id", device.info.id},
                {"name", device.info.name},
@@ -217,7 +276,8 @@ Json DeviceJson(const analysis::DeviceFigures& device) {
                {"live_blocks", device.live_blocks},
                {"reserved_bytes", device.reserved_bytes},
                {"untracked_bytes", device.untracked_bytes},
-               {"simulated", device.info.simulated}};
+               {"simulated", device.info.simulated},
+               {"ledger", LedgerJson(device.ledger)}};
   if (device.framework.seen) {
     json["framework"] = {{"peak_bytes", device.framework.peak_bytes},
                          {"live_bytes", device.framework.live_bytes},

@@ -30,6 +30,7 @@ Json RunJson(const analysis::Session& session);
 Json SourcesOnJson(const analysis::Session& session);
 Json SourceStatesJson(const analysis::Session& session);
 Json AnomaliesJson(const std::vector<analysis::AnomalyCount>& anomalies);
+Json LedgerJson(const analysis::DeviceLedger& ledger);
 Json DeviceJson(const analysis::DeviceFigures& device);
 Json SelfJson(const analysis::Session& session);
 

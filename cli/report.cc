@@ -2,7 +2,6 @@
 #include "analysis/report.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "analysis/symbols.h"
 #include "analysis/units.h"
@@ -185,42 +184,11 @@ std::string AnomalySection(const Session& session, analysis::Symbols& symbols) {
   return text.empty() ? "  None: nothing was lost, and every free found its allocation.\n" : text;
 }
 
-std::string RecorderSection(const Session& session, const Report& report) {
-  std::string text = "  Sources: ";
-  bool first = true;
-  for (const analysis::SourceInfo& source : session.sources()) {
-    Append(text, first ? "" : ", ", Printable(source.name), " ", SourceStateName(source.state),
-           source.detail.empty() ? "" : Cat(" (", CutEnd(Printable(source.detail), 60), ")"));
-    first = false;
-  }
-  if (first) text += "none named";
-  text = Wrap(Cat("..", text.substr(2)), kWidth, 11).replace(0, 2, "  ") + "\n";
-  const analysis::SelfAccounting& self = session.self();
-  Append(text, "  Events:  ", FormatCount(report.events.total), " (",
-         FormatNumberOf(report.events.allocations, "allocation"), ", ",
-         FormatNumberOf(report.events.frees, "free"), ", ", FormatCount(report.events.failed),
-         " failed), ", FormatCount(report.events.lost), " lost\n");
-  if (self.bytes_written > 0 && self.events_written > 0) {
-    char per_event[32];
-    std::snprintf(
-        per_event, sizeof per_event, "%.1f",
-        static_cast<double>(self.bytes_written) / static_cast<double>(self.events_written));
-    Append(text, "  Log:     ", FormatBytes(self.bytes_written), ", ", per_event,
-           " bytes per event, ", FormatNumberOf(self.stacks, "stack node"), "\n");
-  }
-  if (self.hook_time_ns > 0 && self.events > 0) {
-    Append(text, "  Cost:    ", analysis::FormatDuration(self.hook_time_ns),
-           " in the program's threads (", analysis::FormatDuration(self.hook_time_ns / self.events),
-           " per event), writer ", analysis::FormatDuration(self.writer_cpu_ns), " CPU, ",
-           FormatBytes(self.resident_bytes), " of memory\n");
-  }
-  return text;
-}
-
 std::string ToText(const Session& session, analysis::Symbols& symbols, const Report& report,
                    std::size_t top) {
   std::string text = Cat(RunLines(session), Verdict(session, symbols, report), Heading("Devices"),
                          DeviceSection(report));
+  Append(text, Heading("Where the devices' memory was"), LedgerText(session, report.devices));
   Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
@@ -234,7 +202,7 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
          FragmentationText(session, symbols, report.fragmentation,
                            top == 0 ? 0 : std::min<std::size_t>(top, 5)));
   Append(text, Heading("Anomalies"), AnomalySection(session, symbols));
-  Append(text, Heading("Recorder"), RecorderSection(session, report));
+  Append(text, Heading("Recorder"), RecorderText(session, report.events));
   return text;
 }
 

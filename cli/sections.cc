@@ -71,6 +71,48 @@ struct AliveRow {
   std::int64_t first_step = -1, last_step = -1;
 };
 
+struct AliveTable {
+  std::string text;
+  std::uint64_t bytes = 0, blocks = 0;
+  std::size_t sites = 0;
+};
+
+// The rows of what the process owns, or of what it imported.
+AliveTable AliveRows(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top,
+                     bool has_steps, bool imported) {
+  AliveTable result;
+  std::vector<AliveRow> rows;
+  std::map<std::pair<std::string, analysis::Layer>, std::size_t> index;
+  for (const Leak& leak : alive) {
+    if (leak.imported() != imported) continue;
+    const std::string site = SiteLabel(symbols, leak.stack);
+    const auto [it, fresh] = index.try_emplace({site, leak.layer}, rows.size());
+    if (fresh) rows.push_back({site, leak.layer, 0, 0, leak.first_step, leak.first_step});
+    AliveRow& row = rows[it->second];
+    row.bytes += leak.bytes;
+    row.blocks += leak.blocks;
+    row.first_step = std::min(row.first_step, leak.first_step);
+    row.last_step = std::max(row.last_step, leak.survivors.back().step);
+    result.bytes += leak.bytes;
+    result.blocks += leak.blocks;
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const AliveRow& a, const AliveRow& b) { return a.bytes > b.bytes; });
+  Table table({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
+  table.Header({"bytes", "blocks", "layer", has_steps ? "born in" : "", "site"});
+  const std::size_t shown = top == 0 ? rows.size() : std::min(top, rows.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const AliveRow& row = rows[i];
+    // Of what another process owns, the size is often known to that process alone.
+    table.Row({imported && row.bytes == 0 ? "-" : FormatBytes(row.bytes), FormatCount(row.blocks),
+               std::string(analysis::LayerName(row.layer)),
+               has_steps ? BornLabel(row.first_step, row.last_step) : "", row.site});
+  }
+  result.sites = rows.size();
+  result.text = table.Text(kWidth) + MoreLine(shown, rows.size());
+  return result;
+}
+
 }  // namespace
 
 std::string Heading(std::string_view title) { return Cat("\n", Styled(Style::kBold, title), "\n"); }
@@ -152,36 +194,21 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
 
 std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top,
                       bool has_steps) {
-  if (alive.empty()) return "  Nothing else was alive at the end.\n";
-  std::vector<AliveRow> rows;
-  std::map<std::pair<std::string, analysis::Layer>, std::size_t> index;
-  std::uint64_t bytes = 0, blocks = 0;
-  for (const Leak& leak : alive) {
-    const std::string site = SiteLabel(symbols, leak.stack);
-    const auto [it, fresh] = index.try_emplace({site, leak.layer}, rows.size());
-    if (fresh) rows.push_back({site, leak.layer, 0, 0, leak.first_step, leak.first_step});
-    AliveRow& row = rows[it->second];
-    row.bytes += leak.bytes;
-    row.blocks += leak.blocks;
-    row.first_step = std::min(row.first_step, leak.first_step);
-    row.last_step = std::max(row.last_step, leak.survivors.back().step);
-    bytes += leak.bytes;
-    blocks += leak.blocks;
+  const AliveTable own = AliveRows(symbols, alive, top, has_steps, false);
+  const AliveTable imported = AliveRows(symbols, alive, top, has_steps, true);
+  std::string text;
+  if (own.sites == 0) {
+    text = "  Nothing else was alive at the end.\n";
+  } else {
+    text = Cat("  ", FormatBytes(own.bytes), " in ", FormatNumberOf(own.blocks, "block"), " of ",
+               FormatNumberOf(own.sites, "site"), ":\n", own.text);
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const AliveRow& a, const AliveRow& b) { return a.bytes > b.bytes; });
-  std::string text = Cat("  ", FormatBytes(bytes), " in ", FormatNumberOf(blocks, "block"), " of ",
-                         FormatNumberOf(rows.size(), "site"), ":\n");
-  Table table({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
-  table.Header({"bytes", "blocks", "layer", has_steps ? "born in" : "", "site"});
-  const std::size_t shown = top == 0 ? rows.size() : std::min(top, rows.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const AliveRow& row = rows[i];
-    table.Row({FormatBytes(row.bytes), FormatCount(row.blocks),
-               std::string(analysis::LayerName(row.layer)),
-               has_steps ? BornLabel(row.first_step, row.last_step) : "", row.site});
+  if (imported.sites > 0) {
+    Append(text, "\n  Imported and never closed (owned elsewhere, in no total): ",
+           FormatNumberOf(imported.blocks, "handle"), " of ",
+           FormatNumberOf(imported.sites, "site"), ":\n", imported.text);
   }
-  return text + table.Text(kWidth) + MoreLine(shown, rows.size());
+  return text;
 }
 
 }  // namespace memprof::cli

@@ -40,6 +40,14 @@ std::string PeakText(const analysis::Session& session, analysis::Symbols& symbol
 std::string FragmentationText(const analysis::Session& session, analysis::Symbols& symbols,
                               const analysis::FragmentationReport& report, std::size_t top);
 
+// For each device what was used of it at its last sample and near its highest use, by layer, with
+// what the log cannot explain.
+std::string LedgerText(const analysis::Session& session,
+                       const std::vector<analysis::DeviceFigures>& devices);
+
+// Sources, events, what was dropped, and what recording cost.
+std::string RecorderText(const analysis::Session& session, const analysis::EventTotals& events);
+
 // "and 12 more (see --top)" when `shown` of `total` rows were printed; else "".
 std::string MoreLine(std::size_t shown, std::size_t total);
 

@@ -298,6 +298,7 @@ void LogBuilder::SourceState(const std::string& name, int state, const std::stri
   source->set_time_ns(state_->now);
 }
 
+log::SelfAccounting& LogBuilder::self() { return *state_->counters.mutable_self(); }
 log::Header& LogBuilder::header() { return state_->header; }
 log::Definitions& LogBuilder::definitions() { return state_->definitions; }
 
@@ -330,8 +331,9 @@ std::string LogBuilder::Bytes(const WriteOptions& options) const {
     entry->set_last_time_ns(last->time);
   }
   log::Counters counters = state_->counters;
-  counters.mutable_self()->set_events(rows.size());
-  counters.mutable_self()->set_events_written(rows.size());
+  if (counters.self().events() == 0) counters.mutable_self()->set_events(rows.size());
+  if (counters.self().events_written() == 0)
+    counters.mutable_self()->set_events_written(rows.size());
   append(log::ChunkKind::kCounters, counters);
   log::Trailer trailer;
   if (options.index && options.trailer)

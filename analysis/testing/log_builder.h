@@ -62,6 +62,7 @@ class LogBuilder {
   void AdvanceTime(std::uint64_t ns);   // before the next event
   void Count(const std::string& anomaly, std::uint64_t value);
   void SourceState(const std::string& name, int state, const std::string& detail = "");
+  log::SelfAccounting& self();          // what recording cost, to set before WriteTo
   log::Header& header();                // to change before WriteTo
   log::Definitions& definitions();      // likewise: modules, pools, native frames
 

@@ -22,13 +22,20 @@ enum Op : std::uint8_t {
   kOpContextCreate = 16,
   kOpContextDestroy = 17,
   kOpDeviceReset = 18,
+  kOpModuleLoad = 19,
+  kOpModuleUnload = 20,
   kOpMemoryInfo = 21,
   kOpPoolCreate = 27,
   kOpPoolDestroy = 28,
   kOpPoolTrim = 29,
   kOpPoolSample = 30,
+  kOpCheckpoint = 31,
   kOpFork = 32,
   kOpFrameworkOom = 33,
+  kOpPrefetch = 34,
+  kOpAdvise = 35,
+  kOpDiscard = 36,
+  kOpModuleGlobal = 37,
 };
 
 enum Layer : std::uint8_t {
@@ -49,6 +56,17 @@ enum Layer : std::uint8_t {
   kLayerSegment = 16,
   kLayerBlock = 17,
   kLayerTensor = 18,
+};
+
+// Of log.ImportKind.
+enum ImportKind : std::uint64_t {
+  kImportIpc = 1,
+  kImportPhysical = 2,
+  kImportPoolPointer = 3,
+  kImportExternal = 4,
+  kImportExternalView = 5,
+  kImportGraphics = 6,
+  kImportGraphicsView = 7,
 };
 
 enum SourceState : std::uint32_t {

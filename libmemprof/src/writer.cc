@@ -23,6 +23,9 @@ using ring::SlabKind;
 using ring::SlabState;
 
 constexpr std::uint64_t kTickNs = 50'000'000;
+// Longest rest while little happens: events are safe in the ring meanwhile, and few large chunks
+// compress twice as well as many small ones.
+constexpr std::uint64_t kRestNs = 1'000'000'000;
 constexpr std::uint64_t kSweepNs = 1'000'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 // Events that become final in one commit: bounds the batch in memory and what a disk error loses.
@@ -78,7 +81,7 @@ void Writer::Loop() {
     ServeToggles();
     const bool worked = DrainOnce();
     Serve(flush_wanted, finish_wanted);
-    if (!worked || parts_.ring->Attention() == seen) parts_.ring->WaitForAttention(seen, kTickNs);
+    if (!worked || parts_.ring->Attention() == seen) parts_.ring->WaitForAttention(seen, kRestNs);
   }
   DrainOnce();
 }

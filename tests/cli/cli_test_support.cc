@@ -190,6 +190,11 @@ void WriteTraining(LogBuilder& log) {
     log.Free(Layer::kBlock, activations);
   }
   log.AllocFailed(Layer::kLinear, 512 * kMiB, {.stack = forward, .result = 2});
+  log.self().set_hook_time_ns(1'200'000);
+  log.self().set_writer_cpu_ns(3'000'000);
+  log.self().set_bytes_written(1176);
+  log.self().set_resident_bytes(24 * kMiB);
+  log.self().set_stacks(9);
   log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 180 * kMiB, 0, {.aux0 = 256 * kMiB});
 }
 

@@ -2,6 +2,7 @@
 #include "tests/recorder/call_chains.h"
 
 #include <alloca.h>
+#include <unwind.h>
 
 #include <cstdlib>
 #include <iterator>
@@ -112,6 +113,11 @@ SHAPE void Continue(Chain* chain) {
   chain->sink = chain->sink + 1;
 }
 
+_Unwind_Reason_Code AddFrame(_Unwind_Context* context, void* data) {
+  static_cast<Frames*>(data)->push_back(reinterpret_cast<void*>(_Unwind_GetIP(context)));
+  return _URC_NO_REASON;
+}
+
 }  // namespace
 
 SHAPE void RunChain(const std::vector<int>& shapes, std::uint64_t seed,
@@ -122,6 +128,14 @@ SHAPE void RunChain(const std::vector<int>& shapes, std::uint64_t seed,
   chain.sink = seed;
   Continue(&chain);
   asm volatile("");
+}
+
+SHAPE Frames UnwindByCompiler() {
+  Frames frames;
+  _Unwind_Backtrace(AddFrame, &frames);
+  while (!frames.empty() && frames.back() == nullptr) frames.pop_back();
+  if (!frames.empty()) frames.erase(frames.begin());  // this function's
+  return frames;
 }
 
 std::vector<int> RandomShapes(std::mt19937_64* random, int most) {

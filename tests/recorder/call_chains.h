@@ -19,6 +19,10 @@ inline constexpr int kShapeCount = 9;
 void RunChain(const std::vector<int>& shapes, std::uint64_t seed,
               const std::function<void()>& bottom);
 
+// The stack of the caller by the compiler's own unwinder, innermost first. (Not backtrace(), which
+// sanitizers replace.)
+Frames UnwindByCompiler();
+
 // Fewer than `most` shapes.
 std::vector<int> RandomShapes(std::mt19937_64* random, int most);
 

@@ -28,8 +28,7 @@ class StackMemoTest : public ::testing::Test {
     memprof_capture_registers(&start);
     StackMemo::Result known{0, false};
     hit_ = memo_->Find(start, &known);
-    Frames truth(1000);
-    truth.resize(static_cast<std::size_t>(backtrace(truth.data(), 1000)));
+    Frames truth = UnwindByCompiler();
     if (truth.size() > 1) truth[0] = nullptr;
     const std::uint32_t id = ids_.try_emplace(truth, ids_.size() + 1).first->second;
     if (hit_) {

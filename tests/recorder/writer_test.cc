@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <map>
 #include <random>
 #include <thread>
@@ -140,6 +141,23 @@ TEST_F(WriterTest, ThreadsThatPassBlocksOnAgreeWithTheirCounts) {
   EXPECT_EQ(totals.allocations, static_cast<std::uint64_t>(kThreads * kRounds));
   EXPECT_EQ(totals.frees, totals.allocations);
   EXPECT_EQ(totals.live_bytes, 0u);
+}
+
+// Small chunks compress badly: what trickles in waits in the ring, for about a second.
+TEST_F(WriterTest, WhatComesLittleByLittleIsWrittenInFewChunks) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  ASSERT_EQ(memprof_flush(), MEMPROF_OK);
+  const int chunks_before = testing::ReadLog(path_).event_chunks;
+  const std::uint64_t begin = NowNs();
+  constexpr int kSteps = 40;
+  for (int i = 0; i < kSteps; ++i) {
+    memprof_step(static_cast<std::uint64_t>(i));
+    std::this_thread::sleep_for(std::chrono::milliseconds(15));
+  }
+  const testing::Log log = Finish();
+  const auto seconds = static_cast<int>((NowNs() - begin) / 1'000'000'000);
+  EXPECT_EQ(log.events.size(), static_cast<std::size_t>(kSteps));
+  EXPECT_LE(log.event_chunks - chunks_before, seconds + 2);
 }
 
 TEST_F(WriterTest, ALogThatCannotGrowEndsWithAReasonAndTheProgramGoesOn) {

@@ -1,0 +1,90 @@
+// Finds samples of used memory and sets what the log knows of against them.
+#include "analysis/ledger.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace memprof::analysis {
+namespace {
+
+// A device whose ordinal is larger is of a damaged log (readers limit ordinals likewise).
+constexpr int kMaxDevices = 1024;
+
+// The sample that event `i` brings, if it is one.
+std::optional<MemorySample> SampleOf(const EventColumns& events, std::uint32_t i) {
+  MemorySample sample{.time = events.time[i], .event = EventId(i)};
+  if (events.op[i] == Op::kMemoryInfo) {
+    sample.free_bytes = events.bytes[i];
+    sample.total_bytes = events.aux0[i];
+    if (events.aux1[i] != 0) sample.others_bytes = events.aux1[i] - 1;
+  } else if (events.op[i] == Op::kAllocFailed && !OccupiesHost(events.layer[i]) &&
+             !IsFrameworkLayer(events.layer[i])) {
+    sample.free_bytes = events.aux0[i];
+    sample.total_bytes = events.aux1[i];
+  }
+  if (sample.total_bytes == 0 || sample.free_bytes > sample.total_bytes) return std::nullopt;
+  return sample;
+}
+
+LedgerEntry Explain(const Session& session, const MemorySample& sample,
+                    const DeviceTimeline& timeline) {
+  LedgerEntry entry{.sample = sample, .step = session.StepAt(sample.time)};
+  for (std::size_t i = 0; i < entry.by_layer.size(); ++i) {
+    const auto layer = static_cast<Layer>(i);
+    if (OccupiesDevice(layer) || layer == Layer::kModule)
+      entry.by_layer[i] = timeline.layer[i].At(sample.time);
+  }
+  entry.pools_bytes = timeline.reserved.At(sample.time) - timeline.total.At(sample.time);
+  const std::uint64_t used = sample.used_bytes(), known = entry.known_bytes();
+  entry.untracked_bytes = used > known ? used - known : 0;
+  entry.elsewhere_bytes = known > used ? known - used : 0;
+  return entry;
+}
+
+// The sample nearest to `time`; of two that are as near, the earlier.
+const MemorySample& Nearest(const std::vector<MemorySample>& samples, TimeNs time) {
+  const auto after =
+      std::lower_bound(samples.begin(), samples.end(), time,
+                       [](const MemorySample& sample, TimeNs t) { return sample.time < t; });
+  if (after == samples.begin()) return samples.front();
+  if (after == samples.end()) return samples.back();
+  const MemorySample& before = *(after - 1);
+  return time - before.time <= after->time - time ? before : *after;
+}
+
+}  // namespace
+
+std::uint64_t LedgerEntry::known_bytes() const {
+  return std::accumulate(by_layer.begin(), by_layer.end(), pools_bytes) +
+         sample.others_bytes.value_or(0);
+}
+
+MemorySamples::MemorySamples(const Session& session) {
+  const EventColumns& events = session.events();
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    const int device = events.device[i];
+    if (device < 0 || device >= kMaxDevices) continue;
+    const std::optional<MemorySample> sample = SampleOf(events, i);
+    if (!sample) continue;
+    const auto row = static_cast<std::size_t>(device);
+    if (row >= by_device_.size()) by_device_.resize(row + 1);
+    by_device_[row].push_back(*sample);
+  }
+}
+
+const std::vector<MemorySample>& MemorySamples::Of(int device) const {
+  static const std::vector<MemorySample> kNone;
+  const auto row = static_cast<std::size_t>(device);
+  return device >= 0 && row < by_device_.size() ? by_device_[row] : kNone;
+}
+
+DeviceLedger BuildLedger(const Session& session, const std::vector<MemorySample>& samples,
+                         const DeviceTimeline& timeline, TimeNs highest_time) {
+  DeviceLedger ledger{.samples = samples.size(), .highest_time = highest_time};
+  if (samples.empty()) return ledger;
+  ledger.last = Explain(session, samples.back(), timeline);
+  ledger.highest = Explain(session, Nearest(samples, highest_time), timeline);
+  return ledger;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,63 @@
+// The ledger of a device: what cuMemGetInfo said was used, taken apart until nothing is left over.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/session.h"
+#include "analysis/timeline.h"
+
+namespace memprof::analysis {
+
+// What the driver said about a device at one instant: a sample of its own, or the one that comes
+// with every failed allocation.
+struct MemorySample {
+  TimeNs time = 0;
+  EventId event;
+  std::uint64_t total_bytes = 0, free_bytes = 0;
+  std::optional<std::uint64_t> others_bytes;  // of other processes; none = nobody could tell
+
+  std::uint64_t used_bytes() const { return total_bytes - free_bytes; }
+};
+
+// A sample and what the log knew of at that time. It closes:
+//   used + elsewhere = layers + pools + others + untracked
+// where at most one of `untracked_bytes` and `elsewhere_bytes` is not zero.
+struct LedgerEntry {
+  MemorySample sample;
+  std::int64_t step = -1;
+  std::array<std::uint64_t, kLayerCount> by_layer{};  // of layers that occupy the device, modules
+  std::uint64_t pools_bytes = 0;                      // what pools and VMM hold beyond that
+  std::uint64_t untracked_bytes = 0;                  // used, and nobody knows by what
+  // Known of, and not on the device: managed memory that is on the host or on another device.
+  std::uint64_t elsewhere_bytes = 0;
+
+  std::uint64_t known_bytes() const;  // layers, pools and other processes
+};
+
+struct DeviceLedger {
+  std::size_t samples = 0;
+  std::optional<LedgerEntry> last;     // at the last sample
+  std::optional<LedgerEntry> highest;  // at the sample nearest in time to the highest use
+  TimeNs highest_time = 0;             // when that highest use was
+};
+
+// The samples of every device, in order of time, looked up by ordinal. What claims more free
+// memory than there is, or a device without memory, is no sample.
+class MemorySamples {
+ public:
+  explicit MemorySamples(const Session& session);
+  const std::vector<MemorySample>& Of(int device) const;
+
+ private:
+  std::vector<std::vector<MemorySample>> by_device_;
+};
+
+// `timeline` is of the device; `highest_time` is the instant of its highest use (Peak::time).
+// O(samples + log events).
+DeviceLedger BuildLedger(const Session& session, const std::vector<MemorySample>& samples,
+                         const DeviceTimeline& timeline, TimeNs highest_time);
+
+}  // namespace memprof::analysis

@@ -1,0 +1,111 @@
+// Stream-ordered memory of the default pool and of a pool of one's own, and memory nodes of graphs.
+#include "driver.h"
+#include "families.h"
+
+namespace memprof::gpu_check {
+namespace {
+
+class StreamOrdered : public Family {
+ public:
+  void GiveBack() override {
+    for (const CUdeviceptr block : blocks_) CALL(cuMemFreeAsync, block, nullptr);
+    blocks_.clear();
+    CALL(cuCtxSynchronize);
+    CALL(cuMemPoolTrimTo, pool_, 0);
+  }
+  std::string Figures() override {
+    cuuint64_t reserved = 0, used = 0;
+    CALL(cuMemPoolGetAttribute, pool_, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
+    CALL(cuMemPoolGetAttribute, pool_, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used);
+    return "\"pool_reserved\":" + std::to_string(reserved) +
+           ",\"pool_used\":" + std::to_string(used);
+  }
+
+ protected:
+  CUmemoryPool pool_ = nullptr;
+  std::vector<CUdeviceptr> blocks_;
+};
+
+class DefaultPool : public StreamOrdered {
+  void Prepare() override { CALL(cuDeviceGetDefaultMemPool, &pool_, 0); }
+  std::uint64_t Take(std::uint64_t bytes) override {
+    CUdeviceptr block = 0;
+    CALL(cuMemAllocAsync, &block, bytes, nullptr);
+    blocks_.push_back(block);
+    return bytes;
+  }
+};
+
+// Keeps what it has until it is trimmed.
+class OwnPool : public StreamOrdered {
+  void Prepare() override {
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CALL(cuMemPoolCreate, &pool_, &properties);
+    cuuint64_t threshold = ~cuuint64_t{0};
+    CALL(cuMemPoolSetAttribute, pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+  }
+  std::uint64_t Take(std::uint64_t bytes) override {
+    CUdeviceptr block = 0;
+    CALL(cuMemAllocFromPoolAsync, &block, bytes, pool_, nullptr);
+    blocks_.push_back(block);
+    return bytes;
+  }
+};
+
+// One graph a block: its launch takes the memory, which stays until it is freed and trimmed.
+class GraphNode : public Family {
+  void Prepare() override { CALL(cuStreamCreate, &stream_, CU_STREAM_NON_BLOCKING); }
+  std::uint64_t Take(std::uint64_t bytes) override {
+    CUDA_MEM_ALLOC_NODE_PARAMS node_parameters{};
+    node_parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    node_parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    node_parameters.bytesize = bytes;
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    CUgraphExec ready = nullptr;
+    CALL(cuGraphCreate, &graph, 0);
+    CALL(cuGraphAddMemAllocNode, &node, graph, nullptr, 0, &node_parameters);
+    CALL(cuGraphInstantiateWithFlags, &ready, graph, 0);
+    CALL(cuGraphLaunch, ready, stream_);
+    CALL(cuStreamSynchronize, stream_);
+    graphs_.push_back({graph, ready, node_parameters.dptr});
+    return bytes;
+  }
+  void GiveBack() override {
+    for (const Graph& graph : graphs_) CALL(cuMemFreeAsync, graph.block, stream_);
+    CALL(cuStreamSynchronize, stream_);
+    for (const Graph& graph : graphs_) {
+      CALL(cuGraphExecDestroy, graph.ready);
+      CALL(cuGraphDestroy, graph.graph);
+    }
+    graphs_.clear();
+    CALL(cuDeviceGraphMemTrim, 0);
+  }
+  std::string Figures() override {
+    cuuint64_t reserved = 0, used = 0;
+    CALL(cuDeviceGetGraphMemAttribute, 0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &reserved);
+    CALL(cuDeviceGetGraphMemAttribute, 0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used);
+    return "\"graph_reserved\":" + std::to_string(reserved) +
+           ",\"graph_used\":" + std::to_string(used);
+  }
+  struct Graph {
+    CUgraph graph;
+    CUgraphExec ready;
+    CUdeviceptr block;
+  };
+  CUstream stream_ = nullptr;
+  std::vector<Graph> graphs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Family> MakePoolFamily(const std::string& name) {
+  if (name == "stream-ordered") return std::make_unique<DefaultPool>();
+  if (name == "pool") return std::make_unique<OwnPool>();
+  if (name == "graph") return std::make_unique<GraphNode>();
+  return nullptr;
+}
+
+}  // namespace memprof::gpu_check
