@@ -56,6 +56,25 @@ TEST(Hardship, ThreadsThatDoNothingButAllocateLoseNothing) {
   EXPECT_EQ(totals.unmatched, 0u);
 }
 
+TEST(Hardship, NamesAndStacksWithoutEndAreBoundedAndCounted) {
+  TempDirectory directory;
+  const GuestResult guest = Hardship(directory, {"endless"});
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  EXPECT_EQ(guest.out, "ended\n");
+  EXPECT_EQ(guest.err, "");
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_LT(log.self.resident_bytes(), 256u << 20);
+  // The events are all there; what was too much is their names.
+  EXPECT_EQ(log.counters.count("events_lost"), 0u);
+  EXPECT_GT(log.counters.at("definitions_lost"), 10000u);
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), 1u << 17);
+  EXPECT_EQ(log.WithOp(log::OP_RANGE_PUSH).size(), 40000u);
+  std::set<std::uint32_t> stacks;
+  for (const Event& event : log.WithOp(log::OP_ALLOC)) stacks.insert(event.stack);
+  EXPECT_EQ(stacks.size(), 1u << 17);
+}
+
 TEST(Hardship, ThreadsMayDieInAnyWayWhileOthersAllocate) {
   TempDirectory directory;
   const GuestResult guest = Hardship(directory, {"dying", "60"});

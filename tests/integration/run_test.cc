@@ -149,6 +149,15 @@ TEST(RunVerb, SeveralProcessesWriteSeveralLogs) {
   EXPECT_THAT(run.err, HasSubstr("recorded 2 processes"));
 }
 
+TEST(RunVerb, ASignalBeginsWhatStartedPaused) {
+  TempDirectory directory;
+  const GuestResult run =
+      MemprofRun(directory, {"run", "--sim", "--start-paused", "--signal", "USR2", "-o", "a.mprof",
+                             "--", GuestPath("guest_hardship"), "toggle", "plain"});
+  EXPECT_EQ(run.status, 0) << run.out;
+  EXPECT_EQ(ReadLog(directory.File("a.mprof")).WithOp(log::OP_ALLOC).size(), 2u);
+}
+
 TEST(RunVerb, StartPausedSaysWhyThereIsNoLog) {
   TempDirectory directory;
   const GuestResult run =

@@ -14,6 +14,7 @@
 //   toggle HANDLER        sends itself SIGUSR2 between allocations of 1000, 2000, 3000 and 4000 bytes;
 //                         HANDLER: plain (none), own (installs one before its first call)
 //   little MIB            as address, and then sends itself SIGUSR2 before it goes on
+//   endless               stacks, names and live blocks without end
 //   malloc                allocates; prints how often the preloaded allocator was called, if any
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -37,7 +38,18 @@
 #include <thread>
 #include <vector>
 
-extern "C" unsigned long tiny_malloc_calls() __attribute__((weak));
+// There if the allocator, or the recorder, is preloaded.
+extern "C" {
+struct memprof_stats {
+  std::size_t size;
+  unsigned long counts[7];
+  unsigned recording;
+};
+unsigned long tiny_malloc_calls() __attribute__((weak));
+int memprof_get_stats(memprof_stats* stats) __attribute__((weak));
+int memprof_range_push(const char* name) __attribute__((weak));
+int memprof_range_pop() __attribute__((weak));
+}
 
 namespace {
 
@@ -196,6 +208,14 @@ bool Forbid(unsigned error) {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+// 0 or 1; -1 when there is no recording that could be stopped or resumed.
+int IsRecording() {
+  memprof_stats stats{};
+  stats.size = sizeof stats;
+  if (memprof_get_stats == nullptr || memprof_get_stats(&stats) != 0) return -1;
+  return static_cast<int>(stats.recording);
+}
+
 int Toggle(const std::string& handler) {
   struct sigaction action {};
   action.sa_handler = Handle;
@@ -203,10 +223,39 @@ int Toggle(const std::string& handler) {
   for (std::size_t bytes = 1000;; bytes += 1000) {
     Free(Allocate(bytes));
     if (bytes == 4000) break;
+    const int before = IsRecording();
     raise(SIGUSR2);
-    usleep(200'000);  // stopping is left to another thread
+    // Stopping is left to another thread.
+    for (int i = 0; i < 10000 && before >= 0 && IsRecording() == before; ++i) usleep(1000);
   }
   std::printf("handled %d\n", g_handled.load());
+  return 0;
+}
+
+// A stack that nobody has seen before for every `path`.
+__attribute__((noinline)) void AllocateAt(unsigned path, int depth) {
+  if (depth == 0) {
+    void* pointer = nullptr;
+    Check(cudaMalloc(&pointer, 512), "malloc");
+  } else if (path % 2 == 0) {
+    AllocateAt(path / 2, depth - 1);
+  } else {
+    AllocateAt(path / 2, depth - 1);
+    asm volatile("");
+    return;
+  }
+  asm volatile("");
+}
+
+int Endless() {
+  for (unsigned path = 0; path < 1u << 17; ++path) AllocateAt(path, 17);
+  std::string name(1000, 'n');
+  for (int i = 0; i < 40000 && memprof_range_push != nullptr; ++i) {
+    name.replace(0, 8, std::to_string(10'000'000 + i));
+    memprof_range_push(name.c_str());
+    memprof_range_pop();
+  }
+  std::printf("ended\n");
   return 0;
 }
 
@@ -247,6 +296,7 @@ int main(int argc, char** argv) {
     });
   if (what == "seccomp")
     return WithMeasure(second, [&] { return Forbid(first == "EPERM" ? EPERM : ENOSYS); });
+  if (what == "endless") return Endless();
   if (what == "toggle") return Toggle(first);
   if (what == "little")
     return WithMeasure("late", [&] {
