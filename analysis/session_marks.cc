@@ -18,8 +18,9 @@ void AddStep(const EventColumns& events, std::uint32_t event, std::vector<StepIn
   steps->push_back({.number = number, .begin = events.time[event], .event = EventId(event)});
 }
 
-// Rows of ranges that were pushed and not popped, outermost first: a stack for each thread, for each
-// domain of a thread (aux0), and for each range that is ended by its number, by any thread (aux1).
+// Rows of ranges that were pushed and not popped, outermost first: a stack for each thread, for
+// each domain of a thread (aux0), and for each range that is ended by its number, by any thread
+// (aux1).
 class OpenRanges {
  public:
   std::vector<std::size_t>& Stack(const EventColumns& events, std::uint32_t event) {

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr char kDefaultOutput[] = "memprof.%p.mprof";
 constexpr char kNoSpec[] = "default";
 // Options that take the next argument when they have no "=".
-constexpr std::string_view kWithValue[] = {"-o", "--output", "--stack-depth", "--ring-events",
+constexpr std::string_view kWithValue[] = {"-o",       "--output", "--stack-depth", "--ring-events",
                                            "--source", "--signal"};
 
 struct RunOptions {
@@ -66,8 +66,9 @@ Options Describe(RunOptions* values) {
                   "Events that the buffers between program and log hold. Default: 1048576.");
   options.Flag("start-paused", &values->start_paused,
                "Record nothing until the program calls memprof_start(), or --signal comes.");
-  options.Text("signal", &values->signal, "NAME",
-               "A signal to the program (HUP, USR1, USR2, WINCH) begins, stops and resumes recording.");
+  options.Text(
+      "signal", &values->signal, "NAME",
+      "A signal to the program (HUP, USR1, USR2, WINCH) begins, stops and resumes recording.");
   options.Flag("verbose", &values->verbose, "Let the recorder say what it does.");
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
   options.Example("memprof run --sim=memory=8GiB -- ./my_program", "without a GPU");

@@ -10,7 +10,7 @@ namespace memprof::recorder {
 namespace {
 
 constexpr std::size_t kMostKeyBytes = std::size_t{16} << 20;  // bounds the memory of all names
-constexpr std::uint32_t kMostCapacity = 1u << 19;              // ... and of each table: 12 MiB
+constexpr std::uint32_t kMostCapacity = 1u << 19;             // ... and of each table: 12 MiB
 
 // Field numbers of log.Definitions and its messages; the test decodes with libprotobuf.
 enum Field : std::uint32_t {

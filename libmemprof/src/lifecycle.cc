@@ -114,9 +114,11 @@ bool EndTransition(Mode mode) {
   return done;
 }
 
-// Begins to take events; false when the log cannot be written.
-bool OpenForEvents(Recorder* recorder) {
+// Begins to take events, `first` before any other of this thread and before anybody can stop
+// again; false when the log cannot be written.
+bool OpenForEvents(Recorder* recorder, ThreadSlot* slot, ring::RingEvent* first) {
   g_control.epoch.store(recorder->epoch(), std::memory_order_release);
+  if (first != nullptr) RecordEvent(slot, first, false);
   if (EndTransition(Mode::kRecording)) return true;
   g_control.epoch.store(0, std::memory_order_release);
   return false;
@@ -146,7 +148,7 @@ int CreateRecorder(Settings settings) {
                                      settings.driver  ? ""
                                      : InjectedOnly() ? "CUDA_INJECTION64_PATH"
                                                       : "MEMPROF_SOURCE");
-  if (!OpenForEvents(recorder)) return MEMPROF_IO_ERROR;
+  if (!OpenForEvents(recorder, nullptr, nullptr)) return MEMPROF_IO_ERROR;
   if (settings.cupti) OpenCuptiSource(recorder, !settings.driver);
   if (g_exiting.load(std::memory_order_relaxed)) {
     // Begun in a destructor, after our own has run: nobody else would end the log.
@@ -167,8 +169,8 @@ int StartFromIdle(StartCause cause) {
     return StartRecording(cause);
   ErrnoKeeper keeper;
   InstallSignalSwitch(getenv("MEMPROF_SIGNAL"));  // the program may have put its own there
-  const bool asked = g_preloaded.load(std::memory_order_relaxed) || WasPreloaded() ||
-                     InjectedOnly();
+  const bool asked =
+      g_preloaded.load(std::memory_order_relaxed) || WasPreloaded() || InjectedOnly();
   const Settings settings = ReadSettings(Lookup, asked);
   if (settings.disabled) {
     SetMode(Mode::kOff);
@@ -200,10 +202,9 @@ int Resume(StartCause cause) {
   ErrnoKeeper keeper;
   RecursionGuard guard;
   Recorder* recorder = TheRecorder();
-  if (!OpenForEvents(recorder)) return MEMPROF_IO_ERROR;
   ring::RingEvent event{};
   event.op = kOpResume;
-  RecordEvent(guard.slot(), &event, false);
+  if (!OpenForEvents(recorder, guard.slot(), &event)) return MEMPROF_IO_ERROR;
   StartCuptiSource(!recorder->settings().driver);
   return MEMPROF_OK;
 }
@@ -348,7 +349,8 @@ __attribute__((destructor)) void OnUnload() { AtExit(); }
 
 }  // namespace memprof::recorder
 
-// The driver calls it during cuInit, where CUDA_INJECTION64_PATH names this library. 1 = all is well.
+// The driver calls it during cuInit, where CUDA_INJECTION64_PATH names this library. 1 = all is
+// well.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   using namespace memprof::recorder;
   if (!IsInGlobalScope()) {

@@ -384,8 +384,8 @@ void Writer::WriteCounters() {
     self.add_uint64(3, parts_.log->size());
     self.add_uint64(4, header->hook_time_ns.load(std::memory_order_relaxed));
     self.add_uint64(5, ThreadCpuNs());
-    self.add_uint64(6, std::uint64_t{parts_.ring->slabs_ready()} * ring::kSlabBytes + MappedBytes() -
-                           parts_.stacks->mapped_bytes() + parts_.stacks->bytes());
+    self.add_uint64(6, std::uint64_t{parts_.ring->slabs_ready()} * ring::kSlabBytes +
+                           MappedBytes() - parts_.stacks->mapped_bytes() + parts_.stacks->bytes());
     self.add_uint64(7, parts_.stacks->nodes());
   }
   parts_.log->AddChunk(log::ChunkKind::kCounters, message_);

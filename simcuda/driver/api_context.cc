@@ -62,8 +62,7 @@ void LoadInjection() {
   if (path == nullptr || *path == '\0') return;
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return;
-  if (void* entry = dlsym(library, "InitializeInjection"))
-    reinterpret_cast<int (*)()>(entry)();
+  if (void* entry = dlsym(library, "InitializeInjection")) reinterpret_cast<int (*)()>(entry)();
 }
 
 }  // namespace

@@ -103,8 +103,7 @@ TEST(Hardship, DescriptorsClosedAndDirectoryChangedWithARelativeOutput) {
 TEST(Hardship, FewDescriptorsAreEnough) {
   for (const char* when : {"early", "late"}) {
     TempDirectory directory;
-    const Log log =
-        ExpectNothingLost(directory, Hardship(directory, {"descriptors", "12", when}));
+    const Log log = ExpectNothingLost(directory, Hardship(directory, {"descriptors", "12", when}));
     EXPECT_THAT(log.counters, IsEmpty()) << when;
     EXPECT_FALSE(std::filesystem::exists(log.header.ring_path()));
   }
@@ -127,8 +126,8 @@ TEST(Hardship, LittleAddressSpaceToBeginWith) {
   // From nothing to enough: whatever is refused, the guest goes on and says the same.
   for (const char* mib : {"0", "2", "8", "60", "120", "200", "800"}) {
     TempDirectory directory;
-    const GuestResult guest =
-        Hardship(directory, {"little", mib}, {{"MEMPROF_START", "paused"}, {"MEMPROF_SIGNAL", "USR2"}});
+    const GuestResult guest = Hardship(directory, {"little", mib},
+                                       {{"MEMPROF_START", "paused"}, {"MEMPROF_SIGNAL", "USR2"}});
     EXPECT_EQ(guest.status, 0) << mib << ": " << guest.out << guest.err;
     std::vector<PrintedCall> calls = PrintedCalls(guest);
     ASSERT_EQ(calls.size(), 602u) << mib;

@@ -83,8 +83,9 @@ TEST(RunVerb, PutsWhatAKilledProgramLeftIntoTheLog) {
   TempDirectory directory;
   GuestOptions options{
       .preload = false, .standin = false, .output = "", .directory = directory.path()};
-  options.arguments = {"run", "--sim", "-o", "a.mprof", "--", "/bin/sh", "-c",
-                       "echo $$; exec " + GuestPath("guest_runtime_life") + " loop 50000"};
+  options.arguments = {
+      "run", "--sim",   "-o", "a.mprof",
+      "--",  "/bin/sh", "-c", "echo $$; exec " + GuestPath("guest_runtime_life") + " loop 50000"};
   RunningGuest run(BuildPath("bin/test_memprof_run"), options);
   const pid_t guest = std::stoi(run.ReadLine());
   ASSERT_EQ(run.ReadLine(), "done");

@@ -92,8 +92,8 @@ TEST(Nvtx, RangesOfEveryKindAreInTheLog) {
     return analysis::RangeInfo{};
   };
   for (const auto& at : session->ranges()) names.emplace_back(session->string(at.name));
-  EXPECT_THAT(names, ElementsAre("outer", "io: registered", "wide é€", "inner", "first",
-                                 "io: second", ""));
+  EXPECT_THAT(
+      names, ElementsAre("outer", "io: registered", "wide é€", "inner", "first", "io: second", ""));
   std::vector<analysis::TimeNs> allocated;
   for (std::size_t i = 0; i < session->events().size(); ++i)
     if (session->events().op[i] == analysis::Op::kAlloc)

@@ -7,11 +7,12 @@
 //   descriptors N WHEN    RLIMIT_NOFILE = N before the first call, or after it (early, late)
 //   address MIB WHEN      RLIMIT_AS = what is in use + MIB
 //   signals               handlers and masks of its own for every signal, all of them delivered
-//   seccomp ERRNO WHEN    a filter that answers ERRNO (EPERM, ENOSYS) to calls that few programs make
-//   plugin LIBRARY        loads it, allocates from its code, unloads it, allocates again
+//   seccomp ERRNO WHEN    a filter that answers ERRNO (EPERM, ENOSYS) to calls that few programs
+//   make plugin LIBRARY        loads it, allocates from its code, unloads it, allocates again
 //   vanish DIRECTORY      removes that directory and all in it, then goes on
 //   chdir                 changes its directory, closes all descriptors, then goes on
-//   toggle HANDLER        sends itself SIGUSR2 between allocations of 1000, 2000, 3000 and 4000 bytes;
+//   toggle HANDLER        sends itself SIGUSR2 between allocations of 1000, 2000, 3000 and 4000
+//   bytes;
 //                         HANDLER: plain (none), own (installs one before its first call)
 //   little MIB            as address, and then sends itself SIGUSR2 before it goes on
 //   endless               stacks, names and live blocks without end
@@ -192,10 +193,12 @@ int Signals() {
 }
 
 bool Forbid(unsigned error) {
-  static const unsigned kForbidden[] = {SYS_membarrier, SYS_fallocate, SYS_flock, SYS_getrandom,
-                                        SYS_memfd_create, SYS_tgkill, SYS_mremap, SYS_prctl,
-                                        SYS_ftruncate, SYS_statfs, SYS_fstatfs, SYS_unlink,
-                                        SYS_process_vm_readv, SYS_rename, SYS_sched_setaffinity};
+  static const unsigned kForbidden[] = {
+      SYS_membarrier,       SYS_fallocate,    SYS_flock,
+      SYS_getrandom,        SYS_memfd_create, SYS_tgkill,
+      SYS_mremap,           SYS_prctl,        SYS_ftruncate,
+      SYS_statfs,           SYS_fstatfs,      SYS_unlink,
+      SYS_process_vm_readv, SYS_rename,       SYS_sched_setaffinity};
   std::vector<sock_filter> code;
   code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
   for (const unsigned number : kForbidden) {
@@ -286,8 +289,7 @@ int main(int argc, char** argv) {
   if (what == "dying") return Dying(number);
   if (what == "signals") return Signals();
   if (what == "plugin") return Plugin(first.c_str());
-  if (what == "closeall")
-    return WithMeasure("late", [] { return close_range(3, ~0u, 0) == 0; });
+  if (what == "closeall") return WithMeasure("late", [] { return close_range(3, ~0u, 0) == 0; });
   if (what == "descriptors")
     return WithMeasure(second, [&] { return LimitTo(RLIMIT_NOFILE, static_cast<rlim_t>(number)); });
   if (what == "address")
@@ -309,8 +311,9 @@ int main(int argc, char** argv) {
     return WithMeasure("late", [] { return chdir("/") == 0 && close_range(3, ~0u, 0) == 0; });
   if (what == "malloc") {
     GoOn();
-    std::printf("malloc %s\n",
-                tiny_malloc_calls == nullptr ? "plain" : tiny_malloc_calls() > 0 ? "used" : "idle");
+    std::printf("malloc %s\n", tiny_malloc_calls == nullptr ? "plain"
+                               : tiny_malloc_calls() > 0    ? "used"
+                                                            : "idle");
     return 0;
   }
   return 9;
