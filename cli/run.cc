@@ -26,13 +26,14 @@ namespace fs = std::filesystem;
 constexpr char kDefaultOutput[] = "memprof.%p.mprof";
 constexpr char kNoSpec[] = "default";
 // Options that take the next argument when they have no "=".
-constexpr std::string_view kWithValue[] = {"-o", "--output", "--stack-depth", "--ring-events",
-                                           "--source"};
+constexpr std::string_view kWithValue[] = {"-o",       "--output", "--stack-depth", "--ring-events",
+                                           "--source", "--signal"};
 
 struct RunOptions {
   std::string output = kDefaultOutput;
   std::string sim;  // empty = the machine's own CUDA
   std::string source;
+  std::string signal;
   std::int64_t stack_depth = -1;
   std::int64_t ring_events = -1;
   bool cupti = false;
@@ -64,7 +65,10 @@ Options Describe(RunOptions* values) {
   options.Integer("ring-events", &values->ring_events, "N",
                   "Events that the buffers between program and log hold. Default: 1048576.");
   options.Flag("start-paused", &values->start_paused,
-               "Record nothing until the program calls memprof_start().");
+               "Record nothing until the program calls memprof_start(), or --signal comes.");
+  options.Text(
+      "signal", &values->signal, "NAME",
+      "A signal to the program (HUP, USR1, USR2, WINCH) begins, stops and resumes recording.");
   options.Flag("verbose", &values->verbose, "Let the recorder say what it does.");
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
   options.Example("memprof run --sim=memory=8GiB -- ./my_program", "without a GPU");
@@ -106,6 +110,7 @@ absl::Status SetEnvironment(const RunOptions& options) {
   if (options.cupti) setenv("MEMPROF_CUPTI", "1", 1);
   if (options.start_paused) setenv("MEMPROF_START", "paused", 1);
   if (options.verbose) setenv("MEMPROF_VERBOSE", "1", 1);
+  if (!options.signal.empty()) setenv("MEMPROF_SIGNAL", options.signal.c_str(), 1);
   if (!options.source.empty()) setenv("MEMPROF_SOURCE", options.source.c_str(), 1);
   SetNumber("MEMPROF_STACK_DEPTH", options.stack_depth);
   SetNumber("MEMPROF_RING_EVENTS", options.ring_events);

@@ -9,7 +9,8 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr std::size_t kMostKeyBytes = std::size_t{32} << 20;  // bounds the memory of all names
+constexpr std::size_t kMostKeyBytes = std::size_t{16} << 20;  // bounds the memory of all names
+constexpr std::uint32_t kMostCapacity = 1u << 19;             // ... and of each table: 12 MiB
 
 // Field numbers of log.Definitions and its messages; the test decodes with libprotobuf.
 enum Field : std::uint32_t {
@@ -47,6 +48,7 @@ Definitions::~Definitions() {
 
 bool Definitions::Enlarge(Table* table) {
   const std::uint32_t capacity = table->capacity == 0 ? 1024 : table->capacity * 2;
+  if (capacity > kMostCapacity) return false;
   auto* entries = static_cast<Entry*>(MapMemory(capacity * sizeof(Entry)));
   if (entries == nullptr) return false;
   for (std::uint32_t i = 0; i < table->capacity; ++i) {
@@ -65,15 +67,23 @@ bool Definitions::Enlarge(Table* table) {
 Definitions::Entry* Definitions::FindOrInsert(Table* table, const void* key, std::size_t bytes,
                                               bool* inserted) {
   *inserted = false;
-  if (table->used * 2 >= table->capacity && !Enlarge(table)) return nullptr;
+  if (table->capacity == 0 && !Enlarge(table)) return nullptr;
   const std::uint64_t hash = HashBytes(key, bytes);
-  std::uint32_t slot = static_cast<std::uint32_t>(hash) & (table->capacity - 1);
-  for (;; slot = (slot + 1) & (table->capacity - 1)) {
-    Entry& entry = table->entries[slot];
-    if (entry.id == 0) break;
-    if (entry.hash == hash && entry.bytes == bytes &&
-        memcmp(keys_.data() + entry.offset, key, bytes) == 0)
-      return &entry;
+  const auto probe = [&](std::uint32_t* slot) -> Entry* {
+    *slot = static_cast<std::uint32_t>(hash) & (table->capacity - 1);
+    for (;; *slot = (*slot + 1) & (table->capacity - 1)) {
+      Entry& entry = table->entries[*slot];
+      if (entry.id == 0) return nullptr;
+      if (entry.hash == hash && entry.bytes == bytes &&
+          memcmp(keys_.data() + entry.offset, key, bytes) == 0)
+        return &entry;
+    }
+  };
+  std::uint32_t slot;
+  if (Entry* known = probe(&slot)) return known;
+  if (table->used * 2 >= table->capacity) {
+    if (!Enlarge(table)) return nullptr;
+    probe(&slot);
   }
   if (keys_.size() + bytes > kMostKeyBytes || !keys_.Reserve(bytes + 1)) return nullptr;
   Entry& entry = table->entries[slot];

@@ -1,6 +1,7 @@
 // Starts and ends recordings, and keeps them right across fork, exit and the end of threads.
 #include "libmemprof/src/lifecycle.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@
 #include <new>
 
 #include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/real_dlsym.h"
 #include "libmemprof/src/recorder.h"
+#include "libmemprof/src/signal_switch.h"
 #include "libmemprof/src/source_host.h"
 
 namespace memprof::recorder {
@@ -28,6 +31,8 @@ std::atomic<bool> g_preloaded{false};
 pthread_key_t g_thread_key;
 std::atomic<bool> g_has_thread_key{false};
 std::atomic<bool> g_registered{false};
+std::atomic<std::uint32_t> g_toggles{0};  // requested and not served
+std::atomic<bool> g_injected{false};
 std::atomic<bool> g_exiting{false};  // unlike g_control.ending it survives a fork
 
 bool WasPreloaded() {
@@ -109,16 +114,22 @@ bool EndTransition(Mode mode) {
   return done;
 }
 
-// Begins to take events; false when the log cannot be written.
-bool OpenForEvents(Recorder* recorder) {
+// Begins to take events, `first` before any other of this thread and before anybody can stop
+// again; false when the log cannot be written.
+bool OpenForEvents(Recorder* recorder, ThreadSlot* slot, ring::RingEvent* first) {
   g_control.epoch.store(recorder->epoch(), std::memory_order_release);
+  if (first != nullptr) RecordEvent(slot, first, false);
   if (EndTransition(Mode::kRecording)) return true;
   g_control.epoch.store(0, std::memory_order_release);
   return false;
 }
 
-int CreateRecorder(const Settings& settings) {
+int CreateRecorder(Settings settings) {
   RegisterHandlers();
+  if (InjectedOnly()) {
+    settings.driver = false;
+    settings.cupti = true;
+  }
   void* memory = MapMemory(sizeof(Recorder));
   if (memory == nullptr) return MEMPROF_UNAVAILABLE;
   auto* recorder = new (memory) Recorder(settings);
@@ -134,8 +145,10 @@ int CreateRecorder(const Settings& settings) {
   g_recorder.store(recorder, std::memory_order_release);
   g_process.store(getpid(), std::memory_order_relaxed);
   recorder->definitions()->AddSource("driver", settings.driver ? kSourceOn : kSourceOff,
-                                     settings.driver ? "" : "MEMPROF_SOURCE");
-  if (!OpenForEvents(recorder)) return MEMPROF_IO_ERROR;
+                                     settings.driver  ? ""
+                                     : InjectedOnly() ? "CUDA_INJECTION64_PATH"
+                                                      : "MEMPROF_SOURCE");
+  if (!OpenForEvents(recorder, nullptr, nullptr)) return MEMPROF_IO_ERROR;
   if (settings.cupti) OpenCuptiSource(recorder, !settings.driver);
   if (g_exiting.load(std::memory_order_relaxed)) {
     // Begun in a destructor, after our own has run: nobody else would end the log.
@@ -145,6 +158,8 @@ int CreateRecorder(const Settings& settings) {
   return MEMPROF_OK;
 }
 
+const char* Lookup(const char* name) { return getenv(name); }
+
 int StartFromIdle(StartCause cause) {
   const pid_t process = g_process.load(std::memory_order_relaxed);
   if (cause == StartCause::kHook && process != 0 && process != getpid())
@@ -153,9 +168,10 @@ int StartFromIdle(StartCause cause) {
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return StartRecording(cause);
   ErrnoKeeper keeper;
-  const Settings settings =
-      ReadSettings([](const char* name) -> const char* { return getenv(name); },
-                   (g_preloaded.load(std::memory_order_relaxed) || WasPreloaded()));
+  InstallSignalSwitch(getenv("MEMPROF_SIGNAL"));  // the program may have put its own there
+  const bool asked =
+      g_preloaded.load(std::memory_order_relaxed) || WasPreloaded() || InjectedOnly();
+  const Settings settings = ReadSettings(Lookup, asked);
   if (settings.disabled) {
     SetMode(Mode::kOff);
     return MEMPROF_UNAVAILABLE;
@@ -168,15 +184,14 @@ int StartFromIdle(StartCause cause) {
   return CreateRecorder(settings);
 }
 
-int StartFromWaiting(StartCause cause) {
-  if (cause != StartCause::kApi) return MEMPROF_NOT_RECORDING;
-  Mode expected = Mode::kWaiting;
+int StartFromWaiting(Mode mode, StartCause cause) {
+  if (cause != StartCause::kApi && mode != Mode::kWanted) return MEMPROF_NOT_RECORDING;
+  Mode expected = mode;
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return StartRecording(cause);
   ErrnoKeeper keeper;
   RecursionGuard guard;
-  return CreateRecorder(
-      ReadSettings([](const char* name) -> const char* { return getenv(name); }, true));
+  return CreateRecorder(ReadSettings(Lookup, true));
 }
 
 int Resume(StartCause cause) {
@@ -187,10 +202,9 @@ int Resume(StartCause cause) {
   ErrnoKeeper keeper;
   RecursionGuard guard;
   Recorder* recorder = TheRecorder();
-  if (!OpenForEvents(recorder)) return MEMPROF_IO_ERROR;
   ring::RingEvent event{};
   event.op = kOpResume;
-  RecordEvent(guard.slot(), &event, false);
+  if (!OpenForEvents(recorder, guard.slot(), &event)) return MEMPROF_IO_ERROR;
   StartCuptiSource(!recorder->settings().driver);
   return MEMPROF_OK;
 }
@@ -233,7 +247,9 @@ int StartRecording(StartCause cause) {
     case Mode::kIdle:
       return StartFromIdle(cause);
     case Mode::kWaiting:
-      return StartFromWaiting(cause);
+      return StartFromWaiting(Mode::kWaiting, cause);
+    case Mode::kWanted:
+      return StartFromWaiting(Mode::kWanted, cause);
     case Mode::kPaused:
       return Resume(cause);
     case Mode::kStarting:
@@ -259,6 +275,28 @@ int StopRecording() {
   return MEMPROF_OK;
 }
 
+void RequestToggle() {
+  Mode waiting = Mode::kWaiting, wanted = Mode::kWanted;
+  if (g_control.mode.compare_exchange_strong(waiting, Mode::kWanted) ||
+      g_control.mode.compare_exchange_strong(wanted, Mode::kWaiting))
+    return;
+  Recorder* recorder = TheRecorder();
+  if (recorder == nullptr || g_process.load(std::memory_order_relaxed) != getpid()) return;
+  g_toggles.fetch_add(1);
+  recorder->ring()->CallAttention();
+}
+
+void ServeToggles() {
+  // Two requests make none.
+  if (g_toggles.exchange(0) % 2 == 0) return;
+  if (Recording())
+    StopRecording();
+  else
+    StartRecording(StartCause::kApi);
+}
+
+bool InjectedOnly() { return g_injected.load(std::memory_order_relaxed); }
+
 void FinishRecording() {
   Recorder* recorder = TheRecorder();
   if (recorder != nullptr) recorder->writer()->Finish(kLongestFinishNs);
@@ -276,8 +314,49 @@ void ResetForTest() {
   SetMode(Mode::kIdle);
 }
 
+namespace {
+
+// Whether calls of the program to the driver may pass through this library: it was preloaded or
+// linked, and not just loaded by the driver.
+bool IsInGlobalScope() {
+  void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
+  if (program == nullptr) return false;
+  const bool found = RealDlsym(program, "memprof_start") == reinterpret_cast<void*>(&memprof_start);
+  dlclose(program);
+  return found;
+}
+
+// NVTX, compiled into the program's libraries, looks here for who wants to hear of ranges.
+void OfferNvtxInjection() {
+  static constexpr char kVariable[] = "NVTX_INJECTION64_PATH";
+  Dl_info info;
+  if (getenv(kVariable) != nullptr || dladdr(reinterpret_cast<void*>(&StopRecording), &info) == 0 ||
+      info.dli_fname == nullptr || info.dli_fname[0] != '/')
+    return;
+  setenv(kVariable, info.dli_fname, 0);
+}
+
+}  // namespace
+
 // Shells, launchers and data loaders inherit the preload: this must cost nothing.
-__attribute__((constructor)) void OnLoad() { g_preloaded.store(WasPreloaded()); }
+__attribute__((constructor)) void OnLoad() {
+  if (!WasPreloaded()) return;
+  g_preloaded.store(true);
+  OfferNvtxInjection();
+  InstallSignalSwitch(getenv("MEMPROF_SIGNAL"));
+}
 __attribute__((destructor)) void OnUnload() { AtExit(); }
 
 }  // namespace memprof::recorder
+
+// The driver calls it during cuInit, where CUDA_INJECTION64_PATH names this library. 1 = all is
+// well.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  using namespace memprof::recorder;
+  if (!IsInGlobalScope()) {
+    g_injected.store(true);
+    InstallSignalSwitch(getenv("MEMPROF_SIGNAL"));
+    StartRecording(StartCause::kInit);
+  }
+  return 1;
+}

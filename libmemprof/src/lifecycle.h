@@ -13,6 +13,16 @@ std::uint64_t NextEpoch();
 // Makes sure that ReleaseThread is called when the calling thread ends.
 void NoticeThreadEnd(ThreadState* state);
 
+// Begins, stops or resumes recording soon: at the next CUDA call, or on the writer's thread. May be
+// called in a signal handler.
+void RequestToggle();
+// On the writer's thread: does what was requested.
+void ServeToggles();
+
+// This library is the driver's injection library (CUDA_INJECTION64_PATH) and nothing but: the
+// program's calls do not pass through it, so CUPTI is the source.
+bool InjectedOnly();
+
 // Recording is over for good.
 void SwitchOff();
 

@@ -7,7 +7,7 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr std::size_t kMostEntries = std::size_t{1} << 22;  // 128 MiB at the very most
+constexpr std::size_t kMostEntries = std::size_t{1} << 20;  // 32 MiB; more blocks are not followed
 
 bool OccupiesDevice(std::uint8_t layer) {
   switch (layer) {
@@ -53,9 +53,11 @@ LiveTable::Entry* LiveTable::Find(std::uint64_t address) {
 
 bool LiveTable::Enlarge() {
   const std::size_t capacity = capacity_ == 0 ? 4096 : capacity_ * 2;
-  if (capacity > kMostEntries) return used_ + 1 < capacity_;
+  // Fuller than that it would be slow.
+  const bool fits = used_ * 8 < capacity_ * 7;
+  if (capacity > kMostEntries) return fits;
   auto* entries = static_cast<Entry*>(MapMemory(capacity * sizeof(Entry)));
-  if (entries == nullptr) return used_ + 1 < capacity_;
+  if (entries == nullptr) return fits;
   for (std::size_t i = 0; i < capacity_; ++i) {
     if (entries_[i].address == 0) continue;
     std::size_t slot = Slot(entries_[i].address, capacity);

@@ -20,6 +20,7 @@ namespace {
 constexpr int kCompressionLevel = 1;
 constexpr int kMostAttempts = 1000;
 constexpr std::uint64_t kSmallestLimit = 256 * 1024;
+constexpr std::size_t kMostIndexBytes = std::size_t{8} << 20;  // 262,144 chunks
 // Smaller chunks are stored as they are.
 constexpr std::size_t kWorthCompressing = 128;
 
@@ -133,9 +134,12 @@ int LogFile::Create(const char* pattern) {
 void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint32_t events,
                        std::uint64_t first_time_ns, std::uint64_t last_time_ns) {
   if (payload.failed()) return;
+  // The longest logs do without an index: readers then scan.
+  index_full_ |= index_.size() >= kMostIndexBytes;
+  if (index_full_) index_.Clear();
   const IndexEntry entry{end() + batch_.size(), first_time_ns, last_time_ns,
                          static_cast<std::uint32_t>(kind), events};
-  index_.Append(&entry, sizeof entry);
+  if (!index_full_) index_.Append(&entry, sizeof entry);
   const char* stored = payload.data();
   std::size_t stored_bytes = payload.size();
   log::ChunkFrame frame{};
@@ -220,7 +224,7 @@ int LogFile::WriteBatch() {
       size_ = start;
       finished_at_ = 0;
     }
-    index_.Resize(indexed_ * sizeof(IndexEntry));
+    if (!index_full_) index_.Resize(indexed_ * sizeof(IndexEntry));
   } else {
     const std::uint64_t old_size = size_;
     size_ = start + batch_.size();
@@ -250,19 +254,22 @@ void LogFile::EncodeIndex(ByteBuffer* payload) const {
 int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason) {
   const std::uint64_t index_at = end() + batch_.size();
   ByteBuffer payload;
-  EncodeIndex(&payload);
-  AddChunk(log::ChunkKind::kIndex, payload);
+  const bool indexed = !index_full_;
+  if (indexed) {
+    EncodeIndex(&payload);
+    AddChunk(log::ChunkKind::kIndex, payload);
+  }
   payload.Clear();
   PbfWriter trailer(payload);
   trailer.add_uint64(1, end_time_ns);
   trailer.add_uint64(2, events);
   trailer.add_string(3, reason);
-  trailer.add_uint64(4, index_at);
+  if (indexed) trailer.add_uint64(4, index_at);
   AddChunk(log::ChunkKind::kTrailer, payload);
   const int error = WriteBatch();
   if (error != 0) return error;
   // The index does not list itself, nor the trailer: a later Finish lists what precedes them.
-  index_.Resize(index_.size() - 2 * sizeof(IndexEntry));
+  if (!index_full_) index_.Resize(index_.size() - 2 * sizeof(IndexEntry));
   indexed_ = index_.size() / sizeof(IndexEntry);
   finished_at_ = index_at;
   return 0;

@@ -76,6 +76,7 @@ class LogFile {
   std::size_t indexed_ = 0;        // entries of index_ that belong to written batches
   ByteBuffer batch_;
   ByteBuffer index_;  // of IndexEntry
+  bool index_full_ = false;
   ByteBuffer packed_;
   void* compressor_memory_ = nullptr;
   void* compressor_ = nullptr;  // ZSTD_CCtx, within compressor_memory_

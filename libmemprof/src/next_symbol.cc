@@ -88,6 +88,16 @@ void* NextDefinition(const char* name, const void* after) {
   return nullptr;
 }
 
+void* FirstDefinition(const char* name) {
+  const std::uint32_t hash = GnuHash(name);
+  const link_map* ours = LibraryOf(&__ehdr_start);
+  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
+    void* found = map == ours ? nullptr : Lookup(map, name, hash);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 bool Precedes(const void* first, const void* second) {
   const link_map* earlier = LibraryOf(first);
   const link_map* later = LibraryOf(second);

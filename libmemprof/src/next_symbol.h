@@ -10,6 +10,10 @@ namespace memprof::recorder {
 // this one.
 void* NextDefinition(const char* name, const void* after = nullptr);
 
+// The first in any library but this one: for a library that was loaded late, as the driver's
+// injection is, with libc far in front of it.
+void* FirstDefinition(const char* name);
+
 // Whether the code at `first` belongs to a library that precedes that of `second` in that order.
 bool Precedes(const void* first, const void* second);
 

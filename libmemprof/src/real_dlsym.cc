@@ -22,6 +22,7 @@ void* NoDlvsym(void*, const char*, const char*) { return nullptr; }
 
 void* memprof_find_real_dlsym() {
   void* found = memprof::recorder::NextDefinition("dlsym");
+  if (found == nullptr) found = memprof::recorder::FirstDefinition("dlsym");
   if (found == nullptr) found = reinterpret_cast<void*>(&NoDlsym);
   __atomic_store_n(&memprof_real_dlsym, found, __ATOMIC_RELEASE);
   return found;
@@ -29,6 +30,7 @@ void* memprof_find_real_dlsym() {
 
 void* memprof_find_real_dlvsym() {
   void* found = memprof::recorder::NextDefinition("dlvsym");
+  if (found == nullptr) found = memprof::recorder::FirstDefinition("dlvsym");
   if (found == nullptr) found = reinterpret_cast<void*>(&NoDlvsym);
   __atomic_store_n(&memprof_real_dlvsym, found, __ATOMIC_RELEASE);
   return found;

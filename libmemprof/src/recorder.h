@@ -7,6 +7,9 @@
 //     +---------> kWaiting --memprof_start-->  |  log cannot be written
 //     +---------> kOff (MEMPROF_DISABLE)   <---+
 //
+// MEMPROF_SIGNAL makes kWaiting kWanted, from where the next CUDA call goes on; while there is a
+// writer thread, that one stops and resumes on behalf of the signal.
+//
 // A forked child finds itself in kIdle again, because the page that holds the mode is wiped by the
 // kernel; it records once it calls cuInit or memprof_start, into a log of its own.
 #pragma once
@@ -35,6 +38,7 @@ enum class Mode : std::uint32_t {
   kPaused,
   kWaiting,
   kOff,
+  kWanted,
 };
 
 // One page of its own, wiped in forked children.
@@ -136,8 +140,9 @@ int StopRecording();
 // Cheap test for hooks: true when events are wanted now, starting the recorder if this is the
 // first CUDA call.
 inline bool WantEvents(StartCause cause) {
-  return Recording() || (g_control.mode.load(std::memory_order_relaxed) == Mode::kIdle &&
-                         StartRecording(cause) == 0);
+  if (Recording()) return true;
+  const Mode mode = g_control.mode.load(std::memory_order_relaxed);
+  return (mode == Mode::kIdle || mode == Mode::kWanted) && StartRecording(cause) == 0;
 }
 
 // Keeps recorder code from recording itself, and tells the outermost call.

@@ -44,6 +44,10 @@ class StackTable {
   std::uint32_t Intern(void* const* frames, int count, StackCache* cache);
 
   std::uint32_t nodes() const { return last_id_.load(std::memory_order_relaxed); }
+  // Of the address space that Create has mapped, which gets memory as nodes are added.
+  std::uint64_t mapped_bytes() const {
+    return nodes_ == nullptr ? 0 : std::uint64_t{kMostNodes} * sizeof(Node) + kBuckets * 4;
+  }
   std::uint64_t bytes() const { return std::uint64_t{nodes()} * sizeof(Node) + kBuckets * 4; }
 
  private:

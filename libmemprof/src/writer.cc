@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "libmemprof/src/lifecycle.h"
 #include "libmemprof/src/unwinder.h"
 #include "libmemprof/src/vocabulary.h"
 #include "proto/anomalies.h"
@@ -77,6 +78,7 @@ void Writer::Loop() {
     const std::uint32_t seen = parts_.ring->Attention();
     const std::uint32_t finish_wanted = finish_wanted_.load(std::memory_order_acquire);
     const std::uint32_t flush_wanted = flush_wanted_.load(std::memory_order_acquire);
+    ServeToggles();
     const bool worked = DrainOnce();
     Serve(flush_wanted, finish_wanted);
     if (!worked || parts_.ring->Attention() == seen) parts_.ring->WaitForAttention(seen, kRestNs);
@@ -382,8 +384,8 @@ void Writer::WriteCounters() {
     self.add_uint64(3, parts_.log->size());
     self.add_uint64(4, header->hook_time_ns.load(std::memory_order_relaxed));
     self.add_uint64(5, ThreadCpuNs());
-    self.add_uint64(
-        6, std::uint64_t{parts_.ring->slabs_ready()} * ring::kSlabBytes + parts_.stacks->bytes());
+    self.add_uint64(6, std::uint64_t{parts_.ring->slabs_ready()} * ring::kSlabBytes +
+                           MappedBytes() - parts_.stacks->mapped_bytes() + parts_.stacks->bytes());
     self.add_uint64(7, parts_.stacks->nodes());
   }
   parts_.log->AddChunk(log::ChunkKind::kCounters, message_);

@@ -1,7 +1,8 @@
 // The writer thread: moves events and definitions from the ring into the log.
 //
-// Everything below the public functions runs on that thread alone. It never calls CUDA, holds no
-// lock while it writes, and blocks all signals, so that none of the program's handlers runs on it.
+// Everything below the public functions runs on that thread alone. It never calls CUDA (but stops
+// or resumes the CUPTI source when a signal asked for that), holds no lock while it writes, and
+// blocks all signals, so that none of the program's handlers runs on it.
 #pragma once
 
 #include <pthread.h>

@@ -1,6 +1,9 @@
 // Initialisation, contexts and what belongs to them.
+#include <dlfcn.h>
+
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 
 #include "driver_api.h"
@@ -47,9 +50,19 @@ CUresult CreateContext(CUcontext* pctx, unsigned flags, CUdevice dev) {
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   auto context = Context::Create(device, false, flags);
   if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  context->ReportCreated();
   *pctx = context->handle();
   PushContext(std::move(context));
   return CUDA_SUCCESS;
+}
+
+// As the driver does, once: tools are loaded into programs that way.
+void LoadInjection() {
+  const char* path = std::getenv("CUDA_INJECTION64_PATH");
+  if (path == nullptr || *path == '\0') return;
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return;
+  if (void* entry = dlsym(library, "InitializeInjection")) reinterpret_cast<int (*)()>(entry)();
 }
 
 }  // namespace
@@ -63,6 +76,8 @@ CUresult cuInit(unsigned int Flags) {
   static const bool registered = [] { return std::atexit(&AtExit) == 0; }();
   static_cast<void>(registered);
   SetInitialised();
+  static std::once_flag injected;
+  std::call_once(injected, LoadInjection);
   return CUDA_SUCCESS;
 }
 

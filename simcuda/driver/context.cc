@@ -67,12 +67,15 @@ std::shared_ptr<Context> Context::Create(Device* device, bool primary, unsigned 
   if (!device->memory().Charge(Use::kContext, device->context_overhead())) return nullptr;
   auto context = std::make_shared<Context>(device, primary, flags);
   AllHandles<Context>().Add(context);
+  return context;
+}
+
+void Context::ReportCreated() {
   simcuda_resource_event event = {};
   event.cbid = kResourceContextCreated;
-  event.context = context.get();
-  event.context_uid = context->uid();
+  event.context = this;
+  event.context_uid = uid_;
   ReportResource(event);
-  return context;
 }
 
 void Context::Destroy() {

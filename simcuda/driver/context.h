@@ -25,6 +25,8 @@ class Context : public std::enable_shared_from_this<Context> {
 
   // Makes a context on the device and charges its overhead. Null when memory does not suffice.
   static std::shared_ptr<Context> Create(Device* device, bool primary, unsigned flags);
+  // Tells the listener, which may ask the driver about it: no lock may be held.
+  void ReportCreated();
   // Waits for its work and frees everything in it. Only the first call has an effect.
   void Destroy();
 

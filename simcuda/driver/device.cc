@@ -38,13 +38,18 @@ Device::Device(int id, uint64_t capacity, uint64_t overhead, std::unique_ptr<Cap
     : id_(id), overhead_(overhead), memory_(capacity, std::move(share)) {}
 
 CUresult Device::RetainPrimary(std::shared_ptr<Context>* context) {
-  const std::lock_guard lock(primary_mutex_);
-  if (primary_ == nullptr) {
-    primary_ = Context::Create(this, true, primary_flags_);
-    if (primary_ == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  bool created = false;
+  {
+    const std::lock_guard lock(primary_mutex_);
+    if (primary_ == nullptr) {
+      primary_ = Context::Create(this, true, primary_flags_);
+      if (primary_ == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+      created = true;
+    }
+    ++primary_count_;
+    *context = primary_;
   }
-  ++primary_count_;
-  *context = primary_;
+  if (created) (*context)->ReportCreated();
   return CUDA_SUCCESS;
 }
 

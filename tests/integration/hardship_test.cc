@@ -56,6 +56,25 @@ TEST(Hardship, ThreadsThatDoNothingButAllocateLoseNothing) {
   EXPECT_EQ(totals.unmatched, 0u);
 }
 
+TEST(Hardship, NamesAndStacksWithoutEndAreBoundedAndCounted) {
+  TempDirectory directory;
+  const GuestResult guest = Hardship(directory, {"endless"});
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  EXPECT_EQ(guest.out, "ended\n");
+  EXPECT_EQ(guest.err, "");
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_LT(log.self.resident_bytes(), 256u << 20);
+  // The events are all there; what was too much is their names.
+  EXPECT_EQ(log.counters.count("events_lost"), 0u);
+  EXPECT_GT(log.counters.at("definitions_lost"), 10000u);
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), 1u << 17);
+  EXPECT_EQ(log.WithOp(log::OP_RANGE_PUSH).size(), 40000u);
+  std::set<std::uint32_t> stacks;
+  for (const Event& event : log.WithOp(log::OP_ALLOC)) stacks.insert(event.stack);
+  EXPECT_EQ(stacks.size(), 1u << 17);
+}
+
 TEST(Hardship, ThreadsMayDieInAnyWayWhileOthersAllocate) {
   TempDirectory directory;
   const GuestResult guest = Hardship(directory, {"dying", "60"});
@@ -84,8 +103,7 @@ TEST(Hardship, DescriptorsClosedAndDirectoryChangedWithARelativeOutput) {
 TEST(Hardship, FewDescriptorsAreEnough) {
   for (const char* when : {"early", "late"}) {
     TempDirectory directory;
-    const Log log =
-        ExpectNothingLost(directory, Hardship(directory, {"descriptors", "12", when}));
+    const Log log = ExpectNothingLost(directory, Hardship(directory, {"descriptors", "12", when}));
     EXPECT_THAT(log.counters, IsEmpty()) << when;
     EXPECT_FALSE(std::filesystem::exists(log.header.ring_path()));
   }
@@ -100,6 +118,32 @@ TEST(Hardship, ASingleDescriptorIsForTheLogAndTheRingIsPrivate) {
 TEST(Hardship, NoNewDescriptorAfterTheStartLosesNothing) {
   TempDirectory directory;
   ExpectNothingLost(directory, Hardship(directory, {"descriptors", "3", "late"}));
+}
+
+TEST(Hardship, LittleAddressSpaceToBeginWith) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need address space themselves";
+  int recorded = 0;
+  // From nothing to enough: whatever is refused, the guest goes on and says the same.
+  for (const char* mib : {"0", "2", "8", "60", "120", "200", "800"}) {
+    TempDirectory directory;
+    const GuestResult guest = Hardship(directory, {"little", mib},
+                                       {{"MEMPROF_START", "paused"}, {"MEMPROF_SIGNAL", "USR2"}});
+    EXPECT_EQ(guest.status, 0) << mib << ": " << guest.out << guest.err;
+    std::vector<PrintedCall> calls = PrintedCalls(guest);
+    ASSERT_EQ(calls.size(), 602u) << mib;
+    EXPECT_LE(std::count(guest.err.begin(), guest.err.end(), '\n'), 1) << mib << guest.err;
+    if (directory.Files("g.mprof").empty()) continue;
+    calls.erase(calls.begin(), calls.begin() + 2);  // before the signal
+    const Log log = ReadLog(directory.File("g.mprof"));
+    if (log.events.empty()) {
+      EXPECT_NE(guest.err, "") << mib;
+      continue;
+    }
+    EXPECT_EQ(log.error, "") << mib;
+    EXPECT_THAT(RecordedCalls(log.ByTime()), ElementsAreArray(calls)) << mib;
+    ++recorded;
+  }
+  EXPECT_GE(recorded, 1);
 }
 
 TEST(Hardship, AddressSpaceThatEndsDuringTheRun) {

@@ -83,8 +83,9 @@ TEST(RunVerb, PutsWhatAKilledProgramLeftIntoTheLog) {
   TempDirectory directory;
   GuestOptions options{
       .preload = false, .standin = false, .output = "", .directory = directory.path()};
-  options.arguments = {"run", "--sim", "-o", "a.mprof", "--", "/bin/sh", "-c",
-                       "echo $$; exec " + GuestPath("guest_runtime_life") + " loop 50000"};
+  options.arguments = {
+      "run", "--sim",   "-o", "a.mprof",
+      "--",  "/bin/sh", "-c", "echo $$; exec " + GuestPath("guest_runtime_life") + " loop 50000"};
   RunningGuest run(BuildPath("bin/test_memprof_run"), options);
   const pid_t guest = std::stoi(run.ReadLine());
   ASSERT_EQ(run.ReadLine(), "done");
@@ -147,6 +148,15 @@ TEST(RunVerb, SeveralProcessesWriteSeveralLogs) {
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(directory.Files(".mprof").size(), 2u);
   EXPECT_THAT(run.err, HasSubstr("recorded 2 processes"));
+}
+
+TEST(RunVerb, ASignalBeginsWhatStartedPaused) {
+  TempDirectory directory;
+  const GuestResult run =
+      MemprofRun(directory, {"run", "--sim", "--start-paused", "--signal", "USR2", "-o", "a.mprof",
+                             "--", GuestPath("guest_hardship"), "toggle", "plain"});
+  EXPECT_EQ(run.status, 0) << run.out;
+  EXPECT_EQ(ReadLog(directory.File("a.mprof")).WithOp(log::OP_ALLOC).size(), 2u);
 }
 
 TEST(RunVerb, StartPausedSaysWhyThereIsNoLog) {

@@ -92,6 +92,8 @@ TEST(NextSymbol, FindsWhatComesBehindInTheOrderOfLoading) {
   ASSERT_NE(libc, nullptr);
   EXPECT_EQ(NextDefinition("gnu_get_libc_version"), libc);
   EXPECT_EQ(NextDefinition("gnu_get_libc_version", libc), nullptr) << "behind libc there is none";
+  EXPECT_EQ(FirstDefinition("gnu_get_libc_version"), libc);
+  EXPECT_EQ(FirstDefinition("main"), nullptr) << "only this program has one";
   EXPECT_EQ(NextDefinition("memprof_no_such_function"), nullptr);
   EXPECT_EQ(NextDefinition(""), nullptr);
   EXPECT_NE(NextDefinition("dlsym"), nullptr);

@@ -35,6 +35,30 @@ void AddText(LogFile* log, const std::string& reason) {
   log->AddChunk(log::ChunkKind::kTrailer, payload);
 }
 
+TEST_F(LogFileTest, TheLongestLogsDoWithoutAnIndex) {
+  LogFile log;
+  ASSERT_EQ(log.Create(File("a.mprof").c_str()), 0);
+  // An index of more chunks would take more memory than there is for it.
+  constexpr int kChunks = 300000;
+  for (int i = 0; i < kChunks; ++i) {
+    ByteBuffer nothing;
+    log.AddChunk(log::ChunkKind::kCounters, nothing);
+    if (i % 10000 == 0) {
+      ASSERT_EQ(log.WriteBatch(), 0);
+    }
+  }
+  for (int round = 1; round <= 2; ++round) {  // ended, added to, and ended again
+    AddText(&log, "more");
+    ASSERT_EQ(log.Finish(7, 8, "end"), 0);
+    const testing::Log read = testing::ReadLog(File("a.mprof"));
+    EXPECT_EQ(read.error, "");
+    ASSERT_TRUE(read.has_trailer);
+    EXPECT_EQ(read.trailer.reason(), "end");
+    EXPECT_EQ(read.trailer.index_offset(), 0u);
+    EXPECT_EQ(read.chunks.size(), static_cast<std::size_t>(kChunks + round + 1));
+  }
+}
+
 TEST_F(LogFileTest, IsReadableByItsOwnerOnly) {
   LogFile log;
   ASSERT_EQ(log.Create(File("a.mprof").c_str()), 0);

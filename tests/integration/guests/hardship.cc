@@ -7,10 +7,15 @@
 //   descriptors N WHEN    RLIMIT_NOFILE = N before the first call, or after it (early, late)
 //   address MIB WHEN      RLIMIT_AS = what is in use + MIB
 //   signals               handlers and masks of its own for every signal, all of them delivered
-//   seccomp ERRNO WHEN    a filter that answers ERRNO (EPERM, ENOSYS) to calls that few programs make
-//   plugin LIBRARY        loads it, allocates from its code, unloads it, allocates again
+//   seccomp ERRNO WHEN    a filter that answers ERRNO (EPERM, ENOSYS) to calls that few programs
+//   make plugin LIBRARY        loads it, allocates from its code, unloads it, allocates again
 //   vanish DIRECTORY      removes that directory and all in it, then goes on
 //   chdir                 changes its directory, closes all descriptors, then goes on
+//   toggle HANDLER        sends itself SIGUSR2 between allocations of 1000, 2000, 3000 and 4000
+//   bytes;
+//                         HANDLER: plain (none), own (installs one before its first call)
+//   little MIB            as address, and then sends itself SIGUSR2 before it goes on
+//   endless               stacks, names and live blocks without end
 //   malloc                allocates; prints how often the preloaded allocator was called, if any
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -34,7 +39,18 @@
 #include <thread>
 #include <vector>
 
-extern "C" unsigned long tiny_malloc_calls() __attribute__((weak));
+// There if the allocator, or the recorder, is preloaded.
+extern "C" {
+struct memprof_stats {
+  std::size_t size;
+  unsigned long counts[7];
+  unsigned recording;
+};
+unsigned long tiny_malloc_calls() __attribute__((weak));
+int memprof_get_stats(memprof_stats* stats) __attribute__((weak));
+int memprof_range_push(const char* name) __attribute__((weak));
+int memprof_range_pop() __attribute__((weak));
+}
 
 namespace {
 
@@ -177,10 +193,12 @@ int Signals() {
 }
 
 bool Forbid(unsigned error) {
-  static const unsigned kForbidden[] = {SYS_membarrier, SYS_fallocate, SYS_flock, SYS_getrandom,
-                                        SYS_memfd_create, SYS_tgkill, SYS_mremap, SYS_prctl,
-                                        SYS_ftruncate, SYS_statfs, SYS_fstatfs, SYS_unlink,
-                                        SYS_process_vm_readv, SYS_rename, SYS_sched_setaffinity};
+  static const unsigned kForbidden[] = {
+      SYS_membarrier,       SYS_fallocate,    SYS_flock,
+      SYS_getrandom,        SYS_memfd_create, SYS_tgkill,
+      SYS_mremap,           SYS_prctl,        SYS_ftruncate,
+      SYS_statfs,           SYS_fstatfs,      SYS_unlink,
+      SYS_process_vm_readv, SYS_rename,       SYS_sched_setaffinity};
   std::vector<sock_filter> code;
   code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
   for (const unsigned number : kForbidden) {
@@ -191,6 +209,57 @@ bool Forbid(unsigned error) {
   const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// 0 or 1; -1 when there is no recording that could be stopped or resumed.
+int IsRecording() {
+  memprof_stats stats{};
+  stats.size = sizeof stats;
+  if (memprof_get_stats == nullptr || memprof_get_stats(&stats) != 0) return -1;
+  return static_cast<int>(stats.recording);
+}
+
+int Toggle(const std::string& handler) {
+  struct sigaction action {};
+  action.sa_handler = Handle;
+  if (handler == "own") sigaction(SIGUSR2, &action, nullptr);
+  for (std::size_t bytes = 1000;; bytes += 1000) {
+    Free(Allocate(bytes));
+    if (bytes == 4000) break;
+    const int before = IsRecording();
+    raise(SIGUSR2);
+    // Stopping is left to another thread.
+    for (int i = 0; i < 10000 && before >= 0 && IsRecording() == before; ++i) usleep(1000);
+  }
+  std::printf("handled %d\n", g_handled.load());
+  return 0;
+}
+
+// A stack that nobody has seen before for every `path`.
+__attribute__((noinline)) void AllocateAt(unsigned path, int depth) {
+  if (depth == 0) {
+    void* pointer = nullptr;
+    Check(cudaMalloc(&pointer, 512), "malloc");
+  } else if (path % 2 == 0) {
+    AllocateAt(path / 2, depth - 1);
+  } else {
+    AllocateAt(path / 2, depth - 1);
+    asm volatile("");
+    return;
+  }
+  asm volatile("");
+}
+
+int Endless() {
+  for (unsigned path = 0; path < 1u << 17; ++path) AllocateAt(path, 17);
+  std::string name(1000, 'n');
+  for (int i = 0; i < 40000 && memprof_range_push != nullptr; ++i) {
+    name.replace(0, 8, std::to_string(10'000'000 + i));
+    memprof_range_push(name.c_str());
+    memprof_range_pop();
+  }
+  std::printf("ended\n");
+  return 0;
 }
 
 void* ForPlugin(unsigned long bytes) { return Allocate(bytes); }
@@ -220,8 +289,7 @@ int main(int argc, char** argv) {
   if (what == "dying") return Dying(number);
   if (what == "signals") return Signals();
   if (what == "plugin") return Plugin(first.c_str());
-  if (what == "closeall")
-    return WithMeasure("late", [] { return close_range(3, ~0u, 0) == 0; });
+  if (what == "closeall") return WithMeasure("late", [] { return close_range(3, ~0u, 0) == 0; });
   if (what == "descriptors")
     return WithMeasure(second, [&] { return LimitTo(RLIMIT_NOFILE, static_cast<rlim_t>(number)); });
   if (what == "address")
@@ -230,14 +298,22 @@ int main(int argc, char** argv) {
     });
   if (what == "seccomp")
     return WithMeasure(second, [&] { return Forbid(first == "EPERM" ? EPERM : ENOSYS); });
+  if (what == "endless") return Endless();
+  if (what == "toggle") return Toggle(first);
+  if (what == "little")
+    return WithMeasure("late", [&] {
+      return LimitTo(RLIMIT_AS, AddressSpaceInUse() + (static_cast<rlim_t>(number) << 20)) &&
+             raise(SIGUSR2) == 0;
+    });
   if (what == "vanish")
     return WithMeasure("late", [&] { return std::system(("rm -rf " + first).c_str()) == 0; });
   if (what == "chdir")
     return WithMeasure("late", [] { return chdir("/") == 0 && close_range(3, ~0u, 0) == 0; });
   if (what == "malloc") {
     GoOn();
-    std::printf("malloc %s\n",
-                tiny_malloc_calls == nullptr ? "plain" : tiny_malloc_calls() > 0 ? "used" : "idle");
+    std::printf("malloc %s\n", tiny_malloc_calls == nullptr ? "plain"
+                               : tiny_malloc_calls() > 0    ? "used"
+                                                            : "idle");
     return 0;
   }
   return 9;
