@@ -100,7 +100,8 @@ int BlocksFor(const Function& function, int block_size, size_t shared) {
   if (total > kMaxSharedBytes) return 0;
   const int by_threads = kThreadsPerMultiprocessor / std::max(block_size, 1);
   const int by_shared =
-      total == 0 ? kBlocksPerMultiprocessor : static_cast<int>(kSharedPerMultiprocessor / (total + kReservedShared));
+      total == 0 ? kBlocksPerMultiprocessor
+                 : static_cast<int>(kSharedPerMultiprocessor / (total + kReservedShared));
   return std::min({by_threads, by_shared, kBlocksPerMultiprocessor});
 }
 
@@ -112,8 +113,8 @@ CUresult KernelWork(CUfunction handle, const LaunchShape& shape, void** params, 
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (!GoodShape(shape.grid, shape.block, shape.shared)) return CUDA_ERROR_INVALID_VALUE;
   // More than the usual amount of shared memory must have been asked for before.
-  if (shape.shared > static_cast<size_t>(function->GetAttribute(
-                         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES))) {
+  if (shape.shared > static_cast<size_t>(
+                         function->GetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;

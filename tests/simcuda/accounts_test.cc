@@ -63,14 +63,30 @@ class Traffic {
   }
 
   void Step() {
-    static constexpr void (Traffic::*kSteps[])() = {
-        &Traffic::Linear,   &Traffic::Linear,      &Traffic::FreeLinear, &Traffic::Pitched,
-        &Traffic::Array,    &Traffic::FreeArray,   &Traffic::Ordered,    &Traffic::FreeOrdered,
-        &Traffic::Trim,     &Traffic::Synchronise, &Traffic::Create,     &Traffic::Release,
-        &Traffic::Map,      &Traffic::Unmap,       &Traffic::Managed,    &Traffic::FreeManaged,
-        &Traffic::Prefetch, &Traffic::MakeGraph,   &Traffic::Launch,     &Traffic::FreeGraphBlock,
-        &Traffic::TrimGraphs, &Traffic::ContextComesOrGoes, &Traffic::ModuleComesOrGoes,
-        &Traffic::Pinned};
+    static constexpr void (Traffic::*kSteps[])() = {&Traffic::Linear,
+                                                    &Traffic::Linear,
+                                                    &Traffic::FreeLinear,
+                                                    &Traffic::Pitched,
+                                                    &Traffic::Array,
+                                                    &Traffic::FreeArray,
+                                                    &Traffic::Ordered,
+                                                    &Traffic::FreeOrdered,
+                                                    &Traffic::Trim,
+                                                    &Traffic::Synchronise,
+                                                    &Traffic::Create,
+                                                    &Traffic::Release,
+                                                    &Traffic::Map,
+                                                    &Traffic::Unmap,
+                                                    &Traffic::Managed,
+                                                    &Traffic::FreeManaged,
+                                                    &Traffic::Prefetch,
+                                                    &Traffic::MakeGraph,
+                                                    &Traffic::Launch,
+                                                    &Traffic::FreeGraphBlock,
+                                                    &Traffic::TrimGraphs,
+                                                    &Traffic::ContextComesOrGoes,
+                                                    &Traffic::ModuleComesOrGoes,
+                                                    &Traffic::Pinned};
     (this->*kSteps[random_() % std::size(kSteps)])();
   }
 
@@ -149,10 +165,9 @@ class Traffic {
                            [](uint64_t sum, const Block& one) { return sum + one.bytes; });
   }
   static uint64_t Granted(const std::vector<Block>& blocks) {
-    return std::accumulate(blocks.begin(), blocks.end(), uint64_t{0},
-                           [](uint64_t sum, const Block& one) {
-                             return sum + Up(one.bytes, 2 * kMiB);
-                           });
+    return std::accumulate(
+        blocks.begin(), blocks.end(), uint64_t{0},
+        [](uint64_t sum, const Block& one) { return sum + Up(one.bytes, 2 * kMiB); });
   }
   // Large blocks take their pages alone; small ones share at least as many as they fill and at
   // most one for each.
@@ -255,11 +270,13 @@ class Traffic {
       physical_.push_back(made);
     }
   }
-  void Release() { ChangePhysical([](const Physical& one) { return one.held; },
-                                  [](Physical& one) {
-                                    Good(cuMemRelease(one.handle));
-                                    one.held = false;
-                                  }); }
+  void Release() {
+    ChangePhysical([](const Physical& one) { return one.held; },
+                   [](Physical& one) {
+                     Good(cuMemRelease(one.handle));
+                     one.held = false;
+                   });
+  }
   void Map() {
     ChangePhysical([](const Physical& one) { return one.held && one.mapped == 0; },
                    [](Physical& one) {

@@ -80,15 +80,15 @@ TEST_F(CaptureTest, BeginAndEndAreAPair) {
 TEST_F(CaptureTest, EveryCaptureHasItsOwnNumber) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
   cuuint64_t ids[3] = {7, 7, 7};
-  CHECK_CU(cuStreamGetCaptureInfo(streams_[0], &status, &ids[0], nullptr, nullptr, nullptr,
-                                  nullptr));
+  CHECK_CU(
+      cuStreamGetCaptureInfo(streams_[0], &status, &ids[0], nullptr, nullptr, nullptr, nullptr));
   EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_NONE);
   EXPECT_EQ(ids[0], 7u);
   for (int i = 0; i < 3; ++i) {
     CHECK_CU(Begin(streams_[i]));
     CUgraph graph = nullptr;
-    CHECK_CU(cuStreamGetCaptureInfo(streams_[i], &status, &ids[i], &graph, nullptr, nullptr,
-                                    nullptr));
+    CHECK_CU(
+        cuStreamGetCaptureInfo(streams_[i], &status, &ids[i], &graph, nullptr, nullptr, nullptr));
     EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     EXPECT_NE(graph, nullptr);
   }

@@ -186,9 +186,9 @@ TEST_F(ContextStackTest, PeersAreEnabledOnceAndOneWay) {
       CHECK_CU(cuDeviceCanAccessPeer(&can, one, two));
       EXPECT_EQ(can, one != two ? 1 : 0);
       int value = 7;
-      EXPECT_EQ(one == two ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS,
-                cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, one,
-                                        two));
+      EXPECT_EQ(
+          one == two ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS,
+          cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, one, two));
     }
   }
   int can = 7;
@@ -361,7 +361,8 @@ TEST(ErrorTable, EveryNameIsItsEnumeratorAndNoTwoAreAlike) {
     EXPECT_NE(std::string(text), "") << name;
   }
   EXPECT_GT(known, 80);
-#define ROW(error) {error, #error}
+#define ROW(error) \
+  { error, #error }
   const struct {
     CUresult error;
     const char* name;

@@ -55,11 +55,10 @@ TEST_F(OccupancyTest, ActiveBlocksByTheTightestLimit) {
     int threads;
     size_t shared;
     int blocks;
-  } rows[] = {{32, 0, 32},       {64, 0, 32},      {65, 0, 31},      {128, 0, 16},
-              {1024, 0, 2},      {1000, 0, 2},     {683, 0, 2},      {682, 0, 3},
-              {32, 6272, 32},    {32, 6273, 31},   {32, 100000, 2},  {32, 115712, 2},
-              {32, 115713, 1},   {1024, 1000, 2},  {32, 232448, 1},  {32, 232449, 0},
-              {32, 10000000, 0}};
+  } rows[] = {{32, 0, 32},     {64, 0, 32},      {65, 0, 31},     {128, 0, 16},    {1024, 0, 2},
+              {1000, 0, 2},    {683, 0, 2},      {682, 0, 3},     {32, 6272, 32},  {32, 6273, 31},
+              {32, 100000, 2}, {32, 115712, 2},  {32, 115713, 1}, {1024, 1000, 2}, {32, 232448, 1},
+              {32, 232449, 0}, {32, 10000000, 0}};
   for (const auto& row : rows) {
     EXPECT_EQ(Blocks(row.threads, row.shared), row.blocks) << row.threads << ", " << row.shared;
   }
@@ -158,8 +157,7 @@ TEST_F(OccupancyTest, BadArguments) {
             cuOccupancyAvailableDynamicSMemPerBlock(&bytes, bogus, 1, 32));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
             cuOccupancyAvailableDynamicSMemPerBlock(&bytes, idle_, 0, 32));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
-            cuOccupancyAvailableDynamicSMemPerBlock(&bytes, idle_, 1, 0));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuOccupancyAvailableDynamicSMemPerBlock(&bytes, idle_, 1, 0));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
             cuOccupancyAvailableDynamicSMemPerBlock(nullptr, idle_, 1, 32));
 }
@@ -169,17 +167,16 @@ TEST_F(OccupancyTest, AttributesThatMayBeSet) {
     CUfunction_attribute attribute;
     int value;
     CUresult result;
-  } rows[] = {
-      {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1, CUDA_ERROR_INVALID_VALUE},
-      {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1, CUDA_ERROR_INVALID_VALUE},
-      {CU_FUNC_ATTRIBUTE_NUM_REGS, 1, CUDA_ERROR_INVALID_VALUE},
-      {CU_FUNC_ATTRIBUTE_BINARY_VERSION, 1, CUDA_ERROR_INVALID_VALUE},
-      {CU_FUNC_ATTRIBUTE_MAX, 1, CUDA_ERROR_INVALID_VALUE},
-      {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, -1, CUDA_ERROR_INVALID_VALUE},
-      {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 232449, CUDA_ERROR_INVALID_VALUE},
-      {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 232448, CUDA_SUCCESS},
-      {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 0, CUDA_SUCCESS},
-      {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50, CUDA_SUCCESS}};
+  } rows[] = {{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1, CUDA_ERROR_INVALID_VALUE},
+              {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1, CUDA_ERROR_INVALID_VALUE},
+              {CU_FUNC_ATTRIBUTE_NUM_REGS, 1, CUDA_ERROR_INVALID_VALUE},
+              {CU_FUNC_ATTRIBUTE_BINARY_VERSION, 1, CUDA_ERROR_INVALID_VALUE},
+              {CU_FUNC_ATTRIBUTE_MAX, 1, CUDA_ERROR_INVALID_VALUE},
+              {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, -1, CUDA_ERROR_INVALID_VALUE},
+              {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 232449, CUDA_ERROR_INVALID_VALUE},
+              {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 232448, CUDA_SUCCESS},
+              {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 0, CUDA_SUCCESS},
+              {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50, CUDA_SUCCESS}};
   for (const auto& row : rows) {
     EXPECT_EQ(cuFuncSetAttribute(idle_, row.attribute, row.value), row.result)
         << row.attribute << " = " << row.value;
