@@ -296,6 +296,10 @@ TEST(ProcAddress, TheWholeTable) {
     found += had ? 1 : 0;
   }
   EXPECT_GT(found, 400);
+  // From the very version on that brought it.
+  void* first = nullptr;
+  CHECK_CU(cuGetProcAddress_v2("cuInit", &first, 2000, 0, nullptr));
+  EXPECT_EQ(first, dlsym(self, "cuInit"));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2(nullptr, &self, 12000, 0, nullptr));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2("cuInit", nullptr, 12000, 0, nullptr));
 }

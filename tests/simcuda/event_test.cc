@@ -1,6 +1,7 @@
 // Events: flags, states, times, order across streams and threads; host functions and callbacks.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -285,6 +286,26 @@ TEST_F(EventTest, RandomDependenciesAreKept) {
       }
     }
   }
+}
+
+// The one piece of work that is under way counts, not only what is behind it.
+TEST_F(EventTest, TheLegacyStreamWaitsForASinglePiece) {
+  CUstream blocking = nullptr;
+  CHECK_CU(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+  CUdeviceptr block = 0;
+  CHECK_CU(cuMemAlloc(&block, 4));
+  CHECK_CU(cuMemsetD32(block, 0, 1));
+  CHECK_CU(cuLaunchHostFunc(
+      blocking,
+      [](void* value) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        *static_cast<unsigned*>(value) = 77;
+      },
+      reinterpret_cast<void*>(block)));
+  unsigned read = 0;
+  CHECK_CU(cuMemcpyDtoH(&read, block, 4));
+  EXPECT_EQ(read, 77u);
+  CHECK_CU(cuMemFree(block));
 }
 
 TEST_F(EventTest, ManyThreadsWaitForOneEvent) {
