@@ -119,6 +119,7 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
   const auto capture = stream->capture();
   if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   if (capture->origin != stream.get()) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+  capture->ended = true;
   stream->set_capture(nullptr);
   for (const auto& other :
        AllHandles<Stream>().Select([&](Stream& one) { return one.capture() == capture; })) {

@@ -14,9 +14,12 @@ namespace memprof::simcuda {
 namespace {
 
 constexpr unsigned kMaxThreads = 1024;
+constexpr int kWarp = 32;
 constexpr int kThreadsPerMultiprocessor = 2048;
 constexpr int kBlocksPerMultiprocessor = 32;
 constexpr size_t kMaxSharedBytes = 232448;
+constexpr size_t kSharedPerMultiprocessor = 233472;
+constexpr size_t kReservedShared = 1024;  // of each block
 
 // A launch that waits in a stream, with its own copy of the arguments.
 struct PendingLaunch {
@@ -88,13 +91,17 @@ CUresult Launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
   return CUDA_SUCCESS;
 }
 
+size_t StaticShared(const Function& function) {
+  return static_cast<size_t>(function.GetAttribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+}
+
 int BlocksFor(const Function& function, int block_size, size_t shared) {
-  const size_t total =
-      shared + static_cast<size_t>(function.GetAttribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  const size_t total = shared + StaticShared(function);
   if (total > kMaxSharedBytes) return 0;
   const int by_threads = kThreadsPerMultiprocessor / std::max(block_size, 1);
   const int by_shared =
-      total == 0 ? kBlocksPerMultiprocessor : static_cast<int>(233472 / (total + 1024));
+      total == 0 ? kBlocksPerMultiprocessor
+                 : static_cast<int>(kSharedPerMultiprocessor / (total + kReservedShared));
   return std::min({by_threads, by_shared, kBlocksPerMultiprocessor});
 }
 
@@ -105,6 +112,11 @@ CUresult KernelWork(CUfunction handle, const LaunchShape& shape, void** params, 
   const auto function = FindFunction(handle);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (!GoodShape(shape.grid, shape.block, shape.shared)) return CUDA_ERROR_INVALID_VALUE;
+  // More than the usual amount of shared memory must have been asked for before.
+  if (shape.shared > static_cast<size_t>(
+                         function->GetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   const uint8_t* buffer = nullptr;
   size_t buffer_bytes = 0;
@@ -188,7 +200,8 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfu
   const int limit = blockSizeLimit <= 0 ? static_cast<int>(kMaxThreads)
                                         : std::min(blockSizeLimit, static_cast<int>(kMaxThreads));
   int best_threads = 0;
-  for (int size = limit; size >= 32; size -= 32) {
+  // The limit itself, then whole warps.
+  for (int size = limit; size > 0; size = (size - 1) / kWarp * kWarp) {
     const size_t shared =
         blockSizeToDynamicSMemSize == nullptr ? dynamicSMemSize : blockSizeToDynamicSMemSize(size);
     const int blocks = BlocksFor(*function, size, shared);
@@ -212,11 +225,16 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockS
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunction func,
                                                  int numBlocks, int blockSize) {
-  if (FindFunction(func) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const auto function = FindFunction(func);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (dynamicSmemSize == nullptr || numBlocks <= 0 || blockSize <= 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  *dynamicSmemSize = std::min<size_t>(233472 / static_cast<size_t>(numBlocks), kMaxSharedBytes);
+  if (BlocksFor(*function, blockSize, 0) < numBlocks) return CUDA_ERROR_INVALID_VALUE;
+  // BlocksFor read backwards. Each block's share, less what it takes anyway.
+  const size_t share = kSharedPerMultiprocessor / static_cast<size_t>(numBlocks);
+  const size_t taken = kReservedShared + StaticShared(*function);
+  *dynamicSmemSize = std::min(share - std::min(share, taken), kMaxSharedBytes);
   return CUDA_SUCCESS;
 }
 

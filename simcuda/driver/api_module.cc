@@ -6,6 +6,8 @@
 namespace memprof::simcuda {
 namespace {
 
+constexpr int kMaxDynamicShared = 232448;
+
 CUresult Load(CUmodule* module, const void* image, size_t bytes) {
   std::shared_ptr<Context> context;
   const CUresult result = RequireContext(&context);
@@ -139,6 +141,11 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
   const auto function = AllHandles<Function>().Find(hfunc);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (attrib < CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || attrib >= CU_FUNC_ATTRIBUTE_MAX) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  // As much as a block can have at all.
+  if (attrib == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
+      (value < 0 || value > kMaxDynamicShared)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   function->SetAttribute(attrib, value);

@@ -80,6 +80,7 @@ CUresult cuStreamQuery(CUstream hStream) {
   std::shared_ptr<Stream> stream;
   const CUresult result = RequireStream(hStream, &context, &stream);
   if (result != CUDA_SUCCESS) return result;
+  if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (stream->kind() == Stream::Kind::kLegacy) {
     return context->BlockingIdle() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   }
@@ -140,7 +141,8 @@ CUresult cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int /*Flags*/) {
+CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
+  if ((Flags & ~CU_EVENT_WAIT_EXTERNAL) != 0) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Context> context;
   std::shared_ptr<Stream> stream;
   const CUresult result = RequireStream(hStream, &context, &stream);
@@ -149,6 +151,7 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int /*Flag
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const auto record = event->record();
   if (record != nullptr && record->capture != nullptr) {
+    if (record->capture->ended) return CUDA_ERROR_CAPTURED_EVENT;
     // The stream joins the capture that the event belongs to.
     const auto own = stream->capture();
     if (own != nullptr && own != record->capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;

@@ -2,6 +2,7 @@
 #ifndef SIMCUDA_DRIVER_CAPTURE_H
 #define SIMCUDA_DRIVER_CAPTURE_H
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -18,6 +19,7 @@ struct Capture {
   std::shared_ptr<Graph> graph;
   const Stream* origin = nullptr;
   unsigned long long id = 0;
+  std::atomic<bool> ended{false};  // its events are of no use any more
 };
 
 inline bool IsCapturing(const std::shared_ptr<Stream>& stream) {

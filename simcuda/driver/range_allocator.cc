@@ -49,7 +49,7 @@ bool RangeAllocator::TakeAt(uint64_t address, uint64_t bytes) {
   range = std::prev(range);
   const uint64_t start = range->first;
   const uint64_t end = start + range->second;
-  if (address + bytes > end || bytes == 0) return false;
+  if (address >= end || bytes > end - address || bytes == 0) return false;
   Erase(range);
   if (address > start) Insert(start, address - start);
   if (address + bytes < end) Insert(address + bytes, end - address - bytes);

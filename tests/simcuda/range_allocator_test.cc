@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -90,6 +91,43 @@ TEST(RangeAllocator, AgreesWithTwin) {
 
 TEST(RangeAllocator, AgreesWithTwinAcrossBarriers) {
   for (unsigned seed = 1; seed <= 5; ++seed) RunAgainstTwin(64, 64, seed);
+}
+
+// Exact places, as reservations at a wanted address take them.
+TEST(RangeAllocator, TakesExactlyWhatIsFree) {
+  RangeAllocator allocator;
+  allocator.Add(0, kUnits);
+  std::vector<bool> free(kUnits, true);
+  std::mt19937 random(21);
+  for (int round = 0; round < 4000; ++round) {
+    const uint64_t start = random() % (kUnits + 8);
+    const uint64_t units = random() % 40;
+    const uint64_t end = std::min(start + units, kUnits);
+    const auto begin = free.begin() + static_cast<std::ptrdiff_t>(std::min(start, kUnits));
+    const auto stop =
+        free.begin() + static_cast<std::ptrdiff_t>(std::max(end, std::min(start, kUnits)));
+    if (round % 3 != 0) {
+      const bool all = units > 0 && start + units <= kUnits &&
+                       std::all_of(begin, stop, [](bool one) { return one; });
+      ASSERT_EQ(allocator.TakeAt(start, units), all) << start << ", " << units;
+      if (all) std::fill(begin, stop, false);
+    } else if (begin != stop && std::none_of(begin, stop, [](bool one) { return one; })) {
+      allocator.Add(start, static_cast<uint64_t>(stop - begin));
+      std::fill(begin, stop, true);
+    }
+    ASSERT_EQ(allocator.free_bytes(),
+              static_cast<uint64_t>(std::count(free.begin(), free.end(), true)));
+    uint64_t largest = 0;
+    uint64_t run = 0;
+    for (const bool one : free) {
+      run = one ? run + 1 : 0;
+      largest = std::max(largest, run);
+    }
+    ASSERT_EQ(allocator.largest(), largest);
+  }
+  // Sizes that run over the end of all numbers.
+  EXPECT_FALSE(allocator.TakeAt(5, UINT64_MAX));
+  EXPECT_FALSE(allocator.TakeAt(UINT64_MAX, 2));
 }
 
 TEST(RangeAllocator, KeepsSingleBarriers) {

@@ -46,6 +46,42 @@ TEST_F(SynchronousTest, HostFunctionsThatCallAgainDoNotHang) {
   EXPECT_EQ(data.ran, 2);
 }
 
+// Whatever a call enqueues is done when it returns, on every stream.
+TEST_F(SynchronousTest, NothingIsEverPending) {
+  CUstream streams[3] = {};
+  CHECK_CU(cuStreamCreate(&streams[1], CU_STREAM_DEFAULT));
+  CHECK_CU(cuStreamCreate(&streams[2], CU_STREAM_NON_BLOCKING));
+  CUdeviceptr block = 0;
+  CHECK_CU(cuMemAlloc(&block, 4096));
+  CUevent event = nullptr;
+  CHECK_CU(cuEventCreate(&event, 0));
+  unsigned value = 0;
+  const auto* first = reinterpret_cast<const unsigned*>(block);
+  for (const CUstream stream : streams) {
+    CHECK_CU(cuMemsetD32Async(block, ++value, 1024, stream));
+    EXPECT_EQ(first[1023], value);
+    CHECK_CU(cuEventRecord(event, stream));
+    EXPECT_EQ(CUDA_SUCCESS, cuEventQuery(event));
+    for (const CUstream other : streams) {
+      CHECK_CU(cuStreamWaitEvent(other, event, 0));
+      EXPECT_EQ(CUDA_SUCCESS, cuStreamQuery(other));
+    }
+    ++value;
+    CHECK_CU(cuMemcpyHtoDAsync(block, &value, 4, stream));
+    EXPECT_EQ(first[0], value);
+    unsigned read = 0;
+    CHECK_CU(cuMemcpyDtoHAsync(&read, block, 4, stream));
+    EXPECT_EQ(read, value);
+    CHECK_CU(cuMemcpyDtoDAsync(block + 64, block, 4, stream));
+    EXPECT_EQ(first[16], value);
+    int called = 0;
+    CHECK_CU(cuStreamAddCallback(
+        stream, [](CUstream, CUresult, void* data) { ++*static_cast<int*>(data); }, &called, 0));
+    EXPECT_EQ(called, 1);
+  }
+  CHECK_CU(cuMemFree(block));
+}
+
 TEST_F(SynchronousTest, VersionLimitsProcAddresses) {
   int version = 0;
   CHECK_CU(cuDriverGetVersion(&version));
