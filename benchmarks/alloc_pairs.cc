@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -136,6 +137,12 @@ Pair Prepare(const std::string& mode) {
   return DescendBy(way >> 1, depth - 1, i, pair) - here + depth;
 }
 
+std::int64_t Now(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
 // With one stack the loop lies at its bottom; with more, every pair is reached anew, by another way
 // than the one before.
 long Run(int depth, long pairs, long stacks, Pair pair) {
@@ -147,18 +154,28 @@ long Run(int depth, long pairs, long stacks, Pair pair) {
   return failures;
 }
 
-std::int64_t Now(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+// At most that many pairs a second: in small portions, with rests between them.
+long RunPaced(int depth, long pairs, long stacks, double pairs_per_s, Pair pair) {
+  constexpr long kPortion = 1000;
+  const std::int64_t begin = Now(CLOCK_MONOTONIC);
+  long failures = 0;
+  for (long done = 0; done < pairs; done += kPortion) {
+    failures += Run(depth, std::min(kPortion, pairs - done), stacks, pair);
+    const auto due =
+        begin + static_cast<std::int64_t>(static_cast<double>(done + kPortion) / pairs_per_s * 1e9);
+    const timespec until{due / 1'000'000'000, due % 1'000'000'000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+  }
+  return failures;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5 && argc != 6) {
+  if (argc < 5 || argc > 7) {
     std::fprintf(stderr,
-                 "usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS [STACKS]\n");
+                 "usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS [STACKS "
+                 "[PAIRS_PER_S]]\n");
     return 2;
   }
   const Pair pair = Prepare(argv[1]);
@@ -170,16 +187,20 @@ int main(int argc, char** argv) {
   const int threads = std::atoi(argv[3]);
   const long pairs = std::atol(argv[4]);
   const long stacks = argc > 5 ? std::atol(argv[5]) : 1;
+  const double pairs_per_s =
+      argc > 6 ? std::atof(argv[6]) : 0;  // of each thread; 0 = as fast as it can
 
   std::atomic<long> failures = Run(depth, 1000, stacks, pair);  // unwinder caches, first stacks
   std::atomic<std::int64_t> thread_cpu{0};
   const std::int64_t begin = Now(CLOCK_MONOTONIC);
   std::vector<std::thread> workers;
+  workers.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     workers.emplace_back([&] {
       if (g_functions.set_current != nullptr) g_functions.set_current(g_functions.context);
       const std::int64_t before = Now(CLOCK_THREAD_CPUTIME_ID);
-      failures += Run(depth, pairs, stacks, pair);
+      failures += pairs_per_s > 0 ? RunPaced(depth, pairs, stacks, pairs_per_s, pair)
+                                  : Run(depth, pairs, stacks, pair);
       thread_cpu += Now(CLOCK_THREAD_CPUTIME_ID) - before;
     });
   }

@@ -95,6 +95,7 @@ int main(int argc, char** argv) {
   clock_gettime(CLOCK_MONOTONIC, &begin);
   std::atomic<bool> failed{false};
   std::vector<std::thread> workers;
+  workers.reserve(static_cast<std::size_t>(threads));
   for (int t = 0; t < threads; ++t) {
     workers.emplace_back([=, &failed] {
       Walk walk{std::mt19937_64(seed * 1000 + static_cast<unsigned>(t)),

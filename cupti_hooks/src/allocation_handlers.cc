@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "cupti_hooks/src/graph_handlers.h"
 #include "libmemprof/src/array_bytes.h"
 #include "libmemprof/src/sys.h"
 
@@ -17,14 +18,6 @@ bool IsOnDevice(std::uint32_t layer) { return layer != kLayerPinned && layer != 
 // Whether the layer's address is one that kernels and copies can use.
 bool HasPointers(std::uint32_t layer) {
   return layer != kLayerArray && layer != kLayerVmmPhysical && layer != kLayerVmmAddress;
-}
-
-// While a stream is captured, nothing is allocated: the call becomes a node of a graph.
-bool IsCapturing(CUstream stream) {
-  int status = 0;
-  return Driver().stream_is_capturing != nullptr &&
-         Driver().stream_is_capturing(stream, &status) == 0 &&
-         status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 // The device that freed memory is on: not always the current one. Asked for only where there are
@@ -89,7 +82,8 @@ void SamplePool(const Call& call, std::uint64_t pool, bool now) {
 }  // namespace
 
 void ReportAllocation(const Call& call, const Allocation& allocation) {
-  if (call.result == 0 && HasPointers(allocation.layer)) {
+  const bool is_handle = allocation.layer == kLayerImported && allocation.aux1 == kImportExternal;
+  if (call.result == 0 && HasPointers(allocation.layer) && !is_handle) {
     MarkAddresses(IsOnDevice(allocation.layer) ? MemorySide::kDevice : MemorySide::kHost,
                   allocation.address, allocation.bytes);
   }
@@ -131,6 +125,7 @@ void ReportFree(const Call& call, std::uint32_t layer, std::int32_t device, std:
   }
   // Only what this source reported is taken back: listening may have begun inside the call.
   const bool reported = call.shared == nullptr || *call.shared == kFreeReported;
+  if (call.result == 0) NoteFreed(address);
   if (call.result == 0 || !reported) return;
   SourceEvent event = NewEvent(call, kOpFreeFailed, layer);
   event.device = device;
@@ -157,10 +152,13 @@ namespace {
 
 template <typename Params>
 void ReportStreamOrdered(const Call& call, const Params& params, std::uint64_t pool) {
-  const bool graph = call.allocations && IsCapturing(params.hStream);
-  ReportAllocation(
-      call, {graph ? kLayerGraph : kLayerStreamOrdered, kCurrentDevice, Output(call, params.dptr),
-             params.bytesize, pool, 0, Number(params.hStream)});
+  // While a stream is captured, nothing is allocated: the call becomes a node of a graph.
+  std::uint64_t graph = 0;
+  if (call.allocations && Capturing(call, params.hStream, &graph)) {
+    return NoteAllocNode(call, graph, Output(call, params.dptr), params.bytesize, CurrentDevice());
+  }
+  ReportAllocation(call, {kLayerStreamOrdered, kCurrentDevice, Output(call, params.dptr),
+                          params.bytesize, pool, 0, Number(params.hStream)});
   if (call.allocations) SamplePool(call, pool, call.result != 0);
 }
 
@@ -180,9 +178,11 @@ void AllocFromPool(const Call& call) {
 
 void FreeAsync(const Call& call) {
   const auto& params = call.As<cuMemFreeAsync_params>();
-  const bool graph = call.allocations && IsCapturing(params.hStream);
-  ReportFree(call, graph ? kLayerGraph : kLayerStreamOrdered, kCurrentDevice, params.dptr, 0,
-             Number(params.hStream));
+  std::uint64_t graph = 0;
+  if (call.allocations && Capturing(call, params.hStream, &graph)) {
+    return NoteFreeNode(call, graph, params.dptr);
+  }
+  ReportFree(call, kLayerStreamOrdered, kCurrentDevice, params.dptr, 0, Number(params.hStream));
 }
 
 void PoolCreate(const Call& call) {
@@ -243,13 +243,16 @@ void DestroyMipmappedArray(const Call& call) {
              Number(call.As<cuMipmappedArrayDestroy_params>().hMipmappedArray));
 }
 
-void ReportIpcOpen(const Call& call, std::uint64_t address) {
+std::uint64_t BytesAt(std::uint64_t address) {
   unsigned long long base = 0;
   std::size_t bytes = 0;
-  if (call.result == 0 && Driver().address_range != nullptr) {
-    if (Driver().address_range(&base, &bytes, address) != 0) bytes = 0;
-  }
-  ReportAllocation(call, {kLayerImported, kCurrentDevice, address, bytes});
+  const auto query = Driver().address_range;
+  return address != 0 && query != nullptr && query(&base, &bytes, address) == 0 ? bytes : 0;
+}
+
+void ReportIpcOpen(const Call& call, std::uint64_t address) {
+  ReportAllocation(call,
+                   {kLayerImported, kCurrentDevice, address, BytesAt(address), 0, kImportIpc});
 }
 
 void IpcClose(const Call& call) {
@@ -261,6 +264,7 @@ void PrimaryReset(const Call& call) {
   if (call.exit || !call.allocations || Recorder()->inside_hook() != 0) return;
   SourceEvent event = NewEvent(call, kOpDeviceReset, kLayerNone);
   event.device = call.As<cuDevicePrimaryCtxReset_params>().dev;
+  EndGraphMemory(event.device);
   Record(event);
 }
 

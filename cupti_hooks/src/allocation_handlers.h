@@ -104,6 +104,8 @@ void CreateMipmappedArray(const Call& call);
 void DestroyArray(const Call& call);
 void DestroyMipmappedArray(const Call& call);
 
+// Size of the memory that begins there, as the driver knows it; 0 where it does not say.
+std::uint64_t BytesAt(std::uint64_t address);
 void ReportIpcOpen(const Call& call, std::uint64_t address);
 template <typename Params>
 void IpcOpen(const Call& call) {

@@ -53,6 +53,35 @@
   X(cuIpcOpenMemHandle_v2, 567, kAllocation, IpcOpen<cuIpcOpenMemHandle_v2_params>)    \
   X(cuIpcCloseMemHandle, 330, kAllocation, IpcClose)                                   \
   X(cuDevicePrimaryCtxReset, 389, kLedger, PrimaryReset)                               \
+  X(cuGraphAddMemAllocNode, 638, kLedger, AddAllocNode)                                \
+  X(cuGraphAddMemFreeNode, 639, kLedger, AddFreeNode)                                  \
+  X(cuGraphAddNode, 712, kLedger, AddNode<GraphAddNodeParams>)                         \
+  X(cuGraphAddNode_v2, 723, kLedger, AddNode<GraphAddNodeV2Params>)                    \
+  X(cuGraphInstantiate, 513, kLedger, InstantiateGraph)                                \
+  X(cuGraphInstantiate_v2, 578, kLedger, InstantiateGraph)                             \
+  X(cuGraphInstantiateWithFlags, 643, kLedger, InstantiateGraph)                       \
+  X(cuGraphInstantiateWithParams, 656, kLedger, InstantiateGraph)                      \
+  X(cuGraphInstantiateWithParams_ptsz, 657, kLedger, InstantiateGraph)                 \
+  X(cuGraphExecDestroy, 516, kLedger, DestroyExec)                                     \
+  X(cuGraphDestroy, 517, kLedger, DestroyGraph)                                        \
+  X(cuDeviceGraphMemTrim, 640, kLedger, TrimGraphMemory)                               \
+  X(cuImportExternalMemory, 485, kLedger, ImportExternal)                              \
+  X(cuExternalMemoryGetMappedBuffer, 486, kAllocation, MapExternalBuffer)              \
+  X(cuDestroyExternalMemory, 488, kLedger, DestroyExternal)                            \
+  X(cuMemPoolImportPointer, 616, kAllocation, ImportPoolPointer)                       \
+  X(cuMemPrefetchAsync, 467, kLedger, Prefetch)                                        \
+  X(cuMemPrefetchAsync_ptsz, 468, kLedger, Prefetch)                                   \
+  X(cuMemPrefetchAsync_v2, 716, kLedger, PrefetchTo)                                   \
+  X(cuMemPrefetchAsync_v2_ptsz, 717, kLedger, PrefetchTo)                              \
+  X(cuMemAdvise, 457, kLedger, Advise)                                                 \
+  X(cuMemAdvise_v2, 715, kLedger, AdviseAbout)                                         \
+  X(cuMulticastBindMem, 708, kLedger, BindMemory)                                      \
+  X(cuMulticastBindAddr, 709, kLedger, BindAddress)                                    \
+  X(cuMulticastUnbind, 710, kLedger, UnbindMemory)                                     \
+  X(cuCheckpointProcessLock, 770, kLedger, Checkpoint<1>)                              \
+  X(cuCheckpointProcessCheckpoint, 771, kLedger, Checkpoint<2>)                        \
+  X(cuCheckpointProcessRestore, 772, kLedger, Checkpoint<3>)                           \
+  X(cuCheckpointProcessUnlock, 773, kLedger, Checkpoint<4>)                            \
   X(cuDevicePrimaryCtxReset_v2, 545, kLedger, PrimaryReset)
 
 #define MEMPROF_CUPTI_LAUNCH_CALLBACKS(X)                               \

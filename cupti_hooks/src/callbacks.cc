@@ -9,6 +9,8 @@
 #include "cupti_hooks/src/allocation_handlers.h"
 #include "cupti_hooks/src/callback_table.h"
 #include "cupti_hooks/src/cupti_state.h"
+#include "cupti_hooks/src/graph_handlers.h"
+#include "cupti_hooks/src/import_handlers.h"
 #include "cupti_hooks/src/recorder.h"
 #include "cupti_hooks/src/source.h"
 #include "cupti_hooks/src/use_handlers.h"

@@ -28,6 +28,10 @@ inline constexpr std::uint32_t kOpPoolCreate = 27;
 inline constexpr std::uint32_t kOpPoolDestroy = 28;
 inline constexpr std::uint32_t kOpPoolTrim = 29;
 inline constexpr std::uint32_t kOpPoolSample = 30;
+inline constexpr std::uint32_t kOpCheckpoint = 31;
+inline constexpr std::uint32_t kOpPrefetch = 34;
+inline constexpr std::uint32_t kOpAdvise = 35;
+inline constexpr std::uint32_t kOpDiscard = 36;
 
 // Layer
 inline constexpr std::uint32_t kLayerNone = 0;
@@ -44,6 +48,13 @@ inline constexpr std::uint32_t kLayerImported = 10;
 inline constexpr std::uint32_t kLayerGraph = 11;
 inline constexpr std::uint32_t kLayerModule = 12;
 inline constexpr std::uint32_t kLayerMulticast = 13;
+
+// ImportKind
+inline constexpr std::uint64_t kImportIpc = 1;
+inline constexpr std::uint64_t kImportPhysical = 2;
+inline constexpr std::uint64_t kImportPoolPointer = 3;
+inline constexpr std::uint64_t kImportExternal = 4;
+inline constexpr std::uint64_t kImportExternalView = 5;
 
 // CopyKind
 inline constexpr std::uint32_t kCopyUnknown = 0;

@@ -56,6 +56,8 @@ void LookUpDriver() {
   LookUp(set.device_count, "cuDeviceGetCount");
   LookUp(set.pointer_attribute, "cuPointerGetAttribute");
   LookUp(set.pool_attribute, "cuMemPoolGetAttribute");
+  LookUp(set.capture_info, "cuStreamGetCaptureInfo_v2");
+  LookUp(set.graph_attribute, "cuDeviceGetGraphMemAttribute");
   LookUp(set.address_range, "cuMemGetAddressRange_v2");
   LookUp(set.function_parameter, "cuFuncGetParamInfo");
   LookUp(set.kernel_parameter, "cuKernelGetParamInfo");

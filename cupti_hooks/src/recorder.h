@@ -28,6 +28,9 @@ struct DriverFunctions {
   int (*device_count)(int* count);
   int (*pointer_attribute)(void* value, int attribute, unsigned long long address);
   int (*pool_attribute)(void* pool, int attribute, void* value);
+  int (*capture_info)(void* stream, int* status, void* id, void** graph, void* dependencies,
+                      void* count);
+  int (*graph_attribute)(int device, int attribute, void* value);
   int (*address_range)(unsigned long long* base, std::size_t* bytes, unsigned long long address);
   int (*function_parameter)(void* function, std::size_t index, std::size_t* offset,
                             std::size_t* bytes);

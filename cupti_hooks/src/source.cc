@@ -20,6 +20,7 @@
 #include "cupti_hooks/src/callbacks.h"
 #include "cupti_hooks/src/cupti_library.h"
 #include "cupti_hooks/src/cupti_state.h"
+#include "cupti_hooks/src/graph_handlers.h"
 #include "cupti_hooks/src/kernel_arguments.h"
 #include "cupti_hooks/src/log_values.h"
 #include "cupti_hooks/src/recorder.h"
@@ -197,6 +198,7 @@ void StopLocked(bool in_callback) {
 int SubscribeLocked(bool allocations) {
   char why[1024] = "";
   OpenVmmLedger();
+  OpenGraphLedger();
   if (!OpenAddressMap()) return Refuse("no address space for the map of device memory");
   if (!Load(why, sizeof why)) return Refuse(why);
   char other[128] = "";

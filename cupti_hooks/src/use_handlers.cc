@@ -3,6 +3,7 @@
 
 #include "cupti_hooks/src/address_map.h"
 #include "cupti_hooks/src/callbacks.h"
+#include "cupti_hooks/src/graph_handlers.h"
 #include "cupti_hooks/src/kernel_arguments.h"
 
 namespace memprof::cupti {
@@ -51,6 +52,7 @@ void LaunchMultiDevice(const Call& call) {
 }
 
 void LaunchGraph(const Call& call) {
+  LaunchMemoryNodes(call);
   ReportLaunch(call, nullptr, Number(call.As<cuGraphLaunch_params>().hStream), nullptr, nullptr);
 }
 

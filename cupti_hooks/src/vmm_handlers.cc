@@ -39,7 +39,18 @@ bool Happened(const Call& call) { return call.exit && call.result == 0 && call.a
 void ReportHandle(const Call& call, std::uint64_t handle, std::uint64_t bytes, std::int32_t device,
                   std::uint32_t layer) {
   Ledger().Create(handle, bytes, device, static_cast<std::uint8_t>(layer));
-  ReportVmm(call, kOpAlloc, layer, device, handle, bytes);
+  ReportVmm(call, kOpAlloc, layer, device, handle, bytes, 0,
+            layer == kLayerImported ? kImportPhysical : 0);
+}
+
+// Ends what the multicast object holds within the range; `device` -1 = on all devices.
+void ReportUnbound(const Call& call, std::uint64_t multicast, std::uint64_t offset,
+                   std::uint64_t bytes, std::int32_t device) {
+  VmmLedger::Physical bound;
+  while (Ledger().Unbind(multicast, offset, bytes, device, &bound)) {
+    if (!bound.last) continue;
+    ReportVmm(call, kOpFree, bound.layer, bound.device, bound.handle, bound.bytes);
+  }
 }
 
 }  // namespace
@@ -89,6 +100,9 @@ void ReleasePhysical(const Call& call) {
   }
   const VmmLedger::Physical gone = t_released;
   t_released = {};
+  if (call.result == 0 && gone.last && gone.layer == kLayerMulticast) {
+    ReportUnbound(call, handle, 0, ~std::uint64_t{0}, kNoDevice);
+  }
   if (call.result == 0 || gone.handle != handle) return;
   if (!gone.last) return Ledger().Retain(handle);
   Ledger().Create(handle, gone.bytes, gone.device, gone.layer);
@@ -112,6 +126,30 @@ void CreateMulticast(const Call& call) {
   if (!Happened(call)) return;
   const auto& params = call.As<MulticastCreateParams>();
   ReportHandle(call, Output(call, params.handle), 0, kNoDevice, kLayerMulticast);
+}
+
+void BindMemory(const Call& call) {
+  if (!Happened(call)) return;
+  const auto& params = call.As<MulticastBindMemParams>();
+  Ledger().Bind(params.multicast, params.offset, params.bytes, params.memory);
+  ReportVmm(call, kOpMap, kLayerMulticast, Ledger().DeviceOf(params.memory), params.multicast,
+            params.bytes, params.memory, params.offset);
+}
+
+void BindAddress(const Call& call) {
+  if (!Happened(call)) return;
+  const auto& params = call.As<MulticastBindAddrParams>();
+  Ledger().BindMapped(params.multicast, params.offset, params.bytes, params.address);
+  ReportVmm(call, kOpMap, kLayerMulticast, CurrentDevice(), params.multicast, params.bytes,
+            params.address, params.offset);
+}
+
+void UnbindMemory(const Call& call) {
+  if (!Happened(call)) return;
+  const auto& params = call.As<MulticastUnbindParams>();
+  ReportUnbound(call, params.multicast, params.offset, params.bytes, params.device);
+  ReportVmm(call, kOpUnmap, kLayerMulticast, params.device, params.multicast, params.bytes, 0,
+            params.offset);
 }
 
 void MapPhysical(const Call& call) {

@@ -16,6 +16,9 @@ void ReleasePhysical(const Call& call);
 void RetainPhysical(const Call& call);
 void ImportPhysical(const Call& call);
 void CreateMulticast(const Call& call);
+void BindMemory(const Call& call);
+void BindAddress(const Call& call);
+void UnbindMemory(const Call& call);
 void MapPhysical(const Call& call);
 void UnmapPhysical(const Call& call);
 

@@ -11,7 +11,7 @@
 
 namespace memprof {
 
-inline constexpr std::uint32_t kSourceApiVersion = 1;
+inline constexpr std::uint32_t kSourceApiVersion = 2;
 
 // One event as a source reports it; fields as in log.Events. `op` and `layer` are the numbers of
 // log.Op and log.Layer. The recorder adds the time, the thread and, if asked, the stack.
@@ -29,6 +29,7 @@ struct SourceEvent {
   std::uint32_t label;       // from intern()
   std::uint32_t api;         // from intern()
   std::uint32_t with_stack;  // 1 = take the calling thread's stack
+  std::uint32_t stack;       // else: one from stack(), or 0
 };
 
 // What the recorder offers.
@@ -47,6 +48,8 @@ struct RecorderApi {
   int (*inside_hook)();
   // The real driver function of that name, or null: for calls that must not be recorded.
   void* (*real_driver_function)(const char* name);
+  // Id of the calling thread's stack, for an event that comes later; 0 when there is none.
+  std::uint32_t (*stack)();
 };
 
 // What a source offers, returned by its only exported function,

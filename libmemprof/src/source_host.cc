@@ -36,6 +36,7 @@ void SourceRecord(const SourceEvent* from) {
   event.aux1 = from->aux1;
   event.stream = from->stream;
   event.label = from->label;
+  event.stack = from->stack;
   event.api = from->api;
   std::int32_t device = from->device;
   const auto context = reinterpret_cast<CUcontext>(from->context);
@@ -83,9 +84,16 @@ void* SourceRealFunction(const char* name) {
   return name == nullptr ? nullptr : RealDriverSymbol(name);
 }
 
+std::uint32_t SourceStack() {
+  if (!Recording()) return 0;
+  RecursionGuard guard;
+  ThreadState* state = BoundState(guard.slot());
+  return state == nullptr ? 0 : TheRecorder()->InternStack(state);
+}
+
 constexpr RecorderApi kTable = {kSourceApiVersion,  SourceRecord, SourceIntern,
                                 SourceStateChanged, SourceCount,  SourceInsideHook,
-                                SourceRealFunction};
+                                SourceRealFunction, SourceStack};
 
 // "<directory of this library>/libmemprof_cupti.so"; false when the directory is unknown.
 bool SourcePath(char* path, std::size_t size) {

@@ -163,10 +163,11 @@ TEST_F(AllocationHandlers, ACapturedStreamMakesGraphNodes) {
   LookUpDriver();
   const auto captured = reinterpret_cast<CUstream>(0xca);
   CUdeviceptr address = 0x7f0037000000;
-  ExpectAllocation("cuMemAllocAsync", cuMemAllocAsync_params{&address, 64, captured},
-                   {kLayerGraph, kCurrentDevice, address, 64, 0, 0, 0xca});
-  ExpectFree("cuMemFreeAsync_ptsz", cuMemFreeAsync_params{address, captured},
-             {kLayerGraph, kCurrentDevice, address, 0, 0, 0, 0xca});
+  cuMemAllocAsync_params allocation{&address, 64, captured};
+  cuMemFreeAsync_params free{address, captured};
+  Succeed("cuMemAllocAsync", &allocation);
+  Succeed("cuMemFreeAsync_ptsz", &free);
+  EXPECT_TRUE(recorder_.Events().empty()) << "nothing is allocated or freed yet";
   const auto plain = reinterpret_cast<CUstream>(0xcb);
   ExpectAllocation("cuMemAllocAsync_ptsz", cuMemAllocAsync_params{&address, 64, plain},
                    {kLayerStreamOrdered, kCurrentDevice, address, 64, 0, 0, 0xcb});
@@ -263,7 +264,8 @@ TEST_F(AllocationHandlers, MemoryOfOtherProcessesIsImported) {
   LookUpDriver();
   CUdeviceptr address = 0x7f0038000000;
   cuIpcOpenMemHandle_v2_params open = {&address, {}, 0};
-  ExpectAllocation("cuIpcOpenMemHandle_v2", open, {kLayerImported, kCurrentDevice, address, 999});
+  ExpectAllocation("cuIpcOpenMemHandle_v2", open,
+                   {kLayerImported, kCurrentDevice, address, 999, 0, kImportIpc});
   ExpectFree("cuIpcCloseMemHandle", cuIpcCloseMemHandle_params{address},
              {kLayerImported, kCurrentDevice, address, 0});
 }

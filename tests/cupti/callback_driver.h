@@ -8,6 +8,7 @@
 
 #include "cupti_hooks/src/address_map.h"
 #include "cupti_hooks/src/callbacks.h"
+#include "cupti_hooks/src/graph_handlers.h"
 #include "cupti_hooks/src/kernel_arguments.h"
 #include "cupti_hooks/src/recorder.h"
 #include "cupti_hooks/src/vmm_handlers.h"
@@ -73,6 +74,7 @@ class HandlerTest : public testing::Test {
     cupti::SetRecorder(recorder_.api());
     ASSERT_TRUE(cupti::OpenAddressMap());
     cupti::OpenVmmLedger();
+    cupti::OpenGraphLedger();
     cupti::ForgetKernelHandles();
     cupti::LookUpDriver();
     cupti::SetListening(cupti::Listening::kEverything);

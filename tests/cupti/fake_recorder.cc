@@ -11,9 +11,9 @@ FakeRecorder& FakeRecorder::Get() {
 }
 
 const RecorderApi* FakeRecorder::api() const {
-  static constexpr RecorderApi kApi = {kSourceApiVersion,  &Record,       &Intern,
-                                       &SourceState,       &CountAnomaly, &InsideHook,
-                                       &RealDriverFunction};
+  static constexpr RecorderApi kApi = {kSourceApiVersion,   &Record,       &Intern,
+                                       &SourceState,        &CountAnomaly, &InsideHook,
+                                       &RealDriverFunction, &Stack};
   return &kApi;
 }
 
@@ -96,6 +96,8 @@ void FakeRecorder::CountAnomaly(int anomaly, std::uint64_t add) {
   const std::lock_guard lock(self.mutex_);
   self.anomalies_[anomaly] += add;
 }
+
+std::uint32_t FakeRecorder::Stack() { return kStack; }
 
 int FakeRecorder::InsideHook() { return Get().inside_hook_ ? 1 : 0; }
 

@@ -34,6 +34,8 @@ class FakeRecorder {
 
   // What real_driver_function answers; by default what libcuda.so.1 exports if it is loaded.
   void SetDriverFunction(const std::string& name, void* function);
+  // What stack() answers.
+  static constexpr std::uint32_t kStack = 4711;
   void SetInsideHook(bool inside) { inside_hook_ = inside; }
   // Called for every event, outside the lock.
   void OnRecord(std::function<void(const SourceEvent&)> hook) { on_record_ = std::move(hook); }
@@ -43,6 +45,7 @@ class FakeRecorder {
   static std::uint32_t Intern(const char* text, std::size_t length);
   static void SourceState(const char* name, std::uint32_t state, const char* detail);
   static void CountAnomaly(int anomaly, std::uint64_t add);
+  static std::uint32_t Stack();
   static int InsideHook();
   static void* RealDriverFunction(const char* name);
 

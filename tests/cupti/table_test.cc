@@ -106,6 +106,10 @@ TEST(LogValues, AreThoseOfTheLogFormat) {
       {kOpPoolDestroy, "OP_POOL_DESTROY"},
       {kOpPoolTrim, "OP_POOL_TRIM"},
       {kOpPoolSample, "OP_POOL_SAMPLE"},
+      {kOpCheckpoint, "OP_CHECKPOINT"},
+      {kOpPrefetch, "OP_PREFETCH"},
+      {kOpAdvise, "OP_ADVISE"},
+      {kOpDiscard, "OP_DISCARD"},
   };
   for (const auto& [value, name] : ops) {
     EXPECT_EQ(log::Op_Name(static_cast<log::Op>(value)), name);

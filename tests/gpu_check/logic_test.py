@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What scripts/gpu-check makes of figures: right ones, and for every verdict wrong ones that it must notice."""
+import argparse
 import contextlib
 import importlib.machinery
 import importlib.util
 import io
+import json
 import sys
 import unittest
 from pathlib import Path
@@ -169,6 +171,9 @@ class Totals(unittest.TestCase):
         self.assertEqual(self.judge("ipc", self.told(taken=0), self.live(recorded=0)), OK)
         self.assertEqual(self.judge("ipc", self.told(taken=0), self.live(recorded=self.BYTES)), OK)
         self.assertEqual(self.judge("ipc", self.told(taken=0), self.live(blocks=0, recorded=0)), FAILED)
+        # An object and the buffer in it.
+        self.assertEqual(self.judge("external", self.told(taken=0), self.live(blocks=8, recorded=1)), OK)
+        self.assertEqual(self.judge("external", self.told(taken=0), self.live(recorded=1)), FAILED)
         self.assertEqual(self.judge("multicast", self.told(taken=0), self.live(recorded=0)), OK)
 
     def test_a_context_takes_memory_of_its_own(self):
@@ -178,6 +183,9 @@ class Totals(unittest.TestCase):
     def test_code_comes_with_globals(self):
         self.assertEqual(self.judge("module", live=self.live(recorded=self.BYTES + MIB)), OK)
         self.assertEqual(self.judge("module", live=self.live(recorded=self.BYTES - 1)), FAILED)
+        self.assertEqual(self.judge("module", live=self.live(recorded=0)), DIFFERS)
+        self.assertEqual(self.judge("module", live=self.live(blocks=0, recorded=0)), FAILED)
+        self.assertEqual(self.judge("module", self.told(taken=0)), DIFFERS)
 
     def test_what_could_not_be_tried(self):
         self.assertEqual(self.judge(told={"skipped": "why"}), SKIPPED)
@@ -221,6 +229,12 @@ class Sources(unittest.TestCase):
             section = self.judge()
             self.assertEqual(section.verdict, DIFFERS)
             self.assertGreater(len(section.table), 1)
+
+    def test_of_modules_only_coming_and_going_counts(self):
+        self.driver.append(dict(event("module_load", "0x7000", api="cuModuleLoadData")))
+        self.assertEqual(self.judge().verdict, DIFFERS)
+        self.cupti.append(dict(event("module_load", "0x3", 900, api="")))
+        self.assertEqual(self.judge().verdict, OK)
 
     def test_nothing_at_all_fails(self):
         self.driver = []
@@ -300,6 +314,56 @@ class Attempt(unittest.TestCase):
         self.assertEqual(self.attempt(GuestFailed("it crashed")), [("A title", FAILED, "it crashed")])
         self.assertEqual(self.attempt(KeyError("asked")), [("A title", FAILED, "KeyError: 'asked'")])
         self.assertEqual(self.attempt(OutOfTime()), [("A title", SKIPPED, "no time was left")])
+
+
+class GpuMachine:
+    """A machine with a GPU and PyTorch, of whom only the answers are there."""
+
+    stand_in, toolkit = False, None
+
+    def __init__(self, has_torch=True, slower=1.0):
+        self.has_torch, self.slower = has_torch, slower
+
+    def run(self, command, extra=None, most_s=60):
+        if "-c" in command:
+            if not self.has_torch:
+                raise GuestFailed("python3 ended with 1: No module named torch")
+            return "True 2.6.0\n"
+        return self.output(command, 0.01)
+
+    def record(self, command, extra=None, injected=False, most_s=60):
+        return self.output(command, 0.01 * self.slower), Path("a.mprof")
+
+    @staticmethod
+    def output(command, seconds):
+        told = {"seconds_per_step": seconds} if Path(command[1]).name == "torch_step.py" else {"events": 30}
+        return f"a warning of torch\n{json.dumps(told)}\n"
+
+    answer = staticmethod(json.loads)
+
+    @staticmethod
+    def report(log):
+        return {"events": {"allocations": 4}, "source_states": [{"name": "driver", "state": "on", "detail": ""}]}
+
+    @staticmethod
+    def left_s():
+        return 400
+
+
+class WithTorch(unittest.TestCase):
+    options = argparse.Namespace(rounds=3, blocks=1, block_bytes=MIB)
+
+    def test_a_profiler_and_steps(self):
+        self.assertEqual(sections.profiler(GpuMachine(), self.options).verdict, OK)
+        section = sections.torch_overhead(GpuMachine(slower=1.001), self.options)
+        self.assertEqual((section.verdict, len(section.table)), (OK, 4))
+        self.assertIn("2.6.0", section.notes[0])
+        self.assertEqual(sections.torch_overhead(GpuMachine(slower=1.05), self.options).verdict, DIFFERS)
+
+    def test_nothing_without_it(self):
+        for section in (sections.profiler, sections.torch_overhead):
+            found = section(GpuMachine(has_torch=False), self.options)
+            self.assertEqual((found.verdict, found.summary), (SKIPPED, "there is no PyTorch with a GPU"))
 
 
 class Marks(unittest.TestCase):

@@ -48,7 +48,8 @@ void ExpectWholeStory(const Log& log) {
   EXPECT_EQ(oom.aux0, 100u);
   EXPECT_EQ(oom.aux1, 200u);
   const std::vector<Event> samples = log.WithOp(log::OP_MEMORY_INFO);
-  ASSERT_EQ(samples.size(), 3u);  // two steps and a snapshot
+  ASSERT_EQ(samples.size(), 4u);  // two steps, a snapshot, and the allocation of device memory
+  EXPECT_EQ(samples[0].aux1, 1u) << "no other process uses the device, and that is known";
   EXPECT_GT(samples[0].aux0, samples[0].bytes);
 }
 

@@ -14,6 +14,12 @@
 
 #include "libmemprof/src/driver_api.h"
 
+// Functions of graphics interfaces, as declared in cudaGL.h and cudaEGL.h, which need
+// headers of graphics.
+extern "C" CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource*, unsigned, unsigned);
+extern "C" CUresult cuGraphicsGLRegisterImage(CUgraphicsResource*, unsigned, unsigned, unsigned);
+extern "C" CUresult cuGraphicsEGLRegisterImage(CUgraphicsResource*, void*, unsigned);
+
 namespace memprof::recorder {
 namespace {
 

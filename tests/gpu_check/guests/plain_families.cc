@@ -88,7 +88,7 @@ class Array : public Family {
     return shape.Width * shape.Height * 16;
   }
   void GiveBack() override {
-    for (const CUarray array : arrays_) CALL(cuArrayDestroy, array);
+    for (CUarray array : arrays_) CALL(cuArrayDestroy, array);
     arrays_.clear();
   }
   std::vector<CUarray> arrays_;
@@ -111,7 +111,7 @@ class Mipmap : public Family {
     return sum;
   }
   void GiveBack() override {
-    for (const CUmipmappedArray array : arrays_) CALL(cuMipmappedArrayDestroy, array);
+    for (CUmipmappedArray array : arrays_) CALL(cuMipmappedArrayDestroy, array);
     arrays_.clear();
   }
   std::vector<CUmipmappedArray> arrays_;
@@ -174,7 +174,7 @@ class ContextEnd : public Family {
     return bytes;
   }
   void GiveBack() override {
-    for (const CUcontext context : contexts_) CALL(cuCtxDestroy_v2, context);
+    for (CUcontext context : contexts_) CALL(cuCtxDestroy_v2, context);
     contexts_.clear();
   }
   std::vector<CUcontext> contexts_;
@@ -195,7 +195,7 @@ class Module : public Family {
     return size;
   }
   void GiveBack() override {
-    for (const CUmodule module : modules_) CALL(cuModuleUnload, module);
+    for (CUmodule module : modules_) CALL(cuModuleUnload, module);
     modules_.clear();
   }
   std::vector<CUmodule> modules_;

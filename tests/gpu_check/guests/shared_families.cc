@@ -11,8 +11,6 @@
 #include "driver.h"
 #include "families.h"
 
-extern char** environ;
-
 namespace memprof::gpu_check {
 namespace {
 
@@ -47,7 +45,7 @@ class Exporter {
   }
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
-  CUipcMemHandle Ask(std::uint64_t bytes) {
+  CUipcMemHandle Ask(std::uint64_t bytes) const {
     struct {
       std::int64_t result;
       CUipcMemHandle handle;
