@@ -380,6 +380,28 @@ TEST_F(WindowTest, LostEventsAreToldAboveTheViews) {
       << header->BannerText().toStdString();
 }
 
+// What shows only once every frame was looked up is told with the report, and not as a loss.
+TEST_F(WindowTest, FramesWithoutNamesAreToldWithTheReport) {
+  analysis::testing::LogBuilder log;
+  testing::FillDemoLog(log, {.steps = 3});
+  log.Count("events_lost", 17);
+  log::StackTrie* trie = log.definitions().mutable_trie();
+  trie->add_parent(0);
+  trie->add_address_delta(0x1234);
+  trie->add_module(0);
+  trie->add_kind(log::FRAME_NATIVE);
+  const QString path = directory_.filePath(QStringLiteral("nameless.mprof"));
+  ASSERT_TRUE(log.WriteTo(path.toStdString()).ok());
+  OpenPath(path);
+  const auto* header = window_.findChild<SummaryHeader*>();
+  ASSERT_NE(header, nullptr);
+  const QStringList all = header->AnomalyLines(log::Severity::kInfo);
+  ASSERT_EQ(all.size(), 2);
+  EXPECT_TRUE(all[1].startsWith(QStringLiteral("frames unsymbolised: 1")));
+  EXPECT_EQ(header->AnomalyLines(log::Severity::kDataLoss).size(), 1);
+  EXPECT_FALSE(header->BannerText().contains(QStringLiteral("unsymbolised")));
+}
+
 TEST_F(WindowTest, DropsAndExports) {
   ASSERT_TRUE(directory_.isValid());
   const QString path = testing::WriteDemoLog(directory_, {.steps = 5});

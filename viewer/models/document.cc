@@ -37,6 +37,7 @@ std::shared_ptr<const ReportData> MakeReport(const Session& session, analysis::S
     if (stop.stop_requested() || data->live_at_exit.size() >= kMaxLiveAtExit) break;
     data->live_at_exit.push_back(MakeLeakRow(session, symbols, leak));
   }
+  if (!stop.stop_requested()) data->anomalies = analysis::AllAnomalies(session, symbols);
   return data;
 }
 

@@ -33,6 +33,8 @@ struct ReportData {
   analysis::Report report;
   std::vector<LeakRow> leaks;         // worst first
   std::vector<LeakRow> live_at_exit;  // largest first
+  // Of the whole log, also those that show only once every frame was looked up.
+  std::vector<analysis::AnomalyCount> anomalies;
 };
 
 class Document : public QObject {

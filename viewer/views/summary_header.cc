@@ -209,6 +209,26 @@ void SummaryHeader::Fill() {
   FillBanner();
 }
 
+// One line for each anomaly of at least that severity: its name, how often, and what to do. Until
+// the report is there, only what the recorder counted is known.
+QStringList SummaryHeader::AnomalyLines(log::Severity least) const {
+  QStringList lines;
+  if (document_->session() == nullptr) return lines;
+  const auto counted = document_->session()->anomalies();
+  std::vector<analysis::AnomalyCount> anomalies(counted.begin(), counted.end());
+  if (document_->report() != nullptr) anomalies = document_->report()->anomalies;
+  for (const analysis::AnomalyCount& count : anomalies) {
+    const auto index = static_cast<std::size_t>(count.anomaly);
+    if (index >= std::size(kAnomalies)) continue;
+    const AnomalyText& text = kAnomalies[index];
+    if (text.severity < least) continue;
+    lines << QStringLiteral("%1: %2. %3")
+                 .arg(QString::fromUtf8(text.name).replace(QLatin1Char('_'), QLatin1Char(' ')),
+                      FormatCount(count.count), QString::fromUtf8(text.advice));
+  }
+  return lines;
+}
+
 QString SummaryHeader::BannerText() const {
   if (document_->session() == nullptr) return {};
   QStringList lines;
@@ -216,16 +236,7 @@ QString SummaryHeader::BannerText() const {
     lines << tr("Not opened: %1. Shown is still %2.").arg(document_->error(), document_->path());
   }
   const analysis::RunInfo& run = document_->session()->run();
-  for (const analysis::AnomalyCount& count : document_->session()->anomalies()) {
-    const auto index = static_cast<std::size_t>(count.anomaly);
-    if (index >= std::size(kAnomalies)) continue;
-    const AnomalyText& text = kAnomalies[index];
-    if (text.severity != log::Severity::kDataLoss && text.severity != log::Severity::kError)
-      continue;
-    lines << QStringLiteral("%1: %2. %3")
-                 .arg(QString::fromUtf8(text.name).replace(QLatin1Char('_'), QLatin1Char(' ')),
-                      FormatCount(count.count), QString::fromUtf8(text.advice));
-  }
+  lines << AnomalyLines(log::Severity::kDataLoss);
   if (run.growing) {
     lines << tr("The program still runs: this is what it had recorded so far (F5 loads again).");
   } else if (!run.complete) {
@@ -239,7 +250,6 @@ QString SummaryHeader::BannerText() const {
 void SummaryHeader::FillBanner() {
   const QString text = BannerText();
   banner_->setVisible(!text.isEmpty());
-  if (banner_->text() == text) return;
   const Theme theme = Theme::From(palette());
   QColor back = theme.warning;
   QPalette colors = palette();
@@ -249,6 +259,7 @@ void SummaryHeader::FillBanner() {
   banner_->setAutoFillBackground(true);
   banner_->setPalette(colors);
   banner_->setText(text);
+  banner_->setToolTip(AnomalyLines(log::Severity::kInfo).join(QLatin1Char('\n')));
 }
 
 void SummaryHeader::changeEvent(QEvent* event) {

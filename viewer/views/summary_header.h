@@ -2,8 +2,10 @@
 // the recording lacks something.
 #pragma once
 
+#include <QStringList>
 #include <QWidget>
 
+#include "proto/anomalies.h"
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
 
@@ -22,6 +24,7 @@ class SummaryHeader : public QWidget {
 
   // What the banner says; empty when there is nothing to say.
   QString BannerText() const;
+  QStringList AnomalyLines(log::Severity least) const;
 
  protected:
   void changeEvent(QEvent* event) override;
