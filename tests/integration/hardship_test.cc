@@ -102,6 +102,7 @@ TEST(Hardship, DescriptorsClosedAndDirectoryChangedWithARelativeOutput) {
 }
 
 TEST(Hardship, FewDescriptorsAreEnough) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need descriptors themselves";
   for (const char* when : {"early", "late"}) {
     TempDirectory directory;
     const Log log = ExpectNothingLost(directory, Hardship(directory, {"descriptors", "12", when}));
@@ -111,12 +112,14 @@ TEST(Hardship, FewDescriptorsAreEnough) {
 }
 
 TEST(Hardship, ASingleDescriptorIsForTheLogAndTheRingIsPrivate) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need descriptors themselves";
   TempDirectory directory;
   const Log log = ExpectNothingLost(directory, Hardship(directory, {"descriptors", "4", "early"}));
   EXPECT_EQ(log.counters.at("ring_not_shared"), 1u);
 }
 
 TEST(Hardship, NoNewDescriptorAfterTheStartLosesNothing) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need descriptors themselves";
   TempDirectory directory;
   ExpectNothingLost(directory, Hardship(directory, {"descriptors", "3", "late"}));
 }
