@@ -61,8 +61,6 @@ bool FindWithoutLock(std::uint64_t address, CallFrameTable* table) {
 
 }  // namespace
 
-FrameRules::~FrameRules() { UnmapMemory(words_, kWords * sizeof(*words_)); }
-
 bool FrameRules::Create() {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
   g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));

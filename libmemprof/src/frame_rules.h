@@ -5,6 +5,7 @@
 // loses a race merely reads the tables once more.
 //
 // Cost of a hit: one multiplication and one load, 512 KiB for all threads together.
+// Its memory is never given back: threads go on allocating, and searching, while the process ends.
 // Thread-safety: Find by any thread; Clear by any, also while others search.
 #pragma once
 
@@ -19,7 +20,6 @@ namespace memprof::recorder {
 class FrameRules {
  public:
   FrameRules() = default;
-  ~FrameRules();
   FrameRules(const FrameRules&) = delete;
   FrameRules& operator=(const FrameRules&) = delete;
 

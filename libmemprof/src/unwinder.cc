@@ -7,6 +7,7 @@
 #include <unwind.h>
 
 #include <atomic>
+#include <type_traits>
 
 namespace memprof::recorder {
 namespace {
@@ -24,6 +25,8 @@ GccGetIpFunction g_gcc_get_ip = nullptr;
 
 CodeRange g_own_code;
 FrameRules g_rules;
+// A destructor would run at exit, under the feet of threads that still record.
+static_assert(std::is_trivially_destructible_v<FrameRules>);
 std::atomic<bool> g_has_rules{false};
 
 // Frames of ours above a hook. The largest number seen is what later walks allow for, so that
