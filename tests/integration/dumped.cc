@@ -1,0 +1,134 @@
+// Runs the guest and the commands, and puts both into the same words.
+#include "tests/integration/dumped.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+namespace memprof::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+// What a context of the stand-in takes by itself.
+constexpr std::uint64_t kContextBytes = std::uint64_t{256} << 20;
+
+std::uint64_t HexNumber(const std::string& text) { return std::stoull(text, nullptr, 16); }
+
+std::string MemprofText(const std::vector<std::string>& arguments) {
+  const TempDirectory directory;
+  GuestOptions options{
+      .preload = false, .standin = false, .output = "", .directory = directory.path()};
+  options.arguments = arguments;
+  const GuestResult result = RunProgram(BuildPath("bin/memprof"), options);
+  EXPECT_EQ(result.status, 0) << result.err;
+  return result.out;
+}
+
+Call ToCall(const Json& event, const std::string& source, std::string* function) {
+  Call call;
+  call.op = event.at("op");
+  call.layer = event.at("layer");
+  call.device = event.at("device");
+  call.address = HexNumber(event.at("address"));
+  call.bytes = event.at("bytes");
+  call.api = event.value("api", "-");
+  for (const Json& frame : event.at("stack")) {
+    const std::string file = frame.at("file");
+    if (!file.ends_with("/" + source)) continue;
+    call.line = frame.at("line");
+    *function = frame.at("function");
+    break;
+  }
+  return call;
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Call& call) {
+  return out << call.op << " " << call.layer << " device " << call.device << " 0x" << std::hex
+             << call.address << std::dec << " " << call.bytes << " bytes by " << call.api
+             << " line " << call.line;
+}
+
+std::vector<Call> ExpectedCalls(const std::string& text) {
+  std::vector<Call> calls;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string first;
+    Call call;
+    if (words >> first && first == "call" &&
+        words >> call.op >> call.layer >> call.device >> std::hex >> call.address >> std::dec >>
+            call.bytes >> call.api >> call.line) {
+      calls.push_back(call);
+    }
+  }
+  return calls;
+}
+
+Recording::Recording(const std::string& guest, std::vector<std::string> arguments,
+                     std::map<std::string, std::string> environment) {
+  GuestOptions options{.environment = std::move(environment), .directory = directory_.path()};
+  options.arguments = std::move(arguments);
+  guest_ = RunGuest(guest, options);
+  EXPECT_EQ(guest_.status, 0) << guest_.err;
+  EXPECT_EQ(guest_.err, "");
+}
+
+Json MemprofJson(const std::vector<std::string>& arguments) {
+  const std::string text = MemprofText(arguments);
+  return text.empty() ? Json() : Json::parse(text);
+}
+
+std::vector<Call> DumpedCalls(const std::string& log, const std::string& source,
+                              std::vector<std::string>* functions) {
+  static const std::set<std::string> kSamples = {"memory_info", "pool_sample"};
+  std::vector<Call> calls;
+  std::istringstream lines(MemprofText({"dump", "--json", log}));
+  for (std::string line; std::getline(lines, line);) {
+    const Json event = Json::parse(line);
+    if (kSamples.contains(event.at("op"))) continue;
+    std::string function;
+    calls.push_back(ToCall(event, source, &function));
+    if (functions != nullptr) functions->push_back(function);
+  }
+  return calls;
+}
+
+std::string LedgerGap(const std::string& log, int device, std::uint64_t contexts) {
+  const Json report = MemprofJson({"report", "--json", log});
+  std::ostringstream gap;
+  for (const Json& one : report.at("devices")) {
+    if (one.at("id") != device) continue;
+    const Json& last = one.at("ledger").at("last");
+    std::uint64_t known = 0;
+    for (const auto& [layer, bytes] : last.at("by_layer").items())
+      known += bytes.get<std::uint64_t>();
+    for (const char* part :
+         {"pools_bytes", "untracked_bytes", "elsewhere_bytes", "other_processes_bytes"})
+      known += last.at(part).get<std::uint64_t>();
+    if (last.at("used_bytes") != known) gap << "parts add up to " << known << "; ";
+    const std::uint64_t total = last.at("total_bytes"), free = last.at("free_bytes");
+    if (last.at("used_bytes") != total - free) gap << "used is not total less free; ";
+    if (last.at("untracked_bytes") != contexts * kContextBytes) gap << "untracked; ";
+    if (gap.str().empty()) return "";
+    return gap.str() + last.dump();
+  }
+  return "no such device";
+}
+
+std::vector<std::string> UnclosedImports(const std::string& log) {
+  std::vector<std::string> imports;
+  for (const Json& leak : MemprofJson({"leaks", "--json", log}).at("live_at_exit")) {
+    if (leak.at("layer") != "imported") continue;
+    imports.push_back(leak.at("import").get<std::string>() + " " +
+                      std::to_string(leak.at("bytes").get<std::uint64_t>()));
+  }
+  std::sort(imports.begin(), imports.end());
+  return imports;
+}
+
+}  // namespace memprof::testing
