@@ -47,15 +47,16 @@ class Recording {
 nlohmann::json MemprofJson(const std::vector<std::string>& arguments);
 
 // The events of a log that a guest speaks of: all but samples and marks of the recorder's own
-// choosing. Lines are those of the innermost frame in the source file `source`, with an event's
-// function in `functions` where that is not null.
-std::vector<Call> DumpedCalls(const std::string& log, const std::string& source,
+// choosing. Lines are those of the innermost frame in the source of a guest; its function goes to
+// `functions` where that is not null.
+std::vector<Call> DumpedCalls(const std::string& log,
                               std::vector<std::string>* functions = nullptr);
 
-// Why the log does not say that every byte which a device had in use is accounted for: its layers,
-// pools and what is elsewhere, other processes' share, and beyond these nothing but the `contexts`
-// that the device has. Empty when it does.
-std::string LedgerGap(const std::string& log, int device, std::uint64_t contexts = 1);
+// What is wrong with the device's ledger at its last sample, a failed call's; empty when it closes:
+// what is in use is what the stand-in must have in use, `contexts` of it and `pages` of 2 MiB; the
+// layers hold what these calls left allocated; and the parts add up.
+std::string LedgerGap(const std::string& log, int device, const std::vector<Call>& calls,
+                      std::uint64_t contexts, std::uint64_t pages);
 
 // "KIND BYTES" of everything imported and never closed, sorted; KIND as in docs/json.md.
 std::vector<std::string> UnclosedImports(const std::string& log);

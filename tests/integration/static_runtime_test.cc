@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 std::vector<Call> RecordedCallsOf(const std::string& log) {
   std::vector<Call> calls;
-  for (const Call& call : DumpedCalls(log, "runtime_static.cc"))
+  for (const Call& call : DumpedCalls(log))
     if (call.op == "alloc" || call.op == "free") calls.push_back(call);
   return calls;
 }

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "expected.h"
 
@@ -17,14 +18,17 @@ constexpr cuuint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 
 // Ends the guest where a call did not do what it must.
 inline void Check(CUresult result, const char* what, int line, CUresult expected = CUDA_SUCCESS) {
+  g_line = line;
   if (result == expected) return;
   std::fprintf(stderr, "line %d: %s: %d\n", line, what, static_cast<int>(result));
   std::_Exit(3);
 }
 #define MUST(call) Check((call), #call, __LINE__)
 #define MUST_FAIL(expected, call) Check((call), #call, __LINE__, expected)
+#define MUST_HOLD(condition) \
+  Check((condition) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN, #condition, __LINE__)
 
-inline void* ByNameOrEnd(const char* name, void* found) {
+inline void* FoundOrEnd(const char* name, void* found) {
   if (found != nullptr) return found;
   std::fprintf(stderr, "no %s\n", name);
   std::_Exit(4);
@@ -33,16 +37,17 @@ inline void* ByNameOrEnd(const char* name, void* found) {
 inline void* FindByAddress(const char* base, int version, cuuint64_t flags) {
   void* found = nullptr;
   g_find(base, &found, version, flags, nullptr);
-  return ByNameOrEnd(base, found);
+  return FoundOrEnd(base, found);
 }
 
 // The function `name`, as cuGetProcAddress gives it for a base name and a version.
-#define PROC(name, base, version) reinterpret_cast<decltype(&name)>(FindByAddress(base, version, 0))
+#define PROC(name, base, version) \
+  reinterpret_cast<decltype(&name)>(FindByAddress(base, version, 0))
 #define PROC_PER_THREAD(name, base, version) \
   reinterpret_cast<decltype(&name)>(FindByAddress(base, version, kPerThread))
 // The exported function `name`, with the signature of `like`.
 #define SYMBOL_LIKE(like, name) \
-  reinterpret_cast<decltype(&like)>(ByNameOrEnd(name, dlsym(g_library, name)))
+  reinterpret_cast<decltype(&like)>(FoundOrEnd(name, dlsym(g_library, name)))
 #define SYMBOL(name) SYMBOL_LIKE(name, #name)
 
 // Opens the driver and initialises it.
@@ -59,8 +64,7 @@ inline CUcontext UsePrimary(CUdevice device = 0) {
   CUcontext context = nullptr;
   const auto retain = PROC(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", 7000);
   MUST(retain(&context, device));
-  const int line = __LINE__ - 1;
-  Expect("context_create", "none", device, 0, 0, "cuDevicePrimaryCtxRetain", line);
+  Expect("context_create", "none", device, 0, 0, "cuDevicePrimaryCtxRetain");
   MUST(PROC(cuCtxSetCurrent, "cuCtxSetCurrent", 4000)(context));
   return context;
 }
@@ -70,13 +74,11 @@ inline void AskForTooMuch(int device = 0) {
   const auto allocate = PROC(cuMemAlloc_v2, "cuMemAlloc", 3020);
   CUdeviceptr nothing = 0;
   constexpr std::size_t kTooMuch = std::size_t{1} << 50;
-  const CUresult result = allocate(&nothing, kTooMuch);
-  const int line = __LINE__ - 1;
-  Check(result, "too much", line, CUDA_ERROR_OUT_OF_MEMORY);
-  Expect("alloc_failed", "linear", device, 0, kTooMuch, "cuMemAlloc_v2", line);
+  MUST_FAIL(CUDA_ERROR_OUT_OF_MEMORY, allocate(&nothing, kTooMuch));
+  Expect("alloc_failed", "linear", device, 0, kTooMuch, "cuMemAlloc_v2");
 }
 
-// What a guest's program argument chooses among.
+// What a guest's first argument chooses among.
 struct Scenario {
   const char* name;
   void (*run)();
@@ -85,6 +87,7 @@ template <std::size_t kCount>
 int RunScenario(const Scenario (&scenarios)[kCount], int argc, char** argv) {
   for (const Scenario& scenario : scenarios) {
     if (argc < 2 || std::strcmp(argv[1], scenario.name) != 0) continue;
+    OpenDriver();
     scenario.run();
     return 0;
   }

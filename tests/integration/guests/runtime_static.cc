@@ -8,28 +8,31 @@
 
 namespace {
 
-void Check(cudaError_t result, const char* what) {
+void Check(cudaError_t result, const char* what, int line) {
+  g_line = line;
   if (result == cudaSuccess) return;
   std::fprintf(stderr, "%s: %d (%s)\n", what, static_cast<int>(result), cudaGetErrorName(result));
   std::exit(3);
 }
 
+#define MUST(call) Check((call), #call, __LINE__)
+
 }  // namespace
 
 int main() {
   void* linear = nullptr;
-  Check(cudaMalloc(&linear, 1000001), "cudaMalloc");
-  Expect("alloc", "linear", 0, linear, 1000001, "cuMemAlloc_v2", __LINE__ - 1);
+  MUST(cudaMalloc(&linear, 1000001));
+  Expect("alloc", "linear", 0, linear, 1000001, "cuMemAlloc_v2");
   std::size_t free = 0, total = 0;
-  Check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  MUST(cudaMemGetInfo(&free, &total));
   if (free == 0 || free >= total) return 5;
   void* ordered = nullptr;
-  Check(cudaMallocAsync(&ordered, 4099, nullptr), "cudaMallocAsync");
-  Expect("alloc", "stream-ordered", 0, ordered, 4099, "cuMemAllocAsync", __LINE__ - 1);
+  MUST(cudaMallocAsync(&ordered, 4099, nullptr));
+  Expect("alloc", "stream-ordered", 0, ordered, 4099, "cuMemAllocAsync");
   Expect("free", "stream-ordered", 0, ordered, 4099, "cuMemFreeAsync");
-  Check(cudaFreeAsync(ordered, nullptr), "cudaFreeAsync");
-  Check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  MUST(cudaFreeAsync(ordered, nullptr));
+  MUST(cudaDeviceSynchronize());
   Expect("free", "linear", 0, linear, 1000001, "cuMemFree_v2");
-  Check(cudaFree(linear), "cudaFree");
+  MUST(cudaFree(linear));
   return 0;
 }
