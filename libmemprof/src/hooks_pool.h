@@ -71,7 +71,9 @@ CUresult CreatePool(FunctionId id, Real real, CUmemoryPool* pool,
                     const CUmemPoolProps* properties) {
   Hook hook(id);
   const CUresult result = real(pool, properties);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  if (!RecordsAllocations(hook)) return result;
+  hook.Failed(result, kLayerStreamOrdered);
+  if (result != CUDA_SUCCESS) return result;
   const std::int32_t device = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
                                   ? properties->location.id
                                   : hook.Context().device;
@@ -88,8 +90,12 @@ template <typename Real>
 CUresult DestroyPool(FunctionId id, Real real, CUmemoryPool pool) {
   Hook hook(id);
   const CUresult result = real(pool);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  if (!RecordsAllocations(hook)) return result;
   const auto handle = reinterpret_cast<std::uint64_t>(pool);
+  if (result != CUDA_SUCCESS) {
+    hook.Freed(result, kLayerStreamOrdered, handle);
+    return result;
+  }
   const bool imported =
       hook.driver()->handles()->Drop(handle, HandleKind::kPool) != HandleTable::Dropped::kUnknown;
   ring::RingEvent event =
