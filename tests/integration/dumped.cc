@@ -7,6 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "analysis/session.h"
+
 namespace memprof::testing {
 namespace {
 
@@ -17,16 +19,21 @@ constexpr std::uint64_t kContextBytes = std::uint64_t{256} << 20;
 
 constexpr std::uint64_t kPageBytes = 2 << 20;
 
-// What calls left allocated on a device, layer by layer, of layers that occupy it.
-std::map<std::string, std::uint64_t> LiveBytes(const std::vector<Call>& calls, int device) {
+// What a guest left allocated on a device, layer by layer, of layers that occupy it.
+std::map<std::string, std::uint64_t> LiveBytes(const std::string& guest_said, int device) {
   static const std::set<std::string> kOccupying = {"linear",         "pitched", "array", "managed",
                                                    "stream-ordered", "vmm",     "graph"};
   std::map<std::string, std::uint64_t> live;
-  for (const Call& call : calls) {
-    if (call.device != device || !kOccupying.contains(call.layer)) continue;
+  const auto occupies = [&](const Call& call) {
+    return call.device == device && kOccupying.contains(call.layer);
+  };
+  for (const Call& call : ExpectedCalls(guest_said)) {
+    if (!occupies(call)) continue;
     if (call.op == "alloc") live[call.layer] += call.bytes;
     if (call.op == "free") live[call.layer] -= call.bytes;
   }
+  for (const Call& end : ExpectedEnds(guest_said))
+    if (occupies(end)) live[end.layer] -= end.bytes;
   std::erase_if(live, [](const auto& entry) { return entry.second == 0; });
   return live;
 }
@@ -61,6 +68,14 @@ Call ToCall(const Json& event, std::string* function) {
   return call;
 }
 
+// "WORD op layer device address bytes"; false where the line is of another kind.
+bool ReadFirst(std::istream& line, const std::string& word, Call* call) {
+  std::string first;
+  return line >> first && first == word &&
+         line >> call->op >> call->layer >> call->device >> std::hex >> call->address >> std::dec >>
+             call->bytes;
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Call& call) {
@@ -74,15 +89,43 @@ std::vector<Call> ExpectedCalls(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    std::string first;
     Call call;
-    if (words >> first && first == "call" &&
-        words >> call.op >> call.layer >> call.device >> std::hex >> call.address >> std::dec >>
-            call.bytes >> call.api >> call.line) {
-      calls.push_back(call);
-    }
+    if (ReadFirst(words, "call", &call) && words >> call.api >> call.line) calls.push_back(call);
   }
   return calls;
+}
+
+std::vector<Call> ExpectedEnds(const std::string& text) {
+  std::vector<Call> ends;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    Call end;
+    if (ReadFirst(words, "end", &end)) ends.push_back(end);
+  }
+  return ends;
+}
+
+std::vector<Call> RecordedEnds(const std::string& log) {
+  const auto session = analysis::Session::Load(log);
+  EXPECT_TRUE(session.ok()) << session.status();
+  std::vector<Call> ends;
+  if (!session.ok()) return ends;
+  for (const analysis::Allocation& one : (*session)->allocations()) {
+    Call end;
+    if (one.end_reason == analysis::EndReason::kContextDestroyed)
+      end.op = "context";
+    else if (one.end_reason == analysis::EndReason::kDeviceReset)
+      end.op = "reset";
+    else
+      continue;
+    end.layer = analysis::LayerName(one.layer);
+    end.device = one.device;
+    end.address = one.address;
+    end.bytes = one.bytes;
+    ends.push_back(end);
+  }
+  return ends;
 }
 
 Recording::Recording(const std::string& guest, std::vector<std::string> arguments,
@@ -113,14 +156,14 @@ std::vector<Call> DumpedCalls(const std::string& log, std::vector<std::string>* 
   return calls;
 }
 
-std::string LedgerGap(const std::string& log, int device, const std::vector<Call>& calls,
+std::string LedgerGap(const std::string& log, int device, const std::string& guest_said,
                       std::uint64_t contexts, std::uint64_t pages) {
   const Json report = MemprofJson({"report", "--json", log});
   for (const Json& one : report.at("devices")) {
     if (one.at("id") != device) continue;
     const Json& last = one.at("ledger").at("last");
     std::string gap;
-    if (last.at("by_layer") != Json(LiveBytes(calls, device))) gap += "layers; ";
+    if (last.at("by_layer") != Json(LiveBytes(guest_said, device))) gap += "layers; ";
     std::uint64_t known = 0;
     for (const auto& [layer, bytes] : last.at("by_layer").items())
       known += bytes.get<std::uint64_t>();
@@ -138,7 +181,8 @@ std::string LedgerGap(const std::string& log, int device, const std::vector<Call
 
 std::vector<std::string> UnclosedImports(const std::string& log) {
   std::vector<std::string> imports;
-  for (const Json& leak : MemprofJson({"leaks", "--json", log}).at("live_at_exit")) {
+  const Json leaks = MemprofJson({"leaks", "--json", log});
+  for (const Json& leak : leaks.at("live_at_exit")) {
     if (leak.at("layer") != "imported") continue;
     imports.push_back(leak.at("import").get<std::string>() + " " +
                       std::to_string(leak.at("bytes").get<std::uint64_t>()));

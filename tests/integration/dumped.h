@@ -25,6 +25,10 @@ std::ostream& operator<<(std::ostream& out, const Call& call);
 
 // The "call …" lines of a guest's output.
 std::vector<Call> ExpectedCalls(const std::string& text);
+// Its "end …" lines: `op` is the reason for which the memory went with its context.
+std::vector<Call> ExpectedEnds(const std::string& text);
+// Such ends in the log.
+std::vector<Call> RecordedEnds(const std::string& log);
 
 // A guest's run and its log.
 class Recording {
@@ -54,8 +58,8 @@ std::vector<Call> DumpedCalls(const std::string& log,
 
 // What is wrong with the device's ledger at its last sample, a failed call's; empty when it closes:
 // what is in use is what the stand-in must have in use, `contexts` of it and `pages` of 2 MiB; the
-// layers hold what these calls left allocated; and the parts add up.
-std::string LedgerGap(const std::string& log, int device, const std::vector<Call>& calls,
+// layers hold what the guest says that it left allocated; and the parts add up.
+std::string LedgerGap(const std::string& log, int device, const std::string& guest_said,
                       std::uint64_t contexts, std::uint64_t pages);
 
 // "KIND BYTES" of everything imported and never closed, sorted; KIND as in docs/json.md.

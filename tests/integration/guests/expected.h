@@ -32,3 +32,11 @@ void Expect(const char* op, const char* layer, int device, Address address, std:
               static_cast<unsigned long long>(bytes), api, HasStack(op) ? g_line : 0);
   std::fflush(stdout);
 }
+
+// Memory that is gone with its context, for the reason `context` or `reset`: no call frees it.
+template <typename Address>
+void ExpectEnd(const char* reason, const char* layer, int device, Address address,
+               std::uint64_t bytes) {
+  std::printf("end %s %s %d %llx %llu\n", reason, layer, device, NumberOf(address),
+              static_cast<unsigned long long>(bytes));
+}

@@ -182,8 +182,9 @@ void Ordered() {
   AskForTooMuch();
 }
 
-constexpr Scenario kScenarios[] = {{"arrays", Arrays},   {"mipmaps", Mipmaps}, {"managed", Managed},
-                                   {"batches", Batches}, {"host", Host},       {"ordered", Ordered}};
+constexpr Scenario kScenarios[] = {{"arrays", Arrays},   {"mipmaps", Mipmaps},
+                                   {"managed", Managed}, {"batches", Batches},
+                                   {"host", Host},       {"ordered", Ordered}};
 
 }  // namespace
 
