@@ -36,7 +36,7 @@ bool PrepareDriver() {
   const auto reset =
       reinterpret_cast<CUresult (*)(CUdevice)>(dlsym(library, "cuDevicePrimaryCtxReset_v2"));
   CUcontext context = nullptr;
-  return init(0) == CUDA_SUCCESS && reset(0) == CUDA_SUCCESS &&
+  return init(0) == CUDA_SUCCESS && (reset == nullptr || reset(0) == CUDA_SUCCESS) &&
          retain(&context, 0) == CUDA_SUCCESS && use(context) == CUDA_SUCCESS;
 }
 
