@@ -86,6 +86,58 @@ TEST_F(GraphHandlers, FreeNodesAndDestroyedGraphs) {
   EXPECT_EQ(Story().size(), 2u);
 }
 
+int g_active = 1;
+int PrimaryState(int, unsigned* flags, int* active) {
+  *flags = 0;
+  *active = g_active;
+  return 0;
+}
+
+// Graph memory belongs to no context's end: it is freed event by event, once it is the last.
+TEST_F(GraphHandlers, MemoryEndsWithTheLastReleaseOfThePrimaryContext) {
+  recorder_.SetDriverFunction("cuDevicePrimaryCtxGetState", reinterpret_cast<void*>(&PrimaryState));
+  cupti::LookUpDriver();
+  AddAlloc(Graph(31), kFirst, 64);
+  Instantiate(Graph(31), Exec(37));
+  cuGraphLaunch_params launch{Exec(37), nullptr};
+  Succeed("cuGraphLaunch", &launch);
+  cuDevicePrimaryCtxRelease_v2_params release{3};
+  g_active = 1;
+  Succeed("cuDevicePrimaryCtxRelease_v2", &release);
+  EXPECT_TRUE(recorder_.Events(kOpFree).empty()) << "others hold the context";
+  g_active = 0;
+  cupti_test::DriverCall("cuDevicePrimaryCtxRelease_v2", &release).Enter().Exit(CUDA_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(recorder_.Events(kOpFree).empty()) << "that release failed";
+  Succeed("cuDevicePrimaryCtxRelease_v2", &release);
+  const SourceEvent freed = First(kOpFree);
+  EXPECT_EQ(freed.layer, kLayerGraph);
+  EXPECT_EQ(freed.address, kFirst);
+  EXPECT_EQ(freed.bytes, 64u);
+  EXPECT_EQ(freed.device, 3);
+  Succeed("cuDevicePrimaryCtxRelease", &release);
+  EXPECT_EQ(recorder_.Events(kOpFree).size(), 1u) << "once";
+  Succeed("cuGraphLaunch", &launch);
+  const std::uint64_t green = 1;
+  Succeed("cuGreenCtxDestroy", &green);
+  EXPECT_EQ(recorder_.Events(kOpFree).size(), 2u) << "a green context held the primary one";
+}
+
+// Where the hooks record the reset, what it ended must not be freed again by the next launch.
+TEST_F(GraphHandlers, AResetEndsItWhoeverRecordsTheReset) {
+  AddAlloc(Graph(41), kSecond, 64);
+  Instantiate(Graph(41), Exec(47));
+  cuGraphLaunch_params launch{Exec(47), nullptr};
+  Succeed("cuGraphLaunch", &launch);
+  recorder_.SetInsideHook(true);
+  cuDevicePrimaryCtxReset_v2_params reset{3};
+  Succeed("cuDevicePrimaryCtxReset_v2", &reset);
+  recorder_.SetInsideHook(false);
+  Succeed("cuGraphLaunch", &launch);
+  EXPECT_TRUE(recorder_.Events(kOpFree).empty());
+  EXPECT_TRUE(recorder_.Events(kOpDeviceReset).empty());
+  EXPECT_EQ(recorder_.Events(kOpAlloc).size(), 2u);
+}
+
 TEST_F(GraphHandlers, ImportsTellTheirKind) {
   CUDA_EXTERNAL_MEMORY_HANDLE_DESC object{};
   object.size = 900;
