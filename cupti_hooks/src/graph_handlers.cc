@@ -106,6 +106,30 @@ void EndGraphMemory(std::int32_t device) {
   if (g_ledger != nullptr) g_ledger->EndDevice(device, nullptr);
 }
 
+void ReleasePrimary(const Call& call) {
+  const auto state = Driver().primary_state;
+  if (!Happened(call) || state == nullptr) return;
+  for (std::int32_t device = 0; device < 64; ++device) {
+    unsigned flags = 0;
+    int active = 0;
+    if ((g_ledger->devices() >> device & 1) == 0 || state(device, &flags, &active) != 0 ||
+        active != 0) {
+      continue;
+    }
+    ByteBuffer ended;
+    g_ledger->EndDevice(device, &ended);
+    const auto* node = reinterpret_cast<const GraphLedger::Node*>(ended.data());
+    for (std::size_t i = 0; i < ended.size() / sizeof *node; ++i, ++node) {
+      SourceEvent event = NewEvent(call, kOpFree, kLayerGraph);
+      event.context = 0;
+      event.device = device;
+      event.address = node->address;
+      event.bytes = node->bytes;
+      Record(event);
+    }
+  }
+}
+
 void AddAllocNode(const Call& call) {
   const auto* params = call.As<cuGraphAddMemAllocNode_params>().nodeParams;
   if (!call.exit || params == nullptr) return;

@@ -78,12 +78,12 @@ inline void RecordBatch(Hook* hook, CUresult result, const CUdeviceptr* addresse
                         const std::size_t* sizes, std::size_t count, bool discards,
                         const CUmemLocation* places, const std::size_t* firsts,
                         std::size_t place_count, CUstream stream) {
-  if (addresses == nullptr || sizes == nullptr) return;
   if (result != CUDA_SUCCESS) {
     std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < count; ++i) bytes += sizes[i];
+    for (std::size_t i = 0; i < count && sizes != nullptr; ++i) bytes += sizes[i];
     return hook->Failed(result, kLayerManaged, bytes);
   }
+  if (addresses == nullptr || sizes == nullptr) return;
   std::size_t place = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (discards) RecordAdvice(hook, kOpDiscard, addresses[i], sizes[i], nullptr, 0, stream);

@@ -90,12 +90,8 @@ template <typename Real>
 CUresult DestroyPool(FunctionId id, Real real, CUmemoryPool pool) {
   Hook hook(id);
   const CUresult result = real(pool);
-  if (!RecordsAllocations(hook)) return result;
+  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
   const auto handle = reinterpret_cast<std::uint64_t>(pool);
-  if (result != CUDA_SUCCESS) {
-    hook.Freed(result, kLayerStreamOrdered, handle);
-    return result;
-  }
   const bool imported =
       hook.driver()->handles()->Drop(handle, HandleKind::kPool) != HandleTable::Dropped::kUnknown;
   ring::RingEvent event =
