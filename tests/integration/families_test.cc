@@ -9,7 +9,6 @@
 namespace memprof::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAreArray;
@@ -45,7 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Family{"contexts", "destroyed"}, Family{"contexts", "released", 1},
                       Family{"contexts", "reset", 1}, Family{"contexts", "checkpoint", 1},
                       Family{"graphs", "nodes", 1}, Family{"graphs", "captured"},
-                      Family{"imports", "own"}),
+                      Family{"imports", "own"}, Family{"graphs", "children", 1},
+                      Family{"later", "sparse", 1}, Family{"later", "green", 1}),
     [](const auto& parameter) { return parameter.param.guest + "_" + parameter.param.scenario; });
 
 // What the peer of a guest of two processes recorded and said.
@@ -69,10 +69,17 @@ TEST(Imports, OfAnotherProcessAreNeverTheImportersOwn) {
 }
 
 TEST(Imports, OfOtherInterfacesAreToldWhenTheyStayOpen) {
-  const Recording run("guest_family_imports", {"external"});
-  EXPECT_THAT(DumpedCalls(run.log()), ElementsAreArray(run.expected()));
-  EXPECT_EQ(LedgerGap(run.log(), 0, run.guest().out, 1, 0), "");
-  EXPECT_THAT(UnclosedImports(run.log()), ElementsAre("external 6291456", "external-view 2097152"));
+  const struct {
+    const char *guest, *scenario;
+    std::vector<std::string> unclosed;
+  } cases[] = {{"imports", "external", {"external 6291456"}},
+               {"later", "graphics", {"graphics 0"}}};
+  for (const auto& one : cases) {
+    const Recording run(std::string("guest_family_") + one.guest, {one.scenario});
+    EXPECT_THAT(DumpedCalls(run.log()), ElementsAreArray(run.expected()));
+    EXPECT_EQ(LedgerGap(run.log(), 0, run.guest().out, 1, 0), "");
+    EXPECT_THAT(UnclosedImports(run.log()), ElementsAreArray(one.unclosed));
+  }
 }
 
 }  // namespace

@@ -101,7 +101,50 @@ void Captured() {
   AskForTooMuch();
 }
 
-constexpr Scenario kScenarios[] = {{"nodes", Nodes}, {"captured", Captured}};
+#if CUDA_VERSION >= 12090
+// A graph with memory moves into another one as a node; one without can be copied there.
+void Children() {
+  UsePrimary();
+  const auto add = PROC(cuGraphAddNode_v2, "cuGraphAddNode", 12030);
+  CUgraph parent = NewGraph(), child = NewGraph(), plain = NewGraph(), clone = nullptr;
+  CUgraphNode nodes[4] = {};
+  CUgraphNodeParams alloc{};
+  alloc.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+  alloc.alloc.poolProps = Bytes(0).poolProps;
+  alloc.alloc.bytesize = 5000;
+  MUST(add(&nodes[0], child, nullptr, nullptr, 0, &alloc));
+  const int line = g_line;
+  CUgraphNodeParams free{};
+  free.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
+  free.free.dptr = alloc.alloc.dptr;
+  MUST(add(&nodes[1], child, nodes, nullptr, 1, &free));
+  MUST_FAIL(CUDA_ERROR_NOT_SUPPORTED, PROC(cuGraphClone, "cuGraphClone", 10000)(&clone, child));
+  const auto copy = PROC(cuGraphAddChildGraphNode, "cuGraphAddChildGraphNode", 10000);
+  MUST_FAIL(CUDA_ERROR_NOT_SUPPORTED, copy(&nodes[2], parent, nullptr, 0, child));
+  MUST(copy(&nodes[2], parent, nullptr, 0, plain));
+  CUgraphNodeParams moved{};
+  moved.type = CU_GRAPH_NODE_TYPE_GRAPH;
+  moved.graph.graph = child;
+  moved.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+  MUST(add(&nodes[3], parent, nodes + 2, nullptr, 1, &moved));
+  CUDA_MEM_ALLOC_NODE_PARAMS kept = Bytes(6000);
+  MUST(SYMBOL(cuGraphAddMemAllocNode)(&nodes[1], parent, nodes + 3, 1, &kept));
+  const int kept_line = g_line;
+  CUgraphExec exec = Ready(parent);
+  MUST(PROC(cuGraphClone, "cuGraphClone", 10000)(&clone, plain));
+  MUST(PROC(cuGraphLaunch, "cuGraphLaunch", 10000)(exec, nullptr));
+  ExpectAlloc(alloc.alloc.dptr, 5000, "cuGraphLaunch", line);
+  Expect("free", "graph", 0, alloc.alloc.dptr, 5000, "cuGraphLaunch");
+  ExpectAlloc(kept.dptr, 6000, "cuGraphLaunch", kept_line);
+  MUST(PROC(cuCtxSynchronize, "cuCtxSynchronize", 2000)());
+  AskForTooMuch();
+}
+#else
+void Children() {}
+#endif
+
+constexpr Scenario kScenarios[] = {
+    {"nodes", Nodes}, {"captured", Captured}, {"children", Children}};
 
 }  // namespace
 
