@@ -148,14 +148,15 @@ const CalledFunctions& Driver() {
   if (ready != nullptr) return *ready;
   if (!DriverIsLoaded()) return kNoFunctions;
   // Several threads may come here at once: each looks everything up, the first one's table stays.
-  auto* table = static_cast<CalledFunctions*>(MapMemory(sizeof(CalledFunctions)));
+  auto* table = static_cast<CalledFunctions*>(
+      MapMemory(sizeof(CalledFunctions), Need::kWriter, InChild::kKept));
   if (table == nullptr) return kNoFunctions;
 #define MEMPROF_LOOK_UP(name, parameters) \
   table->name = reinterpret_cast<CUresult(*) parameters>(RealDriverSymbol(#name));
   MEMPROF_CALLED_FUNCTIONS(MEMPROF_LOOK_UP)
 #undef MEMPROF_LOOK_UP
   if (g_called.compare_exchange_strong(ready, table, std::memory_order_acq_rel)) return *table;
-  UnmapMemory(table, sizeof(CalledFunctions));
+  UnmapMemory(table, sizeof(CalledFunctions), Need::kWriter, InChild::kKept);
   return *ready;
 }
 

@@ -67,6 +67,7 @@ void AfterForkInParent() {
 
 void AfterForkInChild() {
   ResetLoaderGate();
+  ForgetParentsMemory();
   // The kernel has wiped the page already where it can; the thread and its rings are the parent's.
   g_control.epoch.store(0, std::memory_order_relaxed);
   g_control.mode.store(Mode::kIdle, std::memory_order_relaxed);
@@ -130,7 +131,7 @@ int CreateRecorder(Settings settings) {
     settings.driver = false;
     settings.cupti = true;
   }
-  void* memory = MapMemory(sizeof(Recorder));
+  void* memory = MapMemory(sizeof(Recorder), Need::kWriter, InChild::kKept);
   if (memory == nullptr) return MEMPROF_UNAVAILABLE;
   auto* recorder = new (memory) Recorder(settings);
   const int error = recorder->Open();
@@ -295,6 +296,12 @@ void ServeToggles() {
     StartRecording(StartCause::kApi);
 }
 
+bool ServeLateStart() {
+  const Mode mode = g_control.mode.load(std::memory_order_acquire);
+  if (mode == Mode::kWanted) StartRecording(StartCause::kApi);
+  return mode == Mode::kWaiting || mode == Mode::kWanted || mode == Mode::kStarting;
+}
+
 bool InjectedOnly() { return g_injected.load(std::memory_order_relaxed); }
 
 void FinishRecording() {
@@ -307,7 +314,7 @@ void ResetForTest() {
   if (Recorder* recorder = g_recorder.exchange(nullptr)) {
     recorder->writer()->Stop();
     recorder->~Recorder();
-    UnmapMemory(recorder, sizeof(Recorder));
+    UnmapMemory(recorder, sizeof(Recorder), Need::kWriter, InChild::kKept);
   }
   ResetLoaderGate();
   g_control.ending.store(0);
@@ -356,7 +363,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   if (!IsInGlobalScope()) {
     g_injected.store(true);
     InstallSignalSwitch(getenv("MEMPROF_SIGNAL"));
-    StartRecording(StartCause::kInit);
+    if (StartRecording(StartCause::kInit) != MEMPROF_OK) AwaitSignal();
   }
   return 1;
 }

@@ -71,7 +71,10 @@ bool LiveTable::Enlarge() {
 }
 
 bool LiveTable::Insert(const Entry& entry) {
-  if (used_ * 2 >= capacity_ && !Enlarge()) return false;
+  if (used_ * 2 >= capacity_ && !Enlarge()) {
+    ++not_followed_;
+    return false;
+  }
   std::size_t slot = Slot(entry.address, capacity_);
   while (entries_[slot].address != 0) slot = (slot + 1) & (capacity_ - 1);
   entries_[slot] = entry;
