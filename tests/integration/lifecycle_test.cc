@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "analysis/ring_recovery.h"
+#include "tests/integration/guests/exiting.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {
@@ -215,6 +217,44 @@ TEST_P(RunningOn, ThreadsDoNotCutTheLog) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Lifecycle, RunningOn, ::testing::Range(0, 4));
+
+class Exiting : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Exiting, ThreadsAndLateCodeThatAllocateAreRecordedToTheEnd) {
+  const std::string how = GetParam();
+  const int rounds = MEMPROF_IS_SANITIZED ? 3 : 17;
+  for (int round = 0; round < rounds; ++round) {
+    TempDirectory directory;
+    GuestOptions options{.directory = directory.path()};
+    options.arguments = {how, directory.File("counts")};
+    const GuestResult guest = RunGuest("guest_exiting", options);
+    ASSERT_EQ(guest.status, 7) << guest.err;
+    ASSERT_EQ(guest.out, "ends by " + how + "\n");
+    ASSERT_EQ(guest.err, "");
+    exiting::Counts done;
+    std::ifstream(directory.File("counts"), std::ios::binary)
+        .read(reinterpret_cast<char*>(&done), sizeof done);
+    const std::string path = directory.File("g.mprof");
+    Log log = ReadLog(path);
+    // The process may end in the middle of the very last write; then the ring has it all.
+    if (const Recovered killed = ReadKilled(path); !log.has_trailer && killed.status.ok())
+      log = killed.log;
+    std::map<std::uint64_t, std::uint64_t> recorded;
+    for (const Event& event : log.WithOp(log::OP_ALLOC)) ++recorded[event.bytes];
+    for (int caller = 0; caller < exiting::kCallers; ++caller) {
+      const std::uint64_t count = done.done[caller];
+      // The last one of a thread may have been recorded and not returned.
+      EXPECT_GE(recorded[1000 + caller], count) << caller;
+      EXPECT_LE(recorded[1000 + caller], count + (caller < exiting::kDaemons ? 1 : 0)) << caller;
+      // quick_exit runs no destructors.
+      const bool runs = how != "quick_exit" || caller < exiting::kTlsOfMain ||
+                        caller == exiting::kAtExit;
+      EXPECT_EQ(count > 0, runs) << caller;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lifecycle, Exiting, ::testing::Values("return", "exit", "quick_exit"));
 
 TEST(Lifecycle, AForkedChildLeavesItsParentsLogAlone) {
   TempDirectory directory;
