@@ -249,7 +249,7 @@ int RunVerb(int argc, char** argv) {
   if (const absl::Status status = PrepareOutput(values.output); !status.ok()) return Fail(status);
   if (const absl::Status status = SetEnvironment(values); !status.ok()) return Fail(status);
   const std::int64_t since_unix_ns = UnixNs();
-  analysis::RemoveOrphanedRings(SharedDirectory());
+  analysis::RemoveOrphanedRings(SharedDirectory(), since_unix_ns);
   const Outcome outcome = StartAndWait(argv + program);
   if (outcome.start_error != 0) {
     std::cerr << "memprof run: " << argv[program] << ": " << std::strerror(outcome.start_error)

@@ -71,10 +71,7 @@ bool LiveTable::Enlarge() {
 }
 
 bool LiveTable::Insert(const Entry& entry) {
-  if (used_ * 2 >= capacity_ && !Enlarge()) {
-    ++not_followed_;
-    return false;
-  }
+  if (used_ * 2 >= capacity_ && !Enlarge()) return false;
   std::size_t slot = Slot(entry.address, capacity_);
   while (entries_[slot].address != 0) slot = (slot + 1) & (capacity_ - 1);
   entries_[slot] = entry;
@@ -120,7 +117,11 @@ std::uint8_t LiveTable::Apply(const ring::RingEvent& event) {
 }
 
 void LiveTable::Begin(const Entry& entry) {
-  if (!Insert(entry) || !OccupiesDevice(entry.layer)) return;
+  if (!Insert(entry)) {
+    ++not_followed_;
+    return;
+  }
+  if (!OccupiesDevice(entry.layer)) return;
   totals_.live_bytes += entry.bytes;
   if (totals_.live_bytes > totals_.peak_bytes) totals_.peak_bytes = totals_.live_bytes;
 }

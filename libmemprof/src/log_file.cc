@@ -83,6 +83,7 @@ int LogFile::CreateAt(const char* path) {
     close(fd);
     return EEXIST;
   }
+  fchmod(fd, 0600);  // whatever it was while it was empty
   fd_ = MoveDescriptorHigh(fd);
   device_ = status.st_dev;
   inode_ = status.st_ino;
