@@ -302,6 +302,29 @@ TEST(Lifecycle, ForkingWhileThreadsAllocateHangsNoChild) {
   EXPECT_EQ(Replay(log.ByTime()).unmatched, 0u);
 }
 
+TEST(Lifecycle, ChildrenByOtherMeansThanForkChangeNothing) {
+  // A bare fork leaves the sanitizer's own state as another thread had it.
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers rely on fork's handlers";
+  TempDirectory directory;
+  const GuestResult guest = Life(directory, {"spawns", "20"});
+  ASSERT_EQ(guest.status, 0) << guest.out << guest.err;
+  EXPECT_EQ(guest.err, "");
+  EXPECT_EQ(guest.lines().back(), "failed 0");
+  EXPECT_THAT(directory.Files(""), ElementsAre("g.mprof")) << "no log or ring of a child";
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  EXPECT_EQ(log.trailer.events(), log.events.size());
+  EXPECT_EQ(Replay(log.ByTime()).unmatched, 0u);
+  std::map<std::uint64_t, int> of_bytes;
+  for (const Event& event : log.WithOp(log::OP_ALLOC)) ++of_bytes[event.bytes];
+  EXPECT_EQ(of_bytes[77], 1);
+  EXPECT_EQ(of_bytes[78], 1) << "the parent records on";
+  EXPECT_EQ(of_bytes[5000], 0) << "the child's";
+  EXPECT_GT(of_bytes[64], 0);
+  EXPECT_EQ(log.counters.count("events_lost"), 0u);
+}
+
 TEST(Lifecycle, ExecBeginsASecondLogAndKeepsTheFirst) {
   TempDirectory directory;
   const GuestResult guest = Life(directory, {"exec"});
