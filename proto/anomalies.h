@@ -64,7 +64,14 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
     "Memory was freed by another API family than it came from; this is legal and was matched by " \
     "address.")                                                                                   \
   X(kEventsUnknown, "events_unknown", kNotice,                                                    \
-    "The log holds events of a kind this version does not know; a newer memprof shows more.")
+    "The log holds events of a kind this version does not know; a newer memprof shows more.")     \
+  X(kMemoryRefused, "memory_refused", kDataLoss,                                                  \
+    "The recorder reached the limit on its own memory: names, call stacks or threads beyond it "  \
+    "were left out, as other counters say; this one counts how often memory was refused. Raise "  \
+    "MEMPROF_MEMORY_MIB.")                                                                        \
+  X(kBlocksNotFollowed, "blocks_not_followed", kNotice,                                           \
+    "More blocks were alive at once than the recorder follows: memprof_get_stats() counted too "  \
+    "few, and frees of such blocks may carry another layer. The events are all in the log.")
 
 enum class Anomaly {
 #define MEMPROF_ANOMALY_ID(identifier, name, severity, advice) identifier,
