@@ -64,7 +64,11 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
     "Memory was freed by another API family than it came from; this is legal and was matched by " \
     "address.")                                                                                   \
   X(kEventsUnknown, "events_unknown", kNotice,                                                    \
-    "The log holds events of a kind this version does not know; a newer memprof shows more.")
+    "The log holds events of a kind this version does not know; a newer memprof shows more.")     \
+  X(kCuptiLost, "cupti_lost", kDataLoss,                                                          \
+    "CUPTI was taken away while recording (another profiler finalised it, or it gave up). What "  \
+    "it would have told until it was regained is missing: launches and copies, and allocations "  \
+    "where it was their only source. See the state of the sources.")
 
 enum class Anomaly {
 #define MEMPROF_ANOMALY_ID(identifier, name, severity, advice) identifier,
