@@ -18,9 +18,12 @@ def one_source(machine, command, source):
         output, log = machine.record(command, {"MEMPROF_SOURCE": source, **NO_STACKS})
         if output.startswith("{\"skipped\""):
             return json.loads(output)["skipped"]
-        states = {one["name"]: one for one in machine.report(log)["source_states"]}
+        report = machine.report(log)
+        states = {one["name"]: one for one in report["source_states"]}
         if source not in states or states[source]["state"] != "on":
             return f"the source {source} was not on: {states.get(source, {}).get('detail', 'not named')}"
+        if lost := report["events"]["lost"]:
+            raise GuestFailed(f"{lost} events were lost by the source {source}")
         return machine.events(log)
     except CannotStart as error:
         return str(error)
@@ -59,8 +62,10 @@ def foreign_subscriber(machine, options):
     runs = {}
     for how, mode in (("first", "trace"), ("second", "trace-late"), ("finalised", "finalize")):
         output, log = machine.record(machine.guest("runtime_calls", mode), {"MEMPROF_CUPTI": "1", **NO_STACKS})
-        states = [(one["state"], one["detail"]) for one in machine.report(log)["source_states"] if one["name"] == "cupti"]
-        runs[how] = (verdicts.comparable(machine.events(log)), states, machine.answer(output)["trace"])
+        report = machine.report(log)
+        state = next(((one["state"], one["detail"]) for one in report["source_states"] if one["name"] == "cupti"), ("", ""))
+        lost = sum(one["count"] for one in report["anomalies"] if one["name"] == "cupti_lost")
+        runs[how] = (verdicts.comparable(machine.events(log)), state, lost, machine.answer(output)["trace"])
     return cupti_verdicts.judge_foreign_subscriber(alone, runs)
 
 

@@ -103,29 +103,29 @@ def judge_activity(told):
 
 def judge_foreign_subscriber(alone, runs):
     """Others use CUPTI in the same process. `alone`: comparable events of memprof by itself; `runs`: {how: (events,
-    [(state, detail)] of memprof's CUPTI source, what the other one was told)}. With "finalised" the subscription is
-    taken away in the middle and must be noticed; nothing may be missing in any."""
-    rows, verdicts = [["the other one", "it was told", "memprof's CUPTI source", "events", "verdict"]], []
+    (state, detail) in the end of memprof's CUPTI source, how often it was lost, what the other one was told)}. With
+    "finalised" the subscription is taken away in the middle and must be noticed; nothing may be missing in any."""
+    rows, verdicts = [["the other one", "it was told", "memprof's CUPTI source", "lost", "events", "verdict"]], []
     differences = []
-    for how, (events, states, told) in runs.items():
+    for how, (events, (state, detail), lost, told) in runs.items():
         missing = compare_events(alone, events)
-        said = [state for state, _ in states]
         if missing or not alone:
             verdict, words = FAILED, "other events than alone"
             differences += [[how, *row] for row in missing[:10]]
+        elif state == "":
+            verdict, words = FAILED, "memprof says nothing of it"
         elif how == "finalised" and told != "":
             verdict, words = SKIPPED, f"skipped: {told}"
-        elif how == "finalised" and "on" in said and "lost" not in said:
+        elif how == "finalised" and state == "on" and not lost:
             verdict, words = DIFFERS, "the loss was not noticed"
-        elif how == "finalised" and "on" in said and said[-1] not in ("on", "off"):
+        elif how == "finalised" and state != "on" and lost:
             verdict, words = DIFFERS, "it was not taken up again"
-        elif how == "first" and told == "" and "refused" not in said:
-            verdict, words = (DIFFERS, "both are served") if "on" in said else (FAILED, "nothing was said of it")
+        elif how == "first" and told == "" and state == "on":
+            verdict, words = DIFFERS, "both are served"
         else:
             verdict, words = OK, "ok"
         verdicts.append(verdict)
-        rows.append([how, told or "it was served", "; ".join(f"{state} {detail}".strip() for state, detail in states)
-                     or "absent", len(events), words])
+        rows.append([how, told or "it was served", f"{state} {detail}".strip() or "absent", lost, len(events), words])
     section = Section("Beside another CUPTI subscriber", worst(verdicts),
                       f"{verdicts.count(OK)} of {len(runs)} ways of meeting another one leave every event recorded", rows)
     section.notes += [f"{how}: event {number}: alone {one}, beside it {other}." for how, number, one, other in differences]
