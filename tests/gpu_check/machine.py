@@ -129,8 +129,11 @@ class Machine:
         if done.status is None:
             stuck = "" if done.gone else ", nor when it was killed: it hangs in the driver"
             raise GuestFailed(f"{name} did not end in {most:.0f} s{stuck}")
-        if done.status == 127 and "error while loading shared libraries" in done.errors:
-            raise CannotStart(f"{name}: {done.errors.strip().splitlines()[-1].split(': ', 1)[-1]}")
+        # The loader's words: a library is not there, or is too old.
+        last = (done.errors.strip().splitlines() or [""])[-1]
+        if done.status == 127 and "error while loading shared libraries" in last or \
+                done.status == 1 and "version `" in last and last.endswith(")") and "' not found" in last:
+            raise CannotStart(f"{name}: {last.split(': ', 1)[-1]}")
         return done
 
     def run(self, command, extra=None, most_s=60):
@@ -187,14 +190,17 @@ class Machine:
         ways = [self.carried, self.carried + [self.build / "carried/cxx"]] if self.carried else [[]]
         for number, folders in enumerate(ways, 1):
             extra = {"LD_LIBRARY_PATH": ":".join(map(str, folders))} if folders else None
-            done = self.finish([self.memprof, *arguments], extra)
-            old = "GLIBCXX_" in done.errors or "CXXABI_" in done.errors or "libstdc++" in done.errors
-            if done.status == 0 or not old or number == len(ways):
+            try:
+                done = self.finish([self.memprof, *arguments], extra)
                 break
+            except CannotStart:
+                if number == len(ways):
+                    raise
         if done.status != 0:
             said = (done.errors.strip().splitlines() or [""])[-1]
             raise GuestFailed(f"memprof {arguments[0]} ended with {done.status}: {said}")
-        self.carried = folders
+        if folders:
+            self.carried = folders
         return done.output
 
     def events(self, log):

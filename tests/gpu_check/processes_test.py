@@ -95,6 +95,29 @@ class Guests(unittest.TestCase):
             self.sh("echo 'x: error while loading shared libraries: libcudart.so.13: cannot open shared object file' >&2;"
                     " exit 127")
 
+    def test_a_library_that_is_too_old_is_no_failure_of_memprofs(self):
+        with self.assertRaisesRegex(CannotStart, "GLIBC_2.34' not found"):
+            self.sh("echo \"./x: /lib/libc.so.6: version \\`GLIBC_2.34' not found (required by ./x)\" >&2; exit 1")
+        with self.assertRaisesRegex(GuestFailed, "ended with 1: the version"):
+            self.sh("echo 'the version was not found' >&2; exit 1")
+
+    def test_the_command_takes_the_carried_libraries_that_it_needs(self):
+        (self.path / "carried/cxx").mkdir(parents=True)
+        (self.path / "bin").mkdir()
+        tool = self.path / "bin/memprof"
+        tool.write_text("#!/bin/sh\ncase $LD_LIBRARY_PATH in *cxx) echo fine;; *) echo \"$0: /lib/libstdc++.so.6: version"
+                        " \\`GLIBCXX_3.4.30' not found (required by $0)\" >&2; exit 1;; esac\n")
+        tool.chmod(0o755)
+        carrying = Machine(self.path, self.path, True, 30)
+        self.assertEqual(carrying.memprof_says("report"), "fine\n")
+        self.assertEqual(len(carrying.carried), 2)
+        tool.write_text("#!/bin/sh\necho $LD_LIBRARY_PATH; exit 0\n")
+        carrying = Machine(self.path, self.path, True, 30)
+        self.assertEqual(carrying.memprof_says("report"), f"{self.path}/carried\n", "the machine's own C++ library")
+        tool.write_text("#!/bin/sh\necho bad log >&2; exit 1\n")
+        with self.assertRaisesRegex(GuestFailed, "memprof report ended with 1: bad log"):
+            carrying.memprof_says("report")
+
     def test_answers(self):
         guest = self.path / "guest"
         self.machine.guests = self.path
