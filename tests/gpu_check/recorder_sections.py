@@ -116,7 +116,7 @@ def _pair_ns(output):
 
 
 def pair_cost(machine, options):
-    command = machine.guest("alloc_pairs", "driver", 20, 1, options.pairs)
+    command = machine.guest("pairs", "driver", 20, 1, options.pairs)
     variants = {"bare": None, "interposed": {}, "interposed, without stacks": NO_STACKS,
                 "by CUPTI alone": {"MEMPROF_SOURCE": "cupti"}}
     runs = {variant: [] for variant in variants}
