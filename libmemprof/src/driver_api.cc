@@ -10,6 +10,10 @@
 #include "libmemprof/src/sys.h"
 
 namespace memprof::recorder {
+
+std::atomic<void*> g_real_functions[kFunctionCount];
+std::atomic<const CalledFunctions*> g_called_functions{nullptr};
+
 namespace {
 
 constexpr std::uint64_t kAny = 0;
@@ -29,10 +33,8 @@ constexpr TableRow kRows[] = {
 };
 
 std::atomic<void*> g_library{nullptr};
-std::atomic<void*> g_real[kFunctionCount];
 std::atomic<bool> g_all_resolved{false};
 void* const* g_wrappers = nullptr;
-std::atomic<const CalledFunctions*> g_called{nullptr};
 const CalledFunctions kNoFunctions{};
 
 // The program's libcuda, or one that the loader finds for us.
@@ -86,13 +88,11 @@ const char* FunctionName(FunctionId id) { return kRows[static_cast<int>(id)].nam
 
 bool UsesThreadStream(FunctionId id) { return kRows[static_cast<int>(id)].streams == kPerThread; }
 
-void* RealFunction(FunctionId id) {
-  std::atomic<void*>& real = g_real[static_cast<int>(id)];
-  void* function = real.load(std::memory_order_acquire);
-  if (function != nullptr) return function;
+void* FindRealFunction(FunctionId id) {
+  std::atomic<void*>& real = g_real_functions[static_cast<int>(id)];
   void* library = Library();
   if (library == nullptr) return nullptr;
-  function = RealDlsym(library, FunctionName(id));
+  void* function = RealDlsym(library, FunctionName(id));
   if (function != nullptr) real.store(function, std::memory_order_release);
   return function;
 }
@@ -136,16 +136,15 @@ void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* ad
   if (address == nullptr || g_wrappers == nullptr) return address;
   ResolveAll();
   for (int i = 0; i < kFunctionCount; ++i)
-    if (g_real[i].load(std::memory_order_relaxed) == address) return g_wrappers[i];
+    if (g_real_functions[i].load(std::memory_order_relaxed) == address) return g_wrappers[i];
   if (base == nullptr) return address;
   const int row = RowFor(base, version, flags);
-  if (row < 0 || g_real[row].load(std::memory_order_relaxed) == nullptr) return address;
+  if (row < 0 || g_real_functions[row].load(std::memory_order_relaxed) == nullptr) return address;
   return LiesInLibcuda(address) ? g_wrappers[row] : address;
 }
 
-const CalledFunctions& Driver() {
-  const CalledFunctions* ready = g_called.load(std::memory_order_acquire);
-  if (ready != nullptr) return *ready;
+const CalledFunctions& FindCalledFunctions() {
+  const CalledFunctions* ready = nullptr;
   if (!DriverIsLoaded()) return kNoFunctions;
   // Several threads may come here at once: each looks everything up, the first one's table stays.
   auto* table = static_cast<CalledFunctions*>(MapMemory(sizeof(CalledFunctions)));
@@ -154,7 +153,8 @@ const CalledFunctions& Driver() {
   table->name = reinterpret_cast<CUresult(*) parameters>(RealDriverSymbol(#name));
   MEMPROF_CALLED_FUNCTIONS(MEMPROF_LOOK_UP)
 #undef MEMPROF_LOOK_UP
-  if (g_called.compare_exchange_strong(ready, table, std::memory_order_acq_rel)) return *table;
+  if (g_called_functions.compare_exchange_strong(ready, table, std::memory_order_acq_rel))
+    return *table;
   UnmapMemory(table, sizeof(CalledFunctions));
   return *ready;
 }

@@ -8,6 +8,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,7 +30,12 @@ bool UsesThreadStream(FunctionId id);
 
 // The real function, from libcuda.so.1, which is loaded if it is not yet. Null when there is no
 // libcuda or it has no such function. May take the loader's lock: not to be called with ours held.
-void* RealFunction(FunctionId id);
+void* FindRealFunction(FunctionId id);
+extern std::atomic<void*> g_real_functions[kFunctionCount];
+inline void* RealFunction(FunctionId id) {
+  void* function = g_real_functions[static_cast<int>(id)].load(std::memory_order_acquire);
+  return function != nullptr ? function : FindRealFunction(id);
+}
 // Any other driver function by name, e.g. "cuCtxGetCurrent".
 void* RealDriverSymbol(const char* name);
 // Whether libcuda is known already; costs nothing and loads nothing.
@@ -83,6 +89,11 @@ struct CalledFunctions {
 };
 // Filled at the first call after libcuda is loaded; a function that it lacks is null, and all are
 // before.
-const CalledFunctions& Driver();
+extern std::atomic<const CalledFunctions*> g_called_functions;
+const CalledFunctions& FindCalledFunctions();
+inline const CalledFunctions& Driver() {
+  const CalledFunctions* ready = g_called_functions.load(std::memory_order_acquire);
+  return ready != nullptr ? *ready : FindCalledFunctions();
+}
 
 }  // namespace memprof::recorder

@@ -36,15 +36,9 @@ bool DriverState::MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_byt
   return true;
 }
 
-CallContext DriverState::Current(ThreadState* state) {
+CallContext DriverState::MeetContext(ThreadState* state, CUcontext context,
+                                     std::uint32_t generation) {
   const CalledFunctions& driver = Driver();
-  CUcontext context = nullptr;
-  if (driver.cuCtxGetCurrent == nullptr || driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS ||
-      context == nullptr)
-    return {};
-  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
-  if (state->context == context && state->context_generation == generation)
-    return {state->context_id, state->context_device};
   CUdevice device = -1;
   if (driver.cuCtxGetDevice == nullptr || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS) return {};
   const std::uint32_t id = ContextId(context, device, ContextKind::kUnknown, true);
@@ -140,9 +134,7 @@ void DriverState::DefineDevice(std::int32_t device) {
                            static_cast<std::uint32_t>(version), free_bytes});
 }
 
-std::int32_t DriverState::DeviceOf(CUdeviceptr pointer, std::int32_t fallback) {
-  const std::uint64_t known = known_devices_.load(std::memory_order_relaxed);
-  if ((known & (known - 1)) == 0) return fallback;  // at most one device in use
+std::int32_t DriverState::AskForDevice(CUdeviceptr pointer, std::int32_t fallback) {
   const CalledFunctions& driver = Driver();
   int device = -1;
   if (driver.cuPointerGetAttribute == nullptr ||

@@ -30,7 +30,7 @@ class DriverState {
   DriverState& operator=(const DriverState&) = delete;
 
   // Of the calling thread, from its cache as long as it is the same.
-  CallContext Current(ThreadState* state);
+  inline CallContext Current(ThreadState* state);  // in recorder.h
   enum class ContextKind { kPrimary, kCreated, kUnknown };
   // Id of a context that is on `device`; defines it when it is new, and the device too if the
   // context is current, because only then can the driver be asked for its free memory.
@@ -48,7 +48,10 @@ class DriverState {
   static bool PrimaryIsActive(std::int32_t device);
 
   // The device that the memory at `pointer` is on; `fallback` where the driver does not say.
-  std::int32_t DeviceOf(CUdeviceptr pointer, std::int32_t fallback);
+  std::int32_t DeviceOf(CUdeviceptr pointer, std::int32_t fallback) {
+    const std::uint64_t known = known_devices_.load(std::memory_order_relaxed);
+    return (known & (known - 1)) == 0 ? fallback : AskForDevice(pointer, fallback);
+  }
   // The pool from which cuMemAllocAsync serves `device`; 0 = unknown. Defines it when new.
   std::uint64_t CurrentPool(std::int32_t device);
   void DefinePool(std::uint64_t pool, std::int32_t device, bool is_default);
@@ -101,6 +104,8 @@ class DriverState {
   static bool TakeTurn(std::atomic<std::uint64_t>* next, std::uint64_t now_ns,
                        std::uint64_t period_ns);
 
+  CallContext MeetContext(ThreadState* state, CUcontext context, std::uint32_t generation);
+  static std::int32_t AskForDevice(CUdeviceptr pointer, std::int32_t fallback);
   void DefineDevice(std::int32_t device);  // of the current context
 
   Definitions* definitions_;

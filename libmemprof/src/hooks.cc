@@ -4,19 +4,32 @@
 #include "libmemprof/src/other_processes.h"
 
 namespace memprof::recorder {
+namespace {
 
-Hook::Hook(FunctionId id, StartCause cause) : id_(id) {
-  if (guard_.outermost()) active_ = WantEvents(cause);
+// What an allocation and a free need, in place: nothing is called as often.
+
+__attribute__((always_inline)) inline CallContext ContextHere(ThreadSlot* slot) {
+  ThreadState* state = BoundState(slot);
+  return state == nullptr ? CallContext{} : TheRecorder()->driver()->Current(state);
 }
+
+__attribute__((always_inline)) inline ring::RingEvent EventHere(Op op, Layer layer, FunctionId id,
+                                                                std::uint64_t time_ns) {
+  ring::RingEvent event{};
+  event.time_ns = time_ns;
+  event.op = op;
+  event.layer = layer;
+  event.api = TheRecorder()->ApiLabel(id);
+  return event;
+}
+
+}  // namespace
 
 void Hook::Activate(StartCause cause) {
   if (guard_.outermost()) active_ = WantEvents(cause);
 }
 
-CallContext Hook::Context() {
-  ThreadState* state = BoundState(guard_.slot());
-  return state == nullptr ? CallContext{} : TheRecorder()->driver()->Current(state);
-}
+CallContext Hook::Context() { return ContextHere(slot()); }
 
 bool Hook::IsCurrent(CUcontext context) const {
   CUcontext current = nullptr;
@@ -25,14 +38,7 @@ bool Hook::IsCurrent(CUcontext context) const {
          current == context;
 }
 
-ring::RingEvent Hook::Event(Op op, Layer layer) {
-  ring::RingEvent event{};
-  event.time_ns = NowNs();
-  event.op = op;
-  event.layer = layer;
-  event.api = TheRecorder()->ApiLabel(id_);
-  return event;
-}
+ring::RingEvent Hook::Event(Op op, Layer layer) { return EventHere(op, layer, id_, NowNs()); }
 
 // The ledger closes from time to time, on the thread that allocates: it has a context, and pays
 // only while it allocates.
@@ -48,63 +54,65 @@ std::uint32_t Hook::Stack() {
   return state == nullptr ? 0 : TheRecorder()->InternStack(state);
 }
 
-void Hook::EmitFailure(ring::RingEvent* event, CUresult result) {
-  event->op = kOpAllocFailed;
-  event->result = static_cast<std::uint32_t>(result);
-  DriverState::MemoryInfo(&event->aux0, &event->aux1);
-  Emit(event, true);
+void Hook::AllocationFailed(ring::RingEvent event, CUresult result) {
+  event.op = kOpAllocFailed;
+  event.result = static_cast<std::uint32_t>(result);
+  DriverState::MemoryInfo(&event.aux0, &event.aux1);
+  Emit(&event, true);
   const std::int32_t device = Context().device;
-  if (device >= 0 && driver()->TimeForMemorySample(device, event->time_ns))
+  if (device >= 0 && driver()->TimeForMemorySample(device, event.time_ns))
     SampleMemory(guard_.slot(), true);
 }
 
 void Hook::Allocated(CUresult result, Layer layer, std::uint64_t address, std::uint64_t bytes,
                      std::uint64_t aux0, std::uint64_t aux1, CUstream stream) {
-  ring::RingEvent event = Event(kOpAlloc, layer);
-  const CallContext context = Context();
+  ring::RingEvent event = EventHere(kOpAlloc, layer, id_, NowNs());
+  const CallContext context = ContextHere(slot());
   event.context = context.id;
   event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
   event.bytes = bytes;
   event.stream = reinterpret_cast<std::uint64_t>(stream);
-  if (result != CUDA_SUCCESS) {
-    EmitFailure(&event, result);
+  if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
+    AllocationFailed(event, result);
     return;
   }
   event.address = address;
   event.aux0 = aux0;
   event.aux1 = aux1;
-  Emit(&event, true);
+  RecordEventHere(slot(), &event, true);
+  if (context.device >= 0 && driver()->TimeForMemorySample(context.device, event.time_ns))
+    SampleMemory(slot());
 }
 
 void Hook::AllocatedHost(CUresult result, Layer layer, const void* address, std::uint64_t bytes) {
-  ring::RingEvent event = Event(kOpAlloc, layer);
-  event.context = Context().id;
+  ring::RingEvent event = EventHere(kOpAlloc, layer, id_, NowNs());
+  event.context = ContextHere(slot()).id;
   event.bytes = bytes;
-  if (result != CUDA_SUCCESS) {
-    EmitFailure(&event, result);
+  if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
+    AllocationFailed(event, result);
     return;
   }
   event.address = reinterpret_cast<std::uint64_t>(address);
-  Emit(&event, true);
+  RecordEventHere(slot(), &event, true);
 }
 
 void Hook::Freeing(Layer layer, std::uint64_t address, CUstream stream) {
   if (address == 0) return;  // frees nothing, and succeeds
-  const CallContext context = Context();
-  ring::RingEvent event = Event(kOpFree, layer);
+  const CallContext context = ContextHere(slot());
+  ring::RingEvent event = EventHere(kOpFree, layer, id_, NowNs());
   event.context = context.id;
   event.device_plus_1 = static_cast<std::uint16_t>(driver()->DeviceOf(address, context.device) + 1);
   event.address = address;
   event.stream = reinterpret_cast<std::uint64_t>(stream);
-  Emit(&event);
+  RecordEventHere(slot(), &event, false);
 }
 
 void Hook::FreeingHost(Layer layer, const void* address) {
   if (address == nullptr) return;
-  ring::RingEvent event = Event(kOpFree, layer);
-  event.context = Context().id;
+  ring::RingEvent event = EventHere(kOpFree, layer, id_, NowNs());
+  event.context = ContextHere(slot()).id;
   event.address = reinterpret_cast<std::uint64_t>(address);
-  Emit(&event);
+  RecordEventHere(slot(), &event, false);
 }
 
 void Hook::Freed(CUresult result, Layer layer, std::uint64_t address) {

@@ -11,7 +11,9 @@ namespace memprof::recorder {
 
 class Hook {
  public:
-  explicit Hook(FunctionId id, StartCause cause = StartCause::kHook);
+  explicit Hook(FunctionId id, StartCause cause = StartCause::kHook) : id_(id) {
+    if (guard_.outermost()) active_ = WantEvents(cause);
+  }
   Hook(const Hook&) = delete;
   Hook& operator=(const Hook&) = delete;
 
@@ -44,7 +46,7 @@ class Hook {
   void Freed(CUresult result, Layer layer, std::uint64_t address);
 
  private:
-  void EmitFailure(ring::RingEvent* event, CUresult result);
+  __attribute__((noinline, cold)) void AllocationFailed(ring::RingEvent event, CUresult result);
 
   RecursionGuard guard_;
   FunctionId id_;

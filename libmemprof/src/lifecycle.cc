@@ -18,12 +18,14 @@
 #include "libmemprof/src/source_host.h"
 
 namespace memprof::recorder {
+
+std::atomic<Recorder*> g_recorder{nullptr};
+
 namespace {
 
 constexpr std::uint64_t kLongestStartNs = 200'000'000;
 constexpr std::uint64_t kLongestFinishNs = 10'000'000'000;
 
-std::atomic<Recorder*> g_recorder{nullptr};
 std::atomic<std::uint64_t> g_last_epoch{0};
 std::atomic<pid_t> g_process{0};  // whose recorder that is; survives a fork, unlike g_control
 std::atomic<std::uint32_t> g_mode_changes{0};
@@ -67,6 +69,7 @@ void AfterForkInParent() {
 
 void AfterForkInChild() {
   ResetLoaderGate();
+  ResetClock();
   // The kernel has wiped the page already where it can; the thread and its rings are the parent's.
   g_control.epoch.store(0, std::memory_order_relaxed);
   g_control.mode.store(Mode::kIdle, std::memory_order_relaxed);
@@ -226,8 +229,6 @@ int WaitForStart() {
 
 }  // namespace
 
-Recorder* TheRecorder() { return g_recorder.load(std::memory_order_acquire); }
-
 std::uint64_t NextEpoch() { return g_last_epoch.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 void NoticeThreadEnd(ThreadState* state) {
@@ -310,6 +311,7 @@ void ResetForTest() {
     UnmapMemory(recorder, sizeof(Recorder));
   }
   ResetLoaderGate();
+  ResetClock();
   g_control.ending.store(0);
   SetMode(Mode::kIdle);
 }

@@ -11,18 +11,10 @@
 #include "libmemprof/src/unwinder.h"
 
 namespace memprof::recorder {
-namespace {
-
-// One event in so many is timed for SelfAccounting.hook_time_ns.
-constexpr std::uint32_t kTimedEvery = 64;
-
-thread_local ThreadSlot t_slot __attribute__((tls_model("initial-exec"))) = {0, nullptr, 0, 0};
-
-}  // namespace
 
 ControlPage g_control;
-
-ThreadSlot& CurrentThread() { return t_slot; }
+thread_local constinit ThreadSlot t_thread_slot
+    __attribute__((tls_model("initial-exec"))) = {0, nullptr, 0, 0};
 
 Recorder::Recorder(const Settings& settings)
     : settings_(settings),
@@ -86,6 +78,7 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   }
   state->slab = nullptr;
   state->used = 0;
+  state->room = 0;
   state->tid = CurrentTid();
   state->context = nullptr;
   state->context_generation = 0;
@@ -110,40 +103,26 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
 void Recorder::ReleaseThread(ThreadState* state) {
   if (state->slab != nullptr) ring_.Seal(state->slab);
   state->slab = nullptr;
+  state->used = 0;
+  state->room = 0;
   LockGuard lock(threads_mutex_);
   state->next_free = free_states_;
   free_states_ = state;
 }
 
-bool Recorder::Append(ThreadState* state, const ring::RingEvent& event) {
-  if (state->slab == nullptr || state->used == ring::kEventsPerSlab) {
-    if (state->slab != nullptr) ring_.Seal(state->slab);
-    state->slab = ring_.Acquire(ring::SlabKind::kEvents, state->thread_id, state->tid);
-    state->used = 0;
-    if (state->slab == nullptr) {
-      Count(log::Anomaly::kEventsLost);
-      return false;
-    }
-  }
-  SlabEvents(state->slab)[state->used] = event;
-  state->slab->published.store(++state->used, std::memory_order_release);
-  return true;
-}
-
-std::uint32_t Recorder::InternStack(ThreadState* state) {
-  if (settings_.stack_depth == 0) return 0;
-  Registers start;
-  memprof_capture_registers(&start);
-  const std::uint32_t generation = modules_.generation();
-  if (state->memo.generation() != generation) state->memo.Reset(generation);
-  StackMemo::Result known;
-  if (!state->memo.Find(start, &known)) known = WalkAndIntern(state, start);
-  if (known.truncated) Count(log::Anomaly::kStacksTruncated);
-  return known.stack;
+bool Recorder::TakeSlab(ThreadState* state) {
+  if (state->slab != nullptr) ring_.Seal(state->slab);
+  state->slab = ring_.Acquire(ring::SlabKind::kEvents, state->thread_id, state->tid);
+  state->used = 0;
+  state->room = state->slab == nullptr ? 0 : ring::kEventsPerSlab;
+  if (state->slab == nullptr) Count(log::Anomaly::kEventsLost);
+  return state->slab != nullptr;
 }
 
 StackMemo::Result Recorder::WalkAndIntern(ThreadState* state, const Registers& start) {
   StackMemo::Result result{0, false};
+  const std::uint32_t generation = modules_.generation();
+  if (state->memo.generation() != generation) state->memo.Reset(generation);
   LoaderSection section(&state->loader);
   FrameRules* rules = TheFrameRules();
   StackWalk& walk = state->walk;
@@ -158,27 +137,8 @@ StackMemo::Result Recorder::WalkAndIntern(ThreadState* state, const Registers& s
   return result;
 }
 
-ThreadState* BoundState(ThreadSlot* slot) {
-  const std::uint64_t epoch = g_control.epoch.load(std::memory_order_acquire);
-  if (epoch == 0) return nullptr;
-  if (slot->epoch == epoch && slot->state != nullptr) return slot->state;
-  return TheRecorder()->BindThread(slot);
-}
-
 bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack) {
-  ThreadState* state = BoundState(slot);
-  if (state == nullptr) return false;
-  Recorder* recorder = TheRecorder();
-  if (event->time_ns == 0) event->time_ns = NowNs();
-  if (with_stack) event->stack = recorder->InternStack(state);
-  const bool recorded = recorder->Append(state, *event);
-  if (++state->ticks % kTimedEvery == 0)
-    recorder->ring()->header()->hook_time_ns.fetch_add((NowNs() - event->time_ns) * kTimedEvery,
-                                                       std::memory_order_relaxed);
-  // In this order, also for the compiler; for the processor AtExit sees to it.
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (g_control.ending.load(std::memory_order_relaxed) != 0) FinishRecording();
-  return recorded;
+  return RecordEventHere(slot, event, with_stack);
 }
 
 }  // namespace memprof::recorder

@@ -53,6 +53,7 @@ extern ControlPage g_control;
 struct ThreadState {
   ring::SlabHeader* slab;
   std::uint32_t used;       // events in `slab`
+  std::uint32_t room;       // for so many; 0 where there is no slab
   std::uint32_t thread_id;  // log.Thread.id
   std::uint32_t tid;
   std::uint32_t ticks;  // events so far, for sampling the recorder's own time
@@ -76,7 +77,8 @@ struct ThreadSlot {
   std::uint32_t depth;  // of nested recorder code
   std::uint32_t thread_id;
 };
-ThreadSlot& CurrentThread();
+extern thread_local constinit ThreadSlot t_thread_slot __attribute__((tls_model("initial-exec")));
+inline ThreadSlot& CurrentThread() { return t_thread_slot; }
 
 inline bool Recording() { return g_control.epoch.load(std::memory_order_relaxed) != 0; }
 
@@ -95,9 +97,22 @@ class Recorder {
   // Gives back what a thread held.
   void ReleaseThread(ThreadState* state);
   // Publishes `event`; false and counted when there is no room.
-  bool Append(ThreadState* state, const ring::RingEvent& event);
+  bool Append(ThreadState* state, const ring::RingEvent& event) {
+    if (state->used == state->room && !TakeSlab(state)) return false;
+    CopyEvent(event, SlabEvents(state->slab) + state->used);
+    state->slab->published.store(++state->used, std::memory_order_release);
+    return true;
+  }
   // Id of the calling thread's stack; 0 when stacks are off.
-  std::uint32_t InternStack(ThreadState* state);
+  std::uint32_t InternStack(ThreadState* state) {
+    if (settings_.stack_depth == 0) return 0;
+    const Registers start = CaptureRegisters();
+    StackMemo::Result known;
+    if (state->memo.generation() != modules_.generation() || !state->memo.Find(start, &known))
+      known = WalkAndIntern(state, start);
+    if (known.truncated) Count(log::Anomaly::kStacksTruncated);
+    return known.stack;
+  }
 
   const Settings& settings() const { return settings_; }
   RingBuffer* ring() { return &ring_; }
@@ -112,6 +127,7 @@ class Recorder {
   void Count(log::Anomaly anomaly) { ring_.Count(anomaly); }
 
  private:
+  bool TakeSlab(ThreadState* state);
   StackMemo::Result WalkAndIntern(ThreadState* state, const Registers& start);
   void WriteHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns);
 
@@ -130,8 +146,9 @@ class Recorder {
   std::uint32_t last_thread_id_ = 0;
 };
 
+extern std::atomic<Recorder*> g_recorder;
 // The recorder of this process, or null before the first start.
-Recorder* TheRecorder();
+inline Recorder* TheRecorder() { return g_recorder.load(std::memory_order_acquire); }
 
 enum class StartCause { kNone, kHook, kInit, kApi };
 // Begins or resumes recording as the cause allows; MEMPROF_OK or another result of memprof.h.
@@ -160,7 +177,12 @@ class RecursionGuard {
 };
 
 // The calling thread's state in the current recording; null when nothing is recorded.
-ThreadState* BoundState(ThreadSlot* slot);
+inline ThreadState* BoundState(ThreadSlot* slot) {
+  const std::uint64_t epoch = g_control.epoch.load(std::memory_order_acquire);
+  if (epoch == 0) return nullptr;
+  if (slot->epoch == epoch && slot->state != nullptr) return slot->state;
+  return TheRecorder()->BindThread(slot);
+}
 
 // Publishes one event of the calling thread; the caller holds a RecursionGuard and has filled in
 // everything but time, which is set here where it is 0. False when it was not recorded.
@@ -168,5 +190,42 @@ bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack);
 
 // Ends the log; what is recorded afterwards is appended and the log ended again.
 void FinishRecording();
+
+// One event in so many is timed for SelfAccounting.hook_time_ns; no multiple of what programs do in
+// turn, as allocating and freeing.
+inline constexpr std::uint32_t kTimedEvery = 61;
+
+// RecordEvent in place, for those who are called most: what takes few calls leaves the processor's
+// memory of returns to the program, whose stack may be deep.
+__attribute__((always_inline)) inline bool RecordEventHere(ThreadSlot* slot, ring::RingEvent* event,
+                                                           bool with_stack) {
+  ThreadState* state = BoundState(slot);
+  if (state == nullptr) return false;
+  Recorder* recorder = TheRecorder();
+  if (event->time_ns == 0) event->time_ns = NowNs();
+  if (with_stack) event->stack = recorder->InternStack(state);
+  const bool recorded = recorder->Append(state, *event);
+  if (++state->ticks == kTimedEvery) {
+    state->ticks = 0;
+    recorder->ring()->header()->hook_time_ns.fetch_add((NowNs() - event->time_ns) * kTimedEvery,
+                                                       std::memory_order_relaxed);
+  }
+  // In this order, also for the compiler; for the processor AtExit sees to it.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (g_control.ending.load(std::memory_order_relaxed) != 0) FinishRecording();
+  return recorded;
+}
+
+inline CallContext DriverState::Current(ThreadState* state) {
+  const CalledFunctions& driver = Driver();
+  CUcontext context = nullptr;
+  if (driver.cuCtxGetCurrent == nullptr || driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS ||
+      context == nullptr)
+    return {};
+  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (state->context == context && state->context_generation == generation)
+    return {state->context_id, state->context_device};
+  return MeetContext(state, context, generation);
+}
 
 }  // namespace memprof::recorder

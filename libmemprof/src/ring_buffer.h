@@ -117,6 +117,25 @@ class RingBuffer {
 };
 
 // Where payloads begin.
+// Field by field: a copy in one piece would read wide what was written narrow a moment ago, for
+// which the processor waits until the writes are done.
+inline void CopyEvent(const ring::RingEvent& from, ring::RingEvent* to) {
+  to->time_ns = from.time_ns;
+  to->address = from.address;
+  to->bytes = from.bytes;
+  to->aux0 = from.aux0;
+  to->aux1 = from.aux1;
+  to->stream = from.stream;
+  to->stack = from.stack;
+  to->label = from.label;
+  to->api = from.api;
+  to->context = from.context;
+  to->result = from.result;
+  to->device_plus_1 = from.device_plus_1;
+  to->op = from.op;
+  to->layer = from.layer;
+}
+
 inline ring::RingEvent* SlabEvents(ring::SlabHeader* slab) {
   return reinterpret_cast<ring::RingEvent*>(slab + 1);
 }

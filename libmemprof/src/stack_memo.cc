@@ -15,21 +15,6 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) inline std::uint6
   return *reinterpret_cast<const std::uint64_t*>(address);
 }
 
-constexpr int kOffsetShift = 48;
-constexpr std::uint64_t kValue = (std::uint64_t{1} << kOffsetShift) - 1;
-
-inline std::uint64_t OffsetOf(std::uint64_t word) { return word >> kOffsetShift << 3; }
-
-__attribute__((no_sanitize("address", "thread", "undefined"))) bool AllAsTheyWere(
-    std::uint64_t sp, const std::uint64_t* words, std::uint32_t count) {
-  std::uint64_t difference = 0;
-  // No early end: what could differ has been told apart before, and without branches this is fast.
-  for (std::uint32_t i = 0; i < count; ++i)
-    difference |=
-        *reinterpret_cast<const std::uint64_t*>(sp + OffsetOf(words[i])) ^ (words[i] & kValue);
-  return difference == 0;
-}
-
 }  // namespace
 
 void StackMemo::Reset(std::uint32_t generation) {
@@ -38,14 +23,15 @@ void StackMemo::Reset(std::uint32_t generation) {
   next_word_ = 0;
 }
 
-bool StackMemo::Matches(const Entry& leaf, const Registers& start) const {
-  const std::uint64_t* words = WordsOf(leaf);
-  return words[0] == start.pc && words[1] == start.sp &&
-         (!leaf.uses_frame_pointer || words[2] == start.bp) &&
-         AllAsTheyWere(start.sp, words + kHeaderWords, leaf.count);
+// After the leaf found before this one, this one will be expected next time.
+void StackMemo::Expect(const Entry& found) {
+  const auto index = static_cast<std::uint16_t>(&found - entries_);
+  entries_[last_].next = index;
+  last_ = index;
+  expected_ = found.next;
 }
 
-bool StackMemo::Find(const Registers& start, Result* result) const {
+bool StackMemo::Search(const Registers& start, Result* result) {
   std::uint64_t key = Mix(start.pc, start.sp);
   for (int level = 0; level < kMostLevels; ++level) {
     const Entry* entry = Look(key);
@@ -55,6 +41,7 @@ bool StackMemo::Find(const Registers& start, Result* result) const {
       continue;
     }
     if (!Matches(*entry, start)) return false;
+    Expect(*entry);
     *result = {entry->stack, entry->truncated};
     return true;
   }
@@ -135,7 +122,7 @@ void StackMemo::Store(const Registers& start, const StackWalk& walk, const Resul
   if (epoch_ == 0 || !Pack(start, walk)) return;
   const auto count = static_cast<std::uint32_t>(walk.word_count);
   const Entry leaf{
-      0,           next_word_ - kHeaderWords - count, epoch_,          count, result.stack,
+      0,           next_word_ - kHeaderWords - count, epoch_,          count, result.stack, 0,
       Kind::kLeaf, walk.uses_frame_pointer,           result.truncated};
   std::uint64_t key = Mix(start.pc, start.sp);
   for (int level = 0; level < kMostLevels; ++level) {

@@ -10,26 +10,6 @@
 #error "frame rules are written for x86-64"
 #endif
 
-// A leaf without a frame: rbp is still the caller's, and rsp + 8 is the caller's rsp.
-asm(R"(
-        .text
-        .globl  memprof_capture_registers
-        .hidden memprof_capture_registers
-        .type   memprof_capture_registers, @function
-        .p2align 4
-memprof_capture_registers:
-        .cfi_startproc
-        endbr64
-        movq    (%rsp), %rax
-        movq    %rax, (%rdi)
-        leaq    8(%rsp), %rax
-        movq    %rax, 8(%rdi)
-        movq    %rbp, 16(%rdi)
-        ret
-        .cfi_endproc
-        .size   memprof_capture_registers, .-memprof_capture_registers
-)");
-
 namespace memprof::recorder {
 namespace {
 

@@ -10,13 +10,23 @@
 
 namespace memprof::recorder {
 
-// Of the function that called CaptureRegisters, right after that call.
+// Of a function, at one of its instructions: what call-frame tables start from.
 struct Registers {
   std::uint64_t pc;
   std::uint64_t sp;
   std::uint64_t bp;
 };
-extern "C" void memprof_capture_registers(Registers* registers);
+// Of the function it stands in, which must be alive as long as they are used.
+__attribute__((always_inline)) inline Registers CaptureRegisters() {
+  Registers here;
+  asm volatile(
+      "leaq 0f(%%rip), %0\n\t"
+      "movq %%rsp, %1\n\t"
+      "movq %%rbp, %2\n"
+      "0:"
+      : "=&r"(here.pc), "=&r"(here.sp), "=r"(here.bp));
+  return here;
+}
 
 // The memory of the calling thread's stack; empty when it is not known.
 struct StackBounds {

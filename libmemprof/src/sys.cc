@@ -27,7 +27,6 @@ std::size_t RoundToPages(std::size_t bytes) { return (bytes + 4095) & ~std::size
 
 }  // namespace
 
-std::uint64_t NowNs() { return ReadClock(CLOCK_MONOTONIC); }
 std::uint64_t UnixNs() { return ReadClock(CLOCK_REALTIME); }
 std::uint64_t ThreadCpuNs() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
 std::uint32_t CurrentTid() { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }

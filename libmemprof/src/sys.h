@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/clock.h"
+
 namespace memprof::recorder {
 
-// CLOCK_MONOTONIC in nanoseconds; the clock of all times in the log.
-std::uint64_t NowNs();
 // CLOCK_REALTIME in nanoseconds since 1970.
 std::uint64_t UnixNs();
 // CPU time used by the calling thread, in nanoseconds.

@@ -80,11 +80,21 @@ void Writer::Loop() {
     const std::uint32_t finish_wanted = finish_wanted_.load(std::memory_order_acquire);
     const std::uint32_t flush_wanted = flush_wanted_.load(std::memory_order_acquire);
     ServeToggles();
+    TrimClock();
     const bool worked = DrainOnce();
     Serve(flush_wanted, finish_wanted);
-    if (!worked || parts_.ring->Attention() == seen) parts_.ring->WaitForAttention(seen, kRestNs);
+    if (!worked || parts_.ring->Attention() == seen) Rest(seen);
   }
   DrainOnce();
+}
+
+// The clock wants to be looked at more often than the ring.
+void Writer::Rest(std::uint32_t seen) {
+  const std::uint64_t end_ns = SystemNs() + kRestNs;
+  for (std::uint64_t now = SystemNs(); now < end_ns; now = SystemNs()) {
+    parts_.ring->WaitForAttention(seen, std::min(end_ns - now, TrimClock()));
+    if (parts_.ring->Attention() != seen) return;
+  }
 }
 
 void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
@@ -146,6 +156,14 @@ LiveTotals Writer::totals() const {
   return totals_;
 }
 
+// A time that no event has that is published from now on, or only such as nobody can depend on who
+// is looked at afterwards.
+std::uint64_t Writer::TimeOfCut() {
+  const std::uint64_t time_ns = NowNs();
+  while (NowNs() - time_ns < kClockToleranceNs) __builtin_ia32_pause();
+  return time_ns;
+}
+
 // Leaves events later than `time_ns` for the next drain. What is left is a consistent cut: an
 // allocation is published before any thread can stamp the free of it, so no free is in a batch
 // that its allocation is not in.
@@ -166,7 +184,7 @@ void Writer::CutAt(std::uint64_t time_ns, Run* runs, std::size_t count) {
 // them. A slab that was seen half full while its successor already existed is looked at again:
 // what the successor holds came later.
 std::size_t Writer::CollectRuns(SlabKind kind) {
-  const std::uint64_t now = NowNs();
+  const std::uint64_t cut_ns = kind == SlabKind::kEvents ? TimeOfCut() : 0;
   Run*& runs = kind == SlabKind::kEvents ? runs_ : definition_runs_;
   if (runs == nullptr)
     runs = static_cast<Run*>(MapMemory(parts_.ring->header()->slab_count * sizeof(Run)));
@@ -187,7 +205,7 @@ std::size_t Writer::CollectRuns(SlabKind kind) {
   for (std::size_t i = 0; i + 1 < count; ++i)
     if (runs[i + 1].thread == runs[i].thread)
       runs[i].to = runs[i].slab->published.load(std::memory_order_acquire);
-  if (kind == SlabKind::kEvents) CutAt(now, runs, count);
+  if (kind == SlabKind::kEvents) CutAt(cut_ns, runs, count);
   return static_cast<std::size_t>(
       std::remove_if(runs, runs + count, [](const Run& run) { return run.to <= run.from; }) - runs);
 }

@@ -64,10 +64,12 @@ class Writer {
   };
   static void* ThreadMain(void* self);
   void Loop();
+  void Rest(std::uint32_t seen);
   void Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted);
   bool Request(std::atomic<std::uint32_t>* wanted, std::atomic<std::uint32_t>* done,
                std::uint64_t timeout_ns);
   std::size_t CollectRuns(ring::SlabKind kind);
+  static std::uint64_t TimeOfCut();
   static void CutAt(std::uint64_t time_ns, Run* runs, std::size_t count);
   void EncodeDefinitions(std::size_t runs);
   std::size_t EncodeEvents(std::size_t first_run, std::size_t runs);

@@ -24,8 +24,7 @@ class StackMemoTest : public ::testing::Test {
 
   // As the recorder does it. Ids are given by the compiler's unwinder, so that a wrong memo shows.
   __attribute__((noinline)) void Take() {
-    Registers start;
-    memprof_capture_registers(&start);
+    const Registers start = CaptureRegisters();
     StackMemo::Result known{0, false};
     hit_ = memo_->Find(start, &known);
     Frames truth = UnwindByCompiler();
@@ -174,6 +173,51 @@ TEST(StackMemo, StacksThatShareTheirPlaceAreKeptApart) {
     EXPECT_EQ(result.stack, id);
   }
   EXPECT_GT(found, kIds * 95 / 100);
+}
+
+// More of them than the ring has room for, so that each one's words come to lie where those of
+// another one were: what was expected next must not be taken for what is there now.
+TEST(StackMemo, AnExpectedStackWhoseWordsAreGoneIsNotBelieved) {
+  auto memo = std::make_unique<StackMemo>();
+  memo->Reset(1);
+  MadeUpStack stack(false);
+  int found = 0;
+  std::mt19937 random(11);
+  for (std::uint32_t i = 0; i < 20000; ++i) {
+    // Mostly in turn, as expected, sometimes not.
+    const std::uint32_t id = random() % 8 == 0 ? random() % 4000 : i % 4000;
+    stack[10] = 5000 + id % 64;
+    stack[20] = 7000 + id / 64;
+    for (int again = 0; again < 2; ++again) {
+      StackMemo::Result result{0, false};
+      if (memo->Find(stack.start(), &result)) {
+        ASSERT_EQ(result.stack, id + 1) << i;
+        ++found;
+      } else {
+        memo->Store(stack.start(), stack.WalkNow(), {id + 1, false});
+      }
+    }
+  }
+  EXPECT_GT(found, 10000);
+}
+
+TEST(StackMemo, StacksInTurnAreFoundWhateverTheOrder) {
+  auto memo = std::make_unique<StackMemo>();
+  memo->Reset(1);
+  MadeUpStack stack(false);
+  std::mt19937 random(12);
+  const auto find = [&](std::uint32_t id) {
+    stack[10] = 5000 + id;
+    StackMemo::Result result{0, false};
+    if (!memo->Find(stack.start(), &result)) return false;
+    EXPECT_EQ(result.stack, id + 1);
+    return true;
+  };
+  for (std::uint32_t round = 0; round < 3; ++round)
+    for (std::uint32_t id = 0; id < 20; ++id)
+      if (!find(id)) memo->Store(stack.start(), stack.WalkNow(), {id + 1, false});
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(find(static_cast<std::uint32_t>(i) % 20));
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(find(random() % 20));
 }
 
 TEST(StackMemo, WhatDoesNotFitIsNotKept) {

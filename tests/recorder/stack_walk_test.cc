@@ -26,8 +26,7 @@ class StackWalkTest : public ::testing::Test {
   // Both walks from the same place: the innermost frame differs by a few instructions only.
   __attribute__((noinline)) void Take(Frames* ours, Frames* theirs,
                                       int depth = StackWalk::kMostFrames) {
-    Registers start;
-    memprof_capture_registers(&start);
+    const Registers start = CaptureRegisters();
     walked_ = WalkStack(&rules_, FindStackBounds(), {}, start, depth, &walk_);
     ours->assign(walk_.frames, walk_.frames + walk_.frame_count);
     *theirs = UnwindByCompiler();
@@ -88,8 +87,7 @@ TEST_F(StackWalkTest, CutsAtTheDepthAskedFor) {
 TEST_F(StackWalkTest, LeavesOutOurOwnInnermostFrames) {
   Frames all, rest;
   RunChain({0, 1, 2}, 1, [&] {
-    Registers start;
-    memprof_capture_registers(&start);
+    const Registers start = CaptureRegisters();
     const StackBounds bounds = FindStackBounds();
     ASSERT_TRUE(WalkStack(&rules_, bounds, {}, start, StackWalk::kMostFrames, &walk_));
     all.assign(walk_.frames, walk_.frames + walk_.frame_count);
@@ -120,8 +118,7 @@ TEST_F(StackWalkTest, RefusesForeignStacks) {
   makecontext(&g_coroutine, CoroutineBody, 0);
   walked_ = true;
   g_in_coroutine = [this] {
-    Registers start;
-    memprof_capture_registers(&start);
+    const Registers start = CaptureRegisters();
     walked_ = WalkStack(&rules_, FindStackBounds(), {}, start, 100, &walk_);
   };
   swapcontext(&g_main_context, &g_coroutine);
@@ -133,8 +130,7 @@ void Handler(int) { g_in_handler(); }
 
 TEST_F(StackWalkTest, RefusesStacksWithASignalFrame) {
   g_in_handler = [this] {
-    Registers start;
-    memprof_capture_registers(&start);
+    const Registers start = CaptureRegisters();
     walked_ = WalkStack(&rules_, FindStackBounds(), {}, start, 100, &walk_);
   };
   walked_ = true;
