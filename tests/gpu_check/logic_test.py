@@ -13,7 +13,7 @@ import report  # noqa: E402
 import sections  # noqa: E402
 import verdicts  # noqa: E402
 from fixtures import event  # noqa: E402
-from machine import GuestFailed  # noqa: E402
+from machine import GuestFailed, Machine  # noqa: E402
 from verdicts import DIFFERS, FAILED, MIB, OK, SKIPPED  # noqa: E402
 
 
@@ -184,6 +184,13 @@ class Totals(unittest.TestCase):
         self.assertEqual(self.judge("module", live=self.live(blocks=0, recorded=0)), FAILED)
         self.assertEqual(self.judge("module", self.told(taken=0)), DIFFERS)
 
+    def test_samples_of_pools_are_the_drivers_figures(self):
+        for pool in ("pool", "graph"):
+            told = {**self.told(), f"{pool}_reserved": 300 * MIB, f"{pool}_used": self.BYTES}
+            self.assertEqual(self.judge(pool, {**told, "sampled": (300 * MIB, self.BYTES)}), OK)
+            self.assertEqual(self.judge(pool, {**told, "sampled": (300 * MIB, 0)}), FAILED)
+            self.assertEqual(self.judge(pool, {**told, "sampled": (0, self.BYTES)}), FAILED)
+
     def test_what_could_not_be_tried(self):
         self.assertEqual(self.judge(told={"skipped": "why"}), SKIPPED)
         self.assertEqual(self.judge(told={"failed": "cuMemAlloc_v2 returned 2"}), FAILED)
@@ -322,6 +329,18 @@ class WithTorch(unittest.TestCase):
         for section in (sections.profiler, sections.torch_overhead):
             found = section(GpuMachine(has_torch=False), self.options)
             self.assertEqual((found.verdict, found.summary), (SKIPPED, "there is no PyTorch with a GPU"))
+
+
+class Pools(unittest.TestCase):
+    def test_the_last_sample_of_each_pool_before_the_mark(self):
+        def sample(address, reserved, used, layer="stream-ordered"):
+            return dict(event("pool_sample", address, reserved, layer), aux0=used)
+        events = [sample("0x1", 10, 5), sample("0x2", 20, 6), sample("0x1", 11, 4), sample("0x3", 99, 99, "graph"),
+                  dict(event("snapshot", "0x0"), name="held"), sample("0x1", 77, 77)]
+        machine = Machine(Path("/nonexistent"), "/nonexistent", True, 1)
+        machine.events = lambda log: events
+        self.assertEqual(machine.pools(None, "stream-ordered", "held"), (31, 10))
+        self.assertEqual(machine.pools(None, "vmm", "held"), (0, 0))
 
 
 class Marks(unittest.TestCase):

@@ -219,3 +219,13 @@ class Machine:
                      and (not row["death_time_ns"] or int(row["death_time_ns"]) > time_ns)]
             result[mark] = (len(alive), sum(int(row["bytes"]) for row in alive))
         return result
+
+    def pools(self, log, layer, mark):
+        """(reserved, used) bytes of all pools of the layer, by their last samples before the mark."""
+        last = {}
+        for event in self.events(log):
+            if event["op"] == "snapshot" and event["name"] == mark:
+                break
+            if event["op"] == "pool_sample" and event["layer"] == layer:
+                last[event["address"]] = (event["bytes"], event.get("aux0", 0))
+        return tuple(sum(sample[i] for sample in last.values()) for i in range(2))

@@ -62,6 +62,8 @@ def totals(machine, options):
             output, log = machine.record(command, NO_STACKS)
             told = machine.answer(output)
             live = machine.live(log, family.layer) if "asked" in told else {}
+            if "pool_reserved" in told or "graph_reserved" in told:
+                told["sampled"] = machine.pools(log, family.layer, "held")
         except CannotStart as error:
             told, live = {"skipped": str(error)}, {}
         except OutOfTime:

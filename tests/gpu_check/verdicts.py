@@ -209,6 +209,12 @@ def judge_family(name, told, live, blocks):
         other.append(f"the device gave {taken:,} bytes for {on_device:,}")
     if abs(kept) > slack and family.place != "context":
         other.append(f"{kept:,} bytes did not come back")
+    if "sampled" in told:
+        pool = tuple(next(told[key] for key in (f"pool_{which}", f"graph_{which}") if key in told)
+                     for which in ("reserved", "used"))
+        if tuple(told["sampled"]) != pool:
+            wrong.append("the pool's samples say {:,} bytes reserved, {:,} used; ".format(*told["sampled"])
+                         + "the driver {:,} and {:,}".format(*pool))
     verdict = FAILED if wrong else DIFFERS if other else OK
     why = "; ".join(wrong + other) or "ok"
     return verdict, why, [name, f"{asked:,}", f"{held[1]:,}", f"{taken:,}", f"{kept:,}", why]
