@@ -57,8 +57,10 @@ class CallbackCost(unittest.TestCase):
         self.assertEqual(self.judge().verdict, DIFFERS)
 
     def test_a_loop_that_is_missing_fails(self):
-        del self.loops["cuMemAlloc, cuMemFree", "enabled"]
-        self.assertEqual(self.judge().verdict, FAILED)
+        for variant in ("without CUPTI", "subscribed", "enabled"):
+            self.setUp()
+            del self.loops["cuMemAlloc, cuMemFree", variant]
+            self.assertEqual(self.judge().verdict, FAILED)
         self.loops = {}
         self.assertEqual(self.judge().verdict, FAILED)
 

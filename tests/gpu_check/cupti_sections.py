@@ -63,7 +63,8 @@ def foreign_subscriber(machine, options):
     for how, mode in (("first", "trace"), ("second", "trace-late"), ("finalised", "finalize")):
         output, log = machine.record(machine.guest("runtime_calls", mode), {"MEMPROF_CUPTI": "1", **NO_STACKS})
         report = machine.report(log)
-        state = next(((one["state"], one["detail"]) for one in report["source_states"] if one["name"] == "cupti"), ("", ""))
+        state = next(((one["state"], one["detail"]) for one in report["source_states"] if one["name"] == "cupti"),
+                     ("", ""))
         lost = sum(one["count"] for one in report["anomalies"] if one["name"] == "cupti_lost")
         runs[how] = (verdicts.comparable(machine.events(log)), state, lost, machine.answer(output)["trace"])
     return cupti_verdicts.judge_foreign_subscriber(alone, runs)

@@ -92,7 +92,8 @@ def judge_activity(told):
         else:
             words = "ok"
         verdicts.append(OK if words.startswith("ok") else DIFFERS)
-        rows.append([name, f"{len(taken)} + {len(given)}", "; ".join(sorted({f"{one['kind']}, {one['async']}" for one in taken})),
+        kinds = sorted({f"{one['kind']}, {one['async']}" for one in taken})
+        rows.append([name, f"{len(taken)} + {len(given)}", "; ".join(kinds),
                      "; ".join(f"{one['bytes']:,}" for one in taken), clock, words])
     seen = sum(len(family.get("records", [])) for family in told["families"])
     if not seen:
@@ -127,6 +128,8 @@ def judge_foreign_subscriber(alone, runs):
         verdicts.append(verdict)
         rows.append([how, told or "it was served", f"{state} {detail}".strip() or "absent", lost, len(events), words])
     section = Section("Beside another CUPTI subscriber", worst(verdicts),
-                      f"{verdicts.count(OK)} of {len(runs)} ways of meeting another one leave every event recorded", rows)
-    section.notes += [f"{how}: event {number}: alone {one}, beside it {other}." for how, number, one, other in differences]
+                      f"{verdicts.count(OK)} of {len(runs)} ways of meeting another one leave every event recorded",
+                      rows)
+    section.notes += [f"{how}: event {number}: alone {one}, beside it {other}."
+                      for how, number, one, other in differences]
     return section

@@ -9,7 +9,7 @@ from pathlib import Path
 MIB = 1 << 20
 
 
-def lines_of(command, most_s=20):
+def lines_of(command, most_s=10):
     """Lines that a program says; none when it is not there, fails or hangs."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=most_s, stdin=subprocess.DEVNULL)
@@ -61,6 +61,16 @@ def describe(device):
     return known, warnings
 
 
+def surroundings(shared_bytes, load, cpus):
+    """Warnings about what the machine has left. `shared_bytes`: None where there is no /dev/shm."""
+    warnings = []
+    if shared_bytes is None or shared_bytes < 300 * MIB:
+        warnings.append("/dev/shm has less room than memprof's rings may take: after a SIGKILL events may be missing.")
+    if load > cpus / 2:
+        warnings.append("The machine was busy before the check began: figures of time mean little.")
+    return warnings
+
+
 def of_machine(machine, device):
     """(facts, warnings). `device` is what the guest of that name said."""
     known, warnings = describe(device)
@@ -83,8 +93,4 @@ def of_machine(machine, device):
               ("compute-sanitizer", shutil.which("compute-sanitizer") or "not on the path"),
               ("memprof", machine.memprof_says("--version").strip()),
               ("date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"))]
-    if space is not None and space < 300 * MIB:
-        warnings.append("/dev/shm has less room than memprof's rings may take: after a SIGKILL events may be missing.")
-    if os.getloadavg()[0] > (os.cpu_count() or 1) / 2:
-        warnings.append("The machine was busy before the check began: figures of time mean little.")
-    return known, warnings
+    return known, warnings + surroundings(space, os.getloadavg()[0], os.cpu_count() or 1)

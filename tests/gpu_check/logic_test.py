@@ -54,6 +54,12 @@ class Pointers(unittest.TestCase):
         self.assertIn("2 of 2 answers", section.summary)
         self.assertIn("cuMulticastCreate", section.notes[0])
 
+    def test_an_error_is_no_answer_whatever_it_left_behind(self):
+        section = self.judge(answer("cuMemAlloc", 12000, 0, "0x20", 1), answer("cuMemAlloc", 12000, 0, "0x20"))
+        self.assertEqual(section.verdict, DIFFERS)
+        self.assertIn("1 of 2 answers", section.summary)
+        self.assertIn("4 of 5 names exported", section.summary)
+
     def test_another_function_is_noticed_and_named(self):
         section = self.judge(answer("cuMemAlloc", 12000, 0, "0x10"))
         self.assertEqual(section.verdict, DIFFERS)
@@ -229,6 +235,11 @@ class Sources(unittest.TestCase):
             section = self.judge()
             self.assertEqual(section.verdict, DIFFERS)
             self.assertGreater(len(section.table), 1)
+
+    def test_rows_name_what_each_side_has(self):
+        self.assertEqual(verdicts.compare_events(list("abcd"), list("axd")), [[1, "b", "x"], [2, "c", "-"]])
+        self.assertEqual(verdicts.compare_events(list("ad"), list("abcd")), [[1, "-", "b"], [2, "-", "c"]])
+        self.assertEqual(len(verdicts.compare_events(list("a" * 100), [])), 30)
 
     def test_of_modules_only_coming_and_going_counts(self):
         self.driver.append(dict(event("module_load", "0x7000", api="cuModuleLoadData")))

@@ -15,6 +15,7 @@ import budget  # noqa: E402
 import facts  # noqa: E402
 import machine  # noqa: E402
 import processes  # noqa: E402
+import recorder_sections  # noqa: E402
 import sections  # noqa: E402
 import verdicts  # noqa: E402
 from fixtures import program  # noqa: E402
@@ -134,6 +135,17 @@ class Guests(unittest.TestCase):
         os.environ["MEMPROF_SOURCE"] = "cupti"
         self.addCleanup(os.environ.pop, "MEMPROF_SOURCE")
         self.assertEqual(self.sh("echo $MEMPROF_SOURCE"), "\n")
+
+
+class Rounds(unittest.TestCase):
+    def numbers(self, left_s):
+        left = iter(left_s)
+        return list(recorder_sections.rounds(argparse.Namespace(left_s=lambda: next(left)), 4))
+
+    def test_as_many_as_there_is_time_for(self):
+        self.assertEqual(self.numbers([100, 100, 100]), [0, 1, 2, 3])
+        self.assertEqual(self.numbers([100, 2]), [0, 1])
+        self.assertEqual(self.numbers([2]), [0], "one is always tried")
 
 
 class Sections(unittest.TestCase):
@@ -276,6 +288,12 @@ class Facts(unittest.TestCase):
             warnings = facts.describe({**self.device, **change})[1]
             self.assertEqual(len(warnings), 1)
             self.assertIn(word, warnings[0])
+
+    def test_surroundings(self):
+        self.assertEqual(facts.surroundings(300 << 20, 2.0, 4), [])
+        self.assertIn("/dev/shm", facts.surroundings((300 << 20) - 1, 2.0, 4)[0])
+        self.assertIn("/dev/shm", facts.surroundings(None, 2.0, 4)[0])
+        self.assertIn("busy", facts.surroundings(1 << 40, 2.1, 4)[0])
 
     def test_a_program_that_is_not_there_says_nothing(self):
         self.assertEqual(facts.lines_of(["/nonexistent/nvidia-smi"]), [])

@@ -79,6 +79,15 @@ class Ledger(unittest.TestCase):
         self.assertEqual(section.verdict, DIFFERS)
         self.assertIn("untracked share moved", section.summary)
 
+    def test_what_drivers_round_up_is_no_difference(self):
+        # Two layers of four blocks: 2 * (8 + 4) MiB, and 64 MiB.
+        for moved, verdict in ((88, OK), (89, DIFFERS)):
+            self.setUp()
+            self.highest["untracked_bytes"] += moved * MIB
+            self.highest["used_bytes"] += moved * MIB
+            self.told["free_held"] -= moved * MIB
+            self.assertEqual(self.judge().verdict, verdict, moved)
+
     def test_samples_that_miss_the_program_differ(self):
         self.told["free_held"] -= 300 * MIB
         self.assertEqual(self.judge().verdict, DIFFERS)
@@ -141,6 +150,10 @@ class Late(unittest.TestCase):
         return verdicts.judge_late(self.told, self.live, self.sizes, 5).verdict
 
     def test_as_it_should_be(self):
+        self.assertEqual(self.judge(), OK)
+
+    def test_what_lived_before_counts_for_nothing(self):
+        self.live = {mark: (blocks + 3, size + 700) for mark, (blocks, size) in self.live.items()}
         self.assertEqual(self.judge(), OK)
 
     def test_the_switches(self):

@@ -2,6 +2,7 @@
 import json
 import os
 import subprocess
+import time
 
 import recorder_verdicts
 from machine import CannotStart, GuestFailed, OutOfTime, end
@@ -85,12 +86,21 @@ def other_processes(machine, options):
     return recorder_verdicts.judge_others(told, last.get("other_processes_bytes"), held)
 
 
+def rounds(machine, most):
+    """Numbers of rounds, for as long as there is time for one more like the last."""
+    took = 0.0
+    for number in range(most):
+        if number and machine.left_s() < 1.5 * took + 3:
+            return
+        begin = time.monotonic()
+        yield number
+        took = time.monotonic() - begin
+
+
 def killed(machine, options):
     """The log is read after the end: what had not been written is taken from shared memory."""
     runs = []
-    for _ in range(options.rounds):
-        if runs and machine.left_s() < 15:
-            break
+    for _ in rounds(machine, options.rounds):
         log = machine.new_log()
         done = machine.finish(machine.guest("loop", "kill", options.kill_events),
                               machine.recording(log, extra=NO_STACKS))
@@ -120,9 +130,7 @@ def pair_cost(machine, options):
     variants = {"bare": None, "interposed": {}, "interposed, without stacks": NO_STACKS,
                 "by CUPTI alone": {"MEMPROF_SOURCE": "cupti"}}
     runs = {variant: [] for variant in variants}
-    for _ in range(options.rounds):
-        if runs["bare"] and machine.left_s() < 10:
-            break
+    for _ in rounds(machine, options.rounds):
         for variant, extra in variants.items():
             if isinstance(runs[variant], str):
                 continue

@@ -11,7 +11,7 @@ import cupti_sections
 import recorder_sections
 import verdicts
 from machine import CannotStart, GuestFailed, OutOfTime
-from recorder_sections import NO_STACKS
+from recorder_sections import NO_STACKS, rounds
 from verdicts import SKIPPED, Section
 
 HERE = Path(__file__).resolve().parent
@@ -154,9 +154,7 @@ def trainer_overhead(machine, options):
     command = [trainer, "--quiet", "--steps", options.steps, *options.trainer.split()]
     bare, recorded = [], []
     machine.run(command, most_s=120)  # compiles the kernels for this GPU, into the driver's cache
-    for _ in range(options.rounds):
-        if bare and machine.left_s() < 2 * (bare[-1] + recorded[-1]) + 5:
-            break
+    for _ in rounds(machine, options.rounds):
         bare.append(_timed(lambda: machine.run(command, most_s=120)))
         recorded.append(_timed(lambda: machine.record(command, most_s=120)))
     section = verdicts.judge_overhead(title, bare, recorded, 1.0, judged=not machine.stand_in)
@@ -175,14 +173,10 @@ def torch_overhead(machine, options):
                        else "there is no PyTorch with a GPU")
     command = [python, HERE / "torch_step.py", 60]
     bare, recorded = [], []
-    for _ in range(options.rounds):
-        begin = time.monotonic()
-        if bare and machine.left_s() < took + 5:
-            break
+    for _ in rounds(machine, options.rounds):
         bare.append(machine.answer(machine.run(command, OWN_LIBRARIES, most_s=90).splitlines()[-1])["seconds_per_step"])
         output, _ = machine.record(command, OWN_LIBRARIES, most_s=90)
         recorded.append(machine.answer(output.splitlines()[-1])["seconds_per_step"])
-        took = time.monotonic() - begin
     section = verdicts.judge_overhead(title, bare, recorded, 1.0)
     section.notes.append(f"PyTorch {version}; median time of 60 steps of a small transformer, per round.")
     return section
