@@ -227,6 +227,9 @@ TEST(Source, LeavesCuptiToWhoeverTakesItAwayTimeAndAgain) {
     EXPECT_EQ(Recorder().Anomalies(kCuptiLost), 9u);
     EXPECT_NE(LastState().detail.find("too often"), std::string::npos);
     ASSERT_EQ(g_source->start(0), 0) << "resuming begins anew";
+    g_deliver_heartbeats = false;
+    CheckSeveralTimes(3);
+    EXPECT_EQ(g_cupti->subscribe_v2_calls, 11) << "so does the count";
   });
 }
 
