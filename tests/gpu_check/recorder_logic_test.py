@@ -121,13 +121,14 @@ class Killed(unittest.TestCase):
         for change in changes:
             run = {"made": 1000, "status": -9, "allocations": 1000, "lost": 0, "complete": False, **change}
             events = {"allocations": run["allocations"], "lost": run["lost"]}
-            runs.append((run["made"], run["status"], events, run["complete"]))
+            runs.append((run["made"], run["status"], events, run["complete"], ["ring_recovered"]))
         return verdicts.judge_kill(runs)
 
     def test_all_kept(self):
         section = self.judge({}, {})
         self.assertEqual(section.verdict, OK)
         self.assertIn("2 of 2", section.summary)
+        self.assertEqual(section.table[1], ["1", "1,000", "1,000", "0", "ring_recovered", "ok"])
 
     def test_whatever_is_wrong_in_one_run_fails(self):
         for change in ({"allocations": 999}, {"allocations": 1001}, {"lost": 1}, {"complete": True}, {"status": 0},

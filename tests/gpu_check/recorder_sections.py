@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import time
+from pathlib import Path
 
 import recorder_verdicts
 from machine import CannotStart, GuestFailed, OutOfTime, end
@@ -77,11 +78,15 @@ class Holder:
 
 def other_processes(machine, options):
     # On the stand-in, processes share a device where they are told to.
-    shared = {"SIMCUDA": f"memory=8GiB,shared=gpu-check-{os.getpid()}"} if machine.stand_in else {}
+    name = f"gpu-check-{os.getpid()}"
+    shared = {"SIMCUDA": f"memory=8GiB,shared={name}"} if machine.stand_in else {}
     held = 4 * options.block_bytes
-    with Holder(machine, held, shared):
-        command = machine.guest("loop", "beside", options.block_bytes)
-        told, log = recorded_answer(machine, command, {**NO_STACKS, **shared})
+    try:
+        with Holder(machine, held, shared):
+            command = machine.guest("loop", "beside", options.block_bytes)
+            told, log = recorded_answer(machine, command, {**NO_STACKS, **shared})
+    finally:
+        Path(f"/dev/shm/simcuda.{os.getuid()}.{name}").unlink(missing_ok=True)
     last = machine.report(log)["devices"][0]["ledger"]["last"]
     return recorder_verdicts.judge_others(told, last.get("other_processes_bytes"), held)
 
@@ -108,7 +113,8 @@ def killed(machine, options):
             told = json.loads(done.output)
             raise (CannotStart(told["skipped"]) if "skipped" in told else GuestFailed(told.get("failed", done.output)))
         report = machine.report(log)
-        runs.append((options.kill_events, done.status, report["events"], report["complete"]))
+        runs.append((options.kill_events, done.status, report["events"], report["complete"],
+                     [one["name"] for one in report["anomalies"]]))
     return recorder_verdicts.judge_kill(runs)
 
 

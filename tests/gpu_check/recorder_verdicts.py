@@ -82,9 +82,10 @@ def judge_others(told, others_bytes, held_bytes):
 
 
 def judge_kill(runs):
-    """`runs`: (allocations made, how the guest ended, the report's events, whether the log says that it was ended)."""
-    rows, verdicts = [["run", "made", "recorded", "lost", "verdict"]], []
-    for number, (made, status, events, complete) in enumerate(runs, 1):
+    """`runs`: (allocations made, how the guest ended, the report's events, whether it claims a clean end, the names of
+    its anomalies)."""
+    rows, verdicts = [["run", "made", "recorded", "lost", "anomalies", "verdict"]], []
+    for number, (made, status, events, complete, anomalies) in enumerate(runs, 1):
         if status != -9:
             wrong = f"the guest ended with {status}, not by SIGKILL"
         elif events["allocations"] != made:
@@ -96,7 +97,8 @@ def judge_kill(runs):
         else:
             wrong = ""
         verdicts.append(FAILED if wrong else OK)
-        rows.append([number, f"{made:,}", f"{events['allocations']:,}", events["lost"], wrong or "ok"])
+        rows.append([number, f"{made:,}", f"{events['allocations']:,}", events["lost"], ", ".join(anomalies),
+                     wrong or "ok"])
     kept = verdicts.count(OK)
     return Section("Killed with SIGKILL", worst(verdicts), f"{kept} of {len(runs)} runs kept every allocation", rows)
 
