@@ -148,7 +148,7 @@ void Replay::Prepare() {
     if (thread >= last_free.size()) last_free.resize(thread + 1, kNone);
     if (events_.op[i] == Op::kFree) {
       last_free[thread] = i;
-    } else if (events_.op[i] == Op::kFreeFailed) {
+    } else if (events_.op[i] == Op::kFreeFailed && events_.layer[i] != Layer::kModule) {
       const std::uint32_t freed = std::exchange(last_free[thread], kNone);
       if (freed != kNone && events_.address[freed] == events_.address[i]) void_free_[freed] = 1;
     }

@@ -55,7 +55,7 @@
   X(cuDevicePrimaryCtxReset, 389, kLedger, PrimaryReset)                               \
   X(cuDevicePrimaryCtxRelease, 387, kLedger, ReleasePrimary)                           \
   X(cuDevicePrimaryCtxRelease_v2, 544, kLedger, ReleasePrimary)                        \
-  X(cuGreenCtxDestroy, 744, kLedger, ReleasePrimary)                                   \
+  X(cuGreenCtxDestroy, 744, kLedger, DestroyGreen)                                     \
   X(cuGraphAddMemAllocNode, 638, kLedger, AddAllocNode)                                \
   X(cuGraphAddMemFreeNode, 639, kLedger, AddFreeNode)                                  \
   X(cuGraphAddNode, 712, kLedger, AddNode<GraphAddNodeParams>)                         \

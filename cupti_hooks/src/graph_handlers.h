@@ -23,9 +23,10 @@ void NoteNode(const Call& call, CUgraph graph, const void* params);
 void NoteFreed(std::uint64_t address);
 // The device's primary context ends by a reset, whose event says so of all memory.
 void EndGraphMemory(std::int32_t device);
-// A reference to a primary context was given back, by itself or with a green context. Frees what
-// graphs hold on devices that have none any more: the end of a context does not say it.
+// A reference to a primary context was given back, by itself or with a green context. Where it was
+// the last, what graphs hold on the device is freed: the end of a context does not say it.
 void ReleasePrimary(const Call& call);
+void DestroyGreen(const Call& call);
 
 void AddAllocNode(const Call& call);
 void AddFreeNode(const Call& call);
