@@ -349,6 +349,7 @@ class Steps(unittest.TestCase):
         self.assertAlmostEqual(sections.step_seconds(lines), 1.5 / 29)
         self.assertIsNone(sections.step_seconds(lines[:3]))
         self.assertIsNone(sections.step_seconds([]))
+        self.assertIsNone(sections.step_seconds([(1.0, line) for _, line in lines]))
 
 
 class Pools(unittest.TestCase):

@@ -144,9 +144,9 @@ _STEP = re.compile(r"step (\d+):")
 
 def step_seconds(stamped):
     """Seconds of a step, from the lines that the trainer writes between steps; the first of them comes while
-    everything warms up. None when there are too few."""
+    everything warms up. None when there are too few, or all came at once."""
     points = [(time_s, int(found.group(1))) for time_s, line in stamped if (found := _STEP.match(line))][1:]
-    if len(points) < 2:
+    if len(points) < 2 or points[-1][0] == points[0][0]:
         return None
     return (points[-1][0] - points[0][0]) / (points[-1][1] - points[0][1])
 
@@ -165,7 +165,7 @@ def trainer_overhead(machine, options):
         pair = [step_seconds(machine.stamped(command)),
                 step_seconds(machine.stamped(command, machine.recording(log)))]
         if None in pair:
-            raise GuestFailed("the trainer wrote no lines between its steps")
+            raise CannotStart("the trainer's steps are too few or too short to be timed")
         bare.append(pair[0])
         recorded.append(pair[1])
     section = verdicts.judge_overhead(title, bare, recorded, 1.0, judged=not machine.stand_in)
