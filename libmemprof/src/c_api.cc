@@ -19,12 +19,47 @@ constexpr std::uint64_t kLongestFlushNs = 1'000'000'000;
 int Publish(RingEvent* event, bool with_stack) {
   RecursionGuard guard;
   if (!guard.outermost()) return MEMPROF_NOT_RECORDING;
-  return RecordEvent(guard.slot(), event, with_stack) ? MEMPROF_OK : MEMPROF_NOT_RECORDING;
+  return RecordEventHere(guard.slot(), event, with_stack) ? MEMPROF_OK : MEMPROF_NOT_RECORDING;
 }
 
 std::uint32_t Label(const char* text) {
   RecursionGuard guard;
-  return TheRecorder()->definitions()->InternString(text);
+  Definitions* definitions = TheRecorder()->definitions();
+  ThreadState* state = BoundState(guard.slot());
+  RecallKey key;
+  key.AddText(text);
+  if (state == nullptr || !key.fits()) return definitions->InternString(text);
+  const std::uint64_t hash = key.Hash();
+  std::uint32_t id = state->names.Find(key, hash);
+  if (id != 0) return id;
+  id = definitions->InternString(text);
+  state->names.Store(key, hash, id);
+  return id;
+}
+
+std::uint32_t DefineTensor(const char* name, const char* dtype, int rank,
+                           const std::int64_t* shape) {
+  const std::uint32_t name_id = Label(name);
+  const std::uint32_t dtype_id = Label(dtype);
+  RecursionGuard guard;
+  return TheRecorder()->definitions()->InternTensor(name_id, dtype_id, rank, shape);
+}
+
+std::uint32_t TensorLabel(const char* name, const char* dtype, int rank,
+                          const std::int64_t* shape) {
+  RecursionGuard guard;
+  ThreadState* state = BoundState(guard.slot());
+  RecallKey key;
+  key.AddText(name);
+  key.AddText(dtype);
+  key.Add(shape, static_cast<std::size_t>(rank) * sizeof *shape);
+  if (state == nullptr || !key.fits()) return DefineTensor(name, dtype, rank, shape);
+  const std::uint64_t hash = key.Hash();
+  std::uint32_t id = state->tensors.Find(key, hash);
+  if (id != 0) return id;
+  id = DefineTensor(name, dtype, rank, shape);
+  state->tensors.Store(key, hash, id);
+  return id;
 }
 
 RingEvent DeviceEvent(Op op, Layer layer, int device, const void* pointer) {
@@ -125,12 +160,7 @@ MEMPROF_EXPORT int memprof_tensor_create(int device, const void* ptr, size_t byt
   if (!Recording()) return MEMPROF_NOT_RECORDING;
   RingEvent event = DeviceEvent(kOpAlloc, kLayerTensor, device, ptr);
   event.bytes = bytes;
-  const std::uint32_t name_id = Label(name);
-  const std::uint32_t dtype_id = Label(dtype);
-  {
-    RecursionGuard guard;
-    event.label = TheRecorder()->definitions()->InternTensor(name_id, dtype_id, rank, shape);
-  }
+  event.label = TensorLabel(name, dtype, rank, shape);
   return Publish(&event, true);
 }
 

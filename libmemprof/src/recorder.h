@@ -22,6 +22,7 @@
 #include "libmemprof/src/loader_gate.h"
 #include "libmemprof/src/log_file.h"
 #include "libmemprof/src/modules.h"
+#include "libmemprof/src/recall.h"
 #include "libmemprof/src/ring_buffer.h"
 #include "libmemprof/src/settings.h"
 #include "libmemprof/src/stack_memo.h"
@@ -67,6 +68,8 @@ struct ThreadState {
   StackCache stacks;
   StackBounds stack_bounds;
   StackWalk walk;
+  Recall names;
+  Recall tensors;
   StackMemo memo;  // last: most of it is never touched
 };
 
