@@ -40,6 +40,7 @@
   X(cuMemMap, 551, kAllocation, MapPhysical)                                           \
   X(cuMemUnmap, 552, kAllocation, UnmapPhysical)                                       \
   X(cuMemRetainAllocationHandle, 565, kLedger, RetainPhysical)                         \
+  X(cuMemExportToShareableHandle, 554, kLedger, ExportPhysical)                        \
   X(cuMemImportFromShareableHandle, 555, kLedger, ImportPhysical)                      \
   X(cuMulticastCreate, 706, kLedger, CreateMulticast)                                  \
   X(cuArrayCreate, 87, kAllocation, CreateArray<cuArrayCreate_params>)                 \

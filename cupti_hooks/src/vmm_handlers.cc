@@ -4,16 +4,23 @@
 #include <new>
 
 #include "cupti_hooks/src/allocation_handlers.h"
+#include "libmemprof/src/export_table.h"
 #include "libmemprof/src/vmm_ledger.h"
 
 namespace memprof::cupti {
 namespace {
 
+using recorder::ExportTable;
 using recorder::VmmLedger;
+
+constexpr int kFabricHandle = 8;  // CU_MEM_HANDLE_TYPE_FABRIC, from CUDA 12.3
 
 // Never destroyed: callbacks may come in while the process ends.
 alignas(VmmLedger) unsigned char g_memory[sizeof(VmmLedger)];
 VmmLedger* g_ledger = nullptr;  // set before anything listens
+
+alignas(ExportTable) unsigned char g_exports_memory[sizeof(ExportTable)];
+ExportTable* g_exports = nullptr;  // as the ledger
 
 VmmLedger& Ledger() { return *g_ledger; }
 
@@ -36,28 +43,56 @@ void ReportVmm(const Call& call, std::uint32_t op, std::uint32_t layer, std::int
 
 bool Happened(const Call& call) { return call.exit && call.result == 0 && call.allocations; }
 
-void ReportHandle(const Call& call, std::uint64_t handle, std::uint64_t bytes, std::int32_t device,
+// False, and no event, when the handle is there: the driver may answer an import with one, and it
+// is one more reference to it.
+bool ReportHandle(const Call& call, std::uint64_t handle, std::uint64_t bytes, std::int32_t device,
                   std::uint32_t layer) {
-  // The driver may answer an import with a handle that is there: one more reference to it.
-  if (!Ledger().Create(handle, bytes, device, static_cast<std::uint8_t>(layer))) return;
+  if (!Ledger().Create(handle, bytes, device, static_cast<std::uint8_t>(layer))) return false;
   ReportVmm(call, kOpAlloc, layer, device, handle, bytes, 0,
             layer == kLayerImported ? kImportPhysical : 0);
+  return true;
+}
+
+// Memory that has lost its last reference.
+void ReportGone(const Call& call, const VmmLedger::Physical& gone) {
+  if (!gone.last) return;
+  g_exports->End(gone.handle);
+  ReportVmm(call, kOpFree, gone.layer, gone.device, gone.handle, gone.bytes);
 }
 
 // Ends what the multicast object holds within the range; `device` -1 = on all devices.
 void ReportUnbound(const Call& call, std::uint64_t multicast, std::uint64_t offset,
                    std::uint64_t bytes, std::int32_t device) {
   VmmLedger::Physical bound;
-  while (Ledger().Unbind(multicast, offset, bytes, device, &bound)) {
-    if (!bound.last) continue;
-    ReportVmm(call, kOpFree, bound.layer, bound.device, bound.handle, bound.bytes);
+  while (Ledger().Unbind(multicast, offset, bytes, device, &bound)) ReportGone(call, bound);
+}
+
+// One more handle of memory that this process has, or memory that only an export of it has kept.
+// False when it is somebody else's.
+bool ImportedOwn(const Call& call, std::uint64_t handle, void* shared, int type) {
+  const bool is_file = type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  const int descriptor = static_cast<int>(reinterpret_cast<std::intptr_t>(shared));
+  ExportTable::Memory memory;
+  if (is_file ? !g_exports->FindDescriptor(descriptor, &memory)
+              : type != kFabricHandle || shared == nullptr ||
+                    !g_exports->FindContent(ExportTable::Kind::kPhysical, shared, &memory)) {
+    return false;
   }
+  if (memory.handle != 0 && Ledger().Alias(handle, memory.handle)) return true;
+  if (!ReportHandle(call, handle, memory.bytes, memory.device, memory.layer)) return true;
+  if (is_file) {
+    g_exports->ReviveDescriptor(descriptor, handle);
+  } else {
+    g_exports->ReviveContent(ExportTable::Kind::kPhysical, shared, handle);
+  }
+  return true;
 }
 
 }  // namespace
 
 void OpenVmmLedger() {
   if (g_ledger == nullptr) g_ledger = new (g_memory) VmmLedger;
+  if (g_exports == nullptr) g_exports = new (g_exports_memory) ExportTable;
 }
 
 void AddressReserve(const Call& call) {
@@ -95,19 +130,27 @@ void ReleasePhysical(const Call& call) {
   if (!call.exit) {
     t_released = Ledger().Release(handle);
     if (t_released.last) {
-      ReportVmm(call, kOpFree, t_released.layer, t_released.device, handle, t_released.bytes);
+      ReportVmm(call, kOpFree, t_released.layer, t_released.device, t_released.handle,
+                t_released.bytes);
     }
     return;
   }
   const VmmLedger::Physical gone = t_released;
   t_released = {};
-  if (call.result == 0 && gone.last && gone.layer == kLayerMulticast) {
-    ReportUnbound(call, handle, 0, ~std::uint64_t{0}, kNoDevice);
+  if (call.result == 0 && gone.last) {
+    g_exports->End(gone.handle);
+    if (gone.layer == kLayerMulticast) {
+      ReportUnbound(call, gone.handle, 0, ~std::uint64_t{0}, kNoDevice);
+    }
   }
-  if (call.result == 0 || gone.handle != handle) return;
+  if (call.result == 0 || gone.handle == 0) return;
   if (!gone.last) return Ledger().Retain(handle);
-  Ledger().Create(handle, gone.bytes, gone.device, gone.layer);
-  ReportVmm(call, kOpFreeFailed, gone.layer, gone.device, handle, 0);
+  Ledger().Create(gone.handle, gone.bytes, gone.device, gone.layer);
+  if (handle != gone.handle) {  // it was the last of several handles
+    Ledger().Alias(handle, gone.handle);
+    Ledger().Release(gone.handle);
+  }
+  ReportVmm(call, kOpFreeFailed, gone.layer, gone.device, gone.handle, 0);
 }
 
 void RetainPhysical(const Call& call) {
@@ -115,11 +158,27 @@ void RetainPhysical(const Call& call) {
   Ledger().Retain(Output(call, call.As<cuMemRetainAllocationHandle_params>().handle));
 }
 
-// Another process owns the memory, and only it knows the size.
+// What is imported again later, from the same process, is no memory of somebody else's.
+void ExportPhysical(const Call& call) {
+  if (!Happened(call)) return;
+  const auto& params = call.As<cuMemExportToShareableHandle_params>();
+  const VmmLedger::Physical known = Ledger().Known(params.handle);
+  if (known.handle == 0 || params.shareableHandle == nullptr) return;
+  const ExportTable::Memory memory{known.handle, known.bytes, known.device, known.layer};
+  if (params.handleType == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+    g_exports->AddDescriptor(*static_cast<const int*>(params.shareableHandle), memory);
+  } else if (static_cast<int>(params.handleType) == kFabricHandle) {
+    g_exports->AddContent(ExportTable::Kind::kPhysical, params.shareableHandle, memory);
+  }
+}
+
+// Unless this process exported it, another one owns the memory, and only that one knows the size.
 void ImportPhysical(const Call& call) {
   if (!Happened(call)) return;
   const auto& params = call.As<cuMemImportFromShareableHandle_params>();
-  ReportHandle(call, Output(call, params.handle), 0, CurrentDevice(), kLayerImported);
+  const std::uint64_t handle = Output(call, params.handle);
+  if (ImportedOwn(call, handle, params.osHandle, static_cast<int>(params.shHandleType))) return;
+  ReportHandle(call, handle, 0, CurrentDevice(), kLayerImported);
 }
 
 // A multicast object has a handle but no memory of its own.
@@ -173,8 +232,7 @@ void UnmapPhysical(const Call& call) {
   std::int32_t device = kNoDevice;
   while (Ledger().Unmap(params.ptr, params.size, &mapping, &physical)) {
     if (physical.handle != 0) device = physical.device;
-    if (!physical.last) continue;
-    ReportVmm(call, kOpFree, physical.layer, physical.device, physical.handle, physical.bytes);
+    ReportGone(call, physical);
   }
   ReportVmm(call, kOpUnmap, kLayerVmmAddress, device, params.ptr, params.size);
 }

@@ -14,6 +14,7 @@ void AddressFree(const Call& call);
 void CreatePhysical(const Call& call);
 void ReleasePhysical(const Call& call);
 void RetainPhysical(const Call& call);
+void ExportPhysical(const Call& call);
 void ImportPhysical(const Call& call);
 void CreateMulticast(const Call& call);
 void BindMemory(const Call& call);

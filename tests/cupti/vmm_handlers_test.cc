@@ -2,7 +2,10 @@
 #include "cupti_hooks/src/vmm_handlers.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "cupti_hooks/src/allocation_handlers.h"
@@ -44,6 +47,17 @@ class VmmHandlers : public cupti_test::HandlerTest {
   void Unmap(CUdeviceptr address, std::size_t bytes) {
     const cuMemUnmap_params params = {address, bytes};
     Succeed("cuMemUnmap", &params);
+  }
+  void Export(CUmemGenericAllocationHandle handle, int file) {
+    const cuMemExportToShareableHandle_params params = {
+        &file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0};
+    Succeed("cuMemExportToShareableHandle", &params);
+  }
+  void Import(CUmemGenericAllocationHandle handle, int file) {
+    const cuMemImportFromShareableHandle_params params = {
+        &handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(file)),
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
+    Succeed("cuMemImportFromShareableHandle", &params);
   }
   void Retain(CUmemGenericAllocationHandle handle) {
     const cuMemRetainAllocationHandle_params params = {&handle, nullptr};
@@ -181,6 +195,62 @@ TEST_F(VmmHandlers, ImportedAndMulticastHandlesHaveNoBytesOfTheirOwn) {
   EXPECT_EQ(events[2].address, imported);
   EXPECT_EQ(events[3].address, multicast);
   for (const SourceEvent& event : events) EXPECT_EQ(event.bytes, 0u);
+}
+
+// What the process exported itself is not somebody else's when it comes back, by whichever handle.
+TEST_F(VmmHandlers, ImportsOfOwnMemoryAreHandlesOfIt) {
+  const auto first = NewHandle(), second = NewHandle(), third = NewHandle();
+  const int file = memfd_create("export", MFD_CLOEXEC);
+  ASSERT_GE(file, 0);
+  const int copy = dup(file);  // as another export or a socket gives it
+  Create(first);
+  Export(first, file);
+  Import(second, copy);
+  Release(first);
+  EXPECT_EQ(recorder_.Events().size(), 1u) << "the second handle holds it";
+  Release(second, CUDA_ERROR_INVALID_VALUE);
+  Release(second);
+  auto events = recorder_.Events();
+  ASSERT_EQ(events.size(), 4u) << "a creation; a free that failed; a free";
+  EXPECT_EQ(events[2].op, kOpFreeFailed);
+  EXPECT_EQ(events[3].op, kOpFree);
+  EXPECT_EQ(events[3].address, first);
+  EXPECT_EQ(events[3].bytes, kBytes);
+  // Only the export has kept it: whoever imports it has it anew, with its size.
+  Import(third, copy);
+  events = recorder_.Events();
+  ASSERT_EQ(events.size(), 5u);
+  EXPECT_EQ(events[4].op, kOpAlloc);
+  EXPECT_EQ(events[4].layer, kLayerVmmPhysical);
+  EXPECT_EQ(events[4].address, third);
+  EXPECT_EQ(events[4].bytes, kBytes);
+  EXPECT_EQ(events[4].device, 1);
+  const auto fourth = NewHandle();
+  Import(fourth, file);
+  Release(third);
+  EXPECT_EQ(recorder_.Events().size(), 5u);
+  Release(fourth);
+  EXPECT_EQ(recorder_.Events().size(), 6u);
+  close(file);
+  close(copy);
+}
+
+TEST_F(VmmHandlers, ImportsOfOtherFilesAreOfOthers) {
+  const auto own = NewHandle(), foreign = NewHandle();
+  const int file = memfd_create("export", MFD_CLOEXEC), other = memfd_create("other", MFD_CLOEXEC);
+  ASSERT_TRUE(file >= 0 && other >= 0);
+  Create(own);
+  Export(own, file);
+  Export(NewHandle(), other);  // a handle from before recording began: nothing is known of it
+  Import(foreign, other);
+  const auto events = recorder_.Events();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1].layer, kLayerImported);
+  EXPECT_EQ(events[1].bytes, 0u);
+  Release(foreign);
+  Release(own);
+  close(file);
+  close(other);
 }
 
 TEST_F(VmmHandlers, AFailureIsOneOfPhysicalMemory) {

@@ -70,6 +70,15 @@ class Pointers(unittest.TestCase):
         self.assertEqual(section.verdict, DIFFERS)
         self.assertIn("1 of them no exported function", section.summary)
 
+    def test_a_stream_flavour_may_come_before_its_time_but_no_other_function_may(self):
+        self.symbols += [symbol("cuGraphicsMap", "cuGraphicsMap", 3000, "kLegacy", "0x50"),
+                         symbol("cuGraphicsMap_ptsz", "cuGraphicsMap", 7000, "kPerThread", "0x60")]
+        self.assertEqual(self.judge(answer("cuGraphicsMap", 3000, 2, "0x60")).verdict, OK)
+        self.assertEqual(self.judge(answer("cuGraphicsMap", 3000, 2, "0x50")).verdict, DIFFERS)
+        self.assertEqual(self.judge(answer("cuGraphicsMap", 3000, 2, "0x40")).verdict, DIFFERS)
+        self.assertEqual(self.judge(answer("cuGraphicsMap", 2000, 2, "0x60")).verdict, DIFFERS)
+        self.assertEqual(self.judge(answer("cuGraphicsMap", 3000, 0, "0x60")).verdict, DIFFERS)
+
     def test_refusals_count_only_where_something_was_expected(self):
         self.assertEqual(self.judge(answer("cuMemAlloc", 12000, 0, "0x20"),
                                     answer("cuMemFreeAsync", 11000, 0, "0x0", 500)).verdict, OK)
