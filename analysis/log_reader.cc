@@ -68,6 +68,7 @@ absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(const std::string& pa
   const int failed = fstat(descriptor, &info);
   std::unique_ptr<LogReader> reader(
       new LogReader(path, descriptor, failed ? 0 : static_cast<std::uint64_t>(info.st_size)));
+  reader->owner_ = info.st_uid;
   if (S_ISDIR(info.st_mode))
     return absl::InvalidArgumentError(absl::StrCat(path, ": is a directory, not a memprof log"));
   if (failed || !S_ISREG(info.st_mode))

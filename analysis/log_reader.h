@@ -53,6 +53,7 @@ class LogReader {
 
   const std::string& path() const { return path_; }
   std::uint64_t file_bytes() const { return file_bytes_; }  // when it was opened
+  std::uint32_t owner() const { return owner_; }            // user id
   std::uint32_t version() const { return version_; }
   const std::vector<Chunk>& chunks() const { return chunks_; }
   const std::vector<Damage>& damage() const { return damage_; }
@@ -84,6 +85,7 @@ class LogReader {
   std::string path_;
   int descriptor_;
   std::uint64_t file_bytes_;
+  std::uint32_t owner_ = 0;
   std::uint32_t version_ = 0;
   std::vector<Chunk> chunks_;
   std::vector<Damage> damage_;

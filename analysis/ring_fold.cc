@@ -192,9 +192,23 @@ bool ProcessIsGone(std::uint32_t pid) {
   return static_cast<pid_t>(pid) > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
 }
 
+// Whether a log that is not at its place may still want what the ring holds. Notes in the ring when
+// it was asked for the first time.
+bool MayBeWanted(const OwnFile& file, const std::string& path, const RingHeader& header,
+                 std::int64_t now_unix_ns) {
+  const absl::StatusOr<RecoveredRing> left =
+      RecoverRing(path, header.pid, header.start_time_ns, header.committed.load());
+  if (!left.ok() || (left->events.empty() && left->definitions.ByteSizeLong() == 0)) return false;
+  const auto now = static_cast<std::uint64_t>(now_unix_ns);
+  const std::uint64_t since = header.log_missing_since_ns;
+  if (since != 0 && since <= now) return now - since <= std::uint64_t{kKeepForMovedLogNs};
+  constexpr off_t kAt = offsetof(RingHeader, log_missing_since_ns);
+  return pwrite(file.fd(), &now, sizeof now, kAt) == sizeof now;
+}
+
 // Whether the ring at `path` is one of ours that nobody needs any more.
-bool IsOrphaned(const std::string& path) {
-  const OwnFile file(path, O_RDONLY);
+bool IsOrphaned(const std::string& path, std::int64_t now_unix_ns) {
+  const OwnFile file(path, O_RDWR);
   if (!file.ok() || file.bytes() < ring::kRingHeaderBytes) return false;
   auto header = std::make_unique<RingHeader>();
   if (pread(file.fd(), static_cast<void*>(header.get()), sizeof *header, 0) !=
@@ -209,7 +223,8 @@ bool IsOrphaned(const std::string& path) {
   if (log_path.empty() || log_path[0] != '/') return false;
   const absl::StatusOr<LogState> log = Look(log_path);
   // Unreadable for now, or damaged, is not gone.
-  if (!log.ok()) return absl::IsNotFound(log.status());
+  if (!log.ok())
+    return absl::IsNotFound(log.status()) && !MayBeWanted(file, path, *header, now_unix_ns);
   return log->complete || log->header.run.pid != header->pid ||
          static_cast<std::uint64_t>(log->header.run.start_time) != header->start_time_ns;
 }
@@ -258,13 +273,13 @@ absl::StatusOr<FoldResult> FoldRing(const std::string& log_path) {
   return FoldResult::kFolded;
 }
 
-int RemoveOrphanedRings(const std::string& directory) {
+int RemoveOrphanedRings(const std::string& directory, std::int64_t now_unix_ns) {
   int removed = 0;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
     if (!absl::StartsWith(name, "memprof-") || !absl::EndsWith(name, kRingSuffix) ||
-        !IsOrphaned(entry.path().string()))
+        !IsOrphaned(entry.path().string(), now_unix_ns))
       continue;
     removed += unlink(entry.path().c_str()) == 0 ? 1 : 0;
   }

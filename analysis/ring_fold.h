@@ -22,8 +22,14 @@ enum class FoldResult {
 // written: the ring is left as it is).
 absl::StatusOr<FoldResult> FoldRing(const std::string& log_path);
 
+// How long a ring whose log is not where it was is kept for it: the log may have been moved, and
+// finds its ring from wherever it is.
+inline constexpr std::int64_t kKeepForMovedLogNs = std::int64_t{3} * 24 * 3600 * 1'000'000'000;
+
 // Removes rings in `directory` (/dev/shm) that belong to the calling user, whose process is gone
-// and whose log is gone or complete. Any other file is left alone. Returns how many it removed.
-int RemoveOrphanedRings(const std::string& directory);
+// and which nobody needs: the log is complete, or there is none at its place and either the ring
+// has nothing that was not in the log, or this was seen first more than kKeepForMovedLogNs before
+// `now_unix_ns`. Any other file is left alone. Returns how many it removed.
+int RemoveOrphanedRings(const std::string& directory, std::int64_t now_unix_ns);
 
 }  // namespace memprof::analysis

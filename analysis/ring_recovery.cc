@@ -47,7 +47,8 @@ class RingView {
     if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
   }
 
-  static absl::StatusOr<RingView> Open(const std::string& path);
+  static absl::StatusOr<RingView> Open(const std::string& path,
+                                       std::optional<std::uint32_t> log_owner);
   const RingHeader& header() const { return *reinterpret_cast<const RingHeader*>(data_); }
   std::uint32_t slabs() const { return slabs_; }
   const SlabHeader& slab(std::uint32_t index) const {
@@ -79,7 +80,8 @@ absl::Status CheckIdentity(RingView* view) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<RingView> RingView::Open(const std::string& path) {
+absl::StatusOr<RingView> RingView::Open(const std::string& path,
+                                        std::optional<std::uint32_t> log_owner) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) {
     const std::string what = absl::StrCat(path, ": ", std::strerror(errno));
@@ -91,6 +93,8 @@ absl::StatusOr<RingView> RingView::Open(const std::string& path) {
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_size < static_cast<off_t>(ring::kRingHeaderBytes + ring::kSlabBytes))
     return absl::DataLossError(absl::StrCat(path, ": it is not a ring of memprof"));
+  if (status.st_uid != geteuid() && status.st_uid != log_owner)
+    return absl::PermissionDeniedError(absl::StrCat(path, ": it belongs to another user"));
   RingView view;
   view.size_ = static_cast<std::size_t>(status.st_size);
   void* memory = mmap(nullptr, view.size_, PROT_READ, MAP_SHARED, fd, 0);
@@ -307,8 +311,9 @@ log::Counters RecoverCounters(const RingHeader& header, std::uint64_t log_bytes,
 
 absl::StatusOr<RecoveredRing> RecoverRing(const std::string& ring_path, std::uint32_t expected_pid,
                                           std::uint64_t expected_start_time_ns,
-                                          std::uint64_t log_bytes) {
-  absl::StatusOr<RingView> view = RingView::Open(ring_path);
+                                          std::uint64_t log_bytes,
+                                          std::optional<std::uint32_t> log_owner) {
+  absl::StatusOr<RingView> view = RingView::Open(ring_path, log_owner);
   if (!view.ok()) return view.status();
   const RingHeader& header = view->header();
   if (header.pid != expected_pid || header.start_time_ns != expected_start_time_ns)

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,8 @@ struct RecoveredRing {
 
 // Opens the ring at `ring_path` read-only and decodes it. `expected_pid` and
 // `expected_start_time_ns` are the log header's: a ring of another recording is refused.
-// `log_bytes` is the size of the log file now.
+// `log_bytes` is the size of the log file now. The ring must belong to the calling user, or to
+// `log_owner`, the log's owner, where that is given: anybody may put files into /dev/shm.
 //
 // The file is input like any other: every index in it is checked, and it is never written to.
 // Errors: kNotFound (no such file), kFailedPrecondition (its process is alive and recording),
@@ -50,6 +52,7 @@ struct RecoveredRing {
 // Thread-safe.
 absl::StatusOr<RecoveredRing> RecoverRing(const std::string& ring_path, std::uint32_t expected_pid,
                                           std::uint64_t expected_start_time_ns,
-                                          std::uint64_t log_bytes);
+                                          std::uint64_t log_bytes,
+                                          std::optional<std::uint32_t> log_owner = std::nullopt);
 
 }  // namespace memprof::analysis

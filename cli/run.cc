@@ -27,7 +27,7 @@ constexpr char kDefaultOutput[] = "memprof.%p.mprof";
 constexpr char kNoSpec[] = "default";
 // Options that take the next argument when they have no "=".
 constexpr std::string_view kWithValue[] = {"-o",       "--output", "--stack-depth", "--ring-events",
-                                           "--source", "--signal"};
+                                           "--memory", "--source", "--signal"};
 
 struct RunOptions {
   std::string output = kDefaultOutput;
@@ -36,6 +36,7 @@ struct RunOptions {
   std::string signal;
   std::int64_t stack_depth = -1;
   std::int64_t ring_events = -1;
+  std::int64_t memory_mib = -1;
   bool cupti = false;
   bool start_paused = false;
   bool verbose = false;
@@ -64,6 +65,9 @@ Options Describe(RunOptions* values) {
                   "Frames kept of each call stack, 0 to 512. Default: 64.");
   options.Integer("ring-events", &values->ring_events, "N",
                   "Events that the buffers between program and log hold. Default: 1048576.");
+  options.Integer("memory", &values->memory_mib, "MIB",
+                  "The most that the recorder may hold in each process; beyond it, call stacks, "
+                  "names and threads are left out and counted. Default: 256.");
   options.Flag("start-paused", &values->start_paused,
                "Record nothing until the program calls memprof_start(), or --signal comes.");
   options.Text(
@@ -114,6 +118,7 @@ absl::Status SetEnvironment(const RunOptions& options) {
   if (!options.source.empty()) setenv("MEMPROF_SOURCE", options.source.c_str(), 1);
   SetNumber("MEMPROF_STACK_DEPTH", options.stack_depth);
   SetNumber("MEMPROF_RING_EVENTS", options.ring_events);
+  SetNumber("MEMPROF_MEMORY_MIB", options.memory_mib);
   return absl::OkStatus();
 }
 
@@ -244,7 +249,7 @@ int RunVerb(int argc, char** argv) {
   if (const absl::Status status = PrepareOutput(values.output); !status.ok()) return Fail(status);
   if (const absl::Status status = SetEnvironment(values); !status.ok()) return Fail(status);
   const std::int64_t since_unix_ns = UnixNs();
-  analysis::RemoveOrphanedRings(SharedDirectory());
+  analysis::RemoveOrphanedRings(SharedDirectory(), since_unix_ns);
   const Outcome outcome = StartAndWait(argv + program);
   if (outcome.start_error != 0) {
     std::cerr << "memprof run: " << argv[program] << ": " << std::strerror(outcome.start_error)

@@ -31,7 +31,8 @@ absl::StatusOr<std::string> FirstExisting(const std::string& directory, const st
 
 // Whether the file is empty or begins as a log does; with an errno when it cannot be read.
 absl::StatusOr<bool> MayBeReplaced(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (fd < 0 && errno == ELOOP) return false;  // a link
   if (fd < 0) return absl::PermissionDeniedError(std::strerror(errno));
   struct stat status;
   char magic[sizeof log::kMagic];
@@ -100,6 +101,9 @@ absl::Status PrepareOutput(const std::string& path) {
   if (!*replaceable || S_ISLNK(status.st_mode))
     return absl::AlreadyExistsError(
         absl::StrCat(path, " exists and is not a log of memprof; it is left as it is"));
+  if (status.st_uid != geteuid())
+    return absl::AlreadyExistsError(
+        absl::StrCat(path, " is another user's log; it is left as it is"));
   if (unlink(path.c_str()) != 0)
     return absl::PermissionDeniedError(absl::StrCat(path, ": ", std::strerror(errno)));
   return absl::OkStatus();

@@ -142,6 +142,8 @@ struct RingHeader {
   std::atomic<std::uint64_t> stacks;
   std::atomic<std::uint64_t> anomalies[kRingAnomalies];  // by log::Anomaly
   char log_path[2048];  // absolute; empty where it is longer, or the writer older
+  // Not the recorder's: since when nobody has found the log there (ns since 1970); 0 = it was there
+  std::uint64_t log_missing_since_ns;
 };
 static_assert(sizeof(RingHeader) <= kRingHeaderBytes);
 

@@ -13,8 +13,8 @@ namespace memprof::recorder {
 
 class ByteBuffer {
  public:
-  ByteBuffer() = default;
-  ~ByteBuffer() { UnmapMemory(data_, capacity_); }
+  explicit ByteBuffer(Need need = Need::kTable) : need_(need) {}
+  ~ByteBuffer() { UnmapMemory(data_, capacity_, need_); }
   ByteBuffer(const ByteBuffer&) = delete;
   ByteBuffer& operator=(const ByteBuffer&) = delete;
 
@@ -29,14 +29,17 @@ class ByteBuffer {
 
   // Room for `more` further bytes; false when there is none.
   bool Reserve(std::size_t more) {
+    if (TryReserve(more)) return true;
+    failed_ = true;
+    return false;
+  }
+  // As Reserve, and nothing has failed when there is none.
+  bool TryReserve(std::size_t more) {
     if (size_ + more <= capacity_) return true;
     std::size_t wanted = capacity_ == 0 ? 16384 : capacity_ * 2;
     while (wanted < size_ + more) wanted *= 2;
-    void* grown = GrowMemory(data_, capacity_, wanted);
-    if (grown == nullptr) {
-      failed_ = true;
-      return false;
-    }
+    void* grown = GrowMemory(data_, capacity_, wanted, need_);
+    if (grown == nullptr) return false;
     data_ = static_cast<char*>(grown);
     capacity_ = wanted;
     return true;
@@ -77,6 +80,7 @@ class ByteBuffer {
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
   bool failed_ = false;
+  Need need_;
 };
 
 }  // namespace memprof::recorder

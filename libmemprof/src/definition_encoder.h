@@ -25,11 +25,11 @@ class DefinitionEncoder {
   void CloseTrie();
 
   LogFile* log_;
-  ByteBuffer message_;
-  ByteBuffer parents_;
-  ByteBuffer addresses_;
-  ByteBuffer modules_;
-  ByteBuffer kinds_;
+  ByteBuffer message_{Need::kWriter};
+  ByteBuffer parents_{Need::kWriter};
+  ByteBuffer addresses_{Need::kWriter};
+  ByteBuffer modules_{Need::kWriter};
+  ByteBuffer kinds_{Need::kWriter};
   std::uint32_t first_node_ = 0;
   std::uint32_t node_count_ = 0;
   std::uint64_t last_address_ = 0;

@@ -85,7 +85,7 @@ Definitions::Entry* Definitions::FindOrInsert(Table* table, const void* key, std
     if (!Enlarge(table)) return nullptr;
     probe(&slot);
   }
-  if (keys_.size() + bytes > kMostKeyBytes || !keys_.Reserve(bytes + 1)) return nullptr;
+  if (keys_.size() + bytes > kMostKeyBytes || !keys_.TryReserve(bytes + 1)) return nullptr;
   Entry& entry = table->entries[slot];
   entry.hash = hash;
   entry.bytes = static_cast<std::uint32_t>(bytes);
@@ -106,7 +106,8 @@ std::uint32_t Definitions::InternString(const char* text, std::size_t length) {
   clean_.Clear();
   AppendCleanText(text, length, &clean_);
   bool inserted;
-  Entry* entry = FindOrInsert(&strings_, clean_.data(), clean_.size(), &inserted);
+  Entry* entry = clean_.failed() ? nullptr
+                                 : FindOrInsert(&strings_, clean_.data(), clean_.size(), &inserted);
   if (entry == nullptr) {
     ring_->Count(log::Anomaly::kDefinitionsLost);
     return 0;
@@ -260,6 +261,10 @@ bool Definitions::AddNode(const ring::NodeRecord& node) {
 }
 
 bool Definitions::PublishScratch() {
+  if (scratch_.failed() || clean_.failed()) {
+    ring_->Count(log::Anomaly::kDefinitionsLost);
+    return false;
+  }
   return Publish(ring::DefinitionKind::kFields, scratch_.data(),
                  static_cast<std::uint32_t>(scratch_.size()));
 }

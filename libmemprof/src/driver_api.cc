@@ -147,7 +147,8 @@ const CalledFunctions& FindCalledFunctions() {
   const CalledFunctions* ready = nullptr;
   if (!DriverIsLoaded()) return kNoFunctions;
   // Several threads may come here at once: each looks everything up, the first one's table stays.
-  auto* table = static_cast<CalledFunctions*>(MapMemory(sizeof(CalledFunctions)));
+  auto* table = static_cast<CalledFunctions*>(
+      MapMemory(sizeof(CalledFunctions), Need::kWriter, InChild::kKept));
   if (table == nullptr) return kNoFunctions;
 #define MEMPROF_LOOK_UP(name, parameters) \
   table->name = reinterpret_cast<CUresult(*) parameters>(RealDriverSymbol(#name));
@@ -155,7 +156,7 @@ const CalledFunctions& FindCalledFunctions() {
 #undef MEMPROF_LOOK_UP
   if (g_called_functions.compare_exchange_strong(ready, table, std::memory_order_acq_rel))
     return *table;
-  UnmapMemory(table, sizeof(CalledFunctions));
+  UnmapMemory(table, sizeof(CalledFunctions), Need::kWriter, InChild::kKept);
   return *ready;
 }
 

@@ -44,7 +44,7 @@ class EventEncoder {
   std::uint64_t first_time_ns_ = 0;
   std::uint64_t last_time_ns_ = 0;
   ring::RingEvent used_{};  // bitwise or of all events: a zero field is a column left out
-  ByteBuffer column_;
+  ByteBuffer column_{Need::kWriter};
 };
 
 // Zigzag: small magnitudes of either sign become small numbers.

@@ -66,7 +66,8 @@ bool FrameRules::Create() {
   g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
 #endif
   if (words_ == nullptr)
-    words_ = static_cast<std::atomic<std::uint64_t>*>(MapMemory(kWords * sizeof(*words_)));
+    words_ = static_cast<std::atomic<std::uint64_t>*>(
+        MapMemory(kWords * sizeof(*words_), Need::kWriter, InChild::kKept));
   return words_ != nullptr;
 }
 

@@ -69,6 +69,7 @@ void AfterForkInParent() {
 
 void AfterForkInChild() {
   ResetLoaderGate();
+  ForgetParentsMemory();
   ResetClock();
   // The kernel has wiped the page already where it can; the thread and its rings are the parent's.
   g_control.epoch.store(0, std::memory_order_relaxed);
@@ -133,7 +134,7 @@ int CreateRecorder(Settings settings) {
     settings.driver = false;
     settings.cupti = true;
   }
-  void* memory = MapMemory(sizeof(Recorder));
+  void* memory = MapMemory(sizeof(Recorder), Need::kWriter, InChild::kKept);
   if (memory == nullptr) return MEMPROF_UNAVAILABLE;
   auto* recorder = new (memory) Recorder(settings);
   const int error = recorder->Open();
@@ -296,6 +297,12 @@ void ServeToggles() {
     StartRecording(StartCause::kApi);
 }
 
+bool ServeLateStart() {
+  const Mode mode = g_control.mode.load(std::memory_order_acquire);
+  if (mode == Mode::kWanted) StartRecording(StartCause::kApi);
+  return mode == Mode::kWaiting || mode == Mode::kWanted || mode == Mode::kStarting;
+}
+
 bool InjectedOnly() { return g_injected.load(std::memory_order_relaxed); }
 
 void FinishRecording() {
@@ -308,7 +315,7 @@ void ResetForTest() {
   if (Recorder* recorder = g_recorder.exchange(nullptr)) {
     recorder->writer()->Stop();
     recorder->~Recorder();
-    UnmapMemory(recorder, sizeof(Recorder));
+    UnmapMemory(recorder, sizeof(Recorder), Need::kWriter, InChild::kKept);
   }
   ResetLoaderGate();
   ResetClock();
@@ -358,7 +365,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   if (!IsInGlobalScope()) {
     g_injected.store(true);
     InstallSignalSwitch(getenv("MEMPROF_SIGNAL"));
-    StartRecording(StartCause::kInit);
+    if (StartRecording(StartCause::kInit) != MEMPROF_OK) AwaitSignal();
   }
   return 1;
 }

@@ -18,6 +18,9 @@ void NoticeThreadEnd(ThreadState* state);
 void RequestToggle();
 // On the writer's thread: does what was requested.
 void ServeToggles();
+// Where no call of the program passes through this library: begins what was requested. False once
+// there is nothing more to wait for.
+bool ServeLateStart();
 
 // This library is the driver's injection library (CUDA_INJECTION64_PATH) and nothing but: the
 // program's calls do not pass through it, so CUPTI is the source.

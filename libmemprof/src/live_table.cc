@@ -117,7 +117,11 @@ std::uint8_t LiveTable::Apply(const ring::RingEvent& event) {
 }
 
 void LiveTable::Begin(const Entry& entry) {
-  if (!Insert(entry) || !OccupiesDevice(entry.layer)) return;
+  if (!Insert(entry)) {
+    ++not_followed_;
+    return;
+  }
+  if (!OccupiesDevice(entry.layer)) return;
   totals_.live_bytes += entry.bytes;
   if (totals_.live_bytes > totals_.peak_bytes) totals_.peak_bytes = totals_.live_bytes;
 }

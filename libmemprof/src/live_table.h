@@ -31,6 +31,8 @@ class LiveTable {
   // function frees memory of several kinds; else, and where the block is not known, its own.
   std::uint8_t Apply(const ring::RingEvent& event);
   const LiveTotals& totals() const { return totals_; }
+  // Blocks that there was no room for.
+  std::uint64_t not_followed() const { return not_followed_; }
 
  private:
   struct Entry {
@@ -60,6 +62,7 @@ class LiveTable {
   std::size_t used_ = 0;
   Entry recent_[kRecentFrees] = {};
   LiveTotals totals_;
+  std::uint64_t not_followed_ = 0;
 };
 
 }  // namespace memprof::recorder

@@ -57,7 +57,7 @@ bool ExpandOutput(const char* pattern, char* path, std::size_t size) {
 }
 
 LogFile::~LogFile() {
-  UnmapMemory(compressor_memory_, compressor_bytes_);
+  UnmapMemory(compressor_memory_, compressor_bytes_, Need::kWriter);
   if (fd_ >= 0 && IsOurFile(fd_)) close(fd_);
 }
 
@@ -83,6 +83,7 @@ int LogFile::CreateAt(const char* path) {
     close(fd);
     return EEXIST;
   }
+  fchmod(fd, 0600);  // whatever it was while it was empty
   fd_ = MoveDescriptorHigh(fd);
   device_ = status.st_dev;
   inode_ = status.st_ino;
@@ -120,7 +121,7 @@ int LogFile::Create(const char* pattern) {
   }
   if (error != 0) return error;
   compressor_bytes_ = ZSTD_estimateCCtxSize(kCompressionLevel);
-  compressor_memory_ = MapMemory(compressor_bytes_);
+  compressor_memory_ = MapMemory(compressor_bytes_, Need::kWriter);
   if (compressor_memory_ != nullptr)
     compressor_ = ZSTD_initStaticCCtx(compressor_memory_, compressor_bytes_);
   log::FileHeader header{};
@@ -135,7 +136,7 @@ void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint
                        std::uint64_t first_time_ns, std::uint64_t last_time_ns) {
   if (payload.failed()) return;
   // The longest logs do without an index: readers then scan.
-  index_full_ |= index_.size() >= kMostIndexBytes;
+  index_full_ |= index_.size() >= kMostIndexBytes || !index_.TryReserve(sizeof(IndexEntry));
   if (index_full_) index_.Clear();
   const IndexEntry entry{end() + batch_.size(), first_time_ns, last_time_ns,
                          static_cast<std::uint32_t>(kind), events};
@@ -253,12 +254,12 @@ void LogFile::EncodeIndex(ByteBuffer* payload) const {
 
 int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason) {
   const std::uint64_t index_at = end() + batch_.size();
-  ByteBuffer payload;
+  ByteBuffer payload(Need::kWriter);
+  if (!index_full_) EncodeIndex(&payload);
+  // Where memory is too scarce for it, the log does without as well.
+  index_full_ |= payload.failed() || !batch_.TryReserve(payload.size() + 2 * kWorthCompressing);
   const bool indexed = !index_full_;
-  if (indexed) {
-    EncodeIndex(&payload);
-    AddChunk(log::ChunkKind::kIndex, payload);
-  }
+  if (indexed) AddChunk(log::ChunkKind::kIndex, payload);
   payload.Clear();
   PbfWriter trailer(payload);
   trailer.add_uint64(1, end_time_ns);

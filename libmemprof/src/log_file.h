@@ -74,10 +74,10 @@ class LogFile {
   std::uint64_t size_ = 0;
   std::uint64_t finished_at_ = 0;  // where the index begins, once finished
   std::size_t indexed_ = 0;        // entries of index_ that belong to written batches
-  ByteBuffer batch_;
+  ByteBuffer batch_{Need::kWriter};
   ByteBuffer index_;  // of IndexEntry
   bool index_full_ = false;
-  ByteBuffer packed_;
+  ByteBuffer packed_{Need::kWriter};
   void* compressor_memory_ = nullptr;
   void* compressor_ = nullptr;  // ZSTD_CCtx, within compressor_memory_
   std::size_t compressor_bytes_ = 0;

@@ -3,14 +3,32 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+
+#include <bit>
 
 #include "libmemprof/src/header.h"
 #include "libmemprof/src/lifecycle.h"
 #include "libmemprof/src/unwinder.h"
 
 namespace memprof::recorder {
+namespace {
+
+// What hooks may use of a thread's stack beyond what the program does; counts as the recorder's.
+constexpr std::size_t kStackOfHooks = 16384;
+
+// Its memo charges for itself as it grows, and is not copied to children; the rest they keep.
+ThreadState* NewThreadState() {
+  constexpr std::size_t kCharged = offsetof(ThreadState, memo) + 4096 + kStackOfHooks;
+  if (!ChargeMemory(kCharged, Need::kThread, InChild::kKept)) return nullptr;
+  void* memory = MapAddressSpace(sizeof(ThreadState), InChild::kKept);
+  if (memory == nullptr) ReturnMemory(kCharged, Need::kThread, InChild::kKept);
+  return static_cast<ThreadState*>(memory);
+}
+
+}  // namespace
 
 ControlPage g_control;
 thread_local constinit ThreadSlot t_thread_slot
@@ -32,16 +50,20 @@ int Recorder::Open() {
   RingOptions options;
   options.events = settings_.ring_events;
   options.shared_directory = settings_.shared_directory;
+  options.most_bytes = RingShare(settings_.memory_bytes);
   options.log_path = log_.path();
   options.start_time_ns = start_ns;
   if (!ring_.Create(options)) return ENOMEM;
+  SetMemoryLimit(settings_.memory_bytes, ring_.most_bytes());
   WriteHeader(start_ns, start_unix_ns);
   if (const int error = log_.WriteBatch()) {
     ring_.Remove();
     return error;
   }
   ring_.header()->committed.store(log_.size(), std::memory_order_release);
-  if (!stacks_.Create()) settings_.stack_depth = 0;
+  // 4 MiB of 256.
+  const auto buckets = std::bit_floor(static_cast<std::uint32_t>(settings_.memory_bytes >> 8));
+  if (!stacks_.Create(buckets)) settings_.stack_depth = 0;
   if (settings_.stack_depth > 0 && !LoadUnwinder()) Count(log::Anomaly::kStacksUnavailable);
   definitions_.InternString("");  // so that an empty name has an id
   for (int i = 0; i < kFunctionCount; ++i)
@@ -67,7 +89,7 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
     if (state != nullptr) free_states_ = state->next_free;
     if (slot->epoch != epoch_ || slot->thread_id == 0) slot->thread_id = 0;
   }
-  if (state == nullptr) state = static_cast<ThreadState*>(MapMemory(sizeof(ThreadState)));
+  if (state == nullptr) state = NewThreadState();
   if (state == nullptr) {
     Count(log::Anomaly::kThreadSlotsExhausted);
     return nullptr;
@@ -103,6 +125,7 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
 void Recorder::ReleaseThread(ThreadState* state) {
   if (state->slab != nullptr) ring_.Seal(state->slab);
   state->slab = nullptr;
+  state->memo.Release();
   state->used = 0;
   state->room = 0;
   LockGuard lock(threads_mutex_);

@@ -57,11 +57,12 @@ std::uint64_t RandomNumber() {
   return number;
 }
 
-std::uint32_t SlabsFor(std::uint64_t events) {
+std::uint32_t SlabsFor(std::uint64_t events, std::uint64_t most_bytes) {
   if (events == 0) events = kDefaultRingEvents;
-  const std::uint64_t slabs = (events + ring::kEventsPerSlab - 1) / ring::kEventsPerSlab;
+  std::uint64_t slabs = (events + ring::kEventsPerSlab - 1) / ring::kEventsPerSlab;
+  if (most_bytes != 0 && slabs > most_bytes / ring::kSlabBytes)
+    slabs = most_bytes / ring::kSlabBytes;
   if (slabs < kMinSlabs) return kMinSlabs;
-  // Half of the limit on the recorder's memory; the rest is for stacks and live allocations.
   return slabs > ring::kMaxSlabs / 2 ? ring::kMaxSlabs / 2 : static_cast<std::uint32_t>(slabs);
 }
 
@@ -101,7 +102,7 @@ RingBuffer::~RingBuffer() {
 }
 
 bool RingBuffer::Create(const RingOptions& options) {
-  const std::uint32_t slabs = SlabsFor(options.events);
+  const std::uint32_t slabs = SlabsFor(options.events, options.most_bytes);
   const std::uint32_t shared_slabs = SlabsThatFit(options.shared_directory, slabs);
   char prefix[64];
   snprintf(prefix, sizeof prefix, "/memprof-%d", static_cast<int>(getpid()));

@@ -15,7 +15,8 @@
 namespace memprof::recorder {
 
 struct RingOptions {
-  std::uint64_t events = 0;  // that all slabs together should hold; 0 = default
+  std::uint64_t events = 0;      // that all slabs together should hold; 0 = default
+  std::uint64_t most_bytes = 0;  // of the whole file; 0 = no limit but the format's
   const char* shared_directory = "/dev/shm";
   const char* log_path = "";  // named in the ring; beside it is the second choice
   std::uint64_t start_time_ns = 0;
@@ -35,6 +36,11 @@ class RingBuffer {
   // Path of the file, empty when the memory is not shared.
   const char* path() const { return path_; }
   bool shared() const { return path_[0] != '\0'; }
+  // The most that it may ever hold, and what is backed by memory now.
+  std::uint64_t most_bytes() const { return mapped_bytes_; }
+  std::uint64_t backed_bytes() const {
+    return ring::kRingHeaderBytes + std::uint64_t{slabs_ready()} * ring::kSlabBytes;
+  }
   // Unlinks the file; the memory stays mapped, because other threads may still append.
   void Remove();
 

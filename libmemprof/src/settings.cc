@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libmemprof/src/memory_budget.h"
 #include "libmemprof/src/sys.h"
 #include "libmemprof/src/unwinder.h"
 
@@ -79,6 +80,10 @@ Settings ReadSettings(EnvironmentLookup lookup, bool preloaded) {
   settings.ring_events = 1u << 20;
   ReadNumber("MEMPROF_RING_EVENTS", lookup("MEMPROF_RING_EVENTS"), 1024, 1u << 24,
              &settings.ring_events);
+  std::uint64_t memory_mib = kDefaultMemoryMib;
+  ReadNumber("MEMPROF_MEMORY_MIB", lookup("MEMPROF_MEMORY_MIB"), kLeastMemoryMib, 1u << 16,
+             &memory_mib);
+  settings.memory_bytes = memory_mib << 20;
   return settings;
 }
 

@@ -1,6 +1,7 @@
 // The handler only leaves a request: a signal may come in the middle of anything.
 #include "libmemprof/src/signal_switch.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,17 @@
 namespace memprof::recorder {
 namespace {
 
+constexpr std::uint64_t kLongestWaitNs = 10'000'000'000;
+
 std::atomic<int> g_signal{0};
+std::atomic<std::uint32_t> g_came{0};
 struct sigaction g_next;  // written before our handler is in place
 
 void OnSignal(int number, siginfo_t* info, void* context) {
   ErrnoKeeper keeper;
   RequestToggle();
+  g_came.fetch_add(1, std::memory_order_release);
+  FutexWake(&g_came, 1);
   if ((g_next.sa_flags & SA_SIGINFO) != 0) {
     if (g_next.sa_sigaction != nullptr) g_next.sa_sigaction(number, info, context);
   } else if (g_next.sa_handler != SIG_DFL && g_next.sa_handler != SIG_IGN) {
@@ -26,7 +32,27 @@ void OnSignal(int number, siginfo_t* info, void* context) {
   }
 }
 
+void* Await(void*) {
+  pthread_setname_np(pthread_self(), "memprof-signal");
+  for (;;) {
+    const std::uint32_t seen = g_came.load(std::memory_order_acquire);
+    if (!ServeLateStart()) return nullptr;
+    FutexWait(&g_came, seen, kLongestWaitNs);
+  }
+}
+
 }  // namespace
+
+void AwaitSignal() {
+  if (g_signal.load() <= 0 || !ServeLateStart()) return;
+  // None of the program's handlers may run on it.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, Await, nullptr) == 0) pthread_detach(thread);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
 
 int SignalNumber(const char* name) {
   static constexpr struct {

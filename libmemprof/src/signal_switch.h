@@ -11,4 +11,8 @@ int SignalNumber(const char* name);
 // own in place meanwhile: that one is then called after ours. Null: does nothing.
 void InstallSignalSwitch(const char* name);
 
+// Where the library is only injected no call of the program comes by that could begin a recording
+// when the signal has come: a thread waits for it. Does nothing without an installed handler.
+void AwaitSignal();
+
 }  // namespace memprof::recorder

@@ -1,13 +1,12 @@
 // Compares words instead of walking.
 #include "libmemprof/src/stack_memo.h"
 
-#include <atomic>
+#include <sys/mman.h>
+
+#include "libmemprof/src/sys.h"
 
 namespace memprof::recorder {
 namespace {
-
-// Of the rings of all threads together.
-std::atomic<std::uint64_t> g_words_of_all{0};
 
 // The words lie on the program's stack, in frames that are not ours.
 __attribute__((no_sanitize("address", "thread", "undefined"))) inline std::uint64_t ReadWord(
@@ -21,6 +20,29 @@ void StackMemo::Reset(std::uint32_t generation) {
   ++epoch_;  // entries start with 0, which is thus never current
   generation_ = generation;
   next_word_ = 0;
+}
+
+// Whole pages only: what shares one with others stays.
+template <typename Act>
+void StackMemo::OnPages(Act act) {
+  const auto begin = (reinterpret_cast<std::uintptr_t>(entries_) + 4095) & ~std::uintptr_t{4095};
+  const auto end = reinterpret_cast<std::uintptr_t>(words_ + kMostWords) & ~std::uintptr_t{4095};
+  ErrnoKeeper keeper;
+  act(reinterpret_cast<void*>(begin), end - begin);
+}
+
+// What a child would have copied of its parent's would be nobody's.
+void StackMemo::LeaveOutOfChildren() {
+  OnPages([](void* begin, std::size_t bytes) { madvise(begin, bytes, MADV_DONTFORK); });
+}
+
+void StackMemo::Release() {
+  if (limit_ == 0) return;
+  OnPages([](void* begin, std::size_t bytes) { madvise(begin, bytes, MADV_DONTNEED); });
+  ReturnMemory(BytesFor(limit_), Need::kMemo);
+  limit_ = 0;
+  expected_ = last_ = 0;
+  Reset(generation_);
 }
 
 // After the leaf found before this one, this one will be expected next time.
@@ -82,10 +104,8 @@ bool StackMemo::Split(Entry* leaf, std::uint64_t sp) {
 bool StackMemo::Grow() {
   if (limit_ == kMostWords) return false;
   const std::uint64_t more = limit_ == 0 ? kFirstWords : limit_;
-  if (g_words_of_all.fetch_add(more, std::memory_order_relaxed) + more > kMostWordsOfAll) {
-    g_words_of_all.fetch_sub(more, std::memory_order_relaxed);
-    return false;
-  }
+  if (!ChargeMemory(BytesFor(more), Need::kMemo)) return false;
+  if (limit_ == 0) LeaveOutOfChildren();
   limit_ += more;
   next_word_ = 0;
   ++epoch_;

@@ -18,7 +18,7 @@
 // last time, and that one is compared first, without a search.
 //
 // A leaf whose words were overwritten meanwhile is void. Ring and table of entries grow with the
-// number of stacks, as far as all threads together keep to kMostWordsOfAll; growing forgets.
+// number of stacks, as far as the budget of all threads' memos allows; growing forgets.
 // Not thread-safe: belongs to one thread, and lies in zeroed memory.
 #pragma once
 
@@ -40,6 +40,8 @@ class StackMemo {
   // Of another thread or generation of code: forget everything. Cheap.
   void Reset(std::uint32_t generation);
   std::uint32_t generation() const { return generation_; }
+  // Forgets everything and gives its memory back, as a thread's end does.
+  void Release();
 
   bool Find(const Registers& start, Result* result) {
     const Entry& guess = entries_[expected_];
@@ -57,9 +59,8 @@ class StackMemo {
  private:
   static constexpr std::uint64_t kWays = 4;  // places where an entry may be, side by side
   static constexpr std::uint64_t kFirstWords = 4096;
-  static constexpr std::uint64_t kMostWords = 65536;                        // 512 KiB
-  static constexpr std::uint64_t kMostWordsOfAll = std::uint64_t{2} << 20;  // 16 MiB
-  static constexpr std::uint64_t kWordsPerEntry = 8;                        // of 32 bytes: 8 MiB
+  static constexpr std::uint64_t kMostWords = 65536;  // 512 KiB
+  static constexpr std::uint64_t kWordsPerEntry = 8;  // of 32 bytes: 256 KiB
   static constexpr std::uint32_t kHeaderWords = 3;
   static constexpr int kMostLevels = 12;
   static constexpr int kOffsetShift = 48;
@@ -126,6 +127,12 @@ class StackMemo {
   // A branch in place of `leaf`, which moves below it. False when no word tells the two apart.
   bool Split(Entry* leaf, std::uint64_t sp);
   bool Grow();
+  static constexpr std::uint64_t BytesFor(std::uint64_t words) {
+    return words * sizeof(std::uint64_t) + words / kWordsPerEntry * sizeof(Entry);
+  }
+  template <typename Act>
+  void OnPages(Act act);
+  void LeaveOutOfChildren();
   bool MakeRoom(std::uint64_t count);
   bool Pack(const Registers& start, const StackWalk& walk);
 

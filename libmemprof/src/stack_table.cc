@@ -1,6 +1,8 @@
 // The trie of call stacks: a hash of (parent, address) to node, chained through the node array.
 #include "libmemprof/src/stack_table.h"
 
+#include <sys/mman.h>
+
 namespace memprof::recorder {
 
 std::uint64_t HashFrames(void* const* frames, int count, std::uint32_t generation) {
@@ -22,22 +24,25 @@ std::uint64_t HashFrames(void* const* frames, int count, std::uint32_t generatio
 }
 
 StackTable::~StackTable() {
-  UnmapMemory(buckets_, kBuckets * sizeof(std::atomic<std::uint32_t>));
-  UnmapMemory(nodes_, kMostNodes * sizeof(Node));
+  UnmapMemory(buckets_, bucket_count_ * sizeof(std::atomic<std::uint32_t>));
+  if (nodes_ == nullptr) return;
+  munmap(nodes_, kMostNodes * sizeof(Node));
+  ReturnMemory(std::uint64_t{room_} * sizeof(Node), Need::kTable);
 }
 
-bool StackTable::Create() {
+bool StackTable::Create(std::uint32_t buckets) {
+  bucket_count_ = buckets;
   // Address space only: pages get memory as nodes are added.
   buckets_ = static_cast<std::atomic<std::uint32_t>*>(
-      MapMemory(kBuckets * sizeof(std::atomic<std::uint32_t>)));
-  nodes_ = static_cast<Node*>(MapMemory(kMostNodes * sizeof(Node)));
+      MapMemory(bucket_count_ * sizeof(std::atomic<std::uint32_t>)));
+  nodes_ = static_cast<Node*>(MapAddressSpace(kMostNodes * sizeof(Node)));
   return buckets_ != nullptr && nodes_ != nullptr;
 }
 
-std::uint32_t StackTable::Bucket(std::uint32_t parent, std::uint64_t address) {
+std::uint32_t StackTable::Bucket(std::uint32_t parent, std::uint64_t address) const {
   std::uint64_t hash = (address ^ (std::uint64_t{parent} << 40 | parent)) * 0x9fb21c651e98df25u;
   hash ^= hash >> 35;
-  return static_cast<std::uint32_t>(hash) & (kBuckets - 1);
+  return static_cast<std::uint32_t>(hash) & (bucket_count_ - 1);
 }
 
 std::uint32_t StackTable::Find(std::uint32_t parent, std::uint64_t address) const {
@@ -52,7 +57,10 @@ std::uint32_t StackTable::Find(std::uint32_t parent, std::uint64_t address) cons
 
 std::uint32_t StackTable::Add(std::uint32_t parent, std::uint64_t address) {
   const std::uint32_t id = last_id_.load(std::memory_order_relaxed) + 1;
-  if (id >= kMostNodes) {
+  if (id >= room_ && id < kMostNodes &&
+      ChargeMemory(kNodesAtOnce * sizeof(Node), Need::kTable))
+    room_ += kNodesAtOnce;
+  if (id >= room_) {
     definitions_->CountLost();
     return 0;
   }

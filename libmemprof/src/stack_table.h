@@ -37,18 +37,14 @@ class StackTable {
   StackTable& operator=(const StackTable&) = delete;
 
   // False when there is no memory: stacks are then not recorded.
-  bool Create();
+  // `buckets`, a power of two, is how many stacks it is quick with; 4 bytes each.
+  bool Create(std::uint32_t buckets = 1u << 18);
 
   // Id of the node of `frames` (return addresses, innermost first); 0 for an empty stack, and
   // when there is no room for another node.
   std::uint32_t Intern(void* const* frames, int count, StackCache* cache);
 
   std::uint32_t nodes() const { return last_id_.load(std::memory_order_relaxed); }
-  // Of the address space that Create has mapped, which gets memory as nodes are added.
-  std::uint64_t mapped_bytes() const {
-    return nodes_ == nullptr ? 0 : std::uint64_t{kMostNodes} * sizeof(Node) + kBuckets * 4;
-  }
-  std::uint64_t bytes() const { return std::uint64_t{nodes()} * sizeof(Node) + kBuckets * 4; }
 
  private:
   struct Node {
@@ -56,11 +52,11 @@ class StackTable {
     std::uint32_t parent;  // or kRoot | generation
     std::uint32_t next;    // in the same bucket
   };
-  static constexpr std::uint32_t kBuckets = 1u << 18;
   static constexpr std::uint32_t kMostNodes = 1u << 22;  // 64 MiB
   static constexpr std::uint32_t kRoot = 1u << 31;
+  static constexpr std::uint32_t kNodesAtOnce = 4096;  // charged together: 64 KiB
 
-  static std::uint32_t Bucket(std::uint32_t parent, std::uint64_t address);
+  std::uint32_t Bucket(std::uint32_t parent, std::uint64_t address) const;
   std::uint32_t Find(std::uint32_t parent, std::uint64_t address) const;
   std::uint32_t Add(std::uint32_t parent, std::uint64_t address);
   std::uint32_t Walk(void* const* frames, int count, std::uint32_t root);
@@ -69,8 +65,10 @@ class StackTable {
   Modules* modules_;
   Mutex mutex_;
   std::atomic<std::uint32_t>* buckets_ = nullptr;
+  std::uint32_t bucket_count_ = 0;
   Node* nodes_ = nullptr;  // by id
   std::atomic<std::uint32_t> last_id_{0};
+  std::uint32_t room_ = 0;  // ids below it have memory
 };
 
 // Of a whole stack; never 0.

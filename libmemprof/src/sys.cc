@@ -14,8 +14,6 @@
 namespace memprof::recorder {
 namespace {
 
-std::atomic<std::uint64_t> g_mapped_bytes{0};
-
 std::uint64_t ReadClock(clockid_t clock) {
   timespec now;
   clock_gettime(clock, &now);
@@ -49,36 +47,42 @@ void Message(const char* format, ...) {
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text, kPrefix + length + 1);
 }
 
-void* MapMemory(std::size_t bytes) {
-  bytes = RoundToPages(bytes);
+void* MapAddressSpace(std::size_t bytes, InChild in_child) {
   ErrnoKeeper keeper;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+  void* memory = mmap(nullptr, RoundToPages(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  g_mapped_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (in_child == InChild::kGone) madvise(memory, RoundToPages(bytes), MADV_DONTFORK);
   return memory;
 }
 
-void UnmapMemory(void* memory, std::size_t bytes) {
+void* MapMemory(std::size_t bytes, Need need, InChild in_child) {
+  bytes = RoundToPages(bytes);
+  if (!ChargeMemory(bytes, need, in_child)) return nullptr;
+  void* memory = MapAddressSpace(bytes, in_child);
+  if (memory == nullptr) ReturnMemory(bytes, need, in_child);
+  return memory;
+}
+
+void UnmapMemory(void* memory, std::size_t bytes, Need need, InChild in_child) {
   if (memory == nullptr) return;
   bytes = RoundToPages(bytes);
   ErrnoKeeper keeper;
   munmap(memory, bytes);
-  g_mapped_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  ReturnMemory(bytes, need, in_child);
 }
 
-void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes) {
-  if (memory == nullptr) return MapMemory(new_bytes);
+void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes, Need need) {
+  if (memory == nullptr) return MapMemory(new_bytes, need);
   old_bytes = RoundToPages(old_bytes);
   new_bytes = RoundToPages(new_bytes);
   ErrnoKeeper keeper;
+  if (!ChargeMemory(new_bytes - old_bytes, need)) return nullptr;
   void* moved = mremap(memory, old_bytes, new_bytes, MREMAP_MAYMOVE);
-  if (moved == MAP_FAILED) return nullptr;
-  g_mapped_bytes.fetch_add(new_bytes - old_bytes, std::memory_order_relaxed);
-  return moved;
+  if (moved != MAP_FAILED) return moved;
+  ReturnMemory(new_bytes - old_bytes, need);
+  return nullptr;
 }
-
-std::uint64_t MappedBytes() { return g_mapped_bytes.load(std::memory_order_relaxed); }
 
 void FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
                std::uint64_t timeout_ns) {
@@ -101,7 +105,7 @@ void InterruptAllThreads() {
   static Mutex mutex;
   static std::atomic<char>* page = nullptr;
   LockGuard lock(mutex);
-  if (page == nullptr) page = static_cast<std::atomic<char>*>(MapMemory(4096));
+  if (page == nullptr) page = static_cast<std::atomic<char>*>(MapMemory(4096, Need::kWriter, InChild::kKept));
   if (page == nullptr || mprotect(page, 4096, PROT_READ | PROT_WRITE) != 0) return;
   page->store(1);  // so that the page is there and writable for this processor
   mprotect(page, 4096, PROT_READ);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/clock.h"
+#include "libmemprof/src/memory_budget.h"
 
 namespace memprof::recorder {
 
@@ -19,13 +20,18 @@ std::uint32_t CurrentTid();
 // Writes "memprof: <text>\n" to stderr in one piece. `format` as for printf; at most 500 bytes.
 void Message(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Zeroed private memory, or null. Sizes are rounded up to pages.
-void* MapMemory(std::size_t bytes);
-void UnmapMemory(void* memory, std::size_t bytes);
+// Zeroed private memory, or null when there is none or the budget does not allow it
+// (memory_budget.h). Sizes are rounded up to pages. What was asked for with a need and a fate in
+// forked children is given back with the same.
+void* MapMemory(std::size_t bytes, Need need = Need::kTable, InChild in_child = InChild::kGone);
+void UnmapMemory(void* memory, std::size_t bytes, Need need = Need::kTable,
+                 InChild in_child = InChild::kGone);
 // As mremap: moves and enlarges; null when there is no more, the old block is then untouched.
-void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes);
-// All memory that the recorder has mapped for itself now, the ring not counted.
-std::uint64_t MappedBytes();
+void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes,
+                 Need need = Need::kTable);
+// Address space whose pages get memory when they are touched: the caller charges them. Goes with
+// plain munmap, if ever.
+void* MapAddressSpace(std::size_t bytes, InChild in_child = InChild::kGone);
 
 // Sleeps until *word != expected, a wake-up, or the timeout. Spurious returns are possible.
 // Preserves errno.

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "libmemprof/src/lifecycle.h"
+#include "libmemprof/src/source_host.h"
 #include "libmemprof/src/unwinder.h"
 #include "libmemprof/src/vocabulary.h"
 #include "proto/anomalies.h"
@@ -30,6 +31,7 @@ constexpr std::uint64_t kSweepNs = 1'000'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 // Events that become final in one commit: bounds the batch in memory and what a disk error loses.
 constexpr std::uint64_t kEventsPerCommit = 16 * 1024;
+constexpr std::size_t kDefinitionSlabsPerCommit = 32;  // 2 MiB before packing
 constexpr std::uint64_t kEventsPerHeartbeat = 4096;
 constexpr char kCleanEnd[] = "exit";  // log.Trailer.reason
 
@@ -38,8 +40,8 @@ constexpr char kCleanEnd[] = "exit";  // log.Trailer.reason
 Writer::~Writer() {
   const std::size_t bytes =
       parts_.ring->header() == nullptr ? 0 : parts_.ring->header()->slab_count * sizeof(Run);
-  UnmapMemory(runs_, bytes);
-  UnmapMemory(definition_runs_, bytes);
+  UnmapMemory(runs_, bytes, Need::kWriter);
+  UnmapMemory(definition_runs_, bytes, Need::kWriter);
 }
 
 bool Writer::Start(void (*on_failure)()) {
@@ -107,6 +109,7 @@ void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
       ForgetUnloadedCode();
     }
     next_sweep_ns_ = now + kSweepNs;
+    CheckCuptiSource();
   }
   if (now >= next_counters_ns_ && !failed()) {
     if (next_counters_ns_ != 0) {
@@ -124,6 +127,7 @@ void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
     flush_done_.store(flush_wanted, std::memory_order_release);
     FutexWake(&flush_done_, 64);
   }
+  CountRefusals();
   parts_.ring->header()->writer_cpu_ns.store(ThreadCpuNs(), std::memory_order_relaxed);
 }
 
@@ -185,7 +189,8 @@ std::size_t Writer::CollectRuns(SlabKind kind) {
   const std::uint64_t cut_ns = kind == SlabKind::kEvents ? TimeOfCut() : 0;
   Run*& runs = kind == SlabKind::kEvents ? runs_ : definition_runs_;
   if (runs == nullptr)
-    runs = static_cast<Run*>(MapMemory(parts_.ring->header()->slab_count * sizeof(Run)));
+    runs = static_cast<Run*>(
+        MapMemory(parts_.ring->header()->slab_count * sizeof(Run), Need::kWriter));
   if (runs == nullptr) return 0;
   std::size_t count = 0;
   const std::uint32_t ready = parts_.ring->slabs_ready();
@@ -217,8 +222,17 @@ bool Writer::DrainOnce() {
     return false;
   }
   ring::RingHeader* header = parts_.ring->header();
+  std::size_t defined = 0;
+  // Many definitions are committed in pieces, which bounds the batch.
+  for (; definition_runs - defined > kDefinitionSlabsPerCommit;
+       defined += kDefinitionSlabsPerCommit) {
+    header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
+    EncodeDefinitions(defined, defined + kDefinitionSlabsPerCommit);
+    if (!Commit(0)) return false;
+    ReleaseDrained();
+  }
   header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
-  EncodeDefinitions(definition_runs);
+  EncodeDefinitions(defined, definition_runs);
   Account(event_runs);
   std::size_t done = 0;
   do {
@@ -267,8 +281,8 @@ void Writer::FlushEncoder() {
                        encoder_.last_time_ns());
 }
 
-void Writer::EncodeDefinitions(std::size_t runs) {
-  for (std::size_t i = 0; i < runs; ++i) {
+void Writer::EncodeDefinitions(std::size_t first_run, std::size_t runs) {
+  for (std::size_t i = first_run; i < runs; ++i) {
     const Run& run = definition_runs_[i];
     definition_encoder_.Add(SlabBytesBegin(run.slab) + run.from, run.to - run.from);
     run.slab->pending.store(run.to, std::memory_order_release);
@@ -378,12 +392,23 @@ void Writer::ApplyToLive(RingEvent* event) {
   event->layer = layer;
 }
 
+// What others count, into the ring, where it outlives the process.
+void Writer::CountRefusals() {
+  const auto set = [this](log::Anomaly anomaly, std::uint64_t value) {
+    parts_.ring->header()->anomalies[static_cast<int>(anomaly)].store(value,
+                                                                      std::memory_order_relaxed);
+  };
+  set(log::Anomaly::kMemoryRefused, RefusedRequests());
+  set(log::Anomaly::kBlocksNotFollowed, live_.not_followed());
+}
+
 void Writer::WriteCounters() {
   static constexpr const char* kNames[] = {
 #define MEMPROF_ANOMALY_NAME(identifier, name, severity, advice) name,
       MEMPROF_ANOMALIES(MEMPROF_ANOMALY_NAME)
 #undef MEMPROF_ANOMALY_NAME
   };
+  CountRefusals();
   const ring::RingHeader* header = parts_.ring->header();
   message_.Clear();
   PbfWriter counters(message_);
@@ -402,8 +427,7 @@ void Writer::WriteCounters() {
     self.add_uint64(3, parts_.log->size());
     self.add_uint64(4, header->hook_time_ns.load(std::memory_order_relaxed));
     self.add_uint64(5, ThreadCpuNs());
-    self.add_uint64(6, std::uint64_t{parts_.ring->slabs_ready()} * ring::kSlabBytes +
-                           MappedBytes() - parts_.stacks->mapped_bytes() + parts_.stacks->bytes());
+    self.add_uint64(6, parts_.ring->backed_bytes() + ChargedMemory());
     self.add_uint64(7, parts_.stacks->nodes());
   }
   parts_.log->AddChunk(log::ChunkKind::kCounters, message_);

@@ -71,7 +71,7 @@ class Writer {
   std::size_t CollectRuns(ring::SlabKind kind);
   static std::uint64_t TimeOfCut();
   static void CutAt(std::uint64_t time_ns, Run* runs, std::size_t count);
-  void EncodeDefinitions(std::size_t runs);
+  void EncodeDefinitions(std::size_t first_run, std::size_t runs);
   std::size_t EncodeEvents(std::size_t first_run, std::size_t runs);
   void FlushEncoder();
   bool Commit(std::uint64_t events);
@@ -79,6 +79,7 @@ class Writer {
   void SealDeadThreads();
   void Account(std::size_t runs);
   void ApplyToLive(ring::RingEvent* event);
+  void CountRefusals();
   void WriteCounters();
   void FinishLog();
   void Fail(int error);
@@ -100,8 +101,8 @@ class Writer {
   DefinitionEncoder definition_encoder_;
   EventEncoder encoder_;
   LiveTable live_;
-  ByteBuffer message_;
-  ByteBuffer cursors_;
+  ByteBuffer message_{Need::kWriter};
+  ByteBuffer cursors_{Need::kWriter};
   Run* runs_ = nullptr;
   Run* definition_runs_ = nullptr;
   std::uint64_t next_sweep_ns_ = 0;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "tests/integration/harness.h"
 
@@ -73,6 +74,54 @@ TEST(Hardship, NamesAndStacksWithoutEndAreBoundedAndCounted) {
   std::set<std::uint32_t> stacks;
   for (const Event& event : log.WithOp(log::OP_ALLOC)) stacks.insert(event.stack);
   EXPECT_EQ(stacks.size(), 1u << 17);
+}
+
+// What guest_greedy says of its memory, in bytes.
+struct Memory {
+  std::uint64_t allocations = 0, peak = 0, ring_mapped = 0, ring_file = 0;
+};
+
+Memory RunGreedy(const TempDirectory& directory, bool recorded) {
+  GuestOptions options{.preload = recorded, .output = "", .directory = directory.path()};
+  options.arguments = {"17", "131072", "600", "3000"};
+  options.environment["MEMPROF_OUTPUT"] = directory.File("g.mprof");
+  options.environment["MEMPROF_MEMORY_MIB"] = "40";
+  const GuestResult guest = RunGuest("guest_greedy", options);
+  EXPECT_EQ(guest.status, 0) << guest.err;
+  EXPECT_EQ(guest.err, "");
+  Memory memory;
+  std::string word;
+  std::istringstream(guest.out) >> word >> memory.allocations >> word >> memory.peak >> word >>
+      memory.ring_mapped >> word >> memory.ring_file;
+  return memory;
+}
+
+TEST(Hardship, TheProcessIsNeverLargerByMoreThanTheLimit) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers hold memory of their own";
+  TempDirectory directory;
+  const Memory bare = RunGreedy(directory, false);
+  const Memory recorded = RunGreedy(directory, true);
+  EXPECT_EQ(recorded.allocations, bare.allocations);
+  ASSERT_GT(bare.peak, 0u);
+  ASSERT_GT(recorded.ring_file, 0u);
+  // The ring's file counts as a whole, mapped or not.
+  const std::uint64_t more = recorded.peak - bare.peak - recorded.ring_mapped +
+                             std::max(recorded.ring_mapped, recorded.ring_file);
+  EXPECT_LT(more, 40u << 20);
+  EXPECT_GT(more, 12u << 20) << "it was put to the test";
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  EXPECT_LT(log.self.resident_bytes(), 40u << 20);
+  // Of everything there was too much, and it was counted.
+  for (const char* counter : {"memory_refused", "definitions_lost", "thread_slots_exhausted",
+                              "blocks_not_followed"})
+    EXPECT_GT(log.counters.count(counter), 0u) << counter;
+  // Every allocation was recorded, or is among those of threads for which there was no room.
+  const std::uint64_t seen = log.WithOp(log::OP_ALLOC).size();
+  EXPECT_GE(seen, (1u << 17) + 131072u);
+  EXPECT_LT(seen, recorded.allocations);
+  EXPECT_GE(seen + log.counters.at("thread_slots_exhausted"), recorded.allocations);
 }
 
 TEST(Hardship, ThreadsMayDieInAnyWayWhileOthersAllocate) {

@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "analysis/ring_recovery.h"
+#include "tests/integration/guests/exiting.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {
@@ -216,6 +218,44 @@ TEST_P(RunningOn, ThreadsDoNotCutTheLog) {
 
 INSTANTIATE_TEST_SUITE_P(Lifecycle, RunningOn, ::testing::Range(0, 4));
 
+class Exiting : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Exiting, ThreadsAndLateCodeThatAllocateAreRecordedToTheEnd) {
+  const std::string how = GetParam();
+  const int rounds = MEMPROF_IS_SANITIZED ? 3 : 17;
+  for (int round = 0; round < rounds; ++round) {
+    TempDirectory directory;
+    GuestOptions options{.directory = directory.path()};
+    options.arguments = {how, directory.File("counts")};
+    const GuestResult guest = RunGuest("guest_exiting", options);
+    ASSERT_EQ(guest.status, 7) << guest.err;
+    ASSERT_EQ(guest.out, "ends by " + how + "\n");
+    ASSERT_EQ(guest.err, "");
+    exiting::Counts done;
+    std::ifstream(directory.File("counts"), std::ios::binary)
+        .read(reinterpret_cast<char*>(&done), sizeof done);
+    const std::string path = directory.File("g.mprof");
+    Log log = ReadLog(path);
+    // The process may end in the middle of the very last write; then the ring has it all.
+    if (const Recovered killed = ReadKilled(path); !log.has_trailer && killed.status.ok())
+      log = killed.log;
+    std::map<std::uint64_t, std::uint64_t> recorded;
+    for (const Event& event : log.WithOp(log::OP_ALLOC)) ++recorded[event.bytes];
+    for (int caller = 0; caller < exiting::kCallers; ++caller) {
+      const std::uint64_t count = done.done[caller];
+      // The last one of a thread may have been recorded and not returned.
+      EXPECT_GE(recorded[1000 + caller], count) << caller;
+      EXPECT_LE(recorded[1000 + caller], count + (caller < exiting::kDaemons ? 1 : 0)) << caller;
+      // quick_exit runs no destructors.
+      const bool runs = how != "quick_exit" || caller < exiting::kTlsOfMain ||
+                        caller == exiting::kAtExit;
+      EXPECT_EQ(count > 0, runs) << caller;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lifecycle, Exiting, ::testing::Values("return", "exit", "quick_exit"));
+
 TEST(Lifecycle, AForkedChildLeavesItsParentsLogAlone) {
   TempDirectory directory;
   const GuestResult guest = Life(directory, {"fork"});
@@ -260,6 +300,29 @@ TEST(Lifecycle, ForkingWhileThreadsAllocateHangsNoChild) {
   EXPECT_EQ(log.counters.at("forked_children"), 200u);
   EXPECT_EQ(log.WithOp(log::OP_FORK).size(), 200u);
   EXPECT_EQ(Replay(log.ByTime()).unmatched, 0u);
+}
+
+TEST(Lifecycle, ChildrenByOtherMeansThanForkChangeNothing) {
+  // A bare fork leaves the sanitizer's own state as another thread had it.
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers rely on fork's handlers";
+  TempDirectory directory;
+  const GuestResult guest = Life(directory, {"spawns", "20"});
+  ASSERT_EQ(guest.status, 0) << guest.out << guest.err;
+  EXPECT_EQ(guest.err, "");
+  EXPECT_EQ(guest.lines().back(), "failed 0");
+  EXPECT_THAT(directory.Files(""), ElementsAre("g.mprof")) << "no log or ring of a child";
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  EXPECT_EQ(log.trailer.events(), log.events.size());
+  EXPECT_EQ(Replay(log.ByTime()).unmatched, 0u);
+  std::map<std::uint64_t, int> of_bytes;
+  for (const Event& event : log.WithOp(log::OP_ALLOC)) ++of_bytes[event.bytes];
+  EXPECT_EQ(of_bytes[77], 1);
+  EXPECT_EQ(of_bytes[78], 1) << "the parent records on";
+  EXPECT_EQ(of_bytes[5000], 0) << "the child's";
+  EXPECT_GT(of_bytes[64], 0);
+  EXPECT_EQ(log.counters.count("events_lost"), 0u);
 }
 
 TEST(Lifecycle, ExecBeginsASecondLogAndKeepsTheFirst) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "analysis/session.h"
 #include "libmemprof/src/signal_switch.h"
@@ -67,6 +68,24 @@ TEST(CudaInjection, OfAProgramThatLinksTheLibraryTheHooksStayTheSource) {
   const GuestResult guest = RunGuest("guest_api_linked", Injected(directory, {"fork"}));
   ASSERT_EQ(guest.status, 0) << guest.err;
   EXPECT_EQ(States(ReadLog(directory.File("g.mprof"))).at("driver"), log::SOURCE_ON);
+}
+
+TEST(CudaInjection, ASignalBeginsStopsAndResumes) {
+  TempDirectory directory;
+  GuestOptions options = Injected(directory, {"toggle", "plain"});
+  options.environment["MEMPROF_START"] = "paused";
+  options.environment["MEMPROF_SIGNAL"] = "USR2";
+  const GuestResult guest = RunGuest("guest_hardship", options);
+  ASSERT_EQ(guest.status, 0) << guest.out << guest.err;
+  EXPECT_EQ(guest.err, "");
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  std::set<std::uint64_t> bytes;
+  for (const Event& event : log.WithOp(log::OP_ALLOC)) bytes.insert(event.bytes);
+  EXPECT_THAT(bytes, ElementsAre(2000, 4000)) << guest.out;
+  EXPECT_EQ(log.WithOp(log::OP_PAUSE).size(), 1u);
+  EXPECT_EQ(log.WithOp(log::OP_RESUME).size(), 1u);
 }
 
 std::shared_ptr<const analysis::Session> Load(const std::string& path) {

@@ -68,13 +68,13 @@ TEST(ByteBuffer, WithoutMemoryItKeepsWhatItHasAndSaysSo) {
 }
 
 TEST(ByteBuffer, GivesItsMemoryBack) {
-  const std::uint64_t before = MappedBytes();
+  const std::uint64_t before = ChargedMemory();
   {
     ByteBuffer buffer;
     buffer.AppendZeros(1 << 20);
-    EXPECT_GE(MappedBytes(), before + (1 << 20));
+    EXPECT_GE(ChargedMemory(), before + (1 << 20));
   }
-  EXPECT_EQ(MappedBytes(), before);
+  EXPECT_EQ(ChargedMemory(), before);
 }
 
 // libprotobuf is the judge of varints, and of nested messages whose length is not known before.

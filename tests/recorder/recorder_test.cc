@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/memory_budget.h"
 #include "libmemprof/src/source_host.h"
 #include "tests/recorder/recording.h"
 
@@ -156,6 +157,46 @@ TEST_F(RecorderTest, AForkedChildHasNothingOfItsParentsRecording) {
   const testing::Log log = Finish();
   EXPECT_EQ(log.events.size(), 2u) << "the step and the fork";
   EXPECT_EQ(log.counters.count("events_lost"), 0u);
+}
+
+// An event with a stack, whose memo asks for memory.
+void RecordWithStack() {
+  RecursionGuard guard;
+  ring::RingEvent event{};
+  event.op = kOpStep;
+  EXPECT_TRUE(RecordEvent(guard.slot(), &event, true));
+}
+
+TEST_F(RecorderTest, AThreadsMemoIsGivenBackAtItsEndAndNotInheritedByChildren) {
+  if (!kTestStacks) GTEST_SKIP() << "without stacks there are no memos";
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  std::uint64_t within = 0;
+  const auto one_thread = [&within] {
+    std::thread([&within] {
+      RecordWithStack();
+      within = ChargedMemory();
+    }).join();
+  };
+  one_thread();  // its state stays, for the next one
+  ASSERT_TRUE(TheRecorder()->writer()->Flush(10'000'000'000));
+  one_thread();
+  ASSERT_TRUE(TheRecorder()->writer()->Flush(10'000'000'000));
+  const std::uint64_t before = ChargedMemory();
+  one_thread();
+  EXPECT_GE(within, before + (std::uint64_t{40} << 10));
+  ASSERT_TRUE(TheRecorder()->writer()->Flush(10'000'000'000));
+  EXPECT_EQ(ChargedMemory(), before);
+
+  RecordWithStack();  // this thread's memo lives on here, but not in a child
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::uint64_t kept = ChargedMemory();
+    // What is left is the recorder itself and the states of threads: no table, no memo.
+    _exit(kept > 0 && kept < before && ChargeMemory(1, Need::kMemo) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(RecorderTest, StopAndStartShareOneLog) {

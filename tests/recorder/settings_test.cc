@@ -97,6 +97,14 @@ TEST(Settings, NumbersOutOfTheirLimitsKeepTheDefault) {
   EXPECT_EQ(Read({{"MEMPROF_RING_EVENTS", "1024"}}).ring_events, 1024u);
   EXPECT_EQ(Read({{"MEMPROF_RING_EVENTS", "16777216"}}).ring_events, 1u << 24);
   EXPECT_EQ(Read({{"MEMPROF_RING_EVENTS", ""}}).ring_events, 1u << 20);
+  for (const char* text : {"31", "65537", "256M", "-1"}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(Read({{"MEMPROF_MEMORY_MIB", text}}).memory_bytes, 256u << 20) << text;
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr(text));
+  }
+  EXPECT_EQ(Read({}).memory_bytes, 256u << 20);
+  EXPECT_EQ(Read({{"MEMPROF_MEMORY_MIB", "32"}}).memory_bytes, 32u << 20);
+  EXPECT_EQ(Read({{"MEMPROF_MEMORY_MIB", "65536"}}).memory_bytes, std::uint64_t{1} << 36);
 }
 
 TEST(Settings, PathsThatDoNotFitAreSaidAndLeftOut) {

@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "libmemprof/src/memory_budget.h"
 #include "tests/recorder/call_chains.h"
 
 namespace memprof::recorder {
@@ -18,6 +19,7 @@ namespace {
 class StackMemoTest : public ::testing::Test {
  protected:
   StackMemoTest() {
+    SetMemoryLimit(kDefaultMemoryMib << 20, 0);
     EXPECT_TRUE(rules_.Create());
     memo_->Reset(1);
   }
@@ -37,6 +39,8 @@ class StackMemoTest : public ::testing::Test {
       memo_->Store(start, walk_, {id, walk_.truncated});
     }
   }
+
+  ~StackMemoTest() override { memo_->Release(); }
 
   FrameRules rules_;
   StackWalk walk_;

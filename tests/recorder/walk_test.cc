@@ -20,7 +20,8 @@ void* Wrapper(const char* name) {
   return RealDriverSymbol(name);
 }
 
-// Makes the driver this process's libcuda, and a context current.
+// Makes the driver this process's libcuda, and a new context current: what a walk before this one
+// in the same process left, host memory that is not there any more among it, goes with the old one.
 bool PrepareDriver() {
   setenv("SIMCUDA", "memory=8GiB", 1);
   void* library = dlopen(MEMPROF_TEST_DRIVER, RTLD_NOW | RTLD_LOCAL);
@@ -32,9 +33,11 @@ bool PrepareDriver() {
   const auto retain = reinterpret_cast<CUresult (*)(CUcontext*, CUdevice)>(
       dlsym(library, "cuDevicePrimaryCtxRetain"));
   const auto use = reinterpret_cast<CUresult (*)(CUcontext)>(dlsym(library, "cuCtxSetCurrent"));
+  const auto reset =
+      reinterpret_cast<CUresult (*)(CUdevice)>(dlsym(library, "cuDevicePrimaryCtxReset_v2"));
   CUcontext context = nullptr;
-  return init(0) == CUDA_SUCCESS && retain(&context, 0) == CUDA_SUCCESS &&
-         use(context) == CUDA_SUCCESS;
+  return init(0) == CUDA_SUCCESS && (reset == nullptr || reset(0) == CUDA_SUCCESS) &&
+         retain(&context, 0) == CUDA_SUCCESS && use(context) == CUDA_SUCCESS;
 }
 
 class Walk : public RecordingTest, public ::testing::WithParamInterface<unsigned> {};

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "libmemprof/src/definitions.h"
+#include "libmemprof/src/memory_budget.h"
 #include "libmemprof/src/ring_buffer.h"
 #include "tests/recorder/log_reader.h"
 
@@ -46,6 +47,7 @@ inline testing::Log PublishedDefinitions(RingBuffer* ring) {
 class WithRing : public ::testing::Test {
  protected:
   WithRing() {
+    SetMemoryLimit(kDefaultMemoryMib << 20, 0);
     RingOptions options;
     options.shared_directory = "/nowhere";
     EXPECT_TRUE(ring_.Create(options));

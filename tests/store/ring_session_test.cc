@@ -236,6 +236,8 @@ TEST_F(RingSessionTest, OnlyOrphanedRingsAreRemoved) {
     ring_.header()->pid = pid;
     return directory_.Write(std::string("shm/") + name, ring_.bytes());
   };
+  constexpr std::int64_t kNow = std::int64_t{1'800'000'000} * 1'000'000'000;
+  const std::string empty = put("memprof-0-a.mprof.ring", directory_.File("gone.mprof"), kPid);
   PutEvents(0, 10, 0, 0);
   const std::string gone = put("memprof-1-a.mprof.ring", directory_.File("gone.mprof"), kPid);
   const std::string alive =
@@ -247,16 +249,22 @@ TEST_F(RingSessionTest, OnlyOrphanedRingsAreRemoved) {
   std::filesystem::create_symlink(needed, link);
   directory_.Write("a.mprof", bytes_.substr(0, EndOf(600)));
   const std::string shared = directory_.File("shm");
-  EXPECT_EQ(RemoveOrphanedRings(shared), 1);
+  EXPECT_EQ(RemoveOrphanedRings(shared, kNow), 1);
+  EXPECT_FALSE(std::filesystem::exists(empty));
+  // The log may have been moved: its ring waits for it, for some time.
+  EXPECT_TRUE(std::filesystem::exists(gone));
+  EXPECT_EQ(RemoveOrphanedRings(shared, kNow + kKeepForMovedLogNs), 0);
+  EXPECT_TRUE(std::filesystem::exists(gone));
+  EXPECT_EQ(RemoveOrphanedRings(shared, kNow + kKeepForMovedLogNs + 1), 1);
   EXPECT_FALSE(std::filesystem::exists(gone));
   for (const std::string& kept : {alive, needed, nameless, other})
     EXPECT_TRUE(std::filesystem::exists(kept)) << kept;
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   // Once the log is complete, or another's, nobody needs the ring.
   directory_.Write("a.mprof", bytes_);
-  EXPECT_EQ(RemoveOrphanedRings(shared), 1);
+  EXPECT_EQ(RemoveOrphanedRings(shared, kNow), 1);
   EXPECT_FALSE(std::filesystem::exists(needed));
-  EXPECT_EQ(RemoveOrphanedRings(directory_.File("missing")), 0);
+  EXPECT_EQ(RemoveOrphanedRings(directory_.File("missing"), kNow), 0);
 }
 
 TEST_F(RingSessionTest, ACompleteLogNeedsNoRing) {

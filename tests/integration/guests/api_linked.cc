@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,43 @@ static int Fork() {
   return WEXITSTATUS(status);
 }
 
+static volatile std::sig_atomic_t g_may_go_on = 0;
+
+// A child that uses CUDA and lives longer than its parent, which is killed after 1000 steps.
+static int ForkAndLive() {
+  memprof_start();
+  std::signal(SIGUSR1, [](int) { g_may_go_on = 1; });
+  sigset_t usr1, before;
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &usr1, &before);
+  int ready[2];
+  if (pipe(ready) != 0) return 4;
+  if (fork() == 0) {
+    alarm(100);  // should nobody end it
+    CUcontext context = nullptr;
+    CUdeviceptr own = 0;
+    if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
+        cuCtxSetCurrent(context) != CUDA_SUCCESS || cuMemAlloc(&own, 1000) != CUDA_SUCCESS)
+      _exit(5);
+    std::printf("child %d\n", static_cast<int>(getpid()));
+    std::fflush(stdout);
+    if (write(ready[1], "", 1) != 1) _exit(6);
+    while (g_may_go_on == 0) sigsuspend(&before);
+    for (int i = 0; i < 500; ++i)
+      if (cuMemAlloc(&own, 2000) != CUDA_SUCCESS) _exit(7);
+    std::printf("went on\n");
+    std::fflush(stdout);
+    for (;;) pause();
+  }
+  char byte;
+  if (read(ready[0], &byte, 1) != 1) return 4;
+  for (int step = 1; step <= 1000; ++step) memprof_step(static_cast<unsigned>(step));
+  std::printf("stepped\n");
+  std::fflush(stdout);
+  for (;;) pause();
+}
+
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "all";
   if (what == "idle") {  // nothing records: every call must be harmless
@@ -40,6 +78,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (what == "fork") return Fork();
+  if (what == "forklive") return ForkAndLive();
   if (what == "start") std::printf("start %d\n", memprof_start());
   if (cuInit(0) != CUDA_SUCCESS) return 3;
   CUcontext context = nullptr;

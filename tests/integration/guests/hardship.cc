@@ -211,12 +211,38 @@ bool Forbid(unsigned error) {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-// 0 or 1; -1 when there is no recording that could be stopped or resumed.
-int IsRecording() {
+using GetStats = int (*)(memprof_stats*);
+
+// Where the driver has loaded the recorder, out of sight of the linker.
+GetStats OfInjected() {
+  const char* path = std::getenv("CUDA_INJECTION64_PATH");
+  void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  return reinterpret_cast<GetStats>(dlsym(library, "memprof_get_stats"));
+}
+
+memprof_stats Stats() {
   memprof_stats stats{};
   stats.size = sizeof stats;
-  if (memprof_get_stats == nullptr || memprof_get_stats(&stats) != 0) return -1;
-  return static_cast<int>(stats.recording);
+  const GetStats get = memprof_get_stats != nullptr ? memprof_get_stats : OfInjected();
+  if (get == nullptr || get(&stats) != 0) stats.size = 0;
+  return stats;
+}
+
+// 0 or 1; -1 when there is no recording that could be stopped or resumed.
+int IsRecording() {
+  const memprof_stats stats = Stats();
+  return stats.size == 0 ? -1 : static_cast<int>(stats.recording);
+}
+
+// CUPTI begins to listen a moment after recording is on.
+void AllocateUntilCounted(std::size_t bytes) {
+  const unsigned long before = Stats().counts[0];
+  for (int i = 0; i < 10000; ++i) {
+    Free(Allocate(bytes));
+    if (IsRecording() != 1 || Stats().counts[0] != before) return;
+    usleep(1000);
+  }
 }
 
 int Toggle(const std::string& handler) {
@@ -224,12 +250,13 @@ int Toggle(const std::string& handler) {
   action.sa_handler = Handle;
   if (handler == "own") sigaction(SIGUSR2, &action, nullptr);
   for (std::size_t bytes = 1000;; bytes += 1000) {
-    Free(Allocate(bytes));
+    AllocateUntilCounted(bytes);
     if (bytes == 4000) break;
     const int before = IsRecording();
     raise(SIGUSR2);
-    // Stopping is left to another thread.
-    for (int i = 0; i < 10000 && before >= 0 && IsRecording() == before; ++i) usleep(1000);
+    // Stopping is left to another thread, and so is beginning where the driver loaded the recorder.
+    const bool waits = before >= 0 || (memprof_get_stats == nullptr && OfInjected() != nullptr);
+    for (int i = 0; i < 10000 && waits && IsRecording() == before; ++i) usleep(1000);
   }
   std::printf("handled %d\n", g_handled.load());
   return 0;

@@ -11,10 +11,14 @@
 //   nothing        no CUDA at all
 //   badfree        frees what was never allocated
 //   forks N        forks N times while four threads allocate; every child throws and catches
+//   spawns N       N times posix_spawn, vfork and exec, and system, while four threads allocate; then
+//                  a child by the bare system call, which forks again and exits with all handlers
 //   closefds       closes all descriptors above stderr and opens files under their numbers
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,6 +151,62 @@ int ForkWhileAllocating(int forks) {
   return 0;
 }
 
+int StatusOf(pid_t child) {
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
+}
+
+// In the memory of its parent, until it calls exec.
+int SpawnByVfork(char* const* arguments) {
+  const pid_t child = vfork();
+  if (child == 0) {
+    execv(arguments[0], arguments);
+    _exit(96);
+  }
+  return StatusOf(child);
+}
+
+int SpawnByPosix(char* const* arguments) {
+  pid_t child = 0;
+  if (posix_spawn(&child, arguments[0], nullptr, nullptr, arguments, environ) != 0) return -1;
+  return StatusOf(child);
+}
+
+// No handler of anybody's runs at this fork.
+int ForkBare() {
+  const auto child = static_cast<pid_t>(syscall(SYS_fork));
+  if (child != 0) return StatusOf(child);
+  void* pointer = nullptr;
+  cudaMalloc(&pointer, 5000);
+  const pid_t grandchild = fork();
+  if (grandchild == 0) std::exit(0);
+  std::exit(StatusOf(grandchild) == 0 ? 0 : 95);
+}
+
+int Spawns(int count) {
+  Allocate(77);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&stop, t] {
+      for (int i = t; !stop; ++i) AllocateDeep(i % 40);
+    });
+  char program[] = "/bin/true";
+  char* const arguments[] = {program, nullptr};
+  int failed = 0;
+  for (int i = 0; i < count; ++i) {
+    if (SpawnByVfork(arguments) != 0) ++failed;
+    if (SpawnByPosix(arguments) != 0) ++failed;
+    if (i % 4 == 0 && std::system("true") != 0) ++failed;
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  if (ForkBare() != 0) ++failed;
+  Allocate(78);
+  std::printf("failed %d\n", failed);
+  return failed;
+}
+
 int CloseDescriptors(const char* directory) {
   Allocate(50);
   // As daemons do: everything that is not known is closed.
@@ -193,6 +253,8 @@ int main(int argc, char** argv) {
     std::printf("result %d\n", static_cast<int>(cudaFree(reinterpret_cast<void*>(0x1230))));
   } else if (what == "forks") {
     return ForkWhileAllocating(std::atoi(argument.c_str()));
+  } else if (what == "spawns") {
+    return Spawns(std::atoi(argument.c_str()));
   } else if (what == "closefds") {
     return CloseDescriptors(argument.c_str());
   } else {

@@ -1,0 +1,52 @@
+// One account of all memory that the recorder holds in this process, with one limit on it
+// (MEMPROF_MEMORY_MIB), whatever the program does and for however long.
+//
+// The limit is shared out in advance where it must be: the ring's largest size, and what cannot be
+// counted here, are taken off it first. Of the rest the last parts are kept for those who can least
+// do without, so that a program with endless stacks still has every event of a new thread
+// recorded, and one with endless threads a writer that can write:
+//
+//   | ring | uncounted | stacks, names, live blocks, memos | + threads | + writer |
+//
+// Who is refused counts what it leaves out and goes on; how often that happened is counted here.
+//
+// In a forked child the parent's recording is gone (its memory is not even copied), and so is what
+// it had charged; memory that is kept in children stays charged there.
+// Thread-safety: every function may be called by any thread.
+#pragma once
+
+#include <cstdint>
+
+namespace memprof::recorder {
+
+enum class Need : std::uint8_t {
+  kMemo,    // only speed is lost without; of these there is a limit within the limit too
+  kTable,   // names, stacks, what is live
+  kThread,  // a thread's own state, without which its events are lost
+  kWriter,  // what the writer needs to write anything
+};
+
+// Whether a forked child still has the memory.
+enum class InChild : std::uint8_t { kGone, kKept };
+
+inline constexpr std::uint64_t kDefaultMemoryMib = 256;
+inline constexpr std::uint64_t kLeastMemoryMib = 32;
+
+// Bytes that the ring may have of `memory_bytes` in all.
+std::uint64_t RingShare(std::uint64_t memory_bytes);
+// From now on at most `memory_bytes` in all, of which a ring may use `ring_bytes`.
+void SetMemoryLimit(std::uint64_t memory_bytes, std::uint64_t ring_bytes);
+
+// False when the limit would be passed: then nothing is charged.
+bool ChargeMemory(std::uint64_t bytes, Need need, InChild in_child = InChild::kGone);
+void ReturnMemory(std::uint64_t bytes, Need need, InChild in_child = InChild::kGone);
+
+// Without the ring.
+std::uint64_t ChargedMemory();
+// Requests that were refused, those for memos left out.
+std::uint64_t RefusedRequests();
+
+// In a forked child (the kernel has done it already, where it can).
+void ForgetParentsMemory();
+
+}  // namespace memprof::recorder

@@ -1,0 +1,112 @@
+// Rings that wait for their logs: while children of the killed process live on, and after the log
+// was moved.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+
+#include "analysis/ring_fold.h"
+#include "analysis/session.h"
+#include "tests/integration/harness.h"
+
+namespace memprof::testing {
+namespace {
+
+using analysis::FoldResult;
+using ::testing::IsEmpty;
+
+std::int64_t UnixNow() { return std::int64_t{std::time(nullptr)} * 1'000'000'000; }
+
+std::ptrdiff_t CountOf(const std::string& log, analysis::Op op) {
+  const auto session = analysis::Session::Load(log);
+  EXPECT_TRUE(session.ok()) << session.status();
+  return session.ok() ? std::ranges::count((*session)->events().op, op) : -1;
+}
+
+// Ended, but not yet waited for.
+void AwaitEnd(pid_t pid) {
+  siginfo_t info;
+  EXPECT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+}
+
+TEST(Folding, AForkedChildThatLivesOnKeepsItsOwnRing) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // so that the child is ours to wait for
+  TempDirectory directory;
+  GuestOptions options{.output = "g.%p.mprof", .directory = directory.path()};
+  options.arguments = {"forklive"};
+  RunningGuest guest(GuestPath("guest_api_linked"), options);
+  const std::string said = guest.ReadLine();
+  ASSERT_EQ(said.rfind("child ", 0), 0u) << said;
+  const pid_t child = std::stoi(said.substr(6));
+  ASSERT_EQ(guest.ReadLine(), "stepped");
+  kill(guest.pid(), SIGKILL);
+  AwaitEnd(guest.pid());
+  const std::string of_parent = directory.File("g." + std::to_string(guest.pid()) + ".mprof");
+  const std::string of_child = directory.File("g." + std::to_string(child) + ".mprof");
+
+  const auto folded = analysis::FoldRing(of_parent);
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  EXPECT_EQ(*folded, FoldResult::kFolded);
+  EXPECT_EQ(CountOf(of_parent, analysis::Op::kStep), 1000);
+  EXPECT_EQ(directory.Files(".ring").size(), 1u) << "the child's";
+  EXPECT_TRUE(absl::IsFailedPrecondition(analysis::FoldRing(of_child).status()));
+  EXPECT_EQ(analysis::RemoveOrphanedRings(directory.path(), UnixNow()), 0);
+  EXPECT_EQ(directory.Files(".ring").size(), 1u);
+
+  kill(child, SIGUSR1);  // it allocates on: what its parent left was folded under its eyes
+  ASSERT_EQ(guest.ReadLine(), "went on");
+  kill(child, SIGKILL);
+  AwaitEnd(child);
+  const auto last = analysis::FoldRing(of_child);
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(*last, FoldResult::kFolded);
+  EXPECT_EQ(CountOf(of_child, analysis::Op::kAlloc), 501);
+  EXPECT_THAT(directory.Files(".ring"), IsEmpty());
+  waitpid(child, nullptr, 0);
+}
+
+// Of a guest that was killed after 100 allocations, before all of them were in the log: on a loaded
+// machine that may take more than one.
+Log KillBeforeItIsWritten(const TempDirectory& directory) {
+  for (;;) {
+    std::filesystem::remove(directory.File("g.mprof"));
+    GuestOptions options{.directory = directory.path()};
+    options.arguments = {"loop", "100"};
+    RunningGuest guest(GuestPath("guest_runtime_life"), options);
+    EXPECT_EQ(guest.ReadLine(), "done");
+    kill(guest.pid(), SIGKILL);
+    guest.Wait();
+    Log log = ReadLog(directory.File("g.mprof"));
+    if (log.WithOp(log::OP_ALLOC).size() < 100 || ::testing::Test::HasFailure()) return log;
+    std::filesystem::remove(log.header.ring_path());
+  }
+}
+
+TEST(Folding, ALogThatWasMovedAfterTheKillFindsItsRing) {
+  TempDirectory directory;
+  const Log log = KillBeforeItIsWritten(directory);
+  ASSERT_TRUE(std::filesystem::exists(log.header.ring_path()));
+  const std::string moved = directory.File("archive.mprof");
+  std::filesystem::rename(directory.File("g.mprof"), moved);
+  // The next `memprof run` tidies up.
+  GuestOptions run{.preload = false, .standin = false, .output = "", .directory = directory.path()};
+  run.arguments = {"run", "-o", "next.mprof", "--", "/bin/true"};
+  EXPECT_EQ(RunProgram(BuildPath("bin/test_memprof_run"), run).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(log.header.ring_path()));
+  EXPECT_EQ(CountOf(moved, analysis::Op::kAlloc), 100);
+  // Folding finds it as well.
+  const auto folded = analysis::FoldRing(moved);
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  EXPECT_EQ(*folded, FoldResult::kFolded);
+  EXPECT_EQ(CountOf(moved, analysis::Op::kAlloc), 100);
+  EXPECT_FALSE(std::filesystem::exists(log.header.ring_path()));
+}
+
+}  // namespace
+}  // namespace memprof::testing
