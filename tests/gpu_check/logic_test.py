@@ -342,6 +342,16 @@ class WithTorch(unittest.TestCase):
             self.assertEqual((found.verdict, found.summary), (SKIPPED, "there is no PyTorch with a GPU"))
 
 
+class Steps(unittest.TestCase):
+    def test_seconds_are_of_the_steps_after_the_first_line(self):
+        lines = [(0.0, "model: big"), (9.0, "step 0: loss 5"), (10.0, "step 20: loss 4"), (11.0, "step 40: loss 3"),
+                 (11.5, "step 49: loss 3"), (20.0, "done")]
+        self.assertAlmostEqual(sections.step_seconds(lines), 1.5 / 29)
+        self.assertIsNone(sections.step_seconds(lines[:3]))
+        self.assertIsNone(sections.step_seconds([]))
+        self.assertIsNone(sections.step_seconds([(1.0, line) for _, line in lines]))
+
+
 class Pools(unittest.TestCase):
     def test_the_last_sample_of_each_pool_before_the_mark(self):
         def sample(address, reserved, used, layer="stream-ordered"):

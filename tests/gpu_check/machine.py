@@ -4,6 +4,8 @@ import io
 import itertools
 import json
 import os
+import pty
+import select
 import signal
 import subprocess
 import tempfile
@@ -144,6 +146,45 @@ class Machine:
             raise GuestFailed(f"{Path(str(command[0])).name} {' '.join(map(str, command[1:]))} ended with "
                               f"{done.status}: {said}")
         return done.output
+
+    def stamped(self, command, extra=None, most_s=60):
+        """[(time, line)] of a program's output; through a terminal, or it would keep lines back. It must end with
+        status 0."""
+        deadline = time.monotonic() + min(most_s, self.left_s())
+        if deadline - time.monotonic() <= 1:
+            raise OutOfTime
+        name = Path(str(command[0])).name
+        terminal, other_end = pty.openpty()
+        lines, rest = [], b""
+        with tempfile.TemporaryFile() as errors, open(terminal, "rb", buffering=0) as reader:
+            child = subprocess.Popen([str(word) for word in command], env=self.whole_environment(extra),
+                                     stdin=subprocess.DEVNULL, stdout=other_end, stderr=errors, cwd=self.scratch,
+                                     start_new_session=True)
+            os.close(other_end)
+            try:
+                while time.monotonic() < deadline:
+                    if not select.select([reader], [], [], min(1, max(0, deadline - time.monotonic())))[0]:
+                        continue
+                    try:
+                        some = reader.read(65536)
+                    except OSError:  # the other end was closed
+                        some = b""
+                    if not some:
+                        break
+                    now = time.monotonic()
+                    *whole, rest = (rest + some).split(b"\n")
+                    lines += [(now, line.decode(errors="replace").rstrip("\r")) for line in whole]
+                child.wait(max(0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                pass
+            finally:
+                status = child.poll()
+                end(child)
+            errors.seek(0)
+            said = (errors.read().decode(errors="replace").strip().splitlines() or [""])[-1]
+        if status != 0:
+            raise GuestFailed(f"{name} did not end in time" if status is None else f"{name} ended with {status}: {said}")
+        return lines
 
     def guest(self, name, *arguments):
         return [self.guests / name, *arguments]

@@ -84,6 +84,15 @@ class Guests(unittest.TestCase):
             time.sleep(0.02)
         self.assertFalse(alive(pid))
 
+    def test_lines_have_the_times_at_which_they_came(self):
+        lines = self.machine.stamped(["sh", "-c", "echo one; sleep 0.3; echo two; printf three"])
+        self.assertEqual([line for _, line in lines], ["one", "two"])
+        self.assertGreater(lines[1][0] - lines[0][0], 0.2)
+        with self.assertRaisesRegex(GuestFailed, "sh ended with 4: why"):
+            self.machine.stamped(["sh", "-c", "echo why >&2; exit 4"])
+        with self.assertRaisesRegex(GuestFailed, "sh did not end in time"):
+            self.machine.stamped(["sh", "-c", "echo one; exec sleep 300"], most_s=2)
+
     def test_nothing_starts_when_the_time_is_up(self):
         self.machine.deadline = time.monotonic() + 0.5
         with self.assertRaises(OutOfTime):

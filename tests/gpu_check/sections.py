@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import cupti_sections
@@ -140,10 +139,16 @@ def sanitizer(machine, options):
 
 # Overhead -----------------------------------------------------------------------------------------
 
-def _timed(run):
-    begin = time.monotonic()
-    run()
-    return time.monotonic() - begin
+_STEP = re.compile(r"step (\d+):")
+
+
+def step_seconds(stamped):
+    """Seconds of a step, from the lines that the trainer writes between steps; the first of them comes while
+    everything warms up. None when there are too few, or all came at once."""
+    points = [(time_s, int(found.group(1))) for time_s, line in stamped if (found := _STEP.match(line))][1:]
+    if len(points) < 2 or points[-1][0] == points[0][0]:
+        return None
+    return (points[-1][0] - points[0][0]) / (points[-1][1] - points[0][1])
 
 
 def trainer_overhead(machine, options):
@@ -151,17 +156,22 @@ def trainer_overhead(machine, options):
     trainer = machine.build / "bin/demo_trainer"
     if not trainer.exists():
         return Section(title, SKIPPED, "the demo trainer was not built")
-    command = [trainer, "--quiet", "--steps", options.steps, *options.trainer.split()]
+    command = [trainer, "--print-every", max(1, options.steps // 10), "--steps", options.steps,
+               *options.trainer.split()]
     bare, recorded = [], []
-    machine.run(command, most_s=120)  # compiles the kernels for this GPU, into the driver's cache
+    machine.stamped(command, most_s=60)  # compiles the kernels for this GPU, into the driver's cache
     for _ in rounds(machine, options.rounds):
-        bare.append(_timed(lambda: machine.run(command, most_s=120)))
-        recorded.append(_timed(lambda: machine.record(command, most_s=120)))
+        log = machine.new_log()
+        pair = [step_seconds(machine.stamped(command)),
+                step_seconds(machine.stamped(command, machine.recording(log)))]
+        if None in pair:
+            raise CannotStart("the trainer's steps are too few or too short to be timed")
+        bare.append(pair[0])
+        recorded.append(pair[1])
     section = verdicts.judge_overhead(title, bare, recorded, 1.0, judged=not machine.stand_in)
-    _, log = machine.record(command, most_s=120)
     report = machine.report(log)
-    section.notes.append(f"{report['events']['total']:,} events, {report['events']['lost']} lost, "
-                         f"{log.stat().st_size:,} bytes of log; start and end of the process included.")
+    section.notes.append(f"Times of a step, of {options.steps}; {report['events']['total']:,} events, "
+                         f"{report['events']['lost']} lost, {log.stat().st_size:,} bytes of log.")
     return section
 
 

@@ -310,14 +310,14 @@ def judge_profiler(runs):
 # Overhead -----------------------------------------------------------------------------------------
 
 def judge_overhead(title, bare, recorded, goal, judged=True):
-    """Seconds of repeated runs in turn. `goal` in percent; not judged where the figure means nothing."""
+    """Seconds of steps of repeated runs in turn. `goal` in percent; not judged where the figure means nothing."""
     nets = [100 * (r / b - 1) for b, r in zip(bare, recorded)]
     median = statistics.median(nets)
     verdict = OK if not judged or median <= goal else DIFFERS
     words = f"{median:+.2f} % [{min(nets):+.2f} .. {max(nets):+.2f}] of {len(nets)} rounds, goal {goal} %"
     return Section(title, verdict, words + ("" if judged else " (not judged: the stand-in's time is no GPU's)"),
                    [["round", "bare, s", "recorded, s", "net, %"]]
-                   + [[i + 1, f"{b:.3f}", f"{r:.3f}", f"{n:+.2f}"]
+                   + [[i + 1, f"{b:.4g}", f"{r:.4g}", f"{n:+.2f}"]
                       for i, (b, r, n) in enumerate(zip(bare, recorded, nets))])
 
 
