@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace memprof::analysis {
 namespace {
@@ -35,6 +36,35 @@ bool CarvedByAllocator(const Session& session, AllocationId id) {
   return false;
 }
 
+// An import is told once: what it is, not the buffers and arrays that show it, as long as it is
+// open.
+class OpenImports {
+ public:
+  explicit OpenImports(const Session& session) : session_(session) {
+    for (const Allocation& a : session.allocations()) {
+      if (!a.alive()) continue;
+      if (a.layer == Layer::kImported && !IsImportView(a.import_kind)) imports_.insert(a.address);
+      own_views_ |= a.import_kind == ImportKind::kOwn;
+    }
+    if (!own_views_) return;
+    for (const Allocation& a : session.allocations())
+      if (a.alive() && OccupiesDevice(a.layer)) own_.insert(a.address);
+  }
+
+  // Whether it is a view of an open import, or of memory that the process still has.
+  bool Shows(const Allocation& view) const {
+    if (!IsImportView(view.import_kind) || !view.birth.valid()) return false;
+    const std::uint64_t shown = session_.events().aux0[view.birth.value];
+    return view.import_kind == ImportKind::kOwn ? own_.contains(shown) : imports_.contains(shown);
+  }
+
+ private:
+  const Session& session_;
+  std::unordered_set<std::uint64_t> imports_;  // handles
+  std::unordered_set<std::uint64_t> own_;      // addresses
+  bool own_views_ = false;
+};
+
 }  // namespace
 
 StepClock::StepClock(const Session& session) {
@@ -63,10 +93,13 @@ std::vector<bool> SelectJudged(const Session& session) {
   for (const Allocation& a : allocations) {
     if (a.layer == Layer::kBlock) framework_devices.insert(a.device);
   }
+  const OpenImports open(session);
   std::vector<bool> judged(allocations.size(), false);
   for (std::uint32_t i = 0; i < allocations.size(); ++i) {
     const Allocation& a = allocations[i];
-    if (a.layer == Layer::kBlock || a.layer == Layer::kImported || OccupiesHost(a.layer)) {
+    if (a.layer == Layer::kImported) {
+      judged[i] = !open.Shows(a);
+    } else if (a.layer == Layer::kBlock || OccupiesHost(a.layer)) {
       judged[i] = true;
     } else if (a.layer == Layer::kVmmPhysical) {
       // An allocator's growing segments are made of such memory; its blocks tell the story.

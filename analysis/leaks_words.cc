@@ -123,7 +123,7 @@ std::string ImportWhy(const Session& session, const LeakSite& site) {
           ? "never closed."
           : absl::StrCat(FormatCount(site.alive_at_end.size()), " of them never closed."));
   absl::StrAppend(&why, IsImportView(kind)
-                            ? " It lies in an object that is listed by itself."
+                            ? " What it shows has been given back, or was there before the log."
                             : " It belongs to whoever made it, so it is in no total; an open "
                               "import can keep the owner's memory from being given back.");
   return why;

@@ -32,7 +32,7 @@ EventTotals CountEvents(const Session& session) {
         ++totals.failed;
         break;
       case Op::kFreeFailed:
-        ++refused;
+        if (events.layer[i] != Layer::kModule) ++refused;  // its end is no free
         break;
       default:
         break;

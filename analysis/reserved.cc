@@ -88,7 +88,7 @@ void ReservedBeyond::SamplePool(EventId event) {
 void ReservedBeyond::Map(EventId event) {
   const EventColumns& events = session_.events();
   const std::size_t i = event.value;
-  if (events.layer[i] == Layer::kMulticast) return;  // a bind gives no address to memory
+  if (!GivesAddress(events.layer[i])) return;
   const auto handle = handles_.find(events.aux0[i]);
   if (handle == handles_.end()) return;
   ++handle->second.mappings;

@@ -148,7 +148,7 @@ void Replay::Prepare() {
     if (thread >= last_free.size()) last_free.resize(thread + 1, kNone);
     if (events_.op[i] == Op::kFree) {
       last_free[thread] = i;
-    } else if (events_.op[i] == Op::kFreeFailed) {
+    } else if (events_.op[i] == Op::kFreeFailed && events_.layer[i] != Layer::kModule) {
       const std::uint32_t freed = std::exchange(last_free[thread], kNone);
       if (freed != kNone && events_.address[freed] == events_.address[i]) void_free_[freed] = 1;
     }
@@ -188,7 +188,7 @@ Allocation Replay::Fresh(std::uint32_t event, Layer layer) const {
   fresh.stack = events_.stack[event];
   fresh.api = events_.api[event];
   if (layer == Layer::kTensor) fresh.tensor = TensorId(events_.label[event]);
-  constexpr auto kKinds = static_cast<std::uint64_t>(ImportKind::kGraphicsView) + 1;
+  constexpr auto kKinds = static_cast<std::uint64_t>(ImportKind::kOwn) + 1;
   if (layer == Layer::kImported && events_.aux1[event] < kKinds)
     fresh.import_kind = static_cast<ImportKind>(events_.aux1[event]);
   return fresh;
@@ -356,7 +356,7 @@ void Replay::EndChildren(Id id, std::uint32_t event) {
 }
 
 void Replay::Map(std::uint32_t event) {
-  if (events_.layer[event] == Layer::kMulticast) return;  // a bind: gives no address to memory
+  if (!GivesAddress(events_.layer[event])) return;
   const Id id =
       live_.Find(Space::kPhysical, events_.aux0[event], events_.device[event], true, allocations_);
   Unmap(event);  // a mapping in the way means that its unmap was missed
@@ -365,7 +365,7 @@ void Replay::Map(std::uint32_t event) {
 }
 
 void Replay::Unmap(std::uint32_t event) {
-  if (events_.layer[event] == Layer::kMulticast) return;
+  if (!GivesAddress(events_.layer[event])) return;
   const std::uint64_t bytes = std::max<std::uint64_t>(events_.bytes[event], 1);
   mappings_.Unmap(events_.address[event], bytes, [&](Id id) {
     const auto released = released_.find(id);

@@ -43,7 +43,9 @@ Space SpaceOf(const Allocation& allocation) {
     case ImportKind::kPhysical:
       return Space::kPhysical;
     case ImportKind::kExternal:
+    case ImportKind::kExternalArray:
     case ImportKind::kGraphics:
+    case ImportKind::kGraphicsArray:
       return Space::kImport;
     default:
       return Space::kDevice;

@@ -139,6 +139,12 @@ std::string_view ImportKindName(ImportKind kind) {
       return "graphics";
     case ImportKind::kGraphicsView:
       return "graphics-view";
+    case ImportKind::kExternalArray:
+      return "external-array";
+    case ImportKind::kGraphicsArray:
+      return "graphics-array";
+    case ImportKind::kOwn:
+      return "own";
     case ImportKind::kUnknown:
       break;
   }
@@ -160,7 +166,12 @@ std::string_view ImportName(ImportKind kind) {
     case ImportKind::kGraphics:
       return "a graphics resource";
     case ImportKind::kGraphicsView:
+    case ImportKind::kGraphicsArray:
       return "a mapped graphics resource";
+    case ImportKind::kExternalArray:
+      return "an array in external memory";
+    case ImportKind::kOwn:
+      return "the process's own memory";
     case ImportKind::kUnknown:
       break;
   }
@@ -168,7 +179,20 @@ std::string_view ImportName(ImportKind kind) {
 }
 
 bool IsImportView(ImportKind kind) {
-  return kind == ImportKind::kExternalView || kind == ImportKind::kGraphicsView;
+  switch (kind) {
+    case ImportKind::kExternalView:
+    case ImportKind::kExternalArray:
+    case ImportKind::kGraphicsView:
+    case ImportKind::kGraphicsArray:
+    case ImportKind::kOwn:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool GivesAddress(Layer layer) {
+  return layer != Layer::kMulticast && layer != Layer::kArray && layer != Layer::kImported;
 }
 
 bool OccupiesDevice(Layer layer) {

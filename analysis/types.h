@@ -51,7 +51,7 @@ inline constexpr int kLayerCount = 20;
 // Where imported memory came from; same numbers as log.ImportKind.
 enum class ImportKind : std::uint8_t {
   kUnknown = 0, kIpc = 1, kPhysical = 2, kPoolPointer = 3, kExternal = 4, kExternalView = 5,
-  kGraphics = 6, kGraphicsView = 7,
+  kGraphics = 6, kGraphicsView = 7, kExternalArray = 8, kGraphicsArray = 9, kOwn = 10,
 };
 
 // "alloc", "alloc_failed", "step", …: the names used by `memprof dump`. "unknown" for others.
@@ -60,12 +60,17 @@ std::string_view OpName(Op op);
 bool IsMark(Op op);
 // "linear", "stream-ordered", "vmm", "block", …: names used in reports and JSON.
 std::string_view LayerName(Layer layer);
-// "ipc", "vmm", "pool", "external", "external-view", "graphics", "graphics-view"; else "unknown".
+// "ipc", "vmm", "pool", "external", "external-view", "external-array", "graphics", "graphics-view",
+// "graphics-array", "own"; else "unknown".
 std::string_view ImportKindName(ImportKind kind);
 // "IPC memory", "external memory", …: for people. "memory" for others.
 std::string_view ImportName(ImportKind kind);
-// A part of another import that is listed as well: its bytes are not to be added to that one's.
+// Shows what is an import, or this process's own memory, by itself: its bytes are not to be added.
 bool IsImportView(ImportKind kind);
+// An OP_MAP or OP_UNMAP of this layer is about addresses that show memory. Memory is also bound to
+// multicast objects and to arrays, and resources of graphics interfaces are mapped: these give
+// it no address.
+bool GivesAddress(Layer layer);
 // Memory of this layer occupies a device and counts in peak_bytes and live_bytes (linear, pitched,
 // array, managed, stream-ordered, VMM physical, graph).
 bool OccupiesDevice(Layer layer);

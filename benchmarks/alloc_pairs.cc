@@ -1,13 +1,15 @@
 // Guest of the cost benchmark: threads that allocate and free in a loop at a given stack depth.
 // Prints one line: what one pair cost in wall time, all threads together, and in CPU time of the
-// thread that made it (so without any thread of a recorder's own), in ns.
+// thread that made it (so without any thread of a recorder's own), in ns; and, where a rate was
+// asked for, by how much a thread was behind it at the worst, in ms.
 //
 //   driver  cuMemAlloc and cuMemFree, found as CUDA runtimes find them
 //   cudart  cudaMalloc and cudaFree
 //   tensor  memprof_tensor_create and memprof_tensor_destroy; nothing where memprof is not
 //   preloaded malloc  malloc and free, for comparison with host-memory tools
 //
-// usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS_PER_THREAD [STACKS]
+// usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS_PER_THREAD [STACKS
+// [PAIRS_PER_S]]
 #include <dlfcn.h>
 #include <time.h>
 
@@ -154,15 +156,20 @@ long Run(int depth, long pairs, long stacks, Pair pair) {
   return failures;
 }
 
-// At most that many pairs a second: in small portions, with rests between them.
-long RunPaced(int depth, long pairs, long stacks, double pairs_per_s, Pair pair) {
-  constexpr long kPortion = 1000;
+// At most that many pairs a second: in small portions, with rests between them. `behind` receives
+// by how many ns the thread was behind its time at the worst.
+long RunPaced(int depth, long pairs, long stacks, double pairs_per_s, Pair pair,
+              std::atomic<std::int64_t>* behind) {
+  constexpr long kPortion = 250;
   const std::int64_t begin = Now(CLOCK_MONOTONIC);
   long failures = 0;
   for (long done = 0; done < pairs; done += kPortion) {
     failures += Run(depth, std::min(kPortion, pairs - done), stacks, pair);
     const auto due =
         begin + static_cast<std::int64_t>(static_cast<double>(done + kPortion) / pairs_per_s * 1e9);
+    const std::int64_t late = Now(CLOCK_MONOTONIC) - due;
+    for (std::int64_t most = behind->load(); late > most;)
+      if (behind->compare_exchange_weak(most, late)) break;
     const timespec until{due / 1'000'000'000, due % 1'000'000'000};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
   }
@@ -191,7 +198,7 @@ int main(int argc, char** argv) {
       argc > 6 ? std::atof(argv[6]) : 0;  // of each thread; 0 = as fast as it can
 
   std::atomic<long> failures = Run(depth, 1000, stacks, pair);  // unwinder caches, first stacks
-  std::atomic<std::int64_t> thread_cpu{0};
+  std::atomic<std::int64_t> thread_cpu{0}, behind{0};
   const std::int64_t begin = Now(CLOCK_MONOTONIC);
   std::vector<std::thread> workers;
   workers.reserve(static_cast<std::size_t>(threads));
@@ -199,7 +206,7 @@ int main(int argc, char** argv) {
     workers.emplace_back([&] {
       if (g_functions.set_current != nullptr) g_functions.set_current(g_functions.context);
       const std::int64_t before = Now(CLOCK_THREAD_CPUTIME_ID);
-      failures += pairs_per_s > 0 ? RunPaced(depth, pairs, stacks, pairs_per_s, pair)
+      failures += pairs_per_s > 0 ? RunPaced(depth, pairs, stacks, pairs_per_s, pair, &behind)
                                   : Run(depth, pairs, stacks, pair);
       thread_cpu += Now(CLOCK_THREAD_CPUTIME_ID) - before;
     });
@@ -207,7 +214,8 @@ int main(int argc, char** argv) {
   for (std::thread& worker : workers) worker.join();
   const std::int64_t wall = Now(CLOCK_MONOTONIC) - begin;
   const double all = static_cast<double>(pairs) * threads;
-  std::printf("wall_ns=%.1f thread_ns=%.1f failures=%ld\n", static_cast<double>(wall) / all,
-              static_cast<double>(thread_cpu) / all, failures.load());
+  std::printf("wall_ns=%.1f thread_ns=%.1f failures=%ld behind_ms=%.3f\n",
+              static_cast<double>(wall) / all, static_cast<double>(thread_cpu) / all,
+              failures.load(), static_cast<double>(behind) / 1e6);
   return failures == 0 ? 0 : 1;
 }

@@ -97,8 +97,8 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   }
   const std::uint64_t failed = report.events.failed;
   if (failed > 0) {
-    Append(text, "  ", Styled(Style::kRed, FormatNumberOf(failed, "allocation")),
-           " failed: see 'memprof dump --op=alloc_failed'\n");
+    Append(text, "  ", Styled(Style::kRed, FormatNumberOf(failed, "call")),
+           " for memory failed: see 'memprof dump --op=alloc_failed'\n");
   }
   return text;
 }

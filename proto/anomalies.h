@@ -12,7 +12,7 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
 
 #define MEMPROF_ANOMALIES(X)                                                                      \
   X(kEventsLost, "events_lost", kDataLoss,                                                        \
-    "The program produced events faster than they could be written, and some were dropped. "     \
+    "The program produced events faster than they could be written, and some were dropped. "      \
     "Raise MEMPROF_RING_EVENTS, or write the log to a faster disk.")                              \
   X(kDefinitionsLost, "definitions_lost", kDataLoss,                                              \
     "Names or call stacks were dropped because their buffer was full; the events concerned are "  \
@@ -60,7 +60,7 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
     "The process forked; children that use CUDA write logs of their own.")                        \
   X(kRangesUnbalanced, "ranges_unbalanced", kInfo,                                                \
     "Ranges were popped that were never pushed, or never popped.")                                \
-  X(kForeignFrees, "frees_of_other_family", kInfo,                                               \
+  X(kForeignFrees, "frees_of_other_family", kInfo,                                                \
     "Memory was freed by another API family than it came from; this is legal and was matched by " \
     "address.")                                                                                   \
   X(kEventsUnknown, "events_unknown", kNotice,                                                    \
@@ -71,7 +71,11 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
     "MEMPROF_MEMORY_MIB.")                                                                        \
   X(kBlocksNotFollowed, "blocks_not_followed", kNotice,                                           \
     "More blocks were alive at once than the recorder follows: memprof_get_stats() counted too "  \
-    "few, and frees of such blocks may carry another layer. The events are all in the log.")
+    "few, and frees of such blocks may carry another layer. The events are all in the log.")      \
+  X(kCuptiLost, "cupti_lost", kDataLoss,                                                          \
+    "CUPTI was taken away while recording (another profiler finalised it, or it gave up). What "  \
+    "it would have told until it was regained is missing: launches and copies, and allocations "  \
+    "where it was their only source. See the state of the sources.")
 
 enum class Anomaly {
 #define MEMPROF_ANOMALY_ID(identifier, name, severity, advice) identifier,

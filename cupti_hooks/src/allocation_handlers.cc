@@ -216,8 +216,9 @@ void PoolTrim(const Call& call) {
 }
 
 std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR* array) { return recorder::ArrayBytes(array); }
+// Memory of sparse arrays, and of such with deferred mapping, is that of the handles bound to them.
 std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR* array) {
-  return recorder::ArrayBytes3D(array, 1);
+  return recorder::IsMappedLater(array) ? 0 : recorder::ArrayBytes3D(array, 1);
 }
 std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR_v1* array) {
   return recorder::ArrayBytes32(array);
@@ -229,9 +230,11 @@ std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR_v1* array) {
 void CreateMipmappedArray(const Call& call) {
   if (!call.exit) return;
   const auto& params = call.As<cuMipmappedArrayCreate_params>();
-  ReportAllocation(call,
-                   {kLayerArray, kCurrentDevice, Output(call, params.pHandle),
-                    recorder::ArrayBytes3D(params.pMipmappedArrayDesc, params.numMipmapLevels)});
+  const CUDA_ARRAY3D_DESCRIPTOR* array = params.pMipmappedArrayDesc;
+  ReportAllocation(
+      call,
+      {kLayerArray, kCurrentDevice, Output(call, params.pHandle),
+       recorder::IsMappedLater(array) ? 0 : recorder::ArrayBytes3D(array, params.numMipmapLevels)});
 }
 
 void DestroyArray(const Call& call) {
@@ -260,11 +263,13 @@ void IpcClose(const Call& call) {
 }
 
 void PrimaryReset(const Call& call) {
+  if (call.exit || !call.allocations) return;
+  const std::int32_t device = call.As<cuDevicePrimaryCtxReset_params>().dev;
+  EndGraphMemory(device);
   // Like all ends of contexts, the hooks report it themselves where they are in place.
-  if (call.exit || !call.allocations || Recorder()->inside_hook() != 0) return;
+  if (Recorder()->inside_hook() != 0) return;
   SourceEvent event = NewEvent(call, kOpDeviceReset, kLayerNone);
-  event.device = call.As<cuDevicePrimaryCtxReset_params>().dev;
-  EndGraphMemory(event.device);
+  event.device = device;
   Record(event);
 }
 

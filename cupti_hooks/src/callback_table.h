@@ -53,6 +53,9 @@
   X(cuIpcOpenMemHandle_v2, 567, kAllocation, IpcOpen<cuIpcOpenMemHandle_v2_params>)    \
   X(cuIpcCloseMemHandle, 330, kAllocation, IpcClose)                                   \
   X(cuDevicePrimaryCtxReset, 389, kLedger, PrimaryReset)                               \
+  X(cuDevicePrimaryCtxRelease, 387, kLedger, ReleasePrimary)                           \
+  X(cuDevicePrimaryCtxRelease_v2, 544, kLedger, ReleasePrimary)                        \
+  X(cuGreenCtxDestroy, 744, kLedger, DestroyGreen)                                     \
   X(cuGraphAddMemAllocNode, 638, kLedger, AddAllocNode)                                \
   X(cuGraphAddMemFreeNode, 639, kLedger, AddFreeNode)                                  \
   X(cuGraphAddNode, 712, kLedger, AddNode<GraphAddNodeParams>)                         \

@@ -49,6 +49,25 @@ void SampleGraphPool(const Call& call, std::int32_t device) {
   Record(event);
 }
 
+// Frees what graphs hold on a device that has no primary context any more.
+void EndReleased(const Call& call, std::int32_t device) {
+  const auto state = Driver().primary_state;
+  unsigned flags = 0;
+  int active = 0;
+  if (state == nullptr || state(device, &flags, &active) != 0 || active != 0) return;
+  ByteBuffer ended;
+  g_ledger->EndDevice(device, &ended);
+  const auto* node = reinterpret_cast<const GraphLedger::Node*>(ended.data());
+  for (std::size_t i = 0; i < ended.size() / sizeof *node; ++i, ++node) {
+    SourceEvent event = NewEvent(call, kOpFree, kLayerGraph);
+    event.context = 0;
+    event.device = device;
+    event.address = node->address;
+    event.bytes = node->bytes;
+    Record(event);
+  }
+}
+
 }  // namespace
 
 void OpenGraphLedger() {
@@ -104,6 +123,17 @@ void NoteFreed(std::uint64_t address) {
 
 void EndGraphMemory(std::int32_t device) {
   if (g_ledger != nullptr) g_ledger->EndDevice(device, nullptr);
+}
+
+void ReleasePrimary(const Call& call) {
+  if (Happened(call)) EndReleased(call, call.As<cuDevicePrimaryCtxRelease_params>().dev);
+}
+
+void DestroyGreen(const Call& call) {
+  if (!Happened(call)) return;
+  for (std::int32_t device = 0; device < 64; ++device) {
+    if ((g_ledger->devices() >> device & 1) != 0) EndReleased(call, device);
+  }
 }
 
 void AddAllocNode(const Call& call) {

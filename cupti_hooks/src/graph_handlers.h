@@ -21,8 +21,12 @@ void NoteFreeNode(const Call& call, std::uint64_t graph, std::uint64_t address);
 void NoteNode(const Call& call, CUgraph graph, const void* params);
 // Memory of a graph was freed outside of graphs.
 void NoteFreed(std::uint64_t address);
-// The device's primary context ends.
+// The device's primary context ends by a reset, whose event says so of all memory.
 void EndGraphMemory(std::int32_t device);
+// A reference to a primary context was given back, by itself or with a green context. Where it was
+// the last, what graphs hold on the device is freed: the end of a context does not say it.
+void ReleasePrimary(const Call& call);
+void DestroyGreen(const Call& call);
 
 void AddAllocNode(const Call& call);
 void AddFreeNode(const Call& call);

@@ -58,6 +58,7 @@ void LookUpDriver() {
   LookUp(set.pool_attribute, "cuMemPoolGetAttribute");
   LookUp(set.capture_info, "cuStreamGetCaptureInfo_v2");
   LookUp(set.graph_attribute, "cuDeviceGetGraphMemAttribute");
+  LookUp(set.primary_state, "cuDevicePrimaryCtxGetState");
   LookUp(set.address_range, "cuMemGetAddressRange_v2");
   LookUp(set.function_parameter, "cuFuncGetParamInfo");
   LookUp(set.kernel_parameter, "cuKernelGetParamInfo");

@@ -31,6 +31,7 @@ struct DriverFunctions {
   int (*capture_info)(void* stream, int* status, void* id, void** graph, void* dependencies,
                       void* count);
   int (*graph_attribute)(int device, int attribute, void* value);
+  int (*primary_state)(int device, unsigned* flags, int* active);
   int (*address_range)(unsigned long long* base, std::size_t* bytes, unsigned long long address);
   int (*function_parameter)(void* function, std::size_t index, std::size_t* offset,
                             std::size_t* bytes);

@@ -1,6 +1,10 @@
 // Starting, stopping, and what can go wrong in between: another subscriber, a cuptiFinalize by
 // somebody else, a fatal error inside CUPTI, a fork, the end of the process.
 //
+// A subscription that was lost is taken up again: the recorder asks once a second whether it is
+// alive. Two silent looks in a row count as a loss, so that nobody subscribes while a cuptiFinalize
+// is still under way.
+//
 // One lock serialises everything that calls CUPTI. Callbacks never take it: whoever wants to stop
 // from inside one (or while the lock is taken) leaves a request that the holder of the lock
 // carries out. Callbacks that are still running after a stop are harmless: this library is never
@@ -8,6 +12,7 @@
 #include "cupti_hooks/src/source.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include <atomic>
 #include <cstddef>
@@ -24,15 +29,19 @@
 #include "cupti_hooks/src/kernel_arguments.h"
 #include "cupti_hooks/src/log_values.h"
 #include "cupti_hooks/src/recorder.h"
+#include "cupti_hooks/src/subscription.h"
 #include "cupti_hooks/src/vmm_handlers.h"
 #include "libmemprof/src/source_api.h"
 #include "libmemprof/src/sys.h"
+#include "proto/anomalies.h"
 
 namespace memprof::cupti {
 namespace {
 
 constexpr char kSourceName[] = "cupti";
-constexpr std::uint32_t kMultipleSubscribersSince = 130200;
+constexpr int kSilentLooks = 2;
+// Whoever takes CUPTI away time and again wants it more than we do.
+constexpr int kMostRegained = 8;
 
 pthread_mutex_t g_control = PTHREAD_MUTEX_INITIALIZER;
 std::atomic<bool> g_stop_requested{false};
@@ -46,6 +55,11 @@ CuptiLibrary g_cupti;
 CUpti_SubscriberHandle g_subscriber = nullptr;
 bool g_subscribed = false;
 bool g_heartbeat_known = false;  // a heartbeat was heard once, so its absence means something
+bool g_allocations = false;      // what the last start asked for
+bool g_regain = false;           // lost since then, and wanted back
+bool g_regain_refused = false;   // that was said
+int g_silent_looks = 0;
+int g_losses = 0;
 
 // Read by callbacks.
 std::atomic<CUptiResult (*)(CUcontext, std::uint32_t*)> g_get_device_id{nullptr};
@@ -54,46 +68,25 @@ void Say(std::uint32_t state, const char* detail) {
   Recorder()->source_state(kSourceName, state, detail);
 }
 
+// Whoever waits for a lost CUPTI says once why it does not come.
 int Refuse(const char* why) {
-  Say(kSourceRefused, why);  // the recorder counts refusals
+  if (!g_regain) {
+    Say(kSourceRefused, why);  // the recorder counts refusals
+  } else if (!g_regain_refused) {
+    g_regain_refused = true;
+    Say(kSourceLost, why);
+  }
   return 1;
 }
+
+// Counted once, whoever notices first.
+void CountLoss() { Recorder()->count_anomaly(static_cast<int>(log::Anomaly::kCuptiLost), 1); }
 
 const char* ResultText(CUptiResult result) {
   const char* text = nullptr;
   if (g_cupti.get_result_string(result, &text) != CUPTI_SUCCESS || text == nullptr)
     return "unknown";
   return text;
-}
-
-CUptiResult SubscribeBy(bool multiple, char* other, std::size_t other_size) {
-  SubscriberParams params{};
-  params.structSize = offsetof(SubscriberParams, allowMultipleSubscribers);
-  params.subscriberName = "memprof";
-  params.oldSubscriberName = other;
-  params.oldSubscriberSize = other_size;
-  if (multiple) {
-    params.allowMultipleSubscribers = 1;
-    params.structSize += sizeof params.allowMultipleSubscribers;
-  }
-  return g_cupti.subscribe_v2(&g_subscriber, &OnCallback, nullptr, &params);
-}
-
-// Tries the ways of subscribing from the most to the least able one.
-CUptiResult Subscribe(char* other, std::size_t other_size) {
-  CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
-  if (g_cupti.subscribe_v2 != nullptr) {
-    if (g_cupti.version >= kMultipleSubscribersSince) {
-      result = SubscribeBy(true, other, other_size);
-    }
-    if (result == CUPTI_ERROR_INVALID_PARAMETER || result == CUPTI_ERROR_NOT_SUPPORTED) {
-      result = SubscribeBy(false, other, other_size);
-    }
-  }
-  if (result == CUPTI_ERROR_INVALID_PARAMETER || result == CUPTI_ERROR_NOT_SUPPORTED) {
-    result = g_cupti.subscribe(&g_subscriber, &OnCallback, nullptr);
-  }
-  return result;
 }
 
 int RefuseSubscription(CUptiResult result, const char* other) {
@@ -107,36 +100,6 @@ int RefuseSubscription(CUptiResult result, const char* other) {
                   static_cast<int>(result), ResultText(result));
   }
   return Refuse(why);
-}
-
-bool Wanted(const CallbackEntry& entry, bool allocations) {
-  return entry.group != Group::kLedger || allocations;
-}
-
-// Enables each callback of the table that this CUPTI knows by the same name. Returns how many.
-unsigned EnableCallbacks(bool allocations, unsigned* unknown) {
-  unsigned enabled = 0;
-  for (const CallbackEntry& entry : Callbacks()) {
-    const char* name = nullptr;
-    if (g_cupti.get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, entry.cbid, &name) != CUPTI_SUCCESS ||
-        name == nullptr || std::strcmp(name, entry.name) != 0) {
-      ++*unknown;
-      continue;
-    }
-    const std::uint32_t on = Wanted(entry, allocations) ? 1 : 0;
-    if (g_cupti.enable_callback(on, g_subscriber, CUPTI_CB_DOMAIN_DRIVER_API, entry.cbid) ==
-        CUPTI_SUCCESS) {
-      enabled += on;
-    }
-  }
-  for (const CUpti_CallbackIdResource cbid :
-       {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
-        CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING}) {
-    g_cupti.enable_callback(1, g_subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
-  }
-  // Older CUPTIs do not have this domain; they then cannot say that they gave up.
-  g_cupti.enable_callback(1, g_subscriber, kDomainState, kStateFatalError);
-  return enabled;
 }
 
 // Whether a driver call of ours comes back as a callback. CUPTI is not asked: somebody may have
@@ -187,12 +150,26 @@ bool SubscriptionLost(bool in_callback) {
 // Under the lock.
 void StopLocked(bool in_callback) {
   SetListening(Listening::kNothing);
+  g_regain = false;
   if (!g_subscribed) return;
   g_subscribed = false;
   const bool lost = SubscriptionLost(in_callback);
   if (!lost && !g_exiting.load() && !g_forked.load()) g_cupti.unsubscribe(g_subscriber);
   g_subscriber = nullptr;
-  if (!g_lost.load()) Say(kSourceOff, "stopped");
+  if (lost && !g_lost.load()) CountLoss();
+  if (!g_lost.load()) Say(kSourceOff, lost ? "stopped, after CUPTI was lost" : "stopped");
+}
+
+// The handle is stale: CUPTI is not called with it any more.
+void LoseLocked() {
+  SetListening(Listening::kNothing);
+  g_subscribed = false;
+  g_subscriber = nullptr;
+  g_silent_looks = 0;
+  ++g_losses;
+  if (g_lost.load()) return;  // OnFatalError has said so
+  CountLoss();
+  Say(kSourceLost, "callbacks stopped coming: CUPTI was finalised by another user of it");
 }
 
 int SubscribeLocked(bool allocations) {
@@ -202,7 +179,7 @@ int SubscribeLocked(bool allocations) {
   if (!OpenAddressMap()) return Refuse("no address space for the map of device memory");
   if (!Load(why, sizeof why)) return Refuse(why);
   char other[128] = "";
-  const CUptiResult result = Subscribe(other, sizeof other);
+  const CUptiResult result = Subscribe(g_cupti, &g_subscriber, other, sizeof other);
   other[sizeof other - 1] = '\0';
   if (result != CUPTI_SUCCESS) return RefuseSubscription(result, other);
   g_subscribed = true;
@@ -210,13 +187,16 @@ int SubscribeLocked(bool allocations) {
   ForgetKernelHandles();
   g_get_device_id.store(g_cupti.get_device_id);
   unsigned unknown = 0;
-  const unsigned enabled = EnableCallbacks(allocations, &unknown);
+  const unsigned enabled = EnableCallbacks(g_cupti, g_subscriber, allocations, &unknown);
   if (enabled == 0) {
     g_cupti.unsubscribe(g_subscriber);
     g_subscribed = false;
     std::snprintf(why, sizeof why, "%s lets no callback be enabled", g_cupti.path);
     return Refuse(why);
   }
+  g_regain = false;
+  g_regain_refused = false;
+  g_silent_looks = 0;
   SetListening(allocations ? Listening::kEverything : Listening::kUses);
   g_heartbeat_known = HeartbeatArrives();
   SayOn(allocations, enabled, unknown);
@@ -229,26 +209,41 @@ int StartLocked(bool allocations) {
   }
   if (g_exiting.load()) return 1;  // nobody reads the reason any more
   LookUpDriver();
+  g_allocations = allocations;
+  g_losses = 0;
+  g_regain = false;
   if (g_subscribed) {
     if (!SubscriptionLost(false)) {
       // Running: only the share of the work may change.
       const Listening listening = allocations ? Listening::kEverything : Listening::kUses;
       if (CurrentListening() != listening) {
         unsigned unknown = 0;
-        const unsigned enabled = EnableCallbacks(allocations, &unknown);
+        const unsigned enabled = EnableCallbacks(g_cupti, g_subscriber, allocations, &unknown);
         SetListening(listening);
         SayOn(allocations, enabled, unknown);
       }
       g_heartbeat_known = g_heartbeat_known || HeartbeatArrives();
       return 0;
     }
-    SetListening(Listening::kNothing);
-    g_subscribed = false;
-    if (!g_lost.load()) {
-      Say(kSourceLost, "callbacks stopped coming: CUPTI was finalised by another user of it");
-    }
+    LoseLocked();
   }
   return SubscribeLocked(allocations);
+}
+
+void CheckLocked() {
+  if (g_exiting.load() || g_forked.load()) return;
+  if (g_subscribed) {
+    if (!SubscriptionLost(false)) {
+      g_silent_looks = 0;
+      return;
+    }
+    if (++g_silent_looks < kSilentLooks) return;
+    LoseLocked();
+    g_regain = g_losses <= kMostRegained;
+    if (!g_regain) Say(kSourceLost, "CUPTI was lost too often, and is left to its other users");
+    return;  // not at once
+  }
+  if (g_regain) SubscribeLocked(g_allocations);
 }
 
 // Takes the lock, or leaves a request to its holder. False when the lock was not taken.
@@ -289,10 +284,25 @@ void Stop() {
   Leave(in_callback);
 }
 
+// Never waits: another thread that starts or stops the source right now looks by itself.
+void Check() {
+  if (InsideSource() || pthread_mutex_trylock(&g_control) != 0) return;
+  const InsideSourceScope inside;
+  const recorder::ErrnoKeeper keeper;
+  CheckLocked();
+  Leave(false);
+}
+
 // The driver and CUPTI take themselves down in exit handlers of their own, at a time that nobody
 // knows: from here on neither is called. Callbacks that still come are recorded.
 void OnExit() {
   g_exiting.store(true);
+  // A check by the recorder's thread may be inside the driver: it is given time to come out.
+  timespec until{};
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 1;
+  if (!InsideSource() && pthread_mutex_timedlock(&g_control, &until) == 0)
+    pthread_mutex_unlock(&g_control);
   ForbidDriverCalls();
   g_get_device_id.store(nullptr);
 }
@@ -301,6 +311,7 @@ void OnForkInChild() {
   pthread_mutex_init(&g_control, nullptr);
   g_stop_requested.store(false);
   SetListening(Listening::kNothing);
+  g_regain = false;
   if (!g_subscribed) return;
   g_forked.store(true);
   g_subscribed = false;
@@ -308,13 +319,13 @@ void OnForkInChild() {
   g_get_device_id.store(nullptr);
 }
 
-constexpr SourceApi kSource = {kSourceApiVersion, &Start, &Stop};
+constexpr SourceApi kSource = {kSourceApiVersion, &Start, &Stop, &Check};
 
 }  // namespace
 
 void OnFatalError(int result, const char* message) {
   SetListening(Listening::kNothing);
-  g_lost.store(true);
+  if (!g_lost.exchange(true)) CountLoss();
   char detail[512];
   std::snprintf(detail, sizeof detail, "CUPTI gave up with error %d%s%s", result,
                 message == nullptr ? "" : ": ", message == nullptr ? "" : message);

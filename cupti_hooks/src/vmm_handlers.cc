@@ -38,7 +38,8 @@ bool Happened(const Call& call) { return call.exit && call.result == 0 && call.a
 
 void ReportHandle(const Call& call, std::uint64_t handle, std::uint64_t bytes, std::int32_t device,
                   std::uint32_t layer) {
-  Ledger().Create(handle, bytes, device, static_cast<std::uint8_t>(layer));
+  // The driver may answer an import with a handle that is there: one more reference to it.
+  if (!Ledger().Create(handle, bytes, device, static_cast<std::uint8_t>(layer))) return;
   ReportVmm(call, kOpAlloc, layer, device, handle, bytes, 0,
             layer == kLayerImported ? kImportPhysical : 0);
 }

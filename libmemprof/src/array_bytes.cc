@@ -19,6 +19,9 @@ struct Descriptor3D32 {
   unsigned channels, flags;
 };
 
+// CUDA_ARRAY3D_SPARSE and CUDA_ARRAY3D_DEFERRED_MAPPING, from CUDA 11.1 and 11.6 on.
+constexpr unsigned kSparse = 0x40, kDeferred = 0x80;
+
 // Bits of one channel of one element; 0 for formats without separate channels.
 std::uint64_t ChannelBits(int format) {
   switch (format) {
@@ -47,14 +50,26 @@ std::uint64_t CompressedBits(int format) {
 }
 
 std::uint64_t Bytes(std::uint64_t elements, CUarray_format format, unsigned channels) {
-  const int number = static_cast<int>(format);
-  if (const std::uint64_t pixel = CompressedBits(number)) return (elements * pixel + 7) / 8;
-  return elements * ChannelBits(number) * (channels == 0 ? 1 : channels) / 8;
+  return (elements * ElementBits(format, channels) + 7) / 8;
 }
 
 std::uint64_t AtLeastOne(std::uint64_t extent) { return extent == 0 ? 1 : extent; }
 
 }  // namespace
+
+std::uint64_t ElementBits(CUarray_format format, unsigned channels) {
+  const int number = static_cast<int>(format);
+  if (const std::uint64_t pixel = CompressedBits(number)) return pixel;
+  return ChannelBits(number) * (channels == 0 ? 1 : channels);
+}
+
+bool IsMappedLater(const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
+  return descriptor != nullptr && (descriptor->Flags & (kSparse | kDeferred)) != 0;
+}
+
+bool IsMappedAsWhole(const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
+  return descriptor != nullptr && (descriptor->Flags & kDeferred) != 0;
+}
 
 std::uint64_t ArrayBytes(const CUDA_ARRAY_DESCRIPTOR* descriptor) {
   if (descriptor == nullptr) return 0;

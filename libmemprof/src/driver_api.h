@@ -80,6 +80,7 @@ void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* ad
   X(cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                                         \
   X(cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))                                  \
   X(cuMemPoolGetAttribute, (CUmemoryPool, CUmemPool_attribute, void*))                     \
+  X(cuArray3DGetDescriptor_v2, (CUDA_ARRAY3D_DESCRIPTOR*, CUarray))                        \
   X(cuArrayGetMemoryRequirements, (CUDA_ARRAY_MEMORY_REQUIREMENTS*, CUarray, CUdevice))
 
 struct CalledFunctions {

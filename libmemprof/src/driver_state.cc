@@ -71,11 +71,12 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
     for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
       if (known[i].handle == context) return known[i].id;
     id = ++last_context_id_;
-    const ContextEntry entry{context, id, device, primary};
+    const ContextEntry entry{context, id, device, primary, kind == ContextKind::kGreen};
     contexts_.Append(&entry, sizeof entry);
   }
   definitions_->AddContext(id, reinterpret_cast<std::uint64_t>(context),
-                           static_cast<std::uint32_t>(device), primary);
+                           static_cast<std::uint32_t>(device),
+                           primary || kind == ContextKind::kGreen);
   return id;
 }
 
@@ -92,6 +93,7 @@ std::uint32_t DriverState::ContextOf(ThreadState* state, CUcontext context, std:
 }
 
 CallContext DriverState::ForgetContext(CUcontext context) {
+  if (context == nullptr) return {};
   LockGuard lock(mutex_);
   auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
   for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
@@ -100,6 +102,30 @@ CallContext DriverState::ForgetContext(CUcontext context) {
     contexts_.Erase(i * sizeof(ContextEntry), (i + 1) * sizeof(ContextEntry));
     generation_.fetch_add(1, std::memory_order_release);
     return forgotten;
+  }
+  return {};
+}
+
+void DriverState::RetireContext(CUcontext context) {
+  LockGuard lock(mutex_);
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
+    if (known[i].handle != context) continue;
+    known[i].handle = nullptr;
+    generation_.fetch_add(1, std::memory_order_release);
+    return;
+  }
+}
+
+CallContext DriverState::TakePrimary(std::int32_t device) {
+  LockGuard lock(mutex_);
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
+    if (!(known[i].primary || known[i].green) || known[i].device != device) continue;
+    const CallContext taken{known[i].id, device};
+    contexts_.Erase(i * sizeof(ContextEntry), (i + 1) * sizeof(ContextEntry));
+    generation_.fetch_add(1, std::memory_order_release);
+    return taken;
   }
   return {};
 }

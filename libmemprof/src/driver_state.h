@@ -9,9 +9,11 @@
 #include "libmemprof/src/byte_buffer.h"
 #include "libmemprof/src/definitions.h"
 #include "libmemprof/src/driver_api.h"
+#include "libmemprof/src/export_table.h"
 #include "libmemprof/src/graph_ledger.h"
 #include "libmemprof/src/handle_table.h"
 #include "libmemprof/src/sys.h"
+#include "libmemprof/src/tile_map.h"
 #include "libmemprof/src/vmm_ledger.h"
 
 namespace memprof::recorder {
@@ -31,7 +33,9 @@ class DriverState {
 
   // Of the calling thread, from its cache as long as it is the same.
   inline CallContext Current(ThreadState* state);  // in recorder.h
-  enum class ContextKind { kPrimary, kCreated, kUnknown };
+  // A green context is the primary one with fewer resources (cuCtxFromGreenCtx): its memory ends
+  // with the primary context.
+  enum class ContextKind { kPrimary, kCreated, kGreen, kUnknown };
   // Id of a context that is on `device`; defines it when it is new, and the device too if the
   // context is current, because only then can the driver be asked for its free memory.
   std::uint32_t ContextId(CUcontext context, std::int32_t device, ContextKind kind,
@@ -41,6 +45,11 @@ class DriverState {
   std::uint32_t ContextOf(ThreadState* state, CUcontext context, std::int32_t device);
   // The same handle may be given to a new context from now on. Returns what it was.
   CallContext ForgetContext(CUcontext context);
+  // The handle may be given to a new context from now on, but what it stood for lives on.
+  void RetireContext(CUcontext context);
+  // As ForgetContext, for one after the other of the contexts that end with the device's primary
+  // one: itself, and green ones. The id is 0 when none is left.
+  CallContext TakePrimary(std::int32_t device);
   // The primary context of a device that was seen; null if none.
   CUcontext PrimaryContext(std::int32_t device);
 
@@ -78,6 +87,8 @@ class DriverState {
   VmmLedger* vmm() { return &vmm_; }
   GraphLedger* graphs() { return &graphs_; }
   HandleTable* handles() { return &handles_; }
+  ExportTable* exports() { return &exports_; }
+  TileMap* tiles() { return &tiles_; }
 
   // While a checkpoint has locked the process, calls of the driver wait for its end: the recorder
   // must not make any that the program does not make.
@@ -93,6 +104,7 @@ class DriverState {
     std::uint32_t id;
     std::int32_t device;
     bool primary;
+    bool green;  // ends with the primary context
   };
   struct PoolEntry {
     std::uint64_t handle;
@@ -122,6 +134,8 @@ class DriverState {
   VmmLedger vmm_;
   GraphLedger graphs_;
   HandleTable handles_;
+  ExportTable exports_;
+  TileMap tiles_;
 };
 
 template <typename Visit>

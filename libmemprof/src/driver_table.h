@@ -33,9 +33,29 @@
   X(cuCtxCreate_v4, cuCtxCreate, 12050, kAny,                                                      \
     (CUcontext * context, void* parameters, unsigned flags, CUdevice device),                      \
     (context, parameters, flags, device), CreateContext)                                           \
+  X(cuGLCtxCreate, cuGLCtxCreate, 2000, kAny,                                                      \
+    (CUcontext * context, unsigned flags, CUdevice device), (context, flags, device),              \
+    CreateContext)                                                                                 \
+  X(cuGLCtxCreate_v2, cuGLCtxCreate, 3020, kAny,                                                   \
+    (CUcontext * context, unsigned flags, CUdevice device), (context, flags, device),              \
+    CreateContext)                                                                                 \
+  X(cuVDPAUCtxCreate, cuVDPAUCtxCreate, 3010, kAny,                                                \
+    (CUcontext * context, unsigned flags, CUdevice device, std::uint32_t vdpau, void* find),       \
+    (context, flags, device, vdpau, find), CreateVdpauContext)                                     \
+  X(cuVDPAUCtxCreate_v2, cuVDPAUCtxCreate, 3020, kAny,                                             \
+    (CUcontext * context, unsigned flags, CUdevice device, std::uint32_t vdpau, void* find),       \
+    (context, flags, device, vdpau, find), CreateVdpauContext)                                     \
+  X(cuCtxAttach, cuCtxAttach, 2000, kAny, (CUcontext * context, unsigned flags), (context, flags), \
+    AttachContext)                                                                                 \
+  X(cuGreenCtxCreate, cuGreenCtxCreate, 12040, kAny,                                               \
+    (void** green, void* resources, CUdevice device, unsigned flags),                              \
+    (green, resources, device, flags), CreateGreen)                                                \
+  X(cuCtxFromGreenCtx, cuCtxFromGreenCtx, 12040, kAny, (CUcontext * context, void* green),         \
+    (context, green), ContextFromGreen)                                                            \
+  X(cuGreenCtxDestroy, cuGreenCtxDestroy, 12040, kAny, (void* green), (green), DestroyGreen)       \
   X(cuCtxDestroy, cuCtxDestroy, 2000, kAny, (CUcontext context), (context), DestroyContext)        \
   X(cuCtxDestroy_v2, cuCtxDestroy, 4000, kAny, (CUcontext context), (context), DestroyContext)     \
-  X(cuCtxDetach, cuCtxDetach, 2000, kAny, (CUcontext context), (context), DestroyContext)          \
+  X(cuCtxDetach, cuCtxDetach, 2000, kAny, (CUcontext context), (context), DetachContext)           \
   X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, kAny,                                \
     (CUcontext * context, CUdevice device), (context, device), RetainPrimary)                      \
   X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease, 7000, kAny, (CUdevice device), (device), \
@@ -114,6 +134,10 @@
     (array, descriptor, levels), CreateMipmap)                                                     \
   X(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, 5000, kAny, (CUmipmappedArray array),        \
     (array), DestroyArray)                                                                         \
+  X(cuMemMapArrayAsync, cuMemMapArrayAsync, 11010, kLegacy,                                        \
+    (CUarrayMapInfo * list, unsigned count, CUstream stream), (list, count, stream), MapArrays)    \
+  X(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync, 11010, kPerThread,                                \
+    (CUarrayMapInfo * list, unsigned count, CUstream stream), (list, count, stream), MapArrays)    \
                                                                                                    \
   X(cuMemCreate, cuMemCreate, 10020, kAny,                                                         \
     (CUmemGenericAllocationHandle * handle, size_t bytes, const CUmemAllocationProp* properties,   \
@@ -126,6 +150,10 @@
   X(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, 10020, kAny,                   \
     (CUmemGenericAllocationHandle * handle, void* shared, CUmemAllocationHandleType type),         \
     (handle, shared, type), ImportPhysical)                                                        \
+  X(cuMemExportToShareableHandle, cuMemExportToShareableHandle, 10020, kAny,                       \
+    (void* shared, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,            \
+     unsigned long long flags),                                                                    \
+    (shared, handle, type, flags), ExportPhysical)                                                 \
   X(cuMulticastCreate, cuMulticastCreate, 12010, kAny,                                             \
     (CUmemGenericAllocationHandle * handle, const void* properties), (handle, properties),         \
     CreateMulticast)                                                                               \
@@ -142,6 +170,8 @@
   X(cuMemAddressFree, cuMemAddressFree, 10020, kAny, (CUdeviceptr address, size_t bytes),          \
     (address, bytes), FreeAddress)                                                                 \
                                                                                                    \
+  X(cuIpcGetMemHandle, cuIpcGetMemHandle, 4010, kAny,                                              \
+    (CUipcMemHandle * handle, CUdeviceptr pointer), (handle, pointer), GetIpc)                     \
   X(cuIpcOpenMemHandle, cuIpcOpenMemHandle, 4010, kAny,                                            \
     (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned flags), (pointer, handle, flags),      \
     OpenIpc)                                                                                       \
@@ -167,6 +197,17 @@
     (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, const void* edges,        \
      size_t count, void* params),                                                                  \
     (node, graph, dependencies, edges, count, params), AddNodeV2)                                  \
+  X(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000, kAny,                               \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, size_t count,             \
+     CUgraph child),                                                                               \
+    (node, graph, dependencies, count, child), AddChildGraph)                                      \
+  X(cuGraphClone, cuGraphClone, 10000, kAny, (CUgraph * clone, CUgraph graph), (clone, graph),     \
+    CloneGraph)                                                                                    \
+  X(cuGraphExecUpdate, cuGraphExecUpdate, 10020, kAny,                                             \
+    (CUgraphExec exec, CUgraph graph, CUgraphNode * error, void* update),                          \
+    (exec, graph, error, update), UpdateExec)                                                      \
+  X(cuGraphExecUpdate_v2, cuGraphExecUpdate, 12000, kAny,                                          \
+    (CUgraphExec exec, CUgraph graph, void* update), (exec, graph, update), UpdateExec)            \
   X(cuGraphInstantiate, cuGraphInstantiate, 10000, kAny,                                           \
     (CUgraphExec * exec, CUgraph graph, CUgraphNode * error, char* log, size_t log_bytes),         \
     (exec, graph, error, log, log_bytes), InstantiateGraph)                                        \
@@ -180,6 +221,10 @@
     (CUgraphExec * exec, CUgraph graph, void* params), (exec, graph, params), InstantiateGraph)    \
   X(cuGraphInstantiateWithParams_ptsz, cuGraphInstantiateWithParams, 12000, kPerThread,            \
     (CUgraphExec * exec, CUgraph graph, void* params), (exec, graph, params), InstantiateGraph)    \
+  X(cuGraphUpload, cuGraphUpload, 11010, kLegacy, (CUgraphExec exec, CUstream stream),             \
+    (exec, stream), UploadGraph)                                                                   \
+  X(cuGraphUpload_ptsz, cuGraphUpload, 11010, kPerThread, (CUgraphExec exec, CUstream stream),     \
+    (exec, stream), UploadGraph)                                                                   \
   X(cuGraphLaunch, cuGraphLaunch, 10000, kLegacy, (CUgraphExec exec, CUstream stream),             \
     (exec, stream), LaunchGraph)                                                                   \
   X(cuGraphLaunch_ptsz, cuGraphLaunch, 10000, kPerThread, (CUgraphExec exec, CUstream stream),     \
@@ -266,6 +311,9 @@
     (addresses, sizes, count, places, firsts, place_count, flags, stream),                         \
     DiscardAndPrefetchBatch)                                                                       \
                                                                                                    \
+  X(cuMulticastAddDevice, cuMulticastAddDevice, 12010, kAny,                                       \
+    (CUmemGenericAllocationHandle multicast, CUdevice device), (multicast, device),                \
+    AddMulticastDevice)                                                                            \
   X(cuMulticastBindMem, cuMulticastBindMem, 12010, kAny,                                           \
     (CUmemGenericAllocationHandle multicast, size_t offset, CUmemGenericAllocationHandle memory,   \
      size_t memory_offset, size_t bytes, unsigned long long flags),                                \
@@ -281,6 +329,8 @@
   X(cuMemPoolImportFromShareableHandle, cuMemPoolImportFromShareableHandle, 11020, kAny,           \
     (CUmemoryPool * pool, void* shared, CUmemAllocationHandleType type, unsigned long long flags), \
     (pool, shared, type, flags), ImportPool)                                                       \
+  X(cuMemPoolExportPointer, cuMemPoolExportPointer, 11020, kAny,                                   \
+    (CUmemPoolPtrExportData * data, CUdeviceptr pointer), (data, pointer), ExportPoolPointer)      \
   X(cuMemPoolImportPointer, cuMemPoolImportPointer, 11020, kAny,                                   \
     (CUdeviceptr * pointer, CUmemoryPool pool, CUmemPoolPtrExportData * data),                     \
     (pointer, pool, data), ImportPoolPointer)                                                      \
@@ -306,20 +356,72 @@
   X(cuGraphicsEGLRegisterImage, cuGraphicsEGLRegisterImage, 7000, kAny,                            \
     (CUgraphicsResource * resource, void* image, unsigned flags), (resource, image, flags),        \
     RegisterGraphics)                                                                              \
+  X(cuGraphicsVDPAURegisterVideoSurface, cuGraphicsVDPAURegisterVideoSurface, 3010, kAny,          \
+    (CUgraphicsResource * resource, std::uint32_t surface, unsigned flags),                        \
+    (resource, surface, flags), RegisterGraphics)                                                  \
+  X(cuGraphicsVDPAURegisterOutputSurface, cuGraphicsVDPAURegisterOutputSurface, 3010, kAny,        \
+    (CUgraphicsResource * resource, std::uint32_t surface, unsigned flags),                        \
+    (resource, surface, flags), RegisterGraphics)                                                  \
+  X(cuEGLStreamConsumerAcquireFrame, cuEGLStreamConsumerAcquireFrame, 7000, kAny,                  \
+    (void* connection, CUgraphicsResource* resource, CUstream* stream, unsigned timeout),          \
+    (connection, resource, stream, timeout), AcquireFrame)                                         \
+  X(cuEGLStreamConsumerReleaseFrame, cuEGLStreamConsumerReleaseFrame, 7000, kAny,                  \
+    (void* connection, CUgraphicsResource resource, CUstream* stream),                             \
+    (connection, resource, stream), ReleaseFrame)                                                  \
   X(cuGraphicsUnregisterResource, cuGraphicsUnregisterResource, 3000, kAny,                        \
-    (CUgraphicsResource resource), (resource), CloseImport)                                        \
+    (CUgraphicsResource resource), (resource), UnregisterGraphics)                                 \
   X(cuGraphicsResourceGetMappedPointer, cuGraphicsResourceGetMappedPointer, 3000, kAny,            \
     (unsigned* pointer, unsigned* bytes, CUgraphicsResource resource), (pointer, bytes, resource), \
     GetGraphicsPointer)                                                                            \
   X(cuGraphicsResourceGetMappedPointer_v2, cuGraphicsResourceGetMappedPointer, 3020, kAny,         \
     (CUdeviceptr * pointer, size_t * bytes, CUgraphicsResource resource),                          \
     (pointer, bytes, resource), GetGraphicsPointer)                                                \
-  X(cuGraphicsUnmapResources, cuGraphicsUnmapResources, 7000, kLegacy,                             \
+  X(cuGraphicsSubResourceGetMappedArray, cuGraphicsSubResourceGetMappedArray, 3000, kAny,          \
+    (CUarray * array, CUgraphicsResource resource, unsigned index, unsigned level),                \
+    (array, resource, index, level), GetGraphicsArray)                                             \
+  X(cuGraphicsResourceGetMappedMipmappedArray, cuGraphicsResourceGetMappedMipmappedArray, 5000,    \
+    kAny, (CUmipmappedArray * array, CUgraphicsResource resource), (array, resource),              \
+    GetGraphicsMipmap)                                                                             \
+  X(cuGraphicsResourceGetMappedEglFrame, cuGraphicsResourceGetMappedEglFrame, 7000, kAny,          \
+    (void* frame, CUgraphicsResource resource, unsigned index, unsigned level),                    \
+    (frame, resource, index, level), GetEglFrame)                                                  \
+  X(cuGraphicsMapResources, cuGraphicsMapResources, 3000, kLegacy,                                 \
+    (unsigned count, CUgraphicsResource* resources, CUstream stream), (count, resources, stream),  \
+    MapGraphics)                                                                                   \
+  X(cuGraphicsMapResources_ptsz, cuGraphicsMapResources, 7000, kPerThread,                         \
+    (unsigned count, CUgraphicsResource* resources, CUstream stream), (count, resources, stream),  \
+    MapGraphics)                                                                                   \
+  X(cuGraphicsUnmapResources, cuGraphicsUnmapResources, 3000, kLegacy,                             \
     (unsigned count, CUgraphicsResource* resources, CUstream stream), (count, resources, stream),  \
     UnmapGraphics)                                                                                 \
   X(cuGraphicsUnmapResources_ptsz, cuGraphicsUnmapResources, 7000, kPerThread,                     \
     (unsigned count, CUgraphicsResource* resources, CUstream stream), (count, resources, stream),  \
     UnmapGraphics)                                                                                 \
+  X(cuGLRegisterBufferObject, cuGLRegisterBufferObject, 2000, kAny, (unsigned buffer), (buffer),   \
+    RegisterGlBuffer)                                                                              \
+  X(cuGLUnregisterBufferObject, cuGLUnregisterBufferObject, 2000, kAny, (unsigned buffer),         \
+    (buffer), UnregisterGlBuffer)                                                                  \
+  X(cuGLMapBufferObject, cuGLMapBufferObject, 2000, kLegacy,                                       \
+    (unsigned* pointer, unsigned* bytes, unsigned buffer), (pointer, bytes, buffer), MapGlBuffer)  \
+  X(cuGLMapBufferObject_v2, cuGLMapBufferObject, 3020, kLegacy,                                    \
+    (CUdeviceptr * pointer, size_t * bytes, unsigned buffer), (pointer, bytes, buffer),            \
+    MapGlBuffer)                                                                                   \
+  X(cuGLMapBufferObject_v2_ptds, cuGLMapBufferObject, 7000, kPerThread,                            \
+    (CUdeviceptr * pointer, size_t * bytes, unsigned buffer), (pointer, bytes, buffer),            \
+    MapGlBuffer)                                                                                   \
+  X(cuGLMapBufferObjectAsync, cuGLMapBufferObjectAsync, 2030, kLegacy,                             \
+    (unsigned* pointer, unsigned* bytes, unsigned buffer, CUstream stream),                        \
+    (pointer, bytes, buffer, stream), MapGlBuffer)                                                 \
+  X(cuGLMapBufferObjectAsync_v2, cuGLMapBufferObjectAsync, 3020, kLegacy,                          \
+    (CUdeviceptr * pointer, size_t * bytes, unsigned buffer, CUstream stream),                     \
+    (pointer, bytes, buffer, stream), MapGlBuffer)                                                 \
+  X(cuGLMapBufferObjectAsync_v2_ptsz, cuGLMapBufferObjectAsync, 7000, kPerThread,                  \
+    (CUdeviceptr * pointer, size_t * bytes, unsigned buffer, CUstream stream),                     \
+    (pointer, bytes, buffer, stream), MapGlBuffer)                                                 \
+  X(cuGLUnmapBufferObject, cuGLUnmapBufferObject, 2000, kAny, (unsigned buffer), (buffer),         \
+    UnmapGlBuffer)                                                                                 \
+  X(cuGLUnmapBufferObjectAsync, cuGLUnmapBufferObjectAsync, 2030, kAny,                            \
+    (unsigned buffer, CUstream stream), (buffer, stream), UnmapGlBuffer)                           \
                                                                                                    \
   X(cuCheckpointProcessLock, cuCheckpointProcessLock, 12080, kAny, (int pid, void* arguments),     \
     (pid, arguments), CheckpointLock)                                                              \

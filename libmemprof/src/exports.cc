@@ -5,12 +5,16 @@
 // some of the same names with other parameter types in other versions of the toolkit.
 #include "libmemprof/src/hooks_context.h"
 #include "libmemprof/src/hooks_graph.h"
+#include "libmemprof/src/hooks_graphics.h"
+#include "libmemprof/src/hooks_green.h"
 #include "libmemprof/src/hooks_import.h"
 #include "libmemprof/src/hooks_managed.h"
 #include "libmemprof/src/hooks_memory.h"
 #include "libmemprof/src/hooks_module.h"
+#include "libmemprof/src/hooks_multicast.h"
 #include "libmemprof/src/hooks_pool.h"
-#include "libmemprof/src/hooks_vmm.h"
+#include "libmemprof/src/hooks_share.h"
+#include "libmemprof/src/hooks_sparse.h"
 #include "libmemprof/src/proc_address.h"
 
 namespace memprof::recorder {

@@ -32,20 +32,56 @@ void GraphLedger::EraseOwner(ByteBuffer* all, std::uint64_t owner) {
     if (Items<Owned>(all)[i].owner == owner) EraseItem<Owned>(all, i);
 }
 
+// What the graph and those within it do, in order, as nodes of `owner`. `to` may be graphs_.
+void GraphLedger::CopyNodes(std::uint64_t graph, std::uint64_t owner, ByteBuffer* to, int depth) {
+  if (depth > kDeepest) return;
+  const std::size_t count = Count<Owned>(graphs_);
+  for (std::size_t i = 0; i < count; ++i) {
+    Owned owned = Items<Owned>(&graphs_)[i];
+    if (owned.owner != graph) continue;
+    if (owned.node.is_child) {
+      CopyNodes(owned.node.address, owner, to, depth + 1);
+      continue;
+    }
+    owned.owner = owner;
+    to->Append(&owned, sizeof owned);
+  }
+}
+
+void GraphLedger::AddChild(std::uint64_t graph, std::uint64_t child, bool moved) {
+  LockGuard lock(mutex_);
+  if (!moved) return CopyNodes(child, graph, &graphs_, 0);
+  Owned owned{graph, {}};
+  owned.node.address = child;
+  owned.node.is_child = true;
+  graphs_.Append(&owned, sizeof owned);
+}
+
+void GraphLedger::Clone(std::uint64_t graph, std::uint64_t clone) {
+  LockGuard lock(mutex_);
+  CopyNodes(graph, clone, &graphs_, 0);
+}
+
+void GraphLedger::Destroy(std::uint64_t graph, int depth) {
+  for (std::size_t i = 0; i < Count<Owned>(graphs_) && depth <= kDeepest; ++i) {
+    Owned& owned = Items<Owned>(&graphs_)[i];
+    if (owned.owner != graph || !owned.node.is_child) continue;
+    owned.node.is_child = false;
+    Destroy(owned.node.address, depth + 1);
+    i = static_cast<std::size_t>(-1);  // entries have moved
+  }
+  EraseOwner(&graphs_, graph);
+}
+
 void GraphLedger::DestroyGraph(std::uint64_t graph) {
   LockGuard lock(mutex_);
-  EraseOwner(&graphs_, graph);
+  Destroy(graph, 0);
 }
 
 void GraphLedger::Instantiate(std::uint64_t graph, std::uint64_t exec) {
   LockGuard lock(mutex_);
   EraseOwner(&execs_, exec);  // the handle of one whose end was not seen
-  for (std::size_t i = 0; i < Count<Owned>(graphs_); ++i) {
-    Owned owned = Items<Owned>(&graphs_)[i];
-    if (owned.owner != graph) continue;
-    owned.owner = exec;
-    execs_.Append(&owned, sizeof owned);
-  }
+  CopyNodes(graph, exec, &execs_, 0);
   exec_nodes_.store(static_cast<std::uint32_t>(Count<Owned>(execs_)), std::memory_order_relaxed);
 }
 

@@ -28,6 +28,7 @@ class GraphLedger {
     std::uint32_t stack = 0;  // of the call that made the node
     std::int32_t device = -1;
     bool frees = false;
+    bool is_child = false;  // a graph within the graph: `address` is its handle
   };
   // What a launch did, in this order.
   struct Change {
@@ -37,7 +38,13 @@ class GraphLedger {
   };
 
   void AddNode(std::uint64_t graph, const Node& node);
+  // A graph becomes a node of another: itself, so that it ends with the other, or a copy of what it
+  // is now.
+  void AddChild(std::uint64_t graph, std::uint64_t child, bool moved);
+  // `clone` gets all nodes that `graph` has now.
+  void Clone(std::uint64_t graph, std::uint64_t clone);
   void DestroyGraph(std::uint64_t graph);
+  // Also an update of the executable: from now on it does what the graph says.
   void Instantiate(std::uint64_t graph, std::uint64_t exec);
   void DestroyExec(std::uint64_t exec);
   bool HasMemory(std::uint64_t exec);
@@ -58,7 +65,10 @@ class GraphLedger {
     std::uint64_t owner;  // graph or executable
     Node node;
   };
+  static constexpr int kDeepest = 32;  // of graphs within graphs
   static void EraseOwner(ByteBuffer* all, std::uint64_t owner);
+  void CopyNodes(std::uint64_t graph, std::uint64_t owner, ByteBuffer* to, int depth);
+  void Destroy(std::uint64_t graph, int depth);
   bool EraseLive(std::uint64_t address, Node* node);
 
   std::atomic<std::uint32_t> exec_nodes_{0};

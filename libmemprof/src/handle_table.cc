@@ -38,10 +38,12 @@ HandleTable::Dropped HandleTable::Drop(std::uint64_t handle, HandleKind kind, En
   return Dropped::kGone;
 }
 
-bool HandleTable::Has(std::uint64_t handle, HandleKind kind) {
+bool HandleTable::Get(std::uint64_t handle, HandleKind kind, Entry* entry) {
   if (known_.load(std::memory_order_relaxed) == 0) return false;
   LockGuard lock(mutex_);
-  return Find(handle, kind) != nullptr;
+  const Entry* known = Find(handle, kind);
+  if (known != nullptr && entry != nullptr) *entry = *known;
+  return known != nullptr;
 }
 
 bool HandleTable::TakeOwned(std::uint64_t owner, HandleKind kind, Entry* entry) {

@@ -18,9 +18,14 @@ enum class HandleKind : std::uint8_t {
   kIpc,           // address opened from another process
   kMipmap,        // mipmapped array over external memory
   kPool,          // pool of another process
-  kGraphicsView,  // mapped address; owner = the resource
-  kModule,        // module or library
-  kGlobal,        // address of a variable; owner = the module
+  kGraphicsView,  // mapped address or array; owner = the resource
+  kGreen,         // green context; aux = its device
+  kGreenContext,  // what a green context was converted to; owner = the green context
+  kAttached,      // context that cuCtxAttach keeps beyond one cuCtxDetach
+  kSparse,  // array without memory of its own; bytes = of all of it, aux = bits of an element,
+            // owner = 1 if memory is bound to it as a whole
+  kModule,  // module or library
+  kGlobal,  // address of a variable; owner = the module
 };
 
 class HandleTable {
@@ -40,7 +45,9 @@ class HandleTable {
   bool Add(const Entry& entry);
   // One reference less. `entry`, if given, gets what was known.
   Dropped Drop(std::uint64_t handle, HandleKind kind, Entry* entry = nullptr);
-  bool Has(std::uint64_t handle, HandleKind kind);
+  bool Has(std::uint64_t handle, HandleKind kind) { return Get(handle, kind, nullptr); }
+  // What is known of it goes to `entry`, if given.
+  bool Get(std::uint64_t handle, HandleKind kind, Entry* entry);
   // Takes one entry of that owner out; false when there is none left.
   bool TakeOwned(std::uint64_t owner, HandleKind kind, Entry* entry);
   // Everything of the context is gone.

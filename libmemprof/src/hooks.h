@@ -37,6 +37,10 @@ class Hook {
   // After the real call: an allocation or a failed one, with the stack.
   void Allocated(CUresult result, Layer layer, std::uint64_t address, std::uint64_t bytes,
                  std::uint64_t aux0 = 0, std::uint64_t aux1 = 0, CUstream stream = nullptr);
+  // Something else failed that would have taken, moved or shared memory.
+  void Failed(CUresult result, Layer layer, std::uint64_t bytes = 0) {
+    if (result != CUDA_SUCCESS) Allocated(result, layer, 0, bytes);
+  }
   // As Allocated, for memory of the host: no device.
   void AllocatedHost(CUresult result, Layer layer, const void* address, std::uint64_t bytes);
   // Before the real call.

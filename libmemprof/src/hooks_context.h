@@ -6,7 +6,7 @@
 
 #include <tuple>
 
-#include "libmemprof/src/hooks.h"
+#include "libmemprof/src/hooks_sparse.h"
 
 namespace memprof::recorder {
 
@@ -26,37 +26,39 @@ inline void RecordContext(Hook* hook, Op op, std::uint32_t context_id, std::int3
   hook->Emit(&event, op == kOpContextCreate);
 }
 
+inline void RecordNewContext(Hook* hook, CUresult result, const CUcontext* context,
+                             CUdevice device) {
+  if (!hook->active()) return;
+  hook->Failed(result, kLayerNone);
+  if (result != CUDA_SUCCESS) return;
+  hook->driver()->ForgetContext(*context);
+  const std::uint32_t context_id = hook->driver()->ContextId(
+      *context, device, DriverState::ContextKind::kCreated, hook->IsCurrent(*context));
+  RecordContext(hook, kOpContextCreate, context_id, device);
+}
+
 template <typename Real, typename... Arguments>
 CUresult CreateContext(FunctionId id, Real real, CUcontext* context, Arguments... arguments) {
   Hook hook(id);
   const CUresult result = real(context, arguments...);
-  if (!hook.active() || result != CUDA_SUCCESS) return result;
-  const CUdevice device = std::get<sizeof...(arguments) - 1>(std::tuple(arguments...));
-  hook.driver()->ForgetContext(*context);
-  const std::uint32_t context_id = hook.driver()->ContextId(
-      *context, device, DriverState::ContextKind::kCreated, hook.IsCurrent(*context));
-  RecordContext(&hook, kOpContextCreate, context_id, device);
+  RecordNewContext(&hook, result, context,
+                   std::get<sizeof...(arguments) - 1>(std::tuple(arguments...)));
   return result;
 }
 
-// The memory that graphs hold on a device goes with its primary context, and the handles that
-// belong to a context with that.
-inline void RecordEndOf(Hook* hook, const CallContext& gone, bool graph_memory,
-                        std::uint64_t before_ns) {
+template <typename Real>
+CUresult CreateVdpauContext(FunctionId id, Real real, CUcontext* context, unsigned flags,
+                            CUdevice device, std::uint32_t vdpau, void* find) {
+  Hook hook(id);
+  const CUresult result = real(context, flags, device, vdpau, find);
+  RecordNewContext(&hook, result, context, device);
+  return result;
+}
+
+// The handles that belong to a context end with it.
+inline void RecordEndOf(Hook* hook, const CallContext& gone, std::uint64_t before_ns) {
+  RecordArraysEnd(hook, gone.id, before_ns);
   hook->driver()->handles()->EndContext(gone.id);
-  if (!graph_memory) return;
-  ByteBuffer ended;
-  hook->driver()->graphs()->EndDevice(gone.device, &ended);
-  const auto* node = reinterpret_cast<const GraphLedger::Node*>(ended.data());
-  for (std::size_t i = 0; i < ended.size() / sizeof *node; ++i, ++node) {
-    ring::RingEvent event = hook->Event(kOpFree, kLayerGraph);
-    event.time_ns = before_ns;
-    event.context = gone.id;
-    event.device_plus_1 = static_cast<std::uint16_t>(gone.device + 1);
-    event.address = node->address;
-    event.bytes = node->bytes;
-    hook->Emit(&event);
-  }
 }
 
 template <typename Real>
@@ -64,24 +66,77 @@ CUresult DestroyContext(FunctionId id, Real real, CUcontext context) {
   Hook hook(id);
   if (hook.active()) {
     const CallContext gone = hook.driver()->ForgetContext(context);
+    while (hook.driver()->handles()->Drop(reinterpret_cast<std::uint64_t>(context),
+                                          HandleKind::kAttached) == HandleTable::Dropped::kStays) {
+    }
     if (gone.id != 0) {
-      RecordEndOf(&hook, gone, false, 0);
+      RecordEndOf(&hook, gone, NowNs());
       RecordContext(&hook, kOpContextDestroy, gone.id, gone.device);
     }
   }
   return real(context);
 }
 
+// Each attachment takes one more cuCtxDetach to destroy the context.
+template <typename Real>
+CUresult AttachContext(FunctionId id, Real real, CUcontext* context, unsigned flags) {
+  Hook hook(id);
+  const CUresult result = real(context, flags);
+  if (hook.active() && result == CUDA_SUCCESS)
+    hook.driver()->handles()->Add(
+        {reinterpret_cast<std::uint64_t>(*context), HandleKind::kAttached, 0, 0, 0, 0, 1});
+  return result;
+}
+
+template <typename Real>
+CUresult DetachContext(FunctionId id, Real real, CUcontext context) {
+  {
+    Hook hook(id);
+    if (!hook.active() ||
+        hook.driver()->handles()->Drop(reinterpret_cast<std::uint64_t>(context),
+                                       HandleKind::kAttached) != HandleTable::Dropped::kUnknown)
+      return real(context);
+  }
+  return DestroyContext(id, real, context);
+}
+
 template <typename Real>
 CUresult RetainPrimary(FunctionId id, Real real, CUcontext* context, CUdevice device) {
   Hook hook(id);
   const CUresult result = real(context, device);
-  if (!hook.active() || result != CUDA_SUCCESS) return result;
+  if (!hook.active()) return result;
+  hook.Failed(result, kLayerNone);
+  if (result != CUDA_SUCCESS) return result;
   const bool known = hook.driver()->PrimaryContext(device) == *context;
   const std::uint32_t context_id = hook.driver()->ContextId(
       *context, device, DriverState::ContextKind::kPrimary, hook.IsCurrent(*context));
   if (!known) RecordContext(&hook, kOpContextCreate, context_id, device);
   return result;
+}
+
+// The device's primary context has ended, and green ones and the memory that graphs hold with it.
+inline void RecordEndOfPrimary(Hook* hook, std::int32_t device, std::uint64_t before_ns) {
+  ByteBuffer ended;
+  hook->driver()->graphs()->EndDevice(device, &ended);
+  CallContext gone = hook->driver()->TakePrimary(device);
+  const auto* node = reinterpret_cast<const GraphLedger::Node*>(ended.data());
+  for (std::size_t i = 0; i < ended.size() / sizeof *node; ++i, ++node) {
+    ring::RingEvent event = hook->Event(kOpFree, kLayerGraph);
+    event.time_ns = before_ns;
+    event.context = gone.id;
+    event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+    event.address = node->address;
+    event.bytes = node->bytes;
+    hook->Emit(&event);
+  }
+  for (; gone.id != 0; gone = hook->driver()->TakePrimary(device)) {
+    RecordEndOf(hook, gone, before_ns);
+    ring::RingEvent event = hook->Event(kOpContextDestroy, kLayerNone);
+    event.time_ns = before_ns;
+    event.context = gone.id;
+    event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+    hook->Emit(&event);
+  }
 }
 
 // Only the last release destroys the primary context; the driver's own answer tells which it was.
@@ -90,16 +145,8 @@ CUresult ReleasePrimary(FunctionId id, Real real, CUdevice device) {
   Hook hook(id);
   const std::uint64_t before_ns = hook.active() ? NowNs() : 0;
   const CUresult result = real(device);
-  if (!hook.active() || result != CUDA_SUCCESS) return result;
-  if (DriverState::PrimaryIsActive(device)) return result;
-  const CallContext gone = hook.driver()->ForgetContext(hook.driver()->PrimaryContext(device));
-  if (gone.id == 0) return result;
-  RecordEndOf(&hook, gone, true, before_ns);
-  ring::RingEvent event = hook.Event(kOpContextDestroy, kLayerNone);
-  event.time_ns = before_ns;
-  event.context = gone.id;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
-  hook.Emit(&event);
+  if (hook.active() && result == CUDA_SUCCESS && !DriverState::PrimaryIsActive(device))
+    RecordEndOfPrimary(&hook, device, before_ns);
   return result;
 }
 
@@ -107,10 +154,15 @@ template <typename Real>
 CUresult ResetPrimary(FunctionId id, Real real, CUdevice device) {
   Hook hook(id);
   if (hook.active()) {
-    const CallContext gone = hook.driver()->ForgetContext(hook.driver()->PrimaryContext(device));
-    hook.driver()->handles()->EndContext(gone.id);
     hook.driver()->graphs()->EndDevice(device, nullptr);  // the event says it of all memory
+    const CallContext gone = hook.driver()->TakePrimary(device);
+    RecordEndOf(&hook, gone, NowNs());
     RecordContext(&hook, kOpDeviceReset, gone.id, device);
+    for (CallContext green = hook.driver()->TakePrimary(device); green.id != 0;
+         green = hook.driver()->TakePrimary(device)) {
+      RecordEndOf(&hook, green, NowNs());
+      RecordContext(&hook, kOpContextDestroy, green.id, device);
+    }
   }
   return real(device);
 }

@@ -2,6 +2,11 @@
 #include "libmemprof/src/hooks_graph.h"
 
 namespace memprof::recorder {
+namespace {
+
+constexpr int kMovesChild = 1;  // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
+
+}  // namespace
 
 void RecordAllocNode(Hook* hook, CUresult result, CUgraph graph,
                      const CUDA_MEM_ALLOC_NODE_PARAMS* params) {
@@ -34,6 +39,21 @@ void RecordNode(Hook* hook, CUresult result, CUgraph graph, const void* params) 
     RecordAllocNode(hook, result, graph, &node->alloc);
   else if (node->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
     RecordFreeNode(hook, result, graph, node->free);
+  else if (node->type == CU_GRAPH_NODE_TYPE_GRAPH && result == CUDA_SUCCESS)
+    hook->driver()->graphs()->AddChild(reinterpret_cast<std::uint64_t>(graph),
+                                       reinterpret_cast<std::uint64_t>(node->child.graph),
+                                       node->child.ownership == kMovesChild);
+}
+
+void RecordGraphUpload(Hook* hook, CUresult result, CUgraphExec exec, CUstream stream) {
+  const auto handle = reinterpret_cast<std::uint64_t>(exec);
+  if (!hook->driver()->graphs()->HasMemory(handle)) return;
+  std::int32_t device = -1;
+  const std::uint64_t bytes = hook->driver()->graphs()->AskedFor(handle, &device);
+  if (result != CUDA_SUCCESS)
+    hook->Allocated(result, kLayerGraph, 0, bytes, handle, 0, stream);
+  else if (device >= 0)
+    SampleGraphPool(hook->slot(), device);
 }
 
 void RecordGraphLaunch(Hook* hook, CUresult result, CUgraphExec exec, CUstream stream,

@@ -13,6 +13,10 @@ struct GraphNodeParams {
   union {
     CUDA_MEM_ALLOC_NODE_PARAMS alloc;
     CUdeviceptr free;
+    struct {
+      CUgraph graph;
+      int ownership;  // from CUDA 12.9 on; before, there was zero
+    } child;
   };
 };
 
@@ -21,6 +25,8 @@ void RecordAllocNode(Hook* hook, CUresult result, CUgraph graph,
                      const CUDA_MEM_ALLOC_NODE_PARAMS* params);
 void RecordFreeNode(Hook* hook, CUresult result, CUgraph graph, CUdeviceptr address);
 void RecordNode(Hook* hook, CUresult result, CUgraph graph, const void* params);
+// Before a launch takes its memory, where the driver is asked to do that early.
+void RecordGraphUpload(Hook* hook, CUresult result, CUgraphExec exec, CUstream stream);
 // Around a launch of a graph that has memory nodes.
 void RecordGraphLaunch(Hook* hook, CUresult result, CUgraphExec exec, CUstream stream,
                        std::uint64_t before_ns);
@@ -60,6 +66,46 @@ CUresult AddNodeV2(FunctionId id, Real real, CUgraphNode* node, CUgraph graph,
   Hook hook(id);
   const CUresult result = real(node, graph, dependencies, edges, count, params);
   if (RecordsAllocations(hook)) RecordNode(&hook, result, graph, params);
+  return result;
+}
+
+// The driver refuses graphs with memory nodes here and in cuGraphClone (CUDA 13.0): a copy of none.
+template <typename Real>
+CUresult AddChildGraph(FunctionId id, Real real, CUgraphNode* node, CUgraph graph,
+                       const CUgraphNode* dependencies, std::size_t count, CUgraph child) {
+  Hook hook(id);
+  const CUresult result = real(node, graph, dependencies, count, child);
+  if (RecordsAllocations(hook) && result == CUDA_SUCCESS)
+    hook.driver()->graphs()->AddChild(reinterpret_cast<std::uint64_t>(graph),
+                                      reinterpret_cast<std::uint64_t>(child), false);
+  return result;
+}
+
+template <typename Real>
+CUresult CloneGraph(FunctionId id, Real real, CUgraph* clone, CUgraph graph) {
+  Hook hook(id);
+  const CUresult result = real(clone, graph);
+  if (RecordsAllocations(hook) && result == CUDA_SUCCESS)
+    hook.driver()->graphs()->Clone(reinterpret_cast<std::uint64_t>(graph),
+                                   reinterpret_cast<std::uint64_t>(*clone));
+  return result;
+}
+
+template <typename Real, typename... Results>
+CUresult UpdateExec(FunctionId id, Real real, CUgraphExec exec, CUgraph graph, Results... results) {
+  Hook hook(id);
+  const CUresult result = real(exec, graph, results...);
+  if (RecordsAllocations(hook) && result == CUDA_SUCCESS)
+    hook.driver()->graphs()->Instantiate(reinterpret_cast<std::uint64_t>(graph),
+                                         reinterpret_cast<std::uint64_t>(exec));
+  return result;
+}
+
+template <typename Real>
+CUresult UploadGraph(FunctionId id, Real real, CUgraphExec exec, CUstream stream) {
+  Hook hook(id);
+  const CUresult result = real(exec, stream);
+  if (RecordsAllocations(hook)) RecordGraphUpload(&hook, result, exec, stream);
   return result;
 }
 

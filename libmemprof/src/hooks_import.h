@@ -1,6 +1,6 @@
-// Hooks of memory that belongs to somebody else: other processes (IPC, pools) and graphics or
-// other interfaces (external memory, registered resources). Never part of this process's totals;
-// recorded so that what is never closed can be told.
+// Hooks of memory that belongs to somebody else: other processes (IPC, pools) and other interfaces
+// (external memory). Never part of this process's totals; recorded so that what is never closed can
+// be told. An import is one event; buffers and arrays that show it are views, which name it.
 #pragma once
 
 #include "libmemprof/src/array_bytes.h"
@@ -13,6 +13,17 @@ std::uint64_t HandleNumber(Handle handle) {
   return reinterpret_cast<std::uint64_t>(handle);
 }
 
+// Memory of another process at an address here, or of this one: CUDA does not promise that a
+// process can open what it exported, but where it can, nothing foreign has come in.
+inline void RecordSharedAddress(Hook* hook, CUdeviceptr address, const void* exported,
+                                std::uint64_t pool, ImportKind kind) {
+  ExportTable::Memory own;
+  const bool is_own =
+      hook->driver()->exports()->FindContent(ExportTable::Kind::kAddress, exported, &own);
+  hook->Allocated(CUDA_SUCCESS, kLayerImported, address, DriverState::BytesAt(address),
+                  is_own ? own.handle : pool, is_own ? kImportOwn : kind);
+}
+
 // Opened again in the same context, a handle gives the same address: one event for all of them.
 template <typename Real>
 CUresult OpenIpc(FunctionId id, Real real, CUdeviceptr* pointer, CUipcMemHandle handle,
@@ -20,12 +31,10 @@ CUresult OpenIpc(FunctionId id, Real real, CUdeviceptr* pointer, CUipcMemHandle 
   Hook hook(id);
   const CUresult result = real(pointer, handle, flags);
   if (!RecordsAllocations(hook)) return result;
-  if (result != CUDA_SUCCESS) {
-    hook.Allocated(result, kLayerImported, 0, 0);
-  } else if (hook.driver()->handles()->Add(
-                 {*pointer, HandleKind::kIpc, hook.Context().id, 0, 0, 0, 1})) {
-    hook.Allocated(result, kLayerImported, *pointer, DriverState::BytesAt(*pointer), 0, kImportIpc);
-  }
+  hook.Failed(result, kLayerImported);
+  if (result == CUDA_SUCCESS &&
+      hook.driver()->handles()->Add({*pointer, HandleKind::kIpc, hook.Context().id, 0, 0, 0, 1}))
+    RecordSharedAddress(&hook, *pointer, &handle, 0, kImportIpc);
   return result;
 }
 
@@ -52,7 +61,9 @@ CUresult ImportPool(FunctionId id, Real real, CUmemoryPool* pool, void* shared,
                     CUmemAllocationHandleType type, unsigned long long flags) {
   Hook hook(id);
   const CUresult result = real(pool, shared, type, flags);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  if (!RecordsAllocations(hook)) return result;
+  hook.Failed(result, kLayerImported);
+  if (result != CUDA_SUCCESS) return result;
   hook.driver()->handles()->Add({HandleNumber(*pool), HandleKind::kPool, 0, 0, 0, 0, 1});
   ring::RingEvent event = hook.Event(kOpPoolCreate, kLayerImported);
   event.address = HandleNumber(*pool);
@@ -68,9 +79,9 @@ CUresult ImportPoolPointer(FunctionId id, Real real, CUdeviceptr* pointer, CUmem
   Hook hook(id);
   const CUresult result = real(pointer, pool, data);
   if (!RecordsAllocations(hook)) return result;
-  const CUdeviceptr address = result == CUDA_SUCCESS ? *pointer : 0;
-  hook.Allocated(result, kLayerImported, address, DriverState::BytesAt(address), HandleNumber(pool),
-                 kImportPoolPointer);
+  hook.Failed(result, kLayerImported);
+  if (result == CUDA_SUCCESS)
+    RecordSharedAddress(&hook, *pointer, data, HandleNumber(pool), kImportPoolPointer);
   return result;
 }
 
@@ -111,7 +122,7 @@ CUresult MapExternalMipmap(FunctionId id, Real real, CUmipmappedArray* array,
   hook.Allocated(
       result, kLayerImported, success ? HandleNumber(*array) : 0,
       description == nullptr ? 0 : ArrayBytes3D(&description->arrayDesc, description->numLevels),
-      HandleNumber(memory), kImportExternalView);
+      HandleNumber(memory), kImportExternalArray);
   return result;
 }
 
@@ -123,55 +134,6 @@ CUresult CloseImport(FunctionId id, Real real, Handle handle) {
   if (records) hook.Freeing(kLayerImported, HandleNumber(handle));
   const CUresult result = real(handle);
   if (records) hook.Freed(result, kLayerImported, HandleNumber(handle));
-  return result;
-}
-
-template <typename Real, typename... Arguments>
-CUresult RegisterGraphics(FunctionId id, Real real, CUgraphicsResource* resource,
-                          Arguments... arguments) {
-  Hook hook(id);
-  const CUresult result = real(resource, arguments...);
-  if (RecordsAllocations(hook))
-    hook.Allocated(result, kLayerImported, result == CUDA_SUCCESS ? HandleNumber(*resource) : 0, 0,
-                   0, kImportGraphics);
-  return result;
-}
-
-// May be asked again while mapped: one event.
-template <typename Real, typename Pointer, typename Size>
-CUresult GetGraphicsPointer(FunctionId id, Real real, Pointer* pointer, Size* bytes,
-                            CUgraphicsResource resource) {
-  Hook hook(id);
-  const CUresult result = real(pointer, bytes, resource);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS || pointer == nullptr) return result;
-  if (hook.driver()->handles()->Add({*pointer, HandleKind::kGraphicsView, hook.Context().id,
-                                     HandleNumber(resource), 0, 0, 1}))
-    hook.Allocated(result, kLayerImported, *pointer, bytes == nullptr ? 0 : *bytes,
-                   HandleNumber(resource), kImportGraphicsView);
-  return result;
-}
-
-template <typename Real>
-CUresult UnmapGraphics(FunctionId id, Real real, unsigned count, CUgraphicsResource* resources,
-                       CUstream stream) {
-  Hook hook(id);
-  const bool records = RecordsAllocations(hook);
-  const std::uint64_t before_ns = records ? NowNs() : 0;
-  const CUresult result = real(count, resources, stream);
-  if (!records || result != CUDA_SUCCESS || resources == nullptr) return result;
-  const CallContext context = hook.Context();
-  for (unsigned i = 0; i < count; ++i) {
-    HandleTable::Entry view;
-    while (hook.driver()->handles()->TakeOwned(HandleNumber(resources[i]),
-                                               HandleKind::kGraphicsView, &view)) {
-      ring::RingEvent event = hook.Event(kOpFree, kLayerImported);
-      event.time_ns = before_ns;
-      event.context = context.id;
-      event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
-      event.address = view.handle;
-      hook.Emit(&event);
-    }
-  }
   return result;
 }
 

@@ -35,7 +35,9 @@ CUresult Prefetch(FunctionId id, Real real, CUdeviceptr address, std::size_t byt
                   CUstream stream) {
   Hook hook(id);
   const CUresult result = real(address, bytes, device, stream);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  if (!RecordsAllocations(hook)) return result;
+  hook.Failed(result, kLayerManaged, bytes);
+  if (result != CUDA_SUCCESS) return result;
   const CUmemLocation place = PlaceOf(device);
   RecordAdvice(&hook, kOpPrefetch, address, bytes, &place, 0, stream);
   return result;
@@ -46,8 +48,9 @@ CUresult PrefetchTo(FunctionId id, Real real, CUdeviceptr address, std::size_t b
                     CUmemLocation place, unsigned flags, CUstream stream) {
   Hook hook(id);
   const CUresult result = real(address, bytes, place, flags, stream);
-  if (RecordsAllocations(hook) && result == CUDA_SUCCESS)
-    RecordAdvice(&hook, kOpPrefetch, address, bytes, &place, 0, stream);
+  if (!RecordsAllocations(hook)) return result;
+  hook.Failed(result, kLayerManaged, bytes);
+  if (result == CUDA_SUCCESS) RecordAdvice(&hook, kOpPrefetch, address, bytes, &place, 0, stream);
   return result;
 }
 
@@ -56,7 +59,9 @@ CUresult Advise(FunctionId id, Real real, CUdeviceptr address, std::size_t bytes
                 CUmem_advise advice, Place where) {
   Hook hook(id);
   const CUresult result = real(address, bytes, advice, where);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  if (!RecordsAllocations(hook)) return result;
+  hook.Failed(result, kLayerManaged, bytes);
+  if (result != CUDA_SUCCESS) return result;
   CUmemLocation place{};
   if constexpr (std::is_same_v<Place, CUmemLocation>)
     place = where;
@@ -67,10 +72,17 @@ CUresult Advise(FunctionId id, Real real, CUdeviceptr address, std::size_t bytes
   return result;
 }
 
+// One event for each range, or one for all of a batch that failed.
 // Place i is meant for the ranges from index i of `firsts` up to the next one.
-inline void RecordBatch(Hook* hook, const CUdeviceptr* addresses, const std::size_t* sizes,
-                        std::size_t count, bool discards, const CUmemLocation* places,
-                        const std::size_t* firsts, std::size_t place_count, CUstream stream) {
+inline void RecordBatch(Hook* hook, CUresult result, const CUdeviceptr* addresses,
+                        const std::size_t* sizes, std::size_t count, bool discards,
+                        const CUmemLocation* places, const std::size_t* firsts,
+                        std::size_t place_count, CUstream stream) {
+  if (result != CUDA_SUCCESS) {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < count && sizes != nullptr; ++i) bytes += sizes[i];
+    return hook->Failed(result, kLayerManaged, bytes);
+  }
   if (addresses == nullptr || sizes == nullptr) return;
   std::size_t place = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -86,8 +98,8 @@ CUresult DiscardBatch(FunctionId id, Real real, CUdeviceptr* addresses, std::siz
                       std::size_t count, unsigned long long flags, CUstream stream) {
   Hook hook(id);
   const CUresult result = real(addresses, sizes, count, flags, stream);
-  if (RecordsAllocations(hook) && result == CUDA_SUCCESS)
-    RecordBatch(&hook, addresses, sizes, count, true, nullptr, nullptr, 0, stream);
+  if (RecordsAllocations(hook))
+    RecordBatch(&hook, result, addresses, sizes, count, true, nullptr, nullptr, 0, stream);
   return result;
 }
 
@@ -97,8 +109,9 @@ CUresult PlaceBatch(FunctionId id, Real real, CUdeviceptr* addresses, std::size_
                     std::size_t place_count, unsigned long long flags, CUstream stream) {
   Hook hook(id);
   const CUresult result = real(addresses, sizes, count, places, firsts, place_count, flags, stream);
-  if (RecordsAllocations(hook) && result == CUDA_SUCCESS)
-    RecordBatch(&hook, addresses, sizes, count, kDiscards, places, firsts, place_count, stream);
+  if (RecordsAllocations(hook))
+    RecordBatch(&hook, result, addresses, sizes, count, kDiscards, places, firsts, place_count,
+                stream);
   return result;
 }
 

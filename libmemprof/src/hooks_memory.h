@@ -3,7 +3,7 @@
 #pragma once
 
 #include "libmemprof/src/array_bytes.h"
-#include "libmemprof/src/hooks.h"
+#include "libmemprof/src/hooks_sparse.h"
 
 namespace memprof::recorder {
 
@@ -99,6 +99,20 @@ CUresult CreateSomeArray(FunctionId id, Real real, std::uint64_t bytes, Handle* 
   return result;
 }
 
+template <typename Real, typename Handle, typename... Levels>
+CUresult Create3D(FunctionId id, Real real, Handle* array,
+                  const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels, Levels... passed) {
+  if (!IsMappedLater(descriptor))
+    return CreateSomeArray(id, real, ArrayBytes3D(descriptor, levels), array, descriptor,
+                           passed...);
+  Hook hook(id);
+  const CUresult result = real(array, descriptor, passed...);
+  if (!RecordsAllocations(hook)) return result;
+  hook.Failed(result, kLayerArray);
+  if (result == CUDA_SUCCESS) RecordMappedLater(&hook, *array, descriptor, levels);
+  return result;
+}
+
 template <typename Real>
 CUresult CreateArray32(FunctionId id, Real real, CUarray* array, const void* descriptor) {
   return CreateSomeArray(id, real, ArrayBytes32(descriptor), array, descriptor);
@@ -118,13 +132,13 @@ CUresult CreateArray3D32(FunctionId id, Real real, CUarray* array, const void* d
 template <typename Real>
 CUresult CreateArray3D(FunctionId id, Real real, CUarray* array,
                        const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
-  return CreateSomeArray(id, real, ArrayBytes3D(descriptor, 1), array, descriptor);
+  return Create3D(id, real, array, descriptor, 1);
 }
 
 template <typename Real>
 CUresult CreateMipmap(FunctionId id, Real real, CUmipmappedArray* array,
                       const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels) {
-  return CreateSomeArray(id, real, ArrayBytes3D(descriptor, levels), array, descriptor, levels);
+  return Create3D(id, real, array, descriptor, levels, levels);
 }
 
 template <typename Real, typename Handle>
@@ -138,9 +152,11 @@ CUresult DestroyArray(FunctionId id, Real real, Handle array) {
   if (records && hook.driver()->handles()->Drop(address, HandleKind::kMipmap, &imported) !=
                      HandleTable::Dropped::kUnknown)
     layer = kLayerImported;
+  const std::uint64_t before_ns = records ? NowNs() : 0;
   if (records) hook.Freeing(layer, address);
   const CUresult result = real(array);
   if (records) hook.Freed(result, layer, address);
+  if (records && result == CUDA_SUCCESS) RecordArrayEnd(&hook, address, before_ns);
   if (layer == kLayerImported && result != CUDA_SUCCESS) hook.driver()->handles()->Add(imported);
   return result;
 }

@@ -25,7 +25,15 @@ CUresult LoadCode(FunctionId id, Real real, Handle* handle, const Source* source
   Hook hook(id);
   const std::uint64_t free_before = hook.active() ? FreeBytesNow(&hook) : 0;
   const CUresult result = real(handle, source, options...);
-  if (!hook.active() || result != CUDA_SUCCESS) return result;
+  if (!hook.active()) return result;
+  if (result != CUDA_SUCCESS) {
+    // What a file needs is not known; and an image that was refused may be anything.
+    std::uint64_t bytes = 0;
+    if constexpr (!std::is_same_v<Source, char>)
+      if (result == CUDA_ERROR_OUT_OF_MEMORY) bytes = ImageBytes(source);
+    hook.Failed(result, kLayerModule, bytes);
+    return result;
+  }
   const auto number = reinterpret_cast<std::uint64_t>(*handle);
   if constexpr (std::is_same_v<Source, char>)
     RecordModuleLoad(&hook, number, 0, source, free_before);
@@ -41,6 +49,8 @@ CUresult UnloadCode(FunctionId id, Real real, Handle handle) {
   const CUresult result = real(handle);
   if (hook.active() && result == CUDA_SUCCESS)
     RecordModuleUnload(&hook, reinterpret_cast<std::uint64_t>(handle), before_ns);
+  else if (hook.active())
+    hook.Freed(result, kLayerModule, reinterpret_cast<std::uint64_t>(handle));
   return result;
 }
 

@@ -71,7 +71,9 @@ CUresult CreatePool(FunctionId id, Real real, CUmemoryPool* pool,
                     const CUmemPoolProps* properties) {
   Hook hook(id);
   const CUresult result = real(pool, properties);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  if (!RecordsAllocations(hook)) return result;
+  hook.Failed(result, kLayerStreamOrdered);
+  if (result != CUDA_SUCCESS) return result;
   const std::int32_t device = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
                                   ? properties->location.id
                                   : hook.Context().device;

@@ -41,6 +41,7 @@ CUresult CreatePhysical(FunctionId id, Real real, CUmemGenericAllocationHandle* 
 // Memory that has lost its last reference.
 inline void RecordGone(Hook* hook, const VmmLedger::Physical& physical, std::uint64_t time_ns) {
   if (!physical.last) return;
+  hook->driver()->exports()->End(physical.handle);
   ring::RingEvent event = hook->Event(kOpFree, static_cast<Layer>(physical.layer));
   event.time_ns = time_ns;
   event.device_plus_1 = static_cast<std::uint16_t>(physical.device + 1);
@@ -52,26 +53,32 @@ inline void RecordGone(Hook* hook, const VmmLedger::Physical& physical, std::uin
 template <typename Real>
 CUresult ReleasePhysical(FunctionId id, Real real, CUmemGenericAllocationHandle handle) {
   Hook hook(id);
+  VmmLedger* vmm = hook.driver()->vmm();
   const bool records = RecordsAllocations(hook);
   VmmLedger::Physical gone;
-  if (records) gone = hook.driver()->vmm()->Release(handle);
+  if (records) gone = vmm->Release(handle);
   if (gone.last)
-    RecordVmm(&hook, kOpFree, static_cast<Layer>(gone.layer), gone.device, handle, gone.bytes);
+    RecordVmm(&hook, kOpFree, static_cast<Layer>(gone.layer), gone.device, gone.handle, gone.bytes);
   const std::uint64_t before_ns = records ? NowNs() : 0;
   const CUresult result = real(handle);
-  if (result == CUDA_SUCCESS && gone.last && gone.layer == kLayerMulticast) {
-    VmmLedger::Physical bound;  // the object held it
-    while (hook.driver()->vmm()->Unbind(handle, 0, ~std::uint64_t{0}, -1, &bound))
+  if (result == CUDA_SUCCESS && gone.last) {
+    hook.driver()->exports()->End(gone.handle);
+    VmmLedger::Physical bound;  // a multicast object held it
+    while (gone.layer == kLayerMulticast &&
+           vmm->Unbind(gone.handle, 0, ~std::uint64_t{0}, -1, &bound))
       RecordGone(&hook, bound, before_ns);
   }
-  if (records && result != CUDA_SUCCESS && gone.handle != 0) {
-    if (gone.last) {
-      hook.driver()->vmm()->Create(handle, gone.bytes, gone.device, gone.layer);
-      hook.Freed(result, static_cast<Layer>(gone.layer), handle);
-    } else {
-      hook.driver()->vmm()->Retain(handle);
-    }
+  if (result == CUDA_SUCCESS || gone.handle == 0) return result;
+  if (!gone.last) {
+    vmm->Retain(handle);
+    return result;
   }
+  vmm->Create(gone.handle, gone.bytes, gone.device, gone.layer);
+  if (handle != gone.handle) {  // it was the last of several handles
+    vmm->Alias(handle, gone.handle);
+    vmm->Release(gone.handle);
+  }
+  hook.Freed(result, static_cast<Layer>(gone.layer), gone.handle);
   return result;
 }
 
@@ -85,86 +92,18 @@ CUresult RetainPhysical(FunctionId id, Real real, CUmemGenericAllocationHandle* 
 }
 
 template <typename Real>
-CUresult ImportPhysical(FunctionId id, Real real, CUmemGenericAllocationHandle* handle,
-                        void* shared, CUmemAllocationHandleType type) {
-  Hook hook(id);
-  const CUresult result = real(handle, shared, type);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
-  const std::int32_t device = hook.Context().device;
-  hook.driver()->vmm()->Create(*handle, 0, device, kLayerImported);
-  RecordVmm(&hook, kOpAlloc, kLayerImported, device, *handle, 0, 0, kImportPhysical);
-  return result;
-}
-
-// A multicast object has a handle but no memory of its own.
-template <typename Real>
-CUresult CreateMulticast(FunctionId id, Real real, CUmemGenericAllocationHandle* handle,
-                         const void* properties) {
-  Hook hook(id);
-  const CUresult result = real(handle, properties);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
-  hook.driver()->vmm()->Create(*handle, 0, -1, kLayerMulticast);
-  RecordVmm(&hook, kOpAlloc, kLayerMulticast, -1, *handle, 0);
-  return result;
-}
-
-template <typename Real>
-CUresult BindMemory(FunctionId id, Real real, CUmemGenericAllocationHandle multicast,
-                    std::size_t offset, CUmemGenericAllocationHandle memory,
-                    std::size_t memory_offset, std::size_t bytes, unsigned long long flags) {
-  Hook hook(id);
-  const CUresult result = real(multicast, offset, memory, memory_offset, bytes, flags);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
-  VmmLedger* vmm = hook.driver()->vmm();
-  vmm->Bind(multicast, offset, bytes, memory);
-  RecordVmm(&hook, kOpMap, kLayerMulticast, vmm->DeviceOf(memory), multicast, bytes, memory,
-            offset);
-  return result;
-}
-
-template <typename Real>
-CUresult BindAddress(FunctionId id, Real real, CUmemGenericAllocationHandle multicast,
-                     std::size_t offset, CUdeviceptr address, std::size_t bytes,
-                     unsigned long long flags) {
-  Hook hook(id);
-  const CUresult result = real(multicast, offset, address, bytes, flags);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
-  hook.driver()->vmm()->BindMapped(multicast, offset, bytes, address);
-  RecordVmm(&hook, kOpMap, kLayerMulticast, hook.Context().device, multicast, bytes, address,
-            offset);
-  return result;
-}
-
-template <typename Real>
-CUresult UnbindMemory(FunctionId id, Real real, CUmemGenericAllocationHandle multicast,
-                      CUdevice device, std::size_t offset, std::size_t bytes) {
-  Hook hook(id);
-  const std::uint64_t before_ns = RecordsAllocations(hook) ? NowNs() : 0;
-  const CUresult result = real(multicast, device, offset, bytes);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
-  VmmLedger::Physical bound;
-  while (hook.driver()->vmm()->Unbind(multicast, offset, bytes, device, &bound))
-    RecordGone(&hook, bound, before_ns);
-  ring::RingEvent event = hook.Event(kOpUnmap, kLayerMulticast);
-  event.time_ns = before_ns;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
-  event.address = multicast;
-  event.bytes = bytes;
-  event.aux1 = offset;
-  hook.Emit(&event);
-  return result;
-}
-
-template <typename Real>
 CUresult MapPhysical(FunctionId id, Real real, CUdeviceptr address, std::size_t bytes,
                      std::size_t offset, CUmemGenericAllocationHandle handle,
                      unsigned long long flags) {
   Hook hook(id);
   const CUresult result = real(address, bytes, offset, handle, flags);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
-  hook.driver()->vmm()->Map(address, bytes, handle);
-  RecordVmm(&hook, kOpMap, kLayerVmmAddress, hook.driver()->vmm()->DeviceOf(handle), address, bytes,
-            handle, offset);
+  if (!RecordsAllocations(hook)) return result;
+  hook.Failed(result, kLayerVmmAddress, bytes);
+  if (result != CUDA_SUCCESS) return result;
+  const VmmLedger::Physical memory = hook.driver()->vmm()->Known(handle);
+  const std::uint64_t known = memory.handle != 0 ? memory.handle : handle;
+  hook.driver()->vmm()->Map(address, bytes, known);
+  RecordVmm(&hook, kOpMap, kLayerVmmAddress, memory.device, address, bytes, known, offset);
   return result;
 }
 
@@ -196,7 +135,9 @@ CUresult ReserveAddress(FunctionId id, Real real, CUdeviceptr* address, std::siz
                         std::size_t alignment, CUdeviceptr hint, unsigned long long flags) {
   Hook hook(id);
   const CUresult result = real(address, bytes, alignment, hint, flags);
-  if (RecordsAllocations(hook) && result == CUDA_SUCCESS)
+  if (!RecordsAllocations(hook)) return result;
+  hook.Failed(result, kLayerVmmAddress, bytes);
+  if (result == CUDA_SUCCESS)
     RecordVmm(&hook, kOpAlloc, kLayerVmmAddress, hook.Context().device, *address, bytes);
   return result;
 }

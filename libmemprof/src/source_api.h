@@ -11,7 +11,7 @@
 
 namespace memprof {
 
-inline constexpr std::uint32_t kSourceApiVersion = 2;
+inline constexpr std::uint32_t kSourceApiVersion = 3;
 
 // One event as a source reports it; fields as in log.Events. `op` and `layer` are the numbers of
 // log.Op and log.Layer. The recorder adds the time, the thread and, if asked, the stack.
@@ -60,6 +60,9 @@ struct SourceApi {
   // (MEMPROF_SOURCE=cupti). Returns 0 on success; on failure it has said why by source_state.
   int (*start)(int allocations);
   void (*stop)();
+  // Called about once a second while recording, by the recorder's own thread: is what the source
+  // listens to still there? What was lost is told by source_state, and taken up again if possible.
+  void (*check)();
 };
 
 using SourceOpenFunction = const SourceApi* (*)(const RecorderApi*);

@@ -141,4 +141,9 @@ void StartCuptiSource(bool allocations) {
   if (source != nullptr) source->start(allocations ? 1 : 0);
 }
 
+void CheckCuptiSource() {
+  const SourceApi* source = g_source.load(std::memory_order_acquire);
+  if (source != nullptr) source->check();
+}
+
 }  // namespace memprof::recorder

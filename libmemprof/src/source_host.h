@@ -16,6 +16,10 @@ void OpenCuptiSource(Recorder* recorder, bool allocations);
 void StopCuptiSource();
 void StartCuptiSource(bool allocations);
 
+// Has the source find out whether CUPTI still serves it. To be called about once a second by the
+// recorder's own thread, while recording.
+void CheckCuptiSource();
+
 // The table given to sources; for tests.
 const RecorderApi& SourceTable();
 

@@ -6,18 +6,61 @@ namespace memprof::recorder {
 VmmLedger::Handle* VmmLedger::Find(std::uint64_t handle) {
   for (std::size_t i = 0; i < handle_count(); ++i)
     if (handle_at(i)->physical.handle == handle) return handle_at(i);
+  const auto* names = reinterpret_cast<const OtherName*>(aliases_.data());
+  for (std::size_t i = 0; i < aliases_.size() / sizeof(OtherName); ++i)
+    if (names[i].alias == handle) return Find(names[i].handle);
   return nullptr;
 }
 
-void VmmLedger::Create(std::uint64_t handle, std::uint64_t bytes, std::int32_t device,
+void VmmLedger::ForgetAliasesOf(std::uint64_t handle) {
+  const auto* names = reinterpret_cast<const OtherName*>(aliases_.data());
+  for (std::size_t i = aliases_.size() / sizeof(OtherName); i-- > 0;)
+    if (names[i].handle == handle)
+      aliases_.Erase(i * sizeof(OtherName), (i + 1) * sizeof(OtherName));
+}
+
+bool VmmLedger::Create(std::uint64_t handle, std::uint64_t bytes, std::int32_t device,
                        std::uint8_t layer) {
   LockGuard lock(mutex_);
   if (Handle* known = Find(handle)) {
     ++known->references;
-    return;
+    return false;
   }
   const Handle created{{handle, bytes, device, layer, false}, 1, 0};
   handles_.Append(&created, sizeof created);
+  return true;
+}
+
+bool VmmLedger::Alias(std::uint64_t alias, std::uint64_t handle) {
+  LockGuard lock(mutex_);
+  Handle* known = Find(handle);
+  if (known == nullptr) return false;
+  ++known->references;
+  if (Find(alias) == known) return true;
+  const OtherName name{alias, known->physical.handle};
+  aliases_.Append(&name, sizeof name);
+  return true;
+}
+
+VmmLedger::Physical VmmLedger::Known(std::uint64_t handle) {
+  LockGuard lock(mutex_);
+  const Handle* known = Find(handle);
+  return known == nullptr ? Physical{} : known->physical;
+}
+
+bool VmmLedger::Hold(std::uint64_t handle) {
+  LockGuard lock(mutex_);
+  Handle* known = Find(handle);
+  if (known != nullptr) ++known->mappings;
+  return known != nullptr;
+}
+
+VmmLedger::Physical VmmLedger::Drop(std::uint64_t handle) {
+  LockGuard lock(mutex_);
+  Handle* known = Find(handle);
+  if (known == nullptr) return {};
+  if (known->mappings > 0) --known->mappings;
+  return DropIfLast(known);
 }
 
 void VmmLedger::Retain(std::uint64_t handle) {
@@ -32,6 +75,7 @@ VmmLedger::Physical VmmLedger::DropIfLast(Handle* handle) {
     const std::size_t at =
         static_cast<std::size_t>(reinterpret_cast<char*>(handle) - handles_.data());
     handles_.Erase(at, at + sizeof(Handle));
+    ForgetAliasesOf(physical.handle);
   }
   return physical;
 }

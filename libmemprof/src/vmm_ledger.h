@@ -29,8 +29,14 @@ class VmmLedger {
     std::uint64_t handle = 0;
   };
 
-  void Create(std::uint64_t handle, std::uint64_t bytes, std::int32_t device, std::uint8_t layer);
+  // False when the handle is known: then there is one reference more to its memory.
+  bool Create(std::uint64_t handle, std::uint64_t bytes, std::int32_t device, std::uint8_t layer);
   void Retain(std::uint64_t handle);
+  // `alias` is one more handle of the memory of `handle`, and a reference to it. False, and nothing
+  // happens, when that is not known.
+  bool Alias(std::uint64_t alias, std::uint64_t handle);
+  // What the handle, or one that it is an alias of, stands for; `handle` is 0 when not known.
+  Physical Known(std::uint64_t handle);
   // Another reference is dropped. `last` is set when the memory goes with it.
   Physical Release(std::uint64_t handle);
   void Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
@@ -43,6 +49,10 @@ class VmmLedger {
   // Takes one binding within that range of the object out, as Unmap does.
   bool Unbind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
               std::int32_t device, Physical* physical);
+  // As Map and Unmap, for memory that something else than an address range refers to. Hold tells
+  // whether the memory is known.
+  bool Hold(std::uint64_t handle);
+  Physical Drop(std::uint64_t handle);
   // The device of a handle's memory; -1 when unknown.
   std::int32_t DeviceOf(std::uint64_t handle);
   // Takes one mapping that lies within the range out of the ledger; false when there is none left.
@@ -61,7 +71,12 @@ class VmmLedger {
     std::uint64_t bytes;
     std::uint64_t handle;
   };
+  struct OtherName {
+    std::uint64_t alias;
+    std::uint64_t handle;
+  };
   Handle* Find(std::uint64_t handle);
+  void ForgetAliasesOf(std::uint64_t handle);
   void BindLocked(const Binding& binding);
   Physical DropIfLast(Handle* handle);
   std::size_t handle_count() const { return handles_.size() / sizeof(Handle); }
@@ -71,6 +86,7 @@ class VmmLedger {
   ByteBuffer handles_;   // of Handle
   ByteBuffer mappings_;  // of Mapping
   ByteBuffer bindings_;  // of Binding
+  ByteBuffer aliases_;   // of OtherName
 };
 
 }  // namespace memprof::recorder

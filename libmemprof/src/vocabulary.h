@@ -67,6 +67,9 @@ enum ImportKind : std::uint64_t {
   kImportExternalView = 5,
   kImportGraphics = 6,
   kImportGraphicsView = 7,
+  kImportExternalArray = 8,
+  kImportGraphicsArray = 9,
+  kImportOwn = 10,
 };
 
 enum SourceState : std::uint32_t {

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "libmemprof/src/lifecycle.h"
+#include "libmemprof/src/source_host.h"
 #include "libmemprof/src/unwinder.h"
 #include "libmemprof/src/vocabulary.h"
 #include "proto/anomalies.h"
@@ -108,6 +109,7 @@ void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
       ForgetUnloadedCode();
     }
     next_sweep_ns_ = now + kSweepNs;
+    CheckCuptiSource();
   }
   if (now >= next_counters_ns_ && !failed()) {
     if (next_counters_ns_ != 0) {

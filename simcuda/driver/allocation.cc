@@ -115,6 +115,7 @@ void ReleaseAllocation(const Allocation& allocation) {
       break;
     case AllocationKind::kIpc:
     case AllocationKind::kImported:
+    case AllocationKind::kGraphics:
       munmap(reinterpret_cast<void*>(allocation.mapping), allocation.mapping_bytes);
       break;
     case AllocationKind::kRegistered:

@@ -29,6 +29,7 @@ enum class AllocationKind {
   kIpc,       // memory of another process, opened by its IPC handle
   kImported,  // memory of another process or API that cuMemFree unmaps
   kGraph,     // the address of a memory node of a graph
+  kGraphics,  // a mapped buffer of a graphics interface
 };
 
 struct Allocation {

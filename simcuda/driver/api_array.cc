@@ -11,7 +11,8 @@ namespace {
 
 constexpr unsigned kArrayFlags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST |
                                  CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER |
-                                 CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT;
+                                 CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT |
+                                 CUDA_ARRAY3D_SPARSE | kDeferredMapping;
 
 bool GoodDescriptor(const CUDA_ARRAY3D_DESCRIPTOR& one) {
   const bool channels = one.NumChannels == 1 || one.NumChannels == 2 || one.NumChannels == 4;
@@ -80,15 +81,6 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* pArrayDescriptor, CUarra
   const auto& full = array->descriptor();
   *pArrayDescriptor = {full.Width, full.Height, full.Format, full.NumChannels};
   return CUDA_SUCCESS;
-}
-
-CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* memoryRequirements,
-                                      CUarray array, CUdevice /*device*/) {
-  const auto found = AllHandles<Array>().Find(array);
-  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (memoryRequirements == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // Known only of arrays with deferred mapping, and the stand-in makes none.
-  return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMipmappedArrayCreate(CUmipmappedArray* pHandle,

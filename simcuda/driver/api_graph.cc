@@ -53,7 +53,7 @@ CUresult AddNode(CUgraphNode* node, CUgraph handle, const CUgraphNode* dependenc
 
 CUresult Instantiate(CUgraphExec* exec, CUgraph handle, unsigned long long flags) {
   const auto graph = FindGraph(handle);
-  if (exec == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (exec == nullptr || graph == nullptr || graph->owned()) return CUDA_ERROR_INVALID_VALUE;
   auto made = graph->Instantiate();
   if (made == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   made->flags = flags;
@@ -173,7 +173,10 @@ CUresult cuGraphCreate(CUgraph* phGraph, unsigned int flags) {
 }
 
 CUresult cuGraphDestroy(CUgraph hGraph) {
-  return AllHandles<Graph>().Remove(hGraph) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  const auto graph = FindGraph(hGraph);
+  if (graph == nullptr || graph->owned()) return CUDA_ERROR_INVALID_VALUE;
+  RetireGraph(graph);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode* nodes, size_t* numNodes) {

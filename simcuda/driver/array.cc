@@ -1,11 +1,14 @@
 // Memory behind arrays.
 #include "simcuda/driver/array.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
 #include "simcuda/driver/pool.h"
+#include "simcuda/driver/vmm.h"
 
 namespace memprof::simcuda {
 namespace {
@@ -33,7 +36,7 @@ uint64_t FormatBytes(CUarray_format format) {
 }
 
 std::shared_ptr<Array> Array::Create(const std::shared_ptr<Context>& context,
-                                     const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
+                                     const CUDA_ARRAY3D_DESCRIPTOR& descriptor, bool foreign) {
   std::shared_ptr<Array> array(new Array);
   array->context_ = context;
   array->descriptor_ = descriptor;
@@ -49,6 +52,14 @@ std::shared_ptr<Array> Array::Create(const std::shared_ptr<Context>& context,
       __builtin_mul_overflow(array->bytes_, slices, &array->bytes_)) {
     return nullptr;
   }
+  if (foreign || array->sparse() || array->deferred()) {
+    void* pages = mmap(nullptr, array->bytes_, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) return nullptr;
+    array->address_ = reinterpret_cast<uint64_t>(pages);
+    array->own_pages_ = true;
+    return array;
+  }
   Device& device = context->device();
   if (!device.memory().Allocate(Use::kArray, array->bytes_, &array->address_, &array->granted_)) {
     TrimPoolsOf(&device);
@@ -60,7 +71,24 @@ std::shared_ptr<Array> Array::Create(const std::shared_ptr<Context>& context,
   return array;
 }
 
+std::array<uint64_t, 3> Array::TileExtent() const {
+  uint64_t width = 1;
+  const uint64_t elements = kTileBytes / element_bytes_;
+  while (width * width < elements) width *= 2;
+  return {width, elements / width, 1};
+}
+
+void Array::SetTile(const std::array<uint64_t, 4>& place, std::shared_ptr<Physical> memory) {
+  const std::lock_guard lock(tiles_mutex_);
+  if (memory == nullptr) {
+    tiles_.erase(place);
+  } else {
+    tiles_[place] = std::move(memory);
+  }
+}
+
 Array::~Array() {
+  if (own_pages_) munmap(reinterpret_cast<void*>(address_), bytes_);
   if (granted_ != 0) context_->device().memory().Free(Use::kArray, address_, granted_);
 }
 

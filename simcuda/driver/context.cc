@@ -70,6 +70,14 @@ std::shared_ptr<Context> Context::Create(Device* device, bool primary, unsigned 
   return context;
 }
 
+std::shared_ptr<Context> Context::CreateGreen(Device* device) {
+  auto context = std::make_shared<Context>(device, false, 0);
+  context->green_ = true;
+  AllHandles<Context>().Add(context);
+  device->AddGreen(context);
+  return context;
+}
+
 void Context::ReportCreated() {
   simcuda_resource_event event = {};
   event.cbid = kResourceContextCreated;
@@ -80,13 +88,17 @@ void Context::ReportCreated() {
 
 void Context::Destroy() {
   if (destroying_.exchange(true)) return;
+  if (primary_) {
+    for (const auto& green : device_->TakeGreen()) green->Destroy();
+  }
   simcuda_resource_event event = {};
   event.cbid = kResourceContextDestroyStarting;
   event.context = this;
   event.context_uid = uid_;
   // The handle is still good then, so that the listener may ask about the context.
   ReportResource(event);
-  const auto self = AllHandles<Context>().Remove(this);
+  const auto self = shared_from_this();
+  AllHandles<Context>().Remove(this);
   Synchronize();
   alive_ = false;
   UnloadModulesOf(this);
@@ -95,12 +107,13 @@ void Context::Destroy() {
   FreeAllocationsOf(uid_);
   if (primary_) GraphMemory::Get().Reset(device_);
   FreeTexturesOf(this);
+  FreeGraphicsOf(this);
   FreeArraysOf(this);
   {
     const std::lock_guard lock(order_mutex_);
     streams_.clear();
   }
-  device_->memory().Refund(Use::kContext, device_->context_overhead());
+  if (!green_) device_->memory().Refund(Use::kContext, device_->context_overhead());
   Bury(self);
 }
 

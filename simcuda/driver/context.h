@@ -25,6 +25,8 @@ class Context : public std::enable_shared_from_this<Context> {
 
   // Makes a context on the device and charges its overhead. Null when memory does not suffice.
   static std::shared_ptr<Context> Create(Device* device, bool primary, unsigned flags);
+  // A second face of the device's primary context, which takes nothing more and ends with that.
+  static std::shared_ptr<Context> CreateGreen(Device* device);
   // Tells the listener, which may ask the driver about it: no lock may be held.
   void ReportCreated();
   // Waits for its work and frees everything in it. Only the first call has an effect.
@@ -74,6 +76,7 @@ class Context : public std::enable_shared_from_this<Context> {
   Device* const device_;
   const uint32_t uid_;
   const bool primary_;
+  bool green_ = false;
   std::atomic<bool> destroying_{false};
   std::atomic<bool> alive_{true};
 

@@ -29,4 +29,21 @@ extern "C" CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cuda
                                         CUdriverProcAddressQueryResult* symbolStatus);
 #endif
 
+// Of cudaGL.h and generated_cudaGL_meta.h, which would ask for a GL; GLuint and GLenum are unsigned.
+struct cuGraphicsGLRegisterBuffer_params {
+  CUgraphicsResource* pCudaResource;
+  unsigned buffer;
+  unsigned Flags;
+};
+struct cuGraphicsGLRegisterImage_params {
+  CUgraphicsResource* pCudaResource;
+  unsigned image;
+  unsigned target;
+  unsigned Flags;
+};
+extern "C" CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource* pCudaResource, unsigned buffer,
+                                               unsigned Flags);
+extern "C" CUresult cuGraphicsGLRegisterImage(CUgraphicsResource* pCudaResource, unsigned image,
+                                              unsigned target, unsigned Flags);
+
 #endif  // SIMCUDA_DRIVER_CUDA_HEADERS_H

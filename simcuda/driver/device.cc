@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "simcuda/common/config.h"
 #include "simcuda/driver/context.h"
@@ -76,6 +77,16 @@ CUresult Device::ResetPrimary() {
   }
   if (old != nullptr) old->Destroy();
   return CUDA_SUCCESS;
+}
+
+void Device::AddGreen(std::shared_ptr<Context> context) {
+  const std::lock_guard lock(green_mutex_);
+  green_.push_back(std::move(context));
+}
+
+std::vector<std::shared_ptr<Context>> Device::TakeGreen() {
+  const std::lock_guard lock(green_mutex_);
+  return std::exchange(green_, {});
 }
 
 CUresult Device::SetPrimaryFlags(unsigned flags) {

@@ -29,6 +29,10 @@ class Device {
   CUresult SetPrimaryFlags(unsigned flags);
   void GetPrimaryState(unsigned* flags, bool* active);
 
+  // Contexts that end with the primary one.
+  void AddGreen(std::shared_ptr<Context> context);
+  std::vector<std::shared_ptr<Context>> TakeGreen();
+
   std::shared_ptr<Pool> default_pool();
   std::shared_ptr<Pool> current_pool();
   void set_current_pool(std::shared_ptr<Pool> pool);
@@ -41,6 +45,8 @@ class Device {
   std::shared_ptr<Context> primary_;
   int primary_count_ = 0;
   unsigned primary_flags_ = 0;
+  std::mutex green_mutex_;
+  std::vector<std::shared_ptr<Context>> green_;
   std::mutex pool_mutex_;
   std::shared_ptr<Pool> default_pool_;
   std::shared_ptr<Pool> current_pool_;

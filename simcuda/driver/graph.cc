@@ -2,6 +2,7 @@
 #include "simcuda/driver/graph.h"
 
 #include <algorithm>
+#include <map>
 
 #include "simcuda/driver/handles.h"
 
@@ -16,12 +17,13 @@ CUgraphNode HandleOf(const std::shared_ptr<GraphNode>& node) {
 
 CUgraphNode Graph::Add(CUgraphNodeType type, std::function<void()> work,
                        std::vector<CUgraphNode> dependencies,
-                       std::shared_ptr<GraphAllocation> memory) {
+                       std::shared_ptr<GraphAllocation> memory, std::shared_ptr<Graph> child) {
   auto node = std::make_shared<GraphNode>();
   node->type = type;
   node->work = std::move(work);
   node->dependencies = std::move(dependencies);
   node->memory = std::move(memory);
+  node->child = std::move(child);
   const std::lock_guard lock(mutex_);
   nodes_.push_back(node);
   return HandleOf(node);
@@ -55,21 +57,58 @@ std::vector<std::shared_ptr<GraphNode>> Graph::nodes() const {
 
 bool Graph::has_memory() const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(nodes_.begin(), nodes_.end(),
-                     [](const auto& node) { return node->memory != nullptr; });
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) {
+    return node->memory != nullptr || (node->child != nullptr && node->child->has_memory());
+  });
+}
+
+std::shared_ptr<Graph> Graph::Clone() const {
+  auto clone = std::make_shared<Graph>();
+  std::map<CUgraphNode, CUgraphNode> twins;
+  const std::lock_guard lock(mutex_);
+  for (const auto& node : nodes_) {
+    if (node->memory != nullptr) return nullptr;
+    std::shared_ptr<Graph> child;
+    if (node->child != nullptr) {
+      child = node->child->Clone();
+      if (child == nullptr) return nullptr;
+      child->set_owned();
+      AllHandles<Graph>().Add(child);
+    }
+    std::vector<CUgraphNode> dependencies;
+    for (const CUgraphNode before : node->dependencies) dependencies.push_back(twins[before]);
+    twins[HandleOf(node)] =
+        clone->Add(node->type, node->work, std::move(dependencies), nullptr, std::move(child));
+  }
+  return clone;
+}
+
+// The nodes in the order in which they run, those of child graphs in the place of their node.
+void Graph::AppendTo(std::vector<std::shared_ptr<GraphNode>>* flat) const {
+  for (const auto& node : nodes()) {
+    flat->push_back(node);
+    if (node->child != nullptr) node->child->AppendTo(flat);
+  }
 }
 
 std::shared_ptr<GraphExec> Graph::Instantiate() {
   const bool memory = has_memory();
+  auto exec = std::make_shared<GraphExec>();
+  AppendTo(&exec->nodes);
   const std::lock_guard lock(mutex_);
   const auto before = only_.lock();
   if (memory && before != nullptr && AllHandles<GraphExec>().Find(before.get()) != nullptr) {
     return nullptr;
   }
-  auto exec = std::make_shared<GraphExec>();
-  exec->nodes = nodes_;
   only_ = exec;
   return exec;
+}
+
+void RetireGraph(const std::shared_ptr<Graph>& graph) {
+  AllHandles<Graph>().Remove(graph.get());
+  for (const auto& node : graph->nodes()) {
+    if (node->child != nullptr) RetireGraph(node->child);
+  }
 }
 
 std::shared_ptr<GraphNode> FindGraphNode(CUgraphNode handle, std::shared_ptr<Graph>* owner) {

@@ -2,6 +2,7 @@
 #ifndef SIMCUDA_DRIVER_GRAPH_H
 #define SIMCUDA_DRIVER_GRAPH_H
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 
 namespace memprof::simcuda {
 
+class Graph;
 struct GraphAllocation;
 struct GraphExec;
 
@@ -19,6 +21,7 @@ struct GraphNode {
   std::function<void()> work;
   std::vector<CUgraphNode> dependencies;
   std::shared_ptr<GraphAllocation> memory;  // what a memory node allocates or frees
+  std::shared_ptr<Graph> child;             // the graph within a child graph node
 };
 
 // Nodes in the order in which they were added. A node depends on earlier ones only, so that order
@@ -27,18 +30,28 @@ class Graph {
  public:
   CUgraphNode Add(CUgraphNodeType type, std::function<void()> work,
                   std::vector<CUgraphNode> dependencies,
-                  std::shared_ptr<GraphAllocation> memory = nullptr);
+                  std::shared_ptr<GraphAllocation> memory = nullptr,
+                  std::shared_ptr<Graph> child = nullptr);
   // False when one of the handles is not a node of this graph.
   bool Has(const CUgraphNode* nodes, size_t count) const;
   bool Remove(CUgraphNode node);
   std::vector<CUgraphNode> DependenciesOf(const GraphNode& node) const;
   std::vector<std::shared_ptr<GraphNode>> nodes() const;
-  // Whether there are memory nodes: such a graph can lose no node, and has one executable at most.
+  // The same nodes with the same dependencies, and with clones of child graphs; null where there
+  // are memory nodes, which cannot be cloned.
+  std::shared_ptr<Graph> Clone() const;
+  // It belongs to a node of another graph: neither instantiated nor destroyed by itself.
+  bool owned() const { return owned_.load(); }
+  void set_owned() { owned_ = true; }
+  // Whether there are memory nodes, in child graphs as well: such a graph can lose no node, and has one executable at most.
   bool has_memory() const;
   // Makes an executable; null when there is one already and must not be another.
   std::shared_ptr<GraphExec> Instantiate();
 
  private:
+  void AppendTo(std::vector<std::shared_ptr<GraphNode>>* flat) const;
+
+  std::atomic<bool> owned_{false};
   mutable std::mutex mutex_;
   std::weak_ptr<GraphExec> only_;
   std::vector<std::shared_ptr<GraphNode>> nodes_;
@@ -54,6 +67,9 @@ struct GraphExec {
     }
   }
 };
+
+// Takes the handles of a graph and of those within it away.
+void RetireGraph(const std::shared_ptr<Graph>& graph);
 
 // The node behind a handle and the graph that it is in; null when there is none.
 std::shared_ptr<GraphNode> FindGraphNode(CUgraphNode handle, std::shared_ptr<Graph>* owner);

@@ -130,6 +130,13 @@ def main():
         ("const char *symbol", "symbol"), ("void **pfn", "pfn"), ("int cudaVersion", "cudaVersion"),
         ("cuuint64_t flags", "flags"),
         ("CUdriverProcAddressQueryResult *symbolStatus", "symbolStatus")])
+    # The functions of cudaGL.h that the stand-in has.
+    resource = ("CUgraphicsResource *pCudaResource", "pCudaResource")
+    params.setdefault("cuGraphicsGLRegisterBuffer", [
+        resource, ("unsigned buffer", "buffer"), ("unsigned Flags", "Flags")])
+    params.setdefault("cuGraphicsGLRegisterImage", [
+        resource, ("unsigned image", "image"), ("unsigned target", "target"),
+        ("unsigned Flags", "Flags")])
     cbids = set(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+)\s*=",
                            find_header("cupti_driver_cbid.h", args.include)))
     cbids -= {"INVALID", "SIZE", "FORCE_INT"}

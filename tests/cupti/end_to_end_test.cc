@@ -264,6 +264,36 @@ TEST(EndToEnd, ComesBackAfterAnotherFinalisedCupti) {
 }
 
 // Eight threads allocate and free at random: every allocation and every byte is reported.
+TEST(EndToEnd, ComesBackByItselfAfterAnotherFinalisedCupti) {
+  WithSource([](const SourceApi* source) {
+    NewContext(0);
+    ASSERT_EQ(source->start(1), 0);
+    ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
+    CUdeviceptr address = 0;
+    ASSERT_CUDA(cuMemAlloc_v2(&address, 4096));
+    for (int i = 0; i < 3; ++i) source->check();
+    const auto states = Recorder().States();
+    ASSERT_EQ(states.size(), 3u);
+    EXPECT_EQ(states[1].state, kSourceLost);
+    EXPECT_EQ(states[2].state, kSourceOn);
+    EXPECT_TRUE(Recorder().Events(kOpAlloc).empty());
+    ASSERT_CUDA(cuMemFree_v2(address));
+    EXPECT_EQ(Recorder().Events(kOpFree).size(), 1u);
+    // Somebody else has it in the meantime: he keeps it, and it is taken up when he is done.
+    ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
+    CUpti_SubscriberHandle other = nullptr;
+    const auto callback = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
+    ASSERT_EQ(cuptiSubscribe(&other, callback, nullptr), CUPTI_SUCCESS);
+    for (int i = 0; i < 4; ++i) source->check();
+    EXPECT_EQ(Recorder().States().back().state, kSourceLost);
+    EXPECT_EQ(cuptiUnsubscribe(other), CUPTI_SUCCESS);
+    source->check();
+    EXPECT_EQ(Recorder().States().back().state, kSourceOn);
+    ASSERT_CUDA(cuMemAlloc_v2(&address, 4096));
+    EXPECT_EQ(Recorder().Events(kOpAlloc).size(), 1u);
+  });
+}
+
 TEST(EndToEnd, ManyThreadsToTheLastByte) {
   WithSource([](const SourceApi* source) {
     const CUcontext context = NewContext(0);

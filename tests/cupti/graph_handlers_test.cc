@@ -21,9 +21,9 @@ class GraphHandlers : public cupti_test::HandlerTest {
  protected:
   static CUgraph Graph(std::uint64_t number) { return reinterpret_cast<CUgraph>(number); }
   static CUgraphExec Exec(std::uint64_t number) { return reinterpret_cast<CUgraphExec>(number); }
-  void AddAlloc(CUgraph graph, CUdeviceptr address, std::size_t bytes) {
+  void AddAlloc(CUgraph graph, CUdeviceptr address, std::size_t bytes, int device = 3) {
     CUDA_MEM_ALLOC_NODE_PARAMS node{};
-    node.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {3}};
+    node.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
     node.bytesize = bytes;
     node.dptr = address;
     cuGraphAddMemAllocNode_params params{nullptr, graph, nullptr, 0, &node};
@@ -84,6 +84,69 @@ TEST_F(GraphHandlers, FreeNodesAndDestroyedGraphs) {
   Succeed("cuGraphExecDestroy", &exec);
   Succeed("cuGraphLaunch", &launch);
   EXPECT_EQ(Story().size(), 2u);
+}
+
+int g_active = 1;
+int PrimaryState(int, unsigned* flags, int* active) {
+  *flags = 0;
+  *active = g_active;
+  return 0;
+}
+
+// Graph memory belongs to no context's end: it is freed event by event, once it is the last.
+TEST_F(GraphHandlers, MemoryEndsWithTheLastReleaseOfThePrimaryContext) {
+  recorder_.SetDriverFunction("cuDevicePrimaryCtxGetState", reinterpret_cast<void*>(&PrimaryState));
+  cupti::LookUpDriver();
+  constexpr CUdeviceptr kOwn = 0x7e0005000000;
+  // The ledger is the process's: other tests have left memory on other devices.
+  const auto freed = [this] {
+    int count = 0;
+    for (const SourceEvent& event : recorder_.Events(kOpFree)) {
+      if (event.address != kOwn) continue;
+      EXPECT_EQ(event.layer, kLayerGraph);
+      EXPECT_EQ(event.bytes, 64u);
+      EXPECT_EQ(event.device, 9);
+      ++count;
+    }
+    return count;
+  };
+  AddAlloc(Graph(31), kOwn, 64, 9);
+  Instantiate(Graph(31), Exec(37));
+  cuGraphLaunch_params launch{Exec(37), nullptr};
+  Succeed("cuGraphLaunch", &launch);
+  cuDevicePrimaryCtxRelease_v2_params release{9};
+  g_active = 1;
+  Succeed("cuDevicePrimaryCtxRelease_v2", &release);
+  EXPECT_EQ(freed(), 0) << "others hold the context";
+  g_active = 0;
+  cupti_test::DriverCall("cuDevicePrimaryCtxRelease_v2", &release)
+      .Enter()
+      .Exit(CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(freed(), 0) << "that release failed";
+  Succeed("cuDevicePrimaryCtxRelease_v2", &release);
+  EXPECT_EQ(freed(), 1);
+  Succeed("cuDevicePrimaryCtxRelease", &release);
+  EXPECT_EQ(freed(), 1) << "once";
+  Succeed("cuGraphLaunch", &launch);
+  const std::uint64_t green = 1;
+  Succeed("cuGreenCtxDestroy", &green);
+  EXPECT_EQ(freed(), 2) << "a green context held the primary one";
+}
+
+// Where the hooks record the reset, what it ended must not be freed again by the next launch.
+TEST_F(GraphHandlers, AResetEndsItWhoeverRecordsTheReset) {
+  AddAlloc(Graph(41), 0x7e0006000000, 64, 10);
+  Instantiate(Graph(41), Exec(47));
+  cuGraphLaunch_params launch{Exec(47), nullptr};
+  Succeed("cuGraphLaunch", &launch);
+  recorder_.SetInsideHook(true);
+  cuDevicePrimaryCtxReset_v2_params reset{10};
+  Succeed("cuDevicePrimaryCtxReset_v2", &reset);
+  recorder_.SetInsideHook(false);
+  Succeed("cuGraphLaunch", &launch);
+  EXPECT_TRUE(recorder_.Events(kOpFree).empty());
+  EXPECT_TRUE(recorder_.Events(kOpDeviceReset).empty());
+  EXPECT_EQ(recorder_.Events(kOpAlloc).size(), 2u);
 }
 
 TEST_F(GraphHandlers, ImportsTellTheirKind) {

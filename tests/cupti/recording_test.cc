@@ -184,6 +184,27 @@ TEST(CuptiRecording, GoesOnWithoutCuptiWhereAnotherHoldsIt) {
   EXPECT_EQ(guest.out, "4 callbacks\n") << "the holder still gets its own";
 }
 
+// A profiler in the program finalises CUPTI, and with it the source that reports the allocations:
+// the log says from when to when it was gone, and the source comes back by itself.
+TEST(CuptiRecording, TakesCuptiUpAgainAfterAnotherFinalisedIt) {
+  const TempDirectory directory;
+  GuestOptions options{.directory = directory.path()};
+  options.environment = {{"MEMPROF_SOURCE", "cupti"}, {"SIMCUDA", "memory=1GiB"}};
+  const GuestResult guest = RunProgram(CUPTI_FINALISER, options);
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  EXPECT_EQ(guest.out, "1, then more\n");
+  const Log log = ReadLog(directory.File("g.mprof"));
+  ASSERT_EQ(log.error, "");
+  std::vector<std::string> states;
+  for (const log::Source& source : log.sources)
+    if (source.name() == "cupti") states.push_back(log::SourceState_Name(source.state()));
+  EXPECT_THAT(states, ::testing::ElementsAre("SOURCE_ON", "SOURCE_LOST", "SOURCE_ON"));
+  const auto lost = log.counters.find("cupti_lost");
+  ASSERT_NE(lost, log.counters.end());
+  EXPECT_EQ(lost->second, 1u);
+  EXPECT_GE(log.WithOp(log::OP_ALLOC).size(), 2u);
+}
+
 TEST(CuptiRecording, SaysThatThereIsNoLibcupti) {
   const Recording recording = Record("guest_driver_dlsym", {},
                                      {{"MEMPROF_SOURCE", "driver,cupti"},

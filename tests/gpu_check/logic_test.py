@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
 """What scripts/gpu-check makes of figures: right ones, and for every verdict wrong ones that it must notice."""
 import argparse
-import contextlib
-import importlib.machinery
-import importlib.util
-import io
 import json
 import sys
 import unittest
@@ -16,7 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import report  # noqa: E402
 import sections  # noqa: E402
 import verdicts  # noqa: E402
-from machine import GuestFailed, OutOfTime  # noqa: E402
+from fixtures import event  # noqa: E402
+from machine import GuestFailed, Machine  # noqa: E402
 from verdicts import DIFFERS, FAILED, MIB, OK, SKIPPED  # noqa: E402
 
 
@@ -56,6 +53,12 @@ class Pointers(unittest.TestCase):
         self.assertEqual(section.verdict, OK)
         self.assertIn("2 of 2 answers", section.summary)
         self.assertIn("cuMulticastCreate", section.notes[0])
+
+    def test_an_error_is_no_answer_whatever_it_left_behind(self):
+        section = self.judge(answer("cuMemAlloc", 12000, 0, "0x20", 1), answer("cuMemAlloc", 12000, 0, "0x20"))
+        self.assertEqual(section.verdict, DIFFERS)
+        self.assertIn("1 of 2 answers", section.summary)
+        self.assertIn("4 of 5 names exported", section.summary)
 
     def test_another_function_is_noticed_and_named(self):
         section = self.judge(answer("cuMemAlloc", 12000, 0, "0x10"))
@@ -187,6 +190,13 @@ class Totals(unittest.TestCase):
         self.assertEqual(self.judge("module", live=self.live(blocks=0, recorded=0)), FAILED)
         self.assertEqual(self.judge("module", self.told(taken=0)), DIFFERS)
 
+    def test_samples_of_pools_are_the_drivers_figures(self):
+        for pool in ("pool", "graph"):
+            told = {**self.told(), f"{pool}_reserved": 300 * MIB, f"{pool}_used": self.BYTES}
+            self.assertEqual(self.judge(pool, {**told, "sampled": (300 * MIB, self.BYTES)}), OK)
+            self.assertEqual(self.judge(pool, {**told, "sampled": (300 * MIB, 0)}), FAILED)
+            self.assertEqual(self.judge(pool, {**told, "sampled": (0, self.BYTES)}), FAILED)
+
     def test_what_could_not_be_tried(self):
         self.assertEqual(self.judge(told={"skipped": "why"}), SKIPPED)
         self.assertEqual(self.judge(told={"failed": "cuMemAlloc_v2 returned 2"}), FAILED)
@@ -198,10 +208,6 @@ class Totals(unittest.TestCase):
         self.assertEqual(section(SKIPPED), SKIPPED)
         self.assertEqual(section(OK, DIFFERS, SKIPPED), DIFFERS)
         self.assertEqual(section(FAILED, DIFFERS), FAILED)
-
-
-def event(op, address, size=0, layer="linear", api="cuMemAlloc_v2"):
-    return {"op": op, "layer": layer, "device": 0, "address": address, "bytes": size, "api": api, "stack": []}
 
 
 class Sources(unittest.TestCase):
@@ -230,6 +236,11 @@ class Sources(unittest.TestCase):
             self.assertEqual(section.verdict, DIFFERS)
             self.assertGreater(len(section.table), 1)
 
+    def test_rows_name_what_each_side_has(self):
+        self.assertEqual(verdicts.compare_events(list("abcd"), list("axd")), [[1, "b", "x"], [2, "c", "-"]])
+        self.assertEqual(verdicts.compare_events(list("ad"), list("abcd")), [[1, "-", "b"], [2, "-", "c"]])
+        self.assertEqual(len(verdicts.compare_events(list("a" * 100), [])), 30)
+
     def test_of_modules_only_coming_and_going_counts(self):
         self.driver.append(dict(event("module_load", "0x7000", api="cuModuleLoadData")))
         self.assertEqual(self.judge().verdict, DIFFERS)
@@ -244,23 +255,21 @@ class Sources(unittest.TestCase):
     def test_a_source_that_was_not_on_is_skipped(self):
         self.assertEqual(verdicts.judge_sources({"one": "no libcupti"}).verdict, SKIPPED)
 
+    def test_a_program_that_broke_fails_and_the_others_are_judged(self):
+        section = verdicts.judge_sources({"one": GuestFailed("it crashed"), "two": (self.driver, self.cupti)})
+        self.assertEqual(section.verdict, FAILED)
+        self.assertIn("1 of 2 programs", section.summary)
+        self.assertIn("failed: it crashed", section.table[1])
+
 
 class OtherSections(unittest.TestCase):
-    def test_events_lost_beside_another_subscriber_fail(self):
-        alone = verdicts.comparable([event("alloc", "0x1", 5), event("free", "0x1", 5)])
-        states = {"cupti": ("refused", "held by another")}
-        good = verdicts.judge_foreign_subscriber(alone, list(alone), states)
-        self.assertEqual(good.verdict, OK)
-        self.assertIn("refused held by another", good.summary)
-        self.assertEqual(verdicts.judge_foreign_subscriber(alone, alone[:1], states).verdict, FAILED)
-        self.assertEqual(verdicts.judge_foreign_subscriber([], [], states).verdict, FAILED)
-
     def test_a_profiler_gone_blind_fails(self):
         def judge(bare, beside, allocations):
             return verdicts.judge_profiler({"without memprof": {"events": bare},
                                             "memprof": {"events": beside, "allocations": allocations}}).verdict
         self.assertEqual(judge(30, 30, 5), OK)
         self.assertEqual(judge(30, 0, 5), FAILED)
+        self.assertEqual(judge(30, 26, 5), DIFFERS)
         self.assertEqual(judge(30, 30, 0), FAILED)
         self.assertEqual(judge(0, 0, 5), SKIPPED)
 
@@ -281,39 +290,6 @@ class OtherSections(unittest.TestCase):
         self.assertEqual(judge(reference[:1], 1), DIFFERS)
         self.assertEqual(judge([], 0), FAILED)
         self.assertEqual(judge("not built", 0), SKIPPED)
-
-
-class Attempt(unittest.TestCase):
-    """A section may end as it likes: it has a verdict, and the next one runs."""
-
-    def setUp(self):
-        path = Path(__file__).resolve().parent.parent.parent / "scripts/gpu-check"
-        loader = importlib.machinery.SourceFileLoader("gpu_check_program", str(path))
-        self.program = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_check_program", loader))
-        loader.exec_module(self.program)
-
-    def attempt(self, outcome):
-        def section(machine, options):
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
-        sections.TITLES[section] = "A title"
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            found = self.program.attempt(section, None, None)
-        self.assertIn(found[0].verdict, said.getvalue())
-        self.assertGreaterEqual(found[0].seconds, 0)
-        return [(one.title, one.verdict, one.summary) for one in found]
-
-    def test_what_it_found(self):
-        one = verdicts.Section("One", OK, "fine")
-        self.assertEqual(self.attempt(one), [("One", OK, "fine")])
-        self.assertEqual(len(self.attempt([one, one])), 2)
-
-    def test_how_it_failed(self):
-        self.assertEqual(self.attempt(GuestFailed("it crashed")), [("A title", FAILED, "it crashed")])
-        self.assertEqual(self.attempt(KeyError("asked")), [("A title", FAILED, "KeyError: 'asked'")])
-        self.assertEqual(self.attempt(OutOfTime()), [("A title", SKIPPED, "no time was left")])
 
 
 class GpuMachine:
@@ -366,6 +342,28 @@ class WithTorch(unittest.TestCase):
             self.assertEqual((found.verdict, found.summary), (SKIPPED, "there is no PyTorch with a GPU"))
 
 
+class Steps(unittest.TestCase):
+    def test_seconds_are_of_the_steps_after_the_first_line(self):
+        lines = [(0.0, "model: big"), (9.0, "step 0: loss 5"), (10.0, "step 20: loss 4"), (11.0, "step 40: loss 3"),
+                 (11.5, "step 49: loss 3"), (20.0, "done")]
+        self.assertAlmostEqual(sections.step_seconds(lines), 1.5 / 29)
+        self.assertIsNone(sections.step_seconds(lines[:3]))
+        self.assertIsNone(sections.step_seconds([]))
+        self.assertIsNone(sections.step_seconds([(1.0, line) for _, line in lines]))
+
+
+class Pools(unittest.TestCase):
+    def test_the_last_sample_of_each_pool_before_the_mark(self):
+        def sample(address, reserved, used, layer="stream-ordered"):
+            return dict(event("pool_sample", address, reserved, layer), aux0=used)
+        events = [sample("0x1", 10, 5), sample("0x2", 20, 6), sample("0x1", 11, 4), sample("0x3", 99, 99, "graph"),
+                  dict(event("snapshot", "0x0"), name="held"), sample("0x1", 77, 77)]
+        machine = Machine(Path("/nonexistent"), "/nonexistent", True, 1)
+        machine.events = lambda log: events
+        self.assertEqual(machine.pools(None, "stream-ordered", "held"), (31, 10))
+        self.assertEqual(machine.pools(None, "vmm", "held"), (0, 0))
+
+
 class Marks(unittest.TestCase):
     def test_functions_belong_to_the_mark_before_them(self):
         events = [event("alloc", "0x1"), dict(event("snapshot", "0x0"), name="a", api=""), event("alloc", "0x1"),
@@ -385,12 +383,12 @@ class Report(unittest.TestCase):
     def test_everything_is_in_it(self):
         sections = [verdicts.Section("One", OK, "fine", [["a", "b"], ["x|y", 2]], ["A note."]),
                     verdicts.Section("Two", SKIPPED, "no reason"), verdicts.Section("Three", FAILED, "bad")]
-        text = report.render(sections, [("GPU", "a GPU")], stand_in=False)
-        for part in ("| GPU | a GPU |", "## One: ok", "| x\\|y | 2 |", "A note.", "## Two: skipped: no reason",
+        text = report.render(sections, ([("GPU", "a GPU"), ("CPUs", 2)], ["It was busy."]), stand_in=False)
+        for part in ("| GPU | a GPU |", "| CPUs | 2 |", "* It was busy.", "## One: ok", "| x\\|y | 2 |", "A note.", "## Two: skipped: no reason",
                      "| Three | **failed** | bad | 0.0 |"):
             self.assertIn(part, text)
         self.assertNotIn("stand-in", text)
-        self.assertIn("nothing about a GPU", report.render(sections, [("GPU", "none")], stand_in=True))
+        self.assertIn("nothing about a GPU", report.render(sections, ([("GPU", "none")], []), stand_in=True))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
 """The machine that is checked: where its CUDA is, and running guests on it, bare and recorded."""
 import csv
 import io
+import itertools
 import json
 import os
+import pty
+import select
+import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -12,8 +17,56 @@ class GuestFailed(Exception):
     """A guest could not be run to its end; the text says why."""
 
 
+class CannotStart(GuestFailed):
+    """The machine lacks something that the guest needs: nothing of memprof's is wrong."""
+
+
 class OutOfTime(Exception):
     pass
+
+
+# After a SIGKILL: a process that hangs inside a driver does not end, and is not waited for.
+_GRACE_S = 3
+
+
+def end(child):
+    """Ends a process that was started in a session of its own, with all that it started. Whether it is gone."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    try:
+        child.wait(_GRACE_S)
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+
+
+class Ended:
+    """How a program ended: `status` as of subprocess, None if it had to be ended; what it said."""
+
+    def __init__(self, status, output, errors, gone=True):
+        self.status, self.output, self.errors, self.gone = status, output, errors, gone
+
+
+def run_bounded(words, environment, folder, most_s):
+    """Runs a program, and never takes much longer than `most_s`. Its output goes to files, because a pipe would
+    stay open for as long as anything that it started holds it."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
+                                 cwd=folder, start_new_session=True)
+        status, gone = None, True
+        try:
+            status = child.wait(most_s)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            gone = end(child)
+        told = []
+        for file in (output, errors):
+            file.seek(0)
+            told.append(file.read().decode(errors="replace"))
+        return Ended(status, *told, gone)
 
 
 def _toolkit(build):
@@ -35,7 +88,8 @@ class Machine:
         self.toolkit = _toolkit(build)
         self.memprof = build / "bin/memprof"
         self.recorder = build / "lib/libmemprof.so"
-        self._logs = 0
+        self.carried = [build / "carried"] if (build / "carried").is_dir() else []
+        self._logs = itertools.count(1)
 
     def environment(self):
         """What makes programs find this machine's CUDA."""
@@ -46,7 +100,7 @@ class Machine:
         folders = []
         if self.toolkit:
             folders = [str(self.toolkit / part) for part in
-                       ("lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64")
+                       ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "extras/CUPTI/lib64")
                        if (self.toolkit / part).is_dir()]
         # What a packed folder brought along comes last: the machine's own CUDA is what is checked.
         folders += [os.environ.get("LD_LIBRARY_PATH", ""), str(self.build / "carried/cuda")]
@@ -55,40 +109,98 @@ class Machine:
     def left_s(self):
         return self.deadline - time.monotonic()
 
-    def run(self, command, extra=None, most_s=60):
-        """Standard output of a program that ends with status 0."""
+    def whole_environment(self, extra=None):
+        """The environment of a guest: nothing of memprof's from outside comes in."""
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith("MEMPROF_") and key not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH",
+                                                                         "NVTX_INJECTION64_PATH")}
+        environment.update({**self.environment(), **(extra or {})})
+        return environment
+
+    def finish(self, command, extra=None, most_s=60):
+        """How a program ended, which may be in any way but by its time."""
         most = min(most_s, self.left_s())
         if most <= 1:
             raise OutOfTime
-        environment = {key: value for key, value in os.environ.items()
-                       if not key.startswith("MEMPROF_") and key not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")}
-        environment.update({**self.environment(), **(extra or {})})
         words = [str(word) for word in command]
+        name = f"{Path(words[0]).name} {' '.join(words[1:])}".strip()
         try:
-            done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=most,
-                                  cwd=self.scratch, errors="replace")
-        except subprocess.TimeoutExpired as error:
-            raise GuestFailed(f"{Path(words[0]).name} {' '.join(words[1:])} did not end in {most:.0f} s") from error
+            done = run_bounded(words, self.whole_environment(extra), self.scratch, most)
         except OSError as error:
-            raise GuestFailed(f"{words[0]}: {error.strerror}") from error
-        if done.returncode != 0:
-            said = (done.stderr.strip().splitlines() or [""])[-1]
-            raise GuestFailed(f"{Path(words[0]).name} {' '.join(words[1:])} ended with {done.returncode}: {said}")
-        return done.stdout
+            raise CannotStart(f"{words[0]}: {error.strerror}") from error
+        if done.status is None:
+            stuck = "" if done.gone else ", nor when it was killed: it hangs in the driver"
+            raise GuestFailed(f"{name} did not end in {most:.0f} s{stuck}")
+        # The loader's words: a library is not there, or is too old.
+        last = (done.errors.strip().splitlines() or [""])[-1]
+        if done.status == 127 and "error while loading shared libraries" in last or \
+                done.status == 1 and "version `" in last and last.endswith(")") and "' not found" in last:
+            raise CannotStart(f"{name}: {last.split(': ', 1)[-1]}")
+        return done
+
+    def run(self, command, extra=None, most_s=60):
+        """Standard output of a program that ends with status 0."""
+        done = self.finish(command, extra, most_s)
+        if done.status != 0:
+            said = (done.errors.strip().splitlines() or [""])[-1]
+            raise GuestFailed(f"{Path(str(command[0])).name} {' '.join(map(str, command[1:]))} ended with "
+                              f"{done.status}: {said}")
+        return done.output
+
+    def stamped(self, command, extra=None, most_s=60):
+        """[(time, line)] of a program's output; through a terminal, or it would keep lines back. It must end with
+        status 0."""
+        deadline = time.monotonic() + min(most_s, self.left_s())
+        if deadline - time.monotonic() <= 1:
+            raise OutOfTime
+        name = Path(str(command[0])).name
+        terminal, other_end = pty.openpty()
+        lines, rest = [], b""
+        with tempfile.TemporaryFile() as errors, open(terminal, "rb", buffering=0) as reader:
+            child = subprocess.Popen([str(word) for word in command], env=self.whole_environment(extra),
+                                     stdin=subprocess.DEVNULL, stdout=other_end, stderr=errors, cwd=self.scratch,
+                                     start_new_session=True)
+            os.close(other_end)
+            try:
+                while time.monotonic() < deadline:
+                    if not select.select([reader], [], [], min(1, max(0, deadline - time.monotonic())))[0]:
+                        continue
+                    try:
+                        some = reader.read(65536)
+                    except OSError:  # the other end was closed
+                        some = b""
+                    if not some:
+                        break
+                    now = time.monotonic()
+                    *whole, rest = (rest + some).split(b"\n")
+                    lines += [(now, line.decode(errors="replace").rstrip("\r")) for line in whole]
+                child.wait(max(0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                pass
+            finally:
+                status = child.poll()
+                end(child)
+            errors.seek(0)
+            said = (errors.read().decode(errors="replace").strip().splitlines() or [""])[-1]
+        if status != 0:
+            raise GuestFailed(f"{name} did not end in time" if status is None else f"{name} ended with {status}: {said}")
+        return lines
 
     def guest(self, name, *arguments):
         return [self.guests / name, *arguments]
 
     def new_log(self):
-        self._logs += 1
-        return self.scratch / f"check{self._logs}.mprof"
+        return self.scratch / f"check{os.getpid()}.{next(self._logs)}.mprof"
+
+    def recording(self, log, injected=False, extra=None):
+        """The variables that have a program recorded."""
+        variable = "CUDA_INJECTION64_PATH" if injected else "LD_PRELOAD"
+        return {variable: str(self.recorder), "MEMPROF_OUTPUT": str(log), **(extra or {})}
 
     def record(self, command, extra=None, injected=False, most_s=60):
         """Runs a program recorded; its output, and the log's path. The log may not be there."""
         log = self.new_log()
-        variable = "CUDA_INJECTION64_PATH" if injected else "LD_PRELOAD"
-        output = self.run(command, {variable: str(self.recorder), "MEMPROF_OUTPUT": str(log), **(extra or {})}, most_s)
-        return output, log
+        return self.run(command, self.recording(log, injected, extra), most_s), log
 
     def answer(self, output):
         """A guest's JSON."""
@@ -96,6 +208,15 @@ class Machine:
             return json.loads(output)
         except ValueError as error:
             raise GuestFailed(f"a guest said {output[:80]!r}") from error
+
+    def ask_guest(self, name, *arguments, extra=None, most_s=60):
+        """The answer of a guest that is not recorded. One that says why it cannot: CannotStart."""
+        told = self.answer(self.run(self.guest(name, *arguments), extra, most_s))
+        if "skipped" in told:
+            raise CannotStart(told["skipped"])
+        if "failed" in told:
+            raise GuestFailed(told["failed"])
+        return told
 
     # Logs -----------------------------------------------------------------------------------------
 
@@ -105,8 +226,23 @@ class Machine:
         return self.memprof_says(verb, *options, log)
 
     def memprof_says(self, *arguments):
-        carried = self.build / "carried"
-        return self.run([self.memprof, *arguments], {"LD_LIBRARY_PATH": str(carried)} if carried.is_dir() else None)
+        """A packed folder's libraries stand in for those that the machine lacks; the C++ library only where its
+        own is too old, because ours may want a newer C library."""
+        ways = [self.carried, self.carried + [self.build / "carried/cxx"]] if self.carried else [[]]
+        for number, folders in enumerate(ways, 1):
+            extra = {"LD_LIBRARY_PATH": ":".join(map(str, folders))} if folders else None
+            try:
+                done = self.finish([self.memprof, *arguments], extra)
+                break
+            except CannotStart:
+                if number == len(ways):
+                    raise
+        if done.status != 0:
+            said = (done.errors.strip().splitlines() or [""])[-1]
+            raise GuestFailed(f"memprof {arguments[0]} ended with {done.status}: {said}")
+        if folders:
+            self.carried = folders
+        return done.output
 
     def events(self, log):
         return [json.loads(line) for line in self.ask("dump", log, "--json").splitlines()]
@@ -124,3 +260,13 @@ class Machine:
                      and (not row["death_time_ns"] or int(row["death_time_ns"]) > time_ns)]
             result[mark] = (len(alive), sum(int(row["bytes"]) for row in alive))
         return result
+
+    def pools(self, log, layer, mark):
+        """(reserved, used) bytes of all pools of the layer, by their last samples before the mark."""
+        last = {}
+        for event in self.events(log):
+            if event["op"] == "snapshot" and event["name"] == mark:
+                break
+            if event["op"] == "pool_sample" and event["layer"] == layer:
+                last[event["address"]] = (event["bytes"], event.get("aux0", 0))
+        return tuple(sum(sample[i] for sample in last.values()) for i in range(2))

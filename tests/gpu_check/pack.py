@@ -6,6 +6,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Libraries that belong to the machine, never to the folder: the C library and its loader.
 _MACHINES = ("ld-linux", "libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so", "linux-vdso")
+# Those that may want a newer C library than a machine has, whose own are then new enough as a rule.
+_CXX = ("libstdc++.so", "libgcc_s.so")
 
 
 def needed_libraries(program):
@@ -31,6 +33,8 @@ def pack(build, toolkit, folder):
         raise OSError(f"{folder} is not empty")
     _copy(ROOT / "scripts/gpu-check", folder / "scripts/gpu-check")
     for module in (ROOT / "tests/gpu_check").glob("*.py"):
+        if module.name.endswith("_test.py") or module.name == "fixtures.py":
+            continue
         _copy(module, folder / "tests/gpu_check" / module.name)
     wanted = ["bin/memprof", "bin/demo_trainer", "lib/libmemprof.so", "lib/libmemprof_cupti.so"]
     for name in wanted + [f"gpu_check/{program.name}" for program in (build / "gpu_check").iterdir()]:
@@ -39,7 +43,8 @@ def pack(build, toolkit, folder):
     if (build / "share").is_dir():
         shutil.copytree(build / "share", folder / "build/share")
     for library in needed_libraries(build / "bin/memprof"):
-        _copy(library, folder / "build/carried" / library.name)
+        place = "carried/cxx" if library.name.startswith(_CXX) else "carried"
+        _copy(library, folder / "build" / place / library.name)
     for part in ("lib64", "lib", "extras/CUPTI/lib64"):
         for library in sorted((toolkit / part).glob("libcu*.so.[0-9]*")) if toolkit else []:
             if library.name.startswith(("libcudart.so", "libcupti.so")) and not library.is_symlink():

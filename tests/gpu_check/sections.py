@@ -4,16 +4,16 @@ import os
 import re
 import shutil
 import sys
-import time
 from pathlib import Path
 
+import cupti_sections
+import recorder_sections
 import verdicts
-from machine import GuestFailed
+from machine import CannotStart, GuestFailed, OutOfTime
+from recorder_sections import NO_STACKS, rounds
 from verdicts import SKIPPED, Section
 
 HERE = Path(__file__).resolve().parent
-# Where stacks do not matter: reading a log is then ten times faster.
-NO_STACKS = {"MEMPROF_STACK_DEPTH": "0"}
 # PyTorch brings CUDA libraries of its own, before which none of the toolkit's may come.
 OWN_LIBRARIES = {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
 
@@ -21,15 +21,13 @@ OWN_LIBRARIES = {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
 # Pointers -----------------------------------------------------------------------------------------
 
 def pointers(machine, options):
-    bare = machine.answer(machine.run(machine.guest("pointers")))
-    if "skipped" in bare:
-        raise GuestFailed(bare["skipped"])
+    bare = machine.ask_guest("pointers")
     recorded, _ = machine.record(machine.guest("pointers"))
     return [verdicts.judge_pointers(bare), verdicts.judge_wrapped(bare, machine.answer(recorded))]
 
 
 def intercepted_names(machine):
-    return {symbol["name"] for symbol in machine.answer(machine.run(machine.guest("pointers")))["symbols"]}
+    return {symbol["name"] for symbol in machine.ask_guest("pointers")["symbols"]}
 
 
 # Runtime map --------------------------------------------------------------------------------------
@@ -46,7 +44,7 @@ def functions_by_mark(events):
 
 
 def runtime_map(machine, options):
-    traced = machine.answer(machine.run(machine.guest("runtime_calls", "trace")))
+    traced = machine.ask_guest("runtime_calls", "trace")
     _, log = machine.record(machine.guest("runtime_calls"), NO_STACKS)
     return verdicts.judge_runtime_map(traced, functions_by_mark(machine.events(log)), intercepted_names(machine))
 
@@ -63,49 +61,19 @@ def totals(machine, options):
             output, log = machine.record(command, NO_STACKS)
             told = machine.answer(output)
             live = machine.live(log, family.layer) if "asked" in told else {}
+            if "pool_reserved" in told or "graph_reserved" in told:
+                told["sampled"] = machine.pools(log, family.layer, "held")
+        except CannotStart as error:
+            told, live = {"skipped": str(error)}, {}
+        except OutOfTime:
+            told, live = {"skipped": "no time was left"}, {}
         except (GuestFailed, KeyError) as error:
             told, live = {"failed": str(error)}, {}
         judged.append(verdicts.judge_family(name, told, live, options.blocks))
     return verdicts.totals_section(judged)
 
 
-# Sources ------------------------------------------------------------------------------------------
-
-def one_source(machine, command, source):
-    """Events of a run in which that source alone reports allocations, or why there was none."""
-    output, log = machine.record(command, {"MEMPROF_SOURCE": source, **NO_STACKS})
-    if output.startswith("{\"skipped\""):
-        return json.loads(output)["skipped"]
-    states = {one["name"]: one for one in machine.report(log)["source_states"]}
-    if source not in states or states[source]["state"] != "on":
-        return f"the source {source} was not on: {states.get(source, {}).get('detail', 'not named')}"
-    return machine.events(log)
-
-
-def sources(machine, options):
-    runs = {}
-    programs = {"runtime calls": machine.guest("runtime_calls")}
-    for name in verdicts.FAMILIES:
-        programs[name] = machine.guest("families", name, options.blocks, options.block_bytes)
-    for program, command in programs.items():
-        told = [one_source(machine, command, source) for source in ("driver", "cupti")]
-        words = [one for one in told if isinstance(one, str)]
-        runs[program] = words[0] if words else tuple(told)
-    return verdicts.judge_sources(runs)
-
-
-# Coexistence --------------------------------------------------------------------------------------
-
-def foreign_subscriber(machine, options):
-    _, alone = machine.record(machine.guest("runtime_calls"))
-    output, beside = machine.record(machine.guest("runtime_calls", "trace"), {"MEMPROF_CUPTI": "1"})
-    states = {one["name"]: (one["state"], one["detail"]) for one in machine.report(beside)["source_states"]}
-    section = verdicts.judge_foreign_subscriber(verdicts.comparable(machine.events(alone)),
-                                                verdicts.comparable(machine.events(beside)), states)
-    refused = machine.answer(output)["trace"]
-    section.notes.append(f"The other subscriber: {'it was served' if refused == '' else refused}.")
-    return section
-
+# Other profilers ----------------------------------------------------------------------------------
 
 def torch_python(machine):
     """A Python that has a torch with a usable GPU."""
@@ -154,22 +122,33 @@ def sanitizer(machine, options):
     if program is None:
         return Section(title, SKIPPED, "there is no compute-sanitizer")
     command = machine.guest("families", "linear", options.blocks, options.block_bytes)
+    bare = machine.finish([program, "--tool", "memcheck", "--error-exitcode", "9", *command], most_s=40)
+    if bare.status != 0:
+        said = (bare.output.strip().splitlines() or bare.errors.strip().splitlines() or [""])[0]
+        return Section(title, SKIPPED, f"compute-sanitizer cannot run a program here even without memprof: {said}")
     output, log = machine.record([program, "--tool", "memcheck", "--error-exitcode", "9", *command], most_s=90)
     told = machine.answer(next(line for line in output.splitlines() if line.startswith("{")))
     live = machine.live(log, "linear")
     verdict, why, row = verdicts.judge_family("linear", told, live, options.blocks)
     # The tool takes memory of its own.
     verdict = verdicts.OK if verdict == verdicts.DIFFERS else verdict
-    return Section(title, verdict, f"memcheck reports no error and memprof records every block: {why}",
+    words = "memprof records every block" if verdict == verdicts.OK else "memprof's record is wrong"
+    return Section(title, verdict, f"memcheck reports no error, and {words}: {why}",
                    [["family", "asked for", "recorded", "taken by cuMemGetInfo", "not given back", "verdict"], row])
 
 
 # Overhead -----------------------------------------------------------------------------------------
 
-def _timed(run):
-    begin = time.monotonic()
-    run()
-    return time.monotonic() - begin
+_STEP = re.compile(r"step (\d+):")
+
+
+def step_seconds(stamped):
+    """Seconds of a step, from the lines that the trainer writes between steps; the first of them comes while
+    everything warms up. None when there are too few, or all came at once."""
+    points = [(time_s, int(found.group(1))) for time_s, line in stamped if (found := _STEP.match(line))][1:]
+    if len(points) < 2 or points[-1][0] == points[0][0]:
+        return None
+    return (points[-1][0] - points[0][0]) / (points[-1][1] - points[0][1])
 
 
 def trainer_overhead(machine, options):
@@ -177,19 +156,22 @@ def trainer_overhead(machine, options):
     trainer = machine.build / "bin/demo_trainer"
     if not trainer.exists():
         return Section(title, SKIPPED, "the demo trainer was not built")
-    command = [trainer, "--quiet", "--steps", options.steps, *options.trainer.split()]
+    command = [trainer, "--print-every", max(1, options.steps // 10), "--steps", options.steps,
+               *options.trainer.split()]
     bare, recorded = [], []
-    machine.run(command, most_s=120)  # compiles the kernels for this GPU, into the driver's cache
-    for _ in range(options.rounds):
-        if bare and machine.left_s() < 2 * (bare[-1] + recorded[-1]) + 60:
-            break
-        bare.append(_timed(lambda: machine.run(command, most_s=120)))
-        recorded.append(_timed(lambda: machine.record(command, most_s=120)))
+    machine.stamped(command, most_s=60)  # compiles the kernels for this GPU, into the driver's cache
+    for _ in rounds(machine, options.rounds):
+        log = machine.new_log()
+        pair = [step_seconds(machine.stamped(command)),
+                step_seconds(machine.stamped(command, machine.recording(log)))]
+        if None in pair:
+            raise CannotStart("the trainer's steps are too few or too short to be timed")
+        bare.append(pair[0])
+        recorded.append(pair[1])
     section = verdicts.judge_overhead(title, bare, recorded, 1.0, judged=not machine.stand_in)
-    _, log = machine.record(command, most_s=120)
     report = machine.report(log)
-    section.notes.append(f"{report['events']['total']:,} events, {report['events']['lost']} lost, "
-                         f"{log.stat().st_size:,} bytes of log; start and end of the process included.")
+    section.notes.append(f"Times of a step, of {options.steps}; {report['events']['total']:,} events, "
+                         f"{report['events']['lost']} lost, {log.stat().st_size:,} bytes of log.")
     return section
 
 
@@ -201,9 +183,7 @@ def torch_overhead(machine, options):
                        else "there is no PyTorch with a GPU")
     command = [python, HERE / "torch_step.py", 60]
     bare, recorded = [], []
-    for _ in range(options.rounds):
-        if bare and machine.left_s() < 60:
-            break
+    for _ in rounds(machine, options.rounds):
         bare.append(machine.answer(machine.run(command, OWN_LIBRARIES, most_s=90).splitlines()[-1])["seconds_per_step"])
         output, _ = machine.record(command, OWN_LIBRARIES, most_s=90)
         recorded.append(machine.answer(output.splitlines()[-1])["seconds_per_step"])
@@ -224,7 +204,9 @@ def program_frames(events):
 
 
 def ways_in(machine, options):
-    _, log = machine.record(machine.guest("runtime_calls"))
+    output, log = machine.record(machine.guest("runtime_calls"))
+    if "skipped" in machine.answer(output):
+        raise CannotStart(machine.answer(output)["skipped"])
     reference = machine.events(log)
     ways = {"preloaded, shared runtime": (verdicts.comparable(reference), program_frames(reference))}
 
@@ -238,6 +220,8 @@ def ways_in(machine, options):
                 _, log = machine.record(machine.guest(guest), **how)
                 events = machine.events(log)
                 ways[way] = (verdicts.comparable(events), program_frames(events))
+            except CannotStart as error:
+                ways[way] = (str(error), 0)
             except GuestFailed as error:
                 # The stand-in's driver may not know how to inject.
                 ways[way] = (f"{error}" if machine.stand_in else [], 0)
@@ -248,23 +232,35 @@ def ways_in(machine, options):
     return verdicts.judge_ways_in(verdicts.comparable(reference), ways)
 
 
-# What a context takes -----------------------------------------------------------------------------
+# The order is that of their worth, should the time not suffice for all.
 
-def untracked(machine, options):
-    """No verdict but a figure: how much of the device is explained by no event."""
-    output, log = machine.record(machine.guest("families", "linear", options.blocks, options.block_bytes))
-    machine.answer(output)
-    device = machine.report(log)["devices"][0]
-    return Section("Untracked", verdicts.OK,
-                   f"after a run that gave everything back, {device['untracked_bytes']:,} bytes of "
-                   f"{device['name']} ({device['capacity_bytes']:,} bytes) are in use and in no event: context, "
-                   f"code, other processes")
+class Plan:
+    """A section: its name, what carries it out, its title, and the seconds that it may take."""
+
+    def __init__(self, carry_out, title, limit_s, name=None):
+        self.carry_out, self.title, self.limit_s = carry_out, title, limit_s
+        self.name = name or carry_out.__name__
 
 
-SECTIONS = [pointers, runtime_map, totals, sources, foreign_subscriber, profiler, sanitizer, trainer_overhead,
-            torch_overhead, ways_in, untracked]
-TITLES = {pointers: "Pointer identity", runtime_map: "Runtime to driver", totals: "Totals against cuMemGetInfo",
-          sources: "CUPTI alone against interposition alone", foreign_subscriber: "Beside another CUPTI subscriber",
-          profiler: "Beside torch.profiler", sanitizer: "Under compute-sanitizer",
-          trainer_overhead: "Overhead on the demo trainer", torch_overhead: "Overhead on a PyTorch step",
-          ways_in: "Ways in", untracked: "Untracked"}
+SECTIONS = [
+    Plan(recorder_sections.device, "The device and its calls", 30),
+    Plan(pointers, "Pointer identity", 30),
+    Plan(totals, "Totals against cuMemGetInfo", 110),
+    Plan(recorder_sections.ledger, "The ledger closes", 25),
+    Plan(ways_in, "Ways in", 40),
+    Plan(recorder_sections.killed, "Killed with SIGKILL", 50),
+    Plan(recorder_sections.late, "Begun late, by a signal", 25),
+    Plan(runtime_map, "Runtime to driver", 30),
+    Plan(cupti_sections.sources, "CUPTI alone against interposition alone", 90),
+    Plan(recorder_sections.pair_cost, "Cost of a pair", 45),
+    Plan(cupti_sections.callback_cost, "Cost of CUPTI's callbacks", 25),
+    Plan(cupti_sections.activity, "CUPTI's records of memory", 30),
+    Plan(cupti_sections.foreign_subscriber, "Beside another CUPTI subscriber", 40),
+    Plan(recorder_sections.other_processes, "Other processes' share", 30),
+    Plan(trainer_overhead, "Overhead on the demo trainer", 90),
+    Plan(profiler, "Beside torch.profiler", 90),
+    Plan(sanitizer, "Under compute-sanitizer", 60),
+    Plan(torch_overhead, "Overhead on a PyTorch step", 90),
+    # Last, because what a process may do to the driver by it is the least known.
+    Plan(recorder_sections.checkpoint, "Checkpoint", 25),
+]

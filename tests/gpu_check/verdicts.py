@@ -105,6 +105,8 @@ RUNTIME_MAP = {
     "cudaMallocAsync": ["cuMemAllocAsync"],
     "cudaMemPoolCreate": ["cuMemPoolCreate"],
     "cudaMallocFromPoolAsync": ["cuMemAllocFromPoolAsync"],
+    "cudaMallocAsync_ptsz": ["cuMemAllocAsync_ptsz"],
+    "cudaFreeAsync_ptsz": ["cuMemFreeAsync_ptsz"],
     "cudaFreeAsync": ["cuMemFreeAsync"],
     "cudaFreeAsync (pool)": ["cuMemFreeAsync"],
     "cudaMemPoolTrimTo": ["cuMemPoolTrimTo"],
@@ -168,8 +170,10 @@ FAMILIES = {
     "array": Family("array"), "mipmap": Family("array", slack=2 * MIB), "managed": Family("managed"),
     "pinned": Family("pinned", "host"), "registered": Family("registered", "host"),
     "stream-ordered": Family("stream-ordered", slack=32 * MIB), "pool": Family("stream-ordered", slack=32 * MIB),
+    "per-thread-stream": Family("stream-ordered", slack=32 * MIB),
     "vmm": Family("vmm"), "vmm-imported": Family("vmm"), "ipc": Family("imported", "elsewhere"),
-    "graph": Family("graph", slack=32 * MIB), "module": Family("module", "code", slack=8 * MIB),
+    "graph": Family("graph", slack=32 * MIB), "graph-captured": Family("graph", slack=32 * MIB),
+    "module": Family("module", "code", slack=8 * MIB),
     "multicast": Family("multicast", "nowhere"), "external": Family("imported", "elsewhere", handles=2),
     "context": Family("linear", "context"),
 }
@@ -205,6 +209,12 @@ def judge_family(name, told, live, blocks):
         other.append(f"the device gave {taken:,} bytes for {on_device:,}")
     if abs(kept) > slack and family.place != "context":
         other.append(f"{kept:,} bytes did not come back")
+    if "sampled" in told:
+        pool = tuple(next(told[key] for key in (f"pool_{which}", f"graph_{which}") if key in told)
+                     for which in ("reserved", "used"))
+        if tuple(told["sampled"]) != pool:
+            wrong.append("the pool's samples say {:,} bytes reserved, {:,} used; ".format(*told["sampled"])
+                         + "the driver {:,} and {:,}".format(*pool))
     verdict = FAILED if wrong else DIFFERS if other else OK
     why = "; ".join(wrong + other) or "ok"
     return verdict, why, [name, f"{asked:,}", f"{held[1]:,}", f"{taken:,}", f"{kept:,}", why]
@@ -254,13 +264,17 @@ def compare_events(driver, cupti):
 
 
 def judge_sources(runs):
-    """`runs`: {program: (driver's events, cupti's events) or a word why not}."""
+    """`runs`: {program: (driver's events, cupti's events), a word why it cannot be tried, or how it failed}."""
     table, verdicts = [["program", "event", "by the driver's functions", "by CUPTI"]], []
     compared = 0
     for program, told in runs.items():
         if isinstance(told, str):
             verdicts.append(SKIPPED)
-            table.append([program, "", told, ""])
+            table.append([program, "", f"skipped: {told}", ""])
+            continue
+        if isinstance(told, Exception):
+            verdicts.append(FAILED)
+            table.append([program, "", f"failed: {told}", ""])
             continue
         driver, cupti = comparable(told[0]), comparable(told[1])
         differences = compare_events(driver, cupti)
@@ -276,18 +290,6 @@ def judge_sources(runs):
 
 # Coexistence --------------------------------------------------------------------------------------
 
-def judge_foreign_subscriber(alone, beside, states):
-    """Another CUPTI subscriber in the same process while memprof's CUPTI source was asked for. `alone` and
-    `beside`: comparable events without and with it; `states`: {source: (state, detail)} of the log;
-    whichever comes second must be refused and everything else go on."""
-    missing = compare_events(alone, beside)
-    cupti = states.get("cupti", ("absent", ""))
-    verdict = FAILED if missing or not alone else OK
-    return Section("Beside another CUPTI subscriber", verdict,
-                   f"memprof's CUPTI source: {cupti[0]} {cupti[1]}".strip() + f"; {len(beside)} of {len(alone)} events",
-                   [["event", "alone", "beside it"]] + missing if missing else [])
-
-
 def judge_profiler(runs):
     """`runs`: {way: {"events": CUDA events seen by torch.profiler, "bytes": recorded, "note": text}}."""
     bare = runs["without memprof"]["events"]
@@ -298,6 +300,8 @@ def judge_profiler(runs):
         verdict, words = SKIPPED, "torch.profiler saw no CUDA events even alone"
     elif beside["events"] == 0 or not beside["allocations"]:
         verdict, words = FAILED, "one of the two saw nothing beside the other"
+    elif beside["events"] < 0.9 * bare:
+        verdict, words = DIFFERS, "torch.profiler sees less beside memprof than alone"
     else:
         verdict, words = OK, "torch.profiler and memprof (interposing) both see what they see alone"
     return Section("Beside torch.profiler", verdict, words, rows)
@@ -306,14 +310,14 @@ def judge_profiler(runs):
 # Overhead -----------------------------------------------------------------------------------------
 
 def judge_overhead(title, bare, recorded, goal, judged=True):
-    """Seconds of repeated runs in turn. `goal` in percent; not judged where the figure means nothing."""
+    """Seconds of steps of repeated runs in turn. `goal` in percent; not judged where the figure means nothing."""
     nets = [100 * (r / b - 1) for b, r in zip(bare, recorded)]
     median = statistics.median(nets)
     verdict = OK if not judged or median <= goal else DIFFERS
     words = f"{median:+.2f} % [{min(nets):+.2f} .. {max(nets):+.2f}] of {len(nets)} rounds, goal {goal} %"
     return Section(title, verdict, words + ("" if judged else " (not judged: the stand-in's time is no GPU's)"),
                    [["round", "bare, s", "recorded, s", "net, %"]]
-                   + [[i + 1, f"{b:.3f}", f"{r:.3f}", f"{n:+.2f}"]
+                   + [[i + 1, f"{b:.4g}", f"{r:.4g}", f"{n:+.2f}"]
                       for i, (b, r, n) in enumerate(zip(bare, recorded, nets))])
 
 

@@ -22,13 +22,6 @@ namespace {
 
 constexpr std::chrono::seconds kLongestRun(120);
 
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 std::vector<std::string> Environment(const GuestOptions& options) {
   std::map<std::string, std::string> variables;
   for (char** at = environ; *at != nullptr; ++at) {
@@ -94,6 +87,13 @@ int WaitFor(pid_t pid) {
 bool OnDriverLayer(log::Layer layer) { return layer > 0 && layer < log::LAYER_SEGMENT; }
 
 }  // namespace
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
 
 TempDirectory::TempDirectory() {
   std::string pattern = ::testing::TempDir() + "memprof-XXXXXX";

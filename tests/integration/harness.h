@@ -49,6 +49,9 @@ struct GuestResult {
 std::string GuestPath(const std::string& name);
 std::string BuildPath(const std::string& relative);
 
+// A file's contents; empty when it cannot be read.
+std::string ReadText(const std::string& path);
+
 // Runs and waits, at most two minutes.
 GuestResult RunProgram(const std::string& program, const GuestOptions& options);
 GuestResult RunGuest(const std::string& name, const GuestOptions& options);

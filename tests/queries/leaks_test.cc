@@ -265,7 +265,34 @@ TEST(LeaksTest, ImportedMemoryIsNeverALeakAndReportedOpen) {
   EXPECT_THAT(leak.why, HasSubstr("Imported (IPC memory) and 10 of them never closed."));
   EXPECT_THAT(leak.why, HasSubstr("belongs to whoever made it"));
   EXPECT_THAT(report.live_at_exit[1].why,
-              HasSubstr("(a view of external memory) and never closed. It lies in an object"));
+              HasSubstr("(a view of external memory) and never closed. What it shows has been"));
+}
+
+// What is imported once is told once, however many buffers and arrays show it.
+TEST(LeaksTest, AnImportIsListedOnceAndNotByItsViews) {
+  LogBuilder log;
+  const auto alive = [](const LogBuilder& of) {
+    const auto session = LoadLog(of);
+    std::vector<std::uint64_t> bytes;
+    for (const Leak& leak : FindLeaks(*session).live_at_exit) bytes.push_back(leak.bytes);
+    return bytes;
+  };
+  const int object = log.Stack({"Open (a.cc:1)"}), buffer = log.Stack({"Map (a.cc:2)"});
+  const int array = log.Stack({"Array (a.cc:3)"}), own = log.Stack({"Own (a.cc:4)"});
+  log.Alloc(Layer::kImported, 0x55, 5000, {.stack = object, .aux1 = 4});
+  log.Alloc(Layer::kImported, 0x900000, 3000, {.stack = buffer, .aux0 = 0x55, .aux1 = 5});
+  log.Alloc(Layer::kImported, 0x77, 1000, {.stack = array, .aux0 = 0x55, .aux1 = 8});
+  EXPECT_EQ(alive(log), (std::vector<std::uint64_t>{5000}));
+  log.Free(Layer::kImported, 0x55);
+  EXPECT_EQ(alive(log), (std::vector<std::uint64_t>{3000, 1000})) << "left behind by the object";
+  log.Free(Layer::kImported, 0x900000);
+  log.Free(Layer::kArray, 0x77);
+  EXPECT_TRUE(alive(log).empty());
+  log.Alloc(Layer::kLinear, 0x500000, 640, {.stack = own});
+  log.Alloc(Layer::kImported, 0x600000, 640, {.stack = buffer, .aux0 = 0x500000, .aux1 = 10});
+  EXPECT_EQ(alive(log), (std::vector<std::uint64_t>{640})) << "own memory, opened again";
+  log.Free(Layer::kLinear, 0x500000);
+  EXPECT_EQ(alive(log), (std::vector<std::uint64_t>{640})) << "what is still open of it";
 }
 
 }  // namespace

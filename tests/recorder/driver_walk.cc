@@ -15,13 +15,6 @@ bool OccupiesDevice(const std::string& layer) {
          layer == "stream_ordered" || layer == "vmm_physical" || layer == "graph";
 }
 
-template <typename T>
-std::uint64_t Number(T pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);
-}
-
-constexpr std::uint64_t kPage = 2u << 20;
-
 }  // namespace
 
 DriverWalk::~DriverWalk() {
@@ -58,7 +51,7 @@ bool DriverWalk::Step() {
 
 bool DriverWalk::Allocate() {
   const std::uint64_t bytes = 1 + Random(200000);
-  switch (Random(15)) {
+  switch (Random(18)) {
     case 0:
     case 1:
       return AllocatePlain("linear", "cuMemAlloc_v2", bytes);
@@ -84,6 +77,12 @@ bool DriverWalk::Allocate() {
       return LaunchGraph();
     case 13:
       return ImportExternal();
+    case 14:
+      return MapGraphics();
+    case 15:
+      return MapTile();
+    case 16:
+      return BindMulticast();
     default:
       return MapPhysical();
   }
@@ -162,6 +161,18 @@ bool DriverWalk::CreateArray(int kind) {
          Began({"array", Number(handle), elements * 2 * 4, {"cuMipmappedArrayDestroy"}});
 }
 
+bool DriverWalk::CreatePhysical(std::uint64_t bytes, std::uint64_t* handle) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemGenericAllocationHandle made = 0;
+  const CUresult result =
+      Find<CUresult(CUmemGenericAllocationHandle*, size_t, const CUmemAllocationProp*,
+                    unsigned long long)>("cuMemCreate")(&made, bytes, &properties, 0);
+  *handle = made;
+  return result == CUDA_SUCCESS;
+}
+
 // Reserved, created, mapped, and its handle given back: from then on the map alone holds it.
 bool DriverWalk::MapPhysical() {
   const std::uint64_t bytes = kPage * (1 + Random(3));
@@ -170,14 +181,8 @@ bool DriverWalk::MapPhysical() {
           "cuMemAddressReserve")(&range, bytes, 0, 0, 0) != CUDA_SUCCESS)
     return false;
   Note("alloc", "vmm_address", range, bytes);
-  CUmemAllocationProp properties{};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  CUmemGenericAllocationHandle handle = 0;
-  if (Find<CUresult(CUmemGenericAllocationHandle*, size_t, const CUmemAllocationProp*,
-                    unsigned long long)>("cuMemCreate")(&handle, bytes, &properties, 0) !=
-      CUDA_SUCCESS)
-    return false;
+  std::uint64_t handle = 0;
+  if (!CreatePhysical(bytes, &handle)) return false;
   Block block{"vmm_physical", handle, bytes, {}};
   block.mapped_at = range;
   if (!Began(block)) return false;
@@ -209,6 +214,7 @@ bool DriverWalk::LaunchGraph() {
       add(&nodes[1], graph, nodes, 1, &passing) != CUDA_SUCCESS ||
       Find<AddFree>("cuGraphAddMemFreeNode")(&nodes[2], graph, nodes + 1, 1, passing.dptr) !=
           CUDA_SUCCESS ||
+      !MoveIntoAnother(&graph) ||
       Find<CUresult(CUgraphExec*, CUgraph, unsigned long long)>("cuGraphInstantiateWithFlags")(
           &exec, graph, 0) != CUDA_SUCCESS)
     return false;
@@ -268,6 +274,8 @@ bool DriverWalk::Free() {
   live_.pop_back();
   if (OccupiesDevice(block.layer)) totals_.live_bytes -= block.bytes;
   if (block.mapped_at != 0) return UnmapPhysical(block);
+  if (block.view != 0) return FreeGraphics(block);
+  if (block.held != 0) return FreeHolder(block);
   Note("free", block.layer, block.address, 0);
   const std::string function = block.frees[Random(block.frees.size())];
   // Addresses and handles are passed alike in the calling convention of x86-64.

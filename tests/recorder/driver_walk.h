@@ -46,6 +46,7 @@ class DriverWalk {
   // No driver has this much, and nothing lives here.
   static constexpr std::uint64_t kTooMuch = 1ull << 50;
   static constexpr std::uint64_t kNowhere = 0x1230;
+  static constexpr std::uint64_t kPage = 2u << 20;
 
  private:
   struct Block {
@@ -56,7 +57,14 @@ class DriverWalk {
     std::uint64_t mapped_at = 0;     // physical memory: the range it is mapped to
     void* host = nullptr;            // registered memory: the program's own
     std::uint64_t external = 0;      // a view: the object that it is of
+    std::uint64_t view = 0;          // a resource of a graphics interface: its mapped address
+    std::uint64_t held = 0;          // physical memory that an array or multicast object holds
+    std::uint64_t held_bytes = 0;
   };
+  template <typename T>
+  static std::uint64_t Number(T pointer) {
+    return reinterpret_cast<std::uint64_t>(pointer);
+  }
   template <typename Function>
   Function* Find(const char* name) const {
     return reinterpret_cast<Function*>(lookup_(name));
@@ -71,7 +79,14 @@ class DriverWalk {
   bool CreateArray(int kind);
   bool MapPhysical();
   bool LaunchGraph();
+  bool MoveIntoAnother(CUgraph* graph);
   bool ImportExternal();
+  bool MapGraphics();
+  bool MapTile();
+  bool BindMulticast();
+  bool CreatePhysical(std::uint64_t bytes, std::uint64_t* handle);
+  bool FreeGraphics(const Block& block);
+  bool FreeHolder(const Block& block);
   bool Free();
   bool UnmapPhysical(const Block& block);
   bool FailToAllocate();

@@ -14,11 +14,32 @@
 
 #include "libmemprof/src/driver_api.h"
 
-// Functions of graphics interfaces, as declared in cudaGL.h and cudaEGL.h, which need
-// headers of graphics.
-extern "C" CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource*, unsigned, unsigned);
-extern "C" CUresult cuGraphicsGLRegisterImage(CUgraphicsResource*, unsigned, unsigned, unsigned);
-extern "C" CUresult cuGraphicsEGLRegisterImage(CUgraphicsResource*, void*, unsigned);
+// Functions of graphics interfaces, as declared in cudaGL.h, cudaEGL.h and cudaVDPAU.h, which need
+// headers of graphics. GLuint, VdpDevice and surfaces are 32-bit numbers.
+extern "C" {
+CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource*, unsigned, unsigned);
+CUresult cuGraphicsGLRegisterImage(CUgraphicsResource*, unsigned, unsigned, unsigned);
+CUresult cuGLCtxCreate(CUcontext*, unsigned, CUdevice);
+CUresult cuGLCtxCreate_v2(CUcontext*, unsigned, CUdevice);
+CUresult cuGLRegisterBufferObject(unsigned);
+CUresult cuGLUnregisterBufferObject(unsigned);
+CUresult cuGLMapBufferObject(CUdeviceptr_v1*, unsigned*, unsigned);
+CUresult cuGLMapBufferObject_v2(CUdeviceptr*, size_t*, unsigned);
+CUresult cuGLMapBufferObject_v2_ptds(CUdeviceptr*, size_t*, unsigned);
+CUresult cuGLMapBufferObjectAsync(CUdeviceptr_v1*, unsigned*, unsigned, CUstream);
+CUresult cuGLMapBufferObjectAsync_v2(CUdeviceptr*, size_t*, unsigned, CUstream);
+CUresult cuGLMapBufferObjectAsync_v2_ptsz(CUdeviceptr*, size_t*, unsigned, CUstream);
+CUresult cuGLUnmapBufferObject(unsigned);
+CUresult cuGLUnmapBufferObjectAsync(unsigned, CUstream);
+CUresult cuGraphicsEGLRegisterImage(CUgraphicsResource*, void*, unsigned);
+CUresult cuEGLStreamConsumerAcquireFrame(void*, CUgraphicsResource*, CUstream*, unsigned);
+CUresult cuEGLStreamConsumerReleaseFrame(void*, CUgraphicsResource, CUstream*);
+CUresult cuGraphicsResourceGetMappedEglFrame(void*, CUgraphicsResource, unsigned, unsigned);
+CUresult cuVDPAUCtxCreate(CUcontext*, unsigned, CUdevice, std::uint32_t, void*);
+CUresult cuVDPAUCtxCreate_v2(CUcontext*, unsigned, CUdevice, std::uint32_t, void*);
+CUresult cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource*, std::uint32_t, unsigned);
+CUresult cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource*, std::uint32_t, unsigned);
+}
 
 namespace memprof::recorder {
 namespace {

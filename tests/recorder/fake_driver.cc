@@ -80,6 +80,25 @@ void Answer(const char*, Pointer* pointer, Size* bytes, CUgraphicsResource resou
   AnswerRange(pointer, bytes, resource);
 }
 
+template <typename Pointer, typename Size>
+requires std::is_integral_v<Size>
+void Answer(const char*, Pointer* pointer, Size* bytes, unsigned buffer) {
+  AnswerRange(pointer, bytes, buffer);
+}
+template <typename Pointer, typename Size>
+requires std::is_integral_v<Size>
+void Answer(const char*, Pointer* pointer, Size* bytes, unsigned buffer, CUstream) {
+  AnswerRange(pointer, bytes, buffer);
+}
+
+// An acquired frame is the second argument; a group of planes is described.
+void Answer(const char*, void*, CUgraphicsResource* resource, CUstream*, unsigned) {
+  HandOut(resource);
+}
+void Answer(const char*, void* frame, CUgraphicsResource, unsigned, unsigned) {
+  std::memcpy(frame, &g_driver.egl_frame, sizeof g_driver.egl_frame);
+}
+
 void Answer(const char*, CUgraphNode* node, CUgraph, const CUgraphNode*, size_t,
             CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   HandOut(node);
@@ -207,6 +226,11 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice, CUgraphMem_attribute attribute, 
                                    ? g_driver.graph_reserved
                                    : g_driver.graph_used;
   std::memcpy(value, &answer, sizeof answer);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray) {
+  *descriptor = g_driver.array;
   return CUDA_SUCCESS;
 }
 

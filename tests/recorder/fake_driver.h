@@ -45,6 +45,13 @@ struct FakeDriver {
   std::uint64_t default_pool[2] = {0xb00, 0xb10};
   std::uint64_t pool_reserved = 64 << 20, pool_used = 1 << 20;
   std::uint64_t free_bytes = 7ull << 30, total_bytes = 8ull << 30;
+  // The beginning of CUeglFrame: three planes; width, height, depth, pitch, planes, channels; type.
+  struct {
+    std::uint64_t planes[3] = {0x7e0000000000, 0x7e0001000000, 0};
+    unsigned numbers[6] = {64, 16, 1, 256, 2, 1};
+    int is_pitched = 1;
+  } egl_frame;
+  CUDA_ARRAY3D_DESCRIPTOR array{16, 16, 0, CU_AD_FORMAT_UNSIGNED_INT8, 4, 0};  // of any array
   std::map<std::uint64_t, int> device_of;  // what cuPointerGetAttribute knows
 };
 

@@ -41,6 +41,48 @@ TEST(GraphLedger, ForgetsGraphsAndExecutables) {
   EXPECT_FALSE(ledger.HasMemory(7));
 }
 
+TEST(GraphLedger, AGraphWithinAGraphRunsInItsPlace) {
+  GraphLedger ledger;
+  ledger.AddNode(1, {0x1000, 10, 0, 0, false});
+  ledger.AddChild(1, 2, true);
+  ledger.AddNode(1, {0x3000, 30, 0, 0, false});
+  ledger.AddNode(2, {0x2000, 20, 0, 0, false});  // a moved graph is the node's own
+  ledger.Instantiate(1, 7);
+  std::vector<std::uint64_t> bytes;
+  for (const Change& change : Launch(&ledger, 7)) bytes.push_back(change.node.bytes);
+  EXPECT_EQ(bytes, (std::vector<std::uint64_t>{10, 20, 30}));
+  ledger.DestroyGraph(1);
+  ledger.Instantiate(2, 8);
+  EXPECT_FALSE(ledger.HasMemory(8)) << "it ended with its parent";
+}
+
+TEST(GraphLedger, ACopyIsOfWhatWasThere) {
+  GraphLedger ledger;
+  ledger.AddNode(2, {0x2000, 20, 0, 0, false});
+  ledger.AddChild(3, 2, true);
+  ledger.AddChild(1, 3, false);
+  ledger.Clone(3, 4);
+  ledger.AddNode(2, {0x9000, 90, 0, 0, false});
+  ledger.DestroyGraph(3);
+  std::int32_t device = -1;
+  for (const std::uint64_t graph : {1u, 4u}) {
+    ledger.Instantiate(graph, 7);
+    EXPECT_EQ(ledger.AskedFor(7, &device), 20u) << graph;
+  }
+}
+
+TEST(GraphLedger, GraphsWithinThemselvesEnd) {
+  GraphLedger ledger;
+  ledger.AddNode(1, {0x1000, 10, 0, 0, false});
+  ledger.AddChild(1, 2, true);
+  ledger.AddChild(2, 1, true);
+  ledger.Instantiate(1, 7);
+  EXPECT_TRUE(ledger.HasMemory(7));
+  ledger.DestroyGraph(1);
+  ledger.Instantiate(1, 7);
+  EXPECT_FALSE(ledger.HasMemory(7));
+}
+
 TEST(GraphLedger, AnExecutablesHandleMayComeBack) {
   GraphLedger ledger;
   ledger.AddNode(1, {0x1000, 10, 0, 0, false});

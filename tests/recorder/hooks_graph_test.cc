@@ -189,6 +189,82 @@ TEST_F(GraphHooks, NodesOfAnyKindMayBeAddedByOneFunction) {
   EXPECT_THAT(Story(Finish()), ElementsAre("alloc 100", "alloc 100", "free 100"));
 }
 
+TEST_F(GraphHooks, AChildThatWasMovedInAllocatesWithItsParent) {
+  struct Params {
+    int type = CU_GRAPH_NODE_TYPE_GRAPH;
+    int reserved[3] = {};
+    CUgraph graph = Graph(2);
+    int ownership = 1;  // moved
+    std::uint64_t rest[32] = {};
+  } params;
+  Start();
+  const CUdeviceptr kept = AddAlloc(Graph(2), 200);
+  CUgraphNode node = nullptr;
+  Call("cuGraphAddNode_v2", &node, Graph(1), Dependencies{}, static_cast<const void*>(nullptr),
+       std::size_t{0}, static_cast<void*>(&params));
+  AddFree(Graph(1), kept);
+  Answer(CUDA_ERROR_NOT_SUPPORTED);
+  params.graph = Graph(1);
+  Call("cuGraphAddNode_v2", &node, Graph(2), Dependencies{}, static_cast<const void*>(nullptr),
+       std::size_t{0}, static_cast<void*>(&params));
+  Call("cuGraphAddChildGraphNode", &node, Graph(3), Dependencies{}, std::size_t{0}, Graph(2));
+  CUgraph clone = nullptr;
+  Call("cuGraphClone", &clone, Graph(2));
+  Answer(CUDA_SUCCESS);
+  Launch(Instantiate(Graph(1)));
+  Launch(Instantiate(Graph(3)));
+  EXPECT_THAT(Story(Finish()), ElementsAre("alloc 200", "free 200"));
+}
+
+// The driver of CUDA 13.0 refuses it; should one allow it, this is what it means.
+TEST_F(GraphHooks, CopiesOfGraphsAllocateToo) {
+  Start();
+  AddAlloc(Graph(2), 200);
+  CUgraphNode node = nullptr;
+  Call("cuGraphAddChildGraphNode", &node, Graph(1), Dependencies{}, std::size_t{0}, Graph(2));
+  CUgraph clone = nullptr;
+  Call("cuGraphClone", &clone, Graph(2));
+  Call("cuGraphDestroy", Graph(2));
+  Launch(Instantiate(Graph(1)));
+  Launch(Instantiate(clone));
+  EXPECT_EQ(Finish().WithOp(log::OP_ALLOC).size(), 2u);
+}
+
+TEST_F(GraphHooks, AnUpdatedExecutableDoesWhatTheNewGraphSays) {
+  Start();
+  AddAlloc(Graph(1), 100);
+  AddAlloc(Graph(2), 200);
+  const CUgraphExec exec = Instantiate(Graph(1));
+  const auto none = static_cast<void*>(nullptr);
+  Answer(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  Call("cuGraphExecUpdate_v2", exec, Graph(2), none);
+  Answer(CUDA_SUCCESS);
+  Launch(exec);
+  Call("cuGraphExecUpdate_v2", exec, Graph(2), none);
+  Launch(exec);
+  Call("cuGraphExecUpdate", exec, Graph(1), static_cast<CUgraphNode*>(nullptr), none);
+  Launch(exec);
+  EXPECT_THAT(Story(Finish()), ElementsAre("alloc 100", "alloc 200", "free 100", "alloc 100"));
+}
+
+TEST_F(GraphHooks, AnUploadTakesMemoryForTheLaunch) {
+  Start();
+  AddAlloc(Graph(1), 100);
+  const CUgraphExec exec = Instantiate(Graph(1));
+  Launch(exec, "cuGraphUpload");
+  Launch(Instantiate(Graph(9)), "cuGraphUpload_ptsz");  // without memory
+  EXPECT_EQ(Stats().live_bytes, 0u) << "only reserved";
+  std::size_t samples = 0;
+  for (const Event& event : Events()) samples += event.op == log::OP_POOL_SAMPLE ? 1 : 0;
+  EXPECT_EQ(samples, 1u);
+  Answer(CUDA_ERROR_OUT_OF_MEMORY);
+  Launch(exec, "cuGraphUpload_ptsz");
+  const testing::Log log = Finish();
+  ASSERT_EQ(log.WithOp(log::OP_ALLOC_FAILED).size(), 1u);
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC_FAILED)[0].bytes, 100u);
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC_FAILED)[0].layer, log::LAYER_GRAPH);
+}
+
 TEST_F(GraphHooks, EveryWayToInstantiate) {
   Start();
   AddAlloc(Graph(1), 100);

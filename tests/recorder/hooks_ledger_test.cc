@@ -165,15 +165,15 @@ TEST_F(ManagedHooks, ABatchIsOneEventForEachRange) {
                                    Advice{log::OP_PREFETCH, 0x1000, 1, 0, 0, 1}));
 }
 
-TEST_F(ManagedHooks, NothingIsSaidOfWhatFailed) {
+TEST_F(ManagedHooks, ListsThatAreMissingAreNotRead) {
   Start();
-  Answer(CUDA_ERROR_INVALID_VALUE);
   CUdeviceptr* const none = nullptr;
   std::size_t* const nothing = nullptr;
-  Call("cuMemPrefetchAsync", CUdeviceptr{1}, std::size_t{1}, 0, kNoStream);
-  Call("cuMemAdvise", CUdeviceptr{1}, std::size_t{1}, CU_MEM_ADVISE_SET_READ_MOSTLY, 0);
   Call("cuMemDiscardBatchAsync", none, nothing, std::size_t{1}, 0ull, kNoStream);
-  EXPECT_THAT(Story(), IsEmpty());
+  EXPECT_THAT(Events(), IsEmpty());
+  Answer(CUDA_ERROR_INVALID_VALUE);
+  Call("cuMemDiscardBatchAsync", none, nothing, std::size_t{1}, 0ull, kNoStream);
+  EXPECT_EQ(Finish().WithOp(log::OP_ALLOC_FAILED).at(0).bytes, 0u);
 }
 
 class MulticastHooks : public HooksTest {
@@ -191,6 +191,18 @@ class MulticastHooks : public HooksTest {
     return handle;
   }
 };
+
+// Its devices are told by binds of nothing.
+TEST_F(MulticastHooks, DevicesJoin) {
+  Start();
+  const auto object = Multicast();
+  EXPECT_EQ(Call("cuMulticastAddDevice", object, 1), CUDA_SUCCESS);
+  const Event joined = Finish().WithOp(log::OP_MAP).at(0);
+  EXPECT_EQ(joined.layer, log::LAYER_MULTICAST);
+  EXPECT_EQ(joined.address, object);
+  EXPECT_EQ(joined.device, 1);
+  EXPECT_EQ(joined.bytes, 0u);
+}
 
 TEST_F(MulticastHooks, WhatIsBoundIsHeld) {
   Start();

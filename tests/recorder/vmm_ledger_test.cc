@@ -126,5 +126,47 @@ TEST(VmmLedger, OneUnmapMayCoverSeveralMaps) {
   EXPECT_EQ(ledger.Release(1).handle, 0u) << "gone";
 }
 
+TEST(VmmLedger, AnotherHandleOfTheSameMemoryIsAReferenceToIt) {
+  VmmLedger ledger;
+  EXPECT_FALSE(ledger.Alias(8, 7)) << "of nothing";
+  EXPECT_TRUE(ledger.Create(7, 100, 2, kLayerVmmPhysical));
+  EXPECT_TRUE(ledger.Alias(8, 7));
+  EXPECT_TRUE(ledger.Alias(8, 7)) << "imported twice";
+  EXPECT_EQ(ledger.Known(8).handle, 7u);
+  EXPECT_EQ(ledger.DeviceOf(8), 2);
+  EXPECT_FALSE(ledger.Release(7).last);
+  EXPECT_FALSE(ledger.Release(8).last);
+  ledger.Map(0x1000, 100, 8);
+  EXPECT_FALSE(ledger.Release(8).last) << "mapped";
+  VmmLedger::Mapping mapping;
+  VmmLedger::Physical gone;
+  ASSERT_TRUE(ledger.Unmap(0x1000, 100, &mapping, &gone));
+  EXPECT_TRUE(gone.last);
+  EXPECT_EQ(gone.handle, 7u);
+  EXPECT_EQ(ledger.Known(8).handle, 0u) << "the name went with it";
+  EXPECT_TRUE(ledger.Create(8, 50, 0, kLayerVmmPhysical)) << "and may stand for something new";
+}
+
+TEST(VmmLedger, AKnownHandleIsNoSecondMemory) {
+  VmmLedger ledger;
+  EXPECT_TRUE(ledger.Create(7, 100, 2, kLayerVmmPhysical));
+  EXPECT_FALSE(ledger.Create(7, 0, 0, kLayerImported));
+  EXPECT_FALSE(ledger.Release(7).last);
+  const VmmLedger::Physical gone = ledger.Release(7);
+  EXPECT_TRUE(gone.last);
+  EXPECT_EQ(gone.bytes, 100u);
+  EXPECT_EQ(gone.layer, kLayerVmmPhysical);
+}
+
+TEST(VmmLedger, WhatElseHoldsMemoryCountsAsAMap) {
+  VmmLedger ledger;
+  EXPECT_FALSE(ledger.Hold(7));
+  EXPECT_FALSE(ledger.Drop(7).last);
+  ledger.Create(7, 100, 2, kLayerVmmPhysical);
+  EXPECT_TRUE(ledger.Hold(7));
+  EXPECT_FALSE(ledger.Release(7).last);
+  EXPECT_TRUE(ledger.Drop(7).last);
+}
+
 }  // namespace
 }  // namespace memprof::recorder

@@ -38,6 +38,11 @@ inline void Check(CUresult result, const char* name) {
   if (result == CUDA_SUCCESS) return;
   if (result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NOT_PERMITTED)
     throw Skipped(std::string(name) + " is not supported here: " + std::to_string(result));
+  // Somebody else's memory, or somebody else's device (compute mode EXCLUSIVE_PROCESS).
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    throw Skipped(std::string(name) + ": not enough memory is free");
+  if (result == CUDA_ERROR_DEVICE_UNAVAILABLE)
+    throw Skipped(std::string(name) + ": the device serves another process alone");
   throw std::runtime_error(std::string(name) + " returned " + std::to_string(result));
 }
 
@@ -72,6 +77,19 @@ inline std::string Quote(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' || c == '\\' || c < ' ' ? '\'' : c;
   return quoted + "\"";
+}
+
+// Prints what `describe` returns as a JSON object, or why there is nothing to print.
+template <typename Describe>
+int Answer(const Describe& describe) {
+  try {
+    std::printf("{%s}\n", std::string(describe()).c_str());
+  } catch (const Skipped& reason) {
+    std::printf("{\"skipped\":%s}\n", Quote(reason.what()).c_str());
+  } catch (const std::exception& error) {
+    std::printf("{\"failed\":%s}\n", Quote(error.what()).c_str());
+  }
+  return 0;
 }
 
 }  // namespace memprof::gpu_check

@@ -30,5 +30,6 @@ std::unique_ptr<Family> MakePlainFamily(const std::string& name);
 std::unique_ptr<Family> MakePoolFamily(const std::string& name);
 std::unique_ptr<Family> MakeMappedFamily(const std::string& name);
 std::unique_ptr<Family> MakeSharedFamily(const std::string& name);
+std::unique_ptr<Family> MakeMixedFamily(const std::string& name);
 
 }  // namespace memprof::gpu_check

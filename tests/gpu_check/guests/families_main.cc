@@ -15,7 +15,8 @@ namespace memprof::gpu_check {
 int ExportMemory();
 
 std::unique_ptr<Family> MakeFamily(const std::string& name) {
-  for (const auto make : {MakePlainFamily, MakePoolFamily, MakeMappedFamily, MakeSharedFamily})
+  for (const auto make :
+       {MakePlainFamily, MakePoolFamily, MakeMappedFamily, MakeSharedFamily, MakeMixedFamily})
     if (std::unique_ptr<Family> family = make(name)) return family;
   return nullptr;
 }
@@ -70,19 +71,12 @@ std::string Measure(const std::string& name, int blocks, std::uint64_t bytes, bo
 
 int main(int argc, char** argv) {
   using namespace memprof::gpu_check;  // NOLINT: main is this guest
-  try {
-    if (argc == 2 && std::strcmp(argv[1], "ipc-exporter") == 0) return ExportMemory();
-    if (argc < 4) {
-      std::fprintf(stderr, "usage: families FAMILY BLOCKS BYTES [unseen]\n");
-      return 2;
-    }
-    const std::string figures =
-        Measure(argv[1], std::atoi(argv[2]), std::strtoull(argv[3], nullptr, 10), argc > 4);
-    std::printf("{%s}\n", figures.c_str());
-  } catch (const Skipped& reason) {
-    std::printf("{\"skipped\":%s}\n", Quote(reason.what()).c_str());
-  } catch (const std::exception& error) {
-    std::printf("{\"failed\":%s}\n", Quote(error.what()).c_str());
+  if (argc == 2 && std::strcmp(argv[1], "ipc-exporter") == 0) return ExportMemory();
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: families FAMILY BLOCKS BYTES [unseen]\n");
+    return 2;
   }
-  return 0;
+  return Answer([argc, argv] {
+    return Measure(argv[1], std::atoi(argv[2]), std::strtoull(argv[3], nullptr, 10), argc > 4);
+  });
 }

@@ -60,6 +60,8 @@ class Volume : public Family {
     cudaPitchedPtr block{};
     const std::size_t depth = std::max<std::size_t>(1, bytes / kRowBytes / 16);
     const cudaError_t error = allocate_(&block, {kRowBytes, 16, depth});
+    if (error == cudaErrorInsufficientDriver)
+      throw Skipped("the CUDA runtime that was found is newer than the driver");
     if (error != cudaSuccess)
       throw std::runtime_error("cudaMalloc3D returned " + std::to_string(error));
     blocks_.push_back(block.ptr);

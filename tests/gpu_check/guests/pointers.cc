@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
+#include <set>
 #include <string>
 
 #include "libmemprof/src/driver_table.h"
@@ -25,6 +27,16 @@ constexpr Function kTable[] = {MEMPROF_DRIVER_FUNCTIONS(ENTRY)};
 #undef ENTRY
 
 constexpr int kVersions[] = {11080, 12000, 12040, 12080, 13000};
+
+// As which runtimes to ask for a name: the usual ones, and those with which its meaning changed.
+std::set<int> VersionsOf(const std::string& base, int driver_version) {
+  std::set<int> versions(std::begin(kVersions), std::end(kVersions));
+  for (const Function& function : kTable)
+    if (function.base == base) versions.insert(function.since);
+  versions.erase(versions.upper_bound(driver_version), versions.end());
+  return versions;
+}
+
 constexpr std::uint64_t kFlags[] = {0, 1, 2};  // none, legacy stream, per-thread stream
 
 std::string Address(const void* pointer) {
@@ -82,12 +94,10 @@ int main() {
   }
   std::printf("],\"answers\":[");
   g_separator = "";
-  const char* last_base = "";
+  std::set<std::string> asked;
   for (const Function& function : kTable) {
-    if (std::string(last_base) == function.base) continue;
-    last_base = function.base;
-    for (const int wanted : kVersions) {
-      if (wanted > version) continue;
+    if (!asked.insert(function.base).second) continue;
+    for (const int wanted : VersionsOf(function.base, version)) {
       for (const std::uint64_t flags : kFlags) {
         void* pointer = nullptr;
         if (old_way != nullptr) {

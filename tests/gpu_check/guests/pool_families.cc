@@ -36,6 +36,33 @@ class DefaultPool : public StreamOrdered {
   }
 };
 
+// The functions of programs that are compiled for a default stream of each thread.
+class PerThreadStream : public StreamOrdered {
+  void Prepare() override {
+    CALL(cuDeviceGetDefaultMemPool, &pool_, 0);
+    allocate_ = Find<decltype(&cuMemAllocAsync)>("cuMemAllocAsync_ptsz");
+    from_pool_ = Find<decltype(&cuMemAllocFromPoolAsync)>("cuMemAllocFromPoolAsync_ptsz");
+    free_ = Find<decltype(&cuMemFreeAsync)>("cuMemFreeAsync_ptsz");
+  }
+  std::uint64_t Take(std::uint64_t bytes) override {
+    CUdeviceptr block = 0;
+    if (blocks_.size() % 2 == 0)
+      Check(allocate_(&block, bytes, nullptr), "cuMemAllocAsync_ptsz");
+    else
+      Check(from_pool_(&block, bytes, pool_, nullptr), "cuMemAllocFromPoolAsync_ptsz");
+    blocks_.push_back(block);
+    return bytes;
+  }
+  void GiveBack() override {
+    for (const CUdeviceptr block : blocks_) Check(free_(block, nullptr), "cuMemFreeAsync_ptsz");
+    blocks_.clear();
+    StreamOrdered::GiveBack();
+  }
+  decltype(&cuMemAllocAsync) allocate_ = nullptr;
+  decltype(&cuMemAllocFromPoolAsync) from_pool_ = nullptr;
+  decltype(&cuMemFreeAsync) free_ = nullptr;
+};
+
 // Keeps what it has until it is trimmed.
 class OwnPool : public StreamOrdered {
   void Prepare() override {
@@ -56,21 +83,14 @@ class OwnPool : public StreamOrdered {
 
 // One graph a block: its launch takes the memory, which stays until it is freed and trimmed.
 class GraphNode : public Family {
+ public:
   void Prepare() override { CALL(cuStreamCreate, &stream_, CU_STREAM_NON_BLOCKING); }
   std::uint64_t Take(std::uint64_t bytes) override {
-    CUDA_MEM_ALLOC_NODE_PARAMS node_parameters{};
-    node_parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    node_parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    node_parameters.bytesize = bytes;
-    CUgraph graph = nullptr;
-    CUgraphNode node = nullptr;
-    CUgraphExec ready = nullptr;
-    CALL(cuGraphCreate, &graph, 0);
-    CALL(cuGraphAddMemAllocNode, &node, graph, nullptr, 0, &node_parameters);
-    CALL(cuGraphInstantiateWithFlags, &ready, graph, 0);
-    CALL(cuGraphLaunch, ready, stream_);
+    Graph made = Make(bytes);
+    CALL(cuGraphInstantiateWithFlags, &made.ready, made.graph, 0);
+    CALL(cuGraphLaunch, made.ready, stream_);
     CALL(cuStreamSynchronize, stream_);
-    graphs_.push_back({graph, ready, node_parameters.dptr});
+    graphs_.push_back(made);
     return bytes;
   }
   void GiveBack() override {
@@ -90,13 +110,40 @@ class GraphNode : public Family {
     return "\"graph_reserved\":" + std::to_string(reserved) +
            ",\"graph_used\":" + std::to_string(used);
   }
+
+ protected:
   struct Graph {
-    CUgraph graph;
-    CUgraphExec ready;
-    CUdeviceptr block;
+    CUgraph graph = nullptr;
+    CUgraphExec ready = nullptr;
+    CUdeviceptr block = 0;
   };
+  virtual Graph Make(std::uint64_t bytes) {
+    CUDA_MEM_ALLOC_NODE_PARAMS node_parameters{};
+    node_parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    node_parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    node_parameters.bytesize = bytes;
+    Graph made;
+    CUgraphNode node = nullptr;
+    CALL(cuGraphCreate, &made.graph, 0);
+    CALL(cuGraphAddMemAllocNode, &node, made.graph, nullptr, 0, &node_parameters);
+    made.block = node_parameters.dptr;
+    return made;
+  }
   CUstream stream_ = nullptr;
+
+ private:
   std::vector<Graph> graphs_;
+};
+
+// The same out of a stream's capture: the call takes nothing, its graph does.
+class GraphCapture : public GraphNode {
+  Graph Make(std::uint64_t bytes) override {
+    Graph made;
+    CALL(cuStreamBeginCapture_v2, stream_, CU_STREAM_CAPTURE_MODE_RELAXED);
+    CALL(cuMemAllocAsync, &made.block, bytes, stream_);
+    CALL(cuStreamEndCapture, stream_, &made.graph);
+    return made;
+  }
 };
 
 }  // namespace
@@ -104,7 +151,9 @@ class GraphNode : public Family {
 std::unique_ptr<Family> MakePoolFamily(const std::string& name) {
   if (name == "stream-ordered") return std::make_unique<DefaultPool>();
   if (name == "pool") return std::make_unique<OwnPool>();
+  if (name == "per-thread-stream") return std::make_unique<PerThreadStream>();
   if (name == "graph") return std::make_unique<GraphNode>();
+  if (name == "graph-captured") return std::make_unique<GraphCapture>();
   return nullptr;
 }
 

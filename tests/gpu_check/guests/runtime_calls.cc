@@ -1,13 +1,15 @@
 // Guest of scripts/gpu-check: makes each allocating call of the CUDA runtime once, and says which
 // functions of the driver CUPTI saw meanwhile. Built with the shared and with the static runtime.
 //
-//   runtime_calls [trace]
-//
-// Without "trace" CUPTI is left alone.
+//   runtime_calls             leaves CUPTI alone
+//   runtime_calls trace       subscribes to CUPTI before the first call
+//   runtime_calls trace-late  subscribes after the first call
+//   runtime_calls finalize    calls cuptiFinalize in the middle, as a profiler that goes away does,
+//                             and rests for a few seconds
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <cupti_callbacks.h>
-#include <dlfcn.h>
+#include <cupti.h>
+#include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +18,18 @@
 #include <string>
 #include <vector>
 
+#include "cupti_client.h"
+
+// Every runtime since 11.2 has them; the headers give them the names without the ending, and to
+// whole files only.
+extern "C" cudaError_t cudaMallocAsync_ptsz(void**, std::size_t, cudaStream_t);
+extern "C" cudaError_t cudaFreeAsync_ptsz(void*, cudaStream_t);
+
 namespace {
+
+using memprof::gpu_check::FindIn;
+using memprof::gpu_check::OpenCupti;
+using memprof::gpu_check::Subscribe;
 
 // What CUPTI saw
 // -----------------------------------------------------------------------------------
@@ -32,22 +45,28 @@ void CUPTIAPI Callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId, con
 
 // Opens and subscribes; says why not otherwise.
 std::string StartTrace() {
-  const char* chosen = std::getenv("GPU_CHECK_CUPTI");
-  void* library = chosen != nullptr ? dlopen(chosen, RTLD_NOW | RTLD_LOCAL) : nullptr;
-  for (const char* name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"})
-    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return "no libcupti was found";
-  const auto subscribe =
-      reinterpret_cast<decltype(&cuptiSubscribe)>(dlsym(library, "cuptiSubscribe"));
-  const auto enable =
-      reinterpret_cast<decltype(&cuptiEnableDomain)>(dlsym(library, "cuptiEnableDomain"));
-  if (subscribe == nullptr || enable == nullptr) return "libcupti lacks its callbacks";
-  CUpti_SubscriberHandle subscriber = nullptr;
-  const CUptiResult result = subscribe(&subscriber, Callback, nullptr);
-  if (result != CUPTI_SUCCESS) return "cuptiSubscribe returned " + std::to_string(result);
-  const CUptiResult enabled = enable(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
-  if (enabled != CUPTI_SUCCESS) return "cuptiEnableDomain returned " + std::to_string(enabled);
-  return "";
+  return OpenCupti([](void* library) -> std::string {
+    decltype(&cuptiEnableDomain) enable = nullptr;
+    CUpti_SubscriberHandle subscriber = nullptr;
+    if (!FindIn(library, "cuptiEnableDomain", &enable)) return "libcupti lacks its callbacks";
+    std::string why = Subscribe(library, &Callback, &subscriber);
+    if (!why.empty()) return why;
+    const CUptiResult enabled = enable(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
+    return enabled == CUPTI_SUCCESS ? "" : "cuptiEnableDomain returned " + std::to_string(enabled);
+  });
+}
+
+// Of the copy that is in use: a second one would know nothing of the first one's subscribers.
+std::string Finalize() {
+  const std::string why = OpenCupti([](void* library) -> std::string {
+    decltype(&cuptiFinalize) finalize = nullptr;
+    if (!FindIn(library, "cuptiFinalize", &finalize)) return "libcupti lacks cuptiFinalize";
+    const CUptiResult result = finalize();
+    return result == CUPTI_SUCCESS ? "" : "cuptiFinalize returned " + std::to_string(result);
+  });
+  const timespec time{4, 0};
+  nanosleep(&time, nullptr);
+  return why;
 }
 
 // The calls
@@ -69,6 +88,7 @@ struct Things {
   cudaMemPool_t pool = nullptr;
   void* ordered = nullptr;
   void* pooled = nullptr;
+  void* per_thread = nullptr;
   std::size_t pitch = 0;
 };
 
@@ -122,6 +142,9 @@ const Action kActions[] = {
     {"cudaMemPoolCreate", CreatePool},
     {"cudaMallocFromPoolAsync",
      [](Things* t) { return cudaMallocFromPoolAsync(&t->pooled, kBytes, t->pool, nullptr); }},
+    {"cudaMallocAsync_ptsz",
+     [](Things* t) { return cudaMallocAsync_ptsz(&t->per_thread, kBytes, nullptr); }},
+    {"cudaFreeAsync_ptsz", [](Things* t) { return cudaFreeAsync_ptsz(t->per_thread, nullptr); }},
     {"cudaFreeAsync", [](Things* t) { return cudaFreeAsync(t->ordered, nullptr); }},
     {"cudaFreeAsync (pool)", [](Things* t) { return cudaFreeAsync(t->pooled, nullptr); }},
     {"cudaMemPoolTrimTo", [](Things* t) { return cudaMemPoolTrimTo(t->pool, 0); }},
@@ -147,26 +170,42 @@ const Action kActions[] = {
 
 }  // namespace
 
+// What a runtime says that is newer than the driver.
+constexpr const char kTooNew[] =
+    "the CUDA runtime that this program was built with is newer than the driver (error 35)";
+
+std::string Json(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' || c == '\\' || c < ' ' ? '\'' : c;
+  return quoted + "\"";
+}
+
 int main(int argc, char** argv) {
-  const std::string refused = argc > 1 && std::strcmp(argv[1], "trace") == 0 ? StartTrace() : "off";
+  const std::string mode = argc > 1 ? argv[1] : "";
+  std::string refused = mode == "trace" ? StartTrace() : "off";
   const auto snapshot =
       reinterpret_cast<int (*)(const char*)>(dlsym(RTLD_DEFAULT, "memprof_snapshot"));
   Things things;
-  std::printf("{\"trace\":\"%s\",\"actions\":[", refused.c_str());
-  const char* separator = "";
+  std::string actions;
   for (const Action& action : kActions) {
     if (snapshot != nullptr) snapshot(action.name);
     g_seen.clear();
     g_watching = true;
     const cudaError_t result = RunAction(action, &things);
     g_watching = false;
-    std::printf("%s\n{\"runtime\":\"%s\",\"result\":%d,\"driver\":[", separator, action.name,
-                static_cast<int>(result));
-    separator = ",";
+    if (actions.empty() && result == cudaErrorInsufficientDriver) {
+      std::printf("{\"skipped\":\"%s\"}\n", kTooNew);
+      return 0;
+    }
+    if (actions.empty() && mode == "trace-late") refused = StartTrace();
+    if (std::strcmp(action.name, "cudaMallocManaged") == 0 && mode == "finalize")
+      refused = Finalize();
+    actions += std::string(actions.empty() ? "" : ",") + "\n{\"runtime\":\"" + action.name +
+               "\",\"result\":" + std::to_string(result) + ",\"driver\":[";
     for (std::size_t i = 0; i < g_seen.size(); ++i)
-      std::printf("%s\"%s\"", i == 0 ? "" : ",", g_seen[i].c_str());
-    std::printf("]}");
+      actions += (i == 0 ? "\"" : ",\"") + g_seen[i] + "\"";
+    actions += "]}";
   }
-  std::printf("]}\n");
+  std::printf("{\"trace\":%s,\"actions\":[%s]}\n", Json(refused).c_str(), actions.c_str());
   return 0;
 }

@@ -1,0 +1,11 @@
+// The names of the functions that memprof intercepts; apart from cuda.h, whose macros rename them.
+#pragma once
+
+#include <set>
+#include <string>
+
+namespace memprof::gpu_check {
+
+const std::set<std::string>& TableNames();
+
+}  // namespace memprof::gpu_check

@@ -1,0 +1,42 @@
+// What a guest says of each call that the log must show, one line each:
+//
+//   call OP LAYER DEVICE ADDRESS BYTES API LINE
+//
+// in the words of `memprof dump`. LINE is that of the call, 0 for events without a stack; DEVICE is
+// -1 for the host's memory and for what is on no device.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+
+// The line of the call made last.
+inline int g_line = 0;
+
+// Frees, maps and ends are told by what they end: they carry no stack.
+inline bool HasStack(std::string_view op) {
+  return op == "alloc" || op == "alloc_failed" || op == "context_create" || op == "module_load" ||
+         op == "pool_create" || op == "prefetch" || op == "advise" || op == "discard" ||
+         op == "checkpoint";
+}
+
+template <typename Address>
+unsigned long long NumberOf(Address address) {
+  return (unsigned long long)(address);  // a pointer, a handle or a number
+}
+
+template <typename Address>
+void Expect(const char* op, const char* layer, int device, Address address, std::uint64_t bytes,
+            const char* api) {
+  std::printf("call %s %s %d %llx %llu %s %d\n", op, layer, device, NumberOf(address),
+              static_cast<unsigned long long>(bytes), api, HasStack(op) ? g_line : 0);
+  std::fflush(stdout);
+}
+
+// Memory that is gone with its context, for the reason `context` or `reset`: no call frees it.
+template <typename Address>
+void ExpectEnd(const char* reason, const char* layer, int device, Address address,
+               std::uint64_t bytes) {
+  std::printf("end %s %s %d %llx %llu\n", reason, layer, device, NumberOf(address),
+              static_cast<unsigned long long>(bytes));
+}
