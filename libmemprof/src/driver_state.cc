@@ -205,6 +205,14 @@ void DriverState::DefinePool(std::uint64_t pool, std::int32_t device, bool is_de
   definitions_->AddPool(pool, device < 0 ? 0 : static_cast<std::uint32_t>(device), is_default);
 }
 
+std::int32_t DriverState::PoolDevice(std::uint64_t pool, std::int32_t fallback) {
+  LockGuard lock(mutex_);
+  const auto* known = reinterpret_cast<const PoolEntry*>(pools_.data());
+  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
+    if (known[i].handle == pool) return known[i].device;
+  return fallback;
+}
+
 std::int32_t DriverState::ForgetPool(std::uint64_t pool) {
   LockGuard lock(mutex_);
   auto* known = reinterpret_cast<PoolEntry*>(pools_.data());

@@ -64,6 +64,8 @@ class DriverState {
   // The pool from which cuMemAllocAsync serves `device`; 0 = unknown. Defines it when new.
   std::uint64_t CurrentPool(std::int32_t device);
   void DefinePool(std::uint64_t pool, std::int32_t device, bool is_default);
+  // The device of a pool that was seen; else `fallback`.
+  std::int32_t PoolDevice(std::uint64_t pool, std::int32_t fallback);
   // Returns the device it was on; -1 when it was not known.
   std::int32_t ForgetPool(std::uint64_t pool);
   // True at most once per millisecond: time to look at the pools again.

@@ -25,6 +25,21 @@ inline void RecordStreamOrdered(Hook* hook, CUresult result, CUdeviceptr* pointe
     SamplePools(hook->slot());
 }
 
+// A pool may be on another device than the current context: there the memory is.
+inline void RecordFromElsewhere(Hook* hook, CUdeviceptr pointer, std::size_t bytes,
+                                std::uint64_t pool, CUstream stream) {
+  const CallContext context = hook->Context();
+  ring::RingEvent event = hook->Event(kOpAlloc, kLayerStreamOrdered);
+  event.context = context.id;
+  event.device_plus_1 =
+      static_cast<std::uint16_t>(hook->driver()->PoolDevice(pool, context.device) + 1);
+  event.address = pointer;
+  event.bytes = bytes;
+  event.aux0 = pool;
+  event.stream = reinterpret_cast<std::uint64_t>(stream);
+  hook->Emit(&event, true);
+}
+
 template <typename Real>
 CUresult AllocateAsync(FunctionId id, Real real, CUdeviceptr* pointer, std::size_t bytes,
                        CUstream stream) {
@@ -44,8 +59,13 @@ CUresult AllocateFromPool(FunctionId id, Real real, CUdeviceptr* pointer, std::s
   const CUresult result = real(pointer, bytes, pool, stream);
   if (RecordsAllocations(hook)) {
     const auto handle = reinterpret_cast<std::uint64_t>(pool);
-    if (result == CUDA_SUCCESS) hook.driver()->DefinePool(handle, hook.Context().device, false);
-    RecordStreamOrdered(&hook, result, pointer, bytes, handle, stream);
+    const std::int32_t device = hook.Context().device;
+    if (result == CUDA_SUCCESS) hook.driver()->DefinePool(handle, device, false);
+    if (result == CUDA_SUCCESS && hook.driver()->PoolDevice(handle, device) != device &&
+        !Capturing(id, stream))
+      RecordFromElsewhere(&hook, *pointer, bytes, handle, stream);
+    else
+      RecordStreamOrdered(&hook, result, pointer, bytes, handle, stream);
   }
   return result;
 }

@@ -58,6 +58,22 @@ CUresult cuArrayCreate_v2(CUarray* pHandle, const CUDA_ARRAY_DESCRIPTOR* pAlloca
   return api::cuArray3DCreate_v2(pHandle, &full);
 }
 
+// Before CUDA 3.2, sizes had 32 bits.
+CUresult cuArrayCreate(CUarray* pHandle, const CUDA_ARRAY_DESCRIPTOR_v1* pAllocateArray) {
+  if (pAllocateArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUDA_ARRAY_DESCRIPTOR wide = {pAllocateArray->Width, pAllocateArray->Height,
+                                      pAllocateArray->Format, pAllocateArray->NumChannels};
+  return api::cuArrayCreate_v2(pHandle, &wide);
+}
+
+CUresult cuArray3DCreate(CUarray* pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v1* pAllocateArray) {
+  if (pAllocateArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUDA_ARRAY3D_DESCRIPTOR wide = {pAllocateArray->Width,       pAllocateArray->Height,
+                                        pAllocateArray->Depth,       pAllocateArray->Format,
+                                        pAllocateArray->NumChannels, pAllocateArray->Flags};
+  return api::cuArray3DCreate_v2(pHandle, &wide);
+}
+
 CUresult cuArrayDestroy(CUarray hArray) {
   const auto array = AllHandles<Array>().Find(hArray);
   if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;

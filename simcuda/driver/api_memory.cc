@@ -160,6 +160,10 @@ CUresult cuMemHostAlloc(void** pp, size_t bytesize, unsigned int Flags) {
 
 CUresult cuMemAllocHost_v2(void** pp, size_t bytesize) { return cuMemHostAlloc(pp, bytesize, 0); }
 
+CUresult cuMemAllocHost(void** pp, unsigned int bytesize) {
+  return api::cuMemHostAlloc(pp, bytesize, 0);
+}
+
 CUresult cuMemFreeHost(void* p) {
   std::shared_ptr<Context> context;
   const CUresult result = RequireContext(&context);

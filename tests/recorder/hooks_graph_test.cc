@@ -213,6 +213,8 @@ TEST_F(GraphHooks, AChildThatWasMovedInAllocatesWithItsParent) {
   Answer(CUDA_SUCCESS);
   Launch(Instantiate(Graph(1)));
   Launch(Instantiate(Graph(3)));
+  Call("cuGraphDestroy", Graph(1));
+  Launch(Instantiate(Graph(2)));  // ended with the other; this is the handle of a new one
   EXPECT_THAT(Story(Finish()), ElementsAre("alloc 200", "free 200"));
 }
 

@@ -92,6 +92,9 @@ TEST_F(GreenHooks, ADestroyedOnesHandleMayComeBack) {
   driver_.current = nullptr;
   Call("cuCtxDestroy_v2", created);
   EXPECT_EQ(Stats().live_bytes, 100u);
+  driver_.primary_active = false;
+  Call("cuDevicePrimaryCtxRelease_v2", 0);
+  EXPECT_EQ(Stats().live_bytes, 0u) << "and ends with the primary context";
 }
 
 TEST_F(GreenHooks, ConvertedTwiceItIsOneContext) {

@@ -99,6 +99,29 @@ TEST_F(PoolHooks, PoolsAreCreatedTrimmedAndDestroyed) {
   EXPECT_EQ(destroyed[0].device, 1) << "remembered";
 }
 
+// Not on the device of the current context.
+TEST_F(PoolHooks, MemoryIsWhereItsPoolIs) {
+  Start();
+  CUmemPoolProps properties{};
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {1}};
+  CUmemoryPool pool = nullptr;
+  Call("cuMemPoolCreate", &pool, static_cast<const CUmemPoolProps*>(&properties));
+  CUdeviceptr pointer = 0;
+  Call("cuMemAllocFromPoolAsync", &pointer, std::size_t{300}, pool, CUstream{});
+  EXPECT_EQ(Stats().live_bytes, 300u);
+  const CUdeviceptr of_pool = pointer;
+  driver_.capturing = true;
+  Call("cuMemAllocFromPoolAsync_ptsz", &pointer, std::size_t{300}, pool, CUstream{});
+  EXPECT_EQ(Stats().live_bytes, 300u) << "a node of a graph";
+  const std::vector<Event> made = Finish().WithOp(log::OP_ALLOC);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(made[0].device, 1);
+  EXPECT_EQ(made[0].address, of_pool);
+  EXPECT_EQ(made[0].aux0, reinterpret_cast<std::uint64_t>(pool));
+  EXPECT_EQ(made[0].layer, log::LAYER_STREAM_ORDERED);
+  EXPECT_EQ(made[0].stack != 0, kTestStacks);
+}
+
 class VmmHooks : public HooksTest {
  protected:
   Handle Create(std::size_t bytes, CUmemLocationType type = CU_MEM_LOCATION_TYPE_DEVICE,

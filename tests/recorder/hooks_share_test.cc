@@ -116,6 +116,32 @@ TEST_F(ShareHooks, WhatOnlyAnExportHasKeptIsAllocatedAnew) {
                                    "alloc vmm_physical 4096", "free vmm_physical 4096"));
 }
 
+// The handle of what has ended may be given to something new: that is not what was exported.
+TEST_F(ShareHooks, AHandleThatComesBackIsNotTheExport) {
+  for (const bool mapped : {false, true}) {
+    if (!mapped) Start();
+    const Handle own = Create(4096);
+    const int file = Export(own);
+    if (mapped) {
+      Call("cuMemMap", CUdeviceptr{0x100000}, std::size_t{4096}, std::size_t{0}, own, 0ull);
+    }
+    Call("cuMemRelease", own);
+    if (mapped) Call("cuMemUnmap", CUdeviceptr{0x100000}, std::size_t{4096});
+    EXPECT_EQ(Stats().live_bytes, 0u);
+    const std::uint64_t next = driver_.next;
+    driver_.next = own;
+    const Handle fresh = Create(100);
+    ASSERT_EQ(fresh, own);
+    driver_.next = next;
+    const Handle back = Import(file);
+    EXPECT_EQ(Stats().live_bytes, 4196u);
+    Call("cuMemRelease", back);
+    EXPECT_EQ(Stats().live_bytes, 100u);
+    Call("cuMemRelease", fresh);
+    EXPECT_EQ(Stats().live_bytes, 0u);
+  }
+}
+
 TEST_F(ShareHooks, MappedMemoryIsKnownWithoutItsHandle) {
   Start();
   const Handle own = Create(4096);

@@ -144,6 +144,8 @@ TEST(VmmLedger, AnotherHandleOfTheSameMemoryIsAReferenceToIt) {
   EXPECT_TRUE(gone.last);
   EXPECT_EQ(gone.handle, 7u);
   EXPECT_EQ(ledger.Known(8).handle, 0u) << "the name went with it";
+  EXPECT_TRUE(ledger.Create(7, 50, 0, kLayerVmmPhysical)) << "a handle that comes back";
+  EXPECT_EQ(ledger.Known(8).handle, 0u) << "is not what the other name stood for";
   EXPECT_TRUE(ledger.Create(8, 50, 0, kLayerVmmPhysical)) << "and may stand for something new";
 }
 
