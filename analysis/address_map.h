@@ -11,7 +11,7 @@ namespace memprof::analysis {
 // A piece of a segment: a live block, or a hole (allocation none).
 struct MapPiece {
   std::uint64_t address = 0, bytes = 0;
-  AllocationId allocation;   // block (or, where a segment has no blocks, what lies in it)
+  AllocationId allocation;  // block (or, where a segment has no blocks, what lies in it)
   bool hole() const { return !allocation.valid(); }
 };
 
@@ -28,9 +28,9 @@ struct MapSegment {
 struct AddressMap {
   int device = 0;
   TimeNs time = 0;
-  std::vector<MapSegment> segments;  // ordered by address
-  std::uint64_t allocated_bytes = 0; // blocks + driver allocations without blocks
-  std::uint64_t reserved_bytes = 0;  // sum of segments
+  std::vector<MapSegment> segments;   // ordered by address
+  std::uint64_t allocated_bytes = 0;  // blocks + driver allocations without blocks
+  std::uint64_t reserved_bytes = 0;   // sum of segments
   std::uint64_t largest_hole = 0;
 };
 

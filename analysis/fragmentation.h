@@ -13,34 +13,35 @@ namespace memprof::analysis {
 // A block that keeps a hole from growing together with its neighbours.
 struct Pin {
   AllocationId block;
-  std::uint64_t frees_bytes = 0;    // size of the free run that would exist if it were freed, minus its own bytes
-  std::uint64_t bytes = 0;          // its own
-  double blame = 0;                 // frees_bytes / bytes: a small block that pins much scores high
-  bool empties_segment = false;     // it is the only block of its segment
+  std::uint64_t frees_bytes =
+      0;  // size of the free run that would exist if it were freed, minus its own bytes
+  std::uint64_t bytes = 0;       // its own
+  double blame = 0;              // frees_bytes / bytes: a small block that pins much scores high
+  bool empties_segment = false;  // it is the only block of its segment
 };
 
 // One pool: segments of one stream and, in PyTorch's manner, of small or large blocks.
 struct PoolFragmentation {
   int device = 0;
   std::uint64_t stream = 0;
-  bool small_blocks = false;        // segments of at most 2 MiB
+  bool small_blocks = false;  // segments of at most 2 MiB
   std::uint64_t segments = 0, blocks = 0;
   std::uint64_t reserved_bytes = 0, allocated_bytes = 0, free_bytes = 0;
   std::uint64_t largest_hole = 0;
-  std::uint64_t rounding_bytes = 0;     // block sizes minus requested
-  std::uint64_t releasable_bytes = 0;   // whole empty segments: could go back to the driver
-  std::uint64_t unusable_bytes = 0;     // in holes smaller than the largest request seen in this pool
-  double external = 0;              // 1 - largest_hole / free
-  double sum_of_squares = 0;        // 1 - sum(f_i^2) / (sum f_i)^2
-  std::vector<Pin> pins;            // worst first, at most 20
+  std::uint64_t rounding_bytes = 0;    // block sizes minus requested
+  std::uint64_t releasable_bytes = 0;  // whole empty segments: could go back to the driver
+  std::uint64_t unusable_bytes = 0;  // in holes smaller than the largest request seen in this pool
+  double external = 0;               // 1 - largest_hole / free
+  double sum_of_squares = 0;         // 1 - sum(f_i^2) / (sum f_i)^2
+  std::vector<Pin> pins;             // worst first, at most 20
 };
 
 struct FragmentationReport {
   TimeNs time = 0;
   std::int64_t step = -1;
   std::vector<PoolFragmentation> pools;
-  double utilisation = 1;           // peak allocated / peak reserved over the run (framework)
-  double at_peak = 0;               // 1 - allocated / reserved at the instant of the reserved peak
+  double utilisation = 1;  // peak allocated / peak reserved over the run (framework)
+  double at_peak = 0;      // 1 - allocated / reserved at the instant of the reserved peak
 };
 
 // At `time`. kForever = at the peak of reserved memory, each device at its own: of the instants at

@@ -14,37 +14,41 @@ enum class LeakTier { kDefinite, kSuspected, kGrowing, kLiveAtExit };
 std::string_view LeakTierName(LeakTier tier);  // "definite", "suspected", "growing", "live_at_exit"
 
 // Survivors born in one step.
-struct BirthStep { std::int64_t step = 0; std::uint64_t bytes = 0; std::uint64_t blocks = 0; };
+struct BirthStep {
+  std::int64_t step = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t blocks = 0;
+};
 
 struct Leak {
   LeakTier tier = LeakTier::kLiveAtExit;
-  double score = 0;                 // 0 … 100
+  double score = 0;  // 0 … 100
   int device = kNoDevice;
   Layer layer = Layer::kUnspecified;
   StackId stack;
-  std::uint64_t bytes = 0;          // surviving at the end, evidence and younger ones
+  std::uint64_t bytes = 0;  // surviving at the end, evidence and younger ones
   std::uint64_t blocks = 0;
-  double bytes_per_step = 0;        // Theil–Sen slope of memory never given back; 0 if unknown
-  std::int64_t first_step = -1;     // birth step of the oldest survivor that is evidence
-  double steps_to_oom = -1;         // at the sum of slopes of its device; -1 = unknown
-  std::vector<BirthStep> survivors; // by birth step, ascending
-  std::int64_t guard_steps = 0;     // younger blocks are not evidence
-  std::string why;                  // evidence, in words with figures
-  std::string disproof;             // what would disprove it
-  AllocationId example;             // oldest survivor
+  double bytes_per_step = 0;         // Theil–Sen slope of memory never given back; 0 if unknown
+  std::int64_t first_step = -1;      // birth step of the oldest survivor that is evidence
+  double steps_to_oom = -1;          // at the sum of slopes of its device; -1 = unknown
+  std::vector<BirthStep> survivors;  // by birth step, ascending
+  std::int64_t guard_steps = 0;      // younger blocks are not evidence
+  std::string why;                   // evidence, in words with figures
+  std::string disproof;              // what would disprove it
+  AllocationId example;              // oldest survivor
 
   // A handle of memory that another process or library owns: its bytes are in no total.
   bool imported() const { return layer == Layer::kImported; }
 };
 
 struct LeakReport {
-  std::vector<Leak> leaks;          // definite, suspected, growing; worst first
+  std::vector<Leak> leaks;  // definite, suspected, growing; worst first
   // Everything else still alive, largest first; also imported memory that was never closed.
   std::vector<Leak> live_at_exit;
-  bool horizon_too_short = false;   // too few steps to tell; `verdict` says how many are needed
+  bool horizon_too_short = false;  // too few steps to tell; `verdict` says how many are needed
   std::int64_t steps = 0;
   std::int64_t warmup_steps = 0;
-  std::string verdict;              // one sentence for people
+  std::string verdict;  // one sentence for people
 };
 
 struct LeakOptions {

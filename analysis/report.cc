@@ -91,15 +91,15 @@ DeviceFigures FiguresOf(const Session& session, const DeviceTimeline& timeline,
   return figures;
 }
 
-// When the device held most of what the log knows of; where it knows of nothing, when most was used.
+// When the device held most of what the log knows of; where it knows of nothing, when most was
+// used.
 TimeNs HighestUse(const std::vector<Peak>& peaks, const std::vector<MemorySample>& samples,
                   int device) {
   for (const Peak& peak : peaks)
     if (peak.device == device) return peak.time;
-  const auto most = std::max_element(samples.begin(), samples.end(),
-                                     [](const MemorySample& a, const MemorySample& b) {
-                                       return a.used_bytes() < b.used_bytes();
-                                     });
+  const auto most = std::max_element(
+      samples.begin(), samples.end(),
+      [](const MemorySample& a, const MemorySample& b) { return a.used_bytes() < b.used_bytes(); });
   return most == samples.end() ? 0 : most->time;
 }
 

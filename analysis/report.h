@@ -22,7 +22,8 @@ struct EventTotals {
 
 struct FrameworkFigures {
   bool seen = false;
-  std::uint64_t peak_bytes = 0, live_bytes = 0, live_blocks = 0, reserved_bytes = 0, peak_reserved_bytes = 0;
+  std::uint64_t peak_bytes = 0, live_bytes = 0, live_blocks = 0, reserved_bytes = 0,
+                peak_reserved_bytes = 0;
 };
 
 // Figures of one device; the definitions are in DESIGN's contract and docs/json.md: peak, live and
@@ -31,7 +32,8 @@ struct FrameworkFigures {
 struct DeviceFigures {
   DeviceInfo info;
   std::uint64_t peak_bytes = 0, live_bytes = 0, live_blocks = 0, reserved_bytes = 0;
-  std::uint64_t untracked_bytes = 0;  // used by cuMemGetInfo's last sample minus what we know of; 0 = no sample
+  std::uint64_t untracked_bytes =
+      0;  // used by cuMemGetInfo's last sample minus what we know of; 0 = no sample
   DeviceLedger ledger;
   FrameworkFigures framework;
 };

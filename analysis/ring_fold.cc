@@ -155,8 +155,8 @@ class WritableRing {
 
 bool WriteAll(int fd, const std::string& bytes, std::uint64_t offset) {
   for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t written = pwrite(fd, bytes.data() + done, bytes.size() - done,
-                                   static_cast<off_t>(offset + done));
+    const ssize_t written =
+        pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;
     done += static_cast<std::size_t>(written);

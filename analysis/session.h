@@ -29,31 +29,32 @@ struct EventColumns {
   std::vector<Op> op;
   std::vector<Layer> layer;
   std::vector<TimeNs> time;
-  std::vector<std::uint32_t> thread;     // index into Session::threads(); kNone = unknown
-  std::vector<std::int16_t> device;      // ordinal or kNoDevice
+  std::vector<std::uint32_t> thread;  // index into Session::threads(); kNone = unknown
+  std::vector<std::int16_t> device;   // ordinal or kNoDevice
   std::vector<std::uint64_t> address;
   std::vector<std::uint64_t> bytes;
   std::vector<StackId> stack;
   std::vector<std::uint64_t> stream;
-  std::vector<std::uint32_t> context;    // index into Session::contexts(); kNone = unknown
-  std::vector<std::uint32_t> label;      // StringId or TensorId by op and layer; kNone = none
+  std::vector<std::uint32_t> context;  // index into Session::contexts(); kNone = unknown
+  std::vector<std::uint32_t> label;    // StringId or TensorId by op and layer; kNone = none
   std::vector<StringId> api;
   std::vector<std::uint32_t> result;
   std::vector<std::uint64_t> aux0;
   std::vector<std::uint64_t> aux1;
-  std::vector<AllocationId> allocation;  // the lifetime that this event begins, ends or marks; none = none
+  std::vector<AllocationId>
+      allocation;  // the lifetime that this event begins, ends or marks; none = none
 
   std::size_t size() const { return op.size(); }
 };
 
 // Why a lifetime ended.
 enum class EndReason : std::uint8_t {
-  kAlive = 0,           // it did not: live at the end of the log
+  kAlive = 0,  // it did not: live at the end of the log
   kFreed = 1,
   kContextDestroyed = 2,
   kDeviceReset = 3,
-  kAddressReused = 4,   // its free was missed; ended when the address was handed out again
-  kSegmentFreed = 5,    // the memory below it went away first
+  kAddressReused = 4,  // its free was missed; ended when the address was handed out again
+  kSegmentFreed = 5,   // the memory below it went away first
 };
 
 // One lifetime of one piece of memory, of any layer.
@@ -64,7 +65,7 @@ struct Allocation {
   std::int16_t device = kNoDevice;
   std::uint32_t thread = EventId::kNone;  // index into threads()
   EventId birth;
-  EventId death;                 // none while alive
+  EventId death;  // none while alive
   TimeNs birth_time = 0;
   TimeNs death_time = kForever;
   std::int64_t birth_step = -1;  // -1 = before the first step mark
@@ -73,13 +74,13 @@ struct Allocation {
   // As requested of that layer (blocks: the block's size; modules: what the device's free memory
   // fell by as they were loaded, 0 = unknown).
   std::uint64_t bytes = 0;
-  std::uint64_t requested = 0;   // blocks: what the program asked for; modules: image; else bytes
+  std::uint64_t requested = 0;  // blocks: what the program asked for; modules: image; else bytes
   std::uint64_t stream = 0;
-  std::uint64_t pool = 0;        // stream-ordered: pool handle
+  std::uint64_t pool = 0;  // stream-ordered: pool handle
   StackId stack;
   StringId api;
-  AllocationId parent;           // what it lies in: tensor → block → segment → driver allocation
-  TensorId tensor;               // of LAYER_TENSOR
+  AllocationId parent;  // what it lies in: tensor → block → segment → driver allocation
+  TensorId tensor;      // of LAYER_TENSOR
 
   bool alive() const { return end_reason == EndReason::kAlive; }
   bool AliveAt(TimeNs t) const { return birth_time <= t && t < death_time; }
@@ -94,24 +95,62 @@ struct DeviceInfo {
   std::uint64_t free_at_start_bytes = 0;
 };
 
-struct ThreadInfo { std::uint32_t tid = 0; std::string name; };
-struct ContextInfo { std::uint64_t handle = 0; int device = kNoDevice; bool primary = false; };
-struct PoolInfo { std::uint64_t handle = 0; int device = kNoDevice; bool is_default = false; };
-struct TensorInfo { std::string name; std::string dtype; std::vector<std::uint64_t> shape; };
+struct ThreadInfo {
+  std::uint32_t tid = 0;
+  std::string name;
+};
+struct ContextInfo {
+  std::uint64_t handle = 0;
+  int device = kNoDevice;
+  bool primary = false;
+};
+struct PoolInfo {
+  std::uint64_t handle = 0;
+  int device = kNoDevice;
+  bool is_default = false;
+};
+struct TensorInfo {
+  std::string name;
+  std::string dtype;
+  std::vector<std::uint64_t> shape;
+};
 struct ModuleInfo {
   std::string path;
   std::string build_id;  // raw bytes
   std::uint64_t load_bias = 0, first_address = 0, end_address = 0;
 };
-struct SourceInfo { std::string name; int state = 0; std::string detail; TimeNs time = 0; };  // last state of each
+struct SourceInfo {
+  std::string name;
+  int state = 0;
+  std::string detail;
+  TimeNs time = 0;
+};  // last state of each
 
 // One training step: [begin, end) by marks; the last ends with the log.
-struct StepInfo { std::int64_t number = 0; TimeNs begin = 0; TimeNs end = 0; EventId event; };
+struct StepInfo {
+  std::int64_t number = 0;
+  TimeNs begin = 0;
+  TimeNs end = 0;
+  EventId event;
+};
 // A named range of one thread.
-struct RangeInfo { StringId name; std::uint32_t thread = 0; TimeNs begin = 0; TimeNs end = 0; int depth = 0; };
-struct SnapshotInfo { std::string label; TimeNs time = 0; EventId event; };
+struct RangeInfo {
+  StringId name;
+  std::uint32_t thread = 0;
+  TimeNs begin = 0;
+  TimeNs end = 0;
+  int depth = 0;
+};
+struct SnapshotInfo {
+  std::string label;
+  TimeNs time = 0;
+  EventId event;
+};
 
-struct AnomalyCount { log::Anomaly anomaly; std::uint64_t count = 0; };
+struct AnomalyCount {
+  log::Anomaly anomaly;
+  std::uint64_t count = 0;
+};
 
 struct RunInfo {
   std::string executable;
@@ -119,11 +158,11 @@ struct RunInfo {
   std::vector<std::string> environment;
   std::string working_directory, hostname, recorder_version;
   std::uint32_t pid = 0;
-  TimeNs start_time = 0;         // of the log
-  TimeNs end_time = 0;           // last event or trailer
+  TimeNs start_time = 0;  // of the log
+  TimeNs end_time = 0;    // last event or trailer
   std::uint64_t start_unix_ns = 0;
-  bool complete = false;         // the trailer is there: a clean end
-  bool growing = false;          // the process still runs and the log may grow
+  bool complete = false;  // the trailer is there: a clean end
+  bool growing = false;   // the process still runs and the log may grow
   std::string end_reason;
 };
 
@@ -135,10 +174,10 @@ struct SelfAccounting {
 // One frame of a stack before symbolisation.
 struct Frame {
   bool python = false;
-  std::uint64_t address = 0;     // native: absolute address inside the call instruction
+  std::uint64_t address = 0;              // native: absolute address inside the call instruction
   std::uint32_t module = EventId::kNone;  // index into modules()
-  StringId function, file;       // python
-  std::uint32_t line = 0;        // python
+  StringId function, file;                // python
+  std::uint32_t line = 0;                 // python
 };
 
 // Called from time to time on the loading thread with the share done in [0, 1]; returning false
@@ -177,12 +216,12 @@ class Session {
   std::span<const SnapshotInfo> snapshots() const { return snapshots_; }
   std::span<const AnomalyCount> anomalies() const { return anomalies_; }  // non-zero ones
 
-  std::string_view string(StringId id) const;     // "" for none or unknown
-  const TensorInfo* tensor(TensorId id) const;    // null for none or unknown
+  std::string_view string(StringId id) const;   // "" for none or unknown
+  const TensorInfo* tensor(TensorId id) const;  // null for none or unknown
 
   // Frames of a stack, innermost first. Empty for none.
   std::vector<FrameId> StackFrames(StackId id) const;
-  StackId StackParent(StackId id) const;          // the caller's node; none at the outermost
+  StackId StackParent(StackId id) const;  // the caller's node; none at the outermost
   FrameId StackFrame(StackId id) const;
   std::size_t stack_count() const { return stack_parent_.size(); }
   std::size_t frame_count() const { return frames_.size(); }
@@ -231,13 +270,13 @@ class Session {
   std::vector<FrameId> stack_frame_;
   std::vector<Frame> frames_;
   std::vector<AllocationId> children_;
-  std::vector<std::uint32_t> children_begin_;             // allocations + 1 entries
-  std::vector<EventId> marks_;                            // by allocation, then in order of time
-  struct Checkpoint {                                     // live right before `event`
+  std::vector<std::uint32_t> children_begin_;  // allocations + 1 entries
+  std::vector<EventId> marks_;                 // by allocation, then in order of time
+  struct Checkpoint {                          // live right before `event`
     std::uint32_t event = 0;
-    std::vector<AllocationId> live;                       // in order of birth
+    std::vector<AllocationId> live;  // in order of birth
   };
-  std::vector<Checkpoint> checkpoints_;                   // at multiples of 65,536 events
+  std::vector<Checkpoint> checkpoints_;  // at multiples of 65,536 events
 };
 
 // Bit set of layers for LiveAfter.

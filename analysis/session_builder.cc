@@ -155,9 +155,8 @@ void SessionBuilder::RecoverRing() {
   RunInfo& run = session_->run_;
   if (!OnThisHost(run.hostname) || !IsRegularFile(header_.ring_path))
     return Count(log::Anomaly::kRingGone);
-  absl::StatusOr<RecoveredRing> ring =
-      analysis::RecoverRing(header_.ring_path, run.pid, run.start_time, reader_->file_bytes(),
-                            reader_->owner());
+  absl::StatusOr<RecoveredRing> ring = analysis::RecoverRing(
+      header_.ring_path, run.pid, run.start_time, reader_->file_bytes(), reader_->owner());
   // It knows better who is alive: it sees whether the process still has the ring mapped.
   if (absl::IsFailedPrecondition(ring.status())) run.growing = true;
   if (!ring.ok()) return Count(log::Anomaly::kRingGone, run.growing ? 0 : 1);

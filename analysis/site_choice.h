@@ -24,7 +24,8 @@ namespace memprof::analysis {
 // the standard library, allocators.
 bool IsPlumbing(const SourceFrame& frame);
 
-// "a::Tensor" of "a::Tensor::Clone<int>(a::Tensor const&) const": the scope that the function is in;
+// "a::Tensor" of "a::Tensor::Clone<int>(a::Tensor const&) const": the scope that the function is
+// in;
 // "" if it is in none. Views `function`.
 std::string_view ScopeOf(std::string_view function);
 // "a::Tensor::Tensor", also of templates: `function` makes objects of the class that it is in.
@@ -46,8 +47,9 @@ class SiteChooser {
   static int GroupOf(Layer layer);
 
   std::array<std::uint32_t, kGroups> stacks_{};  // distinct stacks
-  absl::flat_hash_map<std::string_view, std::array<std::uint32_t, kGroups>> through_;  // by function
-  std::vector<std::int8_t> group_of_stack_;      // -1: of no allocation
+  absl::flat_hash_map<std::string_view, std::array<std::uint32_t, kGroups>>
+      through_;                              // by function
+  std::vector<std::int8_t> group_of_stack_;  // -1: of no allocation
 };
 
 }  // namespace memprof::analysis

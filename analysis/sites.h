@@ -19,10 +19,10 @@ enum class Metric {
 
 struct SiteQuery {
   Metric metric = Metric::kLiveBytes;
-  TimeNs at = kForever;                 // for kLiveBytes; kForever = end of the log
-  TimeWindow window;                    // for the others
-  std::uint32_t layers = kDeviceLayers; // LayerBit set
-  int device = kNoDevice;               // kNoDevice = all
+  TimeNs at = kForever;                  // for kLiveBytes; kForever = end of the log
+  TimeWindow window;                     // for the others
+  std::uint32_t layers = kDeviceLayers;  // LayerBit set
+  int device = kNoDevice;                // kNoDevice = all
 };
 
 // One call site = one distinct stack.
@@ -49,7 +49,9 @@ struct FlameNode {
   std::vector<int> children;
   bool python = false;
 };
-struct FlameTree { std::vector<FlameNode> nodes; };  // nodes[0] = root "all"
+struct FlameTree {
+  std::vector<FlameNode> nodes;
+};  // nodes[0] = root "all"
 
 // `bottom_up`: callers below callees (icicle of leaves). Frames are merged by function and module.
 FlameTree BuildFlame(const Session& session, Symbols& symbols, const SiteQuery& query,

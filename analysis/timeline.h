@@ -14,7 +14,9 @@ namespace memprof::analysis {
 // One step function of time with a pyramid of minima and maxima (fan-out 16) above it.
 class Series {
  public:
-  struct Sample { std::uint64_t min = 0, max = 0, last = 0; };
+  struct Sample {
+    std::uint64_t min = 0, max = 0, last = 0;
+  };
 
   // `time` rises (weakly); value[i] holds from time[i] on; 0 before time[0].
   Series() = default;
@@ -23,28 +25,31 @@ class Series {
   bool empty() const { return time_.empty(); }
   std::span<const TimeNs> times() const { return time_; }
   std::span<const std::uint64_t> values() const { return value_; }
-  std::uint64_t At(TimeNs t) const;                     // O(log n)
-  Sample Between(TimeNs begin, TimeNs end) const;       // over [begin, end), including the value that holds at begin; O(log n)
+  std::uint64_t At(TimeNs t) const;  // O(log n)
+  Sample Between(TimeNs begin, TimeNs end)
+      const;  // over [begin, end), including the value that holds at begin; O(log n)
   std::vector<Sample> Columns(TimeWindow window, int columns) const;  // one per pixel column
   std::uint64_t max() const;
-  TimeNs time_of_max() const;                           // first time the maximum holds
+  TimeNs time_of_max() const;  // first time the maximum holds
 
  private:
   std::vector<TimeNs> time_;
   std::vector<std::uint64_t> value_;
-  struct Level { std::vector<std::uint64_t> min, max; };
+  struct Level {
+    std::vector<std::uint64_t> min, max;
+  };
   std::vector<Level> levels_;
 };
 
 // Everything of one device that is drawn over time.
 struct DeviceTimeline {
-  int device = 0;                                 // kNoDevice: pinned and registered host memory
-  std::array<Series, kLayerCount> layer;          // live bytes by layer; empty where never used
-  Series total;                                   // sum of layers that occupy the device
-  Series reserved;                                // driver bytes incl. what pools and VMM hold beyond `total`
-  Series framework_allocated;                     // sum of live blocks
-  Series framework_reserved;                      // sum of live segments
-  Series tensors;                                 // sum of live tensors
+  int device = 0;                         // kNoDevice: pinned and registered host memory
+  std::array<Series, kLayerCount> layer;  // live bytes by layer; empty where never used
+  Series total;                           // sum of layers that occupy the device
+  Series reserved;             // driver bytes incl. what pools and VMM hold beyond `total`
+  Series framework_allocated;  // sum of live blocks
+  Series framework_reserved;   // sum of live segments
+  Series tensors;              // sum of live tensors
 };
 
 // One entry for each device of the log, then one for the host where pinned memory was used.

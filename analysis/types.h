@@ -23,35 +23,88 @@ struct Index {
   constexpr auto operator<=>(const Index&) const = default;
 };
 
-using EventId = Index<struct EventTag>;            // row of Session::events(), in order of time
-using AllocationId = Index<struct AllocationTag>;  // row of Session::allocations(), in order of birth
-using StackId = Index<struct StackTag>;            // node of the stack trie; none = no stack
-using FrameId = Index<struct FrameTag>;            // a distinct frame (one ip of one module, or one Python position)
+using EventId = Index<struct EventTag>;  // row of Session::events(), in order of time
+using AllocationId =
+    Index<struct AllocationTag>;         // row of Session::allocations(), in order of birth
+using StackId = Index<struct StackTag>;  // node of the stack trie; none = no stack
+using FrameId =
+    Index<struct FrameTag>;  // a distinct frame (one ip of one module, or one Python position)
 using StringId = Index<struct StringTag>;
 using TensorId = Index<struct TensorTag>;
 
 // Same numbers as log.Op and log.Layer (proto/memprof.proto).
 enum class Op : std::uint8_t {
-  kUnspecified = 0, kAlloc = 1, kFree = 2, kAllocFailed = 3, kMap = 4, kUnmap = 5, kFreeFailed = 6,
-  kStep = 10, kRangePush = 11, kRangePop = 12, kSnapshot = 13, kPause = 14, kResume = 15,
-  kContextCreate = 16, kContextDestroy = 17, kDeviceReset = 18, kModuleLoad = 19,
-  kModuleUnload = 20, kMemoryInfo = 21, kLaunch = 22, kTouch = 23, kMemcpy = 24, kMemset = 25,
-  kSync = 26, kPoolCreate = 27, kPoolDestroy = 28, kPoolTrim = 29, kPoolSample = 30,
-  kCheckpoint = 31, kFork = 32, kFrameworkOom = 33, kPrefetch = 34, kAdvise = 35, kDiscard = 36,
+  kUnspecified = 0,
+  kAlloc = 1,
+  kFree = 2,
+  kAllocFailed = 3,
+  kMap = 4,
+  kUnmap = 5,
+  kFreeFailed = 6,
+  kStep = 10,
+  kRangePush = 11,
+  kRangePop = 12,
+  kSnapshot = 13,
+  kPause = 14,
+  kResume = 15,
+  kContextCreate = 16,
+  kContextDestroy = 17,
+  kDeviceReset = 18,
+  kModuleLoad = 19,
+  kModuleUnload = 20,
+  kMemoryInfo = 21,
+  kLaunch = 22,
+  kTouch = 23,
+  kMemcpy = 24,
+  kMemset = 25,
+  kSync = 26,
+  kPoolCreate = 27,
+  kPoolDestroy = 28,
+  kPoolTrim = 29,
+  kPoolSample = 30,
+  kCheckpoint = 31,
+  kFork = 32,
+  kFrameworkOom = 33,
+  kPrefetch = 34,
+  kAdvise = 35,
+  kDiscard = 36,
   kModuleGlobal = 37,
 };
 
 enum class Layer : std::uint8_t {
-  kUnspecified = 0, kLinear = 1, kPitched = 2, kArray = 3, kManaged = 4, kPinned = 5,
-  kRegistered = 6, kStreamOrdered = 7, kVmmPhysical = 8, kVmmAddress = 9, kImported = 10,
-  kGraph = 11, kModule = 12, kMulticast = 13, kSegment = 16, kBlock = 17, kTensor = 18,
+  kUnspecified = 0,
+  kLinear = 1,
+  kPitched = 2,
+  kArray = 3,
+  kManaged = 4,
+  kPinned = 5,
+  kRegistered = 6,
+  kStreamOrdered = 7,
+  kVmmPhysical = 8,
+  kVmmAddress = 9,
+  kImported = 10,
+  kGraph = 11,
+  kModule = 12,
+  kMulticast = 13,
+  kSegment = 16,
+  kBlock = 17,
+  kTensor = 18,
 };
 inline constexpr int kLayerCount = 20;
 
 // Where imported memory came from; same numbers as log.ImportKind.
 enum class ImportKind : std::uint8_t {
-  kUnknown = 0, kIpc = 1, kPhysical = 2, kPoolPointer = 3, kExternal = 4, kExternalView = 5,
-  kGraphics = 6, kGraphicsView = 7, kExternalArray = 8, kGraphicsArray = 9, kOwn = 10,
+  kUnknown = 0,
+  kIpc = 1,
+  kPhysical = 2,
+  kPoolPointer = 3,
+  kExternal = 4,
+  kExternalView = 5,
+  kGraphics = 6,
+  kGraphicsView = 7,
+  kExternalArray = 8,
+  kGraphicsArray = 9,
+  kOwn = 10,
 };
 
 // "alloc", "alloc_failed", "step", …: the names used by `memprof dump`. "unknown" for others.

@@ -8,9 +8,9 @@ namespace memprof::log {
 
 // File: FileHeader, then chunks back to back. All integers are little-endian.
 struct FileHeader {
-  char magic[8];                // "MEMPROF\n"
-  std::uint32_t version;        // kFormatVersion of the writer
-  std::uint32_t reader_version; // smallest format version a reader must know to make sense of it
+  char magic[8];                 // "MEMPROF\n"
+  std::uint32_t version;         // kFormatVersion of the writer
+  std::uint32_t reader_version;  // smallest format version a reader must know to make sense of it
 };
 static_assert(sizeof(FileHeader) == 16);
 
@@ -20,13 +20,13 @@ inline constexpr std::uint32_t kFormatVersion = 1;
 // Every chunk begins with this frame; `stored_bytes` of payload follow. A file that ends inside
 // a frame or a payload was cut there: everything before it is good.
 struct ChunkFrame {
-  std::uint32_t sync;         // kChunkSync: lets a scan find the next chunk after damage
-  std::uint16_t kind;         // ChunkKind; readers skip kinds they do not know
-  std::uint16_t flags;        // kChunkZstd
-  std::uint32_t stored_bytes; // of the payload as stored
-  std::uint32_t raw_bytes;    // of the payload once decompressed
-  std::uint32_t events;       // number of events, for kind kEvents; else 0
-  std::uint32_t crc32c;       // of the 20 bytes above and of the stored payload
+  std::uint32_t sync;          // kChunkSync: lets a scan find the next chunk after damage
+  std::uint16_t kind;          // ChunkKind; readers skip kinds they do not know
+  std::uint16_t flags;         // kChunkZstd
+  std::uint32_t stored_bytes;  // of the payload as stored
+  std::uint32_t raw_bytes;     // of the payload once decompressed
+  std::uint32_t events;        // number of events, for kind kEvents; else 0
+  std::uint32_t crc32c;        // of the 20 bytes above and of the stored payload
 };
 static_assert(sizeof(ChunkFrame) == 24);
 

@@ -24,7 +24,7 @@ namespace memprof::analysis::testing {
 
 struct EventFields {
   int device = 0;
-  int stack = 0;              // from Stack(); 0 = none
+  int stack = 0;  // from Stack(); 0 = none
   std::uint32_t thread = 1;
   std::uint64_t stream = 0;
   std::uint64_t aux0 = 0, aux1 = 0;
@@ -44,32 +44,35 @@ class LogBuilder {
   void Context(std::uint32_t id, int device);
   std::uint32_t String(const std::string& value);
   int Stack(const std::vector<std::string>& frames_outermost_first);
-  int Tensor(const std::string& name, const std::string& dtype, const std::vector<std::uint64_t>& shape);
+  int Tensor(const std::string& name, const std::string& dtype,
+             const std::vector<std::uint64_t>& shape);
 
   // Events, in order.
-  void Alloc(Layer layer, std::uint64_t address, std::uint64_t bytes, const EventFields& fields = {});
+  void Alloc(Layer layer, std::uint64_t address, std::uint64_t bytes,
+             const EventFields& fields = {});
   void Free(std::uint64_t address, const EventFields& fields = {});
   void Free(Layer layer, std::uint64_t address, const EventFields& fields = {});
   void AllocFailed(Layer layer, std::uint64_t bytes, const EventFields& fields = {});
-  void TensorCreate(std::uint64_t address, std::uint64_t bytes, int tensor, const EventFields& fields = {});
+  void TensorCreate(std::uint64_t address, std::uint64_t bytes, int tensor,
+                    const EventFields& fields = {});
   void Step(std::uint64_t number);
   void RangePush(const std::string& name, std::uint32_t thread = 1);
   void RangePop(std::uint32_t thread = 1);
   void Snapshot(const std::string& label);
   void Event(Op op, Layer layer, std::uint64_t address, std::uint64_t bytes, std::uint32_t label,
              const EventFields& fields = {});
-  void SetTime(std::uint64_t ns);       // of the next event
-  void AdvanceTime(std::uint64_t ns);   // before the next event
+  void SetTime(std::uint64_t ns);      // of the next event
+  void AdvanceTime(std::uint64_t ns);  // before the next event
   void Count(const std::string& anomaly, std::uint64_t value);
   void SourceState(const std::string& name, int state, const std::string& detail = "");
-  log::SelfAccounting& self();          // what recording cost, to set before WriteTo
-  log::Header& header();                // to change before WriteTo
-  log::Definitions& definitions();      // likewise: modules, pools, native frames
+  log::SelfAccounting& self();      // what recording cost, to set before WriteTo
+  log::Header& header();            // to change before WriteTo
+  log::Definitions& definitions();  // likewise: modules, pools, native frames
 
   struct WriteOptions {
     int events_per_chunk = 4096;
     bool compress = true;
-    bool trailer = true;                // false = as after a crash
+    bool trailer = true;  // false = as after a crash
     bool index = true;
   };
   // The log as bytes, and written to a new file.

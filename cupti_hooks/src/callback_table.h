@@ -79,6 +79,7 @@
   X(cuMemPrefetchAsync_v2_ptsz, 717, kLedger, PrefetchTo)                              \
   X(cuMemAdvise, 457, kLedger, Advise)                                                 \
   X(cuMemAdvise_v2, 715, kLedger, AdviseAbout)                                         \
+  X(cuMulticastAddDevice, 707, kLedger, AddMulticastDevice)                            \
   X(cuMulticastBindMem, 708, kLedger, BindMemory)                                      \
   X(cuMulticastBindAddr, 709, kLedger, BindAddress)                                    \
   X(cuMulticastUnbind, 710, kLedger, UnbindMemory)                                     \

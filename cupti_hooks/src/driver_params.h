@@ -57,6 +57,10 @@ struct AdviseAboutParams {
   CUmem_advise advice;
   CUmemLocation place;
 };
+struct MulticastAddDeviceParams {
+  CUmemGenericAllocationHandle multicast;
+  CUdevice device;
+};
 struct MulticastBindMemParams {
   CUmemGenericAllocationHandle multicast;
   std::size_t offset;

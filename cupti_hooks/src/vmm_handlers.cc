@@ -188,6 +188,12 @@ void CreateMulticast(const Call& call) {
   ReportHandle(call, Output(call, params.handle), 0, kNoDevice, kLayerMulticast);
 }
 
+void AddMulticastDevice(const Call& call) {
+  if (!Happened(call)) return;
+  const auto& params = call.As<MulticastAddDeviceParams>();
+  ReportVmm(call, kOpMap, kLayerMulticast, params.device, params.multicast, 0);
+}
+
 void BindMemory(const Call& call) {
   if (!Happened(call)) return;
   const auto& params = call.As<MulticastBindMemParams>();

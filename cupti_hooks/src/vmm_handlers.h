@@ -17,6 +17,7 @@ void RetainPhysical(const Call& call);
 void ExportPhysical(const Call& call);
 void ImportPhysical(const Call& call);
 void CreateMulticast(const Call& call);
+void AddMulticastDevice(const Call& call);
 void BindMemory(const Call& call);
 void BindAddress(const Call& call);
 void UnbindMemory(const Call& call);

@@ -40,8 +40,8 @@ constexpr size_t kHeaderBytes = 4096;
   _exit(127);
 }
 
-// Ranks of one machine share its devices. On the stand-in every process has devices of its own unless
-// SIMCUDA says otherwise; a real CUDA does not look at it.
+// Ranks of one machine share its devices. On the stand-in every process has devices of its own
+// unless SIMCUDA says otherwise; a real CUDA does not look at it.
 void ShareStandIn() {
   const char* given = getenv("SIMCUDA");
   std::string setting = given == nullptr ? "" : given;

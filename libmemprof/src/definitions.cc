@@ -106,8 +106,8 @@ std::uint32_t Definitions::InternString(const char* text, std::size_t length) {
   clean_.Clear();
   AppendCleanText(text, length, &clean_);
   bool inserted;
-  Entry* entry = clean_.failed() ? nullptr
-                                 : FindOrInsert(&strings_, clean_.data(), clean_.size(), &inserted);
+  Entry* entry =
+      clean_.failed() ? nullptr : FindOrInsert(&strings_, clean_.data(), clean_.size(), &inserted);
   if (entry == nullptr) {
     ring_->Count(log::Anomaly::kDefinitionsLost);
     return 0;

@@ -25,9 +25,7 @@ bool OccupiesDevice(std::uint8_t layer) {
 }
 
 // Kinds that one and the same function may free.
-bool IsTracked(std::uint8_t layer) {
-  return OccupiesDevice(layer) || layer == kLayerImported;
-}
+bool IsTracked(std::uint8_t layer) { return OccupiesDevice(layer) || layer == kLayerImported; }
 
 bool OwnedByContext(std::uint8_t layer) {
   return layer == kLayerLinear || layer == kLayerPitched || layer == kLayerArray ||

@@ -104,8 +104,7 @@ void ReturnMemory(std::uint64_t bytes, Need need, InChild in_child) {
 }
 
 std::uint64_t ChargedMemory() {
-  return g_account.charged.load(std::memory_order_relaxed) +
-         g_kept.load(std::memory_order_relaxed);
+  return g_account.charged.load(std::memory_order_relaxed) + g_kept.load(std::memory_order_relaxed);
 }
 
 std::uint64_t RefusedRequests() { return g_account.refused.load(std::memory_order_relaxed); }

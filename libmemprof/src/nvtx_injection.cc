@@ -55,7 +55,7 @@ class Names {
     Text text;
     text.Append(name);
     LockGuard lock(mutex_);
-    if (memory_ == nullptr) 
+    if (memory_ == nullptr)
       memory_ = static_cast<char*>(MapMemory(kMostBytes, Need::kTable, InChild::kKept));
     if (memory_ == nullptr || count_ == kMost || used_ + text.size() + 1 > kMostBytes)
       return nullptr;

@@ -29,7 +29,7 @@
 // clang-format off: it takes `catch` for the keyword
 #define throw (void)
 #define try if constexpr (true)
-#define catch(anything) else
+#define catch (anything) else
 // clang-format on
 #define MEMPROF_BLANKED_THROW
 #endif

@@ -38,7 +38,10 @@ void StackMemo::LeaveOutOfChildren() {
 
 void StackMemo::Release() {
   if (limit_ == 0) return;
-  OnPages([](void* begin, std::size_t bytes) { madvise(begin, bytes, MADV_DONTNEED); });
+  OnPages([](void* begin, std::size_t bytes) {
+    madvise(begin, bytes, MADV_DONTNEED);
+    madvise(begin, bytes, MADV_DOFORK);
+  });
   ReturnMemory(BytesFor(limit_), Need::kMemo);
   limit_ = 0;
   expected_ = last_ = 0;

@@ -40,7 +40,8 @@ class StackMemo {
   // Of another thread or generation of code: forget everything. Cheap.
   void Reset(std::uint32_t generation);
   std::uint32_t generation() const { return generation_; }
-  // Forgets everything and gives its memory back, as a thread's end does.
+  // Forgets everything and gives its memory back, as a thread's end does. Due before the memory
+  // that the memo lies in is used for anything else.
   void Release();
 
   bool Find(const Registers& start, Result* result) {

@@ -57,8 +57,7 @@ std::uint32_t StackTable::Find(std::uint32_t parent, std::uint64_t address) cons
 
 std::uint32_t StackTable::Add(std::uint32_t parent, std::uint64_t address) {
   const std::uint32_t id = last_id_.load(std::memory_order_relaxed) + 1;
-  if (id >= room_ && id < kMostNodes &&
-      ChargeMemory(kNodesAtOnce * sizeof(Node), Need::kTable))
+  if (id >= room_ && id < kMostNodes && ChargeMemory(kNodesAtOnce * sizeof(Node), Need::kTable))
     room_ += kNodesAtOnce;
   if (id >= room_) {
     definitions_->CountLost();

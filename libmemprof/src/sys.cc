@@ -105,7 +105,8 @@ void InterruptAllThreads() {
   static Mutex mutex;
   static std::atomic<char>* page = nullptr;
   LockGuard lock(mutex);
-  if (page == nullptr) page = static_cast<std::atomic<char>*>(MapMemory(4096, Need::kWriter, InChild::kKept));
+  if (page == nullptr)
+    page = static_cast<std::atomic<char>*>(MapMemory(4096, Need::kWriter, InChild::kKept));
   if (page == nullptr || mprotect(page, 4096, PROT_READ | PROT_WRITE) != 0) return;
   page->store(1);  // so that the page is there and writable for this processor
   mprotect(page, 4096, PROT_READ);

@@ -29,7 +29,8 @@ extern "C" CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cuda
                                         CUdriverProcAddressQueryResult* symbolStatus);
 #endif
 
-// Of cudaGL.h and generated_cudaGL_meta.h, which would ask for a GL; GLuint and GLenum are unsigned.
+// Of cudaGL.h and generated_cudaGL_meta.h, which would ask for a GL; GLuint and GLenum are
+// unsigned.
 struct cuGraphicsGLRegisterBuffer_params {
   CUgraphicsResource* pCudaResource;
   unsigned buffer;

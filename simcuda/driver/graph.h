@@ -43,7 +43,8 @@ class Graph {
   // It belongs to a node of another graph: neither instantiated nor destroyed by itself.
   bool owned() const { return owned_.load(); }
   void set_owned() { owned_ = true; }
-  // Whether there are memory nodes, in child graphs as well: such a graph can lose no node, and has one executable at most.
+  // Whether there are memory nodes, in child graphs as well: such a graph can lose no node, and has
+  // one executable at most.
   bool has_memory() const;
   // Makes an executable; null when there is one already and must not be another.
   std::shared_ptr<GraphExec> Instantiate();

@@ -7,8 +7,8 @@
 
 namespace memprof::simcuda::runtime {
 
-// Every field once, in the order of the structs: (type, name, array bounds) of BOTH versions, of the
-// OLD one (12) or of the NEW one (13) alone.
+// Every field once, in the order of the structs: (type, name, array bounds) of BOTH versions, of
+// the OLD one (12) or of the NEW one (13) alone.
 // clang-format off
 #define SIMCUDA_DEVICE_PROP_FIELDS(BOTH, OLD, NEW) \
   BOTH(char, name, [256])                               \

@@ -197,6 +197,18 @@ TEST_F(VmmHandlers, ImportedAndMulticastHandlesHaveNoBytesOfTheirOwn) {
   for (const SourceEvent& event : events) EXPECT_EQ(event.bytes, 0u);
 }
 
+TEST_F(VmmHandlers, DevicesJoinMulticastObjects) {
+  const auto multicast = NewHandle();
+  const MulticastAddDeviceParams params = {multicast, 1};
+  Succeed("cuMulticastAddDevice", &params);
+  DriverCall("cuMulticastAddDevice", &params).Enter().Exit(CUDA_ERROR_INVALID_VALUE);
+  const SourceEvent event = Only(kOpMap);
+  EXPECT_EQ(event.layer, kLayerMulticast);
+  EXPECT_EQ(event.address, multicast);
+  EXPECT_EQ(event.device, 1);
+  EXPECT_EQ(event.bytes, 0u);
+}
+
 // What the process exported itself is not somebody else's when it comes back, by whichever handle.
 TEST_F(VmmHandlers, ImportsOfOwnMemoryAreHandlesOfIt) {
   const auto first = NewHandle(), second = NewHandle(), third = NewHandle();

@@ -115,8 +115,8 @@ TEST(Hardship, TheProcessIsNeverLargerByMoreThanTheLimit) {
   EXPECT_TRUE(log.has_trailer);
   EXPECT_LT(log.self.resident_bytes(), 40u << 20);
   // Of everything there was too much, and it was counted.
-  for (const char* counter : {"memory_refused", "definitions_lost", "thread_slots_exhausted",
-                              "blocks_not_followed"})
+  for (const char* counter :
+       {"memory_refused", "definitions_lost", "thread_slots_exhausted", "blocks_not_followed"})
     EXPECT_GT(log.counters.count(counter), 0u) << counter;
   // Every allocation was recorded, or is among those of threads for which there was no room.
   const std::uint64_t seen = log.WithOp(log::OP_ALLOC).size();

@@ -247,8 +247,8 @@ TEST_P(Exiting, ThreadsAndLateCodeThatAllocateAreRecordedToTheEnd) {
       EXPECT_GE(recorded[1000 + caller], count) << caller;
       EXPECT_LE(recorded[1000 + caller], count + (caller < exiting::kDaemons ? 1 : 0)) << caller;
       // quick_exit runs no destructors.
-      const bool runs = how != "quick_exit" || caller < exiting::kTlsOfMain ||
-                        caller == exiting::kAtExit;
+      const bool runs =
+          how != "quick_exit" || caller < exiting::kTlsOfMain || caller == exiting::kAtExit;
       EXPECT_EQ(count > 0, runs) << caller;
     }
   }

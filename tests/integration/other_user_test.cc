@@ -111,9 +111,7 @@ TEST_F(OtherUser, CanNeitherReadNorChangeLogsAndRings) {
   }
   // Neither through the process.
   const std::string map = "/proc/" + std::to_string(guest.pid()) + "/map_files";
-  EXPECT_FALSE(Can([&] {
-    return open(map.c_str(), O_RDONLY | O_DIRECTORY) >= 0;
-  }));
+  EXPECT_FALSE(Can([&] { return open(map.c_str(), O_RDONLY | O_DIRECTORY) >= 0; }));
 }
 
 TEST_F(OtherUser, WhatLiesAtTheLogsPlaceIsLeftAlone) {
@@ -127,7 +125,8 @@ TEST_F(OtherUser, WhatLiesAtTheLogsPlaceIsLeftAlone) {
     std::function<void(const std::string&)> plant;
   };
   const Planted kinds[] = {
-      {"link to a file", [&](const std::string& at) { std::filesystem::create_symlink(victim, at); }},
+      {"link to a file",
+       [&](const std::string& at) { std::filesystem::create_symlink(victim, at); }},
       {"link to nowhere",
        [&](const std::string& at) {
          std::filesystem::create_symlink(directory_.File("nowhere"), at);
@@ -216,8 +215,8 @@ TEST_F(OtherUser, ForgedRingsAreNeitherBelievedNorRemoved) {
   const auto session = analysis::Session::Load(log);
   ASSERT_TRUE(session.ok()) << session.status();
   const auto& anomalies = (*session)->anomalies();
-  EXPECT_EQ(std::ranges::count(anomalies, log::Anomaly::kRingGone, &analysis::AnomalyCount::anomaly),
-            1);
+  EXPECT_EQ(
+      std::ranges::count(anomalies, log::Anomaly::kRingGone, &analysis::AnomalyCount::anomaly), 1);
   EXPECT_EQ((*session)->events().size(), ReadLog(log).events.size());
 }
 

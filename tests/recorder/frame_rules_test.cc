@@ -6,14 +6,13 @@
 #include <link.h>
 
 #include <algorithm>
-#include <memory>
 #include <random>
 #include <string_view>
 #include <vector>
 
 #include "libmemprof/src/cfi.h"
-#include "libmemprof/src/stack_memo.h"
 #include "libmemprof/src/stack_walk.h"
+#include "tests/recorder/new_memo.h"
 
 namespace memprof::recorder {
 namespace {
@@ -221,7 +220,7 @@ TEST_F(BuiltStackTest, TheMemoNoticesEveryChangeThatMatters) {
     if (!Build(&random, 1 + random() % 12)) continue;
     ++built;
     ASSERT_TRUE(WalkStack(&rules_, Bounds(), {}, start_, 100, &walk_));
-    auto memo = std::make_unique<StackMemo>();
+    auto memo = NewMemo();
     memo->Reset(1);
     memo->Store(start_, walk_, {1, false});
     for (int change = 0; change < 30; ++change) {

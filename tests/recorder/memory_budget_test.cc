@@ -175,7 +175,8 @@ std::uint64_t Fill(StackMemo* memo) {
   memset(static_cast<void*>(&walk), 0, sizeof walk);
   walk.word_count = 500;
   for (std::uint64_t i = 1; i < 400; ++i)
-    memo->Store({.pc = i, .sp = reinterpret_cast<std::uint64_t>(kWords), .bp = 0}, walk, {1, false});
+    memo->Store({.pc = i, .sp = reinterpret_cast<std::uint64_t>(kWords), .bp = 0}, walk,
+                {1, false});
   return ChargedMemory() - before;
 }
 

@@ -6,12 +6,12 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <random>
 #include <vector>
 
 #include "libmemprof/src/memory_budget.h"
 #include "tests/recorder/call_chains.h"
+#include "tests/recorder/new_memo.h"
 
 namespace memprof::recorder {
 namespace {
@@ -40,11 +40,9 @@ class StackMemoTest : public ::testing::Test {
     }
   }
 
-  ~StackMemoTest() override { memo_->Release(); }
-
   FrameRules rules_;
   StackWalk walk_;
-  std::unique_ptr<StackMemo> memo_ = std::make_unique<StackMemo>();
+  MemoPointer memo_ = NewMemo();
   std::map<Frames, std::uint32_t> ids_;
   bool hit_ = false;
   int hits_ = 0;
@@ -129,7 +127,7 @@ class MadeUpStack {
 };
 
 TEST(StackMemo, EveryWordOfTheWalkCountsAndNoOther) {
-  auto memo = std::make_unique<StackMemo>();
+  auto memo = NewMemo();
   StackMemo::Result result{0, false};
   MadeUpStack stack(false);
   EXPECT_FALSE(memo->Find(stack.start(), &result));
@@ -149,7 +147,7 @@ TEST(StackMemo, EveryWordOfTheWalkCountsAndNoOther) {
 
 // The same place and stack pointer, and hundreds of ways to get there.
 TEST(StackMemo, StacksThatShareTheirPlaceAreKeptApart) {
-  auto memo = std::make_unique<StackMemo>();
+  auto memo = NewMemo();
   memo->Reset(1);
   MadeUpStack stack(false);
   const auto set = [&stack](std::uint32_t id) {
@@ -182,7 +180,7 @@ TEST(StackMemo, StacksThatShareTheirPlaceAreKeptApart) {
 // More of them than the ring has room for, so that each one's words come to lie where those of
 // another one were: what was expected next must not be taken for what is there now.
 TEST(StackMemo, AnExpectedStackWhoseWordsAreGoneIsNotBelieved) {
-  auto memo = std::make_unique<StackMemo>();
+  auto memo = NewMemo();
   memo->Reset(1);
   MadeUpStack stack(false);
   int found = 0;
@@ -206,7 +204,7 @@ TEST(StackMemo, AnExpectedStackWhoseWordsAreGoneIsNotBelieved) {
 }
 
 TEST(StackMemo, StacksInTurnAreFoundWhateverTheOrder) {
-  auto memo = std::make_unique<StackMemo>();
+  auto memo = NewMemo();
   memo->Reset(1);
   MadeUpStack stack(false);
   std::mt19937 random(12);
@@ -225,7 +223,7 @@ TEST(StackMemo, StacksInTurnAreFoundWhateverTheOrder) {
 }
 
 TEST(StackMemo, WhatDoesNotFitIsNotKept) {
-  auto memo = std::make_unique<StackMemo>();
+  auto memo = NewMemo();
   memo->Reset(1);
   MadeUpStack stack(false);
   StackMemo::Result result{0, false};
@@ -239,7 +237,7 @@ TEST(StackMemo, WhatDoesNotFitIsNotKept) {
 
 TEST(StackMemo, RegistersCountAsFarAsTheWalkUsedThem) {
   for (bool uses_frame_pointer : {false, true}) {
-    auto memo = std::make_unique<StackMemo>();
+    auto memo = NewMemo();
     memo->Reset(1);
     MadeUpStack stack(uses_frame_pointer);
     memo->Store(stack.start(), stack.WalkNow(), {5, false});
@@ -254,7 +252,7 @@ TEST(StackMemo, RegistersCountAsFarAsTheWalkUsedThem) {
 }
 
 TEST(StackMemo, WordsThatWereOverwrittenAreNotBelieved) {
-  auto memo = std::make_unique<StackMemo>();
+  auto memo = NewMemo();
   memo->Reset(1);
   MadeUpStack stack(false);
   memo->Store(stack.start(), stack.WalkNow(), {5, false});

@@ -17,13 +17,13 @@ __global__ void Add(const float* a, const float* b, float* out, int count) {
 
 __global__ void DoNothing(double /*unused*/) {}
 
-#define CHECK(call)                                                                       \
-  do {                                                                                    \
-    const cudaError_t error = (call);                                                     \
-    if (error != cudaSuccess) {                                                           \
-      std::printf("%s: line %d: %s\n", #call, __LINE__, cudaGetErrorString(error));       \
-      return 1;                                                                           \
-    }                                                                                     \
+#define CHECK(call)                                                                 \
+  do {                                                                              \
+    const cudaError_t error = (call);                                               \
+    if (error != cudaSuccess) {                                                     \
+      std::printf("%s: line %d: %s\n", #call, __LINE__, cudaGetErrorString(error)); \
+      return 1;                                                                     \
+    }                                                                               \
   } while (false)
 
 namespace {

@@ -40,10 +40,10 @@ extern "C" {
 /* Results. Negative values are failures; none is fatal. */
 enum {
   MEMPROF_OK = 0,
-  MEMPROF_NOT_RECORDING = 1,      /* nothing was done, which is fine */
-  MEMPROF_INVALID_ARGUMENT = -1,  /* a null name, a rank above MEMPROF_MAX_RANK, ... */
-  MEMPROF_IO_ERROR = -2,          /* the log could not be created or written; said on stderr once */
-  MEMPROF_UNAVAILABLE = -3        /* recording was switched off for good, e.g. MEMPROF_DISABLE=1 */
+  MEMPROF_NOT_RECORDING = 1,     /* nothing was done, which is fine */
+  MEMPROF_INVALID_ARGUMENT = -1, /* a null name, a rank above MEMPROF_MAX_RANK, ... */
+  MEMPROF_IO_ERROR = -2,         /* the log could not be created or written; said on stderr once */
+  MEMPROF_UNAVAILABLE = -3       /* recording was switched off for good, e.g. MEMPROF_DISABLE=1 */
 };
 
 /* Begins to record into the log named by MEMPROF_OUTPUT (default memprof.%p.mprof), or resumes
@@ -92,14 +92,14 @@ int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t
  * versions add fields at the end, and fill only as many as `size` covers. */
 struct memprof_stats {
   size_t size;
-  uint64_t events;           /* recorded since the start */
-  uint64_t events_lost;      /* dropped because a ring was full */
-  uint64_t allocations;      /* successful, on all devices, of kinds that occupy a device */
+  uint64_t events;      /* recorded since the start */
+  uint64_t events_lost; /* dropped because a ring was full */
+  uint64_t allocations; /* successful, on all devices, of kinds that occupy a device */
   uint64_t frees;
-  uint64_t live_bytes;       /* on all devices, as requested */
-  uint64_t peak_bytes;       /* largest live_bytes so far */
-  uint64_t log_bytes;        /* written to the log file */
-  uint32_t recording;        /* 1 while recording */
+  uint64_t live_bytes; /* on all devices, as requested */
+  uint64_t peak_bytes; /* largest live_bytes so far */
+  uint64_t log_bytes;  /* written to the log file */
+  uint32_t recording;  /* 1 while recording */
 };
 int memprof_get_stats(struct memprof_stats* stats);
 

@@ -12,12 +12,12 @@ extern "C" {
 
 /* One driver call, at its entry (exit = 0) or at its return (exit = 1). */
 struct simcuda_api_call {
-  uint32_t cbid;              /* CUPTI_DRIVER_TRACE_CBID_* */
+  uint32_t cbid; /* CUPTI_DRIVER_TRACE_CBID_* */
   int exit;
-  const char* function;       /* its exported name */
-  const void* params;         /* <function>_params of generated_cuda_meta.h */
-  const int* result;          /* CUresult; valid when exit = 1 */
-  void* context;              /* current CUcontext, may be null */
+  const char* function; /* its exported name */
+  const void* params;   /* <function>_params of generated_cuda_meta.h */
+  const int* result;    /* CUresult; valid when exit = 1 */
+  void* context;        /* current CUcontext, may be null */
   uint32_t context_uid;
   uint32_t correlation_id;    /* same at entry and return */
   uint64_t* correlation_data; /* the listener's, kept from entry to return */
@@ -26,11 +26,11 @@ struct simcuda_api_call {
 
 /* Something happened to a context or a module. */
 struct simcuda_resource_event {
-  uint32_t cbid;              /* CUPTI_CBID_RESOURCE_* */
+  uint32_t cbid; /* CUPTI_CBID_RESOURCE_* */
   void* context;
   uint32_t context_uid;
-  void* stream;               /* for stream events */
-  uint32_t module_id;         /* for module events */
+  void* stream;       /* for stream events */
+  uint32_t module_id; /* for module events */
   const void* image;
   size_t image_bytes;
 };

@@ -1,5 +1,5 @@
-// Stands for libcupti's activities in a test of the guest `activity`: every forced flush delivers one
-// buffer with a record of another kind, an allocation and its end, as CUPTI 13.0 lays them out.
+// Stands for libcupti's activities in a test of the guest `activity`: every forced flush delivers
+// one buffer with a record of another kind, an allocation and its end, as CUPTI 13.0 lays them out.
 #include <cupti.h>
 
 #include <cstdint>

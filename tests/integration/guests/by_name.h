@@ -41,8 +41,7 @@ inline void* FindByAddress(const char* base, int version, cuuint64_t flags) {
 }
 
 // The function `name`, as cuGetProcAddress gives it for a base name and a version.
-#define PROC(name, base, version) \
-  reinterpret_cast<decltype(&name)>(FindByAddress(base, version, 0))
+#define PROC(name, base, version) reinterpret_cast<decltype(&name)>(FindByAddress(base, version, 0))
 #define PROC_PER_THREAD(name, base, version) \
   reinterpret_cast<decltype(&name)>(FindByAddress(base, version, kPerThread))
 // The exported function `name`, with the signature of `like`.

@@ -1,7 +1,9 @@
 // A guest that walks at random through all families of driver memory, each thread with a walk of
 // its own, and prints what must have been seen of it.
 //
-//   driver_walk THREADS STEPS SEED
+//   driver_walk THREADS STEPS SEED [cupti]
+//
+// With "cupti" through those alone that the CUPTI source tells.
 #include "../../recorder/driver_walk.h"
 
 #include <dlfcn.h>
@@ -16,7 +18,7 @@ using memprof::testing::DriverWalk;
 using memprof::testing::WalkEvent;
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc < 4) return 2;
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
   if (library == nullptr) return 4;
   const auto find = [library](const char* name) { return dlsym(library, name); };
@@ -32,6 +34,8 @@ int main(int argc, char** argv) {
   for (std::size_t t = 0; t < failed.size(); ++t)
     walks.push_back(std::make_unique<DriverWalk>(
         find, static_cast<unsigned>(std::atoi(argv[3])) * 100 + static_cast<unsigned>(t)));
+  for (const auto& walk : walks)
+    if (argc > 4) walk->KeepToWhatCuptiTells();
   for (std::size_t t = 0; t < failed.size(); ++t)
     threads.emplace_back([&, t] {
       failed[t] = use(context) != CUDA_SUCCESS;

@@ -69,7 +69,8 @@ void Threads(int count) {
   g_may_end = false;
   std::vector<pthread_t> threads(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < threads.size(); ++i)
-    if (pthread_create(&threads[i], &small, InThread, reinterpret_cast<void*>(i)) != 0) std::abort();
+    if (pthread_create(&threads[i], &small, InThread, reinterpret_cast<void*>(i)) != 0)
+      std::abort();
   while (g_arrived < count) {
     timespec moment{0, 1'000'000};
     nanosleep(&moment, nullptr);

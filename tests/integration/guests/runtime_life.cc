@@ -11,7 +11,8 @@
 //   nothing        no CUDA at all
 //   badfree        frees what was never allocated
 //   forks N        forks N times while four threads allocate; every child throws and catches
-//   spawns N       N times posix_spawn, vfork and exec, and system, while four threads allocate; then
+//   spawns N       N times posix_spawn, vfork and exec, and system, while four threads allocate;
+//   then
 //                  a child by the bare system call, which forks again and exits with all handlers
 //   closefds       closes all descriptors above stderr and opens files under their numbers
 #include <cuda_runtime_api.h>
