@@ -26,10 +26,11 @@
 #define protozero_assert(condition) static_cast<void>(0)
 #endif
 #if !defined(__cpp_exceptions)
-// clang-format off: it takes `catch` for the keyword
+// The formatter takes `catch` for the keyword.
+// clang-format off
 #define throw (void)
 #define try if constexpr (true)
-#define catch (anything) else
+#define catch(anything) else
 // clang-format on
 #define MEMPROF_BLANKED_THROW
 #endif
