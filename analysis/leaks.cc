@@ -270,7 +270,9 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
   }
   std::stable_sort(report.leaks.begin(), report.leaks.end(), Worse);
   for (const LeakSite* site : alive) {
-    report.live_at_exit.push_back(DescribeAlive(session, clock, *site));
+    Leak leak = DescribeAlive(session, clock, *site);
+    // Without bytes of its own: a sparse array, say, whose tiles are listed where they were made.
+    if (leak.bytes > 0 || leak.imported()) report.live_at_exit.push_back(std::move(leak));
   }
   std::stable_sort(report.live_at_exit.begin(), report.live_at_exit.end(),
                    [](const Leak& a, const Leak& b) { return a.bytes > b.bytes; });

@@ -20,6 +20,7 @@ std::optional<MemorySample> SampleOf(const EventColumns& events, std::uint32_t i
   } else if (events.op[i] == Op::kAllocFailed && !IsFrameworkLayer(events.layer[i])) {
     sample.free_bytes = events.aux0[i];
     sample.total_bytes = events.aux1[i];
+    sample.failed_call = true;
   }
   if (sample.total_bytes == 0 || sample.free_bytes > sample.total_bytes) return std::nullopt;
   return sample;
@@ -38,6 +39,26 @@ LedgerEntry Explain(const Session& session, const MemorySample& sample,
   entry.untracked_bytes = used > known ? used - known : 0;
   entry.elsewhere_bytes = known > used ? known - used : 0;
   return entry;
+}
+
+// What a failed allocation brings says nothing of other processes; the recorder asks about them at
+// most once a second, so an answer that is no older, or comes no later, holds for it as well.
+void FillOthers(std::vector<MemorySample>& samples) {
+  constexpr TimeNs kSecond = 1'000'000'000;
+  std::vector<std::uint32_t> told;
+  for (std::uint32_t i = 0; i < samples.size(); ++i)
+    if (samples[i].others_bytes) told.push_back(i);
+  std::size_t next = 0;  // the first of `told` that comes later
+  for (std::uint32_t i = 0; i < samples.size(); ++i) {
+    while (next < told.size() && told[next] <= i) ++next;
+    if (samples[i].others_bytes || !samples[i].failed_call) continue;
+    const MemorySample* before = next > 0 ? &samples[told[next - 1]] : nullptr;
+    const MemorySample* after = next < told.size() ? &samples[told[next]] : nullptr;
+    if (before && samples[i].time - before->time <= kSecond)
+      samples[i].others_bytes = before->others_bytes;
+    else if (after && after->time - samples[i].time <= kSecond)
+      samples[i].others_bytes = after->others_bytes;
+  }
 }
 
 // The sample nearest to `time`; of two that are as near, the earlier.
@@ -69,6 +90,7 @@ MemorySamples::MemorySamples(const Session& session) {
     if (row >= by_device_.size()) by_device_.resize(row + 1);
     by_device_[row].push_back(*sample);
   }
+  for (std::vector<MemorySample>& samples : by_device_) FillOthers(samples);
 }
 
 const std::vector<MemorySample>& MemorySamples::Of(int device) const {

@@ -18,6 +18,7 @@ struct MemorySample {
   EventId event;
   std::uint64_t total_bytes = 0, free_bytes = 0;
   std::optional<std::uint64_t> others_bytes;  // of other processes; none = nobody could tell
+  bool failed_call = false;                   // others_bytes is then that of a sample close by
 
   std::uint64_t used_bytes() const { return total_bytes - free_bytes; }
 };

@@ -137,6 +137,7 @@ void SampleMemory(ThreadSlot* slot, bool failed) {
   DriverState* driver = TheRecorder()->driver();
   if (driver->calls_held()) return;
   const CallContext context = driver->Current(state);
+  SamplePools(slot);  // first, so that the ledger knows of what a pool gave back when it closes
   ring::RingEvent event{};
   if (context.device >= 0 && DriverState::MemoryInfo(&event.bytes, &event.aux0)) {
     event.aux1 = OtherProcesses(context.device, event.aux0, NowNs(), failed);
@@ -145,7 +146,6 @@ void SampleMemory(ThreadSlot* slot, bool failed) {
     event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
     RecordEvent(slot, &event, false);
   }
-  SamplePools(slot);
 }
 
 void SamplePools(ThreadSlot* slot) {

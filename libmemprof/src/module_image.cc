@@ -1,4 +1,4 @@
-// Sizes of cubins and fat binaries.
+// Sizes of cubins, fat binaries and PTX.
 #include "libmemprof/src/module_image.h"
 
 #include <elf.h>
@@ -20,10 +20,19 @@ struct FatBinaryHeader {
   std::uint64_t bytes;  // behind the header
 };
 
+// PTX begins with its version, or with what its compiler said of itself.
+bool IsPtx(const char* text) {
+  while (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n') ++text;
+  return strncmp(text, "//", 2) == 0 || strncmp(text, "/*", 2) == 0 ||
+         strncmp(text, ".version", 8) == 0;
+}
+
 }  // namespace
 
 std::uint64_t ImageBytes(const void* image) {
   if (image == nullptr) return 0;
+  const char* text = static_cast<const char*>(image);
+  if (IsPtx(text)) return strlen(text);
   std::uint32_t magic;
   memcpy(&magic, image, sizeof magic);
   if (magic == kWrapperMagic) {

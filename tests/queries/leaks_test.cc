@@ -269,6 +269,19 @@ TEST(LeaksTest, ImportedMemoryIsNeverALeakAndReportedOpen) {
 }
 
 // What is imported once is told once, however many buffers and arrays show it.
+TEST(LeaksTest, WhatHasNoBytesIsNotAliveAtExitUnlessImported) {
+  LogBuilder log;
+  const int sparse = log.Stack({"main (a.cc:1)", "Sparse (a.cc:2)"});
+  const int import = log.Stack({"main (a.cc:1)", "Import (a.cc:3)"});
+  log.Alloc(Layer::kArray, 0x1000, 0, {.stack = sparse});
+  log.Alloc(Layer::kImported, 0x2000, 0, {.stack = import, .aux1 = 2});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  ASSERT_EQ(report.live_at_exit.size(), 1u);
+  EXPECT_TRUE(report.live_at_exit[0].imported());
+}
+
 TEST(LeaksTest, AnImportIsListedOnceAndNotByItsViews) {
   LogBuilder log;
   const auto alive = [](const LogBuilder& of) {

@@ -109,6 +109,29 @@ TEST(LedgerTest, FailedAllocationIsASample) {
   EXPECT_EQ(ledger.last->untracked_bytes, 1000u);
 }
 
+// What an answer of `others` + 1 at one time, or none, makes of a failed allocation at another.
+std::optional<std::uint64_t> OthersAtFailure(TimeNs answer_at, TimeNs failure_at) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  const auto answer = [&] {
+    log.SetTime(answer_at);
+    Sample(log, 10, {.aux1 = 501});
+  };
+  if (answer_at < failure_at) answer();
+  log.SetTime(failure_at);
+  log.AllocFailed(Layer::kLinear, 1 << 30, {.aux0 = 0, .aux1 = kTotal, .result = 2});
+  if (answer_at >= failure_at) answer();
+  return LedgersOf(log).at(0).highest->sample.others_bytes;
+}
+
+TEST(LedgerTest, FailedAllocationTakesTheOthersOfASampleCloseBy) {
+  constexpr TimeNs kSecond = 1'000'000'000;
+  EXPECT_EQ(OthersAtFailure(5000, 5000 + kSecond), 500u);
+  EXPECT_EQ(OthersAtFailure(5000 + kSecond, 5000), 500u);
+  EXPECT_EQ(OthersAtFailure(5000, 5001 + kSecond), std::nullopt);
+  EXPECT_EQ(OthersAtFailure(5001 + kSecond, 5000), std::nullopt);
+}
+
 TEST(LedgerTest, WhatCannotBeIsNoSample) {
   LogBuilder log;
   log.Device(0, kTotal);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <vector>
 
 namespace memprof::recorder {
@@ -48,9 +49,16 @@ TEST(ModuleImage, AFatBinaryAndItsWrapper) {
   EXPECT_EQ(ImageBytes(&wrapper), 1016u);
 }
 
+TEST(ModuleImage, PtxIsAText) {
+  for (const std::string text : {"//\n.version 8.0\n.target sm_80\n", " \n\t.version 8.0\n",
+                                 "/* by hand */ .version 8.0", "//", ".version"})
+    EXPECT_EQ(ImageBytes(text.c_str()), text.size()) << text;
+}
+
 TEST(ModuleImage, OtherKindsAreNotMeasured) {
   EXPECT_EQ(ImageBytes(nullptr), 0u);
-  EXPECT_EQ(ImageBytes("//\n.version 8.0\n.target sm_80\n"), 0u);
+  for (const char* text : {"", "/", ".vers", "BC\xc0\xde of another compiler", "   "})
+    EXPECT_EQ(ImageBytes(text), 0u) << text;
 }
 
 }  // namespace
