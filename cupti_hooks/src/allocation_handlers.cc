@@ -11,7 +11,10 @@ namespace memprof::cupti {
 namespace {
 
 // Left in Call::shared from entry to exit; unlike what may be there by chance.
-constexpr std::uint64_t kFreeReported = 0x66726565206f6621;
+// Kept from the entry of a call that frees to its exit; the lower half says what graphs' memory it
+// frees (NoteFreeing).
+constexpr std::uint64_t kFreeReported = 0x66726565'00000000;
+constexpr std::uint64_t kFreeMask = 0xffffffff'00000000;
 
 bool IsOnDevice(std::uint32_t layer) { return layer != kLayerPinned && layer != kLayerRegistered; }
 
@@ -120,12 +123,17 @@ void ReportFree(const Call& call, std::uint32_t layer, std::int32_t device, std:
     event.bytes = bytes;
     event.stream = stream;
     Record(event);
-    if (call.shared != nullptr) *call.shared = kFreeReported;
+    if (call.shared != nullptr) *call.shared = kFreeReported | NoteFreeing(address);
     return;
   }
   // Only what this source reported is taken back: listening may have begun inside the call.
-  const bool reported = call.shared == nullptr || *call.shared == kFreeReported;
-  if (call.result == 0) NoteFreed(address);
+  const bool told = call.shared != nullptr && (*call.shared & kFreeMask) == kFreeReported;
+  const bool reported = call.shared == nullptr || told;
+  const bool freed = call.result == 0;
+  if (told)
+    NoteFreed(static_cast<std::uint32_t>(*call.shared), freed);
+  else if (freed)
+    NoteFreed(NoteFreeing(address), true);
   if (call.result == 0 || !reported) return;
   SourceEvent event = NewEvent(call, kOpFreeFailed, layer);
   event.device = device;

@@ -117,8 +117,12 @@ void NoteNode(const Call& call, CUgraph graph, const void* params) {
   }
 }
 
-void NoteFreed(std::uint64_t address) {
-  if (g_ledger != nullptr) g_ledger->Free(address);
+std::uint32_t NoteFreeing(std::uint64_t address) {
+  return g_ledger == nullptr ? 0 : g_ledger->Freeing(address);
+}
+
+void NoteFreed(std::uint32_t freeing, bool succeeded) {
+  if (g_ledger != nullptr) g_ledger->Freed(freeing, succeeded);
 }
 
 void EndGraphMemory(std::int32_t device) {

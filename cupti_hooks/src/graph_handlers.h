@@ -19,8 +19,9 @@ void NoteAllocNode(const Call& call, std::uint64_t graph, std::uint64_t address,
                    std::uint64_t bytes, std::int32_t device);
 void NoteFreeNode(const Call& call, std::uint64_t graph, std::uint64_t address);
 void NoteNode(const Call& call, CUgraph graph, const void* params);
-// Memory of a graph was freed outside of graphs.
-void NoteFreed(std::uint64_t address);
+// Memory is freed outside of graphs, as GraphLedger says it.
+std::uint32_t NoteFreeing(std::uint64_t address);
+void NoteFreed(std::uint32_t freeing, bool succeeded);
 // The device's primary context ends by a reset, whose event says so of all memory.
 void EndGraphMemory(std::int32_t device);
 // A reference to a primary context was given back, by itself or with a green context. Where it was

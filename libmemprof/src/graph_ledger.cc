@@ -146,13 +146,29 @@ void GraphLedger::Launch(std::uint64_t exec, ByteBuffer* changes) {
   live_count_.store(static_cast<std::uint32_t>(Count<Node>(live_)), std::memory_order_relaxed);
 }
 
-bool GraphLedger::Free(std::uint64_t address) {
-  if (live_count_.load(std::memory_order_relaxed) == 0) return false;
+std::uint32_t GraphLedger::Freeing(std::uint64_t address) {
+  if (live_count_.load(std::memory_order_relaxed) == 0) return 0;
   LockGuard lock(mutex_);
-  Node node;
-  if (!EraseLive(address, &node)) return false;
+  Taken taken;
+  if (!EraseLive(address, &taken.node)) return 0;
   live_count_.store(static_cast<std::uint32_t>(Count<Node>(live_)), std::memory_order_relaxed);
-  return true;
+  if (++last_freeing_ == 0) ++last_freeing_;
+  taken.freeing = last_freeing_;
+  taken_.Append(&taken, sizeof taken);
+  return taken.freeing;
+}
+
+void GraphLedger::Freed(std::uint32_t freeing, bool succeeded) {
+  if (freeing == 0) return;
+  LockGuard lock(mutex_);
+  for (std::size_t i = 0; i < Count<Taken>(taken_); ++i) {
+    const Taken taken = Items<Taken>(&taken_)[i];
+    if (taken.freeing != freeing) continue;
+    EraseItem<Taken>(&taken_, i);
+    if (!succeeded) live_.Append(&taken.node, sizeof taken.node);
+    break;
+  }
+  live_count_.store(static_cast<std::uint32_t>(Count<Node>(live_)), std::memory_order_relaxed);
 }
 
 void GraphLedger::EndDevice(std::int32_t device, ByteBuffer* ended) {

@@ -53,14 +53,20 @@ class GraphLedger {
   // A launch succeeded: appends its Changes to `changes`.
   void Launch(std::uint64_t exec, ByteBuffer* changes);
 
-  // The address was freed outside of graphs. True when it was memory of a graph.
-  bool Free(std::uint64_t address);
+  // The address is about to be freed outside of graphs; from here on another launch may get it.
+  // Where it is memory of a graph, what Freed() must be told afterwards; else 0.
+  std::uint32_t Freeing(std::uint64_t address);
+  void Freed(std::uint32_t freeing, bool succeeded);
   // All memory of graphs on the device has gone; appends it as Nodes to `ended`, if given.
   void EndDevice(std::int32_t device, ByteBuffer* ended);
   // Bit i is set when a graph had memory on device i.
   std::uint64_t devices() const { return devices_.load(std::memory_order_relaxed); }
 
  private:
+  struct Taken {
+    std::uint32_t freeing;
+    Node node;
+  };
   struct Owned {
     std::uint64_t owner;  // graph or executable
     Node node;
@@ -78,6 +84,8 @@ class GraphLedger {
   ByteBuffer graphs_;  // of Owned
   ByteBuffer execs_;   // of Owned
   ByteBuffer live_;    // of Node
+  ByteBuffer taken_;   // of Taken
+  std::uint32_t last_freeing_ = 0;
 };
 
 }  // namespace memprof::recorder

@@ -105,6 +105,7 @@ void Hook::Freeing(Layer layer, std::uint64_t address, CUstream stream) {
   event.address = address;
   event.stream = reinterpret_cast<std::uint64_t>(stream);
   RecordEventHere(slot(), &event, false);
+  freeing_of_graph_ = driver()->graphs()->Freeing(address);
 }
 
 void Hook::FreeingHost(Layer layer, const void* address) {
@@ -116,7 +117,7 @@ void Hook::FreeingHost(Layer layer, const void* address) {
 }
 
 void Hook::Freed(CUresult result, Layer layer, std::uint64_t address) {
-  if (result == CUDA_SUCCESS) driver()->graphs()->Free(address);
+  driver()->graphs()->Freed(freeing_of_graph_, result == CUDA_SUCCESS);
   if (result == CUDA_SUCCESS || address == 0) return;
   ring::RingEvent event = Event(kOpFreeFailed, layer);
   const CallContext context = Context();

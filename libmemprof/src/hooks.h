@@ -55,6 +55,7 @@ class Hook {
   RecursionGuard guard_;
   FunctionId id_;
   bool active_ = false;
+  std::uint32_t freeing_of_graph_ = 0;  // GraphLedger::Freeing
 };
 
 // Allocations, frees and pools are left to CUPTI when it is the only source.

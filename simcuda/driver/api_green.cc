@@ -137,6 +137,7 @@ CUresult cuCtxFromGreenCtx(CUcontext* pContext, CUgreenCtx hCtx) {
   return CUDA_SUCCESS;
 }
 
+#if CUDA_VERSION >= 12050
 CUresult cuGreenCtxStreamCreate(CUstream* phStream, CUgreenCtx greenCtx, unsigned int flags,
                                 int priority) {
   const auto green = FindGreen(greenCtx);
@@ -146,6 +147,7 @@ CUresult cuGreenCtxStreamCreate(CUstream* phStream, CUgreenCtx greenCtx, unsigne
   *phStream = reinterpret_cast<CUstream>(stream.get());
   return CUDA_SUCCESS;
 }
+#endif
 
 // What was allocated in it lives on in the primary context, for as long as that does.
 CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
@@ -224,6 +225,22 @@ std::vector<PrintedCall> RecordedCalls(const std::vector<Event>& events) {
       calls.push_back({"free", LayerName(event.layer), event.address, 0});
   }
   return calls;
+}
+
+std::string DifferenceOf(std::vector<PrintedCall> recorded, std::vector<PrintedCall> printed) {
+  std::ostringstream text;
+  const auto list = [&text](const char* who, const auto& these, const auto& those) {
+    std::vector<PrintedCall> alone;
+    std::ranges::set_difference(these, those, std::back_inserter(alone));
+    for (const PrintedCall& call : alone)
+      text << who << call.op << ' ' << call.layer << " 0x" << std::hex << call.address << std::dec
+           << ' ' << call.bytes << '\n';
+  };
+  std::ranges::sort(recorded);
+  std::ranges::sort(printed);
+  list("only recorded: ", recorded, printed);
+  list("only printed: ", printed, recorded);
+  return text.str();
 }
 
 Totals Replay(const std::vector<Event>& by_time) {

@@ -86,6 +86,8 @@ std::vector<PrintedCall> PrintedCalls(const GuestResult& result);
 // What the log says of memory of the driver, in the same words; frees have bytes 0.
 std::vector<PrintedCall> RecordedCalls(const std::vector<Event>& events);
 std::string LayerName(log::Layer layer);
+// What only one of the two has, in lines, whatever their order; empty when they are the same.
+std::string DifferenceOf(std::vector<PrintedCall> recorded, std::vector<PrintedCall> printed);
 
 // Live and peak bytes and number of allocations, replayed event by event.
 struct Totals {

@@ -12,7 +12,8 @@
 #include "expected.h"
 
 inline void* g_library = nullptr;
-inline decltype(&cuGetProcAddress_v2) g_find = nullptr;
+// Of cuGetProcAddress_v2, which headers of CUDA 11 lack.
+inline CUresult (*g_find)(const char*, void**, int, cuuint64_t, void*) = nullptr;
 
 constexpr cuuint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 

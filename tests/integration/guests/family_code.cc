@@ -11,7 +11,7 @@ constexpr char kPtx[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .global .align 4 .b8 table[4096];\n.visible .global .align 8 .u64 total;\n"
     ".visible .entry idle() { ret; }\n";
-constexpr std::uint64_t kImage = 0;  // of a text: the recorder does not look for its end
+constexpr std::uint64_t kImage = sizeof kPtx - 1;
 
 std::string WriteImage() {
   const std::string path = "image.ptx";  // in the test's own directory

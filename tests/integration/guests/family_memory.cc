@@ -47,6 +47,7 @@ void Mipmaps() {
   AskForTooMuch();
 }
 
+#if CUDA_VERSION >= 12020
 // Managed memory, and what both generations of functions say about it.
 void Managed() {
   UsePrimary();
@@ -82,6 +83,9 @@ void Managed() {
   MUST(PROC(cuMemFree_v2, "cuMemFree", 3020)(other));
   AskForTooMuch();
 }
+#else
+void Managed() {}
+#endif
 
 #if CUDA_VERSION >= 13000
 // Whole lists of ranges at a time: one event for each range.
