@@ -132,7 +132,7 @@ FragmentationReport AnalyseFragmentation(const Session& session, int device, Tim
   for (const auto& [ordinal, mark] : peaks.marks()) {
     if (device != kNoDevice && ordinal != device) continue;
     if (!mark.event.valid()) continue;
-    const TimeNs peak_time = session.events().time[mark.event.value];
+    const TimeNs peak_time = session.events().time(mark.event.value);
     peak_allocated += mark.highest[1];
     peak_reserved += mark.peak[0];
     const AddressMap at_peak = BuildAddressMap(session, ordinal, peak_time);

@@ -132,7 +132,7 @@ void PredictOom(const Session& session, const StepClock& clock,
     }
   }
   if (slopes.empty()) return;
-  const TimeNs judged = session.events().time[clock.judged_at().value];
+  const TimeNs judged = session.events().time(clock.judged_at().value);
   for (const DeviceTimeline& timeline : BuildTimelines(session)) {
     const auto slope = slopes.find(timeline.device);
     if (slope == slopes.end() || slope->second <= 0) continue;

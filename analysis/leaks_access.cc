@@ -17,7 +17,7 @@ class Finder {
   }
 
   void Touch(EventId event, std::uint64_t address, AccessFacts& facts) const {
-    const int device = session_.events().device[event.value];
+    const int device = session_.events().device(event.value);
     const auto after =
         std::upper_bound(survivors_.begin(), survivors_.end(), std::pair(device, address),
                          [this](const auto& key, AllocationId id) { return key < Key(id); });
@@ -44,13 +44,13 @@ AccessFacts FindAccesses(const Session& session, std::vector<AllocationId> survi
                          EventId before) {
   AccessFacts facts;
   const Finder finder(session, std::move(survivors));
-  const EventColumns& events = session.events();
+  const EventTable& events = session.events();
   for (std::uint32_t e = 0; e < events.size() && e < before.value; ++e) {
-    const Op op = events.op[e];
+    const Op op = events.op(e);
     if (op != Op::kTouch && op != Op::kMemcpy && op != Op::kMemset) continue;
     facts.known |= op == Op::kTouch;
-    finder.Touch(EventId(e), events.address[e], facts);
-    if (op == Op::kMemcpy) finder.Touch(EventId(e), events.aux0[e], facts);
+    finder.Touch(EventId(e), events.address(e), facts);
+    if (op == Op::kMemcpy) finder.Touch(EventId(e), events.aux0(e), facts);
   }
   return facts;
 }

@@ -54,7 +54,7 @@ class OpenImports {
   // Whether it is a view of an open import, or of memory that the process still has.
   bool Shows(const Allocation& view) const {
     if (!IsImportView(view.import_kind) || !view.birth.valid()) return false;
-    const std::uint64_t shown = session_.events().aux0[view.birth.value];
+    const std::uint64_t shown = session_.events().aux0(view.birth.value);
     return view.import_kind == ImportKind::kOwn ? own_.contains(shown) : imports_.contains(shown);
   }
 

@@ -11,15 +11,15 @@ namespace {
 constexpr int kMaxDevices = 1024;
 
 // The sample that event `i` brings, if it is one.
-std::optional<MemorySample> SampleOf(const EventColumns& events, std::uint32_t i) {
-  MemorySample sample{.time = events.time[i], .event = EventId(i)};
-  if (events.op[i] == Op::kMemoryInfo) {
-    sample.free_bytes = events.bytes[i];
-    sample.total_bytes = events.aux0[i];
-    if (events.aux1[i] != 0) sample.others_bytes = events.aux1[i] - 1;
-  } else if (events.op[i] == Op::kAllocFailed && !IsFrameworkLayer(events.layer[i])) {
-    sample.free_bytes = events.aux0[i];
-    sample.total_bytes = events.aux1[i];
+std::optional<MemorySample> SampleOf(const EventTable& events, std::uint32_t i) {
+  MemorySample sample{.time = events.time(i), .event = EventId(i)};
+  if (events.op(i) == Op::kMemoryInfo) {
+    sample.free_bytes = events.bytes(i);
+    sample.total_bytes = events.aux0(i);
+    if (events.aux1(i) != 0) sample.others_bytes = events.aux1(i) - 1;
+  } else if (events.op(i) == Op::kAllocFailed && !IsFrameworkLayer(events.layer(i))) {
+    sample.free_bytes = events.aux0(i);
+    sample.total_bytes = events.aux1(i);
     sample.failed_call = true;
   }
   if (sample.total_bytes == 0 || sample.free_bytes > sample.total_bytes) return std::nullopt;
@@ -80,9 +80,9 @@ std::uint64_t LedgerEntry::known_bytes() const {
 }
 
 MemorySamples::MemorySamples(const Session& session) {
-  const EventColumns& events = session.events();
+  const EventTable& events = session.events();
   for (std::uint32_t i = 0; i < events.size(); ++i) {
-    const int device = events.device[i];
+    const int device = events.device(i);
     if (device < 0 || device >= kMaxDevices) continue;
     const std::optional<MemorySample> sample = SampleOf(events, i);
     if (!sample) continue;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/event_columns.h"
 #include "analysis/session.h"
 
 namespace memprof::analysis {

@@ -29,7 +29,7 @@ Peak DescribeAfter(const Session& session, int device, EventId event) {
   peak.device = device;
   peak.event = event;
   if (event.valid() && event.value < session.events().size()) {
-    peak.time = session.events().time[event.value];
+    peak.time = session.events().time(event.value);
     peak.step = session.StepAt(peak.time);
   }
   std::vector<AllocationId> in_total;

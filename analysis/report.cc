@@ -12,18 +12,18 @@ namespace {
 
 EventTotals CountEvents(const Session& session) {
   EventTotals totals;
-  const EventColumns& events = session.events();
+  const EventTable& events = session.events();
   totals.total = events.size();
   std::uint64_t refused = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    switch (events.op[i]) {
+    switch (events.op(i)) {
       case Op::kAlloc:
         ++totals.allocations;
-        ++totals.allocations_by_layer[static_cast<std::size_t>(events.layer[i]) % kLayerCount];
+        ++totals.allocations_by_layer[static_cast<std::size_t>(events.layer(i)) % kLayerCount];
         break;
       case Op::kFree: {
-        const AllocationId ended = events.allocation[i];
-        const Layer layer = ended.valid() ? session.allocation(ended).layer : events.layer[i];
+        const AllocationId ended = events.allocation(i);
+        const Layer layer = ended.valid() ? session.allocation(ended).layer : events.layer(i);
         ++totals.frees;
         ++totals.frees_by_layer[static_cast<std::size_t>(layer) % kLayerCount];
         break;
@@ -32,7 +32,7 @@ EventTotals CountEvents(const Session& session) {
         ++totals.failed;
         break;
       case Op::kFreeFailed:
-        if (events.layer[i] != Layer::kModule) ++refused;  // its end is no free
+        if (events.layer(i) != Layer::kModule) ++refused;  // its end is no free
         break;
       default:
         break;

@@ -49,16 +49,16 @@ void ReservedBeyond::Death(AllocationId id) {
 }
 
 void ReservedBeyond::After(EventId event) {
-  const EventColumns& events = session_.events();
+  const EventTable& events = session_.events();
   const std::size_t i = event.value;
-  switch (events.op[i]) {
+  switch (events.op(i)) {
     case Op::kPoolSample:
       SamplePool(event);
       break;
     case Op::kPoolDestroy:
       for (auto& [key, pool] : pools_) {
-        if (key.layer == Layer::kStreamOrdered && key.handle == events.address[i] &&
-            (key.device == events.device[i] || events.device[i] == kNoDevice)) {
+        if (key.layer == Layer::kStreamOrdered && key.handle == events.address(i) &&
+            (key.device == events.device(i) || events.device(i) == kNoDevice)) {
           ChangePool(key, 0, true, 0);
         }
       }
@@ -76,35 +76,35 @@ void ReservedBeyond::After(EventId event) {
 
 // A pool of another process is never sampled; should a log say so, its memory is not ours to count.
 void ReservedBeyond::SamplePool(EventId event) {
-  const EventColumns& events = session_.events();
+  const EventTable& events = session_.events();
   const std::size_t i = event.value;
-  if (events.layer[i] == Layer::kImported) return;
-  const bool graph = events.layer[i] == Layer::kGraph;
-  ChangePool({graph ? Layer::kGraph : Layer::kStreamOrdered, graph ? 0 : events.address[i],
-              events.device[i]},
-             events.bytes[i], true, 0);
+  if (events.layer(i) == Layer::kImported) return;
+  const bool graph = events.layer(i) == Layer::kGraph;
+  ChangePool({graph ? Layer::kGraph : Layer::kStreamOrdered, graph ? 0 : events.address(i),
+              events.device(i)},
+             events.bytes(i), true, 0);
 }
 
 void ReservedBeyond::Map(EventId event) {
-  const EventColumns& events = session_.events();
+  const EventTable& events = session_.events();
   const std::size_t i = event.value;
-  if (!GivesAddress(events.layer[i])) return;
-  const auto handle = handles_.find(events.aux0[i]);
+  if (!GivesAddress(events.layer(i))) return;
+  const auto handle = handles_.find(events.aux0(i));
   if (handle == handles_.end()) return;
   ++handle->second.mappings;
-  const auto [it, fresh] = mapped_.try_emplace(events.address[i], events.bytes[i], events.aux0[i]);
+  const auto [it, fresh] = mapped_.try_emplace(events.address(i), events.bytes(i), events.aux0(i));
   if (!fresh) {  // its unmap was missed
     const std::uint64_t old = it->second.second;
-    it->second = {events.bytes[i], events.aux0[i]};
+    it->second = {events.bytes(i), events.aux0(i)};
     DropMapping(old);
   }
 }
 
 void ReservedBeyond::Unmap(EventId event) {
-  const EventColumns& events = session_.events();
-  if (events.layer[event.value] == Layer::kMulticast) return;
-  const std::uint64_t begin = events.address[event.value];
-  const std::uint64_t end = EndAddress(begin, events.bytes[event.value]);
+  const EventTable& events = session_.events();
+  if (events.layer(event.value) == Layer::kMulticast) return;
+  const std::uint64_t begin = events.address(event.value);
+  const std::uint64_t end = EndAddress(begin, events.bytes(event.value));
   auto it = mapped_.lower_bound(begin);
   while (it != mapped_.end() && it->first < end) {
     const std::uint64_t handle = it->second.second;

@@ -35,19 +35,62 @@ std::int64_t Session::StepAt(TimeNs time) const {
   return after == steps_.begin() ? -1 : (after - 1)->number;
 }
 
+std::int64_t Session::StepOf(EventId event) const {
+  if (!event.valid()) return -1;
+  const auto after =
+      std::upper_bound(steps_.begin(), steps_.end(), event,
+                       [](EventId e, const StepInfo& step) { return e < step.event; });
+  return after == steps_.begin() ? -1 : (after - 1)->number;
+}
+
 EventId Session::EventAt(TimeNs time) const {
-  const auto after = std::upper_bound(events_.time.begin(), events_.time.end(), time);
-  if (after == events_.time.begin()) return EventId();
-  return EventId(static_cast<std::uint32_t>(after - events_.time.begin() - 1));
+  std::uint32_t begin = 0, end = static_cast<std::uint32_t>(events_.size());  // first after `time`
+  while (begin < end) {
+    const std::uint32_t middle = begin + (end - begin) / 2;
+    if (events_.time(middle) <= time)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin == 0 ? EventId() : EventId(begin - 1);
+}
+
+Allocation Session::allocation(AllocationId id) const {
+  const AllocationRecord& record = events_.records()[id.value];
+  Allocation a;
+  a.layer = record.layer;
+  a.end_reason = record.end_reason;
+  a.import_kind = record.import_kind;
+  a.device = record.device;
+  a.thread = events_.thread(record.birth.value);
+  a.birth = record.birth;
+  a.death = record.death;
+  a.birth_time = events_.time(record.birth.value);
+  if (record.death.valid()) a.death_time = events_.time(record.death.value);
+  a.birth_step = StepOf(record.birth);
+  a.death_step = StepOf(record.death);
+  a.address = record.address;
+  a.bytes = a.requested = record.bytes;
+  const bool said = record.layer == Layer::kBlock && record.second != 0;
+  if (said || record.layer == Layer::kModule) a.requested = record.second;
+  a.stream = events_.stream(record.birth.value);
+  if (record.layer == Layer::kStreamOrdered) a.pool = record.second;
+  a.stack = record.stack;
+  a.api = events_.api(record.birth.value);
+  a.parent = record.parent;
+  if (record.layer == Layer::kTensor)
+    a.tensor = TensorId(static_cast<std::uint32_t>(record.second));
+  return a;
 }
 
 std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers) const {
   std::vector<AllocationId> live;
   if (!event.valid()) return live;
+  const std::vector<AllocationRecord>& records = events_.records();
   const auto keep = [&](AllocationId id) {
-    const Allocation& allocation = allocations_[id.value];
-    if ((layers & LayerBit(allocation.layer)) == 0) return;
-    if (!allocation.death.valid() || allocation.death > event) live.push_back(id);
+    const AllocationRecord& record = records[id.value];
+    if ((layers & LayerBit(record.layer)) == 0) return;
+    if (!record.death.valid() || record.death > event) live.push_back(id);
   };
   const auto after = std::upper_bound(
       checkpoints_.begin(), checkpoints_.end(), event.value,
@@ -59,13 +102,12 @@ std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers
     for (const AllocationId id : checkpoint.live) keep(id);
   }
   // Ids are in order of birth, so what was born since the checkpoint is a range of ids.
-  const auto born_before = [](const Allocation& allocation, std::uint32_t e) {
-    return allocation.birth.value < e;
+  const auto born_before = [](const AllocationRecord& record, std::uint32_t e) {
+    return record.birth.value < e;
   };
-  auto fresh =
-      std::lower_bound(allocations_.begin(), allocations_.end(), replayed_from, born_before);
-  for (; fresh != allocations_.end() && fresh->birth <= event; ++fresh)
-    keep(AllocationId(static_cast<std::uint32_t>(fresh - allocations_.begin())));
+  auto fresh = std::lower_bound(records.begin(), records.end(), replayed_from, born_before);
+  for (; fresh != records.end() && fresh->birth <= event; ++fresh)
+    keep(AllocationId(static_cast<std::uint32_t>(fresh - records.begin())));
   return live;
 }
 
@@ -74,13 +116,13 @@ std::vector<AllocationId> Session::LiveAt(TimeNs time, std::uint32_t layers) con
 }
 
 std::span<const AllocationId> Session::Children(AllocationId id) const {
-  if (id.value >= allocations_.size() || children_begin_.empty()) return {};
+  if (id.value >= records().size() || children_begin_.empty()) return {};
   const std::uint32_t begin = children_begin_[id.value], end = children_begin_[id.value + 1];
   return std::span(children_).subspan(begin, end - begin);
 }
 
 std::span<const EventId> Session::Marks(AllocationId id) const {
-  const auto of = [this](EventId event) { return events_.allocation[event.value]; };
+  const auto of = [this](EventId event) { return events_.allocation(event.value); };
   const auto begin = std::lower_bound(marks_.begin(), marks_.end(), id,
                                       [&](EventId mark, AllocationId i) { return of(mark) < i; });
   const auto end = std::upper_bound(begin, marks_.end(), id,

@@ -8,54 +8,21 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "analysis/event_table.h"
 #include "analysis/types.h"
 #include "proto/anomalies.h"
 
 namespace memprof::analysis {
-
-// Events as columns of equal length, ordered by time (and, for equal times, by their order in
-// their thread, frees before allocations across threads). A free that was matched has the layer,
-// the device and the bytes of what it freed. Events of kinds that this version does not know have
-// op kUnspecified.
-struct EventColumns {
-  std::vector<Op> op;
-  std::vector<Layer> layer;
-  std::vector<TimeNs> time;
-  std::vector<std::uint32_t> thread;  // index into Session::threads(); kNone = unknown
-  std::vector<std::int16_t> device;   // ordinal or kNoDevice
-  std::vector<std::uint64_t> address;
-  std::vector<std::uint64_t> bytes;
-  std::vector<StackId> stack;
-  std::vector<std::uint64_t> stream;
-  std::vector<std::uint32_t> context;  // index into Session::contexts(); kNone = unknown
-  std::vector<std::uint32_t> label;    // StringId or TensorId by op and layer; kNone = none
-  std::vector<StringId> api;
-  std::vector<std::uint32_t> result;
-  std::vector<std::uint64_t> aux0;
-  std::vector<std::uint64_t> aux1;
-  std::vector<AllocationId>
-      allocation;  // the lifetime that this event begins, ends or marks; none = none
-
-  std::size_t size() const { return op.size(); }
-};
-
-// Why a lifetime ended.
-enum class EndReason : std::uint8_t {
-  kAlive = 0,  // it did not: live at the end of the log
-  kFreed = 1,
-  kContextDestroyed = 2,
-  kDeviceReset = 3,
-  kAddressReused = 4,  // its free was missed; ended when the address was handed out again
-  kSegmentFreed = 5,   // the memory below it went away first
-};
 
 // One lifetime of one piece of memory, of any layer.
 struct Allocation {
@@ -190,6 +157,53 @@ struct LoadOptions {
   std::uint64_t max_events = 0;  // 0 = all
 };
 
+class Session;
+
+// All lifetimes in order of birth, put together as they are asked for.
+class AllocationList {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = Allocation;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Allocation*;
+    using reference = Allocation;
+
+    Iterator() = default;
+    Iterator(const Session* session, std::uint32_t row) : session_(session), row_(row) {}
+    Allocation operator*() const;
+    Iterator& operator++() { return *this += 1; }
+    Iterator operator++(int) { return std::exchange(*this, *this + 1); }
+    Iterator& operator--() { return *this += -1; }
+    Iterator& operator+=(difference_type n) {
+      row_ = static_cast<std::uint32_t>(row_ + n);
+      return *this;
+    }
+    friend Iterator operator+(Iterator at, difference_type n) { return at += n; }
+    friend Iterator operator-(Iterator at, difference_type n) { return at += -n; }
+    friend difference_type operator-(const Iterator& a, const Iterator& b) {
+      return difference_type{a.row_} - difference_type{b.row_};
+    }
+    auto operator<=>(const Iterator& other) const { return row_ <=> other.row_; }
+    bool operator==(const Iterator& other) const { return row_ == other.row_; }
+
+   private:
+    const Session* session_ = nullptr;
+    std::uint32_t row_ = 0;
+  };
+
+  explicit AllocationList(const Session* session) : session_(session) {}
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+  Allocation operator[](std::size_t row) const;
+  Iterator begin() const { return {session_, 0}; }
+  Iterator end() const { return {session_, static_cast<std::uint32_t>(size())}; }
+
+ private:
+  const Session* session_;
+};
+
 class Session {
  public:
   // Reads a log, also one that is cut or still growing. Errors: kNotFound, kPermissionDenied,
@@ -201,9 +215,11 @@ class Session {
   const std::string& path() const { return path_; }
   const RunInfo& run() const { return run_; }
   const SelfAccounting& self() const { return self_; }
-  const EventColumns& events() const { return events_; }
-  std::span<const Allocation> allocations() const { return allocations_; }
-  const Allocation& allocation(AllocationId id) const { return allocations_[id.value]; }
+  const EventTable& events() const { return events_; }
+  AllocationList allocations() const { return AllocationList(this); }
+  Allocation allocation(AllocationId id) const;
+  // The same in their compact form: for loops over everything.
+  std::span<const AllocationRecord> records() const { return events_.records(); }
 
   std::span<const DeviceInfo> devices() const { return devices_; }
   std::span<const ThreadInfo> threads() const { return threads_; }
@@ -229,6 +245,8 @@ class Session {
 
   // The step that contains `time`, -1 before the first mark.
   std::int64_t StepAt(TimeNs time) const;
+  // The step that an event belongs to, -1 before the first mark and for none.
+  std::int64_t StepOf(EventId event) const;
   // Largest event id whose time is <= `time`; none before the first event.
   EventId EventAt(TimeNs time) const;
 
@@ -252,8 +270,7 @@ class Session {
   std::string path_;
   RunInfo run_;
   SelfAccounting self_;
-  EventColumns events_;
-  std::vector<Allocation> allocations_;
+  EventTable events_;
   std::vector<DeviceInfo> devices_;
   std::vector<ThreadInfo> threads_;
   std::vector<ContextInfo> contexts_;
@@ -285,5 +302,13 @@ inline constexpr std::uint32_t kDeviceLayers =
     LayerBit(Layer::kLinear) | LayerBit(Layer::kPitched) | LayerBit(Layer::kArray) |
     LayerBit(Layer::kManaged) | LayerBit(Layer::kStreamOrdered) | LayerBit(Layer::kVmmPhysical) |
     LayerBit(Layer::kGraph);
+
+inline Allocation AllocationList::Iterator::operator*() const {
+  return session_->allocation(AllocationId(row_));
+}
+inline std::size_t AllocationList::size() const { return session_->records().size(); }
+inline Allocation AllocationList::operator[](std::size_t row) const {
+  return session_->allocation(AllocationId(static_cast<std::uint32_t>(row)));
+}
 
 }  // namespace memprof::analysis

@@ -178,7 +178,7 @@ void SessionBuilder::RecoverRing() {
 
 absl::Status SessionBuilder::ReadEvents() {
   // Real events take more than a byte each. A small file that claims very many is a trap.
-  if (event_count_ > (4u << 20) + 4 * reader_->file_bytes() || event_count_ >= EventId::kNone)
+  if (event_count_ > (4u << 20) + 4 * reader_->file_bytes() || event_count_ > EventTable::kMost)
     return absl::InvalidArgumentError(
         absl::StrCat(reader_->path(), ": is damaged: it claims ", event_count_, " events"));
   std::vector<EventSource> recovered = std::exchange(sources_, {});
@@ -192,10 +192,8 @@ absl::Status SessionBuilder::ReadEvents() {
   if (options_.max_events == 0 || taken < options_.max_events)
     std::move(recovered.begin(), recovered.end(), std::back_inserter(sources_));
   DecodeResult result;
-  EventColumns& columns = session_->events_;
   const auto progress = [this](double share) { return Report(0.6 * share); };
-  if (absl::Status status =
-          DecodeColumns(*reader_, sources_, &tables_, progress, &columns, &result);
+  if (absl::Status status = DecodeColumns(*reader_, sources_, &tables_, progress, &raw_, &result);
       !status.ok())
     return status;
   if (!result.failed.empty() && reader_->used_index())
@@ -203,7 +201,9 @@ absl::Status SessionBuilder::ReadEvents() {
   Count(log::Anomaly::kChunksCorrupt, result.failed.size());
   Count(log::Anomaly::kEventsUnknown, result.unknown);
   if (!Report(0.6)) return absl::CancelledError("cancelled");
-  Count(log::Anomaly::kClockSteps, OrderByTime(&columns));
+  std::uint64_t clock_steps = 0;
+  order_ = OrderByTime(&raw_, &clock_steps);
+  Count(log::Anomaly::kClockSteps, clock_steps);
   return Report(0.75) ? absl::OkStatus() : absl::CancelledError("cancelled");
 }
 
@@ -225,9 +225,11 @@ void SessionBuilder::Replay() {
   session.frames_ = std::move(tables_.frames);
 
   RunInfo& run = session.run_;
-  const std::vector<TimeNs>& time = session.events_.time;
+  ReplayLifetimes(std::move(raw_), order_, session.contexts_, &session.events_, &anomalies_);
+  order_ = {};
+  const EventTable& events = session.events_;
   run.end_time = std::max(run.start_time, trailer_.end_time_ns);
-  if (!time.empty()) run.end_time = std::max(run.end_time, time.back());
+  if (!events.empty()) run.end_time = std::max(run.end_time, events.time(events.size() - 1));
   Marks marks = CollectMarks(session.events_, session.strings_, run.end_time);
   session.steps_ = std::move(marks.steps);
   session.ranges_ = std::move(marks.ranges);
@@ -235,18 +237,16 @@ void SessionBuilder::Replay() {
   Count(log::Anomaly::kRangesUnbalanced, marks.unbalanced_pops);
   // A process that was killed, or still runs, could not close its ranges.
   if (run.complete) Count(log::Anomaly::kRangesUnbalanced, marks.open_ranges);
-  session.allocations_ =
-      ReplayLifetimes({&session.events_, &session.contexts_, &session.steps_}, &anomalies_);
 }
 
 void SessionBuilder::IndexChildren() {
   Session& session = *session_;
-  const std::vector<Allocation>& allocations = session.allocations_;
-  const auto has_parent = [](const Allocation& a) { return a.parent.valid(); };
+  const std::vector<AllocationRecord>& allocations = session.events_.records();
+  const auto has_parent = [](const AllocationRecord& a) { return a.parent.valid(); };
   if (std::none_of(allocations.begin(), allocations.end(), has_parent)) return;
   std::vector<std::uint32_t>& begin = session.children_begin_;
   begin.assign(allocations.size() + 1, 0);
-  for (const Allocation& allocation : allocations)
+  for (const AllocationRecord& allocation : allocations)
     if (has_parent(allocation)) ++begin[allocation.parent.value + 1];
   for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
   session.children_.resize(begin.back());
@@ -258,11 +258,11 @@ void SessionBuilder::IndexChildren() {
 
 void SessionBuilder::IndexMarks() {
   Session& session = *session_;
-  const EventColumns& events = session.events_;
+  const EventTable& events = session.events_;
   for (std::uint32_t i = 0; i < events.size(); ++i)
-    if (IsMark(events.op[i]) && events.allocation[i].valid()) session.marks_.push_back(EventId(i));
+    if (IsMark(events.op(i)) && events.allocation(i).valid()) session.marks_.push_back(EventId(i));
   std::stable_sort(session.marks_.begin(), session.marks_.end(), [&](EventId a, EventId b) {
-    return events.allocation[a.value] < events.allocation[b.value];
+    return events.allocation(a.value) < events.allocation(b.value);
   });
 }
 
@@ -271,10 +271,10 @@ void SessionBuilder::IndexMarks() {
 // than there are allocations, even in a program that only ever allocates.
 void SessionBuilder::WriteCheckpoints() {
   Session& session = *session_;
-  const std::vector<Allocation>& allocations = session.allocations_;
+  const std::vector<AllocationRecord>& allocations = session.events_.records();
   const std::size_t count = session.events_.size() / kCheckpointEvents;
   std::vector<std::uint64_t> births(count + 2), deaths(count + 2);  // before checkpoint i
-  for (const Allocation& allocation : allocations) {
+  for (const AllocationRecord& allocation : allocations) {
     ++births[allocation.birth.value / kCheckpointEvents + 1];
     if (allocation.death.valid()) ++deaths[allocation.death.value / kCheckpointEvents + 1];
   }

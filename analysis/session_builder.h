@@ -50,6 +50,8 @@ class SessionBuilder {
   CountersRecord counters_;
   PayloadBuffer buffer_;
   std::vector<EventSource> sources_;
+  RawEvents raw_;
+  std::vector<std::uint32_t> order_;  // rows of raw_
   std::uint64_t definition_bytes_ = 0, event_count_ = 0;
   AnomalyCounts anomalies_{};
 };

@@ -1,4 +1,5 @@
-// Event columns: decoded from chunks on several threads, then put in order of time.
+// Events as they were read: decoded from chunks on several threads, then put in order of time.
+// From here the replay makes the EventTable.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +9,37 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "analysis/event_table.h"
 #include "analysis/log_reader.h"
 #include "analysis/session.h"
 #include "analysis/session_tables.h"
 
 namespace memprof::analysis {
 
-// Calls `visit` with every column but `allocation`, which only the replay can fill.
-template <typename Visit>
-void ForEachLoggedColumn(EventColumns* columns, Visit visit) {
-  visit(columns->op);
-  visit(columns->layer);
-  visit(columns->time);
-  visit(columns->thread);
-  visit(columns->device);
-  visit(columns->address);
-  visit(columns->bytes);
-  visit(columns->stack);
-  visit(columns->stream);
-  visit(columns->context);
-  visit(columns->label);
-  visit(columns->api);
-  visit(columns->result);
-  visit(columns->aux0);
-  visit(columns->aux1);
-}
+// All events in the order of the file, with rows of the session's tables for the log's ids.
+struct RawEvents {
+  static constexpr std::uint32_t kNone = EventId::kNone;
+  struct Row {
+    TimeNs time = 0;
+    std::uint64_t address = 0, bytes = 0;
+    std::uint32_t kind = 0;
+    StackId stack;
+    std::uint32_t detail = kNone;
+  };
+  // Of events that have any of these.
+  struct Detail {
+    std::uint64_t aux0 = 0, aux1 = 0;
+    std::uint32_t label = kNone, result = 0;
+  };
+
+  std::vector<Row> rows;
+  std::vector<Detail> details;
+  std::vector<EventKind> kinds;
+  std::vector<std::uint64_t> rows_of_kind;
+
+  const EventKind& KindOf(std::size_t row) const { return kinds[rows[row].kind]; }
+  Event At(std::size_t row) const;
+};
 
 // Something that decodes to `count` events: a chunk of the log, or a message recovered from
 // shared memory.
@@ -47,15 +54,16 @@ struct DecodeResult {
   std::uint64_t unknown = 0;        // events of unknown kind
 };
 
-// Decodes all sources, in order, into `columns`. `progress` gets the share done.
+// Decodes all sources, in order, into `events`. `progress` gets the share done.
 // Error: kCancelled.
 absl::Status DecodeColumns(const LogReader& reader, const std::vector<EventSource>& sources,
                            SessionTables* tables, const ProgressFunction& progress,
-                           EventColumns* columns, DecodeResult* result);
+                           RawEvents* events, DecodeResult* result);
 
-// Orders rows by time; rows of one thread keep their order, and where several threads did
+// Rows in order of time; rows of one thread keep their order, and where several threads did
 // something at the same time, frees come first (memory is logged free before it can be handed out
-// again). A thread's time that runs backwards is held at its latest value; returns how often.
-std::uint64_t OrderByTime(EventColumns* columns);
+// again). A thread's time that runs backwards is held at its latest value; `clock_steps` says how
+// often.
+std::vector<std::uint32_t> OrderByTime(RawEvents* events, std::uint64_t* clock_steps);
 
 }  // namespace memprof::analysis

@@ -18,7 +18,7 @@ struct Marks {
 
 // `end_time` is the end of the log. Several threads may mark the same step: a mark with the number
 // of the step under way begins no new one.
-Marks CollectMarks(const EventColumns& events, const std::vector<std::string>& strings,
+Marks CollectMarks(const EventTable& events, const std::vector<std::string>& strings,
                    TimeNs end_time);
 
 }  // namespace memprof::analysis

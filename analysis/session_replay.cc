@@ -24,77 +24,49 @@ using lifetimes::SpaceOf;
 
 class Replay {
  public:
-  Replay(const ReplayInput& input, AnomalyCounts* anomalies)
-      : events_(*input.events),
-        contexts_(*input.contexts),
-        steps_(*input.steps),
+  Replay(RawEvents raw, const std::vector<std::uint32_t>& order,
+         const std::vector<ContextInfo>& contexts, EventTable* events, AnomalyCounts* anomalies)
+      : raw_(std::move(raw)),
+        order_(order),
+        contexts_(contexts),
+        events_(*events),
         anomalies_(*anomalies),
+        allocations_(*events->mutable_records()),
         context_members_(contexts_.size()) {}
 
-  std::vector<Allocation> Run() {
+  void Run() {
     Prepare();
-    for (std::uint32_t i = 0; i < events_.size(); ++i) {
-      while (next_step_ < steps_.size() && steps_[next_step_].event.value <= i)
-        step_ = steps_[next_step_++].number;
-      switch (events_.op[i]) {
-        case Op::kAlloc:
-          Allocate(i, events_.layer[i]);
-          break;
-        case Op::kFree:
-          Free(i);
-          break;
-        case Op::kMap:
-          Map(i);
-          break;
-        case Op::kUnmap:
-          Unmap(i);
-          break;
-        case Op::kContextDestroy:
-          DestroyContext(i);
-          break;
-        case Op::kDeviceReset:
-          ResetDevice(i);
-          break;
-        case Op::kModuleLoad:
-          if (events_.address[i] != 0) Allocate(i, Layer::kModule);
-          break;
-        case Op::kModuleUnload:
-        case Op::kModuleGlobal:
-          OfModule(i);
-          break;
-        case Op::kPrefetch:
-        case Op::kAdvise:
-        case Op::kDiscard:
-          events_.allocation[i] = AllocationId(managed_.At(events_.address[i], allocations_));
-          break;
-        default:
-          break;
-      }
+    for (std::uint32_t i = 0; i < order_.size(); ++i) {
+      Event event = raw_.At(order_[i]);
+      Take(i, &event);
+      events_.Append(event);
     }
-    return std::move(allocations_);
+    events_.Finish();
   }
 
  private:
   void Prepare();
-  void Allocate(std::uint32_t event, Layer layer);
-  Allocation Fresh(std::uint32_t event, Layer layer) const;
-  void OfModule(std::uint32_t event);
-  void Free(std::uint32_t event);
-  void Map(std::uint32_t event);
-  void Unmap(std::uint32_t event);
-  void DestroyContext(std::uint32_t event);
-  void ResetDevice(std::uint32_t event);
+  void FindFailedFrees();
+  void Take(std::uint32_t i, Event* event);
+  void Allocate(std::uint32_t i, Layer layer, Event* event);
+  AllocationRecord Fresh(std::uint32_t i, Layer layer, const Event& event) const;
+  void OfModule(std::uint32_t i, Event* event);
+  void Free(std::uint32_t i, Event* event);
+  void Map(std::uint32_t i, Event* event);
+  void Unmap(std::uint32_t i, Event* event);
+  void DestroyContext(std::uint32_t i, const Event& event);
+  void ResetDevice(std::uint32_t i, const Event& event);
 
   void FindParent(Id id);
-  void EndOlder(Space space, const Allocation& fresh, std::uint32_t event);
-  Id FindFreed(std::uint32_t event) const;
+  void EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t event);
+  Id FindFreed(const Event& event) const;
   Id FindImport(std::uint64_t address, int device) const;
-  bool FreeEndedBelow(std::uint32_t event);
+  bool FreeEndedBelow(std::uint32_t i, Event* event);
   void EndMembers(std::vector<Id>* members, std::uint32_t event, EndReason reason);
   void End(Id id, std::uint32_t event, EndReason reason);
   void EndChildren(Id id, std::uint32_t event);
   void SetDeath(Id id, std::uint32_t event, EndReason reason);
-  RangeIndex* IndexOf(const Allocation& allocation);
+  RangeIndex* IndexOf(const AllocationRecord& allocation);
   std::vector<Id>& DeviceMembers(int device) {
     const std::size_t row = static_cast<std::size_t>(device + 1);
     if (row >= device_members_.size()) device_members_.resize(row + 1);
@@ -102,15 +74,14 @@ class Replay {
   }
   void Count(log::Anomaly anomaly) { ++anomalies_[static_cast<std::size_t>(anomaly)]; }
 
-  EventColumns& events_;
+  const RawEvents raw_;
+  const std::vector<std::uint32_t>& order_;
   const std::vector<ContextInfo>& contexts_;
-  const std::vector<StepInfo>& steps_;
+  EventTable& events_;
   AnomalyCounts& anomalies_;
 
-  std::vector<Allocation> allocations_;
+  std::vector<AllocationRecord>& allocations_;
   std::vector<Id> first_child_, next_sibling_;  // empty where no framework layer was recorded
-  std::size_t next_step_ = 0;
-  std::int64_t step_ = -1;
   bool frameworks_ = false;
   std::vector<char> void_free_;  // frees that failed; empty if none did
 
@@ -123,39 +94,74 @@ class Replay {
   std::vector<std::vector<Id>> device_members_;   // by device + 1: what ends with a reset
 };
 
-// Finds out which indices are worth keeping, and which frees did not happen.
+// Finds out how much there is, which indices are worth keeping, and which frees did not happen.
 void Replay::Prepare() {
-  bool any_failed = false;
   std::array<bool, 256> seen{};
-  std::size_t births = 0;
-  for (std::size_t i = 0; i < events_.size(); ++i) {
-    any_failed |= events_.op[i] == Op::kFreeFailed;
-    managed_.used |= IsMark(events_.op[i]);
-    if (events_.op[i] != Op::kAlloc) continue;
-    ++births;
-    seen[static_cast<std::uint8_t>(events_.layer[i])] = true;
+  std::uint64_t births = 0, failed = 0;
+  for (std::size_t i = 0; i < raw_.kinds.size(); ++i) {
+    const EventKind& kind = raw_.kinds[i];
+    if (raw_.rows_of_kind[i] == 0) continue;
+    if (kind.op == Op::kFreeFailed) failed += raw_.rows_of_kind[i];
+    managed_.used |= IsMark(kind.op);
+    if (kind.op == Op::kAlloc || kind.op == Op::kModuleLoad) births += raw_.rows_of_kind[i];
+    if (kind.op == Op::kAlloc) seen[static_cast<std::uint8_t>(kind.layer)] = true;
   }
   const auto has = [&](Layer layer) { return seen[static_cast<std::uint8_t>(layer)]; };
   blocks_.used = has(Layer::kTensor);
   segments_.used = blocks_.used || has(Layer::kBlock);
   driver_.used = frameworks_ = segments_.used || has(Layer::kSegment);
-  allocations_.reserve(births);
-  if (!any_failed) return;
-  void_free_.resize(events_.size());
+  events_.Reserve(order_.size(), births);
+  if (failed > 0) FindFailedFrees();
+}
+
+void Replay::FindFailedFrees() {
+  void_free_.resize(order_.size());
   std::vector<std::uint32_t> last_free;  // of each thread
-  for (std::uint32_t i = 0; i < events_.size(); ++i) {
-    const std::size_t thread = events_.thread[i] + 1u;
+  for (std::uint32_t i = 0; i < order_.size(); ++i) {
+    const EventKind& kind = raw_.KindOf(order_[i]);
+    const std::size_t thread = kind.thread + 1u;
     if (thread >= last_free.size()) last_free.resize(thread + 1, kNone);
-    if (events_.op[i] == Op::kFree) {
+    if (kind.op == Op::kFree) {
       last_free[thread] = i;
-    } else if (events_.op[i] == Op::kFreeFailed && events_.layer[i] != Layer::kModule) {
+    } else if (kind.op == Op::kFreeFailed && kind.layer != Layer::kModule) {
       const std::uint32_t freed = std::exchange(last_free[thread], kNone);
-      if (freed != kNone && events_.address[freed] == events_.address[i]) void_free_[freed] = 1;
+      if (freed != kNone && raw_.rows[order_[freed]].address == raw_.rows[order_[i]].address)
+        void_free_[freed] = 1;
     }
   }
 }
 
-RangeIndex* Replay::IndexOf(const Allocation& allocation) {
+void Replay::Take(std::uint32_t i, Event* event) {
+  switch (event->op) {
+    case Op::kAlloc:
+      return Allocate(i, event->layer, event);
+    case Op::kFree:
+      return Free(i, event);
+    case Op::kMap:
+      return Map(i, event);
+    case Op::kUnmap:
+      return Unmap(i, event);
+    case Op::kContextDestroy:
+      return DestroyContext(i, *event);
+    case Op::kDeviceReset:
+      return ResetDevice(i, *event);
+    case Op::kModuleLoad:
+      if (event->address != 0) Allocate(i, Layer::kModule, event);
+      return;
+    case Op::kModuleUnload:
+    case Op::kModuleGlobal:
+      return OfModule(i, event);
+    case Op::kPrefetch:
+    case Op::kAdvise:
+    case Op::kDiscard:
+      event->allocation = AllocationId(managed_.At(event->address, allocations_));
+      return;
+    default:
+      return;
+  }
+}
+
+RangeIndex* Replay::IndexOf(const AllocationRecord& allocation) {
   switch (SpaceOf(allocation)) {
     case Space::kDevice:
     case Space::kHost:
@@ -171,37 +177,34 @@ RangeIndex* Replay::IndexOf(const Allocation& allocation) {
 }
 
 // The lifetime that `event` begins.
-Allocation Replay::Fresh(std::uint32_t event, Layer layer) const {
-  Allocation fresh;
+AllocationRecord Replay::Fresh(std::uint32_t i, Layer layer, const Event& event) const {
+  AllocationRecord fresh;
   fresh.layer = layer;
-  fresh.device = OccupiesHost(layer) ? kNoDevice : events_.device[event];
-  fresh.thread = events_.thread[event];
-  fresh.birth = EventId(event);
-  fresh.birth_time = events_.time[event];
-  fresh.birth_step = step_;
-  fresh.address = events_.address[event];
-  fresh.bytes = fresh.requested = events_.bytes[event];
-  if (layer == Layer::kBlock && events_.aux0[event] != 0) fresh.requested = events_.aux0[event];
-  if (layer == Layer::kModule) fresh.bytes = events_.aux0[event];
-  fresh.stream = events_.stream[event];
-  if (layer == Layer::kStreamOrdered) fresh.pool = events_.aux0[event];
-  fresh.stack = events_.stack[event];
-  fresh.api = events_.api[event];
-  if (layer == Layer::kTensor) fresh.tensor = TensorId(events_.label[event]);
+  fresh.device = OccupiesHost(layer) ? kNoDevice : event.device;
+  fresh.birth = EventId(i);
+  fresh.address = event.address;
+  fresh.bytes = event.bytes;
+  fresh.stack = event.stack;
+  if (layer == Layer::kBlock || layer == Layer::kStreamOrdered) fresh.second = event.aux0;
+  if (layer == Layer::kTensor) fresh.second = event.label;
+  if (layer == Layer::kModule) {
+    fresh.bytes = event.aux0;
+    fresh.second = event.bytes;
+  }
   constexpr auto kKinds = static_cast<std::uint64_t>(ImportKind::kOwn) + 1;
-  if (layer == Layer::kImported && events_.aux1[event] < kKinds)
-    fresh.import_kind = static_cast<ImportKind>(events_.aux1[event]);
+  if (layer == Layer::kImported && event.aux1 < kKinds)
+    fresh.import_kind = static_cast<ImportKind>(event.aux1);
   return fresh;
 }
 
-void Replay::Allocate(std::uint32_t event, Layer layer) {
-  const Allocation fresh = Fresh(event, layer);
+void Replay::Allocate(std::uint32_t i, Layer layer, Event* event) {
+  const AllocationRecord fresh = Fresh(i, layer, *event);
   const Space space = SpaceOf(fresh);
   if (space == Space::kNowhere) return;
   const Id id = static_cast<Id>(allocations_.size());
-  EndOlder(space, fresh, event);
+  EndOlder(space, fresh, i);
   allocations_.push_back(fresh);
-  events_.allocation[event] = AllocationId(id);
+  event->allocation = AllocationId(id);
   live_.Insert(space, fresh.address, id);
   managed_.Insert(fresh, id);
   if (RangeIndex* const index = IndexOf(fresh)) index->Insert(fresh, id);
@@ -210,26 +213,25 @@ void Replay::Allocate(std::uint32_t event, Layer layer) {
     next_sibling_.push_back(kNone);
     if (IsFrameworkLayer(layer)) FindParent(id);
   }
-  const std::uint32_t context = events_.context[event];
-  if (OwnedByContext(fresh) && context != kNone)
-    context_members_[context].push_back(id);
+  if (OwnedByContext(fresh) && event->context != kNone)
+    context_members_[event->context].push_back(id);
   else if (OwnedByContext(fresh) || space == Space::kDevice)
     DeviceMembers(fresh.device).push_back(id);
 }
 
 // A module's end, or a look-up of one of its globals. A module that was there before the log is
 // neither memory that we missed nor worth a word.
-void Replay::OfModule(std::uint32_t event) {
-  const bool unload = events_.op[event] == Op::kModuleUnload;
-  const std::uint64_t module = unload ? events_.address[event] : events_.aux0[event];
-  const Id id = live_.Find(Space::kModule, module, events_.device[event], true, allocations_);
+void Replay::OfModule(std::uint32_t i, Event* event) {
+  const bool unload = event->op == Op::kModuleUnload;
+  const std::uint64_t module = unload ? event->address : event->aux0;
+  const Id id = live_.Find(Space::kModule, module, event->device, true, allocations_);
   if (id == kNone) return;
-  events_.allocation[event] = AllocationId(id);
-  if (unload) End(id, event, EndReason::kFreed);
+  event->allocation = AllocationId(id);
+  if (unload) End(id, i, EndReason::kFreed);
 }
 
 // What was live at the address of something new has ended without our seeing it.
-void Replay::EndOlder(Space space, const Allocation& fresh, std::uint32_t event) {
+void Replay::EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t event) {
   const Id older = live_.Find(space, fresh.address, fresh.device, false, allocations_);
   if (older != kNone) {
     if (space != Space::kTensor) Count(log::Anomaly::kDoubleAllocations);
@@ -246,7 +248,7 @@ void Replay::EndOlder(Space space, const Allocation& fresh, std::uint32_t event)
 }
 
 void Replay::FindParent(Id id) {
-  Allocation& inner = allocations_[id];
+  AllocationRecord& inner = allocations_[id];
   Id parent = kNone;
   if (inner.layer == Layer::kTensor) parent = blocks_.Containing(inner, allocations_);
   if (parent == kNone && inner.layer != Layer::kSegment)
@@ -262,10 +264,10 @@ void Replay::FindParent(Id id) {
   next_sibling_[id] = std::exchange(first_child_[parent], id);
 }
 
-Id Replay::FindFreed(std::uint32_t event) const {
-  const std::uint64_t address = events_.address[event];
-  const int device = events_.device[event];
-  const Layer layer = events_.layer[event];
+Id Replay::FindFreed(const Event& event) const {
+  const std::uint64_t address = event.address;
+  const int device = event.device;
+  const Layer layer = event.layer;
   const Space space = SpaceOf(layer);
   // A driver address is unique in its process, whatever device was current at the free.
   const bool any_device = !IsFrameworkLayer(layer);
@@ -290,55 +292,50 @@ Id Replay::FindImport(std::uint64_t address, int device) const {
   return kNone;
 }
 
-void Replay::Free(std::uint32_t event) {
-  if (!void_free_.empty() && void_free_[event]) return;
-  const Id id = FindFreed(event);
+void Replay::Free(std::uint32_t i, Event* event) {
+  if (!void_free_.empty() && void_free_[i]) return;
+  const Id id = FindFreed(*event);
   if (id == kNone) {
-    if (!FreeEndedBelow(event)) Count(log::Anomaly::kUnmatchedFrees);
+    if (!FreeEndedBelow(i, event)) Count(log::Anomaly::kUnmatchedFrees);
     return;
   }
-  const Allocation& freed = allocations_[id];
-  if (events_.layer[event] != Layer::kUnspecified &&
-      Family(freed.layer) != Family(events_.layer[event]))
+  const AllocationRecord& freed = allocations_[id];
+  if (event->layer != Layer::kUnspecified && Family(freed.layer) != Family(event->layer))
     Count(log::Anomaly::kForeignFrees);
-  events_.layer[event] = freed.layer;
-  events_.device[event] = freed.device;
-  if (events_.bytes[event] == 0) events_.bytes[event] = freed.bytes;
+  event->layer = freed.layer;
+  event->device = freed.device;
+  if (event->bytes == 0) event->bytes = freed.bytes;
   if (SpaceOf(freed) == Space::kPhysical && mappings_.Mapped(id)) {
     live_.Erase(Space::kPhysical, freed.address, id);
     released_[id] = 1;
     return;
   }
-  events_.allocation[event] = AllocationId(id);
-  End(id, event, EndReason::kFreed);
+  event->allocation = AllocationId(id);
+  End(id, i, EndReason::kFreed);
 }
 
 // A framework may say that a piece ends after the memory below it was given back; that is then
 // its end, and nothing is unmatched.
-bool Replay::FreeEndedBelow(std::uint32_t event) {
+bool Replay::FreeEndedBelow(std::uint32_t i, Event* event) {
   if (!frameworks_) return false;
-  const Space space = SpaceOf(events_.layer[event]);
-  const std::uint64_t address = events_.address[event];
-  const Id id = ended_below_.Find(space, address, events_.device[event], false, allocations_);
+  const Space space = SpaceOf(event->layer);
+  const Id id = ended_below_.Find(space, event->address, event->device, false, allocations_);
   if (id == kNone) return false;
-  ended_below_.Erase(space, address, id);
-  SetDeath(id, event, EndReason::kFreed);
-  events_.allocation[event] = AllocationId(id);
-  if (events_.bytes[event] == 0) events_.bytes[event] = allocations_[id].bytes;
+  ended_below_.Erase(space, event->address, id);
+  SetDeath(id, i, EndReason::kFreed);
+  event->allocation = AllocationId(id);
+  if (event->bytes == 0) event->bytes = allocations_[id].bytes;
   return true;
 }
 
 void Replay::SetDeath(Id id, std::uint32_t event, EndReason reason) {
-  Allocation& allocation = allocations_[id];
-  allocation.end_reason = reason;
-  allocation.death = EventId(event);
-  allocation.death_time = events_.time[event];
-  allocation.death_step = step_;
+  allocations_[id].end_reason = reason;
+  allocations_[id].death = EventId(event);
 }
 
 void Replay::End(Id id, std::uint32_t event, EndReason reason) {
   SetDeath(id, event, reason);
-  const Allocation& allocation = allocations_[id];
+  const AllocationRecord& allocation = allocations_[id];
   live_.Erase(SpaceOf(allocation), allocation.address, id);
   managed_.Erase(allocation, id);
   if (RangeIndex* const index = IndexOf(allocation); index != nullptr && index->used)
@@ -355,24 +352,23 @@ void Replay::EndChildren(Id id, std::uint32_t event) {
   }
 }
 
-void Replay::Map(std::uint32_t event) {
-  if (!GivesAddress(events_.layer[event])) return;
-  const Id id =
-      live_.Find(Space::kPhysical, events_.aux0[event], events_.device[event], true, allocations_);
-  Unmap(event);  // a mapping in the way means that its unmap was missed
-  const std::uint64_t bytes = std::max<std::uint64_t>(events_.bytes[event], 1);
-  if (id != kNone && allocations_[id].alive()) mappings_.Map(events_.address[event], bytes, id);
+void Replay::Map(std::uint32_t i, Event* event) {
+  if (!GivesAddress(event->layer)) return;
+  const Id id = live_.Find(Space::kPhysical, event->aux0, event->device, true, allocations_);
+  Unmap(i, event);  // a mapping in the way means that its unmap was missed
+  const std::uint64_t bytes = std::max<std::uint64_t>(event->bytes, 1);
+  if (id != kNone && allocations_[id].alive()) mappings_.Map(event->address, bytes, id);
 }
 
-void Replay::Unmap(std::uint32_t event) {
-  if (!GivesAddress(events_.layer[event])) return;
-  const std::uint64_t bytes = std::max<std::uint64_t>(events_.bytes[event], 1);
-  mappings_.Unmap(events_.address[event], bytes, [&](Id id) {
+void Replay::Unmap(std::uint32_t i, Event* event) {
+  if (!GivesAddress(event->layer)) return;
+  const std::uint64_t bytes = std::max<std::uint64_t>(event->bytes, 1);
+  mappings_.Unmap(event->address, bytes, [&](Id id) {
     const auto released = released_.find(id);
     if (released == released_.end()) return;
     released_.erase(released);
-    if (!events_.allocation[event].valid()) events_.allocation[event] = AllocationId(id);
-    End(id, event, EndReason::kFreed);
+    if (!event->allocation.valid()) event->allocation = AllocationId(id);
+    End(id, i, EndReason::kFreed);
   });
 }
 
@@ -382,25 +378,25 @@ void Replay::EndMembers(std::vector<Id>* members, std::uint32_t event, EndReason
   members->clear();
 }
 
-void Replay::DestroyContext(std::uint32_t event) {
-  const std::uint32_t context = events_.context[event];
-  if (context != kNone) EndMembers(&context_members_[context], event, EndReason::kContextDestroyed);
+void Replay::DestroyContext(std::uint32_t i, const Event& event) {
+  if (event.context != kNone)
+    EndMembers(&context_members_[event.context], i, EndReason::kContextDestroyed);
 }
 
-void Replay::ResetDevice(std::uint32_t event) {
-  const int device = events_.device[event];
-  if (device == kNoDevice) return;
-  for (std::size_t i = 0; i < contexts_.size(); ++i)
-    if (contexts_[i].device == device && contexts_[i].primary)
-      EndMembers(&context_members_[i], event, EndReason::kDeviceReset);
-  EndMembers(&DeviceMembers(device), event, EndReason::kDeviceReset);
+void Replay::ResetDevice(std::uint32_t i, const Event& event) {
+  if (event.device == kNoDevice) return;
+  for (std::size_t row = 0; row < contexts_.size(); ++row)
+    if (contexts_[row].device == event.device && contexts_[row].primary)
+      EndMembers(&context_members_[row], i, EndReason::kDeviceReset);
+  EndMembers(&DeviceMembers(event.device), i, EndReason::kDeviceReset);
 }
 
 }  // namespace
 
-std::vector<Allocation> ReplayLifetimes(const ReplayInput& input, AnomalyCounts* anomalies) {
-  input.events->allocation.assign(input.events->size(), AllocationId());
-  return Replay(input, anomalies).Run();
+void ReplayLifetimes(RawEvents raw, const std::vector<std::uint32_t>& order,
+                     const std::vector<ContextInfo>& contexts, EventTable* events,
+                     AnomalyCounts* anomalies) {
+  Replay(std::move(raw), order, contexts, events, anomalies).Run();
 }
 
 }  // namespace memprof::analysis

@@ -5,21 +5,19 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/event_table.h"
 #include "analysis/session.h"
+#include "analysis/session_columns.h"
 
 namespace memprof::analysis {
 
 // Anomalies that a reader counts itself.
 using AnomalyCounts = std::array<std::uint64_t, static_cast<std::size_t>(log::Anomaly::kCount)>;
 
-struct ReplayInput {
-  EventColumns* events = nullptr;  // `allocation` is filled; of matched frees also
-                                   // `layer`, `device` and, if 0, `bytes`
-  const std::vector<ContextInfo>* contexts = nullptr;
-  const std::vector<StepInfo>* steps = nullptr;  // in order of events
-};
-
-// All lifetimes, in order of birth.
-std::vector<Allocation> ReplayLifetimes(const ReplayInput& input, AnomalyCounts* anomalies);
+// Replays `raw`, taking its rows in `order`, into `events`, and empties it. Matched frees get the
+// layer, the device and, where they said none, the bytes of what they freed.
+void ReplayLifetimes(RawEvents raw, const std::vector<std::uint32_t>& order,
+                     const std::vector<ContextInfo>& contexts, EventTable* events,
+                     AnomalyCounts* anomalies);
 
 }  // namespace memprof::analysis

@@ -37,7 +37,7 @@ Space SpaceOf(Layer layer) {
   return Space::kNowhere;
 }
 
-Space SpaceOf(const Allocation& allocation) {
+Space SpaceOf(const AllocationRecord& allocation) {
   if (allocation.layer != Layer::kImported) return SpaceOf(allocation.layer);
   switch (allocation.import_kind) {
     case ImportKind::kPhysical:
@@ -56,7 +56,7 @@ Layer Family(Layer layer) {
   return layer == Layer::kPitched || layer == Layer::kManaged ? Layer::kLinear : layer;
 }
 
-bool OwnedByContext(const Allocation& allocation) {
+bool OwnedByContext(const AllocationRecord& allocation) {
   switch (allocation.layer) {
     case Layer::kLinear:
     case Layer::kPitched:

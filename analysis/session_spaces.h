@@ -12,7 +12,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
-#include "analysis/session.h"
+#include "analysis/event_table.h"
 
 namespace memprof::analysis::lifetimes {
 
@@ -39,13 +39,13 @@ enum class Space : std::uint8_t {
 Space SpaceOf(Layer layer);
 // The same for a piece, whose address may mean something else than its layer's: an imported VMM
 // handle lives among handles, other imported objects by themselves.
-Space SpaceOf(const Allocation& allocation);
+Space SpaceOf(const AllocationRecord& allocation);
 // The layer whose free function is meant for this one too: cuMemFree takes linear, pitched and
 // managed memory.
 Layer Family(Layer layer);
 // This memory ends with its context. Stream-ordered and graph memory belongs to pools of the
 // device, VMM memory to the process.
-bool OwnedByContext(const Allocation& allocation);
+bool OwnedByContext(const AllocationRecord& allocation);
 
 // Live pieces by address. Devices rarely share an address, so the few at one address are a list.
 class AddressTable {
@@ -61,7 +61,7 @@ class AddressTable {
 
   // The piece at `address` on `device`; if `any_device`, else the latest on another device.
   Id Find(Space space, std::uint64_t address, int device, bool any_device,
-          const std::vector<Allocation>& allocations) const {
+          const std::vector<AllocationRecord>& allocations) const {
     const auto at = table_.find({space, address});
     if (at == table_.end()) return kNone;
     for (const Id id : at->second)
@@ -76,18 +76,19 @@ class AddressTable {
 // Live ranges of one level in order of address, to find what contains a range.
 class RangeIndex {
  public:
-  void Insert(const Allocation& allocation, Id id) {
+  void Insert(const AllocationRecord& allocation, Id id) {
     if (used) ranges_[{allocation.device, allocation.address}] = id;
   }
-  void Erase(const Allocation& allocation, Id id) {
+  void Erase(const AllocationRecord& allocation, Id id) {
     const auto at = ranges_.find({allocation.device, allocation.address});
     if (at != ranges_.end() && at->second == id) ranges_.erase(at);
   }
-  Id Containing(const Allocation& inner, const std::vector<Allocation>& allocations) const {
+  Id Containing(const AllocationRecord& inner,
+                const std::vector<AllocationRecord>& allocations) const {
     auto at = ranges_.upper_bound({inner.device, inner.address});
     if (at == ranges_.begin()) return kNone;
     const Id id = (--at)->second;
-    const Allocation& outer = allocations[id];
+    const AllocationRecord& outer = allocations[id];
     if (outer.device != inner.device || inner.bytes > outer.bytes) return kNone;
     const std::uint64_t offset = inner.address - outer.address;
     return offset <= outer.bytes - inner.bytes && offset < std::max<std::uint64_t>(outer.bytes, 1)
@@ -104,18 +105,18 @@ class RangeIndex {
 // Live managed memory by address, whatever its device, to find what an advice is about.
 class ManagedRanges {
  public:
-  void Insert(const Allocation& allocation, Id id) {
+  void Insert(const AllocationRecord& allocation, Id id) {
     if (used && allocation.layer == Layer::kManaged) ranges_[allocation.address] = id;
   }
-  void Erase(const Allocation& allocation, Id id) {
+  void Erase(const AllocationRecord& allocation, Id id) {
     const auto at = ranges_.find(allocation.address);
     if (at != ranges_.end() && at->second == id) ranges_.erase(at);
   }
-  Id At(std::uint64_t address, const std::vector<Allocation>& allocations) const {
+  Id At(std::uint64_t address, const std::vector<AllocationRecord>& allocations) const {
     const auto after = ranges_.upper_bound(address);
     if (after == ranges_.begin()) return kNone;
     const Id id = std::prev(after)->second;
-    const Allocation& range = allocations[id];
+    const AllocationRecord& range = allocations[id];
     return address - range.address < range.bytes ? id : kNone;
   }
 

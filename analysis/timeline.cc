@@ -60,10 +60,10 @@ class Collector {
   }
   void After(EventId event) {
     beyond_.After(event);
-    const TimeNs time = session_.events().time[event.value];
-    const int device = session_.events().device[event.value];
+    const TimeNs time = session_.events().time(event.value);
+    const int device = session_.events().device(event.value);
     if (device != kNoDevice && tracks_.contains(device)) Touch(device);
-    if (MayConcernAnother(session_.events().op[event.value])) TouchDevices();
+    if (MayConcernAnother(session_.events().op(event.value))) TouchDevices();
     for (DeviceTracks* tracks : changed_) {
       for (Track& track : tracks->layer) track.Sample(time);
       tracks->total.Sample(time);

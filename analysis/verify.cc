@@ -113,7 +113,7 @@ class Verifier {
   bool CheckEvents(const Chunk& chunk, std::string_view payload) {
     const std::uint32_t count = chunk.frame.events;
     EventColumns columns;
-    ForEachLoggedColumn(&columns, [count](auto& column) { column.resize(count); });
+    columns.Clear(count);
     std::uint64_t unknown = 0;
     if (!DecodeEvents(payload, {&columns, 0, count}, &unknown)) return false;
     result_.events += count;

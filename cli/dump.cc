@@ -14,7 +14,7 @@
 namespace memprof::cli {
 namespace {
 
-using analysis::EventColumns;
+using analysis::EventTable;
 using analysis::Layer;
 using analysis::Op;
 using analysis::Session;
@@ -27,15 +27,15 @@ struct Filter {
   std::uint64_t address = 0;
   bool by_address = false;
 
-  bool Accepts(const EventColumns& events, const EventView& view) const {
+  bool Accepts(const EventTable& events, const EventView& view) const {
     const std::uint32_t e = view.seq();
-    if (device != INT64_MIN && events.device[e] != device) return false;
+    if (device != INT64_MIN && events.device(e) != device) return false;
     if (view.step() < from_step || view.step() > to_step) return false;
-    if (!ops.empty() && !ops.contains(analysis::OpName(events.op[e]))) return false;
-    if (!layers.empty() && !layers.contains(analysis::LayerName(events.layer[e]))) return false;
+    if (!ops.empty() && !ops.contains(analysis::OpName(events.op(e)))) return false;
+    if (!layers.empty() && !layers.contains(analysis::LayerName(events.layer(e)))) return false;
     if (!by_address) return true;
-    const std::uint64_t offset = address - events.address[e];
-    return events.address[e] <= address && (offset == 0 || offset < events.bytes[e]);
+    const std::uint64_t offset = address - events.address(e);
+    return events.address(e) <= address && (offset == 0 || offset < events.bytes(e));
   }
 };
 
@@ -57,7 +57,7 @@ class Dumper {
   bool Run(const Filter& filter) {
     if (!options_.json)
       out_ += "seq\ttime_s\tthread\tstep\top\tlayer\tdevice\taddress\tbytes\tdetail\n";
-    const EventColumns& events = session_.events();
+    const EventTable& events = session_.events();
     std::int64_t printed = 0;
     for (std::uint32_t e = 0; e < events.size(); ++e) {
       view_.Seek(e);
@@ -73,37 +73,37 @@ class Dumper {
 
  private:
   void AddText(std::uint32_t e) {
-    const EventColumns& events = session_.events();
+    const EventTable& events = session_.events();
     char time[48];
-    const auto elapsed = static_cast<std::int64_t>(events.time[e] - start_);
+    const auto elapsed = static_cast<std::int64_t>(events.time(e) - start_);
     std::snprintf(time, sizeof time, "%.9f", static_cast<double>(elapsed) / 1e9);
     Append(out_, e, '\t', time, '\t', view_.tid(), '\t', view_.step(), '\t',
-           analysis::OpName(events.op[e]), '\t', analysis::LayerName(events.layer[e]), '\t',
-           static_cast<int>(events.device[e]), '\t', Hex(events.address[e]), '\t', events.bytes[e],
+           analysis::OpName(events.op(e)), '\t', analysis::LayerName(events.layer(e)), '\t',
+           static_cast<int>(events.device(e)), '\t', Hex(events.address(e)), '\t', events.bytes(e),
            '\t');
     std::string detail;
     const auto add = [&detail](std::string_view word, std::string_view value) {
       Append(detail, detail.empty() ? "" : " ", word, value);
     };
-    if (events.op[e] == Op::kStep) add("number=", std::to_string(events.aux0[e]));
+    if (events.op(e) == Op::kStep) add("number=", std::to_string(events.aux0(e)));
     if (!view_.name().empty()) add("name=", Printable(view_.name()));
     if (const auto* tensor = view_.tensor()) add("shape=", TensorShape(tensor));
-    if (events.stream[e] != 0) add("stream=", Hex(events.stream[e]));
-    if (events.result[e] != 0) add("result=", std::to_string(events.result[e]));
-    if (events.api[e].valid()) add("api=", Printable(session_.string(events.api[e])));
-    if (options_.symbols && events.stack[e].valid()) add("at ", stacks_.Site(events.stack[e]));
+    if (events.stream(e) != 0) add("stream=", Hex(events.stream(e)));
+    if (events.result(e) != 0) add("result=", std::to_string(events.result(e)));
+    if (events.api(e).valid()) add("api=", Printable(session_.string(events.api(e))));
+    if (options_.symbols && events.stack(e).valid()) add("at ", stacks_.Site(events.stack(e)));
     Append(out_, detail, '\n');
   }
 
   void AddJson(std::uint32_t e) {
-    const EventColumns& events = session_.events();
-    Append(out_, "{\"seq\":", e, ",\"time_ns\":", events.time[e], ",\"thread\":", view_.tid(),
-           ",\"step\":", view_.step(), ",\"op\":\"", analysis::OpName(events.op[e]),
-           "\",\"layer\":\"", analysis::LayerName(events.layer[e]),
-           "\",\"device\":", static_cast<int>(events.device[e]), ",\"address\":\"",
-           Hex(events.address[e]), "\",\"bytes\":", events.bytes[e], ",\"stack\":");
-    stacks_.AppendJson(events.stack[e], out_);
-    if (events.op[e] == Op::kStep) Append(out_, ",\"number\":", events.aux0[e]);
+    const EventTable& events = session_.events();
+    Append(out_, "{\"seq\":", e, ",\"time_ns\":", events.time(e), ",\"thread\":", view_.tid(),
+           ",\"step\":", view_.step(), ",\"op\":\"", analysis::OpName(events.op(e)),
+           "\",\"layer\":\"", analysis::LayerName(events.layer(e)),
+           "\",\"device\":", static_cast<int>(events.device(e)), ",\"address\":\"",
+           Hex(events.address(e)), "\",\"bytes\":", events.bytes(e), ",\"stack\":");
+    stacks_.AppendJson(events.stack(e), out_);
+    if (events.op(e) == Op::kStep) Append(out_, ",\"number\":", events.aux0(e));
     if (!view_.name().empty()) {
       out_ += ",\"name\":";
       AppendJsonString(view_.name(), out_);
@@ -117,16 +117,16 @@ class Dumper {
       }
       out_ += ']';
     }
-    if (events.stream[e] != 0) Append(out_, ",\"stream\":\"", Hex(events.stream[e]), '"');
-    if (events.result[e] != 0) Append(out_, ",\"result\":", events.result[e]);
-    if (events.api[e].valid()) {
+    if (events.stream(e) != 0) Append(out_, ",\"stream\":\"", Hex(events.stream(e)), '"');
+    if (events.result(e) != 0) Append(out_, ",\"result\":", events.result(e));
+    if (events.api(e).valid()) {
       out_ += ",\"api\":";
-      AppendJsonString(session_.string(events.api[e]), out_);
+      AppendJsonString(session_.string(events.api(e)), out_);
     }
-    if (events.aux0[e] != 0) Append(out_, ",\"aux0\":", events.aux0[e]);
-    if (events.aux1[e] != 0) Append(out_, ",\"aux1\":", events.aux1[e]);
-    if (events.allocation[e].valid()) {
-      Append(out_, ",\"allocation\":", events.allocation[e].value);
+    if (events.aux0(e) != 0) Append(out_, ",\"aux0\":", events.aux0(e));
+    if (events.aux1(e) != 0) Append(out_, ",\"aux1\":", events.aux1(e));
+    if (events.allocation(e).valid()) {
+      Append(out_, ",\"allocation\":", events.allocation(e).value);
     }
     out_ += "}\n";
   }

@@ -34,16 +34,16 @@ void EventView::Seek(std::uint32_t e) {
 }
 
 std::uint32_t EventView::tid() const {
-  const std::uint32_t index = session_.events().thread[event_];
+  const std::uint32_t index = session_.events().thread(event_);
   return index < session_.threads().size() ? session_.threads()[index].tid : 0;
 }
 
 const analysis::TensorInfo* EventView::tensor() const {
-  const analysis::EventColumns& events = session_.events();
+  const analysis::EventTable& events = session_.events();
   if (layer() != Layer::kTensor) return nullptr;
-  const analysis::AllocationId id = events.allocation[event_];
+  const analysis::AllocationId id = events.allocation(event_);
   if (id.valid()) return session_.tensor(session_.allocation(id).tensor);
-  return op() == Op::kAlloc ? session_.tensor(analysis::TensorId(events.label[event_])) : nullptr;
+  return op() == Op::kAlloc ? session_.tensor(analysis::TensorId(events.label(event_))) : nullptr;
 }
 
 std::string_view EventView::name() const {
@@ -51,7 +51,7 @@ std::string_view EventView::name() const {
     const analysis::TensorInfo* info = tensor();
     return info == nullptr ? std::string_view() : std::string_view(info->name);
   }
-  return session_.string(analysis::StringId(session_.events().label[event_]));
+  return session_.string(analysis::StringId(session_.events().label(event_)));
 }
 
 const std::string& StackTexts::Site(StackId stack) {

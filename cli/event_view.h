@@ -22,8 +22,8 @@ class EventView {
   std::uint32_t seq() const { return event_; }
   std::uint32_t tid() const;  // 0 = unknown
   std::int64_t step() const { return step_; }
-  analysis::Op op() const { return session_.events().op[event_]; }
-  analysis::Layer layer() const { return session_.events().layer[event_]; }
+  analysis::Op op() const { return session_.events().op(event_); }
+  analysis::Layer layer() const { return session_.events().layer(event_); }
   // The tensor that the event creates or ends; null for none.
   const analysis::TensorInfo* tensor() const;
   // What the event is called: a range, a snapshot, a kernel, a tensor; "" for none.

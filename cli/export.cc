@@ -85,27 +85,27 @@ bool ExportEvents(const Session& session, StackTexts& stacks, Csv& csv) {
   HeaderCells(csv, {"seq", "time_ns", "thread", "step", "op", "layer", "device", "address", "bytes",
                     "stream", "api", "result", "name", "aux0", "aux1", "allocation", "site"});
   if (!csv.EndRow()) return false;
-  const analysis::EventColumns& events = session.events();
+  const analysis::EventTable& events = session.events();
   EventView view(session);
   for (std::uint32_t e = 0; e < events.size(); ++e) {
     view.Seek(e);
     csv.Cell(e);
-    csv.Cell(events.time[e]);
+    csv.Cell(events.time(e));
     csv.Cell(view.tid());
     csv.Cell(view.step());
-    csv.Cell(analysis::OpName(events.op[e]));
-    csv.Cell(analysis::LayerName(events.layer[e]));
-    csv.Cell(static_cast<int>(events.device[e]));
-    csv.Cell(Hex(events.address[e]));
-    csv.Cell(events.bytes[e]);
-    csv.Cell(Hex(events.stream[e]));
-    csv.Cell(session.string(events.api[e]));
-    csv.Cell(events.result[e]);
+    csv.Cell(analysis::OpName(events.op(e)));
+    csv.Cell(analysis::LayerName(events.layer(e)));
+    csv.Cell(static_cast<int>(events.device(e)));
+    csv.Cell(Hex(events.address(e)));
+    csv.Cell(events.bytes(e));
+    csv.Cell(Hex(events.stream(e)));
+    csv.Cell(session.string(events.api(e)));
+    csv.Cell(events.result(e));
     csv.Cell(view.name());
-    csv.Cell(events.aux0[e]);
-    csv.Cell(events.aux1[e]);
-    events.allocation[e].valid() ? csv.Cell(events.allocation[e].value) : csv.Empty();
-    events.stack[e].valid() ? csv.Cell(stacks.Site(events.stack[e])) : csv.Empty();
+    csv.Cell(events.aux0(e));
+    csv.Cell(events.aux1(e));
+    events.allocation(e).valid() ? csv.Cell(events.allocation(e).value) : csv.Empty();
+    events.stack(e).valid() ? csv.Cell(stacks.Site(events.stack(e))) : csv.Empty();
     if (!csv.EndRow()) return false;
   }
   return csv.Flush();

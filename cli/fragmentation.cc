@@ -18,7 +18,7 @@ namespace {
 // The last instant of step `number`, or of the log for -1.
 bool EndOfStep(const analysis::Session& session, std::int64_t number, analysis::TimeNs* time) {
   if (number < 0) {
-    *time = session.events().size() == 0 ? 0 : session.events().time.back();
+    *time = session.events().last_time();
     return true;
   }
   bool found = false;

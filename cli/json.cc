@@ -24,18 +24,18 @@ std::size_t Limit(std::size_t count, std::size_t top) {
 
 // What the program said about managed memory or a module.
 Json MarksJson(const Session& session, std::span<const analysis::EventId> marks) {
-  const analysis::EventColumns& events = session.events();
+  const analysis::EventTable& events = session.events();
   Json list = Json::array();
   for (const analysis::EventId mark : marks) {
     const std::uint32_t e = mark.value;
-    Json entry = {{"op", analysis::OpName(events.op[e])},
-                  {"time_ns", events.time[e]},
-                  {"address", Hex(events.address[e])},
-                  {"bytes", events.bytes[e]}};
+    Json entry = {{"op", analysis::OpName(events.op(e))},
+                  {"time_ns", events.time(e)},
+                  {"address", Hex(events.address(e))},
+                  {"bytes", events.bytes(e)}};
     const bool to_somewhere =
-        events.op[e] == analysis::Op::kPrefetch || events.op[e] == analysis::Op::kAdvise;
-    if (to_somewhere) entry["device"] = events.device[e];
-    if (events.op[e] == analysis::Op::kAdvise) entry["advice"] = events.aux0[e];
+        events.op(e) == analysis::Op::kPrefetch || events.op(e) == analysis::Op::kAdvise;
+    if (to_somewhere) entry["device"] = events.device(e);
+    if (events.op(e) == analysis::Op::kAdvise) entry["advice"] = events.aux0(e);
     list.push_back(std::move(entry));
   }
   return list;

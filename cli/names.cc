@@ -154,8 +154,9 @@ std::string TensorName(const analysis::TensorInfo* tensor) {
 
 TimeNs StartTime(const analysis::Session& session) {
   const TimeNs start = session.run().start_time;
-  const auto& times = session.events().time;
-  return !times.empty() && (start == 0 || start > times.front()) ? times.front() : start;
+  const analysis::EventTable& events = session.events();
+  const TimeNs first = events.first_time();
+  return !events.empty() && (start == 0 || start > first) ? first : start;
 }
 
 std::string Since(const analysis::Session& session, TimeNs time) {

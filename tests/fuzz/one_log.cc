@@ -29,18 +29,15 @@ void Require(bool holds, const char* what) {
 }
 
 void CheckColumns(const Session& session) {
-  const analysis::EventColumns& events = session.events();
-  Require(events.time.size() == events.size() && events.allocation.size() == events.size() &&
-              events.aux1.size() == events.size() && events.label.size() == events.size(),
-          "columns of unequal length");
+  const analysis::EventTable& events = session.events();
   for (std::size_t i = 0; i < events.size(); ++i) {
-    Require(i == 0 || events.time[i - 1] <= events.time[i], "events out of order");
-    Require(events.thread[i] == EventId::kNone || events.thread[i] < session.threads().size(),
+    Require(i == 0 || events.time(i - 1) <= events.time(i), "events out of order");
+    Require(events.thread(i) == EventId::kNone || events.thread(i) < session.threads().size(),
             "thread out of range");
-    Require(events.context[i] == EventId::kNone || events.context[i] < session.contexts().size(),
+    Require(events.context(i) == EventId::kNone || events.context(i) < session.contexts().size(),
             "context out of range");
     Require(
-        !events.allocation[i].valid() || events.allocation[i].value < session.allocations().size(),
+        !events.allocation(i).valid() || events.allocation(i).value < session.allocations().size(),
         "allocation out of range");
   }
 }

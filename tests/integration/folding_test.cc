@@ -13,12 +13,14 @@
 
 #include "analysis/ring_fold.h"
 #include "analysis/session.h"
+#include "analysis/testing/column.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {
 namespace {
 
 using analysis::FoldResult;
+using analysis::testing::Column;
 using ::testing::IsEmpty;
 
 std::int64_t UnixNow() { return std::int64_t{std::time(nullptr)} * 1'000'000'000; }
@@ -26,7 +28,9 @@ std::int64_t UnixNow() { return std::int64_t{std::time(nullptr)} * 1'000'000'000
 std::ptrdiff_t CountOf(const std::string& log, analysis::Op op) {
   const auto session = analysis::Session::Load(log);
   EXPECT_TRUE(session.ok()) << session.status();
-  return session.ok() ? std::ranges::count((*session)->events().op, op) : -1;
+  return session.ok()
+             ? std::ranges::count(Column((*session)->events(), &analysis::EventTable::op), op)
+             : -1;
 }
 
 // Ended, but not yet waited for.

@@ -18,12 +18,14 @@
 
 #include "analysis/ring_fold.h"
 #include "analysis/session.h"
+#include "analysis/testing/column.h"
 #include "proto/ring.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {
 namespace {
 
+using analysis::testing::Column;
 using ::testing::HasSubstr;
 
 constexpr uid_t kOther = 65534;  // nobody
@@ -247,7 +249,9 @@ TEST_F(OtherUser, FoldingFollowsNoLinkAndWritesToNoForeignLog) {
   ASSERT_EQ(chown(header.ring_path().c_str(), kOther, kOther), 0);
   const auto session = analysis::Session::Load(log);
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_EQ(std::ranges::count((*session)->events().op, analysis::Op::kAlloc), 5000);
+  EXPECT_EQ(std::ranges::count(Column((*session)->events(), &analysis::EventTable::op),
+                               analysis::Op::kAlloc),
+            5000);
 }
 
 TEST_F(OtherUser, ReadersDoNotWaitForAPipe) {

@@ -13,11 +13,13 @@
 #include <fstream>
 
 #include "analysis/session.h"
+#include "analysis/testing/column.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {
 namespace {
 
+using analysis::testing::Column;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -94,8 +96,12 @@ TEST(RunVerb, PutsWhatAKilledProgramLeftIntoTheLog) {
   EXPECT_THAT(directory.Files(".ring"), IsEmpty());
   const auto session = analysis::Session::Load(directory.File("a.mprof"));
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_EQ(std::ranges::count((*session)->events().op, analysis::Op::kAlloc), 50000);
-  EXPECT_EQ(std::ranges::count((*session)->events().op, analysis::Op::kFree), 25000);
+  EXPECT_EQ(std::ranges::count(Column((*session)->events(), &analysis::EventTable::op),
+                               analysis::Op::kAlloc),
+            50000);
+  EXPECT_EQ(std::ranges::count(Column((*session)->events(), &analysis::EventTable::op),
+                               analysis::Op::kFree),
+            25000);
   EXPECT_FALSE((*session)->run().complete);
   ASSERT_EQ((*session)->anomalies().size(), 1u);
   EXPECT_EQ((*session)->anomalies()[0].anomaly, log::Anomaly::kRingRecovered);

@@ -115,8 +115,8 @@ TEST(Nvtx, RangesOfEveryKindAreInTheLog) {
       names, ElementsAre("outer", "io: registered", "wide é€", "inner", "first", "io: second", ""));
   std::vector<analysis::TimeNs> allocated;
   for (std::size_t i = 0; i < session->events().size(); ++i)
-    if (session->events().op[i] == analysis::Op::kAlloc)
-      allocated.push_back(session->events().time[i]);
+    if (session->events().op(i) == analysis::Op::kAlloc)
+      allocated.push_back(session->events().time(i));
   ASSERT_EQ(allocated.size(), 4u);
   const auto within = [&](const std::string& name, int allocation) {
     const auto at = range(name);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analysis/testing/column.h"
 #include "tests/queries/random_log.h"
 
 namespace memprof::analysis {
@@ -13,6 +14,7 @@ namespace {
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
+using testing::Times;
 
 void ExpectTiles(const AddressMap& map) {
   std::uint64_t reserved = 0, allocated = 0, largest = 0, last = 0;
@@ -59,7 +61,7 @@ TEST(AddressMapTest, EveryByteIsWhereItsAllocationSays) {
     RandomLog log({.seed = seed});
     const auto session = LoadLog(log.builder());
     ASSERT_NE(session, nullptr);
-    const auto& time = session->events().time;
+    const auto time = Times(session->events());
     for (std::size_t e = 0; e < time.size(); e += 37) {
       for (const int device : {0, 1}) {
         const AddressMap map = BuildAddressMap(*session, device, time[e]);

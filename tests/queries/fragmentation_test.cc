@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/testing/column.h"
 #include "tests/queries/random_log.h"
 
 namespace memprof::analysis {
@@ -14,6 +15,7 @@ namespace {
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
+using testing::Times;
 
 std::uint64_t HoleAt(const AddressMap& map, std::uint64_t address) {
   for (const MapSegment& segment : map.segments) {
@@ -32,7 +34,7 @@ TEST(FragmentationTest, PinsJoinWhatFreeingThemJoins) {
     RandomLog before(options);
     const auto session = LoadLog(before.builder());
     ASSERT_NE(session, nullptr);
-    const TimeNs end = session->events().time.back();
+    const TimeNs end = session->events().last_time();
     std::map<std::uint64_t, Pin> pins;
     for (const auto& pool : AnalyseFragmentation(*session, 0, end).pools) {
       ASSERT_LT(pool.pins.size(), 20u) << "all pins are needed here";
@@ -71,7 +73,7 @@ TEST(FragmentationTest, PoolsAddUpToTheMap) {
   RandomLog log({.seed = 53});
   const auto session = LoadLog(log.builder());
   ASSERT_NE(session, nullptr);
-  const auto& time = session->events().time;
+  const auto time = Times(session->events());
   for (std::size_t e = 10; e < time.size(); e += 61) {
     const FragmentationReport report = AnalyseFragmentation(*session, kNoDevice, time[e]);
     EXPECT_EQ(report.time, time[e]);
@@ -178,7 +180,7 @@ TEST(FragmentationTest, PeakIsTakenWhenMostOfTheReserveIsInUse) {
   const FragmentationReport report = AnalyseFragmentation(*session);
   // At the second segment's birth 0x1000 were in use of 0x2000: more than ever after.
   EXPECT_EQ(report.step, 1);
-  EXPECT_EQ(session->events().layer[session->EventAt(report.time).value], Layer::kSegment);
+  EXPECT_EQ(session->events().layer(session->EventAt(report.time).value), Layer::kSegment);
   EXPECT_DOUBLE_EQ(report.utilisation, 0.5);
   EXPECT_DOUBLE_EQ(report.at_peak, 0.5);
 }
@@ -191,7 +193,7 @@ TEST(FragmentationTest, PeakMatchesPlainLoop) {
     std::pair<std::uint64_t, std::uint64_t> best;
     std::uint64_t peak_blocks = 0;
     TimeNs when = 0;
-    for (const TimeNs time : session->events().time) {
+    for (const TimeNs time : Times(session->events())) {
       std::pair<std::uint64_t, std::uint64_t> now;
       for (const Allocation& a : session->allocations()) {
         if (!a.AliveAt(time)) continue;

@@ -81,17 +81,17 @@ TEST(LeaksAccessTest, EqualsALoopOverAllPairs) {
     }
     const auto session = LoadLog(log);
     ASSERT_NE(session, nullptr);
-    const EventColumns& events = session->events();
+    const EventTable& events = session->events();
     const std::uint32_t before = static_cast<std::uint32_t>(30 + draw(61));
     std::map<std::uint32_t, EventId> expected;
     for (std::uint32_t e = 0; e < before; ++e) {
-      if (events.op[e] == Op::kSync || events.op[e] == Op::kAlloc) continue;
+      if (events.op(e) == Op::kSync || events.op(e) == Op::kAlloc) continue;
       for (std::uint32_t i = 0; i < session->allocations().size(); ++i) {
         const Allocation& a = session->allocations()[i];
         const auto in = [&a](std::uint64_t p) { return p >= a.address && p < a.address + a.bytes; };
         const bool named =
-            in(events.address[e]) || (events.op[e] == Op::kMemcpy && in(events.aux0[e]));
-        if (a.device == events.device[e] && named) expected[i] = EventId(e);
+            in(events.address(e)) || (events.op(e) == Op::kMemcpy && in(events.aux0(e)));
+        if (a.device == events.device(e) && named) expected[i] = EventId(e);
       }
     }
     const AccessFacts facts = FindAccesses(*session, Everything(*session), EventId(before));

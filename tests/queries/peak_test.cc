@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/testing/column.h"
 #include "tests/queries/random_log.h"
 
 namespace memprof::analysis {
@@ -14,6 +15,7 @@ namespace {
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
+using testing::Times;
 
 std::uint64_t TotalAt(const Session& session, int device, TimeNs time) {
   std::uint64_t total = 0;
@@ -41,7 +43,7 @@ TEST(PeakTest, IsTheMaximumWhenMostOfItWasInUse) {
     for (const Peak& peak : peaks) {
       std::array<std::uint64_t, 3> best{};
       TimeNs when = 0;
-      for (const TimeNs time : session->events().time) {
+      for (const TimeNs time : Times(session->events())) {
         const std::array<std::uint64_t, 3> now = {
             TotalAt(*session, peak.device, time),
             LayerAt(*session, peak.device, time, Layer::kBlock),
@@ -54,7 +56,7 @@ TEST(PeakTest, IsTheMaximumWhenMostOfItWasInUse) {
       EXPECT_EQ(peak.bytes, best[0]);
       EXPECT_EQ(peak.time, when);
       EXPECT_EQ(peak.step, session->StepAt(when));
-      EXPECT_EQ(session->events().time[peak.event.value], when);
+      EXPECT_EQ(session->events().time(peak.event.value), when);
     }
   }
 }
@@ -110,7 +112,7 @@ TEST(PeakTest, AnyInstantIsToldTheSameWay) {
   RandomLog log({.seed = 45});
   const auto session = LoadLog(log.builder());
   ASSERT_NE(session, nullptr);
-  const auto& time = session->events().time;
+  const auto time = Times(session->events());
   for (std::size_t e = 0; e < time.size(); e += 29) {
     EXPECT_EQ(DescribeInstant(*session, 1, time[e]).bytes, TotalAt(*session, 1, time[e]));
   }

@@ -3,14 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/testing/column.h"
 #include "tests/queries/random_log.h"
 
 namespace memprof::analysis {
 namespace {
 
+using testing::Column;
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
+using testing::Times;
 
 TEST(ReportTest, FiguresMatchPlainLoops) {
   for (const std::uint32_t seed : {61u, 62u}) {
@@ -20,7 +23,7 @@ TEST(ReportTest, FiguresMatchPlainLoops) {
     const Report report = BuildReport(*session);
     EXPECT_EQ(report.steps, 10u);
     std::uint64_t allocations = 0, frees = 0;
-    for (const Op op : session->events().op) {
+    for (const Op op : Column(session->events(), &EventTable::op)) {
       allocations += op == Op::kAlloc;
       frees += op == Op::kFree;
     }
@@ -34,7 +37,7 @@ TEST(ReportTest, FiguresMatchPlainLoops) {
     ASSERT_EQ(report.devices.size(), 2u);
     for (const DeviceFigures& device : report.devices) {
       std::uint64_t peak = 0, framework_peak = 0, reserved_peak = 0;
-      for (const TimeNs time : session->events().time) {
+      for (const TimeNs time : Times(session->events())) {
         std::uint64_t total = 0, blocks = 0, segments = 0, pinned = 0;
         for (const Allocation& a : session->allocations()) {
           if (!a.AliveAt(time)) continue;

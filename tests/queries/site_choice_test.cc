@@ -175,8 +175,8 @@ TEST(SiteChoiceTest, AStackOfNoAllocationIsJudgedByNamesAlone) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   Symbols symbols(session);
-  EXPECT_EQ(symbols.Site(session->events().stack[0]).function, "a");
-  EXPECT_EQ(symbols.Site(session->events().stack[4]).function, "Helper");
+  EXPECT_EQ(symbols.Site(session->events().stack(0)).function, "a");
+  EXPECT_EQ(symbols.Site(session->events().stack(4)).function, "Helper");
   EXPECT_EQ(symbols.Site(StackId()).function, "");
 }
 

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "analysis/testing/column.h"
 #include "tests/queries/random_log.h"
 
 namespace memprof::analysis {
@@ -13,6 +14,7 @@ namespace {
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
+using testing::Times;
 
 struct Sum {
   std::uint64_t bytes = 0, blocks = 0, largest = 0;
@@ -58,7 +60,7 @@ TEST(SitesTest, MatchesPlainSums) {
     RandomLog log({.seed = seed});
     const auto session = LoadLog(log.builder());
     ASSERT_NE(session, nullptr);
-    const auto& time = session->events().time;
+    const auto time = Times(session->events());
     const std::uint32_t blocks = LayerBit(Layer::kBlock);
     for (const int device : {kNoDevice, 0, 1}) {
       for (const std::uint32_t layers : {kDeviceLayers, blocks, ~0u}) {

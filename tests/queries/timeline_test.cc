@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/testing/column.h"
 #include "tests/queries/random_log.h"
 
 namespace memprof::analysis {
@@ -11,6 +12,7 @@ namespace {
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
+using testing::Times;
 
 template <typename Accept>
 std::uint64_t SumAlive(const Session& session, TimeNs time, Accept accept) {
@@ -24,10 +26,10 @@ std::uint64_t SumAlive(const Session& session, TimeNs time, Accept accept) {
 // Pool samples so far, less what is alive of that pool, never below zero.
 std::uint64_t BeyondPools(const Session& session, int device, TimeNs time) {
   std::map<std::uint64_t, std::uint64_t> reserved;
-  const EventColumns& events = session.events();
-  for (std::size_t e = 0; e < events.size() && events.time[e] <= time; ++e) {
-    if (events.op[e] == Op::kPoolSample && events.device[e] == device) {
-      reserved[events.address[e]] = events.bytes[e];
+  const EventTable& events = session.events();
+  for (std::size_t e = 0; e < events.size() && events.time(e) <= time; ++e) {
+    if (events.op(e) == Op::kPoolSample && events.device(e) == device) {
+      reserved[events.address(e)] = events.bytes(e);
     }
   }
   std::uint64_t beyond = 0;
@@ -50,7 +52,7 @@ TEST(TimelineTest, MatchesSumsAtEveryEvent) {
     EXPECT_EQ(timelines.back().device, kNoDevice);
     for (const DeviceTimeline& timeline : timelines) {
       const int device = timeline.device;
-      for (const TimeNs time : session->events().time) {
+      for (const TimeNs time : Times(session->events())) {
         SCOPED_TRACE(::testing::Message()
                      << "seed " << seed << " device " << device << " " << time);
         for (int i = 0; i < kLayerCount; ++i) {
@@ -74,7 +76,7 @@ TEST(TimelineTest, FrameworkSeriesAreItsLayers) {
   const auto session = LoadLog(log.builder());
   ASSERT_NE(session, nullptr);
   for (const DeviceTimeline& timeline : BuildTimelines(*session)) {
-    for (const TimeNs time : session->events().time) {
+    for (const TimeNs time : Times(session->events())) {
       EXPECT_EQ(timeline.framework_allocated.At(time),
                 timeline.layer[static_cast<int>(Layer::kBlock)].At(time));
       EXPECT_EQ(timeline.framework_reserved.At(time),
@@ -106,7 +108,7 @@ TEST(TimelineTest, PoolHoldsWhatItsLastSampleSays) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const DeviceTimeline timeline = BuildTimelines(*session).at(0);
-  const auto& time = session->events().time;
+  const auto time = Times(session->events());
   EXPECT_EQ(timeline.reserved.At(time[0]), 100u);
   EXPECT_EQ(timeline.reserved.At(time[1]), 1000u);
   EXPECT_EQ(timeline.reserved.At(time[2]), 1000u);
@@ -126,7 +128,7 @@ TEST(TimelineTest, ReleasedHandleStaysReservedWhileMapped) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const DeviceTimeline timeline = BuildTimelines(*session).at(0);
-  const auto& time = session->events().time;
+  const auto time = Times(session->events());
   EXPECT_EQ(timeline.reserved.At(time[2]), 4096u);
   EXPECT_EQ(timeline.reserved.At(time[4]), 4096u);
   EXPECT_EQ(timeline.reserved.At(time[5]), 0u);
@@ -138,7 +140,7 @@ std::vector<std::uint64_t> BeyondOf(const LogBuilder& log) {
   const auto session = LoadLog(log);
   if (session == nullptr) return beyond;
   const DeviceTimeline timeline = BuildTimelines(*session).at(0);
-  for (const TimeNs time : session->events().time)
+  for (const TimeNs time : Times(session->events()))
     beyond.push_back(timeline.reserved.At(time) - timeline.total.At(time));
   return beyond;
 }
@@ -197,8 +199,8 @@ TEST(ReservedTest, AnUnmapUnderAnotherDeviceFreesTheRightOne) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const DeviceTimeline timeline = BuildTimelines(*session).at(0);
-  EXPECT_EQ(timeline.reserved.At(session->events().time[2]), 4096u);
-  EXPECT_EQ(timeline.reserved.At(session->events().time[3]), 0u);
+  EXPECT_EQ(timeline.reserved.At(session->events().time(2)), 4096u);
+  EXPECT_EQ(timeline.reserved.At(session->events().time(3)), 0u);
 }
 
 TEST(ReservedTest, BindsOfMulticastObjectsAreNoMappings) {

@@ -106,11 +106,11 @@ class GrowingLogTest : public ::testing::Test {
     const std::size_t events = EventsIn(size);
     ASSERT_EQ(session.events().size(), events);
     for (std::size_t i = 0; i < events; ++i) {
-      ASSERT_EQ(session.events().time[i], complete.events().time[i]);
-      ASSERT_EQ(session.events().address[i], complete.events().address[i]);
-      ASSERT_EQ(session.events().op[i], complete.events().op[i]);
+      ASSERT_EQ(session.events().time(i), complete.events().time(i));
+      ASSERT_EQ(session.events().address(i), complete.events().address(i));
+      ASSERT_EQ(session.events().op(i), complete.events().op(i));
       // No event comes before the definitions that it refers to.
-      const StackId stack = session.events().stack[i], same = complete.events().stack[i];
+      const StackId stack = session.events().stack(i), same = complete.events().stack(i);
       ASSERT_EQ(stack.valid(), same.valid());
       if (stack.valid()) {
         ASSERT_EQ(FunctionOf(session, stack), FunctionOf(complete, same));

@@ -38,13 +38,13 @@ std::shared_ptr<const Session> LoadPhases(int events) {
 TEST(LiveSetTest, EqualsAWalkOverAllEvents) {
   const auto session = LoadPhases(420'000);
   ASSERT_NE(session, nullptr);
-  const EventColumns& events = session->events();
+  const EventTable& events = session->events();
   std::set<std::uint32_t> walk;
   int compared = 0;
   for (std::uint32_t i = 0; i < events.size(); ++i) {
-    ASSERT_TRUE(events.allocation[i].valid());
-    const std::uint32_t id = events.allocation[i].value;
-    if (events.op[i] == Op::kAlloc)
+    ASSERT_TRUE(events.allocation(i).valid());
+    const std::uint32_t id = events.allocation(i).value;
+    if (events.op(i) == Op::kAlloc)
       walk.insert(id);
     else
       ASSERT_EQ(walk.erase(id), 1u);
@@ -56,7 +56,7 @@ TEST(LiveSetTest, EqualsAWalkOverAllEvents) {
     std::erase_if(expected, [&](AllocationId alive) {
       return session->allocation(alive).layer != Layer::kStreamOrdered;
     });
-    ASSERT_EQ(session->LiveAt(events.time[i], LayerBit(Layer::kStreamOrdered)), expected) << i;
+    ASSERT_EQ(session->LiveAt(events.time(i), LayerBit(Layer::kStreamOrdered)), expected) << i;
     ++compared;
   }
   EXPECT_GT(compared, 30);

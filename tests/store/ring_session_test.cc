@@ -12,6 +12,7 @@
 #include "analysis/log_reader.h"
 #include "analysis/ring_fold.h"
 #include "analysis/ring_recovery.h"
+#include "analysis/testing/column.h"
 #include "analysis/testing/log_builder.h"
 #include "proto/framing.h"
 #include "tests/store/load_log.h"
@@ -23,6 +24,7 @@ namespace {
 using ring::DefinitionKind;
 using ring::RingEvent;
 using ring::SlabKind;
+using testing::Column;
 using testing::CountOf;
 using testing::EventFields;
 using testing::LogBuilder;
@@ -102,15 +104,15 @@ class RingSessionTest : public ::testing::Test {
 
   // Event `i` of the whole log as it stood in the ring.
   RingEvent EventOf(std::size_t i) const {
-    const EventColumns& events = whole_->events();
+    const EventTable& events = whole_->events();
     RingEvent event{};
-    event.time_ns = events.time[i];
-    event.address = events.address[i];
-    event.bytes = events.op[i] == Op::kAlloc ? events.bytes[i] : 0;
-    event.stack = events.stack[i].valid() ? events.stack[i].value + 1 : 0;
-    event.api = events.api[i].value + 1;
+    event.time_ns = events.time(i);
+    event.address = events.address(i);
+    event.bytes = events.op(i) == Op::kAlloc ? events.bytes(i) : 0;
+    event.stack = events.stack(i).valid() ? events.stack(i).value + 1 : 0;
+    event.api = events.api(i).value + 1;
     event.device_plus_1 = 1;
-    event.op = static_cast<std::uint8_t>(events.op[i]);
+    event.op = static_cast<std::uint8_t>(events.op(i));
     event.layer = static_cast<std::uint8_t>(Layer::kLinear);
     return event;
   }
@@ -121,7 +123,7 @@ class RingSessionTest : public ::testing::Test {
     for (const std::uint32_t thread : {2u, 1u}) {  // slabs lie in no order
       const std::uint32_t slab = ring_.AddSlab(SlabKind::kEvents, thread, thread);
       for (std::size_t i = begin; i < end; ++i) {
-        if (whole_->events().thread[i] + 1 != thread) continue;
+        if (whole_->events().thread(i) + 1 != thread) continue;
         ring_.AddEvent(slab, EventOf(i));
         const std::uint32_t published = ring_.slab(slab)->published;
         if (i < taken) ring_.slab(slab)->taken = published;
@@ -131,15 +133,15 @@ class RingSessionTest : public ::testing::Test {
   }
 
   void ExpectWhole(const Session& session) {
-    const EventColumns &events = session.events(), &whole = whole_->events();
-    EXPECT_EQ(events.time, whole.time);
-    EXPECT_EQ(events.op, whole.op);
-    EXPECT_EQ(events.address, whole.address);
-    EXPECT_EQ(events.bytes, whole.bytes);
-    EXPECT_EQ(events.thread, whole.thread);
-    EXPECT_EQ(events.stack, whole.stack);
-    EXPECT_EQ(events.api, whole.api);
-    EXPECT_EQ(events.device, whole.device);
+    const EventTable &events = session.events(), &whole = whole_->events();
+    EXPECT_EQ(Column(events, &EventTable::time), Column(whole, &EventTable::time));
+    EXPECT_EQ(Column(events, &EventTable::op), Column(whole, &EventTable::op));
+    EXPECT_EQ(Column(events, &EventTable::address), Column(whole, &EventTable::address));
+    EXPECT_EQ(Column(events, &EventTable::bytes), Column(whole, &EventTable::bytes));
+    EXPECT_EQ(Column(events, &EventTable::thread), Column(whole, &EventTable::thread));
+    EXPECT_EQ(Column(events, &EventTable::stack), Column(whole, &EventTable::stack));
+    EXPECT_EQ(Column(events, &EventTable::api), Column(whole, &EventTable::api));
+    EXPECT_EQ(Column(events, &EventTable::device), Column(whole, &EventTable::device));
     EXPECT_EQ(session.allocations().size(), whole_->allocations().size());
     EXPECT_EQ(CountOf(session, log::Anomaly::kRingRecovered), 1u);
     EXPECT_EQ(session.anomalies().size(), 1u);
@@ -312,7 +314,7 @@ TEST_F(RingSessionTest, DefinitionsAndCountersComeAlong) {
   PutEvents(600, 1000, 600, 600);
   const std::uint32_t slab = ring_.AddSlab(SlabKind::kEvents, 1, 9);
   RingEvent event = EventOf(600);
-  event.time_ns = whole_->events().time.back() + 5;
+  event.time_ns = whole_->events().last_time() + 5;
   event.stack = 6;
   ring_.AddEvent(slab, event);
   ring_.header()->committed = EndOf(600);
@@ -326,7 +328,7 @@ TEST_F(RingSessionTest, DefinitionsAndCountersComeAlong) {
   EXPECT_EQ(session->self().events_written, 600u);
   EXPECT_EQ(session->self().hook_time_ns, 77u);
   EXPECT_EQ(CountOf(*session, log::Anomaly::kEventsLost), 13u);
-  const auto frames = session->StackFrames(session->events().stack[1000]);
+  const auto frames = session->StackFrames(session->events().stack(1000));
   ASSERT_EQ(frames.size(), 6u);  // innermost first; the outermost two are of the log
   const auto frame = [&](int i) { return session->frame(frames[static_cast<std::size_t>(i)]); };
   EXPECT_EQ(session->string(frame(0).function), "later");

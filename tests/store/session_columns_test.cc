@@ -23,41 +23,44 @@ struct Row {
   Op op;
 };
 
-EventColumns Columns(const std::vector<Row>& rows) {
-  EventColumns columns;
-  ForEachLoggedColumn(&columns, [&](auto& column) { column.resize(rows.size()); });
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    columns.time[i] = rows[i].time;
-    columns.thread[i] = rows[i].thread;
-    columns.op[i] = rows[i].op;
-    columns.address[i] = i;  // says where the row was
+RawEvents Raw(const std::vector<Row>& rows) {
+  RawEvents raw;
+  for (const Row& row : rows) {
+    EventKind kind;
+    kind.thread = row.thread;
+    kind.op = row.op;
+    raw.rows.push_back({.time = row.time, .kind = static_cast<std::uint32_t>(raw.kinds.size())});
+    raw.kinds.push_back(kind);
+    raw.rows_of_kind.push_back(1);
   }
-  return columns;
+  return raw;
 }
 
 TEST(OrderByTimeTest, FreesComeFirstAcrossThreadsOnly) {
-  EventColumns columns = Columns({{5, 0, Op::kAlloc},  // thread 0: alloc, then free
-                                  {5, 0, Op::kFree},
-                                  {5, 1, Op::kFree},  // thread 1: a free at the same time
-                                  {5, 1, Op::kAlloc},
-                                  {4, 2, Op::kAlloc}});
-  EXPECT_EQ(OrderByTime(&columns), 0u);
-  EXPECT_THAT(columns.address, ElementsAre(4, 2, 0, 1, 3));
+  RawEvents raw = Raw({{5, 0, Op::kAlloc},  // thread 0: alloc, then free
+                       {5, 0, Op::kFree},
+                       {5, 1, Op::kFree},  // thread 1: a free at the same time
+                       {5, 1, Op::kAlloc},
+                       {4, 2, Op::kAlloc}});
+  std::uint64_t steps = 9;
+  EXPECT_THAT(OrderByTime(&raw, &steps), ElementsAre(4, 2, 0, 1, 3));
+  EXPECT_EQ(steps, 0u);
 }
 
 TEST(OrderByTimeTest, ClocksThatRunBackwardsAreHeld) {
-  EventColumns columns =
-      Columns({{10, 0, Op::kAlloc}, {7, 0, Op::kFree}, {8, 1, Op::kAlloc}, {12, 0, Op::kAlloc}});
-  EXPECT_EQ(OrderByTime(&columns), 1u);
-  EXPECT_THAT(columns.address, ElementsAre(2, 0, 1, 3));
-  EXPECT_THAT(columns.time, ElementsAre(8, 10, 10, 12));
+  RawEvents raw =
+      Raw({{10, 0, Op::kAlloc}, {7, 0, Op::kFree}, {8, 1, Op::kAlloc}, {12, 0, Op::kAlloc}});
+  std::uint64_t steps = 0;
+  EXPECT_THAT(OrderByTime(&raw, &steps), ElementsAre(2, 0, 1, 3));
+  EXPECT_EQ(steps, 1u);
+  EXPECT_EQ(raw.rows[1].time, 10u);
 }
 
 // Picks, again and again, the row that must come next among the threads' first ones.
-std::vector<std::uint64_t> TwinOrder(const std::vector<Row>& rows) {
+std::vector<std::uint32_t> TwinOrder(const std::vector<Row>& rows) {
   std::vector<std::vector<std::size_t>> threads(4);
   for (std::size_t i = 0; i < rows.size(); ++i) threads[rows[i].thread].push_back(i);
-  std::vector<std::uint64_t> order;
+  std::vector<std::uint32_t> order;
   while (order.size() < rows.size()) {
     std::vector<std::size_t>* best = nullptr;
     const auto key = [&](const std::vector<std::size_t>& thread) {
@@ -66,7 +69,7 @@ std::vector<std::uint64_t> TwinOrder(const std::vector<Row>& rows) {
     };
     for (auto& thread : threads)
       if (!thread.empty() && (best == nullptr || key(thread) < key(*best))) best = &thread;
-    order.push_back(best->front());
+    order.push_back(static_cast<std::uint32_t>(best->front()));
     best->erase(best->begin());
   }
   return order;
@@ -82,9 +85,10 @@ TEST(OrderByTimeTest, EqualsItsBruteForceTwin) {
       now[thread] += random() % (round % 7 + 1);
       rows.push_back({now[thread], thread, random() % 2 ? Op::kFree : Op::kAlloc});
     }
-    EventColumns columns = Columns(rows);
-    EXPECT_EQ(OrderByTime(&columns), 0u);
-    ASSERT_EQ(columns.address, TwinOrder(rows)) << round;
+    RawEvents raw = Raw(rows);
+    std::uint64_t steps = 0;
+    ASSERT_EQ(OrderByTime(&raw, &steps), TwinOrder(rows)) << round;
+    EXPECT_EQ(steps, 0u);
   }
 }
 
@@ -96,13 +100,14 @@ TEST(OrderByTimeTest, ManyThreadsInOneLog) {
   }
   const auto session = LoadLog(log, {.events_per_chunk = 33});
   ASSERT_NE(session, nullptr);
-  EXPECT_TRUE(std::is_sorted(session->events().time.begin(), session->events().time.end()));
+  for (std::size_t i = 1; i < session->events().size(); ++i)
+    EXPECT_LE(session->events().time(i - 1), session->events().time(i));
   EXPECT_GT(CountOf(*session, log::Anomaly::kClockSteps), 0u);
   std::uint64_t last[6] = {};
   for (std::size_t i = 0; i < session->events().size(); ++i) {
-    const std::uint32_t tid_row = session->events().thread[i];
-    EXPECT_LE(last[tid_row], session->events().address[i]);  // each thread in its own order
-    last[tid_row] = session->events().address[i];
+    const std::uint32_t tid_row = session->events().thread(i);
+    EXPECT_LE(last[tid_row], session->events().address(i));  // each thread in its own order
+    last[tid_row] = session->events().address(i);
   }
 }
 

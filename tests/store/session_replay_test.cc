@@ -35,9 +35,9 @@ TEST(ReplayTest, FreesMatchByAddressNotByFamily) {
   EXPECT_EQ(CountOf(*session, log::Anomaly::kForeignFrees), 2u);
   EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 0u);
   // A matched free says what it freed.
-  EXPECT_EQ(session->events().layer[3], Layer::kStreamOrdered);
-  EXPECT_EQ(session->events().bytes[3], 64u);
-  EXPECT_EQ(session->events().device[5], kNoDevice);
+  EXPECT_EQ(session->events().layer(3), Layer::kStreamOrdered);
+  EXPECT_EQ(session->events().bytes(3), 64u);
+  EXPECT_EQ(session->events().device(5), kNoDevice);
 }
 
 TEST(ReplayTest, FreeUnderAnotherCurrentDevice) {
@@ -79,7 +79,7 @@ TEST(ReplayTest, FailedFreeDidNotHappen) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   EXPECT_TRUE(session->allocations()[0].alive());
-  EXPECT_FALSE(session->events().allocation[1].valid());
+  EXPECT_FALSE(session->events().allocation(1).valid());
   EXPECT_EQ(session->LiveAfter(EventId(1)).size(), 1u);
   EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 1u);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "analysis/log_decode.h"
+#include "analysis/testing/column.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/store/load_log.h"
 #include "tests/store/temp_file.h"
@@ -13,6 +14,7 @@
 namespace memprof::analysis {
 namespace {
 
+using testing::Column;
 using testing::CountOf;
 using ::testing::ElementsAre;
 using testing::LoadLog;
@@ -56,11 +58,11 @@ TEST(SessionTest, RunAndTables) {
   ASSERT_EQ(session->sources().size(), 2u);
   EXPECT_EQ(session->sources()[1].state, 1);
   EXPECT_EQ(session->sources()[1].detail, "now free");
-  const EventColumns& events = session->events();
+  const EventTable& events = session->events();
   ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(session->threads()[events.thread[0]].name, "loader");
-  EXPECT_EQ(session->contexts()[events.context[0]].device, 1);
-  EXPECT_EQ(session->string(events.api[0]), "cuMemAlloc_v2");
+  EXPECT_EQ(session->threads()[events.thread(0)].name, "loader");
+  EXPECT_EQ(session->contexts()[events.context(0)].device, 1);
+  EXPECT_EQ(session->string(events.api(0)), "cuMemAlloc_v2");
   EXPECT_EQ(session->self().events, 1u);
 }
 
@@ -216,10 +218,10 @@ TEST(SessionTest, UnknownOpsAndIdsAreHarmless) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(CountOf(*session, log::Anomaly::kEventsUnknown), 2u);
-  EXPECT_EQ(session->events().op[0], Op::kUnspecified);
+  EXPECT_EQ(session->events().op(0), Op::kUnspecified);
   ASSERT_EQ(session->allocations().size(), 1u);
   EXPECT_FALSE(session->allocations()[0].stack.valid());
-  EXPECT_EQ(session->events().context[2], EventId::kNone);
+  EXPECT_EQ(session->events().context(2), EventId::kNone);
   ASSERT_EQ(session->devices().size(), 2u);  // 0 and 3, though neither was defined
   EXPECT_EQ(session->devices()[1].id, 3);
 }
@@ -272,9 +274,12 @@ TEST(SessionTest, SameWithAndWithoutIndexTrailerAndCompression) {
             log, {.events_per_chunk = 7, .compress = compress, .trailer = trailer, .index = index});
         ASSERT_NE(other, nullptr);
         EXPECT_EQ(other->run().complete, trailer);
-        EXPECT_EQ(other->events().address, whole->events().address);
-        EXPECT_EQ(other->events().time, whole->events().time);
-        EXPECT_EQ(other->events().allocation, whole->events().allocation);
+        EXPECT_EQ(Column(other->events(), &EventTable::address),
+                  Column(whole->events(), &EventTable::address));
+        EXPECT_EQ(Column(other->events(), &EventTable::time),
+                  Column(whole->events(), &EventTable::time));
+        EXPECT_EQ(Column(other->events(), &EventTable::allocation),
+                  Column(whole->events(), &EventTable::allocation));
         EXPECT_EQ(other->allocations().size(), whole->allocations().size());
       }
 }

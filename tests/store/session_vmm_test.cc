@@ -43,8 +43,8 @@ TEST(VmmTest, ReleasedMemoryLivesUntilItsLastUnmap) {
   const Allocation& memory = session->allocations()[1];
   EXPECT_EQ(memory.death, EventId(6));
   EXPECT_EQ(memory.end_reason, EndReason::kFreed);
-  EXPECT_FALSE(session->events().allocation[4].valid());
-  EXPECT_EQ(session->events().allocation[6], AllocationId(1));
+  EXPECT_FALSE(session->events().allocation(4).valid());
+  EXPECT_EQ(session->events().allocation(6), AllocationId(1));
   EXPECT_EQ(session->allocations()[0].death, EventId(7));
   EXPECT_TRUE(session->anomalies().empty());
 }

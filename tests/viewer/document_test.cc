@@ -80,8 +80,8 @@ TEST_F(DocumentTest, FillsInStages) {
   EXPECT_EQ(document_.bands(3), nullptr);
   EXPECT_TRUE(document_.step_clock().known());
   const analysis::TimeWindow bounds = document_.bounds();
-  EXPECT_LE(bounds.begin, document_.session()->events().time.front());
-  EXPECT_GE(bounds.end, document_.session()->events().time.back());
+  EXPECT_LE(bounds.begin, document_.session()->events().first_time());
+  EXPECT_GE(bounds.end, document_.session()->events().last_time());
 }
 
 TEST_F(DocumentTest, NamesTheLeakInItsReport) {

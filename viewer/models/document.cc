@@ -145,8 +145,8 @@ analysis::TimeWindow Document::bounds() const {
   const analysis::RunInfo& run = session_->run();
   analysis::TimeNs begin = run.start_time, end = run.end_time;
   if (session_->events().size() > 0) {
-    begin = std::min(begin, session_->events().time.front());
-    end = std::max(end, session_->events().time.back());
+    begin = std::min(begin, session_->events().first_time());
+    end = std::max(end, session_->events().last_time());
   }
   return {begin, std::max(end, begin + 1000)};
 }
