@@ -21,15 +21,20 @@ void RegisterLoaderFlag(LoaderFlag* flag) {
   while (!g_flags.compare_exchange_weak(flag->next, flag, std::memory_order_release)) continue;
 }
 
+// Whoever waited for the gate to open shows its flag anew and looks again: it may have closed in
+// between.
 LoaderSection::LoaderSection(LoaderFlag* flag) : flag_(flag) {
-  flag_->inside.store(1, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // the processor's order: SynchroniseThreads
-  if (g_closed.load(std::memory_order_acquire) == 0) return;
-  flag_->inside.store(0, std::memory_order_release);
-  const std::uint64_t deadline = NowNs() + kLongestEnterNs;
-  while (g_closed.load(std::memory_order_acquire) != 0 && NowNs() < deadline)
+  std::uint64_t deadline = 0;
+  while (true) {
+    flag_->inside.store(1, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the processor's: SynchroniseThreads
+    if (g_closed.load(std::memory_order_acquire) == 0) return;
+    const std::uint64_t now = NowNs();
+    if (deadline == 0) deadline = now + kLongestEnterNs;
+    if (now >= deadline) return;
+    flag_->inside.store(0, std::memory_order_release);
     FutexWait(&g_closed, 1, 10'000'000);
-  flag_->inside.store(1, std::memory_order_relaxed);
+  }
 }
 
 void CloseLoaderGate() {
