@@ -21,7 +21,7 @@ PoolKey KeyOf(const Allocation& segment) {
 }
 
 // What a framework's allocator holds: segments, and blocks of them in use.
-std::size_t SumOf(const Allocation& a) {
+std::size_t SumOf(const AllocationRecord& a) {
   if (a.layer == Layer::kSegment) return 0;
   return a.layer == Layer::kBlock ? 1 : 2;
 }
@@ -29,8 +29,8 @@ std::size_t SumOf(const Allocation& a) {
 // The largest block that each pool was asked for up to `time`.
 std::map<PoolKey, std::uint64_t> LargestRequests(const Session& session, TimeNs time) {
   std::map<PoolKey, std::uint64_t> largest;
-  for (const Allocation& a : session.allocations()) {
-    if (a.birth_time > time) break;  // in order of birth
+  for (const AllocationRecord& a : session.records()) {
+    if (session.events().time(a.birth.value) > time) break;  // in order of birth
     if (a.layer != Layer::kBlock || !a.parent.valid()) continue;
     const Allocation& segment = session.allocation(a.parent);
     if (segment.layer != Layer::kSegment) continue;

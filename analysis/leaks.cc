@@ -48,7 +48,7 @@ void Count(const Session& session, const StepClock& clock, Candidate& candidate)
     if (!leak.example.valid() && index >= judgement.window_begin) leak.example = id;
   }
   for (const AllocationId id : site.members) {
-    const Allocation& a = session.allocation(id);
+    const AllocationRecord& a = session.record(id);
     if (a.birth >= clock.judged_at()) break;
     ++candidate.evidence.allocations;
     candidate.evidence.frees += !AliveWhenJudged(clock, a);

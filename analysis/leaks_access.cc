@@ -22,7 +22,7 @@ class Finder {
         std::upper_bound(survivors_.begin(), survivors_.end(), std::pair(device, address),
                          [this](const auto& key, AllocationId id) { return key < Key(id); });
     if (after == survivors_.begin()) return;
-    const Allocation& a = session_.allocation(*(after - 1));
+    const AllocationRecord& a = session_.record(*(after - 1));
     if (a.device == device && address < EndAddress(a.address, a.bytes) && a.birth < event) {
       facts.last_use[(after - 1)->value] = event;
     }
@@ -30,7 +30,7 @@ class Finder {
 
  private:
   std::pair<int, std::uint64_t> Key(AllocationId id) const {
-    const Allocation& a = session_.allocation(id);
+    const AllocationRecord& a = session_.record(id);
     return {a.device, a.address};
   }
 

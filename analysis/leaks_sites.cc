@@ -30,7 +30,7 @@ struct SiteKeyHash {
 
 bool CarvedByAllocator(const Session& session, AllocationId id) {
   for (const AllocationId child : session.Children(id)) {
-    const Layer layer = session.allocation(child).layer;
+    const Layer layer = session.record(child).layer;
     if (layer == Layer::kSegment || layer == Layer::kBlock) return true;
   }
   return false;
@@ -41,18 +41,18 @@ bool CarvedByAllocator(const Session& session, AllocationId id) {
 class OpenImports {
  public:
   explicit OpenImports(const Session& session) : session_(session) {
-    for (const Allocation& a : session.allocations()) {
+    for (const AllocationRecord& a : session.records()) {
       if (!a.alive()) continue;
       if (a.layer == Layer::kImported && !IsImportView(a.import_kind)) imports_.insert(a.address);
       own_views_ |= a.import_kind == ImportKind::kOwn;
     }
     if (!own_views_) return;
-    for (const Allocation& a : session.allocations())
+    for (const AllocationRecord& a : session.records())
       if (a.alive() && OccupiesDevice(a.layer)) own_.insert(a.address);
   }
 
   // Whether it is a view of an open import, or of memory that the process still has.
-  bool Shows(const Allocation& view) const {
+  bool Shows(const AllocationRecord& view) const {
     if (!IsImportView(view.import_kind) || !view.birth.valid()) return false;
     const std::uint64_t shown = session_.events().aux0(view.birth.value);
     return view.import_kind == ImportKind::kOwn ? own_.contains(shown) : imports_.contains(shown);
@@ -80,7 +80,7 @@ std::int64_t StepClock::IndexAt(EventId event) const {
   return std::upper_bound(begins_.begin(), begins_.end(), event) - begins_.begin() - 1;
 }
 
-bool AliveWhenJudged(const StepClock& clock, const Allocation& a) {
+bool AliveWhenJudged(const StepClock& clock, const AllocationRecord& a) {
   const EventId judged = clock.judged_at();
   if (!judged.valid()) return a.alive();
   if (!a.birth.valid() || a.birth >= judged) return false;
@@ -88,15 +88,15 @@ bool AliveWhenJudged(const StepClock& clock, const Allocation& a) {
 }
 
 std::vector<bool> SelectJudged(const Session& session) {
-  const auto allocations = session.allocations();
+  const auto allocations = session.records();
   std::set<int> framework_devices;
-  for (const Allocation& a : allocations) {
+  for (const AllocationRecord& a : allocations) {
     if (a.layer == Layer::kBlock) framework_devices.insert(a.device);
   }
   const OpenImports open(session);
   std::vector<bool> judged(allocations.size(), false);
   for (std::uint32_t i = 0; i < allocations.size(); ++i) {
-    const Allocation& a = allocations[i];
+    const AllocationRecord& a = allocations[i];
     if (a.layer == Layer::kImported) {
       judged[i] = !open.Shows(a);
     } else if (a.layer == Layer::kBlock || OccupiesHost(a.layer)) {
@@ -113,12 +113,12 @@ std::vector<bool> SelectJudged(const Session& session) {
 
 std::vector<LeakSite> GroupLeakSites(const Session& session, const StepClock& clock) {
   const std::vector<bool> judged = SelectJudged(session);
-  const auto allocations = session.allocations();
+  const auto allocations = session.records();
   std::unordered_map<SiteKey, std::uint32_t, SiteKeyHash> index;
   std::vector<LeakSite> sites;
   for (std::uint32_t i = 0; i < allocations.size(); ++i) {
     if (!judged[i]) continue;
-    const Allocation& a = allocations[i];
+    const AllocationRecord& a = allocations[i];
     const SiteKey key{a.stack.value, a.device, a.layer, a.stack.valid() ? 0 : a.bytes};
     const auto [it, fresh] = index.try_emplace(key, static_cast<std::uint32_t>(sites.size()));
     if (fresh) {
@@ -148,7 +148,7 @@ SiteHistory HistoryOf(const Session& session, const StepClock& clock, const Leak
   history.steps = clock.completed();
   history.longest_lifetime = site.longest_lifetime;
   for (const AllocationId id : site.judged_alive) {
-    const std::int64_t step = clock.IndexAt(session.allocation(id).birth);
+    const std::int64_t step = clock.IndexAt(session.record(id).birth);
     if (step < 0) continue;
     if (history.birth_steps.empty() || history.birth_steps.back() != step) {
       history.birth_steps.push_back(step);
@@ -157,7 +157,7 @@ SiteHistory HistoryOf(const Session& session, const StepClock& clock, const Leak
   // Modular differences: a step's change may be negative, the running sum is not.
   std::vector<std::uint64_t> change(history.steps + 1, 0);
   for (const AllocationId id : site.members) {
-    const Allocation& a = session.allocation(id);
+    const AllocationRecord& a = session.record(id);
     const std::int64_t birth = std::max<std::int64_t>(0, clock.IndexAt(a.birth));
     if (birth >= history.steps) continue;
     change[birth] += a.bytes;

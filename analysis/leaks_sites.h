@@ -54,6 +54,6 @@ std::vector<LeakSite> GroupLeakSites(const Session& session, const StepClock& cl
 SiteHistory HistoryOf(const Session& session, const StepClock& clock, const LeakSite& site);
 
 // Alive right before the event at which survivors are judged.
-bool AliveWhenJudged(const StepClock& clock, const Allocation& a);
+bool AliveWhenJudged(const StepClock& clock, const AllocationRecord& a);
 
 }  // namespace memprof::analysis

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kAllLayers = ~std::uint32_t{0};
 
 // What one device holds: driver memory, blocks of it in use, tensors in these.
-std::size_t SumOf(const Allocation& a) {
+std::size_t SumOf(const AllocationRecord& a) {
   if (OccupiesDevice(a.layer)) return 0;
   if (a.layer == Layer::kBlock) return 1;
   return a.layer == Layer::kTensor ? 2 : 3;
@@ -20,7 +20,7 @@ std::size_t SumOf(const Allocation& a) {
 
 void SortBySize(const Session& session, std::vector<AllocationId>& ids) {
   std::stable_sort(ids.begin(), ids.end(), [&session](AllocationId a, AllocationId b) {
-    return session.allocation(a).bytes > session.allocation(b).bytes;
+    return session.record(a).bytes > session.record(b).bytes;
   });
 }
 

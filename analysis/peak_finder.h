@@ -29,7 +29,7 @@ class PeakFinder {
     bool changed = false;
   };
   // The sum that an allocation belongs to; N or more: to none.
-  using SumOf = std::size_t (*)(const Allocation&);
+  using SumOf = std::size_t (*)(const AllocationRecord&);
 
   PeakFinder(const Session& session, SumOf sum_of) : session_(session), sum_of_(sum_of) {
     ReplayLifetimes(session, *this);
@@ -37,11 +37,11 @@ class PeakFinder {
   const std::map<int, Mark>& marks() const { return marks_; }
 
   void Birth(EventId, AllocationId id) {
-    const Allocation& a = session_.allocation(id);
+    const AllocationRecord& a = session_.record(id);
     if (std::uint64_t* sum = Change(a)) *sum += a.bytes;
   }
   void Death(EventId, AllocationId id) {
-    const Allocation& a = session_.allocation(id);
+    const AllocationRecord& a = session_.record(id);
     if (std::uint64_t* sum = Change(a)) *sum -= a.bytes;
   }
   void After(EventId event) {
@@ -57,7 +57,7 @@ class PeakFinder {
   }
 
  private:
-  std::uint64_t* Change(const Allocation& a) {
+  std::uint64_t* Change(const AllocationRecord& a) {
     const std::size_t sum = a.device == kNoDevice ? N : sum_of_(a);
     if (sum >= N) return nullptr;
     Mark& mark = marks_[a.device];

@@ -10,18 +10,28 @@
 
 namespace memprof::analysis {
 
-// Which allocations end at which event, as one flat table.
-class DeathIndex {
+// Which allocations end at which event, for events that are asked for in order.
+class Deaths {
  public:
-  explicit DeathIndex(const Session& session);
+  explicit Deaths(const Session& session) : session_(session), others_(session.other_deaths()) {}
   // Allocations that end at `event`, in order of birth.
-  std::span<const AllocationId> At(EventId event) const {
-    const std::size_t i = event.value;
-    return std::span(ids_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
+  std::span<const AllocationId> At(EventId event) {
+    const EventTable& events = session_.events();
+    const AllocationId own =
+        events.op(event.value) == Op::kFree ? events.allocation(event.value) : AllocationId();
+    if (others_.empty() || session_.record(others_.front()).death > event) {
+      own_ = own;
+      return {&own_, own.valid() && session_.record(own).death == event ? 1u : 0u};
+    }
+    return Several(event, own);
   }
 
  private:
-  std::vector<std::uint32_t> begin_;  // events + 1 entries
+  std::span<const AllocationId> Several(EventId event, AllocationId own);
+
+  const Session& session_;
+  std::span<const AllocationId> others_;  // that are still to come
+  AllocationId own_;
   std::vector<AllocationId> ids_;
 };
 
@@ -29,15 +39,14 @@ class DeathIndex {
 // deaths first within an event, then visitor.After(event) once for every event.
 template <typename Visitor>
 void ReplayLifetimes(const Session& session, Visitor& visitor) {
-  const DeathIndex deaths(session);
-  const auto allocations = session.allocations();
+  Deaths deaths(session);
+  const std::span<const AllocationRecord> records = session.records();
   std::size_t next = 0;
   const std::size_t events = session.events().size();
   for (std::uint32_t e = 0; e < events; ++e) {
     const EventId event(e);
     for (const AllocationId id : deaths.At(event)) visitor.Death(event, id);
-    while (next < allocations.size() && allocations[next].birth.valid() &&
-           allocations[next].birth.value <= e) {
+    while (next < records.size() && records[next].birth.value <= e) {
       visitor.Birth(event, AllocationId(static_cast<std::uint32_t>(next)));
       ++next;
     }

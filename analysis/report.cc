@@ -23,7 +23,7 @@ EventTotals CountEvents(const Session& session) {
         break;
       case Op::kFree: {
         const AllocationId ended = events.allocation(i);
-        const Layer layer = ended.valid() ? session.allocation(ended).layer : events.layer(i);
+        const Layer layer = ended.valid() ? session.record(ended).layer : events.layer(i);
         ++totals.frees;
         ++totals.frees_by_layer[static_cast<std::size_t>(layer) % kLayerCount];
         break;
@@ -55,7 +55,7 @@ struct LiveCounts {
 
 LiveCounts CountLive(const Session& session) {
   LiveCounts counts;
-  for (const Allocation& a : session.allocations()) {
+  for (const AllocationRecord& a : session.records()) {
     if (a.layer == Layer::kBlock || a.layer == Layer::kSegment) counts.frameworks.insert(a.device);
     if (!a.alive()) continue;
     if (a.layer == Layer::kBlock) ++counts.framework_blocks[a.device];

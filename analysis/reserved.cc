@@ -22,7 +22,7 @@ void ReservedBeyond::ChangePool(PoolKey key, std::uint64_t sampled, bool set_sam
 }
 
 void ReservedBeyond::Birth(AllocationId id) {
-  const Allocation& a = session_.allocation(id);
+  const AllocationRecord& a = session_.record(id);
   if (a.layer == Layer::kStreamOrdered || a.layer == Layer::kGraph) {
     ChangePool(PoolOf(a), 0, false, static_cast<std::int64_t>(a.bytes));
   } else if (a.layer == Layer::kVmmPhysical) {
@@ -33,7 +33,7 @@ void ReservedBeyond::Birth(AllocationId id) {
 }
 
 void ReservedBeyond::Death(AllocationId id) {
-  const Allocation& a = session_.allocation(id);
+  const AllocationRecord& a = session_.record(id);
   if (a.layer == Layer::kStreamOrdered || a.layer == Layer::kGraph) {
     ChangePool(PoolOf(a), 0, false, -static_cast<std::int64_t>(a.bytes));
   } else if (a.layer == Layer::kVmmPhysical) {

@@ -47,7 +47,9 @@ class ReservedBeyond {
     auto operator<=>(const PoolKey&) const = default;
   };
   // The pool of an allocation; only of these two layers. Graph memory names none.
-  static PoolKey PoolOf(const Allocation& a) { return {a.layer, a.pool, a.device}; }
+  static PoolKey PoolOf(const AllocationRecord& a) {
+    return {a.layer, a.layer == Layer::kStreamOrdered ? a.second : 0, a.device};
+  }
 
   void ChangePool(PoolKey key, std::uint64_t sampled, bool set_sample, std::int64_t live_change);
   void SamplePool(EventId event);

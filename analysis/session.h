@@ -220,6 +220,10 @@ class Session {
   Allocation allocation(AllocationId id) const;
   // The same in their compact form: for loops over everything.
   std::span<const AllocationRecord> records() const { return events_.records(); }
+  const AllocationRecord& record(AllocationId id) const { return events_.records()[id.value]; }
+  // What ended with an event that is not its own free: with its context, its device, the memory
+  // below it, or because its address was handed out anew. In order of events, then of birth.
+  std::span<const AllocationId> other_deaths() const { return other_deaths_; }
 
   std::span<const DeviceInfo> devices() const { return devices_; }
   std::span<const ThreadInfo> threads() const { return threads_; }
@@ -288,8 +292,9 @@ class Session {
   std::vector<Frame> frames_;
   std::vector<AllocationId> children_;
   std::vector<std::uint32_t> children_begin_;  // allocations + 1 entries
-  std::vector<EventId> marks_;                 // by allocation, then in order of time
-  struct Checkpoint {                          // live right before `event`
+  std::vector<AllocationId> other_deaths_;
+  std::vector<EventId> marks_;  // by allocation, then in order of time
+  struct Checkpoint {           // live right before `event`
     std::uint32_t event = 0;
     std::vector<AllocationId> live;  // in order of birth
   };

@@ -79,6 +79,7 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   if (!Report(0.95)) return absl::CancelledError("cancelled");
   IndexChildren();
   IndexMarks();
+  IndexDeaths();
   WriteCheckpoints();
   CountDamage();
   MergeAnomalies();
@@ -263,6 +264,22 @@ void SessionBuilder::IndexMarks() {
     if (IsMark(events.op(i)) && events.allocation(i).valid()) session.marks_.push_back(EventId(i));
   std::stable_sort(session.marks_.begin(), session.marks_.end(), [&](EventId a, EventId b) {
     return events.allocation(a.value) < events.allocation(b.value);
+  });
+}
+
+void SessionBuilder::IndexDeaths() {
+  const EventTable& events = session_->events_;
+  const std::vector<AllocationRecord>& records = events.records();
+  std::vector<AllocationId>& others = session_->other_deaths_;
+  for (std::uint32_t i = 0; i < records.size(); ++i) {
+    const EventId death = records[i].death;
+    if (!death.valid()) continue;
+    if (records[i].end_reason != EndReason::kFreed || events.op(death.value) != Op::kFree ||
+        events.allocation(death.value) != AllocationId(i))
+      others.push_back(AllocationId(i));
+  }
+  std::stable_sort(others.begin(), others.end(), [&](AllocationId a, AllocationId b) {
+    return records[a.value].death < records[b.value].death;
   });
 }
 

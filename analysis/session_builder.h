@@ -33,6 +33,7 @@ class SessionBuilder {
   void Replay();
   void IndexChildren();
   void IndexMarks();
+  void IndexDeaths();
   void WriteCheckpoints();
   void CountDamage();
   void MergeAnomalies();

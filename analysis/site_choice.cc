@@ -141,7 +141,7 @@ int SiteChooser::GroupOf(Layer layer) {
 SiteChooser::SiteChooser(const Session& session, Symbols& symbols)
     : group_of_stack_(session.stack_count(), -1) {
   absl::flat_hash_set<std::string_view> functions;
-  for (const Allocation& allocation : session.allocations()) {
+  for (const AllocationRecord& allocation : session.records()) {
     if (!allocation.stack.valid() || allocation.stack.value >= group_of_stack_.size()) continue;
     std::int8_t& group = group_of_stack_[allocation.stack.value];
     if (group >= 0) continue;

@@ -9,21 +9,21 @@ namespace memprof::analysis {
 
 std::vector<AllocationId> SelectAllocations(const Session& session, const SiteQuery& query) {
   std::vector<AllocationId> selected;
-  const auto allocations = session.allocations();
-  const auto accept = [&query](const Allocation& a) {
+  const auto allocations = session.records();
+  const auto accept = [&query](const AllocationRecord& a) {
     return (query.layers & LayerBit(a.layer)) != 0 &&
            (query.device == kNoDevice || query.device == a.device);
   };
   if (query.metric == Metric::kLiveBytes && query.at != kForever) {
     for (const AllocationId id : session.LiveAt(query.at, query.layers)) {
-      if (accept(session.allocation(id))) selected.push_back(id);
+      if (accept(session.record(id))) selected.push_back(id);
     }
     return selected;
   }
   const bool live = query.metric == Metric::kLiveBytes;
   for (std::uint32_t i = 0; i < allocations.size(); ++i) {
-    const Allocation& a = allocations[i];
-    if (live ? !a.alive() : !query.window.Contains(a.birth_time)) continue;
+    const AllocationRecord& a = allocations[i];
+    if (live ? !a.alive() : !query.window.Contains(session.events().time(a.birth.value))) continue;
     if (accept(a)) selected.push_back(AllocationId(i));
   }
   return selected;
@@ -35,7 +35,7 @@ std::vector<Site> GroupBySite(const Session& session, std::span<const Allocation
   // One slot a stack, and a last one for allocations without.
   std::vector<std::uint32_t> slot(session.stack_count() + 1, EventId::kNone);
   for (const AllocationId id : ids) {
-    const Allocation& a = session.allocation(id);
+    const AllocationRecord& a = session.record(id);
     const bool known = a.stack.valid() && a.stack.value < session.stack_count();
     std::uint32_t& index = slot[known ? a.stack.value : session.stack_count()];
     if (index == EventId::kNone) {
@@ -45,7 +45,7 @@ std::vector<Site> GroupBySite(const Session& session, std::span<const Allocation
     Site& site = sites[index];
     site.bytes += a.bytes;
     ++site.blocks;
-    if (a.bytes > session.allocation(site.largest).bytes) site.largest = id;
+    if (a.bytes > session.record(site.largest).bytes) site.largest = id;
   }
   std::stable_sort(sites.begin(), sites.end(), [by_count](const Site& a, const Site& b) {
     return by_count ? a.blocks > b.blocks : a.bytes > b.bytes;

@@ -46,14 +46,14 @@ class Collector {
 
   void Birth(EventId, AllocationId id) {
     beyond_.Birth(id);
-    const Allocation& a = session_.allocation(id);
+    const AllocationRecord& a = session_.record(id);
     DeviceTracks& tracks = Touch(a.device);
     tracks.layer[LayerSlot(a.layer)].Add(a.bytes);
     if (Counts(a)) tracks.total.Add(a.bytes);
   }
   void Death(EventId, AllocationId id) {
     beyond_.Death(id);
-    const Allocation& a = session_.allocation(id);
+    const AllocationRecord& a = session_.record(id);
     DeviceTracks& tracks = Touch(a.device);
     tracks.layer[LayerSlot(a.layer)].Remove(a.bytes);
     if (Counts(a)) tracks.total.Remove(a.bytes);
@@ -93,7 +93,7 @@ class Collector {
   static std::size_t LayerSlot(Layer layer) {
     return std::min<std::size_t>(static_cast<std::size_t>(layer), kLayerCount - 1);
   }
-  static bool Counts(const Allocation& a) {
+  static bool Counts(const AllocationRecord& a) {
     return a.device == kNoDevice ? OccupiesHost(a.layer) : OccupiesDevice(a.layer);
   }
   DeviceTracks& Of(int device) {
