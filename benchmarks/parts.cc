@@ -1,0 +1,139 @@
+// What the parts of recording one event cost, each beside what one would do without it: reading
+// the clock, finding a stack, writing events down. Single-threaded, in a loop, so everything is in
+// the nearest cache; what a pair costs in a program says alloc_cost.
+#include <benchmark/benchmark.h>
+#include <execinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "libmemprof/src/clock.h"
+#include "libmemprof/src/encoder.h"
+#include "libmemprof/src/memory_budget.h"
+#include "libmemprof/src/stack_memo.h"
+#include "libmemprof/src/stack_walk.h"
+
+namespace memprof::recorder {
+namespace {
+
+void BM_ClockGettime(benchmark::State& state) {
+  timespec now;
+  for (auto _ : state) {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    benchmark::DoNotOptimize(now);
+  }
+}
+BENCHMARK(BM_ClockGettime);
+
+// With a scale, which is there after two readings; without (counter `scale` = 0) it is the above.
+void BM_Clock(benchmark::State& state) {
+  for (int i = 0; i < 100 && g_clock.number.load() == 0; ++i)
+    usleep(static_cast<useconds_t>(TrimClock() / 1000 + 1));
+  for (auto _ : state) benchmark::DoNotOptimize(NowNs());
+  state.counters["scale"] = g_clock.number.load() != 0;
+}
+BENCHMARK(BM_Clock);
+
+// Runs `bottom` that many calls further down.
+template <typename Bottom>
+__attribute__((noinline)) void Descend(std::int64_t depth, Bottom& bottom) {
+  if (depth > 1)
+    Descend(depth - 1, bottom);
+  else
+    bottom();
+  asm volatile("" ::: "memory");  // no tail call
+}
+
+void BM_Backtrace(benchmark::State& state) {
+  auto bottom = [&] {
+    void* frames[128];
+    for (auto _ : state) benchmark::DoNotOptimize(backtrace(frames, 128));
+  };
+  Descend(state.range(0), bottom);
+}
+BENCHMARK(BM_Backtrace)->Arg(5)->Arg(20)->Arg(50);
+
+// A stack that has not been seen lately, by the rules of its frames.
+void BM_WalkedStack(benchmark::State& state) {
+  SetMemoryLimit(kDefaultMemoryMib << 20, 0);
+  FrameRules rules;
+  StackWalk walk;
+  if (!rules.Create()) return state.SkipWithError("no memory");
+  const StackBounds bounds = FindStackBounds();
+  auto bottom = [&] {
+    for (auto _ : state) {
+      const Registers start = CaptureRegisters();
+      if (!WalkStack(&rules, bounds, {}, start, StackWalk::kMostFrames, &walk))
+        return state.SkipWithError("the stack cannot be walked");
+    }
+    state.counters["frames"] = static_cast<double>(walk.frame_count);
+  };
+  Descend(state.range(0), bottom);
+}
+BENCHMARK(BM_WalkedStack)->Arg(5)->Arg(20)->Arg(50);
+
+// One that has: its words are compared.
+void BM_KnownStack(benchmark::State& state) {
+  SetMemoryLimit(kDefaultMemoryMib << 20, 0);
+  FrameRules rules;
+  StackWalk walk;
+  const auto memo = std::make_unique<StackMemo>();
+  if (!rules.Create()) return state.SkipWithError("no memory");
+  const StackBounds bounds = FindStackBounds();
+  memo->Reset(1);
+  std::uint64_t missed = 0;
+  auto bottom = [&] {
+    for (auto _ : state) {
+      const Registers start = CaptureRegisters();
+      StackMemo::Result known;
+      if (memo->Find(start, &known)) continue;
+      ++missed;
+      if (WalkStack(&rules, bounds, {}, start, StackWalk::kMostFrames, &walk))
+        memo->Store(start, walk, {1, walk.truncated});
+    }
+  };
+  Descend(state.range(0), bottom);
+  state.counters["missed"] = static_cast<double>(missed);
+  memo->Release();
+}
+BENCHMARK(BM_KnownStack)->Arg(5)->Arg(20)->Arg(50);
+
+// Events as random traffic has them, from the ring's form to the log's columns.
+void BM_Encode(benchmark::State& state) {
+  SetMemoryLimit(kDefaultMemoryMib << 20, 0);
+  std::mt19937_64 random(3);
+  std::vector<ring::RingEvent> events(static_cast<std::size_t>(state.range(0)));
+  std::uint64_t time = 1'000'000'000;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    ring::RingEvent& event = events[i];
+    event = {};
+    event.time_ns = time += 100 + random() % 400;
+    event.address = 0x7f00'0000'0000 + random() % 4096 * 512;
+    event.op = i % 2 == 0 ? 1 : 2;
+    event.layer = 1;
+    event.device_plus_1 = 1;
+    event.context = 1;
+    event.api = 1 + static_cast<std::uint32_t>(i % 2);
+    event.bytes = i % 2 == 0 ? random() % (1 << 20) : 0;
+    event.stack = i % 2 == 0 ? static_cast<std::uint32_t>(1 + random() % 64) : 0;
+  }
+  ByteBuffer out;
+  EventEncoder encoder;
+  for (auto _ : state) {
+    out.Clear();
+    encoder.Add(1, events.data(), static_cast<std::uint32_t>(events.size()));
+    encoder.Encode(&out);
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+  state.counters["bytes_per_event"] =
+      static_cast<double>(out.size()) / static_cast<double>(events.size());
+}
+BENCHMARK(BM_Encode)->Arg(768)->Arg(4096);
+
+}  // namespace
+}  // namespace memprof::recorder
+
+BENCHMARK_MAIN();
