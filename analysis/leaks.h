@@ -28,7 +28,7 @@ struct Leak {
   StackId stack;
   std::uint64_t bytes = 0;  // surviving at the end, evidence and younger ones
   std::uint64_t blocks = 0;
-  double bytes_per_step = 0;         // Theil–Sen slope of memory never given back; 0 if unknown
+  double bytes_per_step = 0;         // of old survivors; 0 if unknown
   std::int64_t first_step = -1;      // birth step of the oldest survivor that is evidence
   double steps_to_oom = -1;          // at the sum of slopes of its device; -1 = unknown
   std::vector<BirthStep> survivors;  // by birth step, ascending

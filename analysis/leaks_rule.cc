@@ -7,7 +7,6 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::size_t kSlopePoints = 256;
 constexpr double kSignificance = 0.05;  // below, births are dying out
 constexpr double kMinSpan = 0.3;        // of the window, between first and last birth
 constexpr double kFullSpan = 0.5;       // from here on the span no longer lowers the score
@@ -65,29 +64,19 @@ std::vector<std::uint64_t> SuffixMinimum(std::span<const std::uint64_t> values) 
   return result;
 }
 
-double TheilSenSlope(std::span<const std::uint64_t> values) {
-  if (values.size() < 2) return 0;
-  std::vector<std::size_t> points;
-  const std::size_t count = std::min(values.size(), kSlopePoints);
-  for (std::size_t i = 0; i < count; ++i) {
-    points.push_back(i * (values.size() - 1) / (count - 1));
+double ProfileSlope(const SiteHistory& history, std::int64_t begin, std::int64_t end) {
+  std::int64_t first = -1, last = -1;
+  double bytes = 0;
+  for (std::size_t i = 0; i < history.birth_steps.size(); ++i) {
+    const std::int64_t step = history.birth_steps[i];
+    if (step < begin || step >= end) continue;
+    if (first < 0)
+      first = step;
+    else
+      bytes += static_cast<double>(history.birth_bytes[i]);
+    last = step;
   }
-  std::vector<double> slopes;
-  slopes.reserve(count * (count - 1) / 2);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t j = i + 1; j < count; ++j) {
-      const double rise =
-          static_cast<double>(values[points[j]]) - static_cast<double>(values[points[i]]);
-      slopes.push_back(rise / static_cast<double>(points[j] - points[i]));
-    }
-  }
-  const std::size_t middle = slopes.size() / 2;
-  std::nth_element(slopes.begin(), slopes.begin() + middle, slopes.end());
-  double median = slopes[middle];
-  if (slopes.size() % 2 == 0) {
-    median = (median + *std::max_element(slopes.begin(), slopes.begin() + middle)) / 2;
-  }
-  return median;
+  return last > first ? bytes / static_cast<double>(last - first) : 0;
 }
 
 SiteJudgement JudgeSite(const SiteHistory& history) {
@@ -127,12 +116,7 @@ SiteJudgement JudgeSite(const SiteHistory& history) {
   const std::int64_t mean_gap = (old.back() - old.front()) / (judgement.old_births - 1) + 1;
   const bool still_born = old.back() >= judgement.window_end - std::max(mean_gap, window / 4);
   const double growth = EnvelopeFactor(envelope, judgement.window_begin);
-  judgement.slope = TheilSenSlope(std::span(envelope).subspan(judgement.first_step));
-  if (judgement.slope <= 0 && growth > 0) {  // rare births: most pairs of steps see no change
-    judgement.slope =
-        static_cast<double>(envelope.back() - envelope[judgement.first_step]) /
-        static_cast<double>(std::max<std::int64_t>(1, steps - 1 - judgement.first_step));
-  }
+  judgement.slope = ProfileSlope(history, judgement.window_begin, judgement.window_end);
   if (!still_born || span < kMinSpan || growth <= 0) return judgement;
   judgement.score = 100 * (1 - std::exp(-static_cast<double>(judgement.old_births) / 4)) *
                     std::min(1.0, judgement.steadiness / kSignificance) *

@@ -13,6 +13,7 @@ struct SiteHistory {
   std::int64_t steps = 0;                       // completed steps in the run
   std::int64_t longest_lifetime = 0;            // of blocks that were freed, in steps
   std::vector<std::int64_t> birth_steps;        // distinct birth steps of survivors, ascending
+  std::vector<std::uint64_t> birth_bytes;       // survivors of each of these
   std::vector<std::uint64_t> live_at_step_end;  // `steps` entries, bytes
 };
 
@@ -30,7 +31,7 @@ struct SiteJudgement {
   std::int64_t old_births = 0;                    // distinct birth steps of evidence
   std::int64_t first_step = -1;                   // the first of them
   double steadiness = 0;                          // p-value; small = births are dying out
-  double slope = 0;                               // bytes per step of memory never given back
+  double slope = 0;                               // bytes per step of old survivors
   std::int64_t steps_needed = 0;                  // for kTooShort: run at least so many
 };
 
@@ -52,8 +53,8 @@ SiteJudgement JudgeSite(const SiteHistory& history);
 double BinomialHalfCdf(std::int64_t n, std::int64_t k);
 // E(k) = min over j >= k of values[j]: what was never given back.
 std::vector<std::uint64_t> SuffixMinimum(std::span<const std::uint64_t> values);
-// Median of the slopes of all pairs of points (i, values[i]); of at most 256 evenly spaced points.
-// 0 for fewer than two.
-double TheilSenSlope(std::span<const std::uint64_t> values);
+// Bytes per step of survivors born in [begin, end): all but the first generation, over the steps
+// from the first to the last. 0 for fewer than two generations.
+double ProfileSlope(const SiteHistory& history, std::int64_t begin, std::int64_t end);
 
 }  // namespace memprof::analysis

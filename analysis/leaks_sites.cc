@@ -148,11 +148,14 @@ SiteHistory HistoryOf(const Session& session, const StepClock& clock, const Leak
   history.steps = clock.completed();
   history.longest_lifetime = site.longest_lifetime;
   for (const AllocationId id : site.judged_alive) {
-    const std::int64_t step = clock.IndexAt(session.record(id).birth);
+    const AllocationRecord& survivor = session.record(id);
+    const std::int64_t step = clock.IndexAt(survivor.birth);
     if (step < 0) continue;
     if (history.birth_steps.empty() || history.birth_steps.back() != step) {
       history.birth_steps.push_back(step);
+      history.birth_bytes.push_back(0);
     }
+    history.birth_bytes.back() += survivor.bytes;
   }
   // Modular differences: a step's change may be negative, the running sum is not.
   std::vector<std::uint64_t> change(history.steps + 1, 0);

@@ -36,31 +36,14 @@ TEST(LeaksRuleTest, SuffixMinimumMatchesPlainLoop) {
   EXPECT_TRUE(SuffixMinimum({}).empty());
 }
 
-TEST(LeaksRuleTest, TheilSenIsTheMedianOfAllSlopes) {
-  std::mt19937_64 random(4);
-  for (const std::size_t size : {2u, 3u, 10u, 51u, 256u}) {
-    std::vector<std::uint64_t> values(size);
-    for (std::size_t i = 0; i < size; ++i) values[i] = 10 * i + random() % 40;
-    std::vector<double> slopes;
-    for (std::size_t i = 0; i < size; ++i) {
-      for (std::size_t j = i + 1; j < size; ++j) {
-        slopes.push_back((static_cast<double>(values[j]) - static_cast<double>(values[i])) /
-                         static_cast<double>(j - i));
-      }
-    }
-    std::sort(slopes.begin(), slopes.end());
-    const double median = slopes.size() % 2 == 1
-                              ? slopes[slopes.size() / 2]
-                              : (slopes[slopes.size() / 2 - 1] + slopes[slopes.size() / 2]) / 2;
-    EXPECT_DOUBLE_EQ(TheilSenSlope(values), median);
-  }
-  EXPECT_EQ(TheilSenSlope({}), 0);
-}
-
-TEST(LeaksRuleTest, LongSeriesAreSampledAndKeepTheirSlope) {
-  std::vector<std::uint64_t> values(100'000);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 4096 * i + (i % 7) * 100;
-  EXPECT_NEAR(TheilSenSlope(values), 4096, 1);
+TEST(LeaksRuleTest, TheSlopeIsWhatCameAfterTheFirstGeneration) {
+  SiteHistory history;
+  history.birth_steps = {2, 10, 15, 30, 40};
+  history.birth_bytes = {99, 7, 20, 40, 1000};
+  EXPECT_DOUBLE_EQ(ProfileSlope(history, 5, 35), 60.0 / 20);
+  EXPECT_DOUBLE_EQ(ProfileSlope(history, 0, 50), 1067.0 / 38);
+  EXPECT_EQ(ProfileSlope(history, 11, 16), 0);
+  EXPECT_EQ(ProfileSlope({}, 0, 50), 0);
 }
 
 // A site that keeps one byte of every step for which `born` says so.
@@ -73,6 +56,7 @@ SiteHistory Keeping(std::int64_t steps, std::int64_t longest, Born born) {
   for (std::int64_t step = 0; step < steps; ++step) {
     if (born(step)) {
       history.birth_steps.push_back(step);
+      history.birth_bytes.push_back(1);
       ++live;
     }
     history.live_at_step_end.push_back(live);

@@ -1,0 +1,57 @@
+// Kinds of allocation sites in a training: leaks, what looks like a leak and is none, and what no
+// record of allocations can tell from a leak. docs/leakbench.md says what they stand for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "analysis/types.h"
+
+namespace memprof::leakbench {
+
+// One site of one run. What it calls happens in the log, now.
+class Site {
+ public:
+  virtual ~Site() = default;
+  // Of the site's layer; returns the address.
+  virtual std::uint64_t Alloc(std::uint64_t bytes) = 0;
+  virtual void Free(std::uint64_t address) = 0;
+  // A kernel gets the address.
+  virtual void Touch(std::uint64_t address) = 0;
+};
+
+enum class Truth { kLeak, kNoLeak, kUndecidable };
+
+// A site's life: called with step -1 once, before the first step, then with each step.
+using Life = std::function<void(Site&, int step)>;
+
+// What a case's numbers are drawn from, once a run.
+struct Draw {
+  std::mt19937_64 random;
+  int steps = 0;
+  std::uint64_t bytes = 0;  // of the site's blocks, unless it says otherwise
+
+  int Between(int low, int high) {
+    return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
+  }
+  bool Chance(double p) { return static_cast<double>(random() % 1'000'000) < p * 1e6; }
+};
+
+struct LifeAndSlope {
+  Life life;
+  double bytes_per_step = 0;  // that it leaks on average, from when on it leaks; 0 = not checked
+};
+
+struct Case {
+  std::string name;  // also the function at which its memory is allocated
+  Truth truth = Truth::kNoLeak;
+  std::function<LifeAndSlope(Draw&)> make;
+  analysis::Layer layer = analysis::Layer::kBlock;
+};
+
+const std::vector<Case>& Cases();
+
+}  // namespace memprof::leakbench

@@ -1,0 +1,74 @@
+// LeakBench's targets, on a few draws of the held-out half. All figures: bin/leakbench.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/leakbench/detectors.h"
+
+namespace memprof::leakbench {
+namespace {
+
+std::vector<Sample> Draws(int count, int steps) {
+  std::vector<Sample> all;
+  for (int draw = 0; draw < count; ++draw)
+    for (Sample& sample : Run(static_cast<std::uint32_t>(2 * draw + 1), steps, true))
+      all.push_back(std::move(sample));
+  return all;
+}
+
+const Detector& Named(const std::string& name) {
+  for (const Detector& detector : Detectors())
+    if (detector.name == name) return detector;
+  ADD_FAILURE() << name;
+  return Detectors().front();
+}
+
+TEST(LeakBenchTest, HasEnoughOfBothAndNamesThemApart) {
+  int leaks = 0, others = 0;
+  std::set<std::string> names;
+  for (const Case& one : Cases()) {
+    leaks += one.truth == Truth::kLeak;
+    others += one.truth == Truth::kNoLeak;
+    EXPECT_TRUE(names.insert(one.name).second) << one.name;
+  }
+  EXPECT_GE(leaks, 14);
+  EXPECT_GE(others, 24);
+}
+
+// What the labels say must be so, chance aside: memory of old steps stays, at the slope they claim.
+TEST(LeakBenchTest, LeaksLeakAsTheySay) {
+  for (const Sample& sample : Draws(4, 400)) {
+    if (sample.of->truth != Truth::kLeak) continue;
+    SCOPED_TRACE(sample.of->name);
+    double kept = 0;
+    for (const BlockLife& block : sample.blocks)
+      if (block.alive() && block.birth >= 200 && block.birth < 395)
+        kept += static_cast<double>(block.bytes);
+    EXPECT_NEAR(kept / 195, sample.true_bytes_per_step, 0.4 * sample.true_bytes_per_step);
+  }
+}
+
+TEST(LeakBenchTest, TargetsAtAHundredSteps) {
+  const std::vector<Sample> samples = Draws(12, 100);
+  const Score suspected = ScoreOf(Named("memprof, suspected"), samples, true);
+  EXPECT_GE(suspected.precision(), 0.95);
+  EXPECT_LE(suspected.false_positive_rate(), 0.005);
+  EXPECT_GE(ScoreOf(Named("memprof, suspected or growing"), samples, true).recall(), 0.95);
+  const Precision found = PrecisionOf(samples);
+  EXPECT_GE(found.named_right, 0.95 * found.named);
+  ASSERT_FALSE(found.slope_errors.empty());
+  EXPECT_LE(found.slope_errors[found.slope_errors.size() / 2], 0.05);
+}
+
+// Better than each of the older rules at both: a benchmark that all pass tells nothing.
+TEST(LeakBenchTest, OlderRulesMissOrCryWolf) {
+  const std::vector<Sample> samples = Draws(6, 100);
+  for (const Detector& detector : Detectors()) {
+    if (detector.name.starts_with("memprof")) continue;
+    const Score score = ScoreOf(detector, samples, true);
+    EXPECT_TRUE(score.precision() < 0.95 || score.recall() < 0.95) << detector.name;
+  }
+}
+
+}  // namespace
+}  // namespace memprof::leakbench
