@@ -195,6 +195,9 @@ std::string Verdict(const LeakReport& report, std::int64_t undecided, std::int64
                            FormatBytes(slope), " per step in total, judged over ",
                            FormatNumberOf(report.steps, "completed step"), ".");
   }
+  if (const std::size_t suppressed = report.suppressed.size(); suppressed > 0)
+    absl::StrAppend(&verdict, " ", FormatNumberOf(suppressed, "leak"),
+                    suppressed == 1 ? " is" : " are", " suppressed.");
   if (undecided > 0) {
     absl::StrAppend(&verdict, " ", FormatNumberOf(undecided, "more site"),
                     undecided == 1 ? " holds" : " hold",
@@ -266,7 +269,8 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
     }
     leak.why = LeakWhy(clock, leak, candidate.evidence);
     leak.disproof = LeakDisproof(leak, candidate.evidence);
-    report.leaks.push_back(std::move(leak));
+    const bool unwanted = options.suppress && options.suppress(leak);
+    (unwanted ? report.suppressed : report.leaks).push_back(std::move(leak));
   }
   std::stable_sort(report.leaks.begin(), report.leaks.end(), Worse);
   for (const LeakSite* site : alive) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,12 +50,16 @@ struct LeakReport {
   std::int64_t steps = 0;
   std::int64_t warmup_steps = 0;
   std::string verdict;  // one sentence for people
+  // Leaks that the caller did not want to hear of; in none of the above.
+  std::vector<Leak> suppressed;
 };
 
 struct LeakOptions {
   // The layer judged: blocks where a framework's allocator was seen, else driver allocations; a
   // raw driver allocation that is no segment is always judged on its own.
   bool judge_tensors_as_names = true;  // attach tensor names to block evidence
+  // Asked about each leak; may be empty.
+  std::function<bool(const Leak&)> suppress;
 };
 
 LeakReport FindLeaks(const Session& session, const LeakOptions& options = {});

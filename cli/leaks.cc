@@ -2,8 +2,11 @@
 #include "analysis/leaks.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "analysis/suppressions.h"
 #include "analysis/symbols.h"
+#include "analysis/units.h"
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
@@ -26,6 +29,56 @@ bool Fails(const analysis::LeakReport& report, const std::string& name) {
   }
   return false;
 }
+
+// The leaks of a session but for those that somebody lives with, and what these were.
+class Judged {
+ public:
+  Judged(const analysis::Session& session, analysis::Symbols& symbols,
+         const analysis::Suppressions& suppressions)
+      : suppressions_(suppressions), used_(suppressions.patterns().size()) {
+    analysis::LeakOptions options;
+    if (!suppressions.empty())
+      options.suppress = [&](const analysis::Leak& leak) {
+        const int pattern = suppressions.Match(symbols.ResolveStack(leak.stack));
+        if (pattern < 0) return false;
+        Used& used = used_[static_cast<std::size_t>(pattern)];
+        ++used.leaks;
+        used.bytes += leak.bytes;
+        return true;
+      };
+    report_ = analysis::FindLeaks(session, options);
+  }
+
+  const analysis::LeakReport& report() const { return report_; }
+
+  // As LeakSanitizer ends: what was used, how often, for how much. Empty when nothing was.
+  std::string UsedText() const {
+    if (report_.suppressed.empty()) return "";
+    std::string text = Heading("Suppressions used");
+    for (std::size_t i = 0; i < used_.size(); ++i)
+      if (used_[i].leaks > 0)
+        Append(text, "  ", analysis::FormatNumberOf(used_[i].leaks, "leak"), ", ",
+               analysis::FormatBytes(used_[i].bytes), ": ", Printable(suppressions_.patterns()[i]),
+               "\n");
+    return text;
+  }
+  Json UsedJson() const {
+    Json all = Json::array();
+    for (std::size_t i = 0; i < used_.size(); ++i)
+      all.push_back({{"pattern", suppressions_.patterns()[i]},
+                     {"leaks", used_[i].leaks},
+                     {"bytes", used_[i].bytes}});
+    return all;
+  }
+
+ private:
+  struct Used {
+    std::uint64_t leaks = 0, bytes = 0;
+  };
+  const analysis::Suppressions& suppressions_;
+  std::vector<Used> used_;
+  analysis::LeakReport report_;
+};
 
 Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
             const analysis::LeakReport& report) {
@@ -51,7 +104,7 @@ Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
 int LeaksVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 10, frames = 12;
-  std::string fail_on;
+  std::string fail_on, suppressions_file;
   Options options(
       "leaks [OPTION...] LOG",
       "Tells which call sites keep more memory with every training step, with the "
@@ -62,6 +115,12 @@ int LeaksVerb(int argc, char** argv) {
                  "Exit with status 3 if there is a leak of this tier or a worse one "
                  "(definite is worse than suspected, suspected worse than growing; no log of "
                  "this version proves a leak to be definite).");
+  options.Text(
+      "suppressions", &suppressions_file, "FILE",
+      "Leave out leaks with a frame that FILE names, one 'leak:PATTERN' a line, as "
+      "LeakSanitizer has it: PATTERN is looked for in functions, source files and modules; "
+      "^ and $ are the ends, * is anything, # begins a comment. What was left out is "
+      "listed, and is nothing to --fail-on.");
   options.Integer("top", &top, "N",
                   "Rows of the table of what was alive at the end; 0 = all "
                   "(default 10). JSON always has all.");
@@ -76,10 +135,23 @@ int LeaksVerb(int argc, char** argv) {
   int status = kExitFine;
   const auto session = OpenOneLog(options, "leaks", &status);
   if (!session) return status;
+  analysis::Suppressions suppressions;
+  if (!suppressions_file.empty()) {
+    auto read = analysis::Suppressions::Read(suppressions_file);
+    if (!read.ok()) {
+      const absl::string_view message = read.status().message();
+      PrintError(std::string_view(message.data(), message.size()));
+      return kExitFailed;
+    }
+    suppressions = *std::move(read);
+  }
   analysis::Symbols symbols(session);
-  const analysis::LeakReport report = analysis::FindLeaks(*session);
+  const Judged judged(*session, symbols, suppressions);
+  const analysis::LeakReport& report = judged.report();
   if (json) {
-    status = PrintJson(ToJson(*session, symbols, report));
+    Json all = ToJson(*session, symbols, report);
+    if (!suppressions_file.empty()) all["suppressed"] = judged.UsedJson();
+    status = PrintJson(all);
   } else {
     std::string text = RunLines(*session);
     Append(text, "\n", Wrap(report.verdict, kWidth, 0), "\n");
@@ -92,7 +164,8 @@ int LeaksVerb(int argc, char** argv) {
     }
     Append(text, Heading("Alive at the end, not growing"),
            AliveText(symbols, report.live_at_exit, static_cast<std::size_t>(top),
-                     !session->steps().empty()));
+                     !session->steps().empty()),
+           judged.UsedText());
     if (!WriteOut(text)) status = kExitFailed;
   }
   if (status == kExitFine && Fails(report, fail_on)) status = kExitFailOn;

@@ -37,7 +37,8 @@ Result MemprofOn(const Streams& streams, const std::vector<std::string>& argumen
 void ExpectGolden(const std::string& name, const std::string& text);
 
 // A directory with "train.mprof" (see WriteTraining), "raw.mprof" (no steps, no allocator, not
-// closed) and "shared.mprof" (see WriteShared).
+// closed) and "shared.mprof" (see WriteShared), and "ours.supp", which suppresses the leak of the
+// first.
 class Logs {
  public:
   Logs();

@@ -45,6 +45,7 @@ std::vector<Case> Cases() {
       {"dump_shared.json", {"dump", "--json", "shared.mprof"}},
       {"leaks_train.txt", {"leaks", "train.mprof"}},
       {"leaks_raw.txt", {"leaks", "raw.mprof"}},
+      {"leaks_suppressed.txt", {"leaks", "--suppressions=ours.supp", "train.mprof"}},
       {"peak_train.txt", {"peak", "train.mprof"}},
       {"peak_step.txt", {"peak", "--step=3", "--device=0", "--top=2", "train.mprof"}},
       {"fragmentation_train.txt", {"fragmentation", "train.mprof"}},

@@ -186,5 +186,31 @@ TEST(StatusTest, FullDiskIsToldOnce) {
   ExpectError(result, 1);
 }
 
+TEST(StatusTest, SuppressedLeaksDoNotFailAndBadSuppressionsDo) {
+  const Logs logs;
+  const std::vector<std::string> leaks = {"leaks", "--fail-on=suspected", "train.mprof"};
+  EXPECT_EQ(Memprof(leaks, logs.path()).status, 3);
+  std::vector<std::string> suppressed = leaks;
+  suppressed.push_back("--suppressions=ours.supp");
+  EXPECT_EQ(Memprof(suppressed, logs.path()).status, 0);
+  suppressed.back() = "--suppressions=none.supp";
+  const Result missing = Memprof(suppressed, logs.path());
+  ExpectError(missing, 1);
+  EXPECT_THAT(missing.err, HasSubstr("none.supp: No such file"));
+  logs.directory().Write("bad.supp", "leak:Fine\nrace:NotOurs\n");
+  suppressed.back() = "--suppressions=bad.supp";
+  const Result bad = Memprof(suppressed, logs.path());
+  ExpectError(bad, 1);
+  EXPECT_THAT(bad.err, HasSubstr("bad.supp:2: expected 'leak:PATTERN'"));
+}
+
+TEST(StatusTest, SuppressionsAreCountedInJson) {
+  const Logs logs;
+  const Result result =
+      Memprof({"leaks", "--json", "--suppressions=ours.supp", "train.mprof"}, logs.path());
+  EXPECT_THAT(result.out, HasSubstr(R"("pattern": "^HistoryLeak$")"));
+  EXPECT_THAT(result.out, HasSubstr(R"("pattern": "never.cc")"));
+}
+
 }  // namespace
 }  // namespace memprof::cli::testing
