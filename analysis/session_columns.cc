@@ -1,6 +1,8 @@
 // Decodes event chunks on several threads and orders them by time.
 #include "analysis/session_columns.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -232,6 +234,16 @@ Event RawEvents::At(std::size_t row) const {
   event.label = detail.label;
   event.result = detail.result;
   return event;
+}
+
+void RawEvents::ForgetBefore(std::size_t end) {
+  constexpr std::uintptr_t kPage = 4096;
+  const auto first = reinterpret_cast<std::uintptr_t>(rows.data());
+  const std::uintptr_t from = std::max(forgotten_, (first + kPage - 1) / kPage * kPage);
+  const std::uintptr_t to = (first + end * sizeof(Row)) / kPage * kPage;
+  if (to <= from) return;
+  madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);  // it is only a wish
+  forgotten_ = to;
 }
 
 absl::Status DecodeColumns(const LogReader& reader, const std::vector<EventSource>& sources,

@@ -39,6 +39,12 @@ struct RawEvents {
 
   const EventKind& KindOf(std::size_t row) const { return kinds[rows[row].kind]; }
   Event At(std::size_t row) const;
+  // Gives the memory of the rows before `end` back, but for what shares a page with others. They
+  // must not be looked at any more.
+  void ForgetBefore(std::size_t end);
+
+ private:
+  std::uintptr_t forgotten_ = 0;  // up to this address
 };
 
 // Something that decodes to `count` events: a chunk of the log, or a message recovered from

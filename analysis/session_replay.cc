@@ -36,7 +36,9 @@ class Replay {
 
   void Run() {
     Prepare();
+    const std::vector<std::uint32_t> needed = LeastRowsNeeded();
     for (std::uint32_t i = 0; i < order_.size(); ++i) {
+      if (i % kForgetEvery == 0) raw_.ForgetBefore(needed[i / kForgetEvery]);
       Event event = raw_.At(order_[i]);
       Take(i, &event);
       events_.Append(event);
@@ -45,8 +47,11 @@ class Replay {
   }
 
  private:
+  static constexpr std::uint32_t kForgetEvery = 1 << 18;  // events
+
   void Prepare();
   void FindFailedFrees();
+  std::vector<std::uint32_t> LeastRowsNeeded() const;
   void Take(std::uint32_t i, Event* event);
   void Allocate(std::uint32_t i, Layer layer, Event* event);
   AllocationRecord Fresh(std::uint32_t i, Layer layer, const Event& event) const;
@@ -74,7 +79,7 @@ class Replay {
   }
   void Count(log::Anomaly anomaly) { ++anomalies_[static_cast<std::size_t>(anomaly)]; }
 
-  const RawEvents raw_;
+  RawEvents raw_;
   const std::vector<std::uint32_t>& order_;
   const std::vector<ContextInfo>& contexts_;
   EventTable& events_;
@@ -129,6 +134,19 @@ void Replay::FindFailedFrees() {
         void_free_[freed] = 1;
     }
   }
+}
+
+// The first row of those that come at or after every kForgetEvery-th event: while the table of
+// events grows, what has been read shrinks.
+std::vector<std::uint32_t> Replay::LeastRowsNeeded() const {
+  std::vector<std::uint32_t> least(order_.size() / kForgetEvery + 1,
+                                   static_cast<std::uint32_t>(raw_.rows.size()));
+  for (std::size_t i = order_.size(); i-- > 0;) {
+    const std::size_t block = i / kForgetEvery;
+    if ((i + 1) % kForgetEvery == 0 && block + 1 < least.size()) least[block] = least[block + 1];
+    least[block] = std::min(least[block], order_[i]);
+  }
+  return least;
 }
 
 void Replay::Take(std::uint32_t i, Event* event) {

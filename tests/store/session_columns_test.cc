@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 
+#include "analysis/session_replay.h"
 #include "tests/store/load_log.h"
 
 namespace memprof::analysis {
@@ -90,6 +91,44 @@ TEST(OrderByTimeTest, EqualsItsBruteForceTwin) {
     ASSERT_EQ(OrderByTime(&raw, &steps), TwinOrder(rows)) << round;
     EXPECT_EQ(steps, 0u);
   }
+}
+
+// Two threads whose events lie one after the other in the file and alternate in time, and far more
+// of them than the replay reads before it gives back what it has read.
+TEST(ReplayOfManyTest, WhatIsForgottenHasBeenRead) {
+  constexpr std::uint32_t kEach = 400'000;
+  RawEvents raw;
+  for (const std::uint32_t thread : {0u, 1u})
+    for (const Op op : {Op::kAlloc, Op::kFree}) {
+      EventKind kind;
+      kind.op = op;
+      kind.layer = Layer::kLinear;
+      kind.device = 0;
+      kind.thread = thread;
+      raw.kinds.push_back(kind);
+      raw.rows_of_kind.push_back(kEach / 2);
+    }
+  for (const std::uint32_t thread : {0u, 1u})
+    for (std::uint32_t i = 0; i < kEach; ++i)
+      raw.rows.push_back({.time = 2 * i + thread,
+                          .address = 0x1000 * (i / 2 * 2 + thread + 1),
+                          .bytes = i % 2 == 0 ? i + 1u : 0,
+                          .kind = 2 * thread + i % 2});
+  std::uint64_t steps = 0;
+  const std::vector<std::uint32_t> order = OrderByTime(&raw, &steps);
+  EventTable events;
+  AnomalyCounts anomalies{};
+  ReplayLifetimes(std::move(raw), order, {}, &events, &anomalies);
+  ASSERT_EQ(events.size(), 2 * kEach);
+  EXPECT_EQ(events.records().size(), kEach);
+  for (std::uint32_t e = 0; e < 2 * kEach && !HasFailure(); ++e) {
+    const std::uint32_t thread = e % 2, i = e / 2;
+    EXPECT_EQ(events.time(e), e);
+    EXPECT_EQ(events.thread(e), thread) << e;
+    EXPECT_EQ(events.address(e), 0x1000u * (i / 2 * 2 + thread + 1)) << e;
+    EXPECT_EQ(events.bytes(e), i / 2 * 2 + 1) << e;  // a free says what it freed
+  }
+  for (const std::uint64_t count : anomalies) EXPECT_EQ(count, 0u);
 }
 
 TEST(OrderByTimeTest, ManyThreadsInOneLog) {
