@@ -201,13 +201,22 @@ int LogFile::Truncate(std::uint64_t bytes) {
   return ftruncate(fd, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
 }
 
+int LogFile::WriteBatch() { return Write(end() > 0 && LeavesNoRoom() ? EFBIG : 0); }
+
+// An entry of the index takes less than 40 bytes, even uncompressed.
+bool LogFile::LeavesNoRoom() const {
+  constexpr std::uint64_t kCountersAndTrailer = 4096;
+  const std::uint64_t entries = index_.size() / sizeof(IndexEntry) + 2;
+  return end() + batch_.size() + entries * 40 + kCountersAndTrailer > FileSizeLimit();
+}
+
 // Over index and trailer, where the log was ended: in one call, so that a process that ends at this
 // very moment has either the old end or the new one. (The kernel may still stop between two pages.)
-int LogFile::WriteBatch() {
+int LogFile::Write(int error) {
   if (batch_.size() == 0) return 0;
   const std::uint64_t start = end();
   const int fd = FileDescriptor();
-  int error = fd < 0 ? errno : batch_.failed() ? ENOMEM : 0;
+  if (error == 0) error = fd < 0 ? errno : batch_.failed() ? ENOMEM : 0;
   std::size_t done = 0;
   while (error == 0 && done < batch_.size()) {
     const ssize_t written =
@@ -267,7 +276,7 @@ int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char*
   trailer.add_string(3, reason);
   if (indexed) trailer.add_uint64(4, index_at);
   AddChunk(log::ChunkKind::kTrailer, payload);
-  const int error = WriteBatch();
+  const int error = Write(0);
   if (error != 0) return error;
   // The index does not list itself, nor the trailer: a later Finish lists what precedes them.
   if (!index_full_) index_.Resize(index_.size() - 2 * sizeof(IndexEntry));

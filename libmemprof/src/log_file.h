@@ -41,7 +41,8 @@ class LogFile {
                 std::uint64_t first_time_ns = 0, std::uint64_t last_time_ns = 0);
 
   // Writes the batch. Returns 0, or an errno after having cut the file back to its last complete
-  // batch; an end that was there and could not be replaced stays.
+  // batch; an end that was there and could not be replaced stays. Where the size of files is
+  // limited (RLIMIT_FSIZE) the last of it is kept for Finish, which says why the log ends there.
   int WriteBatch();
 
   // Writes the batch, and after it index and trailer. The next batch takes their place: written by
@@ -61,6 +62,10 @@ class LogFile {
   };
   static int ExpandAbsolute(const char* pattern, char* path, std::size_t size);
   int CreateAt(const char* path);
+  // `error`: why it must not be written, if it must not.
+  int Write(int error);
+  // Counters, index and trailer would no longer fit behind the batch.
+  bool LeavesNoRoom() const;
   bool IsOurFile(int fd) const;
   int FileDescriptor();
   int Truncate(std::uint64_t bytes);
