@@ -6,11 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "tests/recorder/log_reader.h"
 
@@ -33,6 +35,36 @@ void AddText(LogFile* log, const std::string& reason) {
   PbfWriter trailer(payload);
   trailer.add_string(3, reason);
   log->AddChunk(log::ChunkKind::kTrailer, payload);
+}
+
+// Wherever the limit lies between two batches, there is room to say why the log ends.
+TEST_F(LogFileTest, ThereIsRoomForTheEndWhereFilesAreLimited) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  for (rlim_t bytes = 256 << 10; bytes < (256 << 10) + 20'000; bytes += 997) {
+    const rlimit limit{bytes, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    LogFile log;
+    const std::string path = File(std::to_string(bytes));
+    ASSERT_EQ(log.Create(path.c_str()), 0);
+    std::mt19937 random(static_cast<unsigned>(bytes));
+    int error = 0;
+    for (int i = 0; i < 100 && error == 0; ++i) {
+      ByteBuffer noise;  // which nothing compresses
+      for (int word = 0; word < 2500; ++word) {
+        const auto value = static_cast<std::uint32_t>(random());
+        noise.Append(&value, sizeof value);
+      }
+      log.AddChunk(log::ChunkKind::kDefinitions, noise);
+      error = log.WriteBatch();
+    }
+    const int ended = error == EFBIG ? log.Finish(7, 8, "no room") : -1;
+    setrlimit(RLIMIT_FSIZE, &before);
+    ASSERT_EQ(error, EFBIG) << bytes;
+    ASSERT_EQ(ended, 0) << bytes;
+    EXPECT_LE(std::filesystem::file_size(path), bytes);
+    EXPECT_GT(std::filesystem::file_size(path), bytes - 20'000);
+  }
 }
 
 TEST_F(LogFileTest, TheLongestLogsDoWithoutAnIndex) {
