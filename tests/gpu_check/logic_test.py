@@ -143,6 +143,18 @@ class RuntimeMap(unittest.TestCase):
         self.assertEqual((section.verdict, "39" in section.summary), (SKIPPED, True))
 
 
+class Comparable(unittest.TestCase):
+    def numbers(self, addresses):
+        events = [{"op": op, "layer": "vmm", "device": 0, "bytes": 1, "address": address} for op, address in addresses]
+        return [row[-1] for row in verdicts.comparable(events)]
+
+    def test_an_address_that_is_handed_out_again_is_a_new_one(self):
+        recycled = [("alloc", "0x1"), ("free", "0x1"), ("alloc", "0x1"), ("map", "0x1"), ("free", "0x1")]
+        fresh = [("alloc", "0x1"), ("free", "0x1"), ("alloc", "0x2"), ("map", "0x2"), ("free", "0x2")]
+        self.assertEqual(self.numbers(recycled), [1, 1, 2, 2, 2])
+        self.assertEqual(self.numbers(fresh), self.numbers(recycled))
+
+
 class Totals(unittest.TestCase):
     BYTES = 4 * 64 * MIB
 

@@ -247,15 +247,18 @@ _COMPARED = {"alloc", "free", "alloc_failed", "free_failed", "map", "unmap", "po
 
 
 def comparable(events):
-    """What must be the same whoever reports it: addresses are numbered by their first appearance, because
-    two runs need not get the same."""
-    numbers, result = {}, []
+    """What must be the same whoever reports it: addresses are numbered in the order in which they are handed
+    out, because two runs need not get the same, nor the same ones again."""
+    numbers, last, result = {}, 0, []
     for event in events:
         if event["op"] in ("module_load", "module_unload"):
             # One source names a module by its handle, the other by a number of CUPTI's.
             result.append((event["op"], event["layer"], event["device"], 0, "", 0, 0))
         elif event["op"] in _COMPARED:
-            number = numbers.setdefault(event["address"], len(numbers) + 1)
+            if event["op"] in ("alloc", "pool_create") or event["address"] not in numbers:
+                last += 1
+                numbers[event["address"]] = last
+            number = numbers[event["address"]]
             result.append((event["op"], event["layer"], event["device"], event["bytes"], event.get("api", ""),
                            event.get("result", 0), number))
     return result
