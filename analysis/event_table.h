@@ -4,8 +4,8 @@
 // difference to its block's first. An allocation, and a free that was matched, say nothing that the
 // record of the lifetime does not say; every other event has a row of details:
 //
-//   event    | kind 4 | time 4 | ref 4 |           12 bytes     ref: a record, or 2^31 + a row of
-//   details record   | address 8 | bytes 8 | second 8 |    48 bytes, one for two events
+//   event    | kind 4 | time 4 | ref 4 |            ref: a record, or 2^31 + a row of details
+//   record   | address 8 | bytes 8 | second 8 |     one for two events
 //            | birth 4 | death 4 | stack 4 | parent 4 | device 2 | layer, end, import 3 |
 //   details  | address, bytes, aux0, aux1 8 each | stack, label, result, allocation 4 each |
 //

@@ -10,9 +10,8 @@
 namespace memprof::cupti {
 namespace {
 
-// Left in Call::shared from entry to exit; unlike what may be there by chance.
-// Kept from the entry of a call that frees to its exit; the lower half says what graphs' memory it
-// frees (NoteFreeing).
+// Left in Call::shared from the entry of a call that frees to its exit. The upper half is unlike
+// what may be there by chance, the lower one says what graphs' memory is freed (NoteFreeing).
 constexpr std::uint64_t kFreeReported = 0x66726565'00000000;
 constexpr std::uint64_t kFreeMask = 0xffffffff'00000000;
 
