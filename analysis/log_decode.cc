@@ -179,7 +179,7 @@ std::int64_t ZigZag(std::uint64_t value) {
 // column remembers how far it got and, if it holds differences, its last value.
 class EventsDecoder {
  public:
-  explicit EventsDecoder(const EventRows& rows) : rows_(rows), columns_(*rows.columns) {}
+  EventsDecoder(std::uint32_t count, EventColumns* columns) : rows_(count), columns_(*columns) {}
 
   bool Run(std::string_view bytes) {
     WireReader reader(bytes);
@@ -199,14 +199,14 @@ class EventsDecoder {
   bool Fill(const WireReader& reader, Put put) {
     std::uint32_t& row = filled_[reader.field()];
     if (!reader.packed()) {
-      if (row >= rows_.count) return false;
-      put(rows_.begin + row++, reader.number());
+      if (row >= rows_) return false;
+      put(row++, reader.number());
       return true;
     }
     VarintReader in(reader.bytes());
     while (!in.done()) {
-      if (row >= rows_.count) return false;
-      put(rows_.begin + row++, in.Next());
+      if (row >= rows_) return false;
+      put(row++, in.Next());
     }
     return in.ok();
   }
@@ -279,21 +279,17 @@ class EventsDecoder {
 
   // All columns that are there have one entry per event; the others are all zeroes.
   bool Complete() {
-    if (count_ != rows_.count || (rows_.count > 0 && filled_[3] == 0)) return false;
+    if (count_ != rows_ || (rows_ > 0 && filled_[3] == 0)) return false;
     for (const std::uint32_t filled : filled_)
-      if (filled != 0 && filled != rows_.count) return false;
-    const std::size_t end = rows_.begin + rows_.count;
-    for (std::size_t i = rows_.begin; i < end; ++i) columns_.time[i] += base_time_;
-    if (filled_[7] == 0) std::fill_n(columns_.device.begin() + rows_.begin, rows_.count, kNoDevice);
-    if (filled_[10] == 0)
-      std::fill_n(columns_.stack.begin() + rows_.begin, rows_.count, StackId(0));
-    if (filled_[14] == 0) std::fill_n(columns_.api.begin() + rows_.begin, rows_.count, StringId(0));
+      if (filled != 0 && filled != rows_) return false;
+    for (TimeNs& time : columns_.time) time += base_time_;
+    if (filled_[7] == 0) std::fill(columns_.device.begin(), columns_.device.end(), kNoDevice);
     return true;
   }
 
   static constexpr std::uint64_t kMaxDevices = 1024;
 
-  const EventRows rows_;
+  const std::uint32_t rows_;
   EventColumns& columns_;
   std::uint64_t base_time_ = 0, count_ = 0;
   std::array<std::uint32_t, 18> filled_{};
@@ -312,20 +308,18 @@ std::array<bool, 256> KnownTable() {
 
 }  // namespace
 
-bool DecodeEvents(std::string_view bytes, const EventRows& rows, std::uint64_t* unknown) {
+bool DecodeEvents(std::string_view bytes, std::uint32_t count, EventColumns* columns,
+                  std::uint64_t* unknown) {
   static const std::array<bool, 256> known_op = KnownTable<Op>();
   static const std::array<bool, 256> known_layer = KnownTable<Layer>();
-  EventsDecoder decoder(rows);
-  if (!decoder.Run(bytes)) return false;
-  EventColumns& columns = *rows.columns;
-  for (std::size_t i = rows.begin; i < rows.begin + rows.count; ++i) {
-    const bool known = known_op[static_cast<std::uint8_t>(columns.op[i])] &&
-                       known_layer[static_cast<std::uint8_t>(columns.layer[i])];
-    if (known) continue;
+  columns->Clear(count);
+  if (!EventsDecoder(count, columns).Run(bytes)) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool layer_known = known_layer[static_cast<std::uint8_t>(columns->layer[i])];
+    if (known_op[static_cast<std::uint8_t>(columns->op[i])] && layer_known) continue;
     ++*unknown;
-    columns.op[i] = Op::kUnspecified;
-    if (!known_layer[static_cast<std::uint8_t>(columns.layer[i])])
-      columns.layer[i] = Layer::kUnspecified;
+    columns->op[i] = Op::kUnspecified;
+    if (!layer_known) columns->layer[i] = Layer::kUnspecified;
   }
   return true;
 }

@@ -41,16 +41,10 @@ bool DecodeTrailer(std::string_view bytes, TrailerRecord* trailer);
 bool DecodeIndex(std::string_view bytes, std::vector<IndexRecord>* entries);
 bool DecodeCounters(std::string_view bytes, CountersRecord* counters);
 
-// Where the events of one chunk go: `count` rows of the columns from row `begin` on. Ids are left
-// as the log has them, in the columns' own types (none = 0).
-struct EventRows {
-  EventColumns* columns = nullptr;
-  std::size_t begin = 0;
-  std::uint32_t count = 0;
-};
-
-// Ops and layers that this version does not know become kUnspecified and are counted in
-// `unknown`. The rows must be zero before.
-bool DecodeEvents(std::string_view bytes, const EventRows& rows, std::uint64_t* unknown);
+// Decodes the `count` events of one chunk into the columns, which are cleared first. Ids are left
+// as the log has them, in the columns' own types (none = 0). Ops and layers that this version does
+// not know become kUnspecified and are counted in `unknown`.
+bool DecodeEvents(std::string_view bytes, std::uint32_t count, EventColumns* columns,
+                  std::uint64_t* unknown);
 
 }  // namespace memprof::analysis

@@ -67,8 +67,7 @@ class ChunkDecoder {
       if (!got.ok()) return false;
       payload = *got;
     }
-    columns_.Clear(source.count);
-    if (!DecodeEvents(payload, {&columns_, 0, source.count}, &unknown_)) return false;
+    if (!DecodeEvents(payload, source.count, &columns_, &unknown_)) return false;
     details_.clear();
     counts_.assign(kinds_.size(), 0);
     for (std::uint32_t i = 0; i < source.count; ++i) Pack(i, &out[i]);

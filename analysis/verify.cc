@@ -113,9 +113,8 @@ class Verifier {
   bool CheckEvents(const Chunk& chunk, std::string_view payload) {
     const std::uint32_t count = chunk.frame.events;
     EventColumns columns;
-    columns.Clear(count);
     std::uint64_t unknown = 0;
-    if (!DecodeEvents(payload, {&columns, 0, count}, &unknown)) return false;
+    if (!DecodeEvents(payload, count, &columns, &unknown)) return false;
     result_.events += count;
     std::uint64_t undefined = 0;
     const auto check = [&](std::uint32_t id, std::uint32_t row) {

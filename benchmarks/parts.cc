@@ -56,20 +56,32 @@ void BM_Backtrace(benchmark::State& state) {
 }
 BENCHMARK(BM_Backtrace)->Arg(5)->Arg(20)->Arg(50);
 
-// A stack that has not been seen lately, by the rules of its frames.
-void BM_WalkedStack(benchmark::State& state) {
-  SetMemoryLimit(kDefaultMemoryMib << 20, 0);
+// Walks stacks as the recorder does, on the thread that made it.
+struct Walker {
+  Walker() {
+    SetMemoryLimit(kDefaultMemoryMib << 20, 0);
+    ready = rules.Create();
+  }
+  bool Walk(const Registers& start) {
+    return WalkStack(&rules, bounds, {}, start, StackWalk::kMostFrames, &walk);
+  }
+
   FrameRules rules;
   StackWalk walk;
-  if (!rules.Create()) return state.SkipWithError("no memory");
   const StackBounds bounds = FindStackBounds();
+  bool ready = false;
+};
+
+// A stack that has not been seen lately, by the rules of its frames.
+void BM_WalkedStack(benchmark::State& state) {
+  Walker walker;
+  if (!walker.ready) return state.SkipWithError("no memory");
   auto bottom = [&] {
     for (auto _ : state) {
       const Registers start = CaptureRegisters();
-      if (!WalkStack(&rules, bounds, {}, start, StackWalk::kMostFrames, &walk))
-        return state.SkipWithError("the stack cannot be walked");
+      if (!walker.Walk(start)) return state.SkipWithError("the stack cannot be walked");
     }
-    state.counters["frames"] = static_cast<double>(walk.frame_count);
+    state.counters["frames"] = static_cast<double>(walker.walk.frame_count);
   };
   Descend(state.range(0), bottom);
 }
@@ -77,12 +89,9 @@ BENCHMARK(BM_WalkedStack)->Arg(5)->Arg(20)->Arg(50);
 
 // One that has: its words are compared.
 void BM_KnownStack(benchmark::State& state) {
-  SetMemoryLimit(kDefaultMemoryMib << 20, 0);
-  FrameRules rules;
-  StackWalk walk;
+  Walker walker;
   const auto memo = std::make_unique<StackMemo>();
-  if (!rules.Create()) return state.SkipWithError("no memory");
-  const StackBounds bounds = FindStackBounds();
+  if (!walker.ready) return state.SkipWithError("no memory");
   memo->Reset(1);
   std::uint64_t missed = 0;
   auto bottom = [&] {
@@ -91,8 +100,7 @@ void BM_KnownStack(benchmark::State& state) {
       StackMemo::Result known;
       if (memo->Find(start, &known)) continue;
       ++missed;
-      if (WalkStack(&rules, bounds, {}, start, StackWalk::kMostFrames, &walk))
-        memo->Store(start, walk, {1, walk.truncated});
+      if (walker.Walk(start)) memo->Store(start, walker.walk, {1, walker.walk.truncated});
     }
   };
   Descend(state.range(0), bottom);

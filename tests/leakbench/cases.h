@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -38,6 +39,10 @@ struct Draw {
     return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
   }
   bool Chance(double p) { return static_cast<double>(random() % 1'000'000) < p * 1e6; }
+  // A source of chance of its own, for a life that draws while it runs.
+  std::shared_ptr<Draw> Own() {
+    return std::make_shared<Draw>(Draw{.random = std::mt19937_64(random())});
+  }
 };
 
 struct LifeAndSlope {

@@ -24,9 +24,7 @@ auto Every(int period, int phase) {
 }
 // With chance p, from a source of its own.
 auto Sometimes(Draw& draw, double p) {
-  return [p, own = Draw{.random = std::mt19937_64(draw.random())}](int) mutable {
-    return own.Chance(p);
-  };
+  return [p, own = draw.Own()](int) { return own->Chance(p); };
 }
 
 // Keeps one of `of` blocks that it makes in a step. The others are of all sizes and live until the
@@ -34,7 +32,7 @@ auto Sometimes(Draw& draw, double p) {
 LifeAndSlope KeepShare(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const int of = draw.Between(5, 100);
-  auto own = std::make_shared<Draw>(Draw{.random = std::mt19937_64(draw.random())});
+  auto own = draw.Own();
   auto passing = std::make_shared<std::vector<std::uint64_t>>();
   return {
       [=](Site& site, int step) {
@@ -67,7 +65,7 @@ LifeAndSlope KeepAndRead(Draw& draw) {
 LifeAndSlope ShapesWithoutEnd(Draw& draw) {
   const double p = 0.3 + 0.05 * draw.Between(0, 10);
   const std::uint64_t bytes = draw.bytes;
-  auto own = std::make_shared<Draw>(Draw{.random = std::mt19937_64(draw.random())});
+  auto own = draw.Own();
   return {[=](Site& site, int step) {
             if (step >= 0 && own->Chance(p))
               site.Alloc(bytes * static_cast<std::uint64_t>(own->Between(1, 15)));

@@ -61,7 +61,7 @@ LifeAndSlope SawTooth(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const double p = 0.1 + 0.05 * draw.Between(0, 6);
   auto kept = std::make_shared<Addresses>();
-  auto own = std::make_shared<Draw>(Draw{.random = std::mt19937_64(draw.random())});
+  auto own = draw.Own();
   return {[=](Site& site, int step) {
     if (step < 0) return;
     if (own->Chance(p)) FreeAll(site, kept.get());
@@ -72,7 +72,7 @@ LifeAndSlope SawTooth(Draw& draw) {
 // A new one, larger, in place of the old one, when something larger comes by.
 LifeAndSlope GrowAndReplace(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
-  auto own = std::make_shared<Draw>(Draw{.random = std::mt19937_64(draw.random())});
+  auto own = draw.Own();
   auto kept = std::make_shared<Addresses>();
   auto largest = std::make_shared<int>(0);
   return {[=](Site& site, int step) {
@@ -90,7 +90,7 @@ LifeAndSlope GrowAndReplace(Draw& draw) {
 // One entry for each of `kinds`, kept and used when it comes by again.
 LifeAndSlope FiniteCache(Draw& draw, int kinds, int least_uses = 1) {
   const std::uint64_t bytes = draw.bytes;
-  auto own = std::make_shared<Draw>(Draw{.random = std::mt19937_64(draw.random())});
+  auto own = draw.Own();
   auto seen = std::make_shared<std::vector<std::uint64_t>>(static_cast<std::size_t>(kinds), 0);
   return {[=](Site& site, int step) {
     if (step < 0) return;
@@ -105,7 +105,7 @@ LifeAndSlope FiniteCache(Draw& draw, int kinds, int least_uses = 1) {
 LifeAndSlope LruCache(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const int bound = draw.Between(3, 10);
-  auto own = std::make_shared<Draw>(Draw{.random = std::mt19937_64(draw.random())});
+  auto own = draw.Own();
   auto order = std::make_shared<std::deque<std::pair<int, std::uint64_t>>>();
   return {[=](Site& site, int step) {
     if (step < 0) return;
@@ -129,7 +129,7 @@ LifeAndSlope LruCache(Draw& draw) {
 // The best `count` so far of what comes every `period` steps.
 LifeAndSlope BestOf(Draw& draw, int count, int period) {
   const std::uint64_t bytes = draw.bytes;
-  auto own = std::make_shared<Draw>(Draw{.random = std::mt19937_64(draw.random())});
+  auto own = draw.Own();
   auto best = std::make_shared<std::set<std::pair<int, std::uint64_t>>>();
   return {[=](Site& site, int step) {
     if (step < 0 || step % period != period - 1) return;
@@ -160,7 +160,7 @@ LifeAndSlope Curriculum(Draw& draw) {
 LifeAndSlope SaturatingPool(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const int most = draw.Between(3, 10);
-  auto own = std::make_shared<Draw>(Draw{.random = std::mt19937_64(draw.random())});
+  auto own = draw.Own();
   auto pool = std::make_shared<Addresses>();
   return {[=](Site& site, int step) {
     if (step < 0) return;
