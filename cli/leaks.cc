@@ -30,6 +30,14 @@ bool Fails(const analysis::LeakReport& report, const std::string& name) {
   return false;
 }
 
+// The stack, and its functions once more as reports print them: what is read there can be written
+// into a file of suppressions.
+std::vector<analysis::SourceFrame> WithShortNames(std::vector<analysis::SourceFrame> stack) {
+  for (std::size_t i = stack.size(); i-- > 0;)
+    stack.push_back({.function = LastScopes(ShortFunction(stack[i].function))});
+  return stack;
+}
+
 // The leaks of a session but for those that somebody lives with, and what these were.
 class Judged {
  public:
@@ -39,7 +47,7 @@ class Judged {
     analysis::LeakOptions options;
     if (!suppressions.empty())
       options.suppress = [&](const analysis::Leak& leak) {
-        const int pattern = suppressions.Match(symbols.ResolveStack(leak.stack));
+        const int pattern = suppressions.Match(WithShortNames(symbols.ResolveStack(leak.stack)));
         if (pattern < 0) return false;
         Used& used = used_[static_cast<std::size_t>(pattern)];
         ++used.leaks;

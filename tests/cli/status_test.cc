@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/cli/cli_test_support.h"
 
@@ -202,6 +203,28 @@ TEST(StatusTest, SuppressedLeaksDoNotFailAndBadSuppressionsDo) {
   const Result bad = Memprof(suppressed, logs.path());
   ExpectError(bad, 1);
   EXPECT_THAT(bad.err, HasSubstr("bad.supp:2: expected 'leak:PATTERN'"));
+}
+
+TEST(StatusTest, SuppressionsNameFunctionsInFullOrAsReportsPrintThem) {
+  const analysis::testing::TempDirectory directory;
+  analysis::testing::LogBuilder log;
+  const int stack = log.Stack({"main (train.cc:1)", "ours::memory::Remember(int) (history.cc:2)"});
+  for (std::uint64_t step = 0; step < 40; ++step) {
+    log.Step(step);
+    log.Alloc(analysis::Layer::kLinear, 0x1000 * (step + 1), 512, {.stack = stack});
+  }
+  directory.Write("a.mprof", log.Bytes());
+  const std::pair<const char*, int> patterns[] = {{"leak:^Remember$", 0},
+                                                  {"leak:^ours::memory::Remember(int)$", 0},
+                                                  {"leak:^memory::Remember$", 3}};
+  for (const auto& [pattern, status] : patterns) {
+    directory.Write("a.supp", pattern);
+    EXPECT_EQ(Memprof({"leaks", "--fail-on=suspected", "--suppressions", directory.File("a.supp"),
+                       directory.File("a.mprof")})
+                  .status,
+              status)
+        << pattern;
+  }
 }
 
 TEST(StatusTest, SuppressionsAreCountedInJson) {
