@@ -30,6 +30,7 @@ const std::vector<Verb>& Verbs() {
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format (CSV)", ExportVerb},
+      {"import", "another tool's recording as a log (PyTorch, RMM)", ImportVerb},
       {"verify", "whether a log is sound", VerifyVerb},
   };
   return verbs;
