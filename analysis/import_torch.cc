@@ -37,8 +37,9 @@ class Names {
     const auto [at, fresh] = stacks_.try_emplace(frames.container(), 0);
     if (!fresh) return at->second;
     std::uint32_t stack = 0;
-    const auto items = pickle_.Items(frames);
-    for (auto frame = items.rbegin(); frame != items.rend(); ++frame)  // innermost first
+    auto items = pickle_.Items(frames);  // innermost first
+    while (!items.empty() && OfTheUnwinder(items.front())) items = items.subspan(1);
+    for (auto frame = items.rbegin(); frame != items.rend(); ++frame)
       if (frame->is_dict()) stack = log_.Stack(stack, Frame(*frame));
     return stacks_[frames.container()] = stack;
   }
@@ -57,11 +58,17 @@ class Names {
   }
 
  private:
+  // PyTorch's own walk up the stack, the same at the top of all of them.
+  bool OfTheUnwinder(PickleValue frame) const {
+    const std::string_view name = pickle_.At(frame, "name").Text();
+    return name.starts_with("torch::unwind::unwind(") ||
+           name.starts_with("torch::CapturedTraceback::gather(");
+  }
+
   std::uint32_t Frame(PickleValue frame) {
     const auto [at, fresh] = frames_.try_emplace(frame.container(), 0);
     if (!fresh) return at->second;
-    std::string_view file = pickle_.At(frame, "filename").Text();
-    if (file == "??") file = {};
+    const std::string_view file = pickle_.At(frame, "filename").Text();
     const std::uint64_t line = pickle_.At(frame, "line").Unsigned();
     const std::uint32_t id =
         log_.PythonFrame(pickle_.At(frame, "name").Text(), file,

@@ -23,6 +23,8 @@ const std::vector<Format>& Formats() {
   static const std::vector<Format> formats = {
       {"csv", ExportCsv, "memprof export --to csv -o train.csv train.mprof",
        "One row per allocation."},
+      {"pytorch", ExportPytorch, "memprof export --to pytorch -o train.pickle train.mprof",
+       "A snapshot for pytorch.org/memory_viz."},
   };
   return formats;
 }
