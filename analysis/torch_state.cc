@@ -99,7 +99,9 @@ std::uint64_t Reserved::EndOfRun(std::uint64_t address) const {
   for (auto next = ranges_.find(end);
        next != ranges_.end() && next->second.expandable && next->second.stream == segment->stream;
        next = ranges_.find(end)) {
-    end = EndAddress(next->first, next->second.bytes);
+    const std::uint64_t further = EndAddress(next->first, next->second.bytes);
+    if (further == end) break;  // at the end of all addresses
+    end = further;
   }
   return end;
 }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/fragmentation.h"
+#include "analysis/address_map.h"
 #include "analysis/pickle_writer.h"
 #include "analysis/report.h"
 #include "analysis/symbols.h"
@@ -118,6 +118,17 @@ TEST(RealSnapshotTest, SegmentsStreamsAndAnOutOfMemory) {
   EXPECT_EQ(session->events().result(failed[0]), 2u);
 }
 
+std::size_t Runs(const testing::ToyState& state, bool expandable) {
+  std::size_t runs = 0;
+  std::uint64_t end = 0, stream = 0;
+  for (const auto& [address, range] : state.ranges) {
+    runs += !expandable || address != end || range.stream != stream;
+    end = address + range.bytes;
+    stream = range.stream;
+  }
+  return runs;
+}
+
 // What each allocator held after each action, from the lifetimes of the imported log.
 class ToyImportTest : public ::testing::TestWithParam<int> {};
 
@@ -149,6 +160,11 @@ TEST_P(ToyImportTest, TotalsAfterEveryAction) {
     ASSERT_EQ(driver, toy.states()[i + 1].reserved()) << i;
     ASSERT_EQ(segments, toy.states()[i + 1].reserved()) << i;
     ASSERT_EQ(blocks, toy.states()[i + 1].allocated()) << i;
+    // Pages of an expandable segment are one segment to its allocator, and blocks lie across them.
+    const AddressMap map = BuildAddressMap(*session, options.device, time * 1000);
+    ASSERT_EQ(map.reserved_bytes, toy.states()[i + 1].reserved()) << i;
+    ASSERT_EQ(map.allocated_bytes, toy.states()[i + 1].allocated()) << i;
+    ASSERT_EQ(map.segments.size(), Runs(toy.states()[i + 1], options.expandable)) << i;
   }
 }
 
@@ -169,6 +185,8 @@ TEST_P(ToyImportTest, EveryBlockHasItsStreamItsStackAndItsSegment) {
     EXPECT_EQ(blocks[i].requested, allocs[i]->bytes);
     EXPECT_EQ(blocks[i].stream, allocs[i]->stream);
     EXPECT_EQ(blocks[i].birth_time, allocs[i]->time_us * 1000);
+    ASSERT_TRUE(blocks[i].parent.valid());
+    EXPECT_EQ(session->record(blocks[i].parent).layer, Layer::kSegment);
     const auto frames = session->StackFrames(blocks[i].stack);
     ASSERT_EQ(frames.size(), allocs[i]->place == 0 ? 0u : 2u);
     if (frames.empty()) continue;
