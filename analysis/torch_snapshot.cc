@@ -82,7 +82,7 @@ class Reader {
   absl::Status AddTrace(int device, PickleValue trace);
   Entry ReadEntry(PickleValue value);
   void AddAnnotation(PickleValue value);
-  void ReadSettings(PickleValue settings);
+  void ReadSettings(PickleValue value);
   std::uint64_t PoolOf(PickleValue id) const;
 
   const Pickle& pickle_;

@@ -54,7 +54,7 @@ int ExportVerb(int argc, char** argv) {
   if (const int status = ParseOrExit(options, "export", argc, argv); status >= 0) return status;
   if (path.empty()) return UsageError("export", "where to? Give -o FILE ('-' is standard output)");
   int status = kExitFine;
-  input.session = OpenOneLog(options, "export", &status);
+  input.session = OpenLogs(options, "export", &status);
   if (!input.session) return status;
   OutputFile output;
   if (!output.Open(path, force, input.session->path())) return kExitFailed;
