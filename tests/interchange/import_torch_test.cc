@@ -413,6 +413,27 @@ TEST(MadeSnapshotTest, PoolsAndPendingBlocksOfAStateWithoutATrace) {
   EXPECT_EQ(session->events().address(requests[0]), blocks[1].address);
 }
 
+// A trace names no pools before 2.9: what is there at the end says it.
+TEST(MadeSnapshotTest, ASegmentOfTheTraceHasThePoolOfTheState) {
+  Maker maker;
+  maker.Segments([&] {
+    maker.out().Item();
+    maker.out().BeginDict();
+    maker.Number("device", 0);
+    maker.Number("address", 0x100000);
+    maker.Number("total_size", 2 << 20);
+    maker.out().Key("segment_pool_id");
+    maker.out().Pair(3, 9);
+    maker.out().EndDict();
+  });
+  maker.Traces([&] { maker.Trace([&] { maker.Action("segment_alloc", 0x100000, 2 << 20, 10); }); });
+  const auto session = ImportAndLoad(maker.Finish());
+  ASSERT_NE(session, nullptr);
+  const auto segments = Of(*session, Layer::kSegment);
+  ASSERT_EQ(segments.size(), 1u);
+  EXPECT_EQ(session->events().aux1(segments[0].birth.value), 3ull << 32 | 9);
+}
+
 // Before 2.0 a snapshot was a list of segments, and a block named its history.
 TEST(MadeSnapshotTest, TheOldList) {
   std::string bytes;

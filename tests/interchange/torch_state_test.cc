@@ -193,5 +193,24 @@ TEST(ContradictionTest, AMissingFreeIsCounted) {
   EXPECT_EQ(Reconstruct(device, Settings()).contradictions, 1u);
 }
 
+// What an out-of-memory found, also of what was there before.
+TEST(OomTest, AllocatedAndReservedAtThatInstant) {
+  Device device;
+  device.segments = {Range(0x100000, 2 * kMiB), Range(0x800000, 2 * kMiB)};
+  device.blocks.resize(1);
+  device.blocks[0].address = 0x100000;
+  device.blocks[0].bytes = device.blocks[0].requested = 4096;
+  device.trace = {Do(Action::kOom, 5, 9),
+                  Do(Action::kSegmentAlloc, 0x800000, 2 * kMiB),
+                  Do(Action::kAlloc, 0x800000, 512),
+                  Do(Action::kOom, 5, 9),
+                  Do(Action::kFreeCompleted, 0x800000, 512),
+                  Do(Action::kOom, 5, 9)};
+  const Reconstruction state = Reconstruct(device, Settings());
+  EXPECT_THAT(state.allocated, ::testing::ElementsAre(4096, 4608, 4096));
+  EXPECT_THAT(state.reserved, ::testing::ElementsAre(2 * kMiB, 4 * kMiB, 4 * kMiB));
+  EXPECT_EQ(state.contradictions, 0u);
+}
+
 }  // namespace
 }  // namespace memprof::analysis::torch
