@@ -26,7 +26,7 @@ const std::vector<Verb>& Verbs() {
       {"run", "record a program", RunVerb},
       {"report", "where the memory went: the whole run on a page or two", ReportVerb},
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
-      {"peak", "when each device held most, and what was live then", PeakVerb},
+      {"peak", "when each device held most, what was live then, and the peak without it", PeakVerb},
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format (CSV)", ExportVerb},

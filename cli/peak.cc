@@ -1,11 +1,15 @@
 // memprof peak: when each device held most, and what was live then.
 #include "analysis/peak.h"
 
+#include <optional>
+
+#include "analysis/peak_savings.h"
 #include "analysis/symbols.h"
 #include "analysis/units.h"
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
+#include "cli/peak_groups.h"
 #include "cli/sections.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
@@ -41,10 +45,14 @@ absl::Status FindInstants(const Session& session, std::int64_t device, std::int6
   return absl::OkStatus();
 }
 
+// `savings` may be null: an instant that is no peak has none.
 Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
-            std::size_t top) {
+            const analysis::PeakSavings* savings, std::size_t top) {
   Json list = Json::array();
-  for (const Peak& peak : peaks) list.push_back(PeakJson(session, symbols, peak, top));
+  for (const Peak& peak : peaks) {
+    list.push_back(PeakJson(session, symbols, peak, top));
+    if (savings != nullptr) AddSavings(session, symbols, *savings, peak, top, &list.back());
+  }
   return {{"schema", "memprof.peak/1"},          {"log", session.path()},
           {"complete", session.run().complete},  {"simulated", Simulated(session)},
           {"start_time_ns", StartTime(session)}, {"peaks", std::move(list)}};
@@ -58,7 +66,8 @@ int PeakVerb(int argc, char** argv) {
   std::int64_t top = 20, device = kAllDevices, step = kNoStep;
   Options options("peak [OPTION...] LOG",
                   "Tells when each device held most memory, and what was live at that instant: by "
-                  "layer, by call site and by tensor.");
+                  "layer, by call site and by tensor, and what the peak of the whole run would be "
+                  "without each of them.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.peak/1).");
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 20).");
   options.Integer("device", &device, "N", "Only this device.");
@@ -82,7 +91,10 @@ int PeakVerb(int argc, char** argv) {
   }
   analysis::Symbols symbols(session);
   const auto rows = static_cast<std::size_t>(top);
-  if (json) return PrintJson(ToJson(*session, symbols, peaks, rows));
+  std::optional<analysis::PeakSavings> computed;
+  if (step == kNoStep) computed.emplace(*session);
+  const analysis::PeakSavings* savings = computed ? &*computed : nullptr;
+  if (json) return PrintJson(ToJson(*session, symbols, peaks, savings, rows));
   std::string text = RunLines(*session);
   if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
   for (const Peak& peak : peaks) {
@@ -93,7 +105,7 @@ int PeakVerb(int argc, char** argv) {
     Append(
         text,
         Heading(Cat("Device ", peak.device, ": ", title, ", after ", Since(*session, peak.time))),
-        PeakText(*session, symbols, peak, rows));
+        PeakText(*session, symbols, peak, rows, savings));
   }
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
