@@ -27,6 +27,8 @@ const std::vector<Verb>& Verbs() {
       {"report", "where the memory went: the whole run on a page or two", ReportVerb},
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"peak", "when each device held most, what was live then, and the peak without it", PeakVerb},
+      {"advise", "what wastes memory or transfers, and what to change, with the exact gain",
+       AdviseVerb},
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format (CSV)", ExportVerb},
