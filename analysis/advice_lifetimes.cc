@@ -42,6 +42,13 @@ void AddGap(Drafts& drafts, AllocationId id, const AllocationRecord& a, const Ga
          unknown || a.layer == Layer::kManaged ? Confidence::kPossible : Confidence::kLikely);
 }
 
+// Came before the last step and was still used in it: the next use would be in the next step, which
+// the log does not have.
+bool IsLastingState(const StepClock& clock, const AllocationRecord& a, EventId last_use) {
+  return clock.judged_at().valid() && clock.IndexAt(a.birth) < clock.completed() &&
+         clock.IndexAt(last_use) >= clock.completed();
+}
+
 void FindIdle(Drafts& drafts, AllocationId id, const AllocationRecord& a,
               std::span<const Access> uses) {
   for (std::size_t i = 0; i + 1 < uses.size(); ++i) {
@@ -146,7 +153,8 @@ void FindGaps(Drafts& drafts) {
       AddGap(drafts, id, a, {Pattern::kEarlyAllocation, a.birth, first, Delayed(a, first)}, before);
     }
     const std::uint64_t after = accesses.LaunchesBetween(a.device, last, end);
-    if (after > 0 && drafts.BirthsBetween(a, last, end) > 0 && !drafts.Has(Pattern::kLeak, a)) {
+    if (after > 0 && drafts.BirthsBetween(a, last, end) > 0 && !drafts.Has(Pattern::kLeak, a) &&
+        !IsLastingState(drafts.clock(), a, last)) {
       AddGap(drafts, id, a, {Pattern::kLateRelease, last, end, Shortened(a, last)}, after);
     }
     FindIdle(drafts, id, a, uses);
