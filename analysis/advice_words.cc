@@ -89,7 +89,7 @@ Sentences OfLifetimes(const advice::Draft& draft) {
           draft.launches == 0
               ? "no kernel ran on its device while it lived, and nothing was copied to or from it"
               : absl::StrCat("none of the ", draft.launches,
-                             " launches during their lives named it, and nothing was copied to or "
+                             " launches in its time named it, and nothing was copied to or "
                              "from it");
       return {absl::StrCat(FormatNumberOf(f.count, "allocation"), ": ", none, "."),
               "Do not allocate it, or only where it is needed.",

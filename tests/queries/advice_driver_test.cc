@@ -131,6 +131,7 @@ TEST(AdviceChurnTest, NearMisses) {
   s.AllocAt(segment, "Segment", 16 * kMiB, Layer::kSegment);
   for (int i = 0; i < 20; ++i) s.Free(s.Alloc("SetUp", kMiB));
   std::uint64_t kept = 0;
+  std::vector<std::uint64_t> queue;
   for (std::uint64_t step = 0; step < 10; ++step) {
     s.Step(step);
     s.AllocAt(segment, "Block", kMiB, Layer::kBlock, kMiB);  // blocks are cheap
@@ -141,6 +142,9 @@ TEST(AdviceChurnTest, NearMisses) {
       kept = s.Alloc("Slow", kMiB);
     }
     if (step == 4) s.Free(s.Alloc("Once", kMiB));
+    if (step % 3 == 1) s.Free(s.Alloc("Seldom", kMiB));  // in fewer than half of the steps
+    queue.push_back(s.Alloc("Queue", kMiB));             // lives into the step after the next
+    if (step >= 2) s.Free(queue[step - 2]);
   }
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kChurn).empty());
 }
@@ -280,6 +284,23 @@ TEST(AdviceTest, BestFirstTradeOffsLast) {
   EXPECT_EQ(s.SiteOf(report.findings[1].stack), "Less");
   EXPECT_EQ(report.findings[2].pattern, Pattern::kOverReservation);
   EXPECT_GT(report.findings[2].saves_bytes, report.findings[0].saves_bytes);
+}
+
+TEST(AdviceTest, WhatCostsNothingComesBeforeALargerTradeOff) {
+  Scenario s;
+  const auto segment = s.Alloc("Segment", 20 * kMiB);
+  s.AllocAt(segment, "Segment", 20 * kMiB, Layer::kSegment);
+  s.AllocAt(segment, "Idle", 10 * kMiB, Layer::kBlock, 10 * kMiB);
+  s.Launch({segment});
+  s.AllocAt(segment + 10 * kMiB, "Rounded", 9 * kMiB, Layer::kBlock, 8 * kMiB);
+  for (int i = 0; i < 12; ++i) s.Launch({segment + 10 * kMiB});
+  s.Free(segment + 10 * kMiB, Layer::kBlock);
+  s.Launch({segment});
+  const AdviceReport report = s.Advice();
+  ASSERT_EQ(report.findings.size(), 2u);
+  EXPECT_EQ(report.findings[0].pattern, Pattern::kRounding);
+  EXPECT_EQ(report.findings[1].pattern, Pattern::kIdle);
+  EXPECT_GT(report.findings[1].saves_bytes, report.findings[0].saves_bytes);
 }
 
 TEST(AdviceTest, SitesAreFoldedAsTheCallerSays) {
