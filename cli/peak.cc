@@ -64,7 +64,7 @@ int PeakVerb(int argc, char** argv) {
   constexpr std::int64_t kNoStep = INT64_MIN;
   bool json = false;
   std::int64_t top = 20, device = kAllDevices, step = kNoStep;
-  Options options("peak [OPTION...] LOG",
+  Options options("peak [OPTION...] LOG...",
                   "Tells when each device held most memory, and what was live at that instant: by "
                   "layer, by call site and by tensor, and what the peak of the whole run would be "
                   "without each of them.");
@@ -81,7 +81,7 @@ int PeakVerb(int argc, char** argv) {
   if (device != kAllDevices && device < 0) return UsageError("peak", "--device cannot be negative");
   if (step != kNoStep && step < 0) return UsageError("peak", "--step cannot be negative");
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "peak", &status);
+  const auto session = OpenLogs(options, "peak", &status);
   if (!session) return status;
   std::vector<Peak> peaks;
   const absl::Status found = FindInstants(*session, device, step, step != kNoStep, &peaks);
