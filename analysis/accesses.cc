@@ -14,10 +14,12 @@ namespace {
 // A copy over more pieces than this is taken to be about the first ones.
 constexpr int kMostPieces = 64;
 
-std::uint64_t CountBetween(const std::map<int, std::vector<std::uint32_t>>& by_device, int device,
+using Launches = std::map<std::pair<std::uint32_t, int>, std::vector<std::uint32_t>>;
+
+std::uint64_t CountBetween(const Launches& launches, std::uint32_t process, int device,
                            EventId after, EventId before) {
-  const auto at = by_device.find(device);
-  if (at == by_device.end()) return 0;
+  const auto at = launches.find({process, device});
+  if (at == launches.end()) return 0;
   const auto first = std::upper_bound(at->second.begin(), at->second.end(), after.value);
   const auto last = std::lower_bound(first, at->second.end(), before.value);
   return static_cast<std::uint64_t>(last - first);
@@ -67,7 +69,7 @@ class Accesses::Collector {
       case Op::kMemcpy:
         return CopyOf(event);
       case Op::kMemset:
-        ++out_.evidence_.memsets;
+        ++EvidenceAt(event).memsets;
         UseRange(event, Use::kMemset, events_.address(event.value), events_.bytes(event.value));
         return;
       default:
@@ -76,8 +78,8 @@ class Accesses::Collector {
   }
 
   void Finish() {
-    for (const auto& [thread, launch] : open_) Close(launch);
-    for (auto& [device, launches] : out_.unknown_launches_)
+    Conclude();
+    for (auto& [place, launches] : out_.unknown_launches_)
       std::sort(launches.begin(), launches.end());
     const std::size_t count = session_.records().size();
     out_.begin_.assign(count + 1, 0);
@@ -95,6 +97,17 @@ class Accesses::Collector {
   }
 
  private:
+  // The last launches are over, and everything is counted.
+  void Conclude() {
+    for (const auto& [thread, launch] : open_) Close(launch);
+    for (const AccessEvidence& of_process : out_.of_process_) {
+      out_.evidence_.launches += of_process.launches;
+      out_.evidence_.known_launches += of_process.known_launches;
+      out_.evidence_.copies += of_process.copies;
+      out_.evidence_.memsets += of_process.memsets;
+    }
+  }
+
   using Ranges = absl::btree_map<std::uint64_t, AllocationId>;
   struct Launched {
     EventId event;
@@ -109,10 +122,14 @@ class Accesses::Collector {
     return a.layer == Layer::kBlock ? blocks_ : driver_;
   }
 
+  AccessEvidence& EvidenceAt(EventId event) { return out_.of_process_[session_.ProcessOf(event)]; }
+  std::pair<std::uint32_t, int> PlaceOf(EventId launch) const {
+    return {session_.ProcessOf(launch), events_.device(launch.value)};
+  }
   void Launch(EventId event) {
     if (events_.result(event.value) != 0) return;  // it did not happen
-    ++out_.evidence_.launches;
-    out_.launches_[events_.device(event.value)].push_back(event.value);
+    ++EvidenceAt(event).launches;
+    out_.launches_[PlaceOf(event)].push_back(event.value);
     Launched& open = open_[events_.thread(event.value)];
     Close(open);
     open = {event, false};
@@ -120,9 +137,9 @@ class Accesses::Collector {
   void Close(const Launched& launch) {
     if (!launch.event.valid()) return;
     if (launch.touched) {
-      ++out_.evidence_.known_launches;
+      ++EvidenceAt(launch.event).known_launches;
     } else {
-      out_.unknown_launches_[events_.device(launch.event.value)].push_back(launch.event.value);
+      out_.unknown_launches_[PlaceOf(launch.event)].push_back(launch.event.value);
     }
   }
 
@@ -139,7 +156,7 @@ class Accesses::Collector {
   }
 
   void CopyOf(EventId event) {
-    ++out_.evidence_.copies;
+    ++EvidenceAt(event).copies;
     const std::uint32_t e = event.value;
     const std::uint64_t bytes = events_.bytes(e);
     const Place from = UseRange(event, Use::kCopyFrom, events_.aux0(e), bytes);
@@ -192,7 +209,8 @@ class Accesses::Collector {
   std::vector<std::pair<AllocationId, Access>> found_;
 };
 
-Accesses::Accesses(const Session& session) {
+Accesses::Accesses(const Session& session)
+    : session_(session), of_process_(std::max<std::size_t>(1, session.processes().size())) {
   Collector collector(session, this);
   ReplayLifetimes(session, collector);
   collector.Finish();
@@ -202,12 +220,14 @@ std::span<const Access> Accesses::Of(AllocationId id) const {
   return std::span(accesses_).subspan(begin_[id.value], begin_[id.value + 1] - begin_[id.value]);
 }
 
-std::uint64_t Accesses::LaunchesBetween(int device, EventId after, EventId before) const {
-  return CountBetween(launches_, device, after, before);
+std::uint64_t Accesses::LaunchesBetween(const AllocationRecord& a, EventId after,
+                                        EventId before) const {
+  return CountBetween(launches_, session_.ProcessOf(a.birth), a.device, after, before);
 }
 
-std::uint64_t Accesses::UnknownLaunchesBetween(int device, EventId after, EventId before) const {
-  return CountBetween(unknown_launches_, device, after, before);
+std::uint64_t Accesses::UnknownLaunchesBetween(const AllocationRecord& a, EventId after,
+                                               EventId before) const {
+  return CountBetween(unknown_launches_, session_.ProcessOf(a.birth), a.device, after, before);
 }
 
 }  // namespace memprof::analysis

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analysis/session.h"
@@ -36,20 +37,26 @@ struct AccessEvidence {
   bool pointers() const { return known_launches > 0; }
 };
 
-// Immutable once built, hence thread-safe. Construction: one pass, O((events + uses) log live).
+// Immutable once built, hence thread-safe; the session must outlive it. Construction: one pass,
+// O((events + uses) log live).
 class Accesses {
  public:
   explicit Accesses(const Session& session);
 
-  const AccessEvidence& evidence() const { return evidence_; }
+  const AccessEvidence& evidence() const { return evidence_; }  // of all processes
+  // Of the process that `a` is of.
+  const AccessEvidence& EvidenceFor(const AllocationRecord& a) const {
+    return of_process_[session_.ProcessOf(a.birth)];
+  }
   // Uses of `id` in order. Memory that an allocator carves has none where blocks have them; of
   // layers that are no addresses (arrays, VMM handles) nothing is known.
   std::span<const Access> Of(AllocationId id) const;
 
-  // Launches on `device` strictly between two events; those among them of which no pointer is
-  // known.
-  std::uint64_t LaunchesBetween(int device, EventId after, EventId before) const;
-  std::uint64_t UnknownLaunchesBetween(int device, EventId after, EventId before) const;
+  // Launches strictly between two events that could use `a`: of its process, on its device. Those
+  // among them of which no pointer is known.
+  std::uint64_t LaunchesBetween(const AllocationRecord& a, EventId after, EventId before) const;
+  std::uint64_t UnknownLaunchesBetween(const AllocationRecord& a, EventId after,
+                                       EventId before) const;
   // What a copy is about: the allocations at its two ends; none where nothing recorded is there.
   struct Ends {
     AllocationId source, destination;
@@ -64,10 +71,13 @@ class Accesses {
  private:
   class Collector;
 
+  const Session& session_;
   AccessEvidence evidence_;
+  std::vector<AccessEvidence> of_process_;
   std::vector<Access> accesses_;
   std::vector<std::uint32_t> begin_;  // of each allocation's, allocations + 1 entries
-  std::map<int, std::vector<std::uint32_t>> launches_, unknown_launches_;  // events, by device
+  // Events, by process and device.
+  std::map<std::pair<std::uint32_t, int>, std::vector<std::uint32_t>> launches_, unknown_launches_;
   std::vector<Copy> copies_;
 };
 

@@ -1,5 +1,7 @@
 // Patterns of memory that the host has a part in: page-locked and managed memory.
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "analysis/advice_drafts.h"
 #include "analysis/replay.h"
@@ -29,17 +31,18 @@ struct HostPeak {
 };
 
 void FindUnusedPinned(Drafts& drafts) {
-  const auto copies = drafts.accesses().copies();
+  std::map<std::uint32_t, std::vector<EventId>> copies;  // by process
+  for (const Accesses::Copy& copy : drafts.accesses().copies())
+    copies[drafts.session().ProcessOf(copy.event)].push_back(copy.event);
   if (copies.empty()) return;
   const auto records = drafts.session().records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationRecord& a = records[i];
     if (a.layer != Layer::kPinned || !drafts.accesses().Of(AllocationId(i)).empty()) continue;
     // Nothing was copied at all while it lived: that says nothing about it.
-    const auto next = std::upper_bound(
-        copies.begin(), copies.end(), a.birth,
-        [](EventId event, const Accesses::Copy& copy) { return event < copy.event; });
-    if (next == copies.end() || (a.death.valid() && next->event > a.death)) continue;
+    const std::vector<EventId>& of_process = copies[drafts.session().ProcessOf(a.birth)];
+    const auto next = std::upper_bound(of_process.begin(), of_process.end(), a.birth);
+    if (next == of_process.end() || (a.death.valid() && *next > a.death)) continue;
     Draft& draft = drafts.At(Pattern::kPinnedUnused, a);
     drafts.Count(draft, a.bytes, {a.birth, AllocationId(i), {}, {}});
     const TimeNs time = drafts.Between(a.birth, a.death);

@@ -36,7 +36,7 @@ void AddGap(Drafts& drafts, AllocationId id, const AllocationRecord& a, const Ga
   draft.gap += time;
   draft.finding.byte_seconds += ByteSeconds(a.bytes, time);
   draft.changes.push_back(gap.change);
-  const bool unknown = drafts.accesses().UnknownLaunchesBetween(a.device, gap.begin, gap.end) > 0;
+  const bool unknown = drafts.accesses().UnknownLaunchesBetween(a, gap.begin, gap.end) > 0;
   draft.unknown += unknown;
   Weaken(draft,
          unknown || a.layer == Layer::kManaged ? Confidence::kPossible : Confidence::kLikely);
@@ -54,7 +54,7 @@ void FindIdle(Drafts& drafts, AllocationId id, const AllocationRecord& a,
   for (std::size_t i = 0; i + 1 < uses.size(); ++i) {
     const EventId begin = uses[i].event, end = uses[i + 1].event;
     if (end.value - begin.value <= kIdleLaunches) continue;
-    const std::uint64_t launches = drafts.accesses().LaunchesBetween(a.device, begin, end);
+    const std::uint64_t launches = drafts.accesses().LaunchesBetween(a, begin, end);
     if (launches < kIdleLaunches || drafts.BirthsBetween(a, begin, end) == 0) continue;
     const LevelChange away = {EventId(begin.value + 1), end, Removed(a).bytes};
     AddGap(drafts, id, a, {Pattern::kIdle, begin, end, away}, launches);
@@ -99,7 +99,7 @@ void ReuseWithin(Drafts& drafts, const std::vector<Used>& objects) {
     draft.gap += both;
     draft.finding.byte_seconds += ByteSeconds(a.bytes, both);
     if (end > storage.end) draft.changes.push_back({storage.end, end, -Removed(a).bytes});
-    const bool unknown = drafts.accesses().UnknownLaunchesBetween(a.device, storage.last_use,
+    const bool unknown = drafts.accesses().UnknownLaunchesBetween(a, storage.last_use,
                                                                   std::min(storage.end, end)) > 0;
     draft.unknown += unknown;
     Weaken(draft,
@@ -112,16 +112,16 @@ void ReuseWithin(Drafts& drafts, const std::vector<Used>& objects) {
 
 void FindUnused(Drafts& drafts) {
   const Accesses& accesses = drafts.accesses();
-  if (accesses.evidence().launches == 0) return;
   const auto records = drafts.session().records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationId id(i);
     const AllocationRecord& a = records[i];
     if (!drafts.UsesCanBeSeen(id) || !accesses.Of(id).empty()) continue;
     const EventId end = EndOf(drafts, a);
-    const std::uint64_t launches = accesses.LaunchesBetween(a.device, a.birth, end);
-    if (launches > 0 && !accesses.evidence().pointers()) continue;
-    const bool unknown = accesses.UnknownLaunchesBetween(a.device, a.birth, end) > 0;
+    const AccessEvidence& evidence = accesses.EvidenceFor(a);
+    const std::uint64_t launches = accesses.LaunchesBetween(a, a.birth, end);
+    if (evidence.launches == 0 || (launches > 0 && !evidence.pointers())) continue;
+    const bool unknown = accesses.UnknownLaunchesBetween(a, a.birth, end) > 0;
     Draft& draft = drafts.At(Pattern::kUnused, a);
     const TimeNs time = drafts.Between(a.birth, end);
     drafts.Count(draft, a.bytes, {a.birth, id, {}, {}});
@@ -148,11 +148,11 @@ void FindGaps(Drafts& drafts) {
     const std::span<const Access> uses = accesses.Of(id);
     if (uses.empty() || !drafts.UsesCanBeSeen(id)) continue;
     const EventId first = uses.front().event, last = uses.back().event, end = EndOf(drafts, a);
-    const std::uint64_t before = accesses.LaunchesBetween(a.device, a.birth, first);
+    const std::uint64_t before = accesses.LaunchesBetween(a, a.birth, first);
     if (before > 0 && drafts.DeathsBetween(a, a.birth, first) > 0) {
       AddGap(drafts, id, a, {Pattern::kEarlyAllocation, a.birth, first, Delayed(a, first)}, before);
     }
-    const std::uint64_t after = accesses.LaunchesBetween(a.device, last, end);
+    const std::uint64_t after = accesses.LaunchesBetween(a, last, end);
     if (after > 0 && drafts.BirthsBetween(a, last, end) > 0 && !drafts.Has(Pattern::kLeak, a) &&
         !IsLastingState(drafts.clock(), a, last)) {
       AddGap(drafts, id, a, {Pattern::kLateRelease, last, end, Shortened(a, last)}, after);
@@ -164,7 +164,7 @@ void FindGaps(Drafts& drafts) {
 void FindReusable(Drafts& drafts) {
   const Accesses& accesses = drafts.accesses();
   if (!accesses.evidence().pointers()) return;
-  std::map<std::tuple<int, Layer, std::uint64_t>, std::vector<Used>> by_size;
+  std::map<std::tuple<std::uint32_t, int, Layer, std::uint64_t>, std::vector<Used>> by_size;
   const auto records = drafts.session().records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationId id(i);
@@ -172,7 +172,9 @@ void FindReusable(Drafts& drafts) {
     if (uses.empty() || !drafts.UsesCanBeSeen(id)) continue;
     const AllocationRecord& a = records[i];
     if (drafts.Has(Pattern::kLeak, a)) continue;
-    by_size[{a.device, a.layer, a.bytes}].push_back({id, uses.front().event, uses.back().event});
+    // No process can use another's memory again.
+    by_size[{drafts.session().ProcessOf(a.birth), a.device, a.layer, a.bytes}].push_back(
+        {id, uses.front().event, uses.back().event});
   }
   for (auto& [key, objects] : by_size) {
     std::stable_sort(objects.begin(), objects.end(),

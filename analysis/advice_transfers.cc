@@ -28,7 +28,7 @@ std::uint64_t KindOf(const Session& session, const Accesses::Copy& copy) {
 bool MayBeWritten(const Drafts& drafts, AllocationId id, std::uint64_t offset, std::uint64_t bytes,
                   EventId after, EventId before) {
   const AllocationRecord& a = drafts.session().record(id);
-  if (drafts.accesses().UnknownLaunchesBetween(a.device, after, before) > 0) return true;
+  if (drafts.accesses().UnknownLaunchesBetween(a, after, before) > 0) return true;
   const std::span<const Access> uses = drafts.accesses().Of(id);
   auto use = std::upper_bound(uses.begin(), uses.end(), after,
                               [](EventId event, const Access& u) { return event < u.event; });
@@ -68,8 +68,7 @@ class PendingWrites {
 
  private:
   void Dead(const Access& write, EventId until, bool freed) {
-    if (write.bytes == 0 ||
-        drafts_.accesses().UnknownLaunchesBetween(a_.device, write.event, until) > 0)
+    if (write.bytes == 0 || drafts_.accesses().UnknownLaunchesBetween(a_, write.event, until) > 0)
       return;
     Draft& draft = drafts_.At(Pattern::kDeadWrite, a_);
     drafts_.Count(draft, write.bytes,

@@ -58,10 +58,14 @@ std::string UnknownNote(const advice::Draft& draft) {
 constexpr char kHiddenPointers[] =
     "No pointer to it lies in device memory, and streams run in the order of the host's calls.";
 
+std::string HostNote(const advice::Draft& draft) {
+  return draft.finding.layer == Layer::kManaged ? "The host does not use it either." : "";
+}
+
 std::string UseAssumption(const advice::Draft& draft) {
   std::string text = UnknownNote(draft);
-  if (draft.finding.layer == Layer::kManaged)
-    absl::StrAppend(&text, text.empty() ? "" : " ", "The host does not use it either.");
+  const std::string host = HostNote(draft);
+  if (!host.empty()) absl::StrAppend(&text, text.empty() ? "" : " ", host);
   absl::StrAppend(&text, text.empty() ? "" : " ", kHiddenPointers);
   return text;
 }
@@ -93,7 +97,7 @@ Sentences OfLifetimes(const advice::Draft& draft) {
                              "from it");
       return {absl::StrCat(FormatNumberOf(f.count, "allocation"), ": ", none, "."),
               "Do not allocate it, or only where it is needed.",
-              draft.launches == 0 ? UnknownNote(draft) : UseAssumption(draft)};
+              draft.launches > 0 ? UseAssumption(draft) : HostNote(draft)};
     }
     case Pattern::kEarlyAllocation:
       return {absl::StrCat(FormatNumberOf(f.count, "allocation"), " waited ", mean, " and ",

@@ -102,7 +102,7 @@ int AdviseVerb(int argc, char** argv) {
   bool json = false, all = false;
   std::int64_t top = 10, device = kAllDevices;
   Options options(
-      "advise [OPTION...] LOG",
+      "advise [OPTION...] LOG...",
       "Tells what wastes memory or transfers, at which call site, what to change, and what that "
       "would save exactly: leaks, memory that is never used, comes too early, stays too long, lies "
       "idle or could be another's, rounding and reserve, writes and copies for nothing, pinned "
@@ -122,7 +122,7 @@ int AdviseVerb(int argc, char** argv) {
   if (device != kAllDevices && device < 0)
     return UsageError("advise", "--device cannot be negative");
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "advise", &status);
+  const auto session = OpenLogs(options, "advise", &status);
   if (!session) return status;
   if (device != kAllDevices) {
     const std::vector<int> known = analysis::DeviceOrdinals(*session);

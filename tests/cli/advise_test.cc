@@ -169,13 +169,26 @@ TEST_F(AdviseTest, SaysWhatIsMissingAndHowToRecordIt) {
   EXPECT_THAT(Run({"used.mprof"}).out, Not(HasSubstr("--cupti")));
 }
 
+// What one process used says nothing about another, whose uses were not recorded.
+TEST_F(AdviseTest, SeveralLogsAreJudgedEachByItsOwnUses) {
+  const Json together = RunJson({"--all", "--top=0", "used.mprof", "raw.mprof"});
+  const Json alone = RunJson({"--all", "--top=0", "used.mprof"});
+  const auto unused = [](const Json& answer) {
+    std::set<std::string> sites;
+    for (const Json& finding : answer["findings"])
+      if (finding["pattern"] == "unused-allocation") sites.insert(finding["site"]);
+    return sites;
+  };
+  EXPECT_EQ(unused(together), unused(alone));
+  EXPECT_EQ(unused(alone).size(), 1u);
+}
+
 TEST_F(AdviseTest, WrongUsage) {
   const std::vector<std::string> wrong[] = {{"--top=-1", "used.mprof"},
                                             {"--device=-1", "used.mprof"},
                                             {"--device=x", "used.mprof"},
                                             {"--all=yes", "used.mprof"},
                                             {"--no-such"},
-                                            {"used.mprof", "raw.mprof"},
                                             {}};
   for (const std::vector<std::string>& arguments : wrong) {
     const Result result = Run(arguments);

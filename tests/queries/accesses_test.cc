@@ -146,13 +146,16 @@ TEST(AccessesTest, LaunchesAreCountedAndKnownByTheirPointers) {
   s.log().Event(Op::kLaunch, Layer::kUnspecified, 0, 0, 0, {.result = 1});  // did not happen
   s.Advice();
   const Accesses accesses(s.session());
+  const AllocationRecord& record = s.session().records()[0];
   EXPECT_EQ(accesses.evidence().launches, 3u);
   EXPECT_EQ(accesses.evidence().known_launches, 2u);
-  EXPECT_EQ(accesses.LaunchesBetween(0, EventId(0), EventId(7)), 3u);
-  EXPECT_EQ(accesses.LaunchesBetween(0, EventId(1), EventId(4)), 1u);  // strictly between
-  EXPECT_EQ(accesses.UnknownLaunchesBetween(0, EventId(0), EventId(7)), 1u);
-  EXPECT_EQ(accesses.UnknownLaunchesBetween(0, EventId(3), EventId(7)), 0u);
-  EXPECT_EQ(accesses.LaunchesBetween(1, EventId(0), EventId(7)), 0u);
+  EXPECT_EQ(accesses.LaunchesBetween(record, EventId(0), EventId(7)), 3u);
+  EXPECT_EQ(accesses.LaunchesBetween(record, EventId(1), EventId(4)), 1u);  // strictly between
+  EXPECT_EQ(accesses.UnknownLaunchesBetween(record, EventId(0), EventId(7)), 1u);
+  EXPECT_EQ(accesses.UnknownLaunchesBetween(record, EventId(3), EventId(7)), 0u);
+  AllocationRecord elsewhere = record;
+  elsewhere.device = 1;
+  EXPECT_EQ(accesses.LaunchesBetween(elsewhere, EventId(0), EventId(7)), 0u);
   ASSERT_EQ(accesses.Of(AllocationId(0)).size(), 1u);
   EXPECT_EQ(accesses.Of(AllocationId(0))[0].event, EventId(1));  // at the launch, not the touch
 }
