@@ -57,6 +57,20 @@ std::vector<PeakSaving> PeakSavings::WithoutTensors(int device, std::size_t grou
       [&](AllocationId id, const AllocationRecord&) { return group_of_owner[id.value]; });
 }
 
+PeakSaving PeakSavings::WithSizes(int device, PeakOf of, const BytesOf& bytes_of) const {
+  const Level* level = levels_.Find(device, of);
+  if (level == nullptr) return {};
+  std::vector<LevelChange> changes;
+  const auto records = session_.records();
+  for (std::uint32_t i = 0; i < records.size(); ++i) {
+    const AllocationRecord& a = records[i];
+    if (a.device != device || PeakOfLayer(a.layer) != of) continue;
+    const std::uint64_t bytes = bytes_of(AllocationId(i), a);
+    if (bytes != a.bytes) changes.push_back(Resized(a, bytes));
+  }
+  return Saving(level->peak(), level->With(changes));
+}
+
 PeakSaving PeakSavings::WithoutOne(AllocationId id) const {
   const AllocationId owner = OwnerOf(id);
   if (!owner.valid()) return {};

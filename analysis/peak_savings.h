@@ -39,6 +39,10 @@ class PeakSavings {
                                          const GroupOf& group_of) const;
   // Without this one allocation (of a tensor: without what it lies in).
   PeakSaving WithoutOne(AllocationId id) const;
+  // With other sizes, all at once: `bytes_of` gives the new size of an allocation of the level (its
+  // own: no change). What grows may raise the peak; then nothing is saved.
+  using BytesOf = std::function<std::uint64_t(AllocationId, const AllocationRecord&)>;
+  PeakSaving WithSizes(int device, PeakOf of, const BytesOf& bytes_of) const;
   // The peak that is about tensors of `device`: that of blocks, if it ever had any.
   PeakOf PeakOfTensors(int device) const;
 

@@ -98,6 +98,33 @@ TEST_P(RandomSavings, Tensors) {
   }
 }
 
+// Every other allocation with another size, smaller or larger.
+TEST_P(RandomSavings, OtherSizes) {
+  const PeakSavings savings(*session_);
+  const auto size = [](std::uint32_t i, std::uint64_t bytes) {
+    return i % 2 == 0 ? bytes : bytes * (i % 5) / 3;
+  };
+  for (const PeakOf of : {PeakOf::kDriver, PeakOf::kBlocks}) {
+    const PeakSaving got = savings.WithSizes(
+        0, of,
+        [&size](AllocationId id, const AllocationRecord& a) { return size(id.value, a.bytes); });
+    std::uint64_t want = 0;
+    const auto records = session_->records();
+    for (std::uint32_t e = 0; e < session_->events().size(); ++e) {
+      std::uint64_t sum = 0;
+      for (std::uint32_t i = 0; i < records.size(); ++i) {
+        const AllocationRecord& a = records[i];
+        if (a.device != 0 || PeakOfLayer(a.layer) != of) continue;
+        if (a.birth.value <= e && (!a.death.valid() || e < a.death.value)) sum += size(i, a.bytes);
+      }
+      want = std::max(want, sum);
+    }
+    const std::uint64_t before = savings.PeakAsItWas(0, of).bytes;
+    EXPECT_EQ(got.without.bytes, want);
+    EXPECT_EQ(got.saves_bytes, before > want ? before - want : 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomSavings, ::testing::Range(20u, 26u));
 
 TEST(PeakSavingsTest, ATensorIsWorthItsBlock) {
