@@ -7,6 +7,7 @@ namespace memprof::cli {
 int ReportVerb(int argc, char** argv);
 int LeaksVerb(int argc, char** argv);
 int PeakVerb(int argc, char** argv);
+int AdviseVerb(int argc, char** argv);
 int FragmentationVerb(int argc, char** argv);
 int DumpVerb(int argc, char** argv);
 int ExportVerb(int argc, char** argv);
