@@ -28,6 +28,7 @@ const std::vector<Verb>& Verbs() {
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"peak", "when each device held most, and what was live then", PeakVerb},
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
+      {"diff", "what two runs, or two moments of one, differ by", DiffVerb},
       {"oom", "why a request for memory failed, and what would have let it fit", OomVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format (CSV)", ExportVerb},

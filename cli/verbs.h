@@ -10,6 +10,7 @@ int PeakVerb(int argc, char** argv);
 int FragmentationVerb(int argc, char** argv);
 int DumpVerb(int argc, char** argv);
 int ExportVerb(int argc, char** argv);
+int DiffVerb(int argc, char** argv);
 int OomVerb(int argc, char** argv);
 int VerifyVerb(int argc, char** argv);
 
