@@ -117,14 +117,12 @@ std::uint64_t PeakIn(const StepProfile& step, int device) {
   return at == step.peak.end() ? 0 : at->second;
 }
 
-// The largest change of `of` from one steady step to the next.
 template <typename Of>
 double VariationOf(const RunProfile& profile, Of of) {
-  double most = 0;
+  Variation variation;
   for (std::size_t i = profile.steady_begin + 1; i < profile.steady_end; ++i)
-    most = std::max(most, std::abs(static_cast<double>(of(profile.steps[i])) -
-                                   static_cast<double>(of(profile.steps[i - 1]))));
-  return most;
+    variation.Add(of(profile.steps[i - 1]), of(profile.steps[i]));
+  return static_cast<double>(variation.bytes());
 }
 
 double Held(const DeviceTimeline* timeline) {
@@ -190,7 +188,7 @@ std::vector<DiffSite> CompareSites(const Side& before, const Live& before_live, 
     site.after_count = after_live.count[row];
     site.before_step = a.step_bytes;
     site.after_step = b.step_bytes;
-    site.variation = std::max(a.variation, b.variation);
+    site.variation = std::max(a.variation.bytes(), b.variation.bytes());
     site.fresh = a.count == 0;
     site.gone = b.count == 0;
     sites.push_back(site);

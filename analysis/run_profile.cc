@@ -79,11 +79,7 @@ class Profiler {
     State& state = states_[row];
     for (; state.step < step; ++state.step) {
       if (Steady(state.step)) {
-        if (state.has_last) {
-          const std::uint64_t change =
-              state.highest > state.last ? state.highest - state.last : state.last - state.highest;
-          profile_.sites[row].variation = std::max(profile_.sites[row].variation, change);
-        }
+        if (state.has_last) profile_.sites[row].variation.Add(state.last, state.highest);
         state.last = state.highest;
         state.has_last = true;
       }

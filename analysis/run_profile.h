@@ -1,6 +1,7 @@
 // What each call site does in a run, step by step: the base of comparisons. Internal to analysis/.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -24,11 +25,22 @@ class LeafMemory {
   std::vector<bool> carved_;  // by allocation: something of an allocator was in it at any time
 };
 
+// By how much something goes up and down from one steady step to the next. What only grows, in
+// steps or at once, does not vary: of the largest rise and the largest fall the smaller one counts.
+struct Variation {
+  std::uint64_t rise = 0, fall = 0;
+
+  void Add(std::uint64_t before, std::uint64_t after) {
+    rise = std::max(rise, after > before ? after - before : 0);
+    fall = std::max(fall, before > after ? before - after : 0);
+  }
+  std::uint64_t bytes() const { return std::min(rise, fall); }
+};
+
 struct SiteProfile {
   std::uint64_t bytes = 0, count = 0;     // allocated in all
   double step_bytes = 0, step_count = 0;  // allocated in a steady step; of the whole run without
-  // The largest change of its highest live bytes from one steady step to the next.
-  std::uint64_t variation = 0;
+  Variation variation;                    // of its highest live bytes
 };
 
 struct StepProfile {

@@ -16,6 +16,7 @@ struct NamedStack {
   std::vector<std::string> functions;  // outermost first
   std::vector<int> lines;
   std::vector<StackId> stacks;
+  std::string site;  // the function that a person would name
   bool matched = false;
 };
 
@@ -39,6 +40,7 @@ std::vector<NamedStack> NameStacks(const Session& session, Symbols& symbols) {
         stack.functions.push_back(NameOf(*frame));
         stack.lines.push_back(frame->line);
       }
+      stack.site = NameOf(symbols.Site(a.stack));
     }
     const auto [at, fresh] = index.try_emplace({stack.functions, stack.lines}, named.size());
     if (fresh) named.push_back(std::move(stack));
@@ -71,6 +73,8 @@ class Aligner {
     const auto first = FunctionsOf(before_), second = FunctionsOf(after_);
     MatchBy(MatchKind::kFolded, [&](const NamedStack& s) {
       std::vector<std::string> common;
+      // A site that the other run does not have is a new one, or gone, whoever calls it.
+      if (!first.contains(s.site) || !second.contains(s.site)) return common;
       for (const std::string& function : s.functions)
         if (first.contains(function) && second.contains(function)) common.push_back(function);
       return common;
