@@ -45,7 +45,7 @@ struct FreePieces {
   std::uint64_t bytes = 0, largest = 0, count = 0;
 };
 
-// Every byte of a device at one instant. It closes:
+// Every byte of a device at one instant. It closes, if the capacity is known (total is not 0):
 //   total + elsewhere = free + blocks + rounding + own_pool + other_pools + cached + direct
 //                       + modules + pools + others + untracked
 struct DeviceSpace {

@@ -206,7 +206,7 @@ std::vector<Remedy> FindRemedies(const Scene& scene, SiteGroups& groups,
     remedies.push_back(Gives(RemedyKind::kOtherProcesses, *space.others, space.free, need));
   const Remedy smaller = MostThatFits(scene);
   if (smaller.bytes < scene.request.bytes) remedies.push_back(smaller);
-  if (need > space.free)
+  if (need > space.free && space.total > 0)
     remedies.push_back(Gives(RemedyKind::kLargerDevice, need - space.free, space.free, need));
   // What suffices comes first, in the order of the enumeration: what changes least is first there.
   std::stable_sort(remedies.begin(), remedies.end(), [](const Remedy& a, const Remedy& b) {

@@ -148,6 +148,7 @@ void Close(const FailedRequest& request, const MemorySample* sample, const Devic
     const std::uint64_t known = space.known();
     space.free = capacity > known ? capacity - known : 0;
   }
+  if (space.total == 0) return;
   const std::uint64_t used = space.total - space.free, known = space.known();
   space.untracked = used > known ? used - known : 0;
   space.elsewhere = known > used ? known - used : 0;
@@ -197,15 +198,18 @@ FailureCause CauseOf(const Scene& scene) {
   if (!request.framework && request.result != 0 && request.result != kOutOfMemory)
     return FailureCause::kRefused;
   if (OccupiesHost(request.layer)) return FailureCause::kHostMemory;
-  if (bytes == 0 || request.device == kNoDevice || space.total == 0) return FailureCause::kUnknown;
-  if (bytes > space.total) return FailureCause::kTooLarge;
+  if (bytes == 0 || request.device == kNoDevice) return FailureCause::kUnknown;
+  // Without the capacity it is only known what allocators had.
+  if (space.total == 0 && !request.framework) return FailureCause::kUnknown;
+  if (space.total > 0 && bytes > space.total) return FailureCause::kTooLarge;
   const std::uint64_t holes = space.own_pool.bytes + space.other_pools.bytes + space.cached.bytes;
   if (request.framework) {
     if (space.largest_own >= bytes) return FailureCause::kAllocatorRule;
     if (space.free >= RoundUp(bytes, kPage) && need > space.free) return FailureCause::kSegmentSize;
     if (space.largest_other >= bytes) return FailureCause::kOtherPool;
     if (space.free >= need && request.driver.valid()) return FailureCause::kDespiteFree;
-    return space.free + holes >= bytes ? FailureCause::kFragmentation : FailureCause::kCapacity;
+    if (space.free + holes >= bytes) return FailureCause::kFragmentation;
+    return space.total == 0 ? FailureCause::kUnknown : FailureCause::kCapacity;
   }
   if (space.free >= need) return FailureCause::kDespiteFree;
   if (space.free + space.cached.bytes + space.pools >= need) return FailureCause::kReserve;

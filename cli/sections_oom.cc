@@ -41,12 +41,14 @@ std::string SignedBytes(std::uint64_t before, std::uint64_t after) {
 std::string SpaceTable(const FailureReport& report) {
   const DeviceSpace& space = report.space;
   Table table({Align::kRight, Align::kRight, Align::kLeft});
+  const bool known_total = space.total > 0;
+  const std::uint64_t whole = known_total ? space.total : space.known();
   table.Header({"bytes", "share",
-                Cat("of the ", FormatBytes(space.total), " of device ", report.request.device)});
+                Cat("of the ", FormatBytes(whole), known_total ? "" : " that the log knows of",
+                    " of device ", report.request.device)});
   const auto row = [&](std::uint64_t bytes, std::string what, bool always = false) {
     if (bytes == 0 && !always) return;
-    table.Row({FormatBytes(bytes),
-               Percent(static_cast<double>(bytes), static_cast<double>(space.total)),
+    table.Row({FormatBytes(bytes), Percent(static_cast<double>(bytes), static_cast<double>(whole)),
                std::move(what)});
   };
   const auto pieces = [](const analysis::FreePieces& free) {
@@ -72,7 +74,7 @@ std::string SpaceTable(const FailureReport& report) {
   if (space.others) row(*space.others, "other processes", true);
   row(space.untracked, "untracked: contexts, libraries' own memory, lazily loaded code");
   row(space.free, space.sampled ? "free, as the driver said" : "free, if nothing else was used",
-      true);
+      known_total);
   std::string text = table.Text(kWidth);
   if (space.elsewhere > 0)
     Append(text, "  ", FormatBytes(space.elsewhere),
@@ -259,7 +261,8 @@ std::string FailureText(const Session& session, analysis::Symbols& symbols,
   Append(text, Styled(Style::kBold, Indented(FailureVerdict(report), 2)), "\n",
          request.recovered ? "  The same thread then got the memory after all.\n" : "",
          RequestLines(session, report));
-  if (report.space.total > 0) Append(text, "\n  Where every byte was:\n", SpaceTable(report));
+  if (report.space.total > 0 || report.space.known() > 0)
+    Append(text, "\n  Where every byte was:\n", SpaceTable(report));
   if (!report.remedies.empty()) {
     text += "\n  Would it have fitted?\n";
     for (const Remedy& remedy : report.remedies)

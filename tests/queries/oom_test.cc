@@ -254,6 +254,22 @@ TEST(OomTest, PoolsAreAReserveToo) {
   EXPECT_TRUE(c.Find(RemedyKind::kTrimPools)->fits);
 }
 
+TEST(OomTest, WithoutCapacityItIsKnownWhatAllocatorsHad) {
+  LogBuilder log;
+  TwoHoles(log, 0);
+  AllocatorGivesUp(log, 8 * kMiB);
+  const Case c = Load(log);
+  EXPECT_EQ(c.last.space.total, 0u);
+  EXPECT_EQ(c.last.space.elsewhere, 0u);
+  EXPECT_EQ(c.last.cause, FailureCause::kFragmentation);
+  EXPECT_EQ(c.Find(RemedyKind::kLargerDevice), nullptr);
+  LogBuilder full;
+  Segment(full, kBase, 4 * kMiB);
+  full.Alloc(Layer::kBlock, kBase, 4 * kMiB);
+  AllocatorGivesUp(full, 8 * kMiB);
+  EXPECT_EQ(Load(full).last.cause, FailureCause::kUnknown);
+}
+
 TEST(OomTest, OtherCauses) {
   const auto cause = [](Layer layer, std::uint64_t bytes, std::uint64_t free, std::uint32_t result,
                         int device = 0) {
