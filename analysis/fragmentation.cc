@@ -126,6 +126,7 @@ double PinWeight(const Pin& pin) {
 struct PoolSums {
   PoolFragmentation pool;
   double squares = 0;
+  std::uint64_t usable = 0;  // by requests of the largest size seen
 };
 
 void AddSegment(const Session& session, const MapSegment& segment, std::uint64_t largest_request,
@@ -145,6 +146,7 @@ void AddSegment(const Session& session, const MapSegment& segment, std::uint64_t
       const double bytes = static_cast<double>(piece.bytes);
       sums.squares += bytes * bytes;
       ++pool.hole_count;
+      if (largest_request > 0) sums.usable += piece.bytes / largest_request * largest_request;
       if (piece.bytes < largest_request) pool.unusable_bytes += piece.bytes;
       continue;
     }
@@ -162,6 +164,7 @@ void FinishPool(const Session& session, TimeNs time, PoolSums& sums) {
   if (pool.free_bytes > 0) {
     const double free = static_cast<double>(pool.free_bytes);
     pool.external = 1 - static_cast<double>(pool.largest_hole) / free;
+    pool.request_relative = 1 - static_cast<double>(sums.usable) / free;
     pool.sum_of_squares = 1 - sums.squares / (free * free);
   }
   std::stable_sort(pool.pins.begin(), pool.pins.end(),

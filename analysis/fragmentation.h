@@ -45,9 +45,12 @@ struct PoolFragmentation {
   std::uint64_t rounding_bytes = 0;    // block sizes minus requested
   std::uint64_t releasable_bytes = 0;  // whole empty segments: could go back to the driver
   std::uint64_t unusable_bytes = 0;  // in holes smaller than the largest request seen in this pool
-  double external = 0;               // 1 - largest_hole / free
-  double sum_of_squares = 0;         // 1 - sum(f_i^2) / (sum f_i)^2
-  std::uint64_t pinned_bytes = 0;    // free in segments with a block: cannot go back to the driver
+  // The share of free bytes that requests of the largest size seen could not use, whole ones only:
+  // 1 - sum(floor(f_i / r) * r) / sum f_i.
+  double request_relative = 0;
+  double external = 0;             // 1 - largest_hole / free
+  double sum_of_squares = 0;       // 1 - sum(f_i^2) / (sum f_i)^2
+  std::uint64_t pinned_bytes = 0;  // free in segments with a block: cannot go back to the driver
   std::uint64_t hole_count = 0;
   std::vector<Hole> holes;  // largest first, at most 20
   std::vector<Pin> pins;    // worst first, at most 20

@@ -141,6 +141,7 @@ Json Fragmentation() {
                      {"unusable_bytes", "uint"},
                      {"external", "number"},
                      {"sum_of_squares", "number"},
+                     {"request_relative", "number"},
                      {"pinned_bytes", "uint"},
                      {"hole_count", "uint"},
                      {"holes",

@@ -109,6 +109,31 @@ TEST(OomTest, WhatBelongsToAnotherThreadStaysApart) {
   EXPECT_EQ(Load(log).failures.size(), 2u);
 }
 
+TEST(OomTest, WhatTheDriverRefusedOnAnotherDeviceStaysApart) {
+  LogBuilder log;
+  log.Device(0, 100 * kMiB);
+  log.Device(1, 100 * kMiB);
+  log.AllocFailed(Layer::kLinear, 20 * kMiB, {.device = 1, .aux1 = 100 * kMiB, .result = 2});
+  AllocatorGivesUp(log, 3 * kMiB);
+  EXPECT_EQ(Load(log).failures.size(), 2u);
+}
+
+TEST(OomTest, WhatIsUnusedAnywayIsNoGainOfASite) {
+  LogBuilder log;
+  log.Device(0, 64 * kMiB);
+  Segment(log, kBase, 40 * kMiB);
+  log.Alloc(Layer::kBlock, kBase, kMiB);
+  log.Free(Layer::kBlock, kBase);
+  log.Alloc(Layer::kLinear, kBase + 64 * kMiB, 4 * kMiB);
+  DriverRefuses(log, 30 * kMiB, 20 * kMiB, 64 * kMiB);
+  const Case c = Load(log);
+  const Remedy* sites = c.Find(RemedyKind::kSites);
+  ASSERT_NE(sites, nullptr);
+  EXPECT_FALSE(sites->fits);
+  EXPECT_EQ(sites->bytes, 4 * kMiB);
+  EXPECT_EQ(sites->short_by, 6 * kMiB);
+}
+
 TEST(OomTest, RecoveredWhenTheThreadThenGetsAsMuch) {
   LogBuilder log;
   log.Device(0, 100 * kMiB);
@@ -239,6 +264,8 @@ TEST(OomTest, UnusedSegmentsAreAReserveForOthers) {
   EXPECT_EQ(c.last.cause, FailureCause::kReserve);
   EXPECT_EQ(c.last.space.cached.bytes, 20 * kMiB);
   EXPECT_TRUE(c.Find(RemedyKind::kReleaseCache)->fits);
+  EXPECT_EQ(c.last.space.other_pools.bytes, 0u);
+  EXPECT_EQ(Sum(c.last.space), c.last.space.total);
   EXPECT_EQ(c.last.remedies[0].kind, RemedyKind::kReleaseCache);
 }
 
