@@ -129,14 +129,16 @@ void AddDirect(Scene& scene) {
 
 // What of the device is outside of all that the log knows. `drift` is by how much more was known of
 // at the failure than at the sample.
-void Close(const FailedRequest& request, const MemorySample* sample, const DeviceTimeline* timeline,
-           std::uint64_t capacity, DeviceSpace& space) {
+void Close(const Session& session, const FailedRequest& request, const MemorySample* sample,
+           const DeviceTimeline* timeline, std::uint64_t capacity, DeviceSpace& space) {
   if (sample != nullptr) {
     space.sampled = true;
     space.sample_time = sample->time;
     space.total = sample->total_bytes;
     space.free = sample->free_bytes;
     space.others = sample->others_bytes;
+    if (space.others)
+      *space.others -= std::min(*space.others, KnownOfOthers(session, *sample, request.device));
     if (timeline != nullptr) {
       const std::uint64_t then = timeline->reserved.At(sample->time);
       const std::uint64_t now = timeline->reserved.At(request.time);
@@ -165,13 +167,14 @@ Scene LayOut(const Session& session, const FailedRequest& request,
     scene.small_pool = IsForSmallPool(session, request);
   }
   DeviceSpace& space = scene.space;
+  const std::uint32_t process = session.ProcessOf(request.event);
   for (MapSegment& segment : BuildAddressMap(session, request.device, request.time).segments) {
     if (!segment.framework) continue;
     const AllocationRecord& base = session.record(segment.allocation);
-    const bool own =
-        request.framework && (base.layer != Layer::kSegment ||
-                              ((segment.bytes <= kPage) == scene.small_pool &&
-                               session.allocation(segment.allocation).stream == scene.stream));
+    const bool own = request.framework && session.ProcessOf(base.birth) == process &&
+                     (base.layer != Layer::kSegment ||
+                      ((segment.bytes <= kPage) == scene.small_pool &&
+                       session.allocation(segment.allocation).stream == scene.stream));
     AddSegment(session, segment, own, space);
     scene.segments.push_back(std::move(segment));
     scene.own.push_back(own);
@@ -186,7 +189,7 @@ Scene LayOut(const Session& session, const FailedRequest& request,
   std::uint64_t capacity = 0;
   for (const DeviceInfo& info : session.devices())
     if (info.id == request.device) capacity = info.capacity_bytes;
-  Close(request, SampleFor(request, samples), timeline, capacity, space);
+  Close(session, request, SampleFor(request, samples), timeline, capacity, space);
   return scene;
 }
 

@@ -49,7 +49,7 @@ int FragmentationVerb(int argc, char** argv) {
   bool json = false, at_end = false, at_worst = false;
   std::int64_t points = 0, top = 20, device = kAllDevices, step = kAtPeak;
   Options options(
-      "fragmentation [OPTION...] LOG",
+      "fragmentation [OPTION...] LOG...",
       "Tells, for each pool of a framework's allocator, how much of its free memory "
       "cannot be used, and which blocks keep the holes apart: at the instant when most "
       "was reserved, unless told otherwise; and the worst instant of each pool over time. "
@@ -83,7 +83,7 @@ int FragmentationVerb(int argc, char** argv) {
                                                 : "--step and --at-end exclude each other");
   }
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "fragmentation", &status);
+  const auto session = OpenLogs(options, "fragmentation", &status);
   if (!session) return status;
   const auto is_asked_for = [device](const analysis::DeviceInfo& d) { return d.id == device; };
   if (device != kAllDevices && std::ranges::none_of(session->devices(), is_asked_for)) {

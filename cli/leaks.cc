@@ -104,18 +104,18 @@ int LeaksVerb(int argc, char** argv) {
   std::vector<std::string> fail_on;
   std::string suppressions_file;
   Options options(
-      "leaks [OPTION...] LOG",
+      "leaks [OPTION...] LOG...",
       "Tells which call sites keep more memory with every training step, with the "
       "evidence, what would disprove it, and the call stack; then what was merely alive "
       "at the end. The method is in docs/leaks.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.leaks/1).");
-  options.List(
-      "fail-on", &fail_on, "CONDITION",
-      "Exit with status 3 and a line on standard error if there is a leak of this tier or "
-      "a worse one: definite, suspected, growing (definite is worse than suspected, "
-      "suspected worse than growing; no log of this version proves a leak to be definite); "
-      "or if leaks of a device grow faster together: growth>1MiB/step. May be given "
-      "several times, or with commas.");
+  options.List("fail-on", &fail_on, "CONDITION",
+               "Exit with status 3 and a line on standard error if there is a leak of this tier or "
+               "a worse one: definite, suspected, growing (definite is worse than suspected, "
+               "suspected worse than growing; only a log of 'memprof run --scan' proves leaks to "
+               "be definite); "
+               "or if leaks of a device grow faster together: growth>1MiB/step. May be given "
+               "several times, or with commas.");
   options.Text(
       "suppressions", &suppressions_file, "FILE",
       "Leave out leaks with a frame that FILE names, one 'leak:PATTERN' a line, as "
@@ -138,7 +138,7 @@ int LeaksVerb(int argc, char** argv) {
                     {Metric::kDefinite, Metric::kSuspected, Metric::kGrowing, Metric::kGrowth});
   if (!budget.ok()) return UsageError("leaks", std::string(budget.status().message()));
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "leaks", &status);
+  const auto session = OpenLogs(options, "leaks", &status);
   if (!session) return status;
   analysis::Suppressions suppressions;
   if (!suppressions_file.empty()) {

@@ -85,7 +85,7 @@ std::string Words(const std::shared_ptr<const Session>& session, analysis::Symbo
 int OomVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 10, event = kLast;
-  Options options("oom [OPTION...] LOG",
+  Options options("oom [OPTION...] LOG...",
                   "Tells why a request for memory failed: where every byte of the device was at "
                   "that instant, whether it was too little or too scattered, what would have let "
                   "the request fit, and what had changed since the step before. Where nothing "
@@ -102,7 +102,7 @@ int OomVerb(int argc, char** argv) {
   if (top < 0) return UsageError("oom", "--top cannot be negative");
   if (event != kLast && event < 0) return UsageError("oom", "--event cannot be negative");
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "oom", &status);
+  const auto session = OpenLogs(options, "oom", &status);
   if (!session) return status;
   const std::vector<FailedRequest> failures = analysis::FindFailures(*session);
   const FailedRequest* shown = Choose(failures, event);

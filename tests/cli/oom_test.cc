@@ -146,7 +146,7 @@ TEST_F(OomVerbTest, WrongUse) {
   const std::vector<std::string> wrong[] = {{"--event=-1", "raw.mprof"}, {"--event=last"},
                                             {"--top=-1", "raw.mprof"},   {"--top=x"},
                                             {"--evnt=1", "raw.mprof"},   {},
-                                            {"raw.mprof", "train.mprof"}};
+                                            {"--json=1", "raw.mprof"}};
   for (const std::vector<std::string>& arguments : wrong) {
     const Result result = Oom(arguments);
     EXPECT_EQ(result.status, 2);
@@ -155,6 +155,12 @@ TEST_F(OomVerbTest, WrongUse) {
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   }
   EXPECT_EQ(Oom({"none.mprof"}).status, 1);
+}
+
+TEST_F(OomVerbTest, SeveralLogsAreOneJob) {
+  const Result result = Oom({"raw.mprof", "scattered.mprof"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("2 requests for memory failed"));
 }
 
 TEST_F(OomVerbTest, CutLogsSayWhatIsThere) {

@@ -95,8 +95,9 @@ TEST(DiffTest, LinesThatMovedAlign) {
   Program program{{{"main (a.cc:1)", "F (a.cc:2)"}, {"main (a.cc:1)", "F (a.cc:8)"}},
                   {10 * kKiB, 20 * kKiB}};
   const Recorded a = Execute(program);
-  program.stacks = {{"main (a.cc:5)", "F (a.cc:6)"}, {"main (a.cc:5)", "F (a.cc:12)"}};
-  program.bytes[1] = 50 * kKiB;
+  // In the other order, too.
+  program.stacks = {{"main (a.cc:5)", "F (a.cc:12)"}, {"main (a.cc:5)", "F (a.cc:6)"}};
+  program.bytes = {50 * kKiB, 10 * kKiB};
   const DiffReport report = Diff(a, Execute(program));
   ASSERT_EQ(report.sites.size(), 1u);  // the first call of F is as it was
   EXPECT_EQ(report.sites[0].before, 20 * kKiB);
@@ -217,6 +218,24 @@ TEST(DiffTest, StepsWithoutCommonNumbersAlignByRank) {
   EXPECT_EQ(report.steps[2].before, 2);
   EXPECT_EQ(report.steps[2].after, 102);
   EXPECT_EQ(report.steps[2].before_peak, report.steps[2].after_peak);
+}
+
+TEST(DiffTest, WhatWasBeforeTheFirstStepIsOfNoStep) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kLinear, 0x1000, 100 * kKiB);
+  log.Free(0x1000);
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    log.Step(step);
+    log.Alloc(Layer::kLinear, 0x1000, step == 2 ? 50 * kKiB : kKiB);
+    log.Free(0x1000);
+  }
+  const Recorded run(log);
+  const StackAlignment rows = AlignStacks(*run.session, *run.symbols, *run.session, *run.symbols);
+  const RunProfile profile = ProfileRun(*run.session, rows.after, rows.places.size());
+  ASSERT_EQ(profile.sites.size(), 1u);
+  EXPECT_EQ(profile.sites[0].variation.bytes(), 0u);  // it only rose
+  EXPECT_EQ(profile.steps[0].peak.at(0), kKiB);
 }
 
 TEST(DiffTest, LogsWithoutStepsOrAnything) {
