@@ -30,6 +30,8 @@ const std::vector<Verb>& Verbs() {
       {"advise", "what wastes memory or transfers, and what to change, with the exact gain",
        AdviseVerb},
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
+      {"diff", "what two runs, or two moments of one, differ by", DiffVerb},
+      {"oom", "why a request for memory failed, and what would have let it fit", OomVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format (CSV)", ExportVerb},
       {"verify", "whether a log is sound", VerifyVerb},

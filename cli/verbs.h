@@ -11,6 +11,8 @@ int AdviseVerb(int argc, char** argv);
 int FragmentationVerb(int argc, char** argv);
 int DumpVerb(int argc, char** argv);
 int ExportVerb(int argc, char** argv);
+int DiffVerb(int argc, char** argv);
+int OomVerb(int argc, char** argv);
 int VerifyVerb(int argc, char** argv);
 
 }  // namespace memprof::cli

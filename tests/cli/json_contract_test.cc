@@ -146,6 +146,8 @@ Json Fragmentation() {
   const Json pin = With(AllocationShape(), {{"frees_bytes", "uint"},
                                             {"blame", "number"},
                                             {"empties_segment", "bool"},
+                                            {"unused_since_ns", "uint"},
+                                            {"tensor?", "string"},
                                             {"site", "text"},
                                             {"stack", {Frame()}}});
   const Json pool = {{"device", "int"},
@@ -162,6 +164,16 @@ Json Fragmentation() {
                      {"unusable_bytes", "uint"},
                      {"external", "number"},
                      {"sum_of_squares", "number"},
+                     {"request_relative", "number"},
+                     {"pinned_bytes", "uint"},
+                     {"hole_count", "uint"},
+                     {"holes",
+                      {{{"address", "hex"},
+                        {"bytes", "uint"},
+                        {"since_time_ns", "uint"},
+                        {"since_step", "int"},
+                        {"before?", "hex"},
+                        {"after?", "hex"}}}},
                      {"pins", {pin}}};
   return {{"time_ns", "uint"},
           {"step", "int"},
@@ -336,8 +348,27 @@ TEST(JsonContractTest, PeakOfAStep) {
 }
 
 TEST(JsonContractTest, Fragmentation) {
-  const auto seen = Check({"fragmentation", "--json"}, With(Common(), Fragmentation()));
-  EXPECT_TRUE(seen.contains(".pools[].pins[].blame"));
+  const Json point = {{"begin_ns", "uint"},
+                      {"end_ns", "uint"},
+                      {"time_ns", "uint"},
+                      {"step", "int"},
+                      {"reserved_bytes", "uint"},
+                      {"allocated_bytes", "uint"},
+                      {"free_bytes", "uint"},
+                      {"pinned_bytes", "uint"},
+                      {"largest_hole_bytes", "uint"},
+                      {"hole_count", "uint"},
+                      {"rounding_bytes", "uint"},
+                      {"external", "number"},
+                      {"sum_of_squares", "number"}};
+  const Json series = {{"kind", "text"},          {"device", "int"}, {"stream?", "hex"},
+                       {"small_blocks?", "bool"}, {"pool?", "hex"},  {"worst", point},
+                       {"points", {point}}};
+  const auto seen = Check({"fragmentation", "--json"},
+                          With(With(Common(), Fragmentation()), {{"series", {series}}}));
+  for (const char* path : {".pools[].pins[].blame", ".pools[].holes[].before",
+                           ".pools[].pins[].tensor", ".series[].points[].pinned_bytes"})
+    EXPECT_TRUE(seen.contains(path)) << path << " did not occur";
 }
 
 TEST(JsonContractTest, Verify) {
