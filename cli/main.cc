@@ -34,6 +34,7 @@ const std::vector<Verb>& Verbs() {
       {"oom", "why a request for memory failed, and what would have let it fit", OomVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format (CSV)", ExportVerb},
+      {"import", "another tool's recording as a log (PyTorch, RMM)", ImportVerb},
       {"verify", "whether a log is sound", VerifyVerb},
   };
   return verbs;

@@ -13,6 +13,7 @@ int DumpVerb(int argc, char** argv);
 int ExportVerb(int argc, char** argv);
 int DiffVerb(int argc, char** argv);
 int OomVerb(int argc, char** argv);
+int ImportVerb(int argc, char** argv);
 int VerifyVerb(int argc, char** argv);
 
 }  // namespace memprof::cli
