@@ -15,14 +15,17 @@ namespace {
 struct Format {
   std::string name;
   bool (*write)(const ExportInput& input, OutputFile& output);
+  bool to_standard_output;
   std::string example, effect;  // for the help
 };
 
 // One row a format; the order is that of the help.
 const std::vector<Format>& Formats() {
   static const std::vector<Format> formats = {
-      {"csv", ExportCsv, "memprof export --to csv -o train.csv train.mprof",
+      {"csv", ExportCsv, true, "memprof export --to csv -o train.csv train.mprof",
        "One row per allocation."},
+      {"sqlite", ExportSqlite, false, "memprof export --to sqlite -o train.db train.mprof",
+       "A database with tables and ready-made views."},
   };
   return formats;
 }
@@ -51,13 +54,15 @@ int ExportVerb(int argc, char** argv) {
   options.Example("memprof export --table=events -o - train.mprof | head", "The first events.");
   if (const int status = ParseOrExit(options, "export", argc, argv); status >= 0) return status;
   if (path.empty()) return UsageError("export", "where to? Give -o FILE ('-' is standard output)");
+  const auto format = std::find_if(Formats().begin(), Formats().end(),
+                                   [&to](const Format& f) { return f.name == to; });
+  if (path == "-" && !format->to_standard_output)
+    return UsageError("export", Cat("--to=", to, " cannot go to standard output; give -o a file"));
   int status = kExitFine;
   input.session = OpenOneLog(options, "export", &status);
   if (!input.session) return status;
   OutputFile output;
   if (!output.Open(path, force, input.session->path())) return kExitFailed;
-  const auto format = std::find_if(Formats().begin(), Formats().end(),
-                                   [&to](const Format& f) { return f.name == to; });
   return format->write(input, output) && output.Finish() ? kExitFine : kExitFailed;
 }
 

@@ -19,5 +19,6 @@ struct ExportInput {
 // Each writes the whole log to `output`, which is open, and does not finish it. False after a
 // failure, which was told in one line.
 bool ExportCsv(const ExportInput& input, OutputFile& output);
+bool ExportSqlite(const ExportInput& input, OutputFile& output);  // to a file of its own only
 
 }  // namespace memprof::cli

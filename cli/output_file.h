@@ -20,6 +20,10 @@ class OutputFile {
   bool Open(const std::string& path, bool force, const std::string& input);
   bool Write(std::string_view text);
   bool Finish();
+  // As given, for messages; and the file that is written until Finish(), for libraries
+  // that write it themselves. It has no meaning for standard output.
+  const std::string& path() const { return path_; }
+  const std::string& writing() const { return written_; }
 
  private:
   bool Fail(std::string_view why);
