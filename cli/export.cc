@@ -26,6 +26,10 @@ const std::vector<Format>& Formats() {
        "One row per allocation."},
       {"sqlite", ExportSqlite, false, "memprof export --to sqlite -o train.db train.mprof",
        "A database with tables and ready-made views."},
+      {"pprof", ExportPprof, true, "memprof export --to pprof -o train.pb.gz train.mprof",
+       "Bytes by call stack, for 'go tool pprof'."},
+      {"perfetto", ExportPerfetto, true,
+       "memprof export --to perfetto -o train.pftrace train.mprof", "A trace for ui.perfetto.dev."},
   };
   return formats;
 }
@@ -36,6 +40,7 @@ int ExportVerb(int argc, char** argv) {
   std::string to = "csv", path;
   ExportInput input;
   input.table = "allocations";
+  input.memory = "used";
   bool force = false;
   Options options("export [OPTION...] -o FILE LOG",
                   "Writes a log in another format. CSV has one row per allocation (its whole life: "
@@ -47,7 +52,14 @@ int ExportVerb(int argc, char** argv) {
   options.Choice("to", &to, names, "The format (default csv).");
   options.Choice("format", &to, names, "The same as --to.");
   options.Choice("table", &input.table, {"allocations", "events"},
-                 "What the rows are (default allocations).");
+                 "What the rows of CSV are (default allocations).");
+  options.Choice("memory", &input.memory, {"used", "driver", "tensors", "host"},
+                 "What pprof counts: memory in use (default: blocks of a framework's allocator, "
+                 "and driver memory that is none of its segments), all that the driver gave, "
+                 "tensors, or page-locked host memory.");
+  options.Flag(
+      "whole-stacks", &input.whole_stacks,
+      "Stacks of pprof begin in the allocator, not at the place that a person would name.");
   options.Text("output", &path, "FILE", "Where to write; '-' is standard output.", 'o');
   options.Flag("force", &force, "Overwrite FILE if it exists.");
   for (const Format& format : Formats()) options.Example(format.example, format.effect);
