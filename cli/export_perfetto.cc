@@ -274,7 +274,7 @@ class SessionTrace {
   }
 
   // Of every device, in order of birth: tensors; blocks and driver memory in which none lies.
-  std::map<int, std::vector<AllocationId>> LargestAllocations() const {
+  std::map<int, std::vector<AllocationId>> LargestAllocations() {
     std::vector<AllocationId> largest;
     const auto records = session_.records();
     for (std::uint32_t i = 0; i < records.size(); ++i) {
@@ -283,7 +283,8 @@ class SessionTrace {
                           layer == Layer::kBlock || layer == Layer::kTensor;
       if (memory && session_.Children(AllocationId(i)).empty()) largest.push_back(AllocationId(i));
     }
-    if (largest.size() > kMostSlices) {
+    slices_cut_ = largest.size() > kMostSlices;
+    if (slices_cut_) {
       std::nth_element(largest.begin(), largest.begin() + kMostSlices, largest.end(),
                        [&records](AllocationId a, AllocationId b) {
                          const std::uint64_t left = records[a.value].bytes,
@@ -308,7 +309,7 @@ class SessionTrace {
       }
     };
     std::priority_queue<Lane, std::vector<Lane>, std::greater<>> lanes;
-    const std::string name = ids.size() < kMostSlices ? "allocations" : "largest allocations";
+    const std::string name = slices_cut_ ? "largest allocations" : "allocations";
     for (const AllocationId id : ids) {
       const analysis::Allocation a = session_.allocation(id);
       const TimeNs end = a.alive() ? std::max(a.birth_time, session_.run().end_time) : a.death_time;
@@ -364,6 +365,7 @@ class SessionTrace {
   StackTexts stacks_;
   TraceWriter trace_;
   std::uint64_t process_ = 0;
+  bool slices_cut_ = false;
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ class Trace {
         const auto& track = packet.track_descriptor();
         EXPECT_NE(track.uuid(), 0u);
         EXPECT_TRUE(tracks_.emplace(track.uuid(), &track).second);
-        if (track.has_parent_uuid()) EXPECT_TRUE(tracks_.contains(track.parent_uuid()));
+        EXPECT_TRUE(!track.has_parent_uuid() || tracks_.contains(track.parent_uuid()));
       } else {
         EXPECT_TRUE(tracks_.contains(packet.track_event().track_uuid()));
         by_track_[packet.track_event().track_uuid()].push_back(&packet);
@@ -263,7 +263,8 @@ TEST(ExportPerfettoTest, OnlyTheLargestWhereThereAreMany) {
     log.Alloc(Layer::kLinear, 0x100000 * (i + 1), 1000 + (i * 7919) % 3000);
     log.Free(0x100000 * (i + 1));
   }
-  const std::vector<Slice> slices = Export(log).Slices("a.out/device 0/largest allocations");
+  const Trace trace = Export(log);
+  const std::vector<Slice> slices = trace.Slices("a.out/device 0/largest allocations");
   ASSERT_EQ(slices.size(), 2000u);
   for (const Slice& slice : slices) EXPECT_GE(std::stoull(Text(*slice.event, "bytes")), 2000u);
 }
@@ -287,7 +288,8 @@ TEST(ExportPerfettoTest, FailuresPeaksAndSnapshotsAreMarks) {
 TEST(ExportPerfettoTest, TheProcessIsNamed) {
   LogBuilder log;
   WriteTraining(log);
-  const auto& packet = Export(log).raw().packet(0);
+  const Trace trace = Export(log);
+  const auto& packet = trace.raw().packet(0);
   EXPECT_EQ(packet.track_descriptor().process().pid(), 4711);
   EXPECT_EQ(packet.track_descriptor().process().process_name(), "train_gpt");
   EXPECT_THAT(packet.track_descriptor().process().cmdline(),
