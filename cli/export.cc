@@ -26,6 +26,8 @@ const std::vector<Format>& Formats() {
        "One row per allocation."},
       {"sqlite", ExportSqlite, false, "memprof export --to sqlite -o train.db train.mprof",
        "A database with tables and ready-made views."},
+      {"html", ExportHtml, true, "memprof export --to html -o train.html train.mprof",
+       "The report as one page that needs nothing else."},
       {"pprof", ExportPprof, true, "memprof export --to pprof -o train.pb.gz train.mprof",
        "Bytes by call stack, for 'go tool pprof'."},
       {"perfetto", ExportPerfetto, true,
@@ -43,10 +45,9 @@ int ExportVerb(int argc, char** argv) {
   input.memory = "used";
   bool force = false;
   Options options("export [OPTION...] -o FILE LOG",
-                  "Writes a log in another format. CSV has one row per allocation (its whole life: "
-                  "layer, size, birth, death, tensor, call site) or one per event. Times are "
-                  "nanoseconds of the recording machine's monotonic clock; empty cells mean "
-                  "'none'.");
+                  "Writes a log in another format: rows for spreadsheets (csv), a database with "
+                  "ready-made views (sqlite), the report as one page (html), bytes by call stack "
+                  "(pprof), a timeline (perfetto). docs/export.md describes each.");
   std::vector<std::string> names;
   for (const Format& format : Formats()) names.push_back(format.name);
   options.Choice("to", &to, names, "The format (default csv).");

@@ -22,6 +22,7 @@ struct ExportInput {
 // failure, which was told in one line.
 bool ExportCsv(const ExportInput& input, OutputFile& output);
 bool ExportSqlite(const ExportInput& input, OutputFile& output);  // to a file of its own only
+bool ExportHtml(const ExportInput& input, OutputFile& output);
 bool ExportPprof(const ExportInput& input, OutputFile& output);
 bool ExportPerfetto(const ExportInput& input, OutputFile& output);
 

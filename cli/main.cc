@@ -29,7 +29,7 @@ const std::vector<Verb>& Verbs() {
       {"peak", "when each device held most, and what was live then", PeakVerb},
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
-      {"export", "the log in another format (CSV)", ExportVerb},
+      {"export", "the log in another format: CSV, SQLite, HTML, pprof, Perfetto", ExportVerb},
       {"verify", "whether a log is sound", VerifyVerb},
   };
   return verbs;
