@@ -44,7 +44,7 @@ int ExportVerb(int argc, char** argv) {
   input.table = "allocations";
   input.memory = "used";
   bool force = false;
-  Options options("export [OPTION...] -o FILE LOG",
+  Options options("export [OPTION...] -o FILE LOG...",
                   "Writes a log in another format: rows for spreadsheets (csv), a database with "
                   "ready-made views (sqlite), the report as one page (html), bytes by call stack "
                   "(pprof), a timeline (perfetto). docs/export.md describes each.");
@@ -72,10 +72,13 @@ int ExportVerb(int argc, char** argv) {
   if (path == "-" && !format->to_standard_output)
     return UsageError("export", Cat("--to=", to, " cannot go to standard output; give -o a file"));
   int status = kExitFine;
-  input.session = OpenOneLog(options, "export", &status);
+  input.session = OpenLogs(options, "export", &status);
   if (!input.session) return status;
+  std::vector<std::string> logs;
+  for (const analysis::ProcessInfo& process : input.session->processes())
+    logs.push_back(process.path);
   OutputFile output;
-  if (!output.Open(path, force, input.session->path())) return kExitFailed;
+  if (!output.Open(path, force, logs)) return kExitFailed;
   return format->write(input, output) && output.Finish() ? kExitFine : kExitFailed;
 }
 

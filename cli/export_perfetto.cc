@@ -202,14 +202,10 @@ class SessionTrace {
       : session_(session), stacks_(session, symbols), trace_(output) {}
 
   bool Write() {
-    process_ = trace_.AddTrack(0, "", [this](protozero::pbf_builder<Track>& track) {
-      const analysis::RunInfo& run = session_.run();
-      protozero::pbf_builder<Process> process(track, Track::kProcess);
-      process.add_int32(Process::kPid, static_cast<std::int32_t>(run.pid));
-      for (const std::string& argument : run.arguments)
-        process.add_string(Process::kCommandLine, argument);
-      process.add_string(Process::kName, run.executable.substr(run.executable.rfind('/') + 1));
-    });
+    for (const analysis::ProcessInfo& process : session_.processes())
+      processes_.push_back(AddProcess(process.run));
+    // What belongs to all processes lies under none of them.
+    top_ = processes_.size() == 1 ? processes_[0] : 0;
     WriteSteps();
     WriteRanges();
     WriteDevices();
@@ -218,13 +214,23 @@ class SessionTrace {
   }
 
  private:
+  std::uint64_t AddProcess(const analysis::RunInfo& run) {
+    return trace_.AddTrack(0, "", [&run](protozero::pbf_builder<Track>& track) {
+      protozero::pbf_builder<Process> process(track, Track::kProcess);
+      process.add_int32(Process::kPid, static_cast<std::int32_t>(run.pid));
+      for (const std::string& argument : run.arguments)
+        process.add_string(Process::kCommandLine, argument);
+      process.add_string(Process::kName, run.executable.substr(run.executable.rfind('/') + 1));
+    });
+  }
+
   void WriteSteps() {
     std::vector<Slice> steps;
     for (const analysis::StepInfo& step : session_.steps()) {
       steps.push_back({step.begin, step.end, 0, Cat("step ", step.number)});
     }
     if (!steps.empty()) {
-      WriteNested(trace_, trace_.AddTrack(process_, "steps"), "step", std::move(steps));
+      WriteNested(trace_, trace_.AddTrack(top_, "steps"), "step", std::move(steps));
     }
   }
 
@@ -237,10 +243,12 @@ class SessionTrace {
     for (auto& [thread, slices] : by_thread) {
       const analysis::ThreadInfo info =
           thread < session_.threads().size() ? session_.threads()[thread] : analysis::ThreadInfo();
+      const std::size_t process = info.process < processes_.size() ? info.process : 0;
+      const std::uint32_t pid = session_.processes()[process].run.pid;
       const std::uint64_t track =
-          trace_.AddTrack(process_, "", [&](protozero::pbf_builder<Track>& descriptor) {
+          trace_.AddTrack(processes_[process], "", [&](protozero::pbf_builder<Track>& descriptor) {
             protozero::pbf_builder<Thread> described(descriptor, Track::kThread);
-            described.add_int32(Thread::kPid, static_cast<std::int32_t>(session_.run().pid));
+            described.add_int32(Thread::kPid, static_cast<std::int32_t>(pid));
             described.add_int32(Thread::kTid, static_cast<std::int32_t>(info.tid));
             if (!info.name.empty()) described.add_string(Thread::kName, info.name);
           });
@@ -251,7 +259,7 @@ class SessionTrace {
   void WriteDevices() {
     std::map<int, std::vector<AllocationId>> slices = LargestAllocations();
     for (const analysis::DeviceTimeline& device : analysis::BuildTimelines(session_)) {
-      const std::uint64_t track = trace_.AddTrack(process_, DeviceName(device.device));
+      const std::uint64_t track = trace_.AddTrack(top_, DeviceName(device.device));
       WriteCounter(trace_, track, "driver memory", device.total);
       WriteCounter(trace_, track, "driver memory and pools", device.reserved);
       WriteCounter(trace_, track, "allocator: segments", device.framework_reserved);
@@ -337,7 +345,7 @@ class SessionTrace {
 
   // What happened at one instant: snapshots, failures, peaks.
   void WriteMarks() {
-    const std::uint64_t track = trace_.AddTrack(process_, "marks");
+    const std::uint64_t track = trace_.AddTrack(top_, "marks");
     for (const analysis::SnapshotInfo& snapshot : session_.snapshots()) {
       trace_.Instant(track, snapshot.time, "snapshot", Cat("snapshot ", snapshot.label));
     }
@@ -364,7 +372,8 @@ class SessionTrace {
   const Session& session_;
   StackTexts stacks_;
   TraceWriter trace_;
-  std::uint64_t process_ = 0;
+  std::vector<std::uint64_t> processes_;  // their tracks
+  std::uint64_t top_ = 0;
   bool slices_cut_ = false;
 };
 

@@ -78,13 +78,19 @@ void WriteSmallTables(const Session& session, SqliteFile& file) {
     devices.Add(std::int64_t{d.id}).Add(d.name).AddSize(d.capacity_bytes);
     devices.Add(std::int64_t{d.simulated}).End();
   }
-  SqliteRows threads(file, "threads", 3);
+  SqliteRows processes(file, "processes", 6);
   std::int64_t row = 0;
+  for (const analysis::ProcessInfo& p : session.processes()) {
+    processes.Add(row++).Add(p.path).Add(std::int64_t{p.run.pid}).Add(p.run.hostname);
+    p.rank < 0 ? processes.Null() : processes.Add(std::int64_t{p.rank});
+    processes.AddSize(p.clock_shift_ns).End();
+  }
+  SqliteRows threads(file, "threads", 4);
+  row = 0;
   for (const analysis::ThreadInfo& t : session.threads()) {
-    threads.Add(row++).Add(std::int64_t{t.tid}).AddName(t.name).End();
+    threads.Add(row++).Add(std::int64_t{t.tid}).AddName(t.name).Add(std::int64_t{t.process}).End();
   }
   SqliteRows steps(file, "steps", 4);
-  row = 0;
   for (const analysis::StepInfo& s : session.steps()) {
     steps.Add(s.number).AddSize(s.begin).AddSize(s.end);
     AddId(steps, s.event).End();

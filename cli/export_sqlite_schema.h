@@ -10,7 +10,9 @@ CREATE TABLE run (key TEXT PRIMARY KEY, value);
 CREATE TABLE layers (layer TEXT PRIMARY KEY, on_device INTEGER, on_host INTEGER, framework INTEGER);
 CREATE TABLE devices (device INTEGER PRIMARY KEY, name TEXT, capacity_bytes INTEGER,
   simulated INTEGER);
-CREATE TABLE threads (thread INTEGER PRIMARY KEY, tid INTEGER, name TEXT);
+CREATE TABLE processes (process INTEGER PRIMARY KEY, log TEXT, pid INTEGER, hostname TEXT,
+  rank INTEGER, clock_shift_ns INTEGER);
+CREATE TABLE threads (thread INTEGER PRIMARY KEY, tid INTEGER, name TEXT, process INTEGER);
 CREATE TABLE steps (step INTEGER, begin_ns INTEGER, end_ns INTEGER, event INTEGER);
 CREATE TABLE ranges (name TEXT, thread INTEGER, begin_ns INTEGER, end_ns INTEGER, depth INTEGER);
 CREATE TABLE snapshots (label TEXT, time_ns INTEGER, event INTEGER);
@@ -43,7 +45,7 @@ CREATE INDEX events_by_allocation ON events (allocation);
 -- An allocation with its words: site, tensor, thread.
 CREATE VIEW lives AS
   SELECT a.*, printf('0x%x', a.address) AS address_text, s.site, t.name AS tensor_name, t.dtype,
-    t.shape, h.tid, h.name AS thread_name
+    t.shape, h.tid, h.name AS thread_name, h.process
   FROM allocations a LEFT JOIN stacks s USING (stack) LEFT JOIN tensors t USING (tensor)
     LEFT JOIN threads h USING (thread);
 -- What was alive when the log ended, largest first.

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace memprof::cli {
 
@@ -16,8 +17,8 @@ class OutputFile {
   ~OutputFile();
 
   // "-" is standard output. An existing file is an error, or with `force` stays as it is until
-  // Finish() puts the new one in its place; `input`, which the output is made from, stays always.
-  bool Open(const std::string& path, bool force, const std::string& input);
+  // Finish() puts the new one in its place; `inputs`, which the output is made from, stay always.
+  bool Open(const std::string& path, bool force, const std::vector<std::string>& inputs);
   bool Write(std::string_view text);
   bool Finish();
   // As given, for messages; and the file that is written until Finish(), for libraries

@@ -296,6 +296,28 @@ TEST(ExportPerfettoTest, TheProcessIsNamed) {
               ElementsAre("train_gpt", "--steps=40"));
 }
 
+// Ranks of a job: each process has its threads, and what they share lies beside them.
+TEST(ExportPerfettoTest, SeveralLogsAreSeveralProcesses) {
+  const analysis::testing::TempDirectory directory;
+  std::vector<std::string> arguments = {"export", "--to=perfetto", "-o", "-"};
+  for (const std::string name : {"one", "two"}) {
+    LogBuilder log;
+    log.header().set_executable("/opt/" + name);
+    log.header().set_pid(name == "one" ? 11 : 22);
+    log.Thread(1, name == "one" ? 11 : 22, name);
+    log.RangePush(name);
+    log.Alloc(Layer::kLinear, 0x1000, 64);
+    log.RangePop();
+    arguments.push_back(directory.Write(name + ".mprof", log.Bytes()));
+  }
+  const Result result = Memprof(arguments);
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Trace trace(result.out);
+  ASSERT_EQ(trace.Slices("one/thread 11").size(), 1u);
+  EXPECT_EQ(trace.Slices("two/thread 22").at(0).name, "two");
+  EXPECT_EQ(trace.Counter("device 0/driver memory").back().second, 128u);
+}
+
 TEST(ExportPerfettoTest, AnEmptyLogIsATrace) {
   LogBuilder log;
   EXPECT_GE(Export(log).raw().packet_size(), 1);

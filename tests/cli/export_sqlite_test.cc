@@ -213,6 +213,23 @@ TEST(ExportSqliteTest, TellsLeaksFailuresTensorsAndStacks) {
             std::to_string(1 << 20));
 }
 
+TEST(ExportSqliteTest, SeveralLogsAreOneDatabase) {
+  const Logs logs;
+  EXPECT_EQ(
+      Memprof({"export", "--to=sqlite", "-o", "out.db", "train.mprof", "raw.mprof"}, logs.path())
+          .status,
+      0);
+  const Database database(logs.directory().File("out.db"));
+  EXPECT_EQ(database.Ask("SELECT log, pid FROM processes ORDER BY process"),
+            Rows({{"train.mprof", "4711"}, {"raw.mprof", "12"}}));
+  EXPECT_EQ(database.One("SELECT count(*) FROM lives WHERE process = 1"), "2");
+  // None of them is ever written over.
+  const Result over =
+      Memprof({"export", "--to=sqlite", "--force", "-o", "raw.mprof", "train.mprof", "raw.mprof"},
+              logs.path());
+  EXPECT_EQ(over.err, "memprof: raw.mprof: is the log itself\n");
+}
+
 TEST(ExportSqliteTest, RangesAndSnapshotsAreThere) {
   LogBuilder log;
   WriteRaw(log);
