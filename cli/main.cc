@@ -28,6 +28,7 @@ const std::vector<Verb>& Verbs() {
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"peak", "when each device held most, and what was live then", PeakVerb},
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
+      {"replay", "the same requests with other allocators, and at best", ReplayVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format: CSV, SQLite, HTML, pprof, Perfetto", ExportVerb},
       {"verify", "whether a log is sound", VerifyVerb},

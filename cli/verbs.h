@@ -10,6 +10,7 @@ int PeakVerb(int argc, char** argv);
 int FragmentationVerb(int argc, char** argv);
 int DumpVerb(int argc, char** argv);
 int ExportVerb(int argc, char** argv);
+int ReplayVerb(int argc, char** argv);
 int VerifyVerb(int argc, char** argv);
 
 }  // namespace memprof::cli

@@ -27,7 +27,7 @@ struct Figures {
   std::uint64_t segments = 0;   // pieces in which it was taken (number)
 
   std::uint64_t peak_reserved = 0, peak_allocated = 0, peak_requested = 0, peak_segments = 0;
-  // When reserved first was at its peak.
+  // The most of them while reserved was at its peak.
   std::uint64_t allocated_at_peak = 0, requested_at_peak = 0;
   std::uint64_t allocations = 0;    // number of requests served
   std::uint64_t failures = 0;       // number of requests refused: out of memory
@@ -35,10 +35,22 @@ struct Figures {
   std::uint64_t failed_number = 0;  // requests before the first of them (number)
   std::uint64_t retries = 0;        // number of requests that had to wait for memory to be released
 
-  // Share of what was reserved at the peak that was not handed out then, in [0, 1].
+  // Share of what was reserved at the peak that was never handed out meanwhile, in [0, 1].
   double fragmentation() const {
     if (peak_reserved == 0) return 0;
     return 1 - static_cast<double>(allocated_at_peak) / static_cast<double>(peak_reserved);
+  }
+
+  // To be called after every request.
+  void NotePeaks() {
+    peak_allocated = std::max(peak_allocated, allocated);
+    peak_requested = std::max(peak_requested, requested);
+    peak_segments = std::max(peak_segments, segments);
+    if (reserved < peak_reserved) return;
+    if (reserved > peak_reserved) allocated_at_peak = requested_at_peak = 0;
+    peak_reserved = reserved;
+    allocated_at_peak = std::max(allocated_at_peak, allocated);
+    requested_at_peak = std::max(requested_at_peak, requested);
   }
 };
 
@@ -69,7 +81,7 @@ class Allocator {
     }
     ++figures_.allocations;
     figures_.requested += bytes;
-    NotePeaks();
+    figures_.NotePeaks();
     return handle;
   }
   // `handle` is live. In the order of the stream it was allocated for.
@@ -106,19 +118,6 @@ class Allocator {
   }
   Device* device_;
   Figures figures_;
-
- private:
-  void NotePeaks() {
-    Figures& f = figures_;
-    f.peak_allocated = std::max(f.peak_allocated, f.allocated);
-    f.peak_requested = std::max(f.peak_requested, f.requested);
-    f.peak_segments = std::max(f.peak_segments, f.segments);
-    if (f.reserved > f.peak_reserved) {
-      f.peak_reserved = f.reserved;
-      f.allocated_at_peak = f.allocated;
-      f.requested_at_peak = f.requested;
-    }
-  }
 };
 
 }  // namespace memprof::analysis::allocators

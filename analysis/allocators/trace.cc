@@ -5,7 +5,8 @@
 
 namespace memprof::analysis::allocators {
 
-void Replay(const Trace& trace, Allocator* allocator, Device* device) {
+void Replay(const Trace& trace, Allocator* allocator, Device* device,
+            const TraceReplayOptions& options) {
   std::vector<Handle> handles(trace.blocks.size(), kNoHandle);
   for (const TraceEvent& event : trace.events) {
     switch (event.op) {
@@ -24,6 +25,7 @@ void Replay(const Trace& trace, Allocator* allocator, Device* device) {
         allocator->Synchronize();
         break;
       case TraceOp::kReleaseSegment: {
+        if (!options.releases) break;
         const TraceRange& range = trace.releases[event.number];
         allocator->ReleaseSegment(range.bytes, range.address);
         break;

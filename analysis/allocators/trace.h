@@ -50,9 +50,15 @@ struct Trace {
   void Free(std::uint32_t block) { events.push_back({TraceOp::kFree, block}); }
 };
 
+struct TraceReplayOptions {
+  // Also give back what the recorded allocator gave back by itself (TraceOp::kReleaseSegment).
+  bool releases = false;
+};
+
 // Feeds `trace` to `allocator`, whose figures then tell the outcome. What could not be allocated is
 // left out, and all else goes on.
-void Replay(const Trace& trace, Allocator* allocator, Device* device);
+void Replay(const Trace& trace, Allocator* allocator, Device* device,
+            const TraceReplayOptions& options = {});
 
 // Largest sum of requested bytes alive at a time: no allocator can do with less.
 std::uint64_t MaxLive(const Trace& trace);
