@@ -29,6 +29,7 @@ const std::vector<Verb>& Verbs() {
       {"peak", "when each device held most, and what was live then", PeakVerb},
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
       {"replay", "the same requests with other allocators, and at best", ReplayVerb},
+      {"footprint", "the memory that an input of another size will take", FootprintVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format: CSV, SQLite, HTML, pprof, Perfetto", ExportVerb},
       {"verify", "whether a log is sound", VerifyVerb},

@@ -260,7 +260,7 @@ int ReplayVerb(int argc, char** argv) {
   std::optional<AllocatorSpec> recorded;
   if (const int status = Check(arguments, &what, &recorded); status >= 0) return status;
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "replay", &status);
+  const auto session = OpenLogs(options, "replay", &status);
   if (!session) return status;
   const std::vector<DeviceReplay> replays = analysis::ReplayAllocators(*session, what);
   if (replays.empty() && what.device != analysis::kNoDevice) {

@@ -11,6 +11,7 @@ int FragmentationVerb(int argc, char** argv);
 int DumpVerb(int argc, char** argv);
 int ExportVerb(int argc, char** argv);
 int ReplayVerb(int argc, char** argv);
+int FootprintVerb(int argc, char** argv);
 int VerifyVerb(int argc, char** argv);
 
 }  // namespace memprof::cli
