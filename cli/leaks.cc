@@ -121,8 +121,8 @@ int LeaksVerb(int argc, char** argv) {
   options.Flag("json", &json, "Print one JSON object (schema memprof.leaks/1).");
   options.Choice("fail-on", &fail_on, {"definite", "suspected", "growing"},
                  "Exit with status 3 if there is a leak of this tier or a worse one "
-                 "(definite is worse than suspected, suspected worse than growing; no log of "
-                 "this version proves a leak to be definite).");
+                 "(definite is worse than suspected, suspected worse than growing; only a log of "
+                 "'memprof run --scan' proves leaks to be definite).");
   options.Text(
       "suppressions", &suppressions_file, "FILE",
       "Leave out leaks with a frame that FILE names, one 'leak:PATTERN' a line, as "

@@ -85,8 +85,11 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
   for (const analysis::Leak& leak : report.leaks.leaks) {
     const bool growing = leak.tier == analysis::LeakTier::kGrowing;
-    const std::string word = growing ? "Growing, in use:" : "Suspected leak:";
-    const std::string slope = Cat(FormatBytes(leak.bytes_per_step), " per step");
+    const bool definite = leak.tier == analysis::LeakTier::kDefinite;
+    const std::string word = growing    ? "Growing, in use:"
+                             : definite ? "Definite leak:"
+                                        : "Suspected leak:";
+    const std::string slope = LeakSize(leak);
     const std::size_t column = 2 + word.size() + 1 + slope.size() + 4;
     Append(text, "  ", Styled(growing ? Style::kYellow : Style::kRed, word), " ",
            Styled(Style::kBold, slope), " at ",
