@@ -176,6 +176,20 @@ TEST(ExportPerfettoTest, CountersAreTheTimelines) {
   }
 }
 
+TEST(ExportPerfettoTest, AnInstantHasOneSample) {
+  LogBuilder log;
+  log.header().set_executable("a.out");
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    log.SetTime(2'000'000'000);
+    log.Alloc(Layer::kLinear, 0x10000 * (i + 1), 100);
+  }
+  log.Free(0x10000);
+  const auto samples = Export(log).Counter("a.out/device 0/driver memory");
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_EQ(samples[0], std::pair(std::uint64_t{2'000'000'000}, std::uint64_t{300}));
+  EXPECT_EQ(samples[1].second, 200u);
+}
+
 TEST(ExportPerfettoTest, StepsFollowOneAnother) {
   LogBuilder log;
   WriteTraining(log);

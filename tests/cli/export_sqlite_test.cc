@@ -111,14 +111,17 @@ TEST(ExportSqliteTest, AllocationsAndEventsAreThoseOfTheLog) {
     }
     const analysis::EventTable& events = out.session->events();
     const Rows rows = out.database->Ask(
-        "SELECT time_ns, op, layer, device, address, bytes, allocation FROM events ORDER BY event");
+        "SELECT time_ns, op, layer, device, address, bytes, allocation, step FROM events ORDER BY "
+        "event");
     ASSERT_EQ(rows.size(), events.size());
     for (std::size_t e = 0; e < rows.size(); ++e) {
       EXPECT_THAT(rows[e],
                   ElementsAre(std::to_string(events.time(e)), analysis::OpName(events.op(e)),
                               analysis::LayerName(events.layer(e)),
                               std::to_string(events.device(e)), std::to_string(events.address(e)),
-                              std::to_string(events.bytes(e)), id(events.allocation(e))));
+                              std::to_string(events.bytes(e)), id(events.allocation(e)),
+                              std::to_string(out.session->StepOf(
+                                  analysis::EventId(static_cast<std::uint32_t>(e))))));
     }
   }
 }

@@ -209,6 +209,18 @@ TEST(MatchRequestsTest, StepsThatTheOtherDidNotComeToAreLikeItsLast) {
   EXPECT_THAT(MatchRequests(base, other), ElementsAre(0, 1, 2, 2, kNoRequest, kNoRequest));
 }
 
+// With the largest of three left out, two are left, through which a line goes that is too low.
+TEST(FootprintTest, AChecksRunIsLeftOut) {
+  ToyProgram program;
+  program.requests = {{.site = 1, .per_square = 100'000, .lives = 5}};
+  const auto footprints = Build(program, {4, 8, 12});
+  ASSERT_EQ(footprints.size(), 1u);
+  const FootprintRun& run = footprints[0].runs()[2];
+  EXPECT_EQ(footprints[0].Predict(12).peaks.requested, run.recorded.requested);
+  EXPECT_EQ(run.recorded.requested, 14'400'000u);
+  EXPECT_EQ(run.check.peaks.requested, 11'200'000u);
+}
+
 // The heart: any program of such a kind, any allocator, any size, to the byte.
 TEST(FootprintTest, PredictsWhatAProgramTakes) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
