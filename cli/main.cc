@@ -32,8 +32,10 @@ const std::vector<Verb>& Verbs() {
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
       {"diff", "what two runs, or two moments of one, differ by", DiffVerb},
       {"oom", "why a request for memory failed, and what would have let it fit", OomVerb},
+      {"replay", "the same requests with other allocators, and at best", ReplayVerb},
+      {"footprint", "the memory that an input of another size will take", FootprintVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
-      {"export", "the log in another format (CSV)", ExportVerb},
+      {"export", "the log in another format: CSV, PyTorch, SQLite, HTML, pprof, Perfetto", ExportVerb},
       {"import", "another tool's recording as a log (PyTorch, RMM)", ImportVerb},
       {"verify", "whether a log is sound", VerifyVerb},
   };

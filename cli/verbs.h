@@ -14,6 +14,8 @@ int ExportVerb(int argc, char** argv);
 int DiffVerb(int argc, char** argv);
 int OomVerb(int argc, char** argv);
 int ImportVerb(int argc, char** argv);
+int ReplayVerb(int argc, char** argv);
+int FootprintVerb(int argc, char** argv);
 int VerifyVerb(int argc, char** argv);
 
 }  // namespace memprof::cli
