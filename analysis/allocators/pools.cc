@@ -56,16 +56,24 @@ void HeapAllocator::ReleaseRegion(Heap::BlockNumber number) {
 
 Handle CudaAllocator::DoAllocate(std::uint64_t bytes, StreamNumber) {
   // A block of its own pages is a region that nothing else is cut from.
-  const bool own = bytes > kMiB;
+  const bool own = bytes >= kPage;
   const std::uint64_t size = RoundUp(bytes, own ? kPage : 512);
-  Handle handle = own ? kNoHandle : TakeBlock(size, bytes, 512);
-  if (handle != kNoHandle || !AddRegion(own ? size : kPage)) return handle;
+  const Handle handle = own ? kNoHandle : TakeBlock(size, bytes, 512);
+  if (handle != kNoHandle) {
+    device_->Commit(0);  // a call of the driver all the same
+    return handle;
+  }
+  if (!AddRegion(own ? size : kPage)) return kNoHandle;
   return TakeBlock(size, bytes, own ? kNeverSplit : 512);
 }
 
 std::uint64_t CudaAllocator::DoFree(Handle handle) {
   const std::uint64_t requested = HeapAllocator::DoFree(handle);
-  if (heap_.IsRegion(handle)) ReleaseRegion(handle);
+  if (heap_.IsRegion(handle)) {
+    ReleaseRegion(handle);
+  } else {
+    device_->Uncommit(0);
+  }
   return requested;
 }
 
