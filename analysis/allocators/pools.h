@@ -1,5 +1,6 @@
 // Allocators made of heaps: the driver's own, TensorFlow's and JAX's BFC, the driver's
-// stream-ordered pool, and the pool, arena and bins of RMM.
+// stream-ordered pool, and the pool, arena and bins of RMM. Whatever they take of the device is
+// whole pages of 2 MiB.
 #pragma once
 
 #include <array>
