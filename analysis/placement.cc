@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 // is room.
 constexpr double kSmallShare = 0.003;
 // Of the time, so much goes to the larger buffers alone.
-constexpr double kCoreTime = 0.6;
+constexpr double kCoreTime = 0.8;
 constexpr std::size_t kTooFewForThreads = 64;
 
 // Arranges the larger buffers, which are fewer and decide, and then puts the small ones where there

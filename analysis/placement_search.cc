@@ -165,8 +165,9 @@ class OrderSearch {
     }
   }
 
+  bool possible() const { return positions_.size() > 1; }
+
   void Run(std::uint64_t bound, Clock::time_point deadline) {
-    if (positions_.size() < 2) return;
     const std::uint64_t before = best_.height();
     std::uint64_t tries = 0;
     while (best_.height() > bound && Clock::now() < deadline) {
@@ -206,21 +207,36 @@ class OrderSearch {
   std::vector<std::size_t> positions_;  // of large buffers in the order
 };
 
-void SolveOn(const PlacementProblem& problem, const std::vector<PlacementOrder>& orders,
-             std::atomic<std::size_t>* next_order, std::uint64_t bound, Clock::time_point deadline,
-             std::uint64_t seed, BestArrangement* best) {
+// What threads share beside the best arrangement.
+struct SharedOrders {
+  std::vector<PlacementOrder> orders;
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> best{0};  // the lowest, as it is
+};
+
+void SolveOn(const PlacementProblem& problem, SharedOrders* shared, std::uint64_t bound,
+             Clock::time_point deadline, std::uint64_t seed, BestArrangement* best) {
   PlacementSpace space(problem.buffers, problem.times);
-  std::size_t best_order = 0;
-  for (std::size_t i = (*next_order)++; i < orders.size(); i = (*next_order)++) {
+  const std::vector<PlacementOrder>& orders = shared->orders;
+  for (std::size_t i = shared->next++; i < orders.size(); i = shared->next++) {
     if (best->found() && (Clock::now() >= deadline || best->height() <= bound)) break;
-    if (OrderSearch::Arrange(orders[i], space, *best, deadline, orders[i].name)) best_order = i;
+    if (OrderSearch::Arrange(orders[i], space, *best, deadline, orders[i].name)) shared->best = i;
   }
   if (!best->found()) return;
-  const Clock::time_point now = Clock::now();
-  if (now >= deadline) return;
-  OrderSearch(problem, orders[best_order], &space, best, seed)
-      .Run(bound, now + (deadline - now) / 2);
-  LocalSearch(problem, &space, best, seed).Run(bound, deadline);
+  // Both in turns: which of them gets further depends on the problem.
+  OrderSearch among_orders(problem, orders[shared->best], &space, best, seed);
+  LocalSearch around_top(problem, &space, best, seed);
+  constexpr int kTurns = 6;
+  for (int turn = 0; turn < kTurns && best->height() > bound; ++turn) {
+    const Clock::time_point now = Clock::now();
+    const Clock::duration slice = (deadline - now) / (kTurns - turn);
+    if (slice <= Clock::duration::zero()) return;
+    if (turn % 3 != 2 && among_orders.possible()) {
+      among_orders.Run(bound, now + slice);
+    } else {
+      around_top.Run(bound, now + slice);
+    }
+  }
 }
 
 }  // namespace
@@ -228,10 +244,10 @@ void SolveOn(const PlacementProblem& problem, const std::vector<PlacementOrder>&
 void SearchArrangements(const PlacementProblem& problem, const SearchLimits& limits,
                         BestArrangement* best) {
   const std::uint64_t bound = Bound(problem);
-  const std::vector<PlacementOrder> orders = MakeOrders(problem);
-  std::atomic<std::size_t> next_order{0};
+  SharedOrders shared;
+  shared.orders = MakeOrders(problem);
   const auto work = [&](int thread) {
-    SolveOn(problem, orders, &next_order, bound, limits.deadline,
+    SolveOn(problem, &shared, bound, limits.deadline,
             limits.seed + static_cast<std::uint64_t>(thread), best);
   };
   std::vector<std::thread> helpers;
