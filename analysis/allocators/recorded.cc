@@ -92,6 +92,7 @@ class DeviceReader {
         break;
       case Op::kMemoryInfo:
         run_.room = std::min(run_.room, used_ + events.bytes(event));
+        Sample(events.bytes(event), events.aux0(event));
         break;
       case Op::kAllocFailed:
         if (!OccupiesDevice(events.layer(event))) break;
@@ -99,6 +100,10 @@ class DeviceReader {
         short_of_memory_ = true;
         // Without a figure of free memory nothing is known of the room.
         if (events.aux1(event) > 0) run_.room = std::min(run_.room, used_ + events.aux0(event));
+        if (plan_.source != RequestSource::kBlocks) Refuse(events.bytes(event));
+        break;
+      case Op::kFrameworkOom:
+        if (plan_.source == RequestSource::kBlocks) Refuse(events.bytes(event));
         break;
       default:
         break;
@@ -254,6 +259,21 @@ class DeviceReader {
     pool.sampled = reserved;
     run_.figures.reserved += pool.reserved();
     run_.figures.NotePeaks();
+  }
+
+  // The program asked for so much and did not get it. Its stream is not known.
+  void Refuse(std::uint64_t bytes) {
+    FlushReleases();
+    if (bytes == 0) return;
+    ++run_.refused;
+    run_.trace.blocks.push_back({bytes, 0});
+    Add(TraceOp::kTry, static_cast<std::uint32_t>(run_.trace.blocks.size() - 1));
+  }
+
+  void Sample(std::uint64_t free, std::uint64_t total) {
+    if (plan_.source != RequestSource::kDriver || total < free || total - free < outside_) return;
+    run_.samples.push_back(total - free - outside_);
+    Add(TraceOp::kSample, 0);
   }
 
   void Synchronize() {
