@@ -39,8 +39,8 @@ class Names {
     std::uint32_t stack = 0;
     auto items = pickle_.Items(frames);  // innermost first
     while (!items.empty() && OfTheUnwinder(items.front())) items = items.subspan(1);
-    for (auto frame = items.rbegin(); frame != items.rend(); ++frame)
-      if (frame->is_dict()) stack = log_.Stack(stack, Frame(*frame));
+    for (std::size_t i = items.size(); i-- > 0;)
+      if (items[i].is_dict()) stack = log_.Stack(stack, Frame(items[i]));
     return stacks_[frames.container()] = stack;
   }
 

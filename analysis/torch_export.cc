@@ -69,7 +69,7 @@ class Exporter {
   using Id = AllocationId;
 
   void FindRoles();
-  Role RoleOf(const AllocationRecord& a) const;
+  static Role RoleOf(const AllocationRecord& a);
   Role role(Id id) const { return roles_[id.value]; }
   // Pages of an expandable segment.
   bool Mapped(const AllocationRecord& a) const {
@@ -120,9 +120,8 @@ class Exporter {
 
 void Exporter::FindRoles() {
   const auto records = session_.records();
-  roles_.resize(records.size(), Role::kNone);
-  // Parents are born before what lies in them.
-  for (std::size_t i = 0; i < records.size(); ++i) roles_[i] = RoleOf(records[i]);
+  roles_.reserve(records.size());
+  for (const AllocationRecord& a : records) roles_.push_back(RoleOf(a));
   for (std::size_t i = 0; i < records.size(); ++i) {
     const AllocationRecord& a = records[i];
     if (!a.parent.valid()) continue;
@@ -142,7 +141,7 @@ void Exporter::FindRoles() {
   }
 }
 
-Role Exporter::RoleOf(const AllocationRecord& a) const {
+Role Exporter::RoleOf(const AllocationRecord& a) {
   switch (a.layer) {
     case Layer::kSegment:
       return Role::kSegment;
