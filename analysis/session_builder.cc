@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/ring_recovery.h"
 #include "analysis/session_marks.h"
+#include "analysis/steps_found.h"
 
 namespace memprof::analysis {
 namespace {
@@ -83,7 +84,18 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   WriteCheckpoints();
   CountDamage();
   MergeAnomalies();
+  FindSteps();
   return std::shared_ptr<const Session>(std::move(session_));
+}
+
+void SessionBuilder::FindSteps() {
+  if (!session_->steps_.empty()) {
+    session_->step_origin_ = {.source = StepSource::kMarks, .confidence = 1};
+  } else if (options_.step_finder) {
+    FoundSteps found = options_.step_finder(*session_);
+    session_->step_origin_ = std::move(found.origin);
+    session_->steps_ = std::move(found.steps);
+  }
 }
 
 // Everything but events, on one thread and in the order of the file.

@@ -37,6 +37,7 @@ class SessionBuilder {
   void WriteCheckpoints();
   void CountDamage();
   void MergeAnomalies();
+  void FindSteps();
   bool Report(double share) const { return !options_.progress || options_.progress(share); }
   void Count(log::Anomaly anomaly, std::uint64_t add = 1) {
     anomalies_[static_cast<std::size_t>(anomaly)] += add;
