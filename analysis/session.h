@@ -56,6 +56,7 @@ struct Allocation {
 struct DeviceInfo {
   int id = 0;
   std::string name;
+  std::string uuid;  // 16 raw bytes; "" = unknown
   std::uint64_t capacity_bytes = 0;
   bool simulated = false;
   std::uint32_t driver_version = 0;
@@ -65,6 +66,7 @@ struct DeviceInfo {
 struct ThreadInfo {
   std::uint32_t tid = 0;
   std::string name;
+  std::uint32_t process = 0;  // row of processes()
 };
 struct ContextInfo {
   std::uint64_t handle = 0;
@@ -142,6 +144,15 @@ struct RunInfo {
   std::string end_reason;
 };
 
+// One log of a session.
+struct ProcessInfo {
+  std::string path;
+  RunInfo run;  // as that log says, in its own clock
+  // Added to that log's times and never negative; see session_merge.h.
+  std::uint64_t clock_shift_ns = 0;
+  int rank = -1;  // as launchers say in the environment; -1 = they do not
+};
+
 struct SelfAccounting {
   std::uint64_t events = 0, events_written = 0, bytes_written = 0, hook_time_ns = 0,
                 writer_cpu_ns = 0, resident_bytes = 0, stacks = 0;
@@ -162,12 +173,12 @@ using ProgressFunction = std::function<bool(double)>;
 
 class Session;
 struct FoundSteps;
+using StepFinder = std::function<FoundSteps(const Session&)>;
 
 struct LoadOptions {
   ProgressFunction progress;
-  // Asked for the steps of a log in which the program marked none (analysis/steps_found.h); may be
-  // empty.
-  std::function<FoundSteps(const Session&)> step_finder;
+  // Asked for the steps where the program marked none (analysis/steps_found.h); may be empty.
+  StepFinder step_finder;
   bool recover_ring = true;      // after an unclean end, also read what was not yet drained
   std::uint64_t max_events = 0;  // 0 = all
 };
@@ -225,6 +236,13 @@ class Session {
   static absl::StatusOr<std::shared_ptr<const Session>> Load(const std::string& path,
                                                              const LoadOptions& options = {});
 
+  // Several logs as one: the processes of a job, on one machine or on many. Devices that are the
+  // same are one, clocks are aligned, sites of the same code are one; session_merge.h says how.
+  // Errors as Load, and kInvalidArgument for no log, the same log twice, or more than 255.
+  static absl::StatusOr<std::shared_ptr<const Session>> LoadTogether(
+      const std::vector<std::string>& paths, const LoadOptions& options = {});
+
+  // Of several logs: "FIRST and N more".
   const std::string& path() const { return path_; }
   const RunInfo& run() const { return run_; }
   const SelfAccounting& self() const { return self_; }
@@ -238,6 +256,12 @@ class Session {
   // below it, or because its address was handed out anew. In order of events, then of birth.
   std::span<const AllocationId> other_deaths() const { return other_deaths_; }
 
+  std::span<const ProcessInfo> processes() const { return processes_; }  // at least one
+  // The process that an event is of: a row of processes().
+  std::uint32_t ProcessOf(EventId event) const {
+    const std::uint32_t thread = events_.thread(event.value);
+    return thread < threads_.size() ? threads_[thread].process : 0;
+  }
   std::span<const DeviceInfo> devices() const { return devices_; }
   std::span<const ThreadInfo> threads() const { return threads_; }
   std::span<const ContextInfo> contexts() const { return contexts_; }
@@ -284,12 +308,15 @@ class Session {
 
  private:
   friend class SessionBuilder;
+  friend class SessionMerger;
+  friend class SessionIndexer;
   Session() = default;
 
   std::string path_;
   RunInfo run_;
   SelfAccounting self_;
   EventTable events_;
+  std::vector<ProcessInfo> processes_;
   std::vector<DeviceInfo> devices_;
   std::vector<ThreadInfo> threads_;
   std::vector<ContextInfo> contexts_;

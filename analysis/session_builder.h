@@ -31,13 +31,8 @@ class SessionBuilder {
   void RecoverRing();
   absl::Status ReadEvents();
   void Replay();
-  void IndexChildren();
-  void IndexMarks();
-  void IndexDeaths();
-  void WriteCheckpoints();
   void CountDamage();
   void MergeAnomalies();
-  void FindSteps();
   bool Report(double share) const { return !options_.progress || options_.progress(share); }
   void Count(log::Anomaly anomaly, std::uint64_t add = 1) {
     anomalies_[static_cast<std::size_t>(anomaly)] += add;

@@ -37,8 +37,7 @@ std::int64_t FindWarmUp(const Session& session, std::span<const StepInfo> steps)
 
 FoundSteps FromMarks(const Session& session) {
   FoundSteps found;
-  const StepSource source = session.step_origin().source;
-  if (session.steps().empty() || (source != StepSource::kMarks && source != StepSource::kNone)) {
+  if (session.step_origin().source != StepSource::kMarks) {
     found.origin.why = "the program marked no steps";
     return found;
   }
@@ -60,7 +59,6 @@ FoundSteps FromRange(const Session& session, const RepeatedRange& range) {
   const auto ranges = session.ranges();
   // The optimizer ends a step: the next one begins behind it.
   const bool ends = !range.says_step && range.says_optimizer;
-  TimeNs first = ranges[range.rows.front()].begin;
   if (ends) found.steps.push_back({.number = 0, .begin = session.events().first_time()});
   for (std::size_t i = 0; i < range.rows.size(); ++i) {
     if (ends && i + 1 == range.rows.size()) break;  // what follows the last one is no step
@@ -71,7 +69,6 @@ FoundSteps FromRange(const Session& session, const RepeatedRange& range) {
     found.steps.push_back(step);
   }
   for (StepInfo& step : found.steps) step.event = EventFrom(session, step.begin);
-  found.steps.front().begin = std::min(found.steps.front().begin, first);
   SetEnds(session, &found.steps);
   StepOrigin& origin = found.origin;
   origin.source = StepSource::kRanges;
@@ -148,11 +145,10 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs) {
   found.origin.source = StepSource::kPattern;
   found.origin.confidence = period.confidence;
   found.origin.why = absl::StrCat(
-      FormatNumberOf(found.steps.size(), "step"), " of about ",
-      FormatCount(static_cast<std::uint64_t>(std::lround(period.typical))),
-      " allocations: ", by_size ? "places and sizes" : "places, with sizes that vary,", " are ",
-      Percent(period.median_likeness), " alike in the middle step and ",
-      Percent(period.weighted_likeness), " over all; memory was back at its lowest before ",
+      "each of about ", FormatCount(static_cast<std::uint64_t>(std::lround(period.typical))),
+      " allocations; ", by_size ? "places and sizes" : "places, with sizes that vary,", " are ",
+      Percent(period.median_likeness), " alike in the middle step, ",
+      Percent(period.weighted_likeness), " over all, and memory was back at its lowest before ",
       Percent(period.closed), " of them");
   return found;
 }

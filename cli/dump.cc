@@ -177,7 +177,7 @@ int DumpVerb(int argc, char** argv) {
   std::vector<std::string> ops, layers;
   std::string address;
   std::int64_t from_step = INT64_MIN, to_step = INT64_MAX;
-  Options options("dump [OPTION...] LOG",
+  Options options("dump [OPTION...] LOG...",
                   "Prints the events of a log in order of time, one a line: as tab-separated text "
                   "with times in seconds since the log began, or as JSON with everything that is "
                   "known.");
@@ -218,7 +218,7 @@ int DumpVerb(int argc, char** argv) {
   filter.from_step = from_step;
   filter.to_step = to_step;
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "dump", &status);
+  const auto session = OpenLogs(options, "dump", &status);
   if (!session) return status;
   analysis::Symbols symbols(session);
   return Dumper(*session, symbols, dump).Run(filter) ? kExitFine : kExitFailed;

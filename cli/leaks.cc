@@ -11,6 +11,7 @@
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
+#include "cli/sections_steps.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -102,6 +103,7 @@ Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
           {"verdict", report.verdict},
           {"horizon_too_short", report.horizon_too_short},
           {"steps", report.steps},
+          {"step_origin", StepOriginJson(session.step_origin())},
           {"warmup_steps", report.warmup_steps},
           {"leaks", std::move(leaks)},
           {"live_at_exit", std::move(alive)}};
@@ -114,7 +116,7 @@ int LeaksVerb(int argc, char** argv) {
   std::int64_t top = 10, frames = 12;
   std::string fail_on, suppressions_file;
   Options options(
-      "leaks [OPTION...] LOG",
+      "leaks [OPTION...] LOG...",
       "Tells which call sites keep more memory with every training step, with the "
       "evidence, what would disprove it, and the call stack; then what was merely alive "
       "at the end. The method is in docs/leaks.md.");
@@ -141,7 +143,7 @@ int LeaksVerb(int argc, char** argv) {
   if (const int status = ParseOrExit(options, "leaks", argc, argv); status >= 0) return status;
   if (top < 0 || frames < 0) return UsageError("leaks", "counts cannot be negative");
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "leaks", &status);
+  const auto session = OpenLogs(options, "leaks", &status);
   if (!session) return status;
   analysis::Suppressions suppressions;
   if (!suppressions_file.empty()) {

@@ -26,6 +26,7 @@ const std::vector<Verb>& Verbs() {
       {"run", "record a program", RunVerb},
       {"report", "where the memory went: the whole run on a page or two", ReportVerb},
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
+      {"steps", "the training steps: where they come from, and what each did", StepsVerb},
       {"peak", "when each device held most, and what was live then", PeakVerb},
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},

@@ -9,6 +9,7 @@
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
+#include "cli/sections_steps.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
@@ -64,6 +65,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
             {"registered_peak_bytes", report.host.registered_peak_bytes},
             {"registered_live_bytes", report.host.registered_live_bytes}}},
           {"steps", report.steps},
+          {"step_origin", StepOriginJson(session.step_origin())},
           {"peaks", std::move(peaks)},
           {"leak_verdict", report.leaks.verdict},
           {"horizon_too_short", report.leaks.horizon_too_short},
@@ -215,36 +217,23 @@ int ReportVerb(int argc, char** argv) {
       "report [OPTION...] LOG...",
       "Tells where the memory went: the peak and what was live then, leaks with their "
       "evidence, the busiest call sites, fragmentation, and what the recording missed.");
-  options.Flag("json", &json, "Print one JSON object (schema memprof.report/1); one log only.");
+  options.Flag("json", &json, "Print one JSON object (schema memprof.report/1).");
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 10).");
   options.Example("memprof report train.mprof", "The whole run on a page or two.");
+  options.Example("memprof report rank*.mprof", "All processes of a job as one.");
   options.Example("memprof report --top=30 train.mprof | less -R", "The same with longer tables.");
   options.Example("memprof report --json train.mprof | jq '.devices[0].peak_bytes'",
                   "One figure for a script.");
   if (const int status = ParseOrExit(options, "report", argc, argv); status >= 0) return status;
   if (top < 0) return UsageError("report", "--top cannot be negative");
-  const std::vector<std::string>& logs = options.arguments();
-  if (logs.empty()) return UsageError("report", "which log? Name a file made by 'memprof run'");
-  if (json && logs.size() > 1) return UsageError("report", "--json takes one log at a time");
   int status = kExitFine;
-  bool first = true;
-  for (const std::string& log : logs) {
-    const auto session = OpenLog(log);
-    if (!session) {
-      status = kExitFailed;
-      continue;
-    }
-    analysis::Symbols symbols(session);
-    const Report report = analysis::BuildReport(*session);
-    const auto rows = static_cast<std::size_t>(top);
-    if (json) return PrintJson(ToJson(*session, symbols, report, rows));
-    std::string text = first ? "" : Cat("\n", std::string(kWidth, '='), "\n");
-    if (logs.size() > 1) Append(text, Printable(log), "\n");
-    Append(text, ToText(*session, symbols, report, rows));
-    if (!WriteOut(text)) return kExitFailed;
-    first = false;
-  }
-  return status;
+  const auto session = OpenLogs(options, "report", &status);
+  if (!session) return status;
+  analysis::Symbols symbols(session);
+  const Report report = analysis::BuildReport(*session);
+  const auto rows = static_cast<std::size_t>(top);
+  if (json) return PrintJson(ToJson(*session, symbols, report, rows));
+  return WriteOut(ToText(*session, symbols, report, rows)) ? kExitFine : kExitFailed;
 }
 
 }  // namespace memprof::cli

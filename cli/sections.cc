@@ -9,6 +9,7 @@
 
 #include "analysis/units.h"
 #include "cli/names.h"
+#include "cli/sections_steps.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
@@ -133,6 +134,23 @@ std::string Percent(double part, double whole) {
   return text;
 }
 
+namespace {
+
+// One line for each log of a session of several.
+std::string ProcessLines(const Session& session) {
+  Table table({Align::kRight, Align::kLeft, Align::kRight, Align::kLeft, Align::kLeft});
+  table.Header({"rank", "host", "pid", "clock", "log"});
+  for (const analysis::ProcessInfo& process : session.processes()) {
+    table.Row({process.rank < 0 ? "-" : Cat(process.rank), Printable(process.run.hostname),
+               Cat(process.run.pid),
+               process.clock_shift_ns == 0 ? "as is" : "aligned by wall clock",
+               CutFront(Printable(process.path), 48)});
+  }
+  return table.Text(kWidth);
+}
+
+}  // namespace
+
 std::string RunLines(const Session& session) {
   const analysis::RunInfo& run = session.run();
   std::string command;
@@ -146,8 +164,13 @@ std::string RunLines(const Session& session) {
   std::string text = Cat(Styled(Style::kBold, CutEnd(command, kWidth)), "\n");
   std::string facts = Cat(analysis::FormatDuration(end - start), ", ",
                           FormatNumberOf(session.steps().size(), "step"));
-  if (run.pid != 0) Append(facts, ", pid ", run.pid);
-  if (!run.hostname.empty()) Append(facts, " on ", Printable(run.hostname));
+  if (const std::string found = StepOriginText(session.step_origin());
+      !found.empty() && !session.steps().empty())
+    Append(facts, " (", found, ")");
+  const bool several = session.processes().size() > 1;
+  if (several) Append(facts, ", ", session.processes().size(), " processes");
+  if (!several && run.pid != 0) Append(facts, ", pid ", run.pid);
+  if (!several && !run.hostname.empty()) Append(facts, " on ", Printable(run.hostname));
   if (run.complete) {
     Append(facts, ", ended cleanly");
     if (!run.end_reason.empty() && run.end_reason != "exit") {
@@ -159,6 +182,7 @@ std::string RunLines(const Session& session) {
     Append(facts, ", ended without closing its log (killed or crashed)");
   }
   Append(text, Wrap(facts, kWidth, 0), "\n");
+  if (several) text += ProcessLines(session);
   if (Simulated(session)) {
     Append(text,
            Styled(Style::kYellow, Wrap("Recorded on the stand-in GPU: sizes, lifetimes and "

@@ -42,10 +42,15 @@ std::vector<Case> Cases() {
       {"report_train.txt", {"report", "train.mprof"}},
       {"report_raw.txt", {"report", "--top=3", "raw.mprof"}},
       {"report_shared.txt", {"report", "shared.mprof"}},
+      {"report_together.txt", {"report", "--top=3", "raw.mprof", "train.mprof"}},
       {"dump_shared.json", {"dump", "--json", "shared.mprof"}},
       {"leaks_train.txt", {"leaks", "train.mprof"}},
       {"leaks_raw.txt", {"leaks", "raw.mprof"}},
       {"leaks_suppressed.txt", {"leaks", "--suppressions=ours.supp", "train.mprof"}},
+      {"steps_train.txt", {"steps", "train.mprof"}},
+      {"steps_pattern.txt", {"steps", "--source=pattern", "--top=1", "train.mprof"}},
+      {"steps_raw.txt", {"steps", "raw.mprof"}},
+      {"help_steps.txt", {"steps", "--help"}},
       {"peak_train.txt", {"peak", "train.mprof"}},
       {"peak_step.txt", {"peak", "--step=3", "--device=0", "--top=2", "train.mprof"}},
       {"fragmentation_train.txt", {"fragmentation", "train.mprof"}},
@@ -82,14 +87,6 @@ TEST(GoldenTest, ColourOnlyWhenAskedFor) {
   const std::string refused =
       Memprof({"report", "train.mprof"}, logs.path(), {"FORCE_COLOR=1", "NO_COLOR=1"}).out;
   EXPECT_EQ(refused, plain);
-}
-
-TEST(GoldenTest, SeveralLogsAreReportedInTurn) {
-  const Logs logs;
-  const Result both = Memprof({"report", "train.mprof", "raw.mprof"}, logs.path());
-  EXPECT_EQ(both.status, 0);
-  EXPECT_TRUE(both.out.starts_with("train.mprof\n"));
-  EXPECT_NE(both.out.find("\nraw.mprof\n"), std::string::npos);
 }
 
 }  // namespace

@@ -152,10 +152,25 @@ Json Common() {
 }
 
 Json RunShape() {
-  return {{"executable", "string"},    {"arguments", {"string"}}, {"working_directory", "string"},
-          {"environment", {"string"}}, {"hostname", "string"},    {"pid", "uint"},
-          {"start_time_ns", "uint"},   {"end_time_ns", "uint"},   {"start_unix_ns", "uint"},
-          {"end_reason", "string"},    {"growing", "bool"},       {"recorder_version", "string"}};
+  return {{"executable", "string"},
+          {"arguments", {"string"}},
+          {"working_directory", "string"},
+          {"environment", {"string"}},
+          {"hostname", "string"},
+          {"pid", "uint"},
+          {"start_time_ns", "uint"},
+          {"end_time_ns", "uint"},
+          {"start_unix_ns", "uint"},
+          {"end_reason", "string"},
+          {"growing", "bool"},
+          {"recorder_version", "string"},
+          {"processes",
+           {{{"log", "text"},
+             {"pid", "uint"},
+             {"hostname", "string"},
+             {"complete", "bool"},
+             {"clock_shift_ns", "uint"},
+             {"rank?", "int"}}}}};
 }
 
 Json LedgerShape() {
@@ -165,6 +180,11 @@ Json LedgerShape() {
                       {"pools_bytes", "uint"},     {"other_processes_bytes?", "uint"},
                       {"untracked_bytes", "uint"}, {"elsewhere_bytes", "uint"}};
   return {{"samples", "uint"}, {"highest_time_ns", "uint"}, {"last?", entry}, {"highest?", entry}};
+}
+
+Json StepOrigin() {
+  return {
+      {"source", "text"}, {"confidence", "number"}, {"warm_up_steps", "uint"}, {"why", "string"}};
 }
 
 Json ReportShape() {
@@ -200,6 +220,7 @@ Json ReportShape() {
                  {"registered_peak_bytes", "uint"},
                  {"registered_live_bytes", "uint"}}},
                {"steps", "uint"},
+               {"step_origin", StepOrigin()},
                {"peaks", {PeakShape()}},
                {"leak_verdict", "text"},
                {"horizon_too_short", "bool"},
@@ -268,6 +289,7 @@ TEST(JsonContractTest, Leaks) {
   const auto seen = Check({"leaks", "--json"}, With(Common(), {{"verdict", "text"},
                                                                {"horizon_too_short", "bool"},
                                                                {"steps", "uint"},
+                                                               {"step_origin", StepOrigin()},
                                                                {"warmup_steps", "int"},
                                                                {"leaks", {Leak()}},
                                                                {"live_at_exit", {Leak()}}}));
@@ -279,6 +301,16 @@ TEST(JsonContractTest, Peak) {
   const auto seen = Check({"peak", "--json"},
                           With(Common(), {{"start_time_ns", "uint"}, {"peaks", {PeakShape()}}}));
   EXPECT_TRUE(seen.contains(".peaks[].blocks[].site"));
+}
+
+TEST(JsonContractTest, Steps) {
+  const Json step = {{"number", "int"},           {"begin_ns", "uint"},    {"end_ns", "uint"},
+                     {"first_event", "uint"},     {"allocations", "uint"}, {"frees", "uint"},
+                     {"allocated_bytes", "uint"}, {"freed_bytes", "uint"}, {"peak_bytes", "uint"},
+                     {"after_bytes", "uint"},     {"likeness", "number"},  {"differs", "bool"}};
+  const auto seen = Check({"steps", "--json"}, With(With(Common(), StepOrigin()),
+                                                    {{"used", "bool"}, {"steps", {step}}}));
+  EXPECT_TRUE(seen.contains(".steps[].likeness"));
 }
 
 TEST(JsonContractTest, Fragmentation) {
