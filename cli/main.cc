@@ -28,6 +28,7 @@ const std::vector<Verb>& Verbs() {
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"steps", "the training steps: where they come from, and what each did", StepsVerb},
       {"peak", "when each device held most, and what was live then", PeakVerb},
+      {"categories", "what memory was for: parameters, activations, ...", CategoriesVerb},
       {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format (CSV)", ExportVerb},

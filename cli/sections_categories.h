@@ -1,0 +1,23 @@
+// What memory is for, as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "analysis/categories.h"
+#include "analysis/peak.h"
+#include "analysis/session.h"
+#include "analysis/symbols.h"
+#include "cli/json.h"
+
+namespace memprof::cli {
+
+// "  By category: …" with one row per category, and the sites of each, at most `sites` (0 = all) if
+// `with_sites`.
+std::string CategoriesText(analysis::Symbols& symbols, const analysis::CategoryTotals& totals,
+                           bool with_sites, std::size_t sites);
+
+// One object per category that has bytes. Sites as above.
+Json CategoriesJson(analysis::Symbols& symbols, const analysis::CategoryTotals& totals,
+                    bool with_sites, std::size_t sites);
+
+}  // namespace memprof::cli
