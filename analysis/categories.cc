@@ -48,6 +48,7 @@ class Judge {
     RefineSlopes(matches_, options, &units_);
     phases_ = FindPhases(session, units_, stacks_, options);
     CountBirthSteps();
+    has_steps_ = !units_.empty() && units_.back().step >= 0;
   }
 
   const std::vector<CategoryUnit>& units() const { return units_; }
@@ -59,7 +60,14 @@ class Judge {
         if (category != Category::kUnknown) return {category, CategoryReason::kName, kByName};
       }
     }
-    return units_[u].stays && IsState(units_[u]) ? OfState(u) : OfTransient(u);
+    CategoryVerdict verdict = units_[u].stays && IsState(units_[u]) ? OfState(u) : OfTransient(u);
+    if (verdict.reason != CategoryReason::kLifetime) return verdict;
+    // Lifetimes say nothing without steps, nor does the birth of what is left behind in step after
+    // step between the passes.
+    const bool left = units_[u].stays && !IsState(units_[u]);
+    if (!has_steps_ || (left && phases_[u].phase == Phase::kOptimizer)) return {};
+    if (left) verdict.confidence = std::min(verdict.confidence, kGuess);
+    return verdict;
   }
 
  private:
@@ -87,8 +95,11 @@ class Judge {
   }
   bool IsState(const CategoryUnit& unit) const {
     constexpr std::uint32_t kOften = 3;
+    return unit.step < 0 || BirthSteps(unit) < kOften;
+  }
+  std::uint32_t BirthSteps(const CategoryUnit& unit) const {
     const auto it = birth_steps_.find(KindOf(unit));
-    return unit.step < 0 || it == birth_steps_.end() || it->second <= kOften;
+    return it == birth_steps_.end() ? 0 : it->second;
   }
 
   // What stays for good.
@@ -114,7 +125,8 @@ class Judge {
     if (facts.gradient || (matches_[u] != 0 && phase.phase == Phase::kBackward))
       return {Category::kGradients,
               facts.gradient ? CategoryReason::kStack : CategoryReason::kSizes, Trust(phase)};
-    // Made when it was first needed, and kept.
+    // Made when it was first needed, and kept; but not if another step makes one more.
+    if (BirthSteps(unit) > 1) return OfTransient(u);
     return {Category::kWorkspaces, CategoryReason::kLifetime, kGuess};
   }
 
@@ -163,6 +175,7 @@ class Judge {
   std::vector<std::uint8_t> matches_;
   std::vector<UnitPhase> phases_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> birth_steps_;  // by kind
+  bool has_steps_ = false;
 };
 
 }  // namespace

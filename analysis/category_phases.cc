@@ -10,7 +10,8 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr unsigned kFits = 9;  // of ten that a site makes
+constexpr unsigned kFits = 9;         // of ten that a site makes
+constexpr std::uint64_t kScalar = 8;  // at most: a loss
 constexpr std::size_t kSizesThatTell = 3;
 constexpr std::uint64_t kTelling = 4096;  // smaller sizes are those of many things
 
@@ -136,20 +137,53 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
   return matches;
 }
 
+namespace {
+
+struct Turn {
+  std::size_t begin = 0;         // first unit of the hill
+  std::size_t at = 0;            // first unit of the way down
+  std::size_t after_scalar = 0;  // behind the last scalar on the way up
+  bool gradient = false;         // a gradient told
+};
+
+// Where a hill's backward pass begins: with the first gradient, if there is one, otherwise at the
+// top, which is a little later; or right behind the loss, a scalar that comes shortly before.
+absl::flat_hash_map<std::uint32_t, Turn> FindTurns(const std::vector<std::uint8_t>& matches,
+                                                   const std::vector<CategoryUnit>& units) {
+  absl::flat_hash_map<std::uint32_t, Turn> turns;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const CategoryUnit& unit = units[u];
+    if (unit.slope != Slope::kUp && unit.slope != Slope::kDown) continue;
+    Turn& turn = turns.try_emplace(unit.hill, Turn{u, u, u}).first->second;
+    if (turn.gradient) continue;
+    turn.gradient = matches[u] == 1;
+    if (turn.gradient || unit.slope == Slope::kUp) turn.at = turn.gradient ? u : u + 1;
+    if (unit.slope == Slope::kUp && unit.bytes <= kScalar) turn.after_scalar = u + 1;
+  }
+  for (auto& [hill, turn] : turns) {
+    const std::size_t near = std::max<std::size_t>(8, (turn.at - turn.begin) / 10);
+    if (turn.after_scalar > turn.begin && turn.at > turn.after_scalar &&
+        turn.at - turn.after_scalar <= near)
+      turn.at = turn.after_scalar;
+  }
+  return turns;
+}
+
+bool IsCertain(const absl::flat_hash_map<std::uint32_t, Turn>& turns, const CategoryUnit& unit) {
+  const auto it = turns.find(unit.hill);
+  return it != turns.end() && it->second.gradient;
+}
+
+}  // namespace
+
 void RefineSlopes(const std::vector<std::uint8_t>& matches, const CategoryOptions& options,
                   std::vector<CategoryUnit>* units) {
-  // The first gradient of each hill: the hill's top is a little later.
-  absl::flat_hash_map<std::uint32_t, std::size_t> first;
-  for (std::size_t u = 0; u < units->size(); ++u) {
-    const CategoryUnit& unit = (*units)[u];
-    if (matches[u] == 1 && (unit.slope == Slope::kUp || unit.slope == Slope::kDown))
-      first.try_emplace(unit.hill, u);
-  }
+  const absl::flat_hash_map<std::uint32_t, Turn> turns = FindTurns(matches, *units);
   for (std::size_t u = 0; u < units->size(); ++u) {
     CategoryUnit& unit = (*units)[u];
     if (unit.slope != Slope::kUp && unit.slope != Slope::kDown) continue;
-    if (const auto it = first.find(unit.hill); it != first.end())
-      unit.slope = u < it->second ? Slope::kUp : Slope::kDown;
+    const Turn& turn = turns.at(unit.hill);
+    unit.slope = u < turn.at ? Slope::kUp : Slope::kDown;
   }
   if (!options.stacks) return;
   constexpr std::uint32_t kCertain = 1000;  // votes of a hill whose backward pass shows
@@ -157,7 +191,7 @@ void RefineSlopes(const std::vector<std::uint8_t>& matches, const CategoryOption
   for (const CategoryUnit& unit : *units)
     if (unit.stack.valid())
       votes[unit.stack.value][static_cast<std::size_t>(unit.slope)] +=
-          first.contains(unit.hill) ? kCertain : 1;
+          IsCertain(turns, unit) ? kCertain : 1;
   for (CategoryUnit& unit : *units) {
     if (!unit.stack.valid() || unit.slope == Slope::kBefore) continue;
     const auto& slopes = votes[unit.stack.value];

@@ -91,6 +91,7 @@ class LevelVisitor {
   }
   void After(EventId) {}
   const std::vector<std::uint64_t>& levels() const { return levels_; }
+  std::uint64_t Live(int device) { return live_[device]; }
 
  private:
   const std::span<const AllocationRecord> records_;
@@ -104,27 +105,34 @@ class LevelVisitor {
 // Slopes of the units `rows`, all of one device and step.
 void ReadStep(const Session& session, const std::vector<std::uint64_t>& levels,
               const std::vector<bool>& apart, const std::vector<std::uint32_t>& rows,
-              std::uint32_t* hills, std::vector<CategoryUnit>* units) {
+              std::uint64_t level_after, std::uint32_t* hills, std::vector<CategoryUnit>* units) {
   std::vector<std::uint64_t> step_levels, bytes;
   for (const std::uint32_t u : rows) {
     step_levels.push_back(levels[u]);
     bytes.push_back(apart[u] ? 0 : session.record((*units)[u].id).bytes);
   }
   std::vector<std::uint32_t> hill_ends;
-  const std::vector<Slope> slopes = FindSlopes(step_levels, bytes, &hill_ends);
+  const std::vector<Slope> slopes = FindSlopes(step_levels, bytes, level_after, &hill_ends);
+  EventId last_death;  // of what the last hill is made of
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CategoryUnit& unit = (*units)[rows[i]];
+    if (hill_ends[i] == rows.size() && !apart[rows[i]] && !unit.stays && unit.death.valid() &&
+        (!last_death.valid() || unit.death > last_death))
+      last_death = unit.death;
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CategoryUnit& unit = (*units)[rows[i]];
     unit.slope = slopes[i];
     const std::uint32_t end = hill_ends[i];
     if (i > 0 && end != hill_ends[i - 1]) ++*hills;
     unit.hill = *hills;
-    // The last hill ends with its step: what is not given back by then stays.
     if (!unit.death.valid()) {
       unit.outlives_hill = true;
     } else if (end < rows.size()) {
       unit.outlives_hill = unit.death > (*units)[rows[end]].birth;
     } else {
-      unit.outlives_hill = unit.stays;
+      // Nothing is made behind the last hill: it ends with what it is made of.
+      unit.outlives_hill = unit.stays || (last_death.valid() && unit.death > last_death);
     }
   }
   ++*hills;
@@ -133,13 +141,14 @@ void ReadStep(const Session& session, const std::vector<std::uint64_t>& levels,
 }  // namespace
 
 std::vector<Slope> FindSlopes(const std::vector<std::uint64_t>& levels,
-                              const std::vector<std::uint64_t>& bytes,
+                              const std::vector<std::uint64_t>& bytes, std::uint64_t level_after,
                               std::vector<std::uint32_t>* hill_ends) {
   const std::size_t n = levels.size();
   std::vector<Slope> slopes(n, Slope::kFlat);
   hill_ends->assign(n, static_cast<std::uint32_t>(n));
   if (n == 0) return slopes;
   std::vector<std::uint64_t> floor(levels);
+  floor.back() = std::min(floor.back(), level_after);
   for (std::size_t i = n; i-- > 1;) floor[i - 1] = std::min(floor[i - 1], floor[i]);
   double swing = 0;  // of what does not stay
   for (std::size_t i = 0; i < n; ++i)
@@ -189,24 +198,28 @@ void ReadHills(const Session& session, const std::vector<bool>& apart,
   LevelVisitor visitor(session, apart, *units);
   ReplayLifetimes(session, visitor);
   const bool no_steps = units->empty() || units->back().step < 0;
-  absl::flat_hash_map<int, std::vector<std::uint32_t>> rows;  // of the step under way, by device
-  std::int32_t step = -1;
+  struct UnderWay {
+    std::int32_t step = -1;
+    std::vector<std::uint32_t> rows;
+  };
+  absl::flat_hash_map<int, UnderWay> devices;
   std::uint32_t hills = 1;  // 0: before the first step
-  const auto finish = [&] {
-    for (auto& [device, of_device] : rows) {
-      if ((step >= 0 || no_steps) && !of_device.empty())
-        ReadStep(session, visitor.levels(), apart, of_device, &hills, units);
-      of_device.clear();
-    }
+  // Unless gradients are apart, they are what is given back last, with the optimizer; the hill was
+  // over before.
+  const bool gradients_apart = std::find(apart.begin(), apart.end(), true) != apart.end();
+  const auto finish = [&](UnderWay& of, std::uint64_t level_after) {
+    if (!gradients_apart) level_after = ~std::uint64_t{0};
+    if ((of.step >= 0 || no_steps) && !of.rows.empty())
+      ReadStep(session, visitor.levels(), apart, of.rows, level_after, &hills, units);
+    of.rows.clear();
   };
   for (std::uint32_t u = 0; u < units->size(); ++u) {
-    if ((*units)[u].step != step) {
-      finish();
-      step = (*units)[u].step;
-    }
-    rows[(*units)[u].device].push_back(u);
+    UnderWay& of = devices[(*units)[u].device];
+    if ((*units)[u].step != of.step) finish(of, visitor.levels()[u]);
+    of.step = (*units)[u].step;
+    of.rows.push_back(u);
   }
-  finish();
+  for (auto& [device, of] : devices) finish(of, visitor.Live(device));
 }
 
 }  // namespace memprof::analysis

@@ -45,9 +45,10 @@ void ReadHills(const Session& session, const std::vector<bool>& apart,
                std::vector<CategoryUnit>* units);
 
 // Finds slopes: of `units` of one device, in order of birth, within one step. Exposed for tests.
-// `levels[i]` are the bytes live right before unit i is born.
+// `levels[i]` are the bytes live right before unit i is born, `level_after` when the step is over;
+// `hill_ends[i]` is the unit with which the hill of unit i is over.
 std::vector<Slope> FindSlopes(const std::vector<std::uint64_t>& levels,
-                              const std::vector<std::uint64_t>& bytes,
+                              const std::vector<std::uint64_t>& bytes, std::uint64_t level_after,
                               std::vector<std::uint32_t>* hill_ends);
 
 }  // namespace memprof::analysis

@@ -25,7 +25,7 @@ struct FoundSteps {
 FoundSteps FindSteps(const Session& session, StepChoice choice = StepChoice::kAuto);
 
 // Steps that were found with less confidence than this are told, but nothing is computed from them.
-inline constexpr double kStepConfidence = 0.75;
+inline constexpr double kStepConfidence = 0.8;
 
 // For LoadOptions::step_finder: steps of ranges or of the pattern, if they are certain enough;
 // none otherwise.

@@ -35,4 +35,9 @@ Json CategoriesJson(analysis::Symbols& symbols, const analysis::CategoryTotals& 
   return list;
 }
 
+Json CategoriesJson(analysis::Symbols& symbols, const analysis::Categories& categories,
+                    const analysis::Peak& peak) {
+  return CategoriesJson(symbols, categories.At(peak.device, peak.event), false, 0);
+}
+
 }  // namespace memprof::cli

@@ -7,6 +7,7 @@
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
+#include "cli/sections_categories.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -41,10 +42,14 @@ absl::Status FindInstants(const Session& session, std::int64_t device, std::int6
   return absl::OkStatus();
 }
 
-Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
+Json ToJson(const Session& session, analysis::Symbols& symbols,
+            const analysis::Categories& categories, const std::vector<Peak>& peaks,
             std::size_t top) {
   Json list = Json::array();
-  for (const Peak& peak : peaks) list.push_back(PeakJson(session, symbols, peak, top));
+  for (const Peak& peak : peaks) {
+    list.push_back(PeakJson(session, symbols, peak, top));
+    list.back()["by_category"] = CategoriesJson(symbols, categories, peak);
+  }
   return {{"schema", "memprof.peak/1"},          {"log", session.path()},
           {"complete", session.run().complete},  {"simulated", Simulated(session)},
           {"start_time_ns", StartTime(session)}, {"peaks", std::move(list)}};
@@ -82,7 +87,8 @@ int PeakVerb(int argc, char** argv) {
   }
   analysis::Symbols symbols(session);
   const auto rows = static_cast<std::size_t>(top);
-  if (json) return PrintJson(ToJson(*session, symbols, peaks, rows));
+  const analysis::Categories categories(*session, &symbols);
+  if (json) return PrintJson(ToJson(*session, symbols, categories, peaks, rows));
   std::string text = RunLines(*session);
   if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
   for (const Peak& peak : peaks) {
@@ -93,7 +99,7 @@ int PeakVerb(int argc, char** argv) {
     Append(
         text,
         Heading(Cat("Device ", peak.device, ": ", title, ", after ", Since(*session, peak.time))),
-        PeakText(*session, symbols, peak, rows));
+        PeakText(*session, symbols, peak, rows), CategoriesText(categories, peak));
   }
   return WriteOut(text) ? kExitFine : kExitFailed;
 }

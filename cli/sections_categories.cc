@@ -64,10 +64,7 @@ std::vector<std::pair<std::string, CategorySite>> Places(analysis::Symbols& symb
   return places;
 }
 
-}  // namespace
-
-std::string CategoriesText(analysis::Symbols& symbols, const CategoryTotals& totals,
-                           bool with_sites, std::size_t sites) {
+std::string CategoryTable(const CategoryTotals& totals) {
   const auto total = static_cast<double>(totals.total());
   Table table({Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
   table.Header({"bytes", "share", "blocks", "confidence", "category"});
@@ -80,7 +77,14 @@ std::string CategoriesText(analysis::Symbols& symbols, const CategoryTotals& tot
                std::string(analysis::CategoryName(category))});
   }
   if (table.empty()) return "  Nothing was live.\n";
-  std::string text = table.Text(kWidth);
+  return table.Text(kWidth);
+}
+
+}  // namespace
+
+std::string CategoriesText(analysis::Symbols& symbols, const CategoryTotals& totals,
+                           bool with_sites, std::size_t sites) {
+  std::string text = CategoryTable(totals);
   if (!with_sites) return text;
   for (const Category category : InOrder(totals)) {
     if (category == Category::kSlack) continue;
@@ -98,6 +102,11 @@ std::string CategoriesText(analysis::Symbols& symbols, const CategoryTotals& tot
            rows.Text(kWidth), MoreLine(shown, places.size()));
   }
   return text;
+}
+
+std::string CategoriesText(const analysis::Categories& categories, const analysis::Peak& peak) {
+  return Cat("\n  By category (see 'memprof categories'):\n",
+             CategoryTable(categories.At(peak.device, peak.event)));
 }
 
 }  // namespace memprof::cli

@@ -16,6 +16,11 @@ namespace memprof::cli {
 std::string CategoriesText(analysis::Symbols& symbols, const analysis::CategoryTotals& totals,
                            bool with_sites, std::size_t sites);
 
+// "By category" of what was live at `peak`, for reports that tell more about it.
+std::string CategoriesText(const analysis::Categories& categories, const analysis::Peak& peak);
+Json CategoriesJson(analysis::Symbols& symbols, const analysis::Categories& categories,
+                    const analysis::Peak& peak);
+
 // One object per category that has bytes. Sites as above.
 Json CategoriesJson(analysis::Symbols& symbols, const analysis::CategoryTotals& totals,
                     bool with_sites, std::size_t sites);

@@ -18,7 +18,7 @@ std::vector<std::string> Arguments(const std::string& verb, const std::string& l
   return {verb, log};
 }
 
-const std::string kVerbs[] = {"report",        "leaks", "steps",  "peak",
+const std::string kVerbs[] = {"report",        "leaks", "steps",  "categories", "peak",
                               "fragmentation", "dump",  "export", "verify"};
 
 std::string Good() {

@@ -103,6 +103,10 @@ Json Leak() {
           {"example?", AllocationShape()}};
 }
 
+Json CategoryShape() {
+  return {{"category", "text"}, {"bytes", "uint"}, {"blocks", "uint"}, {"confidence", "number"}};
+}
+
 Json PeakShape() {
   const Json piece = With(AllocationShape(), {{"site", "text"}});
   return {
@@ -116,7 +120,8 @@ Json PeakShape() {
       {"tensors", {piece}},
       {"tensors_total", "uint"},
       {"blocks", {piece}},
-      {"blocks_total", "uint"}};
+      {"blocks_total", "uint"},
+      {"by_category", {CategoryShape()}}};
 }
 
 Json Fragmentation() {
@@ -301,6 +306,18 @@ TEST(JsonContractTest, Peak) {
   const auto seen = Check({"peak", "--json"},
                           With(Common(), {{"start_time_ns", "uint"}, {"peaks", {PeakShape()}}}));
   EXPECT_TRUE(seen.contains(".peaks[].blocks[].site"));
+}
+
+TEST(JsonContractTest, Categories) {
+  const Json site = {{"bytes", "uint"},  {"blocks", "uint"}, {"confidence", "number"},
+                     {"reason", "text"}, {"site", "text"},   {"stack", {Frame()}}};
+  const Json device = {{"device", "int"},
+                       {"bytes", "uint"},
+                       {"time_ns", "uint"},
+                       {"step", "int"},
+                       {"categories", {With(CategoryShape(), {{"sites", {site}}})}}};
+  const auto seen = Check({"categories", "--json"}, With(Common(), {{"devices", {device}}}));
+  EXPECT_TRUE(seen.contains(".devices[].categories[].sites[].reason"));
 }
 
 TEST(JsonContractTest, Steps) {

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const char* const kReadingVerbs[] = {"report",        "leaks", "steps",  "peak",
+const char* const kReadingVerbs[] = {"report",        "leaks", "steps",  "categories", "peak",
                                      "fragmentation", "dump",  "export", "verify"};
 
 // One line on standard error, and nothing on standard output.
@@ -80,6 +80,12 @@ TEST(StatusTest, WrongValuesOfEveryOption) {
       {"peak", "--step=last"},
       {"steps", "--top=-1"},
       {"steps", "--source=guess"},
+      {"categories", "--top=-1"},
+      {"categories", "--device=-1"},
+      {"categories", "--at=now"},
+      {"categories", "--at=step="},
+      {"categories", "--at=step=-2"},
+      {"categories", "--at=step=1x"},
       {"fragmentation", "--device=-1"},
       {"fragmentation", "--device=0x0"},
       {"fragmentation", "--step=-1"},
@@ -186,6 +192,8 @@ TEST(StatusTest, MissingLogIsAFailedInput) {
 TEST(StatusTest, WhatTheLogLacksIsAFailedInput) {
   const Logs logs;
   ExpectError(Memprof({"peak", "--step=99", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"categories", "--at=step=99", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"categories", "--device=7", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"peak", "--device=7", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"fragmentation", "--device=7", "train.mprof"}, logs.path()), 1);
   // Not device 0, whatever is cut off of the number.
