@@ -593,6 +593,7 @@ TEST(FormatTest, IsSeenFromTheContents) {
   EXPECT_EQ(DetectFormat("a,b,c,d,e,f\n"), ImportFormat::kUnknown);
   const std::pair<std::string, std::string> refused[] = {
       {"", "is empty"},
+      {"\x80", "is neither"},
       {"MEMPROF\nxxxx", "is a memprof log already"},
       {"PK\x03\x04", "not by torch.save()"},
       {"\x1f\x8b\x08", "unpack it first"},

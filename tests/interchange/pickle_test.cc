@@ -265,6 +265,10 @@ TEST(PickleLimitTest, MemoryIsBounded) {
     EXPECT_THAT(std::string(Pickle::Parse(bytes, limits).status().message()),
                 HasSubstr("takes more memory"));
   }
+  std::string growing = "]";  // one list, ever longer; the stack stays short
+  for (int i = 0; i < 2000; ++i) growing += "(NNNNe";
+  EXPECT_THAT(std::string(Pickle::Parse(Of(growing), limits).status().message()),
+              HasSubstr("takes more memory"));
   const std::string modest = Of(std::string(200, ']'));
   EXPECT_TRUE(Pickle::Parse(modest, limits).ok());
 }
@@ -454,6 +458,24 @@ TEST(PickleWriterTest, TextIsWrittenOnceAndObjectsByReference) {
   EXPECT_EQ(bytes,
             "\x80\x04]\x94(\x8c\x04word\x94h\x01h\x00"
             "e."s);
+}
+
+// A browser passes the items of a batch as arguments of one call.
+TEST(PickleWriterTest, BatchesOfAThousand) {
+  std::string bytes;
+  PickleWriter out([&bytes](std::string_view piece) {
+    bytes += piece;
+    return true;
+  });
+  out.BeginList();
+  for (int i = 0; i < 2001; ++i) {
+    out.Item();
+    out.None();
+  }
+  out.EndList();
+  ASSERT_TRUE(out.Finish());
+  const std::string batch = "(" + std::string(1000, 'N') + "e";
+  EXPECT_EQ(bytes, "\x80\x04]" + batch + batch + "(Ne.");
 }
 
 TEST(PickleWriterTest, ManySlotsAndABadSink) {

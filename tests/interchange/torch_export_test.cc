@@ -334,6 +334,39 @@ TEST(TorchExportTest, BlocksOfAllKindsLieInSegments) {
   EXPECT_EQ(pickle.Items(pickle.At(pickle.root(), "segments")).size(), 2u);
 }
 
+// Blocks that overlap or stick out, as in damaged logs, are cut: the viewer adds sizes up.
+TEST(TorchExportTest, OverlappingBlocksTileTheirSegment) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kLinear, 0x100000, 8192);
+  log.Alloc(Layer::kSegment, 0x100000, 8192);
+  log.Alloc(Layer::kBlock, 0x100000, 4096);
+  log.Alloc(Layer::kBlock, 0x100200, 512);   // inside the first
+  log.Alloc(Layer::kBlock, 0x100c00, 2048);  // half in it
+  const std::string bytes = Export(LoadLog(log));
+  const Pickle pickle = *Pickle::Parse(bytes);
+  const PickleValue segment = pickle.Items(pickle.At(pickle.root(), "segments"))[0];
+  std::vector<std::uint64_t> sizes;
+  for (const PickleValue block : pickle.Items(pickle.At(segment, "blocks")))
+    sizes.push_back(pickle.At(block, "size").Unsigned());
+  EXPECT_THAT(sizes, ::testing::ElementsAre(4096, 1024, 3072));
+}
+
+TEST(TorchExportTest, TimesAreOfTheCalendarWhereItIsKnown) {
+  for (const std::uint64_t unix_ns : {std::uint64_t{0}, std::uint64_t{1'700'000'000'000'000'000}}) {
+    LogBuilder log;
+    log.header().set_start_time_ns(1'000'000'000);
+    log.header().set_start_unix_ns(unix_ns);
+    log.SetTime(3'000'000'000);
+    log.Alloc(Layer::kLinear, 0x1000, 512);
+    const std::string bytes = Export(LoadLog(log));
+    const Pickle pickle = *Pickle::Parse(bytes);
+    const auto trace = pickle.Items(pickle.Items(pickle.At(pickle.root(), "device_traces"))[0]);
+    EXPECT_EQ(pickle.At(trace[0], "time_us").Unsigned(),
+              unix_ns == 0 ? 3'000'000u : unix_ns / 1000 + 2'000'000);
+  }
+}
+
 TEST(TorchExportTest, AnEmptyLogAndABadSink) {
   LogBuilder log;
   const auto session = LoadLog(log);

@@ -137,6 +137,11 @@ TEST(ReservedTest, CutsAndJoins) {
   reserved.Add(Range(0x4000, 0x1000));
   EXPECT_EQ(reserved.bytes(), 0x3000u);
   EXPECT_EQ(reserved.EndOfRun(0x1800), 0x3000u);
+  Segment other = Range(0x3000, 0x1000, true);  // adjoins, of another stream
+  other.stream = 1;
+  reserved.Add(other);
+  EXPECT_EQ(reserved.EndOfRun(0x1800), 0x3000u);
+  EXPECT_TRUE(reserved.Remove(0x3000, 0x1000));
   EXPECT_EQ(reserved.EndOfRun(0x4000), 0x5000u);
   EXPECT_EQ(reserved.EndOfRun(0x3000), 0x3000u);  // nothing there
   EXPECT_TRUE(reserved.Remove(0x1800, 0x1000));   // the end of one, the beginning of the other
