@@ -5,6 +5,7 @@
 
 #include "analysis/symbols.h"
 #include "analysis/units.h"
+#include "cli/budget.h"
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
@@ -101,7 +102,7 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   const std::uint64_t failed = report.events.failed;
   if (failed > 0) {
     Append(text, "  ", Styled(Style::kRed, FormatNumberOf(failed, "call")),
-           " for memory failed: see 'memprof dump --op=alloc_failed'\n");
+           " for memory failed: see 'memprof oom'\n");
   }
   return text;
 }
@@ -214,27 +215,41 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
 int ReportVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 10;
+  std::vector<std::string> fail_on;
   Options options(
       "report [OPTION...] LOG...",
       "Tells where the memory went: the peak and what was live then, leaks with their "
       "evidence, the busiest call sites, fragmentation, and what the recording missed.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.report/1).");
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 10).");
+  options.List("fail-on", &fail_on, "CONDITION",
+               "Exit with status 3 and a line on standard error if it holds: peak>20GiB, "
+               "reserved>24GiB, live-at-end>1GiB, headroom<2GiB, growth>1MiB/step, "
+               "fragmentation>30%, failed>0, or a tier of leaks (definite, suspected, growing). "
+               "May be given several times, or with commas.");
   options.Example("memprof report train.mprof", "The whole run on a page or two.");
   options.Example("memprof report rank*.mprof", "All processes of a job as one.");
   options.Example("memprof report --top=30 train.mprof | less -R", "The same with longer tables.");
   options.Example("memprof report --json train.mprof | jq '.devices[0].peak_bytes'",
                   "One figure for a script.");
+  options.Example("memprof report --fail-on='peak>20GiB,suspected' train.mprof",
+                  "A test that fails when a run needs too much, or leaks.");
   if (const int status = ParseOrExit(options, "report", argc, argv); status >= 0) return status;
   if (top < 0) return UsageError("report", "--top cannot be negative");
+  const auto budget = Budget::Parse(fail_on, Compares::kNo);
+  if (!budget.ok()) return UsageError("report", std::string(budget.status().message()));
   int status = kExitFine;
   const auto session = OpenLogs(options, "report", &status);
   if (!session) return status;
   analysis::Symbols symbols(session);
   const Report report = analysis::BuildReport(*session);
   const auto rows = static_cast<std::size_t>(top);
-  if (json) return PrintJson(ToJson(*session, symbols, report, rows));
-  return WriteOut(ToText(*session, symbols, report, rows)) ? kExitFine : kExitFailed;
+  const bool written = json ? PrintJson(ToJson(*session, symbols, report, rows)) == kExitFine
+                            : WriteOut(ToText(*session, symbols, report, rows));
+  const bool exceeded = ReportViolations(
+      session->path(), budget->Violations(CollectFigures(*session, *budget, &report.leaks)));
+  if (!written) return kExitFailed;
+  return exceeded ? kExitFailOn : kExitFine;
 }
 
 }  // namespace memprof::cli
