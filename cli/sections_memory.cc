@@ -46,8 +46,8 @@ std::string FragmentationText(const Session& session, analysis::Symbols& symbols
          FormatBytes(pool.releasable_bytes), Percent(pool.external, 1)});
   }
   Append(text, table.Text(kWidth));
-  Table pins({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
-  pins.Header({"pins", "with", "born", "site"});
+  Table pins({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
+  pins.Header({"pins", "with", "born", "unused since", "site"});
   std::vector<analysis::Pin> worst;
   for (const analysis::PoolFragmentation& pool : report.pools) {
     worst.insert(worst.end(), pool.pins.begin(), pool.pins.end());
@@ -57,9 +57,15 @@ std::string FragmentationText(const Session& session, analysis::Symbols& symbols
   });
   for (std::size_t i = 0; i < Shown(worst.size(), top); ++i) {
     const Allocation& block = session.allocation(worst[i].block);
+    const analysis::TensorInfo* tensor = session.tensor(worst[i].tensor);
+    const std::int64_t since = session.StepAt(worst[i].unused_since);
     pins.Row({FormatBytes(worst[i].frees_bytes), FormatBytes(worst[i].bytes),
               block.birth_step < 0 ? std::string("set-up") : Cat("step ", block.birth_step),
+              since < 0 ? Since(session, worst[i].unused_since) : Cat("step ", since),
               Cat(SiteLabel(symbols, block.stack),
+                  tensor == nullptr || tensor->name.empty()
+                      ? ""
+                      : Cat(", ", CutEnd(Printable(tensor->name), 30)),
                   worst[i].empties_segment ? ", alone in its segment" : "")});
   }
   if (!pins.empty()) {

@@ -103,6 +103,10 @@ Json Leak() {
           {"example?", AllocationShape()}};
 }
 
+Json CategoryShape() {
+  return {{"category", "text"}, {"bytes", "uint"}, {"blocks", "uint"}, {"confidence", "number"}};
+}
+
 Json PeakShape() {
   const Json piece = With(AllocationShape(), {{"site", "text"}});
   return {
@@ -116,7 +120,8 @@ Json PeakShape() {
       {"tensors", {piece}},
       {"tensors_total", "uint"},
       {"blocks", {piece}},
-      {"blocks_total", "uint"}};
+      {"blocks_total", "uint"},
+      {"by_category", {CategoryShape()}}};
 }
 
 // What `memprof peak` says beyond that: the peak without each part.
@@ -146,6 +151,8 @@ Json Fragmentation() {
   const Json pin = With(AllocationShape(), {{"frees_bytes", "uint"},
                                             {"blame", "number"},
                                             {"empties_segment", "bool"},
+                                            {"unused_since_ns", "uint"},
+                                            {"tensor?", "string"},
                                             {"site", "text"},
                                             {"stack", {Frame()}}});
   const Json pool = {{"device", "int"},
@@ -162,6 +169,16 @@ Json Fragmentation() {
                      {"unusable_bytes", "uint"},
                      {"external", "number"},
                      {"sum_of_squares", "number"},
+                     {"request_relative", "number"},
+                     {"pinned_bytes", "uint"},
+                     {"hole_count", "uint"},
+                     {"holes",
+                      {{{"address", "hex"},
+                        {"bytes", "uint"},
+                        {"since_time_ns", "uint"},
+                        {"since_step", "int"},
+                        {"before?", "hex"},
+                        {"after?", "hex"}}}},
                      {"pins", {pin}}};
   return {{"time_ns", "uint"},
           {"step", "int"},
@@ -205,6 +222,11 @@ Json LedgerShape() {
   return {{"samples", "uint"}, {"highest_time_ns", "uint"}, {"last?", entry}, {"highest?", entry}};
 }
 
+Json StepOrigin() {
+  return {
+      {"source", "text"}, {"confidence", "number"}, {"warm_up_steps", "uint"}, {"why", "string"}};
+}
+
 Json ReportShape() {
   const Json figures = {{"peak_bytes", "uint"},
                         {"live_bytes", "uint"},
@@ -238,6 +260,7 @@ Json ReportShape() {
                  {"registered_peak_bytes", "uint"},
                  {"registered_live_bytes", "uint"}}},
                {"steps", "uint"},
+               {"step_origin", StepOrigin()},
                {"peaks", {PeakShape()}},
                {"leak_verdict", "text"},
                {"horizon_too_short", "bool"},
@@ -306,6 +329,7 @@ TEST(JsonContractTest, Leaks) {
   const auto seen = Check({"leaks", "--json"}, With(Common(), {{"verdict", "text"},
                                                                {"horizon_too_short", "bool"},
                                                                {"steps", "uint"},
+                                                               {"step_origin", StepOrigin()},
                                                                {"warmup_steps", "int"},
                                                                {"leaks", {Leak()}},
                                                                {"live_at_exit", {Leak()}}}));
@@ -335,9 +359,50 @@ TEST(JsonContractTest, PeakOfAStep) {
   EXPECT_TRUE(seen.contains(".peaks[].sites[]"));
 }
 
+TEST(JsonContractTest, Categories) {
+  const Json site = {{"bytes", "uint"},  {"blocks", "uint"}, {"confidence", "number"},
+                     {"reason", "text"}, {"site", "text"},   {"stack", {Frame()}}};
+  const Json device = {{"device", "int"},
+                       {"bytes", "uint"},
+                       {"time_ns", "uint"},
+                       {"step", "int"},
+                       {"categories", {With(CategoryShape(), {{"sites", {site}}})}}};
+  const auto seen = Check({"categories", "--json"}, With(Common(), {{"devices", {device}}}));
+  EXPECT_TRUE(seen.contains(".devices[].categories[].sites[].reason"));
+}
+
+TEST(JsonContractTest, Steps) {
+  const Json step = {{"number", "int"},           {"begin_ns", "uint"},    {"end_ns", "uint"},
+                     {"first_event", "uint"},     {"allocations", "uint"}, {"frees", "uint"},
+                     {"allocated_bytes", "uint"}, {"freed_bytes", "uint"}, {"peak_bytes", "uint"},
+                     {"after_bytes", "uint"},     {"likeness", "number"},  {"differs", "bool"}};
+  const auto seen = Check({"steps", "--json"}, With(With(Common(), StepOrigin()),
+                                                    {{"used", "bool"}, {"steps", {step}}}));
+  EXPECT_TRUE(seen.contains(".steps[].likeness"));
+}
+
 TEST(JsonContractTest, Fragmentation) {
-  const auto seen = Check({"fragmentation", "--json"}, With(Common(), Fragmentation()));
-  EXPECT_TRUE(seen.contains(".pools[].pins[].blame"));
+  const Json point = {{"begin_ns", "uint"},
+                      {"end_ns", "uint"},
+                      {"time_ns", "uint"},
+                      {"step", "int"},
+                      {"reserved_bytes", "uint"},
+                      {"allocated_bytes", "uint"},
+                      {"free_bytes", "uint"},
+                      {"pinned_bytes", "uint"},
+                      {"largest_hole_bytes", "uint"},
+                      {"hole_count", "uint"},
+                      {"rounding_bytes", "uint"},
+                      {"external", "number"},
+                      {"sum_of_squares", "number"}};
+  const Json series = {{"kind", "text"},          {"device", "int"}, {"stream?", "hex"},
+                       {"small_blocks?", "bool"}, {"pool?", "hex"},  {"worst", point},
+                       {"points", {point}}};
+  const auto seen = Check({"fragmentation", "--json"},
+                          With(With(Common(), Fragmentation()), {{"series", {series}}}));
+  for (const char* path : {".pools[].pins[].blame", ".pools[].holes[].before",
+                           ".pools[].pins[].tensor", ".series[].points[].pinned_bytes"})
+    EXPECT_TRUE(seen.contains(path)) << path << " did not occur";
 }
 
 TEST(JsonContractTest, Verify) {
