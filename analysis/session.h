@@ -299,6 +299,10 @@ class Session {
   std::vector<AllocationId> LiveAfter(EventId event, std::uint32_t layers = ~0u) const;
   std::vector<AllocationId> LiveAt(TimeNs time, std::uint32_t layers = ~0u) const;
 
+  // What events, lifetimes and the indices over them take; tables of names and stacks are not in
+  // it.
+  std::size_t memory_bytes() const;
+
   // Children in the layer graph (what lies directly in `id`), in order of birth.
   std::span<const AllocationId> Children(AllocationId id) const;
 
@@ -342,6 +346,10 @@ class Session {
     std::vector<AllocationId> live;  // in order of birth
   };
   std::vector<Checkpoint> checkpoints_;  // at multiples of 65,536 events
+  // Of each allocation what LiveAfter looks at, a tenth of its record: the event of its death, none
+  // (the largest number) while alive, and its layer.
+  std::vector<std::uint32_t> live_until_;
+  std::vector<Layer> live_layer_;
 };
 
 // Bit set of layers for LiveAfter.

@@ -17,7 +17,18 @@ void SessionIndexer::Index() {
   IndexChildren();
   IndexMarks();
   IndexDeaths();
+  CopyLiveColumns();
   WriteCheckpoints();
+}
+
+void SessionIndexer::CopyLiveColumns() {
+  const std::vector<AllocationRecord>& records = session_.events_.records();
+  session_.live_until_.reserve(records.size());
+  session_.live_layer_.reserve(records.size());
+  for (const AllocationRecord& record : records) {
+    session_.live_until_.push_back(record.death.value);
+    session_.live_layer_.push_back(record.layer);
+  }
 }
 
 void SessionIndexer::IndexChildren() {
@@ -89,6 +100,7 @@ void SessionIndexer::WriteCheckpoints() {
     if (to_look_at < 2 * live + kCheckpointEvents / 4) continue;
     const auto event = static_cast<std::uint32_t>(i * kCheckpointEvents);
     Session::Checkpoint checkpoint{event, session_.LiveAfter(EventId(event - 1))};
+    checkpoint.live.shrink_to_fit();
     to_look_at = checkpoint.live.size();
     session_.checkpoints_.push_back(std::move(checkpoint));
   }

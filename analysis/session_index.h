@@ -19,6 +19,7 @@ class SessionIndexer {
   void IndexChildren();
   void IndexMarks();
   void IndexDeaths();
+  void CopyLiveColumns();
   void WriteCheckpoints();
 
   Session& session_;

@@ -201,7 +201,7 @@ int DumpVerb(int argc, char** argv) {
   options.Example("memprof dump --address=0x7f0000200000 --symbols train.mprof",
                   "The history of one address.");
   if (const int status = ParseOrExit(options, "dump", argc, argv); status >= 0) return status;
-  std::string error = CheckNames(ops, AllNames<Op>(34, analysis::OpName), "op");
+  std::string error = CheckNames(ops, AllNames<Op>(256, analysis::OpName), "op");
   if (error.empty()) {
     error =
         CheckNames(layers, AllNames<Layer>(analysis::kLayerCount, analysis::LayerName), "layer");

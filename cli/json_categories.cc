@@ -1,5 +1,6 @@
 // Categories as JSON.
 #include "cli/names.h"
+#include "cli/peak_groups.h"
 #include "cli/sections_categories.h"
 
 namespace memprof::cli {
@@ -35,9 +36,20 @@ Json CategoriesJson(analysis::Symbols& symbols, const analysis::CategoryTotals& 
   return list;
 }
 
-Json CategoriesJson(analysis::Symbols& symbols, const analysis::Categories& categories,
-                    const analysis::Peak& peak) {
-  return CategoriesJson(symbols, categories.At(peak.device, peak.event), false, 0);
+Json CategoriesJson(const analysis::Session& session, analysis::Symbols& symbols,
+                    const analysis::Categories& categories, const analysis::Peak& peak,
+                    const analysis::PeakSavings* savings) {
+  Json list = CategoriesJson(symbols, categories.At(peak.device, peak.event), false, 0);
+  if (savings == nullptr) return list;
+  const auto without = WithoutCategories(categories, *savings, peak.device);
+  for (Json& entry : list) {
+    for (std::size_t c = 0; c < analysis::kCategoryCount; ++c) {
+      const auto category = static_cast<Category>(c);
+      if (category != Category::kSlack && entry["category"] == analysis::CategoryKey(category))
+        entry["without"] = SavingJson(session, without[c]);
+    }
+  }
+  return list;
 }
 
 }  // namespace memprof::cli

@@ -5,6 +5,7 @@
 
 #include "analysis/symbols.h"
 #include "analysis/units.h"
+#include "cli/budget.h"
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
@@ -41,7 +42,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
   const analysis::Categories categories(session, &symbols);
   for (const auto& peak : report.peaks) {
     peaks.push_back(PeakJson(session, symbols, peak, top));
-    peaks.back()["by_category"] = CategoriesJson(symbols, categories, peak);
+    peaks.back()["by_category"] = CategoriesJson(session, symbols, categories, peak, nullptr);
   }
   for (const auto& leak : report.leaks.leaks) leaks.push_back(LeakJson(session, symbols, leak));
   for (const auto& leak : report.leaks.live_at_exit) {
@@ -92,8 +93,11 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
   for (const analysis::Leak& leak : report.leaks.leaks) {
     const bool growing = leak.tier == analysis::LeakTier::kGrowing;
-    const std::string word = growing ? "Growing, in use:" : "Suspected leak:";
-    const std::string slope = Cat(FormatBytes(leak.bytes_per_step), " per step");
+    const bool definite = leak.tier == analysis::LeakTier::kDefinite;
+    const std::string word = growing    ? "Growing, in use:"
+                             : definite ? "Definite leak:"
+                                        : "Suspected leak:";
+    const std::string slope = LeakSize(leak);
     const std::size_t column = 2 + word.size() + 1 + slope.size() + 4;
     Append(text, "  ", Styled(growing ? Style::kYellow : Style::kRed, word), " ",
            Styled(Style::kBold, slope), " at ",
@@ -105,7 +109,7 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   const std::uint64_t failed = report.events.failed;
   if (failed > 0) {
     Append(text, "  ", Styled(Style::kRed, FormatNumberOf(failed, "call")),
-           " for memory failed: see 'memprof dump --op=alloc_failed'\n");
+           " for memory failed: see 'memprof oom'\n");
   }
   return text;
 }
@@ -201,7 +205,8 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
     Append(text, Heading(Cat("Live at the peak of device ", peak.device, label)),
-           PeakText(session, symbols, peak, top), CategoriesText(categories, peak));
+           PeakText(session, symbols, peak, top),
+           CategoriesText(session, categories, peak, nullptr));
   }
   Append(text, Heading("Top call sites over the whole run"), TrafficSection(session, symbols, top));
   Append(text, Heading("Alive at the end, not growing"),
@@ -219,27 +224,41 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
 int ReportVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 10;
+  std::vector<std::string> fail_on;
   Options options(
       "report [OPTION...] LOG...",
       "Tells where the memory went: the peak and what was live then, leaks with their "
       "evidence, the busiest call sites, fragmentation, and what the recording missed.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.report/1).");
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 10).");
+  options.List("fail-on", &fail_on, "CONDITION",
+               "Exit with status 3 and a line on standard error if it holds: peak>20GiB, "
+               "reserved>24GiB, live-at-end>1GiB, headroom<2GiB, growth>1MiB/step, "
+               "fragmentation>30%, failed>0, or a tier of leaks (definite, suspected, growing). "
+               "May be given several times, or with commas.");
   options.Example("memprof report train.mprof", "The whole run on a page or two.");
   options.Example("memprof report rank*.mprof", "All processes of a job as one.");
   options.Example("memprof report --top=30 train.mprof | less -R", "The same with longer tables.");
   options.Example("memprof report --json train.mprof | jq '.devices[0].peak_bytes'",
                   "One figure for a script.");
+  options.Example("memprof report --fail-on='peak>20GiB,suspected' train.mprof",
+                  "A test that fails when a run needs too much, or leaks.");
   if (const int status = ParseOrExit(options, "report", argc, argv); status >= 0) return status;
   if (top < 0) return UsageError("report", "--top cannot be negative");
+  const auto budget = Budget::Parse(fail_on, Compares::kNo);
+  if (!budget.ok()) return UsageError("report", std::string(budget.status().message()));
   int status = kExitFine;
   const auto session = OpenLogs(options, "report", &status);
   if (!session) return status;
   analysis::Symbols symbols(session);
   const Report report = analysis::BuildReport(*session);
   const auto rows = static_cast<std::size_t>(top);
-  if (json) return PrintJson(ToJson(*session, symbols, report, rows));
-  return WriteOut(ToText(*session, symbols, report, rows)) ? kExitFine : kExitFailed;
+  const bool written = json ? PrintJson(ToJson(*session, symbols, report, rows)) == kExitFine
+                            : WriteOut(ToText(*session, symbols, report, rows));
+  const bool exceeded = ReportViolations(
+      session->path(), budget->Violations(CollectFigures(*session, *budget, &report.leaks)));
+  if (!written) return kExitFailed;
+  return exceeded ? kExitFailOn : kExitFine;
 }
 
 }  // namespace memprof::cli

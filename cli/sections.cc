@@ -193,9 +193,14 @@ std::string RunLines(const Session& session) {
   return text;
 }
 
+std::string LeakSize(const Leak& leak) {
+  return leak.bytes_per_step > 0 ? Cat(FormatBytes(leak.bytes_per_step), " per step")
+                                 : FormatBytes(leak.bytes);
+}
+
 std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t number,
                      std::size_t frames) {
-  const std::string slope = Cat(FormatBytes(leak.bytes_per_step), " per step");
+  const std::string slope = LeakSize(leak);
   const std::size_t column = Columns(Cat("  ", number, ". suspected leak: ", slope, " at "));
   std::string text =
       Cat("  ", number, ". ", TierLabel(leak.tier), ": ", Styled(Style::kBold, slope), " at ",

@@ -8,6 +8,7 @@
 #include "analysis/fragmentation.h"
 #include "analysis/leaks.h"
 #include "analysis/peak.h"
+#include "analysis/peak_savings.h"
 #include "analysis/report.h"
 #include "analysis/session.h"
 #include "analysis/symbols.h"
@@ -22,6 +23,9 @@ std::string Heading(std::string_view title);
 // What ran, when, and how the log ended.
 std::string RunLines(const analysis::Session& session);
 
+// "1.00 MiB per step"; of a leak that does not grow with steps, what it holds.
+std::string LeakSize(const analysis::Leak& leak);
+
 // One leak: tier, figures, place, reasons, and its stack down to `frames` frames.
 std::string LeakText(analysis::Symbols& symbols, const analysis::Leak& leak, std::size_t number,
                      std::size_t frames);
@@ -33,8 +37,10 @@ std::string AliveText(analysis::Symbols& symbols, const std::vector<analysis::Le
 
 // What was live at a peak: by layer, by site and by tensor (tensors of one
 // name, shape and site are one row), at most `top` rows each (0 = all).
+// With `savings`, each row also says what the peak would be without it.
 std::string PeakText(const analysis::Session& session, analysis::Symbols& symbols,
-                     const analysis::Peak& peak, std::size_t top);
+                     const analysis::Peak& peak, std::size_t top,
+                     const analysis::PeakSavings* savings = nullptr);
 
 // Pools and the worst `top` pins of each (0 = all).
 std::string FragmentationText(const analysis::Session& session, analysis::Symbols& symbols,

@@ -7,6 +7,7 @@
 
 #include "analysis/units.h"
 #include "cli/names.h"
+#include "cli/peak_groups.h"
 #include "cli/sections.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -104,9 +105,29 @@ std::string CategoriesText(analysis::Symbols& symbols, const CategoryTotals& tot
   return text;
 }
 
-std::string CategoriesText(const analysis::Categories& categories, const analysis::Peak& peak) {
-  return Cat("\n  By category (see 'memprof categories'):\n",
-             CategoryTable(categories.At(peak.device, peak.event)));
+std::vector<analysis::PeakSaving> WithoutCategories(const analysis::Categories& categories,
+                                                    const analysis::PeakSavings& savings,
+                                                    int device) {
+  return savings.Without(device, savings.PeakOfTensors(device), analysis::kCategoryCount,
+                         [&](analysis::AllocationId id, const analysis::AllocationRecord&) {
+                           return static_cast<std::uint32_t>(categories.Of(id).category);
+                         });
+}
+
+std::string CategoriesText(const analysis::Session& session, const analysis::Categories& categories,
+                           const analysis::Peak& peak, const analysis::PeakSavings* savings) {
+  const CategoryTotals totals = categories.At(peak.device, peak.event);
+  const std::vector<Category> order = InOrder(totals);
+  const std::string heading = "\n  By category (see 'memprof categories'):\n";
+  if (savings == nullptr || order.empty()) return heading + CategoryTable(totals);
+  const auto without = WithoutCategories(categories, *savings, peak.device);
+  std::vector<PeakRow> rows;
+  for (const Category category : order) {
+    const auto c = static_cast<std::size_t>(category);
+    rows.push_back({std::string(analysis::CategoryName(category)), totals.bytes[c],
+                    category == Category::kSlack ? 0 : totals.blocks[c], without[c]});
+  }
+  return heading + SavingsTable(session, rows, totals.total(), 0, "category");
 }
 
 }  // namespace memprof::cli

@@ -72,6 +72,7 @@ std::vector<Case> Cases() {
       {"help_dump.txt", {"dump", "-h"}},
       {"help_export.txt", {"export", "--help"}},
       {"help_verify.txt", {"verify", "--help"}},
+      {"help_footprint.txt", {"footprint", "--help"}},
   };
 }
 

@@ -30,9 +30,9 @@ TEST(StatusTest, UnknownVerbs) {
   const Result near = Memprof({"leak", "x.mprof"});
   ExpectError(near, 2);
   EXPECT_THAT(near.err, HasSubstr("did you mean 'memprof leaks'?"));
-  const Result far = Memprof({"oom", "x.mprof"});
+  const Result far = Memprof({"crystal", "x.mprof"});
   ExpectError(far, 2);
-  EXPECT_THAT(far.err, HasSubstr("there is no verb 'oom'"));
+  EXPECT_THAT(far.err, HasSubstr("there is no verb 'crystal'"));
   ExpectError(Memprof({"help", "nonsense"}), 2);
 }
 
