@@ -129,8 +129,8 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
     const Group& group = groups[site];
     const auto best = std::max_element(group.fitting.begin(), group.fitting.end());
     const auto ratio = static_cast<std::size_t>(best - group.fitting.begin());
-    // Two sizes may be twice two others by chance.
-    if (ratio != 0 && group.sizes.size() < kSizesThatTell) continue;
+    // Few sizes may be those of others by chance, small ones more easily.
+    if ((ratio != 0 || units[u].bytes < kTelling) && group.sizes.size() < kSizesThatTell) continue;
     if (*best * 10 >= group.members * kFits && fits(units[u], ratio))
       matches[u] = static_cast<std::uint8_t>(ratio + 1);
   }
