@@ -14,6 +14,41 @@
 namespace memprof::analysis {
 namespace {
 
+// What scans of host memory found no pointer to, and is still there at the end.
+class LostMemory {
+ public:
+  explicit LostMemory(const Session& session) : session_(session) {
+    const EventTable& events = session.events();
+    for (std::uint32_t i = 0; i < events.size(); ++i) {
+      if (events.op(i) == Op::kHostScan) scans_.push_back(EventId(i));
+    }
+  }
+
+  Unreachable Of(const LeakSite& site) const {
+    Unreachable lost;
+    if (scans_.empty()) return lost;
+    for (const AllocationId id : site.alive_at_end) {
+      for (const EventId mark : session_.Marks(id)) {
+        if (session_.events().op(mark.value) != Op::kUnreachable) continue;
+        const auto scan = std::lower_bound(scans_.begin(), scans_.end(), mark);
+        if (scan == scans_.end()) continue;
+        ++lost.blocks;
+        lost.bytes += session_.record(id).bytes;
+        lost.scan = lost.scan.valid() ? std::max(lost.scan, *scan) : *scan;
+        break;
+      }
+    }
+    return lost;
+  }
+  std::uint64_t ScannedBytes(const Unreachable& lost) const {
+    return lost.scan.valid() ? session_.events().bytes(lost.scan.value) : 0;
+  }
+
+ private:
+  const Session& session_;
+  std::vector<EventId> scans_;
+};
+
 struct Candidate {
   const LeakSite* site = nullptr;
   SiteHistory history;
@@ -174,6 +209,22 @@ Leak DescribeAlive(const Session& session, const StepClock& clock, const LeakSit
   return leak;
 }
 
+void CallDefinite(const Unreachable& lost, std::uint64_t scanned_bytes, Leak* leak) {
+  leak->tier = LeakTier::kDefinite;
+  leak->score = 100;
+  leak->why = absl::StrCat(UnreachableWhy(*leak, lost, scanned_bytes), " ", leak->why);
+  leak->disproof = UnreachableDisproof();
+}
+
+// Where a scan of host memory says so; else "".
+std::string DefiniteWords(const LeakReport& report) {
+  std::uint64_t sites = 0;
+  for (const Leak& leak : report.leaks) sites += leak.tier == LeakTier::kDefinite;
+  if (sites == 0) return "";
+  return absl::StrCat(FormatNumberOf(sites, "site"), sites == 1 ? " has" : " have",
+                      " lost all pointers to memory: definite leaks.");
+}
+
 std::string Verdict(const LeakReport& report, std::int64_t undecided, std::int64_t needed) {
   if (report.steps == 0) {
     return "No training steps were marked, so growth cannot be judged: call memprof_step(n) at the "
@@ -186,13 +237,16 @@ std::string Verdict(const LeakReport& report, std::int64_t undecided, std::int64
   }
   std::string verdict;
   double slope = 0;
-  for (const Leak& leak : report.leaks) slope += leak.bytes_per_step;
-  if (report.leaks.empty()) {
+  std::size_t growing = 0;
+  for (const Leak& leak : report.leaks) {
+    slope += leak.bytes_per_step;
+    growing += leak.bytes_per_step > 0;
+  }
+  if (growing == 0) {
     verdict = absl::StrCat("No growth over ", FormatNumberOf(report.steps, "completed step"), ".");
   } else {
-    verdict = absl::StrCat(FormatNumberOf(report.leaks.size(), "site"),
-                           report.leaks.size() == 1 ? " keeps" : " keep", " growing, by ",
-                           FormatBytes(slope), " per step in total, judged over ",
+    verdict = absl::StrCat(FormatNumberOf(growing, "site"), growing == 1 ? " keeps" : " keep",
+                           " growing, by ", FormatBytes(slope), " per step in total, judged over ",
                            FormatNumberOf(report.steps, "completed step"), ".");
   }
   if (const std::size_t suppressed = report.suppressed.size(); suppressed > 0)
@@ -262,25 +316,38 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
   JudgeUse(session, clock, candidates);
   CountSiblings(candidates);
   PredictOom(session, clock, candidates);
+  const LostMemory lost_memory(session);
+  const auto report_leak = [&](Leak leak) {
+    const bool unwanted = options.suppress && options.suppress(leak);
+    (unwanted ? report.suppressed : report.leaks).push_back(std::move(leak));
+  };
   for (Candidate& candidate : candidates) {
     Leak& leak = candidate.leak;
+    const Unreachable lost = lost_memory.Of(*candidate.site);
     if (options.judge_tensors_as_names) {
       candidate.evidence.tensors = TensorNames(session, candidate.site->judged_alive);
     }
     leak.why = LeakWhy(clock, leak, candidate.evidence);
     leak.disproof = LeakDisproof(leak, candidate.evidence);
-    const bool unwanted = options.suppress && options.suppress(leak);
-    (unwanted ? report.suppressed : report.leaks).push_back(std::move(leak));
+    if (lost.blocks > 0) CallDefinite(lost, lost_memory.ScannedBytes(lost), &leak);
+    report_leak(std::move(leak));
   }
-  std::stable_sort(report.leaks.begin(), report.leaks.end(), Worse);
   for (const LeakSite* site : alive) {
     Leak leak = DescribeAlive(session, clock, *site);
+    if (const Unreachable lost = lost_memory.Of(*site); lost.blocks > 0) {
+      CallDefinite(lost, lost_memory.ScannedBytes(lost), &leak);
+      report_leak(std::move(leak));
+      continue;
+    }
     // Without bytes of its own: a sparse array, say, whose tiles are listed where they were made.
     if (leak.bytes > 0 || leak.imported()) report.live_at_exit.push_back(std::move(leak));
   }
+  std::stable_sort(report.leaks.begin(), report.leaks.end(), Worse);
   std::stable_sort(report.live_at_exit.begin(), report.live_at_exit.end(),
                    [](const Leak& a, const Leak& b) { return a.bytes > b.bytes; });
   report.verdict = Verdict(report, undecided, needed);
+  if (const std::string definite = DefiniteWords(report); !definite.empty())
+    report.verdict = absl::StrCat(definite, " ", report.verdict);
   return report;
 }
 

@@ -115,6 +115,23 @@ std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence) {
   return text;
 }
 
+std::string UnreachableWhy(const Leak& leak, const Unreachable& lost, std::uint64_t scanned_bytes) {
+  return absl::StrCat(
+      "No pointer to ",
+      lost.blocks == leak.blocks
+          ? (lost.blocks == 1 ? std::string("it") : std::string("any of it"))
+          : absl::StrCat(FormatCount(lost.blocks), " of its ", FormatCount(leak.blocks),
+                         " allocations (", FormatBytes(lost.bytes), ")"),
+      " was left in ", FormatBytes(scanned_bytes),
+      " of host memory, but for the driver's own: nothing can free it any more.");
+}
+
+std::string UnreachableDisproof() {
+  return "It is no leak if the program keeps the pointer where a scan of host memory cannot see "
+         "it: "
+         "packed or encoded, on the device only, in another process.";
+}
+
 std::string ImportWhy(const Session& session, const LeakSite& site) {
   const ImportKind kind = session.allocation(site.alive_at_end.front()).import_kind;
   std::string why = absl::StrCat(

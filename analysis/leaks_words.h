@@ -24,6 +24,15 @@ struct LeakEvidence {
 std::string LeakWhy(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence);
 std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence);
 
+// What no pointer leads to any more, of the survivors of one site.
+struct Unreachable {
+  std::uint64_t blocks = 0, bytes = 0;
+  EventId scan;  // the last that said so
+};
+// The proof, as a sentence; `scanned_bytes` of host memory were looked at.
+std::string UnreachableWhy(const Leak& leak, const Unreachable& lost, std::uint64_t scanned_bytes);
+std::string UnreachableDisproof();
+
 // Why imported memory that was never closed is worth a word.
 std::string ImportWhy(const Session& session, const LeakSite& site);
 // Why what is alive at exit is not called a leak, by when it was born.

@@ -26,9 +26,26 @@ std::optional<MemorySample> SampleOf(const EventTable& events, std::uint32_t i) 
   return sample;
 }
 
+// What the session itself knows of the share of other processes than the one that took the sample.
+std::uint64_t KnownOfOthers(const Session& session, const MemorySample& sample, int device) {
+  if (session.processes().size() < 2) return 0;
+  const std::uint32_t own = session.ProcessOf(sample.event);
+  std::uint64_t bytes = 0;
+  for (const AllocationId id :
+       session.LiveAt(sample.time, kDeviceLayers | LayerBit(Layer::kModule))) {
+    const AllocationRecord& record = session.record(id);
+    if (record.device == device && session.ProcessOf(record.birth) != own) bytes += record.bytes;
+  }
+  return bytes;
+}
+
 LedgerEntry Explain(const Session& session, const MemorySample& sample,
                     const DeviceTimeline& timeline) {
   LedgerEntry entry{.sample = sample, .step = session.StepAt(sample.time)};
+  if (sample.others_bytes) {
+    const std::uint64_t known = KnownOfOthers(session, sample, timeline.device);
+    entry.sample.others_bytes = *sample.others_bytes - std::min(*sample.others_bytes, known);
+  }
   for (std::size_t i = 0; i < entry.by_layer.size(); ++i) {
     const auto layer = static_cast<Layer>(i);
     if (OccupiesDevice(layer) || layer == Layer::kModule)

@@ -23,7 +23,8 @@ struct MemorySample {
   std::uint64_t used_bytes() const { return total_bytes - free_bytes; }
 };
 
-// A sample and what the log knew of at that time. It closes:
+// A sample and what the session knew of at that time. In a session of several logs, what is known
+// of the other processes is in the layers, and others_bytes is the rest. It closes:
 //   used + elsewhere = layers + pools + others + untracked
 // where at most one of `untracked_bytes` and `elsewhere_bytes` is not zero.
 struct LedgerEntry {

@@ -56,6 +56,7 @@ struct Allocation {
 struct DeviceInfo {
   int id = 0;
   std::string name;
+  std::string uuid;  // 16 raw bytes; "" = unknown
   std::uint64_t capacity_bytes = 0;
   bool simulated = false;
   std::uint32_t driver_version = 0;
@@ -65,6 +66,7 @@ struct DeviceInfo {
 struct ThreadInfo {
   std::uint32_t tid = 0;
   std::string name;
+  std::uint32_t process = 0;  // row of processes()
 };
 struct ContextInfo {
   std::uint64_t handle = 0;
@@ -131,6 +133,15 @@ struct RunInfo {
   bool complete = false;  // the trailer is there: a clean end
   bool growing = false;   // the process still runs and the log may grow
   std::string end_reason;
+};
+
+// One log of a session.
+struct ProcessInfo {
+  std::string path;
+  RunInfo run;  // as that log says, in its own clock
+  // Added to that log's times and never negative; see session_merge.h.
+  std::uint64_t clock_shift_ns = 0;
+  int rank = -1;  // as launchers say in the environment; -1 = they do not
 };
 
 struct SelfAccounting {
@@ -212,6 +223,13 @@ class Session {
   static absl::StatusOr<std::shared_ptr<const Session>> Load(const std::string& path,
                                                              const LoadOptions& options = {});
 
+  // Several logs as one: the processes of a job, on one machine or on many. Devices that are the
+  // same are one, clocks are aligned, sites of the same code are one; session_merge.h says how.
+  // Errors as Load, and kInvalidArgument for no log, the same log twice, or more than 255.
+  static absl::StatusOr<std::shared_ptr<const Session>> LoadTogether(
+      const std::vector<std::string>& paths, const LoadOptions& options = {});
+
+  // Of several logs: "FIRST and N more".
   const std::string& path() const { return path_; }
   const RunInfo& run() const { return run_; }
   const SelfAccounting& self() const { return self_; }
@@ -225,6 +243,12 @@ class Session {
   // below it, or because its address was handed out anew. In order of events, then of birth.
   std::span<const AllocationId> other_deaths() const { return other_deaths_; }
 
+  std::span<const ProcessInfo> processes() const { return processes_; }  // at least one
+  // The process that an event is of: a row of processes().
+  std::uint32_t ProcessOf(EventId event) const {
+    const std::uint32_t thread = events_.thread(event.value);
+    return thread < threads_.size() ? threads_[thread].process : 0;
+  }
   std::span<const DeviceInfo> devices() const { return devices_; }
   std::span<const ThreadInfo> threads() const { return threads_; }
   std::span<const ContextInfo> contexts() const { return contexts_; }
@@ -260,6 +284,10 @@ class Session {
   std::vector<AllocationId> LiveAfter(EventId event, std::uint32_t layers = ~0u) const;
   std::vector<AllocationId> LiveAt(TimeNs time, std::uint32_t layers = ~0u) const;
 
+  // What events, lifetimes and the indices over them take; tables of names and stacks are not in
+  // it.
+  std::size_t memory_bytes() const;
+
   // Children in the layer graph (what lies directly in `id`), in order of birth.
   std::span<const AllocationId> Children(AllocationId id) const;
 
@@ -269,12 +297,15 @@ class Session {
 
  private:
   friend class SessionBuilder;
+  friend class SessionMerger;
+  friend class SessionIndexer;
   Session() = default;
 
   std::string path_;
   RunInfo run_;
   SelfAccounting self_;
   EventTable events_;
+  std::vector<ProcessInfo> processes_;
   std::vector<DeviceInfo> devices_;
   std::vector<ThreadInfo> threads_;
   std::vector<ContextInfo> contexts_;
@@ -299,6 +330,10 @@ class Session {
     std::vector<AllocationId> live;  // in order of birth
   };
   std::vector<Checkpoint> checkpoints_;  // at multiples of 65,536 events
+  // Of each allocation what LiveAfter looks at, a tenth of its record: the event of its death, none
+  // (the largest number) while alive, and its layer.
+  std::vector<std::uint32_t> live_until_;
+  std::vector<Layer> live_layer_;
 };
 
 // Bit set of layers for LiveAfter.

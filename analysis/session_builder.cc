@@ -14,12 +14,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/ring_recovery.h"
+#include "analysis/session_index.h"
 #include "analysis/session_marks.h"
+#include "analysis/session_merge.h"
 
 namespace memprof::analysis {
 namespace {
-
-constexpr std::uint32_t kCheckpointEvents = 65'536;
 
 constexpr std::string_view kAnomalyNames[] = {
 #define MEMPROF_ANOMALY_NAME(identifier, name, severity, advice) name,
@@ -77,10 +77,9 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   if (absl::Status status = ReadEvents(); !status.ok()) return status;
   Replay();
   if (!Report(0.95)) return absl::CancelledError("cancelled");
-  IndexChildren();
-  IndexMarks();
-  IndexDeaths();
-  WriteCheckpoints();
+  SessionIndexer(session_.get()).Index();
+  session_->processes_ = {
+      {.path = session_->path_, .run = session_->run_, .rank = RankOf(session_->run_)}};
   CountDamage();
   MergeAnomalies();
   return std::shared_ptr<const Session>(std::move(session_));
@@ -231,80 +230,13 @@ void SessionBuilder::Replay() {
   const EventTable& events = session.events_;
   run.end_time = std::max(run.start_time, trailer_.end_time_ns);
   if (!events.empty()) run.end_time = std::max(run.end_time, events.time(events.size() - 1));
-  Marks marks = CollectMarks(session.events_, session.strings_, run.end_time);
+  Marks marks = CollectMarks(session.events_, session.strings_, run.end_time, session.threads_);
   session.steps_ = std::move(marks.steps);
   session.ranges_ = std::move(marks.ranges);
   session.snapshots_ = std::move(marks.snapshots);
   Count(log::Anomaly::kRangesUnbalanced, marks.unbalanced_pops);
   // A process that was killed, or still runs, could not close its ranges.
   if (run.complete) Count(log::Anomaly::kRangesUnbalanced, marks.open_ranges);
-}
-
-void SessionBuilder::IndexChildren() {
-  Session& session = *session_;
-  const std::vector<AllocationRecord>& allocations = session.events_.records();
-  const auto has_parent = [](const AllocationRecord& a) { return a.parent.valid(); };
-  if (std::none_of(allocations.begin(), allocations.end(), has_parent)) return;
-  std::vector<std::uint32_t>& begin = session.children_begin_;
-  begin.assign(allocations.size() + 1, 0);
-  for (const AllocationRecord& allocation : allocations)
-    if (has_parent(allocation)) ++begin[allocation.parent.value + 1];
-  for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-  session.children_.resize(begin.back());
-  std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
-  for (std::uint32_t i = 0; i < allocations.size(); ++i)
-    if (has_parent(allocations[i]))
-      session.children_[next[allocations[i].parent.value]++] = AllocationId(i);
-}
-
-void SessionBuilder::IndexMarks() {
-  Session& session = *session_;
-  const EventTable& events = session.events_;
-  for (std::uint32_t i = 0; i < events.size(); ++i)
-    if (IsMark(events.op(i)) && events.allocation(i).valid()) session.marks_.push_back(EventId(i));
-  std::stable_sort(session.marks_.begin(), session.marks_.end(), [&](EventId a, EventId b) {
-    return events.allocation(a.value) < events.allocation(b.value);
-  });
-}
-
-void SessionBuilder::IndexDeaths() {
-  const EventTable& events = session_->events_;
-  const std::vector<AllocationRecord>& records = events.records();
-  std::vector<AllocationId>& others = session_->other_deaths_;
-  for (std::uint32_t i = 0; i < records.size(); ++i) {
-    const EventId death = records[i].death;
-    if (!death.valid()) continue;
-    if (records[i].end_reason != EndReason::kFreed || events.op(death.value) != Op::kFree ||
-        events.allocation(death.value) != AllocationId(i))
-      others.push_back(AllocationId(i));
-  }
-  std::stable_sort(others.begin(), others.end(), [&](AllocationId a, AllocationId b) {
-    return records[a.value].death < records[b.value].death;
-  });
-}
-
-// A checkpoint is written where it at least halves what LiveAfter has to look at. Each then costs
-// at most half of what was born or kept since the one before, so all together hold no more ids
-// than there are allocations, even in a program that only ever allocates.
-void SessionBuilder::WriteCheckpoints() {
-  Session& session = *session_;
-  const std::vector<AllocationRecord>& allocations = session.events_.records();
-  const std::size_t count = session.events_.size() / kCheckpointEvents;
-  std::vector<std::uint64_t> births(count + 2), deaths(count + 2);  // before checkpoint i
-  for (const AllocationRecord& allocation : allocations) {
-    ++births[allocation.birth.value / kCheckpointEvents + 1];
-    if (allocation.death.valid()) ++deaths[allocation.death.value / kCheckpointEvents + 1];
-  }
-  std::uint64_t live = 0, to_look_at = 0;
-  for (std::size_t i = 1; i <= count; ++i) {
-    live += births[i] - deaths[i];
-    to_look_at += births[i];
-    if (to_look_at < 2 * live + kCheckpointEvents / 4) continue;
-    const auto event = static_cast<std::uint32_t>(i * kCheckpointEvents);
-    Session::Checkpoint checkpoint{event, session.LiveAfter(EventId(event - 1))};
-    to_look_at = checkpoint.live.size();
-    session.checkpoints_.push_back(std::move(checkpoint));
-  }
 }
 
 void SessionBuilder::CountDamage() {

@@ -31,10 +31,6 @@ class SessionBuilder {
   void RecoverRing();
   absl::Status ReadEvents();
   void Replay();
-  void IndexChildren();
-  void IndexMarks();
-  void IndexDeaths();
-  void WriteCheckpoints();
   void CountDamage();
   void MergeAnomalies();
   bool Report(double share) const { return !options_.progress || options_.progress(share); }

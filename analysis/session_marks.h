@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/session.h"
@@ -17,8 +18,9 @@ struct Marks {
 };
 
 // `end_time` is the end of the log. Several threads may mark the same step: a mark with the number
-// of the step under way begins no new one.
+// of the step under way begins no new one. Nor does that of a process which lags behind the one
+// that began it.
 Marks CollectMarks(const EventTable& events, const std::vector<std::string>& strings,
-                   TimeNs end_time);
+                   TimeNs end_time, std::span<const ThreadInfo> threads);
 
 }  // namespace memprof::analysis

@@ -174,6 +174,10 @@ void Replay::Take(std::uint32_t i, Event* event) {
     case Op::kDiscard:
       event->allocation = AllocationId(managed_.At(event->address, allocations_));
       return;
+    case Op::kUnreachable:
+      event->allocation = AllocationId(
+          live_.Find(Space::kDevice, event->address, event->device, true, allocations_));
+      return;
     default:
       return;
   }

@@ -167,13 +167,16 @@ void SessionTables::SeeDevice(int ordinal) {
 bool SessionTables::AddDevice(std::string_view bytes) {
   DeviceInfo device;
   std::uint64_t ordinal = 0;
+  std::string_view uuid;  // bytes, no text
   const bool ok = ReadFields(bytes, {{1, &ordinal},
                                      {2, &device.name},
                                      {3, &device.capacity_bytes},
+                                     {4, &uuid},
                                      {5, &device.simulated},
                                      {6, &device.driver_version},
                                      {7, &device.free_at_start_bytes}});
   device.id = Ordinal(ordinal);
+  device.uuid = std::string(uuid);
   if (!ok || device.id == kNoDevice) return ok;
   SeeDevice(device.id);
   for (DeviceInfo& known : devices)

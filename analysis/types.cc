@@ -75,12 +75,17 @@ std::string_view OpName(Op op) {
       return "discard";
     case Op::kModuleGlobal:
       return "module_global";
+    case Op::kHostScan:
+      return "host_scan";
+    case Op::kUnreachable:
+      return "unreachable";
   }
   return "unknown";
 }
 
 bool IsMark(Op op) {
-  return op == Op::kPrefetch || op == Op::kAdvise || op == Op::kDiscard || op == Op::kModuleGlobal;
+  return op == Op::kPrefetch || op == Op::kAdvise || op == Op::kDiscard ||
+         op == Op::kModuleGlobal || op == Op::kUnreachable;
 }
 
 std::string_view LayerName(Layer layer) {

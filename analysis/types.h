@@ -69,6 +69,8 @@ enum class Op : std::uint8_t {
   kAdvise = 35,
   kDiscard = 36,
   kModuleGlobal = 37,
+  kHostScan = 38,
+  kUnreachable = 39,
 };
 
 enum class Layer : std::uint8_t {
@@ -109,7 +111,8 @@ enum class ImportKind : std::uint8_t {
 
 // "alloc", "alloc_failed", "step", …: the names used by `memprof dump`. "unknown" for others.
 std::string_view OpName(Op op);
-// Says something about memory that lives on: a prefetch, an advice, a discard, a global's look-up.
+// Says something about memory that lives on: a prefetch, an advice, a discard, a global's look-up,
+// that no pointer to it is left.
 bool IsMark(Op op);
 // "linear", "stream-ordered", "vmm", "block", …: names used in reports and JSON.
 std::string_view LayerName(Layer layer);

@@ -177,7 +177,7 @@ int DumpVerb(int argc, char** argv) {
   std::vector<std::string> ops, layers;
   std::string address;
   std::int64_t from_step = INT64_MIN, to_step = INT64_MAX;
-  Options options("dump [OPTION...] LOG",
+  Options options("dump [OPTION...] LOG...",
                   "Prints the events of a log in order of time, one a line: as tab-separated text "
                   "with times in seconds since the log began, or as JSON with everything that is "
                   "known.");
@@ -201,7 +201,7 @@ int DumpVerb(int argc, char** argv) {
   options.Example("memprof dump --address=0x7f0000200000 --symbols train.mprof",
                   "The history of one address.");
   if (const int status = ParseOrExit(options, "dump", argc, argv); status >= 0) return status;
-  std::string error = CheckNames(ops, AllNames<Op>(34, analysis::OpName), "op");
+  std::string error = CheckNames(ops, AllNames<Op>(256, analysis::OpName), "op");
   if (error.empty()) {
     error =
         CheckNames(layers, AllNames<Layer>(analysis::kLayerCount, analysis::LayerName), "layer");
@@ -218,7 +218,7 @@ int DumpVerb(int argc, char** argv) {
   filter.from_step = from_step;
   filter.to_step = to_step;
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "dump", &status);
+  const auto session = OpenLogs(options, "dump", &status);
   if (!session) return status;
   analysis::Symbols symbols(session);
   return Dumper(*session, symbols, dump).Run(filter) ? kExitFine : kExitFailed;

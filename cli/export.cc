@@ -170,7 +170,7 @@ int ExportVerb(int argc, char** argv) {
   if (const int status = ParseOrExit(options, "export", argc, argv); status >= 0) return status;
   if (path.empty()) return UsageError("export", "where to? Give -o FILE ('-' is standard output)");
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "export", &status);
+  const auto session = OpenLogs(options, "export", &status);
   if (!session) return status;
   OutputFile output;
   if (!output.Open(path, force, session->path())) return kExitFailed;

@@ -36,7 +36,7 @@ int FragmentationVerb(int argc, char** argv) {
   constexpr std::int64_t kAtPeak = INT64_MIN, kAllDevices = INT64_MIN;
   bool json = false, at_end = false;
   std::int64_t top = 20, device = kAllDevices, step = kAtPeak;
-  Options options("fragmentation [OPTION...] LOG",
+  Options options("fragmentation [OPTION...] LOG...",
                   "Tells, for each pool of a framework's allocator, how much of its free memory "
                   "cannot be used, and which blocks keep the holes apart: at the instant when most "
                   "was reserved, unless told otherwise. Formulas are in docs/fragmentation.md.");
@@ -62,7 +62,7 @@ int FragmentationVerb(int argc, char** argv) {
                                                 : "--step and --at-end exclude each other");
   }
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "fragmentation", &status);
+  const auto session = OpenLogs(options, "fragmentation", &status);
   if (!session) return status;
   const auto is_asked_for = [device](const analysis::DeviceInfo& d) { return d.id == device; };
   if (device != kAllDevices && std::ranges::none_of(session->devices(), is_asked_for)) {

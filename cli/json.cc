@@ -188,6 +188,24 @@ Json FragmentationJson(const Session& session, Symbols& symbols,
           {"pools", std::move(pools)}};
 }
 
+namespace {
+
+Json ProcessesJson(const Session& session) {
+  Json processes = Json::array();
+  for (const analysis::ProcessInfo& process : session.processes()) {
+    Json entry = {{"log", process.path},
+                  {"pid", process.run.pid},
+                  {"hostname", process.run.hostname},
+                  {"complete", process.run.complete},
+                  {"clock_shift_ns", process.clock_shift_ns}};
+    if (process.rank >= 0) entry["rank"] = process.rank;
+    processes.push_back(std::move(entry));
+  }
+  return processes;
+}
+
+}  // namespace
+
 Json RunJson(const Session& session) {
   const analysis::RunInfo& run = session.run();
   return {{"executable", run.executable},
@@ -201,7 +219,8 @@ Json RunJson(const Session& session) {
           {"start_unix_ns", run.start_unix_ns},
           {"end_reason", run.end_reason},
           {"growing", run.growing},
-          {"recorder_version", run.recorder_version}};
+          {"recorder_version", run.recorder_version},
+          {"processes", ProcessesJson(session)}};
 }
 
 Json SourcesOnJson(const Session& session) {

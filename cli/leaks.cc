@@ -114,15 +114,15 @@ int LeaksVerb(int argc, char** argv) {
   std::int64_t top = 10, frames = 12;
   std::string fail_on, suppressions_file;
   Options options(
-      "leaks [OPTION...] LOG",
+      "leaks [OPTION...] LOG...",
       "Tells which call sites keep more memory with every training step, with the "
       "evidence, what would disprove it, and the call stack; then what was merely alive "
       "at the end. The method is in docs/leaks.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.leaks/1).");
   options.Choice("fail-on", &fail_on, {"definite", "suspected", "growing"},
                  "Exit with status 3 if there is a leak of this tier or a worse one "
-                 "(definite is worse than suspected, suspected worse than growing; no log of "
-                 "this version proves a leak to be definite).");
+                 "(definite is worse than suspected, suspected worse than growing; only a log of "
+                 "'memprof run --scan' proves leaks to be definite).");
   options.Text(
       "suppressions", &suppressions_file, "FILE",
       "Leave out leaks with a frame that FILE names, one 'leak:PATTERN' a line, as "
@@ -141,7 +141,7 @@ int LeaksVerb(int argc, char** argv) {
   if (const int status = ParseOrExit(options, "leaks", argc, argv); status >= 0) return status;
   if (top < 0 || frames < 0) return UsageError("leaks", "counts cannot be negative");
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "leaks", &status);
+  const auto session = OpenLogs(options, "leaks", &status);
   if (!session) return status;
   analysis::Suppressions suppressions;
   if (!suppressions_file.empty()) {

@@ -19,9 +19,10 @@ inline constexpr int kExitFailOn = 3;
 // to go on.
 int ParseOrExit(Options& options, const std::string& verb, int argc, char** argv);
 
-// The one log among the arguments; prints the error otherwise. Null means: exit with *status.
-std::shared_ptr<const analysis::Session> OpenOneLog(const Options& options, const std::string& verb,
-                                                    int* status);
+// All logs among the arguments as one session (analysis/session_merge.h); a folder stands for the
+// logs in it, by name. Prints the error otherwise. Null means: exit with *status.
+std::shared_ptr<const analysis::Session> OpenLogs(const Options& options, const std::string& verb,
+                                                  int* status);
 
 // Loads `path` with progress; prints a failure as one line.
 std::shared_ptr<const analysis::Session> OpenLog(const std::string& path);

@@ -56,7 +56,7 @@ int PeakVerb(int argc, char** argv) {
   constexpr std::int64_t kNoStep = INT64_MIN;
   bool json = false;
   std::int64_t top = 20, device = kAllDevices, step = kNoStep;
-  Options options("peak [OPTION...] LOG",
+  Options options("peak [OPTION...] LOG...",
                   "Tells when each device held most memory, and what was live at that instant: by "
                   "layer, by call site and by tensor.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.peak/1).");
@@ -72,7 +72,7 @@ int PeakVerb(int argc, char** argv) {
   if (device != kAllDevices && device < 0) return UsageError("peak", "--device cannot be negative");
   if (step != kNoStep && step < 0) return UsageError("peak", "--step cannot be negative");
   int status = kExitFine;
-  const auto session = OpenOneLog(options, "peak", &status);
+  const auto session = OpenLogs(options, "peak", &status);
   if (!session) return status;
   std::vector<Peak> peaks;
   const absl::Status found = FindInstants(*session, device, step, step != kNoStep, &peaks);

@@ -85,8 +85,11 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
   for (const analysis::Leak& leak : report.leaks.leaks) {
     const bool growing = leak.tier == analysis::LeakTier::kGrowing;
-    const std::string word = growing ? "Growing, in use:" : "Suspected leak:";
-    const std::string slope = Cat(FormatBytes(leak.bytes_per_step), " per step");
+    const bool definite = leak.tier == analysis::LeakTier::kDefinite;
+    const std::string word = growing    ? "Growing, in use:"
+                             : definite ? "Definite leak:"
+                                        : "Suspected leak:";
+    const std::string slope = LeakSize(leak);
     const std::size_t column = 2 + word.size() + 1 + slope.size() + 4;
     Append(text, "  ", Styled(growing ? Style::kYellow : Style::kRed, word), " ",
            Styled(Style::kBold, slope), " at ",
@@ -215,36 +218,23 @@ int ReportVerb(int argc, char** argv) {
       "report [OPTION...] LOG...",
       "Tells where the memory went: the peak and what was live then, leaks with their "
       "evidence, the busiest call sites, fragmentation, and what the recording missed.");
-  options.Flag("json", &json, "Print one JSON object (schema memprof.report/1); one log only.");
+  options.Flag("json", &json, "Print one JSON object (schema memprof.report/1).");
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 10).");
   options.Example("memprof report train.mprof", "The whole run on a page or two.");
+  options.Example("memprof report rank*.mprof", "All processes of a job as one.");
   options.Example("memprof report --top=30 train.mprof | less -R", "The same with longer tables.");
   options.Example("memprof report --json train.mprof | jq '.devices[0].peak_bytes'",
                   "One figure for a script.");
   if (const int status = ParseOrExit(options, "report", argc, argv); status >= 0) return status;
   if (top < 0) return UsageError("report", "--top cannot be negative");
-  const std::vector<std::string>& logs = options.arguments();
-  if (logs.empty()) return UsageError("report", "which log? Name a file made by 'memprof run'");
-  if (json && logs.size() > 1) return UsageError("report", "--json takes one log at a time");
   int status = kExitFine;
-  bool first = true;
-  for (const std::string& log : logs) {
-    const auto session = OpenLog(log);
-    if (!session) {
-      status = kExitFailed;
-      continue;
-    }
-    analysis::Symbols symbols(session);
-    const Report report = analysis::BuildReport(*session);
-    const auto rows = static_cast<std::size_t>(top);
-    if (json) return PrintJson(ToJson(*session, symbols, report, rows));
-    std::string text = first ? "" : Cat("\n", std::string(kWidth, '='), "\n");
-    if (logs.size() > 1) Append(text, Printable(log), "\n");
-    Append(text, ToText(*session, symbols, report, rows));
-    if (!WriteOut(text)) return kExitFailed;
-    first = false;
-  }
-  return status;
+  const auto session = OpenLogs(options, "report", &status);
+  if (!session) return status;
+  analysis::Symbols symbols(session);
+  const Report report = analysis::BuildReport(*session);
+  const auto rows = static_cast<std::size_t>(top);
+  if (json) return PrintJson(ToJson(*session, symbols, report, rows));
+  return WriteOut(ToText(*session, symbols, report, rows)) ? kExitFine : kExitFailed;
 }
 
 }  // namespace memprof::cli

@@ -133,6 +133,23 @@ std::string Percent(double part, double whole) {
   return text;
 }
 
+namespace {
+
+// One line for each log of a session of several.
+std::string ProcessLines(const Session& session) {
+  Table table({Align::kRight, Align::kLeft, Align::kRight, Align::kLeft, Align::kLeft});
+  table.Header({"rank", "host", "pid", "clock", "log"});
+  for (const analysis::ProcessInfo& process : session.processes()) {
+    table.Row({process.rank < 0 ? "-" : Cat(process.rank), Printable(process.run.hostname),
+               Cat(process.run.pid),
+               process.clock_shift_ns == 0 ? "as is" : "aligned by wall clock",
+               CutFront(Printable(process.path), 48)});
+  }
+  return table.Text(kWidth);
+}
+
+}  // namespace
+
 std::string RunLines(const Session& session) {
   const analysis::RunInfo& run = session.run();
   std::string command;
@@ -146,8 +163,10 @@ std::string RunLines(const Session& session) {
   std::string text = Cat(Styled(Style::kBold, CutEnd(command, kWidth)), "\n");
   std::string facts = Cat(analysis::FormatDuration(end - start), ", ",
                           FormatNumberOf(session.steps().size(), "step"));
-  if (run.pid != 0) Append(facts, ", pid ", run.pid);
-  if (!run.hostname.empty()) Append(facts, " on ", Printable(run.hostname));
+  const bool several = session.processes().size() > 1;
+  if (several) Append(facts, ", ", session.processes().size(), " processes");
+  if (!several && run.pid != 0) Append(facts, ", pid ", run.pid);
+  if (!several && !run.hostname.empty()) Append(facts, " on ", Printable(run.hostname));
   if (run.complete) {
     Append(facts, ", ended cleanly");
     if (!run.end_reason.empty() && run.end_reason != "exit") {
@@ -159,6 +178,7 @@ std::string RunLines(const Session& session) {
     Append(facts, ", ended without closing its log (killed or crashed)");
   }
   Append(text, Wrap(facts, kWidth, 0), "\n");
+  if (several) text += ProcessLines(session);
   if (Simulated(session)) {
     Append(text,
            Styled(Style::kYellow, Wrap("Recorded on the stand-in GPU: sizes, lifetimes and "
@@ -169,9 +189,14 @@ std::string RunLines(const Session& session) {
   return text;
 }
 
+std::string LeakSize(const Leak& leak) {
+  return leak.bytes_per_step > 0 ? Cat(FormatBytes(leak.bytes_per_step), " per step")
+                                 : FormatBytes(leak.bytes);
+}
+
 std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t number,
                      std::size_t frames) {
-  const std::string slope = Cat(FormatBytes(leak.bytes_per_step), " per step");
+  const std::string slope = LeakSize(leak);
   const std::size_t column = Columns(Cat("  ", number, ". suspected leak: ", slope, " at "));
   std::string text =
       Cat("  ", number, ". ", TierLabel(leak.tier), ": ", Styled(Style::kBold, slope), " at ",

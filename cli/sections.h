@@ -22,6 +22,9 @@ std::string Heading(std::string_view title);
 // What ran, when, and how the log ended.
 std::string RunLines(const analysis::Session& session);
 
+// "1.00 MiB per step"; of a leak that does not grow with steps, what it holds.
+std::string LeakSize(const analysis::Leak& leak);
+
 // One leak: tier, figures, place, reasons, and its stack down to `frames` frames.
 std::string LeakText(analysis::Symbols& symbols, const analysis::Leak& leak, std::size_t number,
                      std::size_t frames);

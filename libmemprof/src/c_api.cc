@@ -4,6 +4,7 @@
 
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/hooks.h"
+#include "libmemprof/src/host_scan.h"
 #include "libmemprof/src/recorder.h"
 
 #define MEMPROF_EXPORT extern "C" __attribute__((visibility("default")))
@@ -125,6 +126,8 @@ MEMPROF_EXPORT int memprof_snapshot(const char* label) {
   event.label = Label(label);
   return Publish(&event, true);
 }
+
+MEMPROF_EXPORT int memprof_scan(void) { return ScanHost(); }
 
 MEMPROF_EXPORT int memprof_step(uint64_t step) {
   if (!Recording()) return MEMPROF_NOT_RECORDING;

@@ -80,6 +80,10 @@ void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* ad
   X(cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                                         \
   X(cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))                                  \
   X(cuMemPoolGetAttribute, (CUmemoryPool, CUmemPool_attribute, void*))                     \
+  X(cuCtxPushCurrent_v2, (CUcontext))                                                      \
+  X(cuCtxPopCurrent_v2, (CUcontext*))                                                      \
+  X(cuMemAlloc_v2, (CUdeviceptr*, size_t))                                                 \
+  X(cuMemFree_v2, (CUdeviceptr))                                                           \
   X(cuArray3DGetDescriptor_v2, (CUDA_ARRAY3D_DESCRIPTOR*, CUarray))                        \
   X(cuArrayGetMemoryRequirements, (CUDA_ARRAY_MEMORY_REQUIREMENTS*, CUarray, CUdevice))
 

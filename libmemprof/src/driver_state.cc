@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "libmemprof/src/host_scan.h"
 #include "libmemprof/src/recorder.h"
 
 namespace memprof::recorder {
@@ -41,12 +42,21 @@ CallContext DriverState::MeetContext(ThreadState* state, CUcontext context,
   const CalledFunctions& driver = Driver();
   CUdevice device = -1;
   if (driver.cuCtxGetDevice == nullptr || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS) return {};
+  if (TheRecorder()->settings().scan_at_exit) ScanAtExit();
   const std::uint32_t id = ContextId(context, device, ContextKind::kUnknown, true);
   state->context = context;
   state->context_id = id;
   state->context_device = device;
   state->context_generation = generation;
   return {id, device};
+}
+
+CUcontext DriverState::AnyContext() {
+  LockGuard lock(mutex_);
+  const auto* known = reinterpret_cast<const ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+    if (!known[i].green) return known[i].handle;
+  return nullptr;
 }
 
 std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, ContextKind kind,

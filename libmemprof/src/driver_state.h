@@ -86,6 +86,9 @@ class DriverState {
   // Size of the memory that begins there, as the driver knows it; 0 where it does not say.
   static std::uint64_t BytesAt(CUdeviceptr address);
 
+  // A context that has not ended, as far as we know; null without one.
+  CUcontext AnyContext();
+
   VmmLedger* vmm() { return &vmm_; }
   GraphLedger* graphs() { return &graphs_; }
   HandleTable* handles() { return &handles_; }

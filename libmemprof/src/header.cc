@@ -46,8 +46,10 @@ void AddArguments(PbfWriter* message) {
 }  // namespace
 
 bool EnvironmentBelongsInLog(const char* variable) {
-  static constexpr const char* kPrefixes[] = {"CUDA_", "MEMPROF_",    "SIMCUDA=",   "PYTORCH_",
-                                              "RANK=", "LOCAL_RANK=", "WORLD_SIZE="};
+  static constexpr const char* kPrefixes[] = {
+      "CUDA_",     "MEMPROF_",     "SIMCUDA=",    "PYTORCH_",
+      "RANK=",     "LOCAL_RANK=",  "WORLD_SIZE=", "OMPI_COMM_WORLD_RANK=",
+      "PMI_RANK=", "SLURM_PROCID="};
   for (const char* prefix : kPrefixes)
     if (strncmp(variable, prefix, strlen(prefix)) == 0) return true;
   return false;

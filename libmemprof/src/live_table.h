@@ -31,6 +31,15 @@ class LiveTable {
   // function frees memory of several kinds; else, and where the block is not known, its own.
   std::uint8_t Apply(const ring::RingEvent& event);
   const LiveTotals& totals() const { return totals_; }
+  // Blocks that are followed now, of all kinds.
+  std::size_t size() const { return used_; }
+  // Calls visit(address, bytes, device_plus_1, layer) for each of these.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (std::size_t i = 0; i < capacity_; ++i)
+      if (entries_[i].address != 0 && entries_[i].early_free == 0)
+        visit(entries_[i].address, entries_[i].bytes, entries_[i].device_plus_1, entries_[i].layer);
+  }
   // Blocks that there was no room for.
   std::uint64_t not_followed() const { return not_followed_; }
 

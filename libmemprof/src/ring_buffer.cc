@@ -97,7 +97,10 @@ int MoveDescriptorHigh(int fd) {
 }
 
 RingBuffer::~RingBuffer() {
-  if (header_ != nullptr) munmap(header_, mapped_bytes_);
+  if (header_ != nullptr) {
+    ForgetOwn(header_);
+    munmap(header_, mapped_bytes_);
+  }
   if (fd_ >= 0 && IsOurFile(fd_)) close(fd_);
 }
 
@@ -165,6 +168,7 @@ bool RingBuffer::MapFile(int fd, std::uint32_t slabs) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) return false;
   madvise(memory, bytes, MADV_DONTFORK);
+  RememberOwn(memory, bytes);
   header_ = static_cast<ring::RingHeader*>(memory);
   mapped_bytes_ = bytes;
   return true;
@@ -175,6 +179,7 @@ bool RingBuffer::MapPrivate(std::uint32_t slabs) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
+  RememberOwn(memory, bytes);
   header_ = static_cast<ring::RingHeader*>(memory);
   mapped_bytes_ = bytes;
   return true;

@@ -19,6 +19,7 @@ struct Settings {
   bool driver = true;              // MEMPROF_SOURCE: the hooks record allocations
   bool cupti = false;              // ... or MEMPROF_CUPTI=1: libmemprof_cupti.so is loaded
   bool verbose = false;            // MEMPROF_VERBOSE=1
+  bool scan_at_exit = false;       // MEMPROF_SCAN=1: host_scan.h
   char shared_directory[256] = "/dev/shm";  // MEMPROF_SHM: where the ring is put first
   bool begins_by_itself = false;  // at the first CUDA call: preloaded, or told where to write
 };

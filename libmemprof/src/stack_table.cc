@@ -26,6 +26,7 @@ std::uint64_t HashFrames(void* const* frames, int count, std::uint32_t generatio
 StackTable::~StackTable() {
   UnmapMemory(buckets_, bucket_count_ * sizeof(std::atomic<std::uint32_t>));
   if (nodes_ == nullptr) return;
+  ForgetOwn(nodes_);
   munmap(nodes_, kMostNodes * sizeof(Node));
   ReturnMemory(std::uint64_t{room_} * sizeof(Node), Need::kTable);
 }

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace memprof::recorder {
 namespace {
 
@@ -47,11 +49,64 @@ void Message(const char* format, ...) {
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text, kPrefix + length + 1);
 }
 
+namespace {
+
+// A slot is taken by its beginning; without locks, because a fork may come at any time.
+struct OwnSlot {
+  std::atomic<std::uintptr_t> begin, end;
+};
+OwnSlot g_own[kMostOwnRanges];
+std::atomic<std::size_t> g_own_used{0};  // slots from here on were never taken
+std::atomic<bool> g_own_overflow{false};
+
+}  // namespace
+
+void RememberOwn(void* memory, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  for (std::size_t i = 0; i < kMostOwnRanges; ++i) {
+    std::uintptr_t free = 0;
+    if (g_own[i].begin.load(std::memory_order_relaxed) != 0 ||
+        !g_own[i].begin.compare_exchange_strong(free, begin))
+      continue;
+    g_own[i].end.store(begin + RoundToPages(bytes), std::memory_order_release);
+    std::size_t used = g_own_used.load(std::memory_order_relaxed);
+    while (used <= i && !g_own_used.compare_exchange_weak(used, i + 1)) {
+    }
+    return;
+  }
+  g_own_overflow.store(true, std::memory_order_relaxed);
+}
+
+void ForgetOwn(void* memory) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::size_t used = g_own_used.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < used; ++i) {
+    if (g_own[i].begin.load(std::memory_order_relaxed) != begin) continue;
+    g_own[i].end.store(0, std::memory_order_relaxed);
+    g_own[i].begin.store(0, std::memory_order_release);
+    return;
+  }
+}
+
+bool CopyOwnRanges(OwnRange* ranges, std::size_t* count) {
+  *count = 0;
+  const std::size_t used = g_own_used.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < used; ++i) {
+    const OwnRange range{g_own[i].begin.load(std::memory_order_acquire),
+                         g_own[i].end.load(std::memory_order_acquire)};
+    if (range.begin < range.end && range.begin != 0) ranges[(*count)++] = range;
+  }
+  std::sort(ranges, ranges + *count,
+            [](const OwnRange& a, const OwnRange& b) { return a.begin < b.begin; });
+  return !g_own_overflow.load(std::memory_order_relaxed);
+}
+
 void* MapAddressSpace(std::size_t bytes, InChild in_child) {
   ErrnoKeeper keeper;
   void* memory = mmap(nullptr, RoundToPages(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
+  RememberOwn(memory, bytes);
   if (in_child == InChild::kGone) madvise(memory, RoundToPages(bytes), MADV_DONTFORK);
   return memory;
 }
@@ -68,6 +123,7 @@ void UnmapMemory(void* memory, std::size_t bytes, Need need, InChild in_child) {
   if (memory == nullptr) return;
   bytes = RoundToPages(bytes);
   ErrnoKeeper keeper;
+  ForgetOwn(memory);
   munmap(memory, bytes);
   ReturnMemory(bytes, need, in_child);
 }
@@ -79,7 +135,11 @@ void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes, Nee
   ErrnoKeeper keeper;
   if (!ChargeMemory(new_bytes - old_bytes, need)) return nullptr;
   void* moved = mremap(memory, old_bytes, new_bytes, MREMAP_MAYMOVE);
-  if (moved != MAP_FAILED) return moved;
+  if (moved != MAP_FAILED) {
+    ForgetOwn(memory);
+    RememberOwn(moved, new_bytes);
+    return moved;
+  }
   ReturnMemory(new_bytes - old_bytes, need);
   return nullptr;
 }

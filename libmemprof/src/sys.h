@@ -33,6 +33,18 @@ void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes,
 // plain munmap, if ever.
 void* MapAddressSpace(std::size_t bytes, InChild in_child = InChild::kGone);
 
+// What the recorder has mapped itself, so that a look through the process's memory can leave it
+// out.
+struct OwnRange {
+  std::uintptr_t begin, end;
+};
+inline constexpr std::size_t kMostOwnRanges = 4096;
+// For memory that was not mapped by the functions above.
+void RememberOwn(void* memory, std::size_t bytes);
+void ForgetOwn(void* memory);
+// In order of address; room for kMostOwnRanges. False when there are more.
+bool CopyOwnRanges(OwnRange* ranges, std::size_t* count);
+
 // Sleeps until *word != expected, a wake-up, or the timeout. Spurious returns are possible.
 // Preserves errno.
 void FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,

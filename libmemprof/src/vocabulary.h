@@ -36,6 +36,8 @@ enum Op : std::uint8_t {
   kOpAdvise = 35,
   kOpDiscard = 36,
   kOpModuleGlobal = 37,
+  kOpHostScan = 38,
+  kOpUnreachable = 39,
 };
 
 enum Layer : std::uint8_t {

@@ -127,6 +127,7 @@ void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
     flush_done_.store(flush_wanted, std::memory_order_release);
     FutexWake(&flush_done_, 64);
   }
+  ServeCopy();
   CountRefusals();
   parts_.ring->header()->writer_cpu_ns.store(ThreadCpuNs(), std::memory_order_relaxed);
 }
@@ -151,6 +152,31 @@ bool Writer::Flush(std::uint64_t timeout_ns) {
 
 bool Writer::Finish(std::uint64_t timeout_ns) {
   return Request(&finish_wanted_, &finish_done_, timeout_ns);
+}
+
+bool Writer::CopyLive(LiveCopy* copy, std::uint64_t timeout_ns) {
+  LiveCopy* none = nullptr;
+  if (!copy_.compare_exchange_strong(none, copy)) return false;
+  const std::uint32_t done = copy_done_.load(std::memory_order_acquire);
+  if (Request(&copy_wanted_, &copy_done_, timeout_ns)) return true;
+  if (copy_.exchange(nullptr) == copy) return false;
+  // It has been begun, and writes to the caller's memory until it is done.
+  while (copy_done_.load(std::memory_order_acquire) == done && !failed())
+    FutexWait(&copy_done_, done, kTickNs);
+  return true;
+}
+
+void Writer::ServeCopy() {
+  const std::uint32_t wanted = copy_wanted_.load(std::memory_order_acquire);
+  LiveCopy* copy = copy_.exchange(nullptr);
+  if (copy == nullptr) return;
+  live_.ForEach([copy](std::uint64_t address, std::uint64_t bytes, std::uint16_t device_plus_1,
+                       std::uint8_t layer) {
+    if ((layer != kLayerLinear && layer != kLayerPitched) || copy->count == copy->room) return;
+    copy->targets[copy->count++] = {address, bytes, 0, device_plus_1, layer, 0};
+  });
+  copy_done_.store(wanted, std::memory_order_release);
+  FutexWake(&copy_done_, 64);
 }
 
 LiveTotals Writer::totals() const {
@@ -376,6 +402,7 @@ void Writer::Account(std::size_t runs) {
     else
       *which = cursors[--threads];
   }
+  live_blocks_.store(live_.size(), std::memory_order_relaxed);
   LockGuard lock(totals_mutex_);
   totals_ = live_.totals();
 }

@@ -12,6 +12,7 @@
 
 #include "libmemprof/src/definition_encoder.h"
 #include "libmemprof/src/encoder.h"
+#include "libmemprof/src/host_scan.h"
 #include "libmemprof/src/live_table.h"
 #include "libmemprof/src/loader_gate.h"
 #include "libmemprof/src/log_file.h"
@@ -51,6 +52,19 @@ class Writer {
   // As of the last drain.
   LiveTotals totals() const;
 
+  // Of all kinds, as of the last drain.
+  std::size_t live_blocks() const { return live_blocks_.load(std::memory_order_relaxed); }
+
+  // What cuMemAlloc and cuMemAllocPitch made and is live as of the last drain, in no order: as many
+  // as there is room for.
+  struct LiveCopy {
+    ScanTarget* targets;
+    std::size_t room;
+    std::size_t count;
+  };
+  // False after `timeout_ns`, and when several threads ask at once.
+  bool CopyLive(LiveCopy* copy, std::uint64_t timeout_ns);
+
   // The writer's work, for tests that want no thread: drains once; false when nothing was there.
   bool DrainOnce();
 
@@ -78,6 +92,7 @@ class Writer {
   void ReleaseDrained();
   void SealDeadThreads();
   void Account(std::size_t runs);
+  void ServeCopy();
   void ApplyToLive(ring::RingEvent* event);
   void CountRefusals();
   void WriteCounters();
@@ -94,6 +109,10 @@ class Writer {
   std::atomic<std::uint32_t> flush_done_{0};
   std::atomic<std::uint32_t> finish_wanted_{0};
   std::atomic<std::uint32_t> finish_done_{0};
+  std::atomic<LiveCopy*> copy_{nullptr};  // asked for and not begun
+  std::atomic<std::uint32_t> copy_wanted_{0};
+  std::atomic<std::uint32_t> copy_done_{0};
+  std::atomic<std::size_t> live_blocks_{0};
   std::atomic<std::uint64_t> log_bytes_{0};
   mutable Mutex totals_mutex_;
   LiveTotals totals_;

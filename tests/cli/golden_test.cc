@@ -42,6 +42,7 @@ std::vector<Case> Cases() {
       {"report_train.txt", {"report", "train.mprof"}},
       {"report_raw.txt", {"report", "--top=3", "raw.mprof"}},
       {"report_shared.txt", {"report", "shared.mprof"}},
+      {"report_together.txt", {"report", "--top=3", "raw.mprof", "train.mprof"}},
       {"dump_shared.json", {"dump", "--json", "shared.mprof"}},
       {"leaks_train.txt", {"leaks", "train.mprof"}},
       {"leaks_raw.txt", {"leaks", "raw.mprof"}},
@@ -82,14 +83,6 @@ TEST(GoldenTest, ColourOnlyWhenAskedFor) {
   const std::string refused =
       Memprof({"report", "train.mprof"}, logs.path(), {"FORCE_COLOR=1", "NO_COLOR=1"}).out;
   EXPECT_EQ(refused, plain);
-}
-
-TEST(GoldenTest, SeveralLogsAreReportedInTurn) {
-  const Logs logs;
-  const Result both = Memprof({"report", "train.mprof", "raw.mprof"}, logs.path());
-  EXPECT_EQ(both.status, 0);
-  EXPECT_TRUE(both.out.starts_with("train.mprof\n"));
-  EXPECT_NE(both.out.find("\nraw.mprof\n"), std::string::npos);
 }
 
 }  // namespace

@@ -152,10 +152,25 @@ Json Common() {
 }
 
 Json RunShape() {
-  return {{"executable", "string"},    {"arguments", {"string"}}, {"working_directory", "string"},
-          {"environment", {"string"}}, {"hostname", "string"},    {"pid", "uint"},
-          {"start_time_ns", "uint"},   {"end_time_ns", "uint"},   {"start_unix_ns", "uint"},
-          {"end_reason", "string"},    {"growing", "bool"},       {"recorder_version", "string"}};
+  return {{"executable", "string"},
+          {"arguments", {"string"}},
+          {"working_directory", "string"},
+          {"environment", {"string"}},
+          {"hostname", "string"},
+          {"pid", "uint"},
+          {"start_time_ns", "uint"},
+          {"end_time_ns", "uint"},
+          {"start_unix_ns", "uint"},
+          {"end_reason", "string"},
+          {"growing", "bool"},
+          {"recorder_version", "string"},
+          {"processes",
+           {{{"log", "text"},
+             {"pid", "uint"},
+             {"hostname", "string"},
+             {"complete", "bool"},
+             {"clock_shift_ns", "uint"},
+             {"rank?", "int"}}}}};
 }
 
 Json LedgerShape() {

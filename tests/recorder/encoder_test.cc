@@ -170,6 +170,8 @@ TEST(Vocabulary, MatchesTheFormat) {
   EXPECT_EQ(+kOpAdvise, log::OP_ADVISE);
   EXPECT_EQ(+kOpDiscard, log::OP_DISCARD);
   EXPECT_EQ(+kOpModuleGlobal, log::OP_MODULE_GLOBAL);
+  EXPECT_EQ(+kOpHostScan, log::OP_HOST_SCAN);
+  EXPECT_EQ(+kOpUnreachable, log::OP_UNREACHABLE);
   EXPECT_EQ(+kImportIpc, log::IMPORT_IPC);
   EXPECT_EQ(+kImportPhysical, log::IMPORT_PHYSICAL);
   EXPECT_EQ(+kImportPoolPointer, log::IMPORT_POOL_POINTER);

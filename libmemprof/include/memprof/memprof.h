@@ -61,6 +61,14 @@ int memprof_flush(void);
 /* Marks this instant by name; reports can be asked for what was live then. */
 int memprof_snapshot(const char* label);
 
+/* Looks through the host memory of this process for pointers to memory of cuMemAlloc (cudaMalloc),
+ * and tells the log which of it the program has none to any more: nothing can free that. Takes
+ * about a second for 10 GiB of host memory, allocates and frees a few MiB in the current context to
+ * find out how many pointers the driver keeps itself, and should be called where other threads are
+ * quiet. `memprof run --scan` does it when the program exits. MEMPROF_UNAVAILABLE where no verdict
+ * was possible, for instance without a current context. */
+int memprof_scan(void);
+
 /* A training step begins now, in all threads. Numbers should rise; any may be left out. */
 int memprof_step(uint64_t step);
 

@@ -1,0 +1,97 @@
+// Indices over a session's events and lifetimes.
+#include "analysis/session_index.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::uint32_t kCheckpointEvents = 65'536;
+
+}  // namespace
+
+void SessionIndexer::Index() {
+  IndexChildren();
+  IndexMarks();
+  IndexDeaths();
+  CopyLiveColumns();
+  WriteCheckpoints();
+}
+
+void SessionIndexer::CopyLiveColumns() {
+  const std::vector<AllocationRecord>& records = session_.events_.records();
+  session_.live_until_.reserve(records.size());
+  session_.live_layer_.reserve(records.size());
+  for (const AllocationRecord& record : records) {
+    session_.live_until_.push_back(record.death.value);
+    session_.live_layer_.push_back(record.layer);
+  }
+}
+
+void SessionIndexer::IndexChildren() {
+  const std::vector<AllocationRecord>& allocations = session_.events_.records();
+  const auto has_parent = [](const AllocationRecord& a) { return a.parent.valid(); };
+  if (std::none_of(allocations.begin(), allocations.end(), has_parent)) return;
+  std::vector<std::uint32_t>& begin = session_.children_begin_;
+  begin.assign(allocations.size() + 1, 0);
+  for (const AllocationRecord& allocation : allocations)
+    if (has_parent(allocation)) ++begin[allocation.parent.value + 1];
+  for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+  session_.children_.resize(begin.back());
+  std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+  for (std::uint32_t i = 0; i < allocations.size(); ++i)
+    if (has_parent(allocations[i]))
+      session_.children_[next[allocations[i].parent.value]++] = AllocationId(i);
+}
+
+void SessionIndexer::IndexMarks() {
+  const EventTable& events = session_.events_;
+  for (std::uint32_t i = 0; i < events.size(); ++i)
+    if (IsMark(events.op(i)) && events.allocation(i).valid()) session_.marks_.push_back(EventId(i));
+  std::stable_sort(session_.marks_.begin(), session_.marks_.end(), [&](EventId a, EventId b) {
+    return events.allocation(a.value) < events.allocation(b.value);
+  });
+}
+
+void SessionIndexer::IndexDeaths() {
+  const EventTable& events = session_.events_;
+  const std::vector<AllocationRecord>& records = events.records();
+  std::vector<AllocationId>& others = session_.other_deaths_;
+  for (std::uint32_t i = 0; i < records.size(); ++i) {
+    const EventId death = records[i].death;
+    if (!death.valid()) continue;
+    if (records[i].end_reason != EndReason::kFreed || events.op(death.value) != Op::kFree ||
+        events.allocation(death.value) != AllocationId(i))
+      others.push_back(AllocationId(i));
+  }
+  std::stable_sort(others.begin(), others.end(), [&](AllocationId a, AllocationId b) {
+    return records[a.value].death < records[b.value].death;
+  });
+}
+
+// A checkpoint is written where it at least halves what LiveAfter has to look at. Each then costs
+// at most half of what was born or kept since the one before, so all together hold no more ids
+// than there are allocations, even in a program that only ever allocates.
+void SessionIndexer::WriteCheckpoints() {
+  const std::vector<AllocationRecord>& allocations = session_.events_.records();
+  const std::size_t count = session_.events_.size() / kCheckpointEvents;
+  std::vector<std::uint64_t> births(count + 2), deaths(count + 2);  // before checkpoint i
+  for (const AllocationRecord& allocation : allocations) {
+    ++births[allocation.birth.value / kCheckpointEvents + 1];
+    if (allocation.death.valid()) ++deaths[allocation.death.value / kCheckpointEvents + 1];
+  }
+  std::uint64_t live = 0, to_look_at = 0;
+  for (std::size_t i = 1; i <= count; ++i) {
+    live += births[i] - deaths[i];
+    to_look_at += births[i];
+    if (to_look_at < 2 * live + kCheckpointEvents / 4) continue;
+    const auto event = static_cast<std::uint32_t>(i * kCheckpointEvents);
+    Session::Checkpoint checkpoint{event, session_.LiveAfter(EventId(event - 1))};
+    checkpoint.live.shrink_to_fit();
+    to_look_at = checkpoint.live.size();
+    session_.checkpoints_.push_back(std::move(checkpoint));
+  }
+}
+
+}  // namespace memprof::analysis
