@@ -338,7 +338,10 @@ TEST(OomTest, OtherProcessesOfTheSession) {
   EXPECT_EQ(Sum(space), space.total + space.elsewhere);
   EXPECT_EQ(space.blocks, 21 * kMiB);  // of both
   EXPECT_EQ(space.own_pool.count, 0u);
-  EXPECT_EQ(space.other_pools.bytes, 19 * kMiB);
+  EXPECT_EQ(space.other_pools.count, 0u);
+  EXPECT_EQ(space.foreign.bytes, 19 * kMiB);
+  EXPECT_EQ(space.largest_other, 0u);
+  EXPECT_EQ(report.cause, FailureCause::kCapacity);
   EXPECT_EQ(space.others, 50 * kMiB);  // 70, less the segment that the session knows of
 }
 
