@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/steps_found.h"
+
 namespace memprof::analysis {
 namespace {
 
@@ -15,7 +17,18 @@ void SessionIndexer::Index() {
   IndexChildren();
   IndexMarks();
   IndexDeaths();
+  CopyLiveColumns();
   WriteCheckpoints();
+}
+
+void SessionIndexer::CopyLiveColumns() {
+  const std::vector<AllocationRecord>& records = session_.events_.records();
+  session_.live_until_.reserve(records.size());
+  session_.live_layer_.reserve(records.size());
+  for (const AllocationRecord& record : records) {
+    session_.live_until_.push_back(record.death.value);
+    session_.live_layer_.push_back(record.layer);
+  }
 }
 
 void SessionIndexer::IndexChildren() {
@@ -41,6 +54,16 @@ void SessionIndexer::IndexMarks() {
   std::stable_sort(session_.marks_.begin(), session_.marks_.end(), [&](EventId a, EventId b) {
     return events.allocation(a.value) < events.allocation(b.value);
   });
+}
+
+void SessionIndexer::FindSteps(const StepFinder& finder) {
+  if (!session_.steps_.empty()) {
+    session_.step_origin_ = {.source = StepSource::kMarks, .confidence = 1};
+  } else if (finder) {
+    FoundSteps found = finder(session_);
+    session_.step_origin_ = std::move(found.origin);
+    session_.steps_ = std::move(found.steps);
+  }
 }
 
 void SessionIndexer::IndexDeaths() {
@@ -77,6 +100,7 @@ void SessionIndexer::WriteCheckpoints() {
     if (to_look_at < 2 * live + kCheckpointEvents / 4) continue;
     const auto event = static_cast<std::uint32_t>(i * kCheckpointEvents);
     Session::Checkpoint checkpoint{event, session_.LiveAfter(EventId(event - 1))};
+    checkpoint.live.shrink_to_fit();
     to_look_at = checkpoint.live.size();
     session_.checkpoints_.push_back(std::move(checkpoint));
   }

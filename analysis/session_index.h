@@ -12,11 +12,14 @@ class SessionIndexer {
  public:
   explicit SessionIndexer(Session* session) : session_(*session) {}
   void Index();
+  // Once all else is done: where the steps come from. `finder` is asked if none was marked.
+  void FindSteps(const StepFinder& finder);
 
  private:
   void IndexChildren();
   void IndexMarks();
   void IndexDeaths();
+  void CopyLiveColumns();
   void WriteCheckpoints();
 
   Session& session_;

@@ -75,8 +75,8 @@ int main(int argc, char** argv) {
       "{\"events\": %.0f, \"load\": %.4f, \"bytes_per_event\": %.2f, \"peak_rss\": %ld, "
       "\"report\": %.4f, \"live_median\": %.6f, \"live_most\": %.6f, \"live_largest\": %zu, "
       "\"allocations\": %llu}\n",
-      events, load, static_cast<double>((*session)->events().memory_bytes()) / events, peak,
-      reported, live[live.size() / 2], live.back(), largest,
+      events, load, static_cast<double>((*session)->memory_bytes()) / events, peak, reported,
+      live[live.size() / 2], live.back(), largest,
       static_cast<unsigned long long>(report.events.allocations));
   return 0;
 }

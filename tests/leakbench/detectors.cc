@@ -114,6 +114,15 @@ const std::vector<Detector>& Detectors() {
   return kDetectors;
 }
 
+std::pair<double, double> WilsonInterval(int hits, int of) {
+  if (of <= 0) return {0, 1};
+  constexpr double z = 1.959964;  // 97.5 % of the normal distribution lie below
+  const double n = of, p = hits / n;
+  const double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
+  const double half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+  return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
+}
+
 Score ScoreOf(const Detector& detector, const std::vector<Sample>& samples, bool decidable) {
   Score score;
   for (const Sample& sample : samples) {

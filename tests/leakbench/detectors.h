@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/leakbench/run.h"
@@ -15,6 +16,11 @@ struct Detector {
 };
 
 const std::vector<Detector>& Detectors();
+
+// The 95 % confidence interval of a share `hits` of `of`, after E. B. Wilson, "Probable inference,
+// the law of succession, and statistical inference" (1927): also where all or none are hits. (0, 1)
+// for `of` = 0.
+std::pair<double, double> WilsonInterval(int hits, int of);
 
 // Right and wrong answers of one detector.
 struct Score {

@@ -23,6 +23,30 @@ const Detector& Named(const std::string& name) {
   return Detectors().front();
 }
 
+// Worked by hand, and the ends.
+TEST(LeakBenchTest, IntervalsAreWilsons) {
+  const auto [low, high] = WilsonInterval(81, 263);
+  EXPECT_NEAR(low, 0.2553, 0.0001);
+  EXPECT_NEAR(high, 0.3662, 0.0001);
+  const auto [none_low, none_high] = WilsonInterval(0, 10);
+  EXPECT_DOUBLE_EQ(none_low, 0);
+  EXPECT_NEAR(none_high, 0.2775, 0.0001);
+  EXPECT_EQ(WilsonInterval(0, 0), std::pair(0.0, 1.0));
+}
+
+TEST(LeakBenchTest, ACutRunIsTheBeginningOfTheWhole) {
+  const std::vector<Sample> whole = leakbench::Run(3, 100, true);
+  const std::vector<Sample> cut = leakbench::Run(3, 100, true, 40);
+  ASSERT_EQ(whole.size(), cut.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    ASSERT_LE(cut[i].blocks.size(), whole[i].blocks.size());
+    for (std::size_t b = 0; b < cut[i].blocks.size(); ++b) {
+      EXPECT_EQ(cut[i].blocks[b].birth, whole[i].blocks[b].birth);
+      EXPECT_LT(cut[i].blocks[b].birth, 40);
+    }
+  }
+}
+
 TEST(LeakBenchTest, HasEnoughOfBothAndNamesThemApart) {
   int leaks = 0, others = 0;
   std::set<std::string> names;

@@ -1,7 +1,9 @@
 // LeakBench: how well leaks are told from what is not, in numbers. docs/leakbench.md explains them.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,12 +16,17 @@ using memprof::leakbench::Cases;
 using memprof::leakbench::Detector;
 using memprof::leakbench::Detectors;
 using memprof::leakbench::Precision;
+using memprof::leakbench::Run;
+using memprof::leakbench::Said;
 using memprof::leakbench::Sample;
 using memprof::leakbench::Score;
 using memprof::leakbench::ScoreOf;
+using memprof::leakbench::Truth;
+using memprof::leakbench::WilsonInterval;
 
 constexpr char kHelp[] =
-    "usage: leakbench [--draws N] [--half held-out|tuning] [--accesses yes|no] [--cases]\n"
+    "usage: leakbench [--draws N] [--half held-out|tuning] [--accesses yes|no] [--cases] "
+    "[--detect]\n"
     "\n"
     "Runs labelled leaks and what looks like leaks through memprof's rule and seven older ones, "
     "and\n"
@@ -28,11 +35,12 @@ constexpr char kHelp[] =
     "  --draws N        random draws of each case (60)\n"
     "  --half HALF      whose draws: held-out (default), or tuning, on which parameters are set\n"
     "  --accesses ANS   whether the log says what kernels were given (yes)\n"
-    "  --cases          also what memprof says of each case, at 100 steps\n";
+    "  --cases          also what memprof says of each case, at 100 steps\n"
+    "  --detect         also after how many steps leaks are first told\n";
 
 struct Options {
   int draws = 60;
-  bool held_out = true, accesses = true, cases = false;
+  bool held_out = true, accesses = true, cases = false, detect = false;
 };
 
 std::vector<Sample> RunAll(const Options& options, int steps) {
@@ -64,6 +72,46 @@ void PrintTable(const std::vector<Sample>& samples, int steps) {
       100 * found.slope_errors[n * 95 / 100]);
 }
 
+// Precision, recall and false-positive rate of memprof's rule with their 95 % intervals.
+void PrintIntervals(const std::vector<Sample>& samples) {
+  for (const Detector& detector : Detectors()) {
+    if (!detector.name.starts_with("memprof")) continue;
+    const Score score = ScoreOf(detector, samples, true);
+    const auto [p_low, p_high] = WilsonInterval(score.hits, score.hits + score.false_alarms);
+    const auto [r_low, r_high] = WilsonInterval(score.hits, score.hits + score.misses);
+    const auto [f_low, f_high] =
+        WilsonInterval(score.false_alarms, score.false_alarms + score.rejections);
+    std::printf("%s: precision %.3f to %.3f, recall %.3f to %.3f, FPR %.4f to %.4f (95 %%)\n",
+                detector.name.c_str(), p_low, p_high, r_low, r_high, f_low, f_high);
+  }
+}
+
+// After how many steps of a run of 100 a leak was first told, as any tier.
+void PrintStepsToDetect(const Options& options) {
+  constexpr int kSteps = 100;
+  std::map<std::pair<int, const Case*>, int> first;
+  std::size_t leaks = 0;
+  for (const int until :
+       {11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 26, 28, 30, 35, 40, 50, 60, 80, kSteps}) {
+    for (int draw = 0; draw < options.draws; ++draw) {
+      const auto seed = static_cast<std::uint32_t>(2 * draw + (options.held_out ? 1 : 0));
+      for (const Sample& sample : Run(seed, kSteps, options.accesses, until)) {
+        if (sample.of->truth != Truth::kLeak) continue;
+        leaks += until == kSteps;
+        if (sample.said != Said::kNothing) first.try_emplace({draw, sample.of}, until);
+      }
+    }
+  }
+  std::vector<int> steps;
+  for (const auto& [leak, until] : first) steps.push_back(until);
+  if (steps.empty()) return;
+  std::sort(steps.begin(), steps.end());
+  std::printf(
+      "\nof %zu leaks in runs of %d steps, %zu were told; first after %d steps (median), "
+      "%d (90th percentile)\n",
+      leaks, kSteps, steps.size(), steps[steps.size() / 2], steps[steps.size() * 9 / 10]);
+}
+
 void PrintCases(const std::vector<Sample>& samples) {
   std::printf("\n%-34s %9s %8s %8s\n", "case", "suspected", "growing", "nothing");
   for (const Case& one : Cases()) {
@@ -78,6 +126,10 @@ bool Parse(int argc, char** argv, Options* options) {
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
     const std::string value = i + 1 < argc ? argv[i + 1] : "";
+    if (name == "--detect") {
+      options->detect = true;
+      continue;
+    }
     if (name == "--cases") {
       options->cases = true;
       continue;
@@ -110,7 +162,9 @@ int main(int argc, char** argv) {
     const std::vector<Sample> samples = RunAll(options, steps);
     if (samples.empty()) return 1;
     PrintTable(samples, steps);
+    PrintIntervals(samples);
     if (options.cases && steps == 100) PrintCases(samples);
   }
+  if (options.detect) PrintStepsToDetect(options);
   return 0;
 }

@@ -1,6 +1,7 @@
 // Interleaves the cases' lives into one log, and asks for its leaks.
 #include "tests/leakbench/run.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -108,18 +109,19 @@ void Judge(const std::shared_ptr<const analysis::Session>& session, std::vector<
 
 }  // namespace
 
-std::vector<Sample> Run(std::uint32_t seed, int steps, bool accesses) {
+std::vector<Sample> Run(std::uint32_t seed, int steps, bool accesses, int until) {
   LogBuilder log;
   log.Device(0, std::uint64_t{1} << 50);
   std::vector<Running> all = Begin(&log, seed, steps, accesses);
-  for (int step = -1; step < steps; ++step) {
+  const int last = until > 0 ? std::min(until, steps) : steps;
+  for (int step = -1; step < last; ++step) {
     if (step >= 0) log.Step(static_cast<std::uint64_t>(step));
     for (Running& running : all) {
       running.site->AtStep(step);
       running.life(*running.site, step);
     }
   }
-  log.Step(static_cast<std::uint64_t>(steps));  // the program's way out
+  log.Step(static_cast<std::uint64_t>(last));  // the program's way out
   const auto session = analysis::testing::LoadLog(log);
   if (session == nullptr) return {};
   Judge(session, &all);

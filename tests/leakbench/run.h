@@ -32,7 +32,8 @@ struct Sample {
 };
 
 // All cases with numbers drawn from `seed`. With `accesses`, the log has what kernels were given.
-// Empty when the log cannot be read.
-std::vector<Sample> Run(std::uint32_t seed, int steps, bool accesses);
+// The run is cut off after `until` steps, if that is given: what was drawn stays the same. Empty
+// when the log cannot be read.
+std::vector<Sample> Run(std::uint32_t seed, int steps, bool accesses, int until = 0);
 
 }  // namespace memprof::leakbench

@@ -1,0 +1,123 @@
+// What all simulated allocators have in common: requests go in, figures come out.
+//
+// A simulated allocator decides as the real one does, but owns no memory. Its device says what it
+// takes and gives back. Not thread-safe; simulations of one trace run side by side, each with an
+// allocator and a device of its own.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "analysis/allocators/device.h"
+
+namespace memprof::analysis::allocators {
+
+// A live allocation. Stays the same until it is freed, then may be given again.
+using Handle = std::uint32_t;
+inline constexpr Handle kNoHandle = ~Handle{0};
+// Streams are numbered from 0 by whoever makes the requests.
+using StreamNumber = std::uint32_t;
+
+// So far, in bytes unless said otherwise.
+struct Figures {
+  std::uint64_t reserved = 0;   // taken from the device
+  std::uint64_t allocated = 0;  // handed out, as rounded
+  std::uint64_t requested = 0;  // of the same, what was asked for
+  std::uint64_t segments = 0;   // pieces in which it was taken (number)
+
+  std::uint64_t peak_reserved = 0, peak_allocated = 0, peak_requested = 0, peak_segments = 0;
+  // The most of them while reserved was at its peak.
+  std::uint64_t allocated_at_peak = 0, requested_at_peak = 0;
+  std::uint64_t allocations = 0;    // number of requests served
+  std::uint64_t failures = 0;       // number of requests refused: out of memory
+  std::uint64_t failed_bytes = 0;   // of the first of them
+  std::uint64_t failed_number = 0;  // requests before the first of them (number)
+  std::uint64_t retries = 0;        // number of requests that had to wait for memory to be released
+
+  // Share of what was reserved at the peak that was never handed out meanwhile, in [0, 1].
+  double fragmentation() const {
+    if (peak_reserved == 0) return 0;
+    return 1 - static_cast<double>(allocated_at_peak) / static_cast<double>(peak_reserved);
+  }
+
+  // To be called after every request.
+  void NotePeaks() {
+    peak_allocated = std::max(peak_allocated, allocated);
+    peak_requested = std::max(peak_requested, requested);
+    peak_segments = std::max(peak_segments, segments);
+    if (reserved < peak_reserved) return;
+    if (reserved > peak_reserved) allocated_at_peak = requested_at_peak = 0;
+    peak_reserved = reserved;
+    allocated_at_peak = std::max(allocated_at_peak, allocated);
+    requested_at_peak = std::max(requested_at_peak, requested);
+  }
+};
+
+// Where a live allocation lies.
+struct Place {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;  // as rounded
+};
+
+class Allocator {
+ public:
+  // `device` outlives the allocator.
+  explicit Allocator(Device* device) : device_(device) {}
+  virtual ~Allocator() = default;
+  Allocator(const Allocator&) = delete;
+  Allocator& operator=(const Allocator&) = delete;
+
+  // `bytes` > 0 for use on `stream`. kNoHandle when out of memory, which the figures count.
+  Handle Allocate(std::uint64_t bytes, StreamNumber stream) {
+    Handle handle = kNoHandle;
+    if (bytes <= kLargestRequest) handle = DoAllocate(bytes, stream);
+    if (handle == kNoHandle) {
+      if (figures_.failures++ == 0) {
+        figures_.failed_bytes = bytes;
+        figures_.failed_number = figures_.allocations;
+      }
+      return handle;
+    }
+    ++figures_.allocations;
+    figures_.requested += bytes;
+    figures_.NotePeaks();
+    return handle;
+  }
+  // `handle` is live. In the order of the stream it was allocated for.
+  void Free(Handle handle) { figures_.requested -= DoFree(handle); }
+
+  // The program asks to give back what is cached (torch.cuda.empty_cache, cudaMemPoolTrimTo).
+  virtual void EmptyCache() {}
+  // The program waits for the device: what is freed is free on all streams.
+  virtual void Synchronize() {}
+  // A recorded allocator gave back one cached segment, of `bytes` bytes, at `address` if one is
+  // there. False when there is no such segment.
+  virtual bool ReleaseSegment(std::uint64_t /*bytes*/, std::uint64_t /*address*/) { return false; }
+
+  // Of a live allocation.
+  virtual Place PlaceOf(Handle handle) const = 0;
+  // Looks at everything (slow); "" if it is consistent, else what is wrong, in words.
+  virtual std::string Inconsistency() const = 0;
+
+  const Figures& figures() const { return figures_; }
+  const Device& device() const { return *device_; }
+
+ protected:
+  virtual Handle DoAllocate(std::uint64_t bytes, StreamNumber stream) = 0;
+  // Returns what was asked for.
+  virtual std::uint64_t DoFree(Handle handle) = 0;
+
+  void NoteReserved(std::uint64_t bytes, std::uint64_t segments) {
+    figures_.reserved += bytes;
+    figures_.segments += segments;
+  }
+  void NoteReleased(std::uint64_t bytes, std::uint64_t segments) {
+    figures_.reserved -= bytes;
+    figures_.segments -= segments;
+  }
+  Device* device_;
+  Figures figures_;
+};
+
+}  // namespace memprof::analysis::allocators

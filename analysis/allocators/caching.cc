@@ -1,0 +1,306 @@
+// The caching allocator of PyTorch: blocks, segments, and what goes back to the device.
+#include "analysis/allocators/caching.h"
+
+#include <bit>
+
+namespace memprof::analysis::allocators {
+namespace {
+
+constexpr std::uint64_t kRounding = 512;
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kSmallLimit = 1 * kMiB;
+constexpr std::uint64_t kSmallSegment = 2 * kMiB;
+constexpr std::uint64_t kLargeSegment = 20 * kMiB;
+constexpr std::uint64_t kOwnSegmentFrom = 10 * kMiB;
+constexpr std::uint64_t kSegmentRounding = 2 * kMiB;
+
+// Up to the next of `parts` equal steps between two powers of two.
+std::uint64_t RoundToPart(std::uint64_t bytes, std::uint64_t parts) {
+  const std::uint64_t floor = std::bit_floor(bytes);
+  if (parts <= 1 || floor == bytes) return bytes;
+  const std::uint64_t step = floor >> (std::bit_width(parts) - 1);
+  if (step == 0) return floor << 1;
+  return (bytes + step - 1) & ~(step - 1);
+}
+
+}  // namespace
+
+std::uint64_t CachingRound(std::uint64_t bytes, const CachingOptions& options) {
+  if (bytes < kRounding) return kRounding;
+  const int doublings = std::bit_width(bytes) - std::bit_width(kMiB);
+  const std::uint64_t parts =
+      options.roundup_power2[static_cast<std::size_t>(std::clamp(doublings, 0, 15))];
+  if (parts > 0 && bytes > kRounding * parts) return RoundToPart(bytes, parts);
+  return RoundUp(bytes, kRounding);
+}
+
+std::uint64_t CachingSegmentBytes(std::uint64_t rounded) {
+  if (rounded <= kSmallLimit) return kSmallSegment;
+  if (rounded < kOwnSegmentFrom) return kLargeSegment;
+  return RoundUp(rounded, kSegmentRounding);
+}
+
+std::uint64_t CachingAllocator::PageOf(std::uint32_t pool) const {
+  return IsSmall(pool) ? kSmallSegment : kLargeSegment;
+}
+
+CachingAllocator::BlockNumber CachingAllocator::NewBlock() {
+  if (unused_.empty()) {
+    blocks_.emplace_back();
+    return static_cast<BlockNumber>(blocks_.size() - 1);
+  }
+  const BlockNumber number = unused_.back();
+  unused_.pop_back();
+  blocks_[number] = Block();
+  return number;
+}
+
+void CachingAllocator::DropBlock(BlockNumber number) {
+  blocks_[number].dead = true;
+  unused_.push_back(number);
+}
+
+void CachingAllocator::InsertFree(BlockNumber number) {
+  Block& block = blocks_[number];
+  block.cached_at = searches_[block.pool % 2];
+  pools_[block.pool].free.insert({block.bytes, block.address, number});
+}
+
+void CachingAllocator::EraseFree(BlockNumber number) {
+  const Block& block = blocks_[number];
+  pools_[block.pool].free.erase({block.bytes, block.address, number});
+}
+
+Handle CachingAllocator::DoAllocate(std::uint64_t bytes, StreamNumber stream) {
+  const std::uint64_t size = CachingRound(bytes, options_);
+  const std::uint32_t pool = 2 * stream + (size <= kSmallLimit ? 0 : 1);
+  if (pool >= pools_.size()) pools_.resize(2 * std::size_t{stream} + 2);
+  BlockNumber number = FindFree(size, pool);
+  if (number == kNone) number = Grow(size, pool);
+  if (number == kNone) return kNoHandle;
+  if (ShouldSplit(blocks_[number], size)) Split(number, size);
+  Block& block = blocks_[number];
+  block.in_use = true;
+  block.requested = bytes;
+  figures_.allocated += block.bytes;
+  return number;
+}
+
+CachingAllocator::BlockNumber CachingAllocator::FindFree(std::uint64_t size, std::uint32_t pool) {
+  ++searches_[pool % 2];
+  auto& free = pools_[pool].free;
+  auto found = free.lower_bound({size, 0, kNone});
+  if (found == free.end()) return kNone;
+  if (options_.expandable) {
+    // What could still grow counts as large as it can become, so that it is chosen last.
+    const auto potential = [this](const Key& key) {
+      const BlockNumber next = blocks_[key.block].next;
+      return key.bytes + (next != kNone && !blocks_[next].mapped ? blocks_[next].bytes : 0);
+    };
+    for (auto next = std::next(found); next != free.end() && potential(*next) < potential(*found);
+         ++next) {
+      found = next;
+    }
+  }
+  if (size < options_.max_split && found->bytes >= options_.max_split) return kNone;
+  if (size >= options_.max_split && found->bytes >= size + options_.max_non_split_rounding) {
+    return kNone;
+  }
+  const BlockNumber number = found->block;
+  free.erase(found);
+  return number;
+}
+
+CachingAllocator::BlockNumber CachingAllocator::Grow(std::uint64_t size, std::uint32_t pool) {
+  CollectGarbage();
+  BlockNumber number = TakeSegment(size, pool);
+  if (number != kNone) return number;
+  ++figures_.retries;
+  if (ReleaseOversize(size, pool)) number = TakeSegment(size, pool);
+  if (number != kNone) return number;
+  EmptyCache();
+  return TakeSegment(size, pool);
+}
+
+CachingAllocator::BlockNumber CachingAllocator::TakeSegment(std::uint64_t size,
+                                                            std::uint32_t pool) {
+  const std::uint64_t bytes = CachingSegmentBytes(size);
+  if (options_.limit != kUnlimited && figures_.reserved + bytes > options_.limit) return kNone;
+  if (options_.expandable) return TakeExpandable(size, pool);
+  const std::uint64_t address = device_->Take(bytes);
+  if (address == 0) return kNone;
+  NoteReserved(bytes, 1);
+  const BlockNumber number = NewBlock();
+  Block& block = blocks_[number];
+  block.address = address;
+  block.bytes = bytes;
+  block.pool = pool;
+  return number;
+}
+
+bool CachingAllocator::ShouldSplit(const Block& block, std::uint64_t size) const {
+  const std::uint64_t rest = block.bytes - size;
+  if (IsSmall(block.pool) || options_.expandable) return rest >= kRounding;
+  return size < options_.max_split && rest > kSmallLimit;
+}
+
+// Keeps the first `size` bytes; the rest becomes a free block behind it.
+void CachingAllocator::Split(BlockNumber number, std::uint64_t size) {
+  const BlockNumber added = NewBlock();
+  Block& block = blocks_[number];
+  Block& rest = blocks_[added];
+  rest.address = block.address + size;
+  rest.bytes = block.bytes - size;
+  rest.pool = block.pool;
+  rest.expandable = block.expandable;
+  block.bytes = size;
+  LinkAfter(number, added);
+  InsertFree(added);
+}
+
+void CachingAllocator::LinkAfter(BlockNumber number, BlockNumber added) {
+  const BlockNumber after = blocks_[number].next;
+  blocks_[added].previous = number;
+  blocks_[added].next = after;
+  blocks_[number].next = added;
+  if (after != kNone) blocks_[after].previous = added;
+}
+
+std::uint64_t CachingAllocator::DoFree(Handle handle) {
+  Block& block = blocks_[handle];
+  const std::uint64_t requested = block.requested;
+  figures_.allocated -= block.bytes;
+  block.in_use = false;
+  block.requested = 0;
+  Merge(handle, block.previous);
+  Merge(handle, block.next);
+  InsertFree(handle);
+  return requested;
+}
+
+// `number`, which is in no list, swallows a neighbour that is free and as mapped as it is.
+void CachingAllocator::Merge(BlockNumber number, BlockNumber neighbour) {
+  if (neighbour == kNone) return;
+  Block& block = blocks_[number];
+  const Block& other = blocks_[neighbour];
+  if (other.in_use || other.mapped != block.mapped) return;
+  if (other.mapped) {
+    EraseFree(neighbour);
+  } else {
+    pools_[other.pool].unmapped.erase({other.bytes, other.address, neighbour});
+  }
+  if (neighbour == block.previous) {
+    block.address = other.address;
+    block.previous = other.previous;
+    if (block.previous != kNone) blocks_[block.previous].next = number;
+  } else {
+    block.next = other.next;
+    if (block.next != kNone) blocks_[block.next].previous = number;
+  }
+  block.bytes += other.bytes;
+  DropBlock(neighbour);
+}
+
+void CachingAllocator::CollectGarbage() {
+  const std::uint64_t limit = std::min(options_.limit, device_->capacity());
+  if (options_.gc_threshold <= 0 || limit == kUnlimited) return;
+  const auto threshold =
+      static_cast<std::uint64_t>(options_.gc_threshold * static_cast<double>(limit));
+  if (figures_.reserved <= threshold) return;
+  const std::uint64_t target = figures_.reserved - threshold;
+  std::vector<BlockNumber> cached;
+  double total_age = 0;
+  for (std::uint32_t pool = 1; pool < pools_.size(); pool += 2) {
+    for (const Key& key : pools_[pool].free) {
+      if (!IsWhole(blocks_[key.block]) || blocks_[key.block].expandable) continue;
+      cached.push_back(key.block);
+      total_age += static_cast<double>(Age(blocks_[key.block]));
+    }
+  }
+  std::uint64_t reclaimed = 0;
+  bool progress = true;
+  while (reclaimed < target && progress && !cached.empty()) {
+    const double threshold_age = total_age / static_cast<double>(cached.size());
+    progress = false;
+    std::vector<BlockNumber> kept;
+    for (const BlockNumber number : cached) {
+      const auto age = static_cast<double>(Age(blocks_[number]));
+      if (age < threshold_age) {
+        kept.push_back(number);
+        continue;
+      }
+      progress = true;
+      reclaimed += blocks_[number].bytes;
+      total_age -= age;
+      Release(number);
+    }
+    cached = std::move(kept);
+  }
+}
+
+// Gives cached oversize segments of the pool back: the smallest that suffices alone, else the
+// largest ones until it is enough. False if it is not.
+bool CachingAllocator::ReleaseOversize(std::uint64_t size, std::uint32_t pool) {
+  if (options_.max_split == kUnlimited || options_.expandable) return false;
+  auto& free = pools_[pool].free;
+  const std::uint64_t wanted = std::max(size, options_.max_split);
+  const auto found = free.lower_bound({wanted, 0, kNone});
+  if (found != free.end()) {
+    Release(found->block);
+    return true;
+  }
+  std::uint64_t released = 0;
+  while (released < wanted && !free.empty() && free.rbegin()->bytes >= options_.max_split) {
+    released += free.rbegin()->bytes;
+    Release(free.rbegin()->block);
+  }
+  return released >= wanted;
+}
+
+void CachingAllocator::EmptyCache() {
+  for (const std::uint32_t first : {1u, 0u}) {  // large pools, then small ones
+    for (std::uint32_t pool = first; pool < pools_.size(); pool += 2) ReleaseWhole(pool);
+  }
+}
+
+void CachingAllocator::ReleaseWhole(std::uint32_t pool) {
+  std::vector<BlockNumber> whole, expandable;
+  for (const Key& key : pools_[pool].free) {
+    const Block& block = blocks_[key.block];
+    if (block.expandable) {
+      expandable.push_back(key.block);
+    } else if (IsWhole(block)) {
+      whole.push_back(key.block);
+    }
+  }
+  for (const BlockNumber number : whole) Release(number);
+  for (const BlockNumber number : expandable) Unmap(number);
+}
+
+bool CachingAllocator::ReleaseSegment(std::uint64_t bytes, std::uint64_t address) {
+  BlockNumber chosen = kNone;
+  for (const Pool& pool : pools_) {
+    for (auto at = pool.free.lower_bound({bytes, 0, kNone});
+         at != pool.free.end() && at->bytes == bytes; ++at) {
+      const Block& block = blocks_[at->block];
+      if (!IsWhole(block) || block.expandable) continue;
+      if (chosen == kNone || block.address == address) chosen = at->block;
+    }
+  }
+  if (chosen == kNone) return false;
+  Release(chosen);
+  return true;
+}
+
+void CachingAllocator::Release(BlockNumber number) {
+  EraseFree(number);
+  device_->Give(blocks_[number].bytes);
+  NoteReleased(blocks_[number].bytes, 1);
+  DropBlock(number);
+}
+
+Place CachingAllocator::PlaceOf(Handle handle) const {
+  return {blocks_[handle].address, blocks_[handle].bytes};
+}
+
+}  // namespace memprof::analysis::allocators

@@ -1,0 +1,92 @@
+// The device below a simulated allocator: gives out ranges of addresses and counts what is taken.
+//
+// Nothing is stored at the addresses. A range once given is not given again, unless a log says
+// where the driver put its segments (RecordedAddresses): then simulated segments lie where the
+// recorded ones lay, and choices that depend on addresses come out as recorded. Not thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+namespace memprof::analysis::allocators {
+
+inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+// Larger requests are refused: no device is that large, and sums of them stay in 64 bits.
+inline constexpr std::uint64_t kLargestRequest = std::uint64_t{1} << 46;
+// The unit of the driver's physical memory: cudaMalloc carves smaller requests out of pages.
+inline constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
+
+constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+class Device {
+ public:
+  explicit Device(std::uint64_t capacity_bytes = kUnlimited) : capacity_(capacity_bytes) {}
+
+  // Physical memory and addresses for it, as cudaMalloc; 0 if there is not enough.
+  std::uint64_t Take(std::uint64_t bytes) {
+    if (!Commit(bytes)) return 0;
+    const std::uint64_t address = AddressFor(bytes);
+    return address;
+  }
+  void Give(std::uint64_t bytes) { Uncommit(bytes); }
+
+  // Physical memory alone, as cuMemCreate. One call of the driver for each.
+  bool Commit(std::uint64_t bytes, std::uint64_t calls = 1) {
+    if (bytes > capacity_ || used_ > capacity_ - bytes) return false;
+    used_ += bytes;
+    peak_used_ = std::max(peak_used_, used_);
+    calls_ += calls;
+    return true;
+  }
+  void Uncommit(std::uint64_t bytes, std::uint64_t calls = 1) {
+    used_ -= bytes;
+    calls_ += calls;
+  }
+  // Addresses alone, as cuMemAddressReserve.
+  std::uint64_t ReserveAddresses(std::uint64_t bytes) {
+    const std::uint64_t address = next_;
+    next_ += RoundUp(bytes, kPage);
+    return address;
+  }
+  // Other memory of the program on this device grows or shrinks. It is there whatever the capacity.
+  void SetOutside(std::uint64_t bytes) {
+    used_ += bytes - outside_;
+    outside_ = bytes;
+    peak_used_ = std::max(peak_used_, used_);
+  }
+
+  std::uint64_t capacity() const { return capacity_; }
+  std::uint64_t used() const { return used_; }    // bytes, with those outside
+  std::uint64_t peak_used() const { return peak_used_; }
+  std::uint64_t calls() const { return calls_; }  // calls that take, map or give back memory
+
+  // The next range of `bytes` bytes lies at `address`, after those said before.
+  void ExpectAddress(std::uint64_t bytes, std::uint64_t address) {
+    expected_[bytes].push_back(address);
+  }
+
+ private:
+  std::uint64_t AddressFor(std::uint64_t bytes) {
+    if (const auto found = expected_.find(bytes); found != expected_.end()) {
+      if (!found->second.empty()) {
+        const std::uint64_t address = found->second.front();
+        found->second.pop_front();
+        return address;
+      }
+    }
+    return ReserveAddresses(bytes);
+  }
+
+  const std::uint64_t capacity_;
+  std::uint64_t used_ = 0, peak_used_ = 0, outside_ = 0, calls_ = 0;
+  std::uint64_t next_ = std::uint64_t{1} << 52;  // above all addresses of real devices
+  std::unordered_map<std::uint64_t, std::deque<std::uint64_t>> expected_;
+};
+
+}  // namespace memprof::analysis::allocators

@@ -1,0 +1,396 @@
+// Reads requests, segments and what else was on the device from a log.
+#include "analysis/allocators/recorded.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/allocators/caching.h"
+#include "analysis/replay.h"
+
+namespace memprof::analysis::allocators {
+namespace {
+
+bool IsDriverRequest(Layer layer) {
+  return layer == Layer::kLinear || layer == Layer::kPitched || layer == Layer::kManaged;
+}
+
+// What a device's requests are, decided before they are read.
+struct Plan {
+  std::uint64_t blocks = 0, segments = 0;        // numbers
+  std::uint64_t stream_ordered = 0, driver = 0;  // bytes
+  RequestSource source = RequestSource::kBlocks;
+  bool vmm_below = false;  // segments are mapped from physical memory
+};
+
+constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
+
+// Follows one device.
+class DeviceReader {
+ public:
+  // `numbers` has room for every allocation, and is shared by all readers.
+  DeviceReader(const Session& session, const Plan& plan, int device,
+               std::vector<std::uint32_t>* numbers)
+      : session_(session), plan_(plan), numbers_(*numbers) {
+    run_.device = device;
+    run_.source = plan.source;
+    for (const DeviceInfo& info : session.devices()) {
+      if (info.id == device) run_.capacity = info.capacity_bytes;
+    }
+  }
+
+  bool IsRequest(const AllocationRecord& record) const {
+    switch (plan_.source) {
+      case RequestSource::kBlocks:
+        return record.layer == Layer::kBlock;
+      case RequestSource::kStreamOrdered:
+        return record.layer == Layer::kStreamOrdered;
+      case RequestSource::kDriver:
+        return IsDriverRequest(record.layer);
+    }
+    return false;
+  }
+
+  void Birth(AllocationId id, bool container) {
+    const AllocationRecord& record = session_.record(id);
+    if (OccupiesDevice(record.layer)) {
+      used_ += record.bytes;
+      if (!IsRequest(record)) AddDriver(record.bytes, IsBelow(record, container), +1);
+    }
+    if (record.layer == Layer::kSegment) AddSegment(id);
+    if (IsRequest(record)) AddRequest(id);
+  }
+
+  void Death(AllocationId id, bool container) {
+    const AllocationRecord& record = session_.record(id);
+    if (OccupiesDevice(record.layer)) {
+      used_ -= record.bytes;
+      if (!IsRequest(record)) AddDriver(record.bytes, IsBelow(record, container), -1);
+    }
+    if (record.layer == Layer::kSegment) EndSegment(id);
+    if (IsRequest(record)) EndRequest(id);
+  }
+
+  // An event that is no birth or death.
+  void Other(std::size_t event) {
+    const EventTable& events = session_.events();
+    switch (events.op(event)) {
+      case Op::kSync:
+        run_.synchronizes = true;
+        Synchronize();
+        break;
+      case Op::kStep:
+        step_marks_.push_back(run_.trace.events.size());
+        break;
+      case Op::kPoolTrim:
+        if (plan_.source == RequestSource::kStreamOrdered) Add(TraceOp::kEmptyCache, 0);
+        break;
+      case Op::kPoolSample:
+        SamplePool(events.address(event), events.bytes(event), events.layer(event));
+        break;
+      case Op::kMemoryInfo:
+        run_.room = std::min(run_.room, used_ + events.bytes(event));
+        Sample(events.bytes(event), events.aux0(event));
+        break;
+      case Op::kAllocFailed:
+        if (!OccupiesDevice(events.layer(event))) break;
+        ++run_.driver_failures;
+        short_of_memory_ = true;
+        // Without a figure of free memory nothing is known of the room.
+        if (events.aux1(event) > 0) run_.room = std::min(run_.room, used_ + events.aux0(event));
+        if (plan_.source != RequestSource::kBlocks) Refuse(events.bytes(event));
+        break;
+      case Op::kFrameworkOom:
+        if (plan_.source == RequestSource::kBlocks) Refuse(events.bytes(event));
+        break;
+      default:
+        break;
+    }
+  }
+
+  RecordedRun Finish() {
+    FlushReleases();
+    if (!run_.synchronizes) SynchronizeAtSteps();
+    run_.streams = static_cast<std::uint32_t>(streams_.size());
+    return std::move(run_);
+  }
+
+ private:
+  void Add(TraceOp op, std::uint32_t number) { run_.trace.events.push_back({op, number}); }
+
+  // Driver memory that holds the allocator's, as against other memory of the program.
+  bool IsBelow(const AllocationRecord& record, bool container) const {
+    if (container) return true;
+    return plan_.vmm_below && record.layer == Layer::kVmmPhysical;
+  }
+
+  void AddDriver(std::uint64_t bytes, bool below, int sign) {
+    if (below) {
+      if (plan_.segments == 0) Reserve(bytes, sign);
+      return;
+    }
+    outside_ += sign > 0 ? bytes : -bytes;
+    run_.peak_outside = std::max(run_.peak_outside, outside_);
+    run_.trace.outside.push_back(outside_);
+    Add(TraceOp::kOutside, static_cast<std::uint32_t>(run_.trace.outside.size() - 1));
+  }
+
+  void Reserve(std::uint64_t bytes, int sign) {
+    Figures& f = run_.figures;
+    f.reserved += sign > 0 ? bytes : -bytes;
+    f.segments += sign > 0 ? 1 : -std::uint64_t{1};
+    ++run_.driver_calls;
+    f.NotePeaks();
+  }
+
+  void AddSegment(AllocationId id) {
+    FlushReleases();
+    const AllocationRecord& record = session_.record(id);
+    if (plan_.source != RequestSource::kBlocks) return;
+    run_.segments.push_back({record.bytes, record.address});
+    live_blocks_[id.value] = 0;
+    ++idle_segments_;
+    Reserve(record.bytes, +1);
+  }
+
+  void EndSegment(AllocationId id) {
+    const auto found = live_blocks_.find(id.value);
+    if (found == live_blocks_.end()) return;
+    const AllocationRecord& record = session_.record(id);
+    if (found->second == 0) --idle_segments_;
+    live_blocks_.erase(found);
+    releases_.push_back({record.bytes, record.address});
+    Reserve(record.bytes, -1);
+  }
+
+  // Segments went back to the driver, and nothing else happened between: either all that were
+  // cached, or only some.
+  void FlushReleases() {
+    if (releases_.empty()) {
+      short_of_memory_ = false;
+      return;
+    }
+    if (idle_segments_ == 0 && !short_of_memory_) {
+      Add(TraceOp::kEmptyCache, 0);
+    } else {
+      for (const TraceRange& range : releases_) {
+        run_.trace.releases.push_back(range);
+        Add(TraceOp::kReleaseSegment, static_cast<std::uint32_t>(run_.trace.releases.size() - 1));
+      }
+    }
+    releases_.clear();
+    short_of_memory_ = false;
+  }
+
+  void AddRequest(AllocationId id) {
+    FlushReleases();
+    const AllocationRecord& record = session_.record(id);
+    const bool said = record.layer == Layer::kBlock && record.second != 0;
+    const std::uint64_t requested = said ? record.second : record.bytes;
+    if (requested == 0) return;
+    const std::uint64_t stream = session_.events().stream(record.birth.value);
+    const auto [at, added] =
+        streams_.try_emplace(stream, static_cast<StreamNumber>(streams_.size()));
+    numbers_[id.value] = run_.trace.Allocate(requested, at->second);
+    run_.requests.push_back(id);
+    if (record.layer == Layer::kBlock) NoteSizes(requested, record.bytes);
+    if (const auto segment = live_blocks_.find(record.parent.value);
+        segment != live_blocks_.end()) {
+      if (segment->second++ == 0) --idle_segments_;
+    }
+    Figures& f = run_.figures;
+    ++f.allocations;
+    f.allocated += record.bytes;
+    f.requested += requested;
+    if (plan_.source == RequestSource::kStreamOrdered) ChangePool(record.second, record.bytes, +1);
+    if (plan_.source == RequestSource::kDriver) Reserve(record.bytes, +1);
+    f.NotePeaks();
+  }
+
+  void EndRequest(AllocationId id) {
+    FlushReleases();
+    const std::uint32_t number = numbers_[id.value];
+    if (number == kNoNumber) return;
+    const AllocationRecord& record = session_.record(id);
+    run_.trace.Free(number);
+    run_.figures.allocated -= record.bytes;
+    run_.figures.requested -= run_.trace.blocks[number].bytes;
+    if (const auto segment = live_blocks_.find(record.parent.value);
+        segment != live_blocks_.end()) {
+      if (--segment->second == 0) ++idle_segments_;
+    }
+    if (plan_.source == RequestSource::kStreamOrdered) ChangePool(record.second, record.bytes, -1);
+    if (plan_.source == RequestSource::kDriver) Reserve(record.bytes, -1);
+  }
+
+  void NoteSizes(std::uint64_t requested, std::uint64_t bytes) {
+    if (bytes % 512 != 0) ++run_.odd_sizes;
+    if (bytes == 0 || requested > kLargestRequest) return;
+    const std::uint64_t rounded = CachingRound(requested, {});
+    if (bytes <= rounded) return;
+    ++run_.rounded_up;
+    if (bytes - rounded > (std::uint64_t{1} << 20)) {
+      run_.smallest_unsplit = std::min(run_.smallest_unsplit, rounded);
+    }
+  }
+
+  // A pool holds at least what is live in it.
+  struct Pool {
+    std::uint64_t sampled = 0, live = 0;
+    std::uint64_t reserved() const { return std::max(sampled, live); }
+  };
+  void ChangePool(std::uint64_t handle, std::uint64_t bytes, int sign) {
+    Pool& pool = pools_[handle];
+    run_.figures.reserved -= pool.reserved();
+    pool.live += sign > 0 ? bytes : -bytes;
+    run_.figures.reserved += pool.reserved();
+    run_.figures.NotePeaks();
+  }
+  void SamplePool(std::uint64_t handle, std::uint64_t reserved, Layer layer) {
+    if (plan_.source != RequestSource::kStreamOrdered || layer == Layer::kGraph ||
+        layer == Layer::kImported) {
+      return;
+    }
+    run_.has_pool_samples = true;
+    Pool& pool = pools_[handle];
+    run_.figures.reserved -= pool.reserved();
+    pool.sampled = reserved;
+    run_.figures.reserved += pool.reserved();
+    run_.figures.NotePeaks();
+  }
+
+  // The program asked for so much and did not get it. Its stream is not known.
+  void Refuse(std::uint64_t bytes) {
+    FlushReleases();
+    if (bytes == 0) return;
+    ++run_.refused;
+    run_.trace.blocks.push_back({bytes, 0});
+    Add(TraceOp::kTry, static_cast<std::uint32_t>(run_.trace.blocks.size() - 1));
+  }
+
+  void Sample(std::uint64_t free, std::uint64_t total) {
+    if (plan_.source != RequestSource::kDriver || total < free || total - free < outside_) return;
+    run_.samples.push_back(total - free - outside_);
+    Add(TraceOp::kSample, 0);
+  }
+
+  void Synchronize() {
+    if (!run_.trace.events.empty() && run_.trace.events.back().op == TraceOp::kSynchronize) return;
+    Add(TraceOp::kSynchronize, 0);
+  }
+
+  // Programs wait for the device at least once a step, to read the loss.
+  void SynchronizeAtSteps() {
+    std::vector<TraceEvent> events;
+    events.reserve(run_.trace.events.size() + step_marks_.size());
+    std::size_t mark = 0;
+    for (std::size_t i = 0; i < run_.trace.events.size(); ++i) {
+      for (; mark < step_marks_.size() && step_marks_[mark] == i; ++mark) {
+        events.push_back({TraceOp::kSynchronize, 0});
+      }
+      events.push_back(run_.trace.events[i]);
+    }
+    run_.trace.events = std::move(events);
+  }
+
+  const Session& session_;
+  const Plan& plan_;
+  RecordedRun run_;
+  std::uint64_t used_ = 0, outside_ = 0;
+  bool short_of_memory_ = false;  // a call of the driver failed since the last request
+  std::uint64_t idle_segments_ = 0;
+  std::vector<TraceRange> releases_;
+  std::unordered_map<std::uint32_t, std::uint64_t> live_blocks_;  // by segment
+  std::vector<std::uint32_t>& numbers_;                           // of requests by allocation
+  std::unordered_map<std::uint64_t, StreamNumber> streams_;
+  std::map<std::uint64_t, Pool> pools_;
+  std::vector<std::size_t> step_marks_;  // how many events came before
+};
+
+// Hands births, deaths and other events to the readers of their devices.
+class Reader {
+ public:
+  explicit Reader(const Session& session)
+      : session_(session),
+        container_(session.records().size()),
+        numbers_(session.records().size(), kNoNumber) {
+    MakePlans();
+    for (auto& [device, plan] : plans_) {
+      readers_[device] = std::make_unique<DeviceReader>(session, plan, device, &numbers_);
+    }
+  }
+
+  void Birth(EventId, AllocationId id) {
+    if (DeviceReader* reader = Of(session_.record(id).device)) {
+      reader->Birth(id, container_[id.value]);
+    }
+    plain_ = true;
+  }
+  void Death(EventId, AllocationId id) {
+    if (DeviceReader* reader = Of(session_.record(id).device)) {
+      reader->Death(id, container_[id.value]);
+    }
+    plain_ = true;
+  }
+  void After(EventId event) {
+    if (std::exchange(plain_, false)) return;
+    const int device = session_.events().device(event.value);
+    for (auto& [ordinal, reader] : readers_) {
+      if (device == kNoDevice || device == ordinal) reader->Other(event.value);
+    }
+  }
+
+  std::vector<RecordedRun> Finish() {
+    std::vector<RecordedRun> runs;
+    for (auto& [device, reader] : readers_) {
+      RecordedRun run = reader->Finish();
+      if (!run.trace.blocks.empty()) runs.push_back(std::move(run));
+    }
+    return runs;
+  }
+
+ private:
+  DeviceReader* Of(int device) {
+    const auto found = readers_.find(device);
+    return found == readers_.end() ? nullptr : found->second.get();
+  }
+
+  void MakePlans() {
+    for (const AllocationRecord& record : session_.records()) {
+      if (record.device == kNoDevice) continue;
+      Plan& plan = plans_[record.device];
+      if (record.layer == Layer::kBlock) ++plan.blocks;
+      if (record.layer == Layer::kSegment) ++plan.segments;
+      if (record.layer == Layer::kStreamOrdered) plan.stream_ordered += record.bytes;
+      if (IsDriverRequest(record.layer)) plan.driver += record.bytes;
+      if (record.layer != Layer::kSegment && record.layer != Layer::kBlock) continue;
+      if (!record.parent.valid()) continue;
+      container_[record.parent.value] = true;
+      if (session_.record(record.parent).layer == Layer::kVmmAddress) plan.vmm_below = true;
+    }
+    for (auto& [device, plan] : plans_) {
+      if (plan.blocks > 0) continue;
+      plan.source = plan.stream_ordered >= plan.driver ? RequestSource::kStreamOrdered
+                                                       : RequestSource::kDriver;
+    }
+  }
+
+  const Session& session_;
+  std::vector<bool> container_;  // allocations that hold segments or blocks
+  std::vector<std::uint32_t> numbers_;
+  std::map<int, Plan> plans_;
+  std::map<int, std::unique_ptr<DeviceReader>> readers_;
+  bool plain_ = false;
+};
+
+}  // namespace
+
+std::vector<RecordedRun> RecordedRuns(const Session& session) {
+  Reader reader(session);
+  ReplayLifetimes(session, reader);
+  return reader.Finish();
+}
+
+}  // namespace memprof::analysis::allocators

@@ -1,0 +1,72 @@
+// What a program asked of its allocator, in order: what simulated allocators are fed with.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/allocators/allocator.h"
+
+namespace memprof::analysis::allocators {
+
+struct TraceBlock {
+  std::uint64_t bytes = 0;  // asked for, > 0
+  StreamNumber stream = 0;
+};
+
+struct TraceRange {
+  std::uint64_t bytes = 0;
+  std::uint64_t address = 0;
+};
+
+enum class TraceOp : std::uint8_t {
+  kAllocate,        // number: of blocks
+  kFree,            // number: of blocks; one that is live
+  kEmptyCache,      // number: none
+  kSynchronize,     // number: none
+  kReleaseSegment,  // number: of releases
+  kOutside,         // number: of outside
+  kTry,             // number: of blocks; the recorded allocator had too little memory for it, and
+                    // the program did not get it
+  kSample,          // number: none; what is reserved now is looked at
+};
+
+struct TraceEvent {
+  TraceOp op = TraceOp::kAllocate;
+  std::uint32_t number = 0;  // row of the table that belongs to the op
+};
+
+// Requests of one device. Every block is allocated once, and freed at most once, afterwards.
+struct Trace {
+  std::vector<TraceEvent> events;
+  std::vector<TraceBlock> blocks;
+  // Segments that the recorded allocator gave back by itself: because it was out of memory.
+  std::vector<TraceRange> releases;
+  std::vector<std::uint64_t> outside;  // bytes of other memory on the device, from there on
+
+  // For traces made by hand.
+  std::uint32_t Allocate(std::uint64_t bytes, StreamNumber stream = 0) {
+    blocks.push_back({bytes, stream});
+    const auto number = static_cast<std::uint32_t>(blocks.size() - 1);
+    events.push_back({TraceOp::kAllocate, number});
+    return number;
+  }
+  void Free(std::uint32_t block) { events.push_back({TraceOp::kFree, block}); }
+};
+
+struct TraceReplayOptions {
+  // As it was recorded: also give back what the recorded allocator gave back by itself
+  // (TraceOp::kReleaseSegment), and leave out requests that it could not serve (TraceOp::kTry).
+  // Otherwise such a request is made, and given back at once.
+  bool as_recorded = false;
+  std::vector<std::uint64_t>* samples = nullptr;  // gets the reserved bytes at each kSample
+};
+
+// Feeds `trace` to `allocator`, whose figures then tell the outcome. What could not be allocated is
+// left out, and all else goes on.
+void Replay(const Trace& trace, Allocator* allocator, Device* device,
+            const TraceReplayOptions& options = {});
+
+// Largest sum of requested bytes alive at a time: no allocator can do with less.
+std::uint64_t MaxLive(const Trace& trace);
+
+}  // namespace memprof::analysis::allocators

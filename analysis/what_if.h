@@ -1,0 +1,79 @@
+// What the recorded requests would have taken with other allocators: memprof replay.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analysis/allocators/recorded.h"
+#include "analysis/allocators/spec.h"
+#include "analysis/placement.h"
+#include "analysis/session.h"
+
+namespace memprof::analysis {
+
+// One allocator, fed with the requests of a device.
+struct WhatIf {
+  allocators::AllocatorSpec spec;
+  allocators::Figures figures;
+  std::uint64_t driver_calls = 0;
+  bool fits = true;         // no request found too little memory
+  std::int64_t saving = 0;  // of peak reserved bytes, against what was recorded
+};
+
+// Why an allocator is taken for the recorded one.
+enum class SpecOrigin {
+  kGiven,        // the caller says so
+  kEnvironment,  // PYTORCH_CUDA_ALLOC_CONF or PYTORCH_ALLOC_CONF of the recorded process
+  kLog,          // of those that the log allows, it comes nearest to the recorded peak
+};
+
+struct DeviceReplay {
+  int device = kNoDevice;
+  allocators::RequestSource source = allocators::RequestSource::kBlocks;
+  std::uint64_t requests = 0, streams = 0, events = 0;  // numbers; events of the trace
+  std::uint64_t capacity = allocators::kUnlimited;      // that `fits` and failures refer to
+  bool capacity_given = false;
+  std::uint64_t peak_outside = 0;  // bytes of the program's memory beside the allocator's
+
+  allocators::Figures recorded;
+  std::uint64_t recorded_driver_calls = 0;
+  // The recorded allocator as it is understood, replayed with what the log says it did; saving is 0
+  // by definition. How far its peak of reserved bytes is from the recorded one is the residual:
+  // what the other figures are in doubt by. For cudaMalloc it is how far its growth is from that of
+  // the device's used memory at the worst of `samples` samples, and the peak is taken for recorded.
+  WhatIf replayed;
+  SpecOrigin origin = SpecOrigin::kLog;
+  std::int64_t residual = 0;  // replayed - recorded bytes
+  bool uncertain = false;     // the residual is more than 1 % of the peak
+  bool unchecked = false;     // cudaMalloc, and too few samples to tell a residual
+  std::uint64_t samples = 0;  // of the device's free memory that the residual comes from; 0 = none
+  std::uint64_t refused = 0;  // requests that were refused when recorded, and are tried again
+
+  std::vector<WhatIf> others;  // in the order asked for
+
+  // The best arrangement found for one arena that knows the future, and what no arrangement can do
+  // without: the most that was alive at a time. Requests are rounded up to 512 bytes in both.
+  PlacementResult placement;
+  std::uint64_t max_live = 0;
+};
+
+struct ReplayOptions {
+  int device = kNoDevice;  // kNoDevice = all
+  // To compare with; empty = a choice of what is often worth trying.
+  std::vector<allocators::AllocatorSpec> others;
+  // What was recorded, in place of what the log seems to say.
+  const allocators::AllocatorSpec* recorded = nullptr;
+  std::uint64_t capacity = 0;    // bytes; 0 = what the recorded run could have, as far as is known
+  double placement_seconds = 2;  // time for each device's arrangement; 0 = none is sought
+  int threads = 0;               // 0 = as many as the machine has
+};
+
+// Devices with requests, in order of ordinals.
+std::vector<DeviceReplay> ReplayAllocators(const Session& session, const ReplayOptions& options);
+
+// What is compared with where nothing else is said.
+std::vector<allocators::AllocatorSpec> UsualAllocators();
+
+}  // namespace memprof::analysis
