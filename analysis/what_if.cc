@@ -109,9 +109,9 @@ std::vector<AllocatorSpec> Candidates(const RecordedRun& run) {
 }
 
 // What the recorded process's environment says of PyTorch's allocator.
-bool FromEnvironment(const Session& session, AllocatorSpec* spec) {
+bool FromEnvironment(const RunInfo& process, AllocatorSpec* spec) {
   for (const std::string_view name : {"PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF="}) {
-    for (const std::string& entry : session.run().environment) {
+    for (const std::string& entry : process.environment) {
       if (!entry.starts_with(name)) continue;
       const auto parsed =
           allocators::ParseTorchConfiguration(std::string_view(entry).substr(name.size()));
@@ -142,7 +142,8 @@ void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOp
   if (options.recorded != nullptr) {
     candidates = {*options.recorded};
     result->origin = SpecOrigin::kGiven;
-  } else if (run.source == RequestSource::kBlocks && FromEnvironment(session, &spec)) {
+  } else if (run.source == RequestSource::kBlocks &&
+             FromEnvironment(session.processes()[run.process].run, &spec)) {
     candidates = {spec};
     result->origin = SpecOrigin::kEnvironment;
   } else {
@@ -194,6 +195,7 @@ DeviceReplay ReplayDevice(const Session& session, const RecordedRun& run,
                           const ReplayOptions& options) {
   DeviceReplay result;
   result.device = run.device;
+  result.process = run.process;
   result.source = run.source;
   result.requests = run.trace.blocks.size() - run.refused;
   result.refused = run.refused;

@@ -29,8 +29,10 @@ enum class SpecOrigin {
   kLog,          // of those that the log allows, it comes nearest to the recorded peak
 };
 
+// One device of one process.
 struct DeviceReplay {
   int device = kNoDevice;
+  std::uint32_t process = 0;  // row of Session::processes()
   allocators::RequestSource source = allocators::RequestSource::kBlocks;
   std::uint64_t requests = 0, streams = 0, events = 0;  // numbers; events of the trace
   std::uint64_t capacity = allocators::kUnlimited;      // that `fits` and failures refer to
@@ -70,7 +72,7 @@ struct ReplayOptions {
   int threads = 0;               // 0 = as many as the machine has
 };
 
-// Devices with requests, in order of ordinals.
+// Devices with requests, each process by itself, in order of ordinals, then of processes.
 std::vector<DeviceReplay> ReplayAllocators(const Session& session, const ReplayOptions& options);
 
 // What is compared with where nothing else is said.

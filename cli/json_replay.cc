@@ -42,6 +42,7 @@ Json ReplayJson(const DeviceReplay& replay) {
   for (const WhatIf& what : replay.others) others.push_back(WhatIfJson(what, true));
   Json object = {
       {"device", replay.device},
+      {"process", replay.process},
       {"requests_from", std::string(RequestSourceName(replay.source))},
       {"requests", replay.requests},
       {"refused_requests", replay.refused},

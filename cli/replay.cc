@@ -214,9 +214,13 @@ std::string_view SpecOriginName(SpecOrigin origin) {
   return "log";
 }
 
-std::string ReplayText(const DeviceReplay& replay) {
+std::string ReplayText(const analysis::Session& session, const DeviceReplay& replay) {
+  const std::string process =
+      session.processes().size() < 2
+          ? ""
+          : Cat(" of process ", session.processes()[replay.process].run.pid);
   std::string text = Heading(
-      Cat("Device ", replay.device, ": ", FormatNumberOf(replay.requests, "request"), " (",
+      Cat("Device ", replay.device, process, ": ", FormatNumberOf(replay.requests, "request"), " (",
           RequestSourceName(replay.source), ") on ", FormatNumberOf(replay.streams, "stream")));
   Append(text, Wrap(ResidualLine(replay), kWidth, 2), "\n");
   if (replay.refused > 0) {
@@ -267,7 +271,7 @@ std::string ReplayText(const DeviceReplay& replay) {
 int ReplayVerb(int argc, char** argv) {
   Arguments arguments;
   Options options(
-      "replay [OPTION...] LOG",
+      "replay [OPTION...] LOG...",
       "Repeats the recorded requests with other allocators, and tells for each how much "
       "it would have reserved, what of that would have been unused at the peak, and "
       "whether it would have fitted. Methods: docs/replay.md.");
@@ -290,7 +294,7 @@ int ReplayVerb(int argc, char** argv) {
   if (arguments.json) return PrintJson(ToJson(*session, replays));
   std::string text = RunLines(*session);
   if (replays.empty()) text += "\nNothing was allocated on a device: there is nothing to replay.\n";
-  for (const DeviceReplay& replay : replays) text += ReplayText(replay);
+  for (const DeviceReplay& replay : replays) text += ReplayText(*session, replay);
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
 

@@ -6,6 +6,8 @@ namespace memprof::cli {
 
 int ReportVerb(int argc, char** argv);
 int LeaksVerb(int argc, char** argv);
+int CategoriesVerb(int argc, char** argv);
+int StepsVerb(int argc, char** argv);
 int PeakVerb(int argc, char** argv);
 int AdviseVerb(int argc, char** argv);
 int FragmentationVerb(int argc, char** argv);

@@ -17,9 +17,10 @@ enum class RequestSource {
   kDriver,         // cudaMalloc and the like
 };
 
-// One device of a log.
+// One device of one process.
 struct RecordedRun {
   int device = kNoDevice;
+  std::uint32_t process = 0;  // row of Session::processes()
   RequestSource source = RequestSource::kBlocks;
   Trace trace;
   std::vector<AllocationId> requests;  // of the trace's blocks
@@ -52,7 +53,8 @@ struct RecordedRun {
   std::uint64_t rounded_up = 0;  // number of blocks larger than rounding to 512 bytes explains
 };
 
-// Devices with requests, in order of ordinals. O(events).
+// Devices with requests, each process by itself, in order of ordinals, then of processes.
+// O(events).
 std::vector<RecordedRun> RecordedRuns(const Session& session);
 
 }  // namespace memprof::analysis::allocators

@@ -109,6 +109,28 @@ TEST(ReplayTest, CapacityDecidesWhatFits) {
   EXPECT_THAT(text.out, HasSubstr("Fits: into 1.00 MiB"));
 }
 
+TEST(ReplayTest, EachProcessIsReplayedByItself) {
+  const Logs logs;
+  const Json both = RunJson({"--seconds=0", "train.mprof", "shared.mprof"}, logs);
+  const Json train = RunJson({"--seconds=0", "train.mprof"}, logs);
+  const Json shared = RunJson({"--seconds=0", "shared.mprof"}, logs);
+  ASSERT_EQ(both["devices"].size(), train["devices"].size() + shared["devices"].size());
+  std::multiset<std::uint64_t> alone, together;
+  for (const Json* log : {&train, &shared}) {
+    for (const Json& device : (*log)["devices"]) alone.insert(device["requests"]);
+  }
+  std::set<std::pair<int, int>> places;
+  for (const Json& device : both["devices"]) {
+    together.insert(device["requests"]);
+    places.insert({device["device"], device["process"]});
+  }
+  EXPECT_EQ(together, alone);
+  EXPECT_EQ(places.size(), both["devices"].size());
+  const Result text =
+      Memprof({"replay", "--seconds=0", "train.mprof", "shared.mprof"}, logs.path());
+  EXPECT_THAT(text.out, HasSubstr("of process 4711: "));
+}
+
 TEST(ReplayTest, WrongUsageIsNamed) {
   const Logs logs;
   const auto run = [&logs](const std::string& option) {
@@ -125,7 +147,6 @@ TEST(ReplayTest, WrongUsageIsNamed) {
   ExpectError(run("--device=-1"), 2, "--device cannot be negative");
   ExpectError(run("--devise=1"), 2, "did you mean '--device'?");
   ExpectError(Memprof({"replay"}), 2, "(see 'memprof replay --help')");
-  ExpectError(Memprof({"replay", "a.mprof", "b.mprof"}), 2, "");
 }
 
 TEST(ReplayTest, WhatIsNotThereIsAFailedInput) {
