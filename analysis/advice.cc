@@ -145,7 +145,7 @@ bool AlwaysShown(Pattern pattern) {
 
 // Bytes that tell whether a finding matters: off the peak, off the average, or moved for nothing.
 double Weight(const Finding& finding, double seconds) {
-  double weight = static_cast<double>(std::max(finding.saves_bytes, finding.moved_bytes));
+  auto weight = static_cast<double>(std::max(finding.saves_bytes, finding.moved_bytes));
   if (seconds > 0) weight = std::max(weight, finding.byte_seconds / seconds);
   return weight;
 }
@@ -163,7 +163,7 @@ bool Better(const Finding& a, const Finding& b) {
 void AddNotes(const Session& session, AdviceReport* report) {
   const AccessEvidence& evidence = report->evidence;
   if (!evidence.any()) {
-    report->notes.push_back(
+    report->notes.emplace_back(
         "No launches, copies or memsets are in this log, so what the program did with its memory "
         "is "
         "not known: record with 'memprof run --cupti'.");
@@ -175,7 +175,7 @@ void AddNotes(const Session& session, AdviceReport* report) {
                      "kernels without pointers): they may have used anything."));
   }
   if (session.steps().empty()) {
-    report->notes.push_back(
+    report->notes.emplace_back(
         "No training steps were marked, so leaks are not looked for and loops are judged over the "
         "whole run: call memprof_step(n) at the start of each step.");
   }

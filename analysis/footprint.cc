@@ -41,7 +41,7 @@ FootprintPeaks SimulateFootprint(const Trace& trace, const allocators::Allocator
                                  RequestSource source, bool as_recorded) {
   allocators::Device device;
   const auto allocator = allocators::MakeAllocator(spec, &device);
-  allocators::Replay(trace, allocator.get(), &device, {.releases = as_recorded});
+  allocators::Replay(trace, allocator.get(), &device, {.as_recorded = as_recorded});
   FootprintPeaks peaks;
   AskedOfDriver(trace, &peaks);
   peaks.reserved = allocator->figures().peak_reserved;

@@ -130,8 +130,8 @@ std::string_view RemedyKindName(RemedyKind kind) {
 }
 
 std::uint64_t DeviceSpace::known() const {
-  std::uint64_t sum = blocks + rounding + own_pool.bytes + other_pools.bytes + cached.bytes +
-                      modules + pools + others.value_or(0);
+  std::uint64_t sum = blocks + rounding + own_pool.bytes + other_pools.bytes + foreign.bytes +
+                      cached.bytes + modules + pools + others.value_or(0);
   for (const std::uint64_t bytes : direct) sum += bytes;
   return sum;
 }

@@ -46,7 +46,8 @@ struct FreePieces {
 };
 
 // Every byte of a device at one instant. It closes, if the capacity is known (total is not 0):
-//   total + elsewhere = free + blocks + rounding + own_pool + other_pools + cached + direct
+//   total + elsewhere = free + blocks + rounding + own_pool + other_pools + foreign + cached +
+//   direct
 //                       + modules + pools + others + untracked
 struct DeviceSpace {
   bool sampled = false;  // the driver said what was free; else the capacity less what is known
@@ -56,6 +57,7 @@ struct DeviceSpace {
   std::uint64_t rounding = 0;       // block sizes beyond that
   FreePieces own_pool;              // in segments in use, that could serve this request's kind
   FreePieces other_pools;           // in segments in use of another stream, or for other sizes
+  FreePieces foreign;               // in segments of other processes of the session
   FreePieces cached;                // whole segments without a block
   std::uint64_t own_cached = 0;     // of these, what is of the request's own pool
   std::uint64_t whole_pages = 0;    // pages of 2 MiB of segments without any byte in use

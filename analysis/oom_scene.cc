@@ -70,7 +70,25 @@ std::uint64_t WholePages(const MapPiece& hole) {
   return end > begin ? end - begin : 0;
 }
 
-void AddSegment(const Session& session, const MapSegment& segment, bool own, DeviceSpace& space) {
+void AddBlocks(const Session& session, const MapSegment& segment, DeviceSpace& space) {
+  for (const MapPiece& piece : segment.pieces) {
+    if (piece.hole()) continue;
+    const Allocation block = session.allocation(piece.allocation);
+    const std::uint64_t asked = std::min(piece.bytes, std::min(block.bytes, block.requested));
+    space.blocks += asked;
+    space.rounding += piece.bytes - asked;
+  }
+}
+
+// `ours`: of the process that failed; `own`: of the pool that could serve it.
+void AddSegment(const Session& session, const MapSegment& segment, bool ours, bool own,
+                DeviceSpace& space) {
+  AddBlocks(session, segment, space);
+  if (!ours) {
+    for (const MapPiece& piece : segment.pieces)
+      if (piece.hole()) AddPiece(space.foreign, piece.bytes);
+    return;
+  }
   if (segment.free_bytes == segment.bytes) {
     AddPiece(space.cached, segment.bytes);
     if (own) space.own_cached += segment.bytes;
@@ -78,16 +96,10 @@ void AddSegment(const Session& session, const MapSegment& segment, bool own, Dev
   std::uint64_t& largest = own ? space.largest_own : space.largest_other;
   largest = std::max(largest, segment.largest_hole);
   for (const MapPiece& piece : segment.pieces) {
-    if (piece.hole()) {
-      space.whole_pages += WholePages(piece);
-      if (segment.free_bytes != segment.bytes)
-        AddPiece(own ? space.own_pool : space.other_pools, piece.bytes);
-      continue;
-    }
-    const Allocation block = session.allocation(piece.allocation);
-    const std::uint64_t asked = std::min(piece.bytes, std::min(block.bytes, block.requested));
-    space.blocks += asked;
-    space.rounding += piece.bytes - asked;
+    if (!piece.hole()) continue;
+    space.whole_pages += WholePages(piece);
+    if (segment.free_bytes != segment.bytes)
+      AddPiece(own ? space.own_pool : space.other_pools, piece.bytes);
   }
 }
 
@@ -171,11 +183,12 @@ Scene LayOut(const Session& session, const FailedRequest& request,
   for (MapSegment& segment : BuildAddressMap(session, request.device, request.time).segments) {
     if (!segment.framework) continue;
     const AllocationRecord& base = session.record(segment.allocation);
-    const bool own = request.framework && session.ProcessOf(base.birth) == process &&
+    const bool ours = session.ProcessOf(base.birth) == process;
+    const bool own = request.framework && ours &&
                      (base.layer != Layer::kSegment ||
                       ((segment.bytes <= kPage) == scene.small_pool &&
                        session.allocation(segment.allocation).stream == scene.stream));
-    AddSegment(session, segment, own, space);
+    AddSegment(session, segment, ours, own, space);
     scene.segments.push_back(std::move(segment));
     scene.own.push_back(own);
   }

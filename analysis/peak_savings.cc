@@ -4,14 +4,17 @@
 #include <algorithm>
 
 namespace memprof::analysis {
+namespace {
+
+PeakSaving Saving(const NewPeak& before, const NewPeak& without) {
+  return {without, before.bytes - std::min(before.bytes, without.bytes)};
+}
+
+}  // namespace
 
 NewPeak PeakSavings::PeakAsItWas(int device, PeakOf of) const {
   const Level* level = levels_.Find(device, of);
   return level == nullptr ? NewPeak() : level->peak();
-}
-
-PeakSaving PeakSavings::Saving(const NewPeak& before, const NewPeak& without) const {
-  return {without, before.bytes - std::min(before.bytes, without.bytes)};
 }
 
 std::vector<PeakSaving> PeakSavings::Without(int device, PeakOf of, std::size_t groups,
@@ -35,7 +38,7 @@ AllocationId PeakSavings::OwnerOf(AllocationId id) const {
     if (PeakOfLayer(a.layer)) return id;
     id = a.parent;
   }
-  return AllocationId();
+  return {};
 }
 
 std::vector<PeakSaving> PeakSavings::WithoutTensors(int device, std::size_t groups,

@@ -47,7 +47,6 @@ class PeakSavings {
   PeakOf PeakOfTensors(int device) const;
 
  private:
-  PeakSaving Saving(const NewPeak& before, const NewPeak& without) const;
   // What `id` is or lies in that is of a level; none if nothing is.
   AllocationId OwnerOf(AllocationId id) const;
 

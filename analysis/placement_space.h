@@ -54,6 +54,7 @@ class PlacementSpace {
 
   template <typename Visit>
   void ForOverlapping(std::uint32_t begin, std::uint32_t last, const Visit& visit) const;
+  void SortTaken();
   std::uint64_t Gap(std::uint64_t units, PlacementRule rule) const;
 
   const std::vector<SpaceBuffer>& buffers_;
@@ -61,7 +62,7 @@ class PlacementSpace {
   std::vector<std::uint64_t> address_;
   std::vector<std::uint32_t> slot_;  // place in its node's list
   // Scratch: what overlaps, as (address << 24) + a row of ends_, and its ends.
-  std::vector<std::uint64_t> taken_, ends_;
+  std::vector<std::uint64_t> taken_, ends_, sorted_;
 };
 
 }  // namespace memprof::analysis

@@ -49,13 +49,15 @@ WhatIf Simulate(const RecordedRun& run, const AllocatorSpec& spec, std::uint64_t
 }
 
 // As recorded: memory is never short, because the log says what was given back when it was.
-WhatIf SimulateRecorded(const RecordedRun& run, const AllocatorSpec& spec) {
+WhatIf SimulateRecorded(const RecordedRun& run, const AllocatorSpec& spec,
+                        std::vector<std::uint64_t>* samples) {
   Device device(kUnlimited);
   for (const allocators::TraceRange& range : run.segments) {
     device.ExpectAddress(range.bytes, range.address);
   }
   const auto allocator = allocators::MakeAllocator(spec, &device);
-  allocators::Replay(run.trace, allocator.get(), &device, {.releases = true});
+  allocators::Replay(run.trace, allocator.get(), &device,
+                     {.as_recorded = true, .samples = samples});
   WhatIf result;
   result.spec = spec;
   result.figures = allocator->figures();
@@ -107,9 +109,9 @@ std::vector<AllocatorSpec> Candidates(const RecordedRun& run) {
 }
 
 // What the recorded process's environment says of PyTorch's allocator.
-bool FromEnvironment(const Session& session, AllocatorSpec* spec) {
+bool FromEnvironment(const RunInfo& process, AllocatorSpec* spec) {
   for (const std::string_view name : {"PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF="}) {
-    for (const std::string& entry : session.run().environment) {
+    for (const std::string& entry : process.environment) {
       if (!entry.starts_with(name)) continue;
       const auto parsed =
           allocators::ParseTorchConfiguration(std::string_view(entry).substr(name.size()));
@@ -121,6 +123,18 @@ bool FromEnvironment(const Session& session, AllocatorSpec* spec) {
   return false;
 }
 
+// The largest difference, as both grew since the first sample.
+std::int64_t WorstSample(const std::vector<std::uint64_t>& replayed,
+                         const std::vector<std::uint64_t>& recorded) {
+  std::int64_t worst = 0;
+  for (std::size_t i = 1; i < replayed.size() && i < recorded.size(); ++i) {
+    const std::int64_t difference =
+        Difference(replayed[i], replayed[0]) - Difference(recorded[i], recorded[0]);
+    if (std::abs(difference) > std::abs(worst)) worst = difference;
+  }
+  return worst;
+}
+
 void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOptions& options,
                   DeviceReplay* result) {
   std::vector<AllocatorSpec> candidates;
@@ -128,7 +142,8 @@ void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOp
   if (options.recorded != nullptr) {
     candidates = {*options.recorded};
     result->origin = SpecOrigin::kGiven;
-  } else if (run.source == RequestSource::kBlocks && FromEnvironment(session, &spec)) {
+  } else if (run.source == RequestSource::kBlocks &&
+             FromEnvironment(session.processes()[run.process].run, &spec)) {
     candidates = {spec};
     result->origin = SpecOrigin::kEnvironment;
   } else {
@@ -136,9 +151,16 @@ void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOp
   }
   std::uint64_t least = kUnlimited;
   for (const AllocatorSpec& candidate : candidates) {
-    WhatIf replayed = SimulateRecorded(run, candidate);
-    const std::int64_t residual =
-        Difference(replayed.figures.peak_reserved, run.figures.peak_reserved);
+    std::vector<std::uint64_t> samples;
+    WhatIf replayed = SimulateRecorded(run, candidate, &samples);
+    std::int64_t residual = Difference(replayed.figures.peak_reserved, run.figures.peak_reserved);
+    if (run.source == RequestSource::kDriver) {
+      result->samples = samples.size();
+      result->unchecked = samples.size() < 2;
+      residual = result->unchecked ? 0 : WorstSample(samples, run.samples);
+      // The driver's own rounding is in none of the log's figures but those of the samples.
+      result->recorded.peak_reserved = replayed.figures.peak_reserved;
+    }
     const auto distance = static_cast<std::uint64_t>(std::abs(residual));
     if (distance >= least) continue;
     least = distance;
@@ -147,12 +169,13 @@ void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOp
     if (distance == 0) break;
   }
   result->uncertain =
-      static_cast<double>(least) > 0.01 * static_cast<double>(run.figures.peak_reserved);
+      result->unchecked ||
+      static_cast<double>(least) > 0.01 * static_cast<double>(result->recorded.peak_reserved);
 }
 
 // Lifetimes on the clock of the trace's events.
 std::vector<PlacementBuffer> Buffers(const Trace& trace) {
-  std::vector<PlacementBuffer> buffers(trace.blocks.size());
+  std::vector<PlacementBuffer> buffers(trace.blocks.size());  // those refused stay empty
   std::uint64_t now = 0;
   for (const allocators::TraceEvent& event : trace.events) {
     ++now;
@@ -172,8 +195,10 @@ DeviceReplay ReplayDevice(const Session& session, const RecordedRun& run,
                           const ReplayOptions& options) {
   DeviceReplay result;
   result.device = run.device;
+  result.process = run.process;
   result.source = run.source;
-  result.requests = run.trace.blocks.size();
+  result.requests = run.trace.blocks.size() - run.refused;
+  result.refused = run.refused;
   result.events = run.trace.events.size();
   result.streams = run.streams;
   result.recorded = run.figures;
@@ -192,7 +217,7 @@ DeviceReplay ReplayDevice(const Session& session, const RecordedRun& run,
   ForEach(specs.size(), options.threads, [&](std::size_t i) {
     WhatIf& other = result.others[i];
     other = Simulate(run, specs[i], result.capacity);
-    other.saving = Difference(run.figures.peak_reserved, other.figures.peak_reserved);
+    other.saving = Difference(result.recorded.peak_reserved, other.figures.peak_reserved);
   });
 
   const std::vector<PlacementBuffer> buffers = Buffers(run.trace);
@@ -216,7 +241,7 @@ std::vector<AllocatorSpec> UsualAllocators() {
   add("caching:max_split=128MiB");
   add("caching:roundup=8");
   add("pool");
-  add("pool:release_threshold=4TiB");
+  add("pool:keep");
   add("bfc");
   add("rmm_pool");
   add("rmm_arena");

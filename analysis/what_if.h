@@ -29,8 +29,10 @@ enum class SpecOrigin {
   kLog,          // of those that the log allows, it comes nearest to the recorded peak
 };
 
+// One device of one process.
 struct DeviceReplay {
   int device = kNoDevice;
+  std::uint32_t process = 0;  // row of Session::processes()
   allocators::RequestSource source = allocators::RequestSource::kBlocks;
   std::uint64_t requests = 0, streams = 0, events = 0;  // numbers; events of the trace
   std::uint64_t capacity = allocators::kUnlimited;      // that `fits` and failures refer to
@@ -41,11 +43,15 @@ struct DeviceReplay {
   std::uint64_t recorded_driver_calls = 0;
   // The recorded allocator as it is understood, replayed with what the log says it did; saving is 0
   // by definition. How far its peak of reserved bytes is from the recorded one is the residual:
-  // what the other figures are in doubt by.
+  // what the other figures are in doubt by. For cudaMalloc it is how far its growth is from that of
+  // the device's used memory at the worst of `samples` samples, and the peak is taken for recorded.
   WhatIf replayed;
   SpecOrigin origin = SpecOrigin::kLog;
   std::int64_t residual = 0;  // replayed - recorded bytes
   bool uncertain = false;     // the residual is more than 1 % of the peak
+  bool unchecked = false;     // cudaMalloc, and too few samples to tell a residual
+  std::uint64_t samples = 0;  // of the device's free memory that the residual comes from; 0 = none
+  std::uint64_t refused = 0;  // requests that were refused when recorded, and are tried again
 
   std::vector<WhatIf> others;  // in the order asked for
 
@@ -66,7 +72,7 @@ struct ReplayOptions {
   int threads = 0;               // 0 = as many as the machine has
 };
 
-// Devices with requests, in order of ordinals.
+// Devices with requests, each process by itself, in order of ordinals, then of processes.
 std::vector<DeviceReplay> ReplayAllocators(const Session& session, const ReplayOptions& options);
 
 // What is compared with where nothing else is said.

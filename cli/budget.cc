@@ -143,43 +143,49 @@ absl::StatusOr<Budget::Condition> Budget::ParseOne(std::string_view text, Compar
     return Wrong(text, tier ? Cat("a tier of leaks stands alone: '", info->example, "'")
                             : Cat("how much? For example '", info->example, "'"));
   if (tier) return condition;
-  const char expected = info->metric == Metric::kHeadroom ? '<' : '>';
-  if (text[sign] != expected || text.substr(sign + 1, 1) == "=")
-    return Wrong(text,
-                 Cat("write '", info->name, expected, "…', for example '", info->example, "'"));
-  condition.below = expected == '<';
-  std::string_view rest = Trim(text.substr(sign + 1));
+  const absl::Status limit = ParseLimit(text, text.substr(sign), compares, &condition);
+  if (!limit.ok()) return limit;
+  return condition;
+}
+
+absl::Status Budget::ParseLimit(std::string_view text, std::string_view rest, Compares compares,
+                                Condition* condition) {
+  const MetricInfo& info = InfoOf(condition->metric);
+  const auto wrong = [&](const std::string& what) {
+    return Wrong(text, Cat(what, "; for example '", info.example, "'"));
+  };
+  const char expected = condition->metric == Metric::kHeadroom ? '<' : '>';
+  if (rest[0] != expected || rest.substr(1, 1) == "=")
+    return wrong(Cat("write '", info.name, expected, "…'"));
+  condition->below = expected == '<';
+  rest = Trim(rest.substr(1));
   if (!rest.empty() && rest[0] == '+') {
     if (compares == Compares::kNo)
       return Wrong(text, "what was added is for 'memprof diff', which compares two runs");
-    condition.change = true;
+    condition->change = true;
     rest.remove_prefix(1);
   }
   std::string unit;
   const double value = ReadNumber(rest, &unit);
-  if (std::isnan(value))
-    return Wrong(text,
-                 Cat("'", Printable(rest), "' is no number; for example '", info->example, "'"));
-  if (unit == "%" && info->unit != Unit::kPercent && !condition.change)
-    return Wrong(text, Cat("percent of what? For a change write '", info->name, ">+", rest, "'"));
-  if (info->unit == Unit::kBytesPerStep && unit.ends_with("/step")) unit.resize(unit.size() - 5);
-  const UnitName* found = nullptr;
+  if (std::isnan(value)) return wrong(Cat("'", Printable(rest), "' is no number"));
   if (unit == "%") {
-    condition.percent = info->unit != Unit::kPercent;
-    condition.limit = value;
-    return condition;
+    if (info.unit != Unit::kPercent && !condition->change)
+      return Wrong(text, Cat("percent of what? For a change write '", info.name, ">+", rest, "'"));
+    condition->percent = info.unit != Unit::kPercent;
+    condition->limit = value;
+    return absl::OkStatus();
   }
-  if (info->unit == Unit::kBytes || info->unit == Unit::kBytesPerStep)
+  if (info.unit == Unit::kBytesPerStep && unit.ends_with("/step")) unit.resize(unit.size() - 5);
+  const UnitName* found = nullptr;
+  if (info.unit == Unit::kBytes || info.unit == Unit::kBytesPerStep)
     found = FindUnit(kByteUnits, unit);
-  else if (info->unit == Unit::kTime)
+  else if (info.unit == Unit::kTime)
     found = FindUnit(kTimeUnits, unit);
-  else if (info->unit == Unit::kCount && unit.empty())
+  else if (info.unit == Unit::kCount && unit.empty())
     found = &kByteUnits[0];
-  if (found == nullptr)
-    return Wrong(text, Cat("'", Printable(unit), "' is no unit of ", info->name, "; for example '",
-                           info->example, "'"));
-  condition.limit = value * found->factor;
-  return condition;
+  if (found == nullptr) return wrong(Cat("'", Printable(unit), "' is no unit of ", info.name));
+  condition->limit = value * found->factor;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Budget> Budget::Parse(const std::vector<std::string>& texts, Compares compares,

@@ -66,6 +66,9 @@ class Budget {
   };
   static absl::StatusOr<Condition> ParseOne(std::string_view text, Compares compares,
                                             const std::vector<Metric>& about);
+  // Reads what follows the name: the sign, the limit and its unit.
+  static absl::Status ParseLimit(std::string_view text, std::string_view rest, Compares compares,
+                                 Condition* condition);
   static bool Violated(const Condition& condition, double value, std::optional<double> before);
 
   std::vector<Condition> conditions_;

@@ -24,6 +24,8 @@ const std::vector<Format>& Formats() {
   static const std::vector<Format> formats = {
       {"csv", ExportCsv, true, "memprof export --to csv -o train.csv train.mprof",
        "One row per allocation."},
+      {"pytorch", ExportPytorch, true, "memprof export --to pytorch -o train.pickle train.mprof",
+       "A snapshot for pytorch.org/memory_viz."},
       {"sqlite", ExportSqlite, false, "memprof export --to sqlite -o train.db train.mprof",
        "A database with tables and ready-made views."},
       {"html", ExportHtml, true, "memprof export --to html -o train.html train.mprof",
@@ -47,7 +49,7 @@ int ExportVerb(int argc, char** argv) {
   Options options("export [OPTION...] -o FILE LOG...",
                   "Writes a log in another format: rows for spreadsheets (csv), a database with "
                   "ready-made views (sqlite), the report as one page (html), bytes by call stack "
-                  "(pprof), a timeline (perfetto). docs/export.md describes each.");
+                  "(pprof), a timeline (perfetto), a memory snapshot (pytorch). docs/export.md describes each.");
   std::vector<std::string> names;
   for (const Format& format : Formats()) names.push_back(format.name);
   options.Choice("to", &to, names, "The format (default csv).");

@@ -21,6 +21,7 @@ struct ExportInput {
 // Each writes the whole log to `output`, which is open, and does not finish it. False after a
 // failure, which was told in one line.
 bool ExportCsv(const ExportInput& input, OutputFile& output);
+bool ExportPytorch(const ExportInput& input, OutputFile& output);
 bool ExportSqlite(const ExportInput& input, OutputFile& output);  // to a file of its own only
 bool ExportHtml(const ExportInput& input, OutputFile& output);
 bool ExportPprof(const ExportInput& input, OutputFile& output);

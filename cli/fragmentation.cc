@@ -42,10 +42,30 @@ analysis::TimeNs WorstInstant(const std::vector<analysis::PoolSeries>& all) {
   return worst == nullptr ? analysis::kForever : worst->worst.time;
 }
 
+int Print(const std::shared_ptr<const analysis::Session>& session,
+          const analysis::FragmentationReport& report,
+          const std::vector<analysis::PoolSeries>& series, bool json, std::size_t top) {
+  analysis::Symbols symbols(session);
+  if (!json)
+    return WriteOut(Cat(RunLines(*session), Heading("Fragmentation"),
+                        FragmentationText(*session, symbols, report, top),
+                        series.empty() ? "" : Heading("Over time"),
+                        FragmentationSeriesText(*session, series)))
+               ? kExitFine
+               : kExitFailed;
+  Json object = {{"schema", "memprof.fragmentation/1"},
+                 {"log", session->path()},
+                 {"complete", session->run().complete},
+                 {"simulated", Simulated(*session)}};
+  object.update(FragmentationJson(*session, symbols, report));
+  object["series"] = FragmentationSeriesJson(series);
+  return PrintJson(object);
+}
+
 }  // namespace
 
 int FragmentationVerb(int argc, char** argv) {
-  constexpr std::int64_t kAtPeak = INT64_MIN, kAllDevices = INT64_MIN;
+  constexpr std::int64_t kAtPeak = INT64_MIN, kAllDevices = INT64_MIN, kMostPoints = 100'000;
   bool json = false, at_end = false, at_worst = false;
   std::int64_t points = 0, top = 20, device = kAllDevices, step = kAtPeak;
   Options options(
@@ -73,6 +93,7 @@ int FragmentationVerb(int argc, char** argv) {
     return status;
   }
   if (top < 0 || points < 0) return UsageError("fragmentation", "counts cannot be negative");
+  if (points > kMostPoints) return UsageError("fragmentation", "--points is at most 100000");
   if (at_worst && (at_end || step != kAtPeak))
     return UsageError("fragmentation", "--at-worst, --step and --at-end exclude each other");
   if (device != kAllDevices && device < 0) {
@@ -100,23 +121,8 @@ int FragmentationVerb(int argc, char** argv) {
   const std::vector<analysis::PoolSeries> series =
       analysis::BuildFragmentationSeries(*session, ordinal, most);
   if (at_worst) time = WorstInstant(series);
-  analysis::Symbols symbols(session);
-  const analysis::FragmentationReport report =
-      analysis::AnalyseFragmentation(*session, ordinal, time);
-  if (json) {
-    Json object = {{"schema", "memprof.fragmentation/1"},
-                   {"log", session->path()},
-                   {"complete", session->run().complete},
-                   {"simulated", Simulated(*session)}};
-    object.update(FragmentationJson(*session, symbols, report));
-    object["series"] = FragmentationSeriesJson(series);
-    return PrintJson(object);
-  }
-  const std::string text =
-      Cat(RunLines(*session), Heading("Fragmentation"),
-          FragmentationText(*session, symbols, report, static_cast<std::size_t>(top)),
-          series.empty() ? "" : Heading("Over time"), FragmentationSeriesText(*session, series));
-  return WriteOut(text) ? kExitFine : kExitFailed;
+  return Print(session, analysis::AnalyseFragmentation(*session, ordinal, time), series, json,
+               static_cast<std::size_t>(top));
 }
 
 }  // namespace memprof::cli

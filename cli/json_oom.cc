@@ -26,6 +26,7 @@ Json SpaceJson(const analysis::DeviceSpace& space) {
                {"rounding_bytes", space.rounding},
                {"own_pool_free", PiecesJson(space.own_pool)},
                {"other_pools_free", PiecesJson(space.other_pools)},
+               {"foreign_free", PiecesJson(space.foreign)},
                {"cached_segments", PiecesJson(space.cached)},
                {"largest_usable_bytes", space.largest_own},
                {"largest_of_other_pools_bytes", space.largest_other},

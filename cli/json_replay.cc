@@ -35,14 +35,17 @@ Json ReplayJson(const DeviceReplay& replay) {
   recorded["driver_calls"] = replay.recorded_driver_calls;
   Json replayed = WhatIfJson(replay.replayed, false);
   replayed["origin"] = std::string(SpecOriginName(replay.origin));
-  replayed["residual_bytes"] = replay.residual;
+  replayed["residual_bytes"] = replay.unchecked ? Json(nullptr) : Json(replay.residual);
   replayed["uncertain"] = replay.uncertain;
+  replayed["samples"] = replay.samples;
   Json others = Json::array();
   for (const WhatIf& what : replay.others) others.push_back(WhatIfJson(what, true));
   Json object = {
       {"device", replay.device},
+      {"process", replay.process},
       {"requests_from", std::string(RequestSourceName(replay.source))},
       {"requests", replay.requests},
+      {"refused_requests", replay.refused},
       {"streams", replay.streams},
       {"peak_outside_bytes", replay.peak_outside},
       {"capacity_bytes",

@@ -12,6 +12,7 @@
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
+#include "cli/sections_steps.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -91,6 +92,7 @@ Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
           {"verdict", report.verdict},
           {"horizon_too_short", report.horizon_too_short},
           {"steps", report.steps},
+          {"step_origin", StepOriginJson(session.step_origin())},
           {"warmup_steps", report.warmup_steps},
           {"leaks", std::move(leaks)},
           {"live_at_exit", std::move(alive)}};

@@ -74,9 +74,9 @@ std::string Words(const std::shared_ptr<const Session>& session, analysis::Symbo
       failures.begin(), failures.end(), [](const FailedRequest& f) { return f.recovered; }));
   Append(text, "\n  ", analysis::FormatNumberOf(failures.size(), "request"), " for memory failed",
          recovered > 0 ? Cat(", ", recovered, " of them but for a moment") : "", ".\n");
-  if (failures.size() > 1) Append(text, "\n", FailureTable(*session, symbols, failures, top));
   analysis::SiteGroups sites(*session, symbols);
   analysis::FailureExplainer explainer(*session, symbols, sites);
+  if (failures.size() > 1) Append(text, "\n", FailureTable(*session, explainer, failures, top));
   return text + FailureText(*session, symbols, sites, explainer.Explain(*shown), top);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/open_log.h"
 #include "cli/peak_groups.h"
 #include "cli/sections.h"
+#include "cli/sections_categories.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -50,6 +51,7 @@ absl::Status FindInstants(const Session& session, std::int64_t device, std::int6
 struct Beyond {
   std::optional<analysis::PeakSavings> savings;
   std::optional<WhatIf> what_if;
+  analysis::Categories categories;
 
   const analysis::PeakSavings* savings_or_null() const { return savings ? &*savings : nullptr; }
 };
@@ -74,6 +76,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
   Json list = Json::array();
   for (const Peak& peak : peaks) {
     list.push_back(PeakJson(session, symbols, peak, top));
+    list.back()["by_category"] = CategoriesJson(session, symbols, beyond.categories, peak, savings);
     if (savings != nullptr) AddSavings(session, symbols, *savings, peak, top, &list.back());
     if (beyond.what_if) list.back()["what_if"] = beyond.what_if->ToJson(*savings, peak.device);
   }
@@ -92,7 +95,8 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const std::
                                       : Cat("peak of ", what, StepLabel(session, peak.step));
     Append(text,
            Heading(Cat("Device ", peak.device, ": ", title, ", after ", Since(session, peak.time))),
-           PeakText(session, symbols, peak, rows, beyond.savings_or_null()));
+           PeakText(session, symbols, peak, rows, beyond.savings_or_null()),
+           CategoriesText(session, beyond.categories, peak, beyond.savings_or_null()));
     if (beyond.what_if) text += beyond.what_if->Text(*beyond.savings, peak.device);
   }
   return text;
@@ -145,7 +149,7 @@ int PeakVerb(int argc, char** argv) {
   }
   analysis::Symbols symbols(session);
   const auto rows = static_cast<std::size_t>(top);
-  Beyond beyond;
+  Beyond beyond{.categories = analysis::Categories(*session, &symbols)};
   if (step == kNoStep) beyond.savings.emplace(*session);
   if (!ReadRules(*session, symbols, *rules, &beyond)) return kExitFailed;
   if (json) return PrintJson(ToJson(*session, symbols, peaks, beyond, rows));

@@ -1,4 +1,5 @@
 // memprof replay: what the recorded requests would have taken with other allocators.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -66,6 +67,17 @@ std::string ResidualLine(const DeviceReplay& replay) {
   std::string text = Cat("  Replayed as ", name);
   if (replay.origin == SpecOrigin::kGiven) text += ", as told";
   if (replay.origin == SpecOrigin::kEnvironment) text += ", as the recorded environment says";
+  if (replay.unchecked) {
+    return text +
+           ". The log does not say what the driver rounds to, nor often enough what is free: "
+           "nothing checks this.";
+  }
+  if (replay.samples > 0) {
+    const std::string samples = FormatNumberOf(replay.samples, "sample");
+    if (replay.residual == 0) return Cat(text, ": ", samples, " of free memory agree exactly.");
+    return Cat(text, ": at the worst of ", samples, " of free memory it is off by ",
+               FormatBytes(std::abs(static_cast<double>(replay.residual))), ".");
+  }
   if (replay.residual == 0) return text + ": the recorded peak exactly.";
   const double share =
       std::abs(static_cast<double>(replay.residual)) /
@@ -129,7 +141,7 @@ void Declare(Options* options, Arguments* arguments) {
   options->Flag("json", &arguments->json, "Print one JSON object (schema memprof.replay/1).");
   options->List("with", &arguments->with, "NAME[:OPTION[=VALUE],...]",
                 "An allocator to compare with, in place of the usual choice; may be given again. "
-                "Names and options are below.");
+                "--with=help lists names and options.");
   options->Text("recorded", &arguments->recorded, "NAME[:OPTION[=VALUE],...]",
                 "What the program used, where the log does not show it well.");
   options->Text("capacity", &arguments->capacity, "SIZE",
@@ -202,11 +214,22 @@ std::string_view SpecOriginName(SpecOrigin origin) {
   return "log";
 }
 
-std::string ReplayText(const DeviceReplay& replay) {
+std::string ReplayText(const analysis::Session& session, const DeviceReplay& replay) {
+  const std::string process =
+      session.processes().size() < 2
+          ? ""
+          : Cat(" of process ", session.processes()[replay.process].run.pid);
   std::string text = Heading(
-      Cat("Device ", replay.device, ": ", FormatNumberOf(replay.requests, "request"), " (",
+      Cat("Device ", replay.device, process, ": ", FormatNumberOf(replay.requests, "request"), " (",
           RequestSourceName(replay.source), ") on ", FormatNumberOf(replay.streams, "stream")));
   Append(text, Wrap(ResidualLine(replay), kWidth, 2), "\n");
+  if (replay.refused > 0) {
+    Append(text,
+           Wrap(Cat("  Out of memory: ", FormatNumberOf(replay.refused, "request"),
+                    " found too little when recorded; here they are made again."),
+                kWidth, 2),
+           "\n");
+  }
   if (replay.capacity != kUnlimited) {
     std::string line = Cat("  Fits: into ", FormatBytes(replay.capacity),
                            replay.capacity_given ? "" : ", what the recorded run could have");
@@ -248,16 +271,17 @@ std::string ReplayText(const DeviceReplay& replay) {
 int ReplayVerb(int argc, char** argv) {
   Arguments arguments;
   Options options(
-      "replay [OPTION...] LOG",
+      "replay [OPTION...] LOG...",
       "Repeats the recorded requests with other allocators, and tells for each how much "
       "it would have reserved, what of that would have been unused at the peak, and "
-      "whether it would have fitted. The methods are in docs/replay.md.\n\nAllocators "
-      "and their options:\n" +
-          analysis::allocators::SpecHelp());
+      "whether it would have fitted. Methods: docs/replay.md.");
   Declare(&options, &arguments);
   if (const int status = ParseOrExit(options, "replay", argc, argv); status >= 0) return status;
   analysis::ReplayOptions what;
   std::optional<AllocatorSpec> recorded;
+  if (std::ranges::find(arguments.with, "help") != arguments.with.end()) {
+    return WriteOut(analysis::allocators::SpecHelp()) ? kExitFine : kExitFailed;
+  }
   if (const int status = Check(arguments, &what, &recorded); status >= 0) return status;
   int status = kExitFine;
   const auto session = OpenLogs(options, "replay", &status);
@@ -270,7 +294,7 @@ int ReplayVerb(int argc, char** argv) {
   if (arguments.json) return PrintJson(ToJson(*session, replays));
   std::string text = RunLines(*session);
   if (replays.empty()) text += "\nNothing was allocated on a device: there is nothing to replay.\n";
-  for (const DeviceReplay& replay : replays) text += ReplayText(replay);
+  for (const DeviceReplay& replay : replays) text += ReplayText(*session, replay);
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
 

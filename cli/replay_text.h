@@ -15,8 +15,8 @@ std::string_view RequestSourceName(analysis::allocators::RequestSource source);
 // "given", "environment", "log".
 std::string_view SpecOriginName(analysis::SpecOrigin origin);
 
-// One device: heading, what was recorded, and a table of what else there could be.
-std::string ReplayText(const analysis::DeviceReplay& replay);
+// One device of one process: heading, what was recorded, and a table of what else there could be.
+std::string ReplayText(const analysis::Session& session, const analysis::DeviceReplay& replay);
 
 Json ReplayJson(const analysis::DeviceReplay& replay);
 

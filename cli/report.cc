@@ -10,6 +10,8 @@
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
+#include "cli/sections_categories.h"
+#include "cli/sections_steps.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
@@ -37,7 +39,11 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
   }
   Json devices = Json::array(), peaks = Json::array(), leaks = Json::array(), alive = Json::array();
   for (const auto& device : report.devices) devices.push_back(DeviceJson(device));
-  for (const auto& peak : report.peaks) peaks.push_back(PeakJson(session, symbols, peak, top));
+  const analysis::Categories categories(session, &symbols);
+  for (const auto& peak : report.peaks) {
+    peaks.push_back(PeakJson(session, symbols, peak, top));
+    peaks.back()["by_category"] = CategoriesJson(session, symbols, categories, peak, nullptr);
+  }
   for (const auto& leak : report.leaks.leaks) leaks.push_back(LeakJson(session, symbols, leak));
   for (const auto& leak : report.leaks.live_at_exit) {
     alive.push_back(LeakJson(session, symbols, leak));
@@ -65,6 +71,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
             {"registered_peak_bytes", report.host.registered_peak_bytes},
             {"registered_live_bytes", report.host.registered_live_bytes}}},
           {"steps", report.steps},
+          {"step_origin", StepOriginJson(session.step_origin())},
           {"peaks", std::move(peaks)},
           {"leak_verdict", report.leaks.verdict},
           {"horizon_too_short", report.leaks.horizon_too_short},
@@ -194,10 +201,12 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
                          DeviceSection(report));
   Append(text, Heading("Where the devices' memory was"), LedgerText(session, report.devices));
   Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
+  const analysis::Categories categories(session, &symbols);
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
     Append(text, Heading(Cat("Live at the peak of device ", peak.device, label)),
-           PeakText(session, symbols, peak, top));
+           PeakText(session, symbols, peak, top),
+           CategoriesText(session, categories, peak, nullptr));
   }
   Append(text, Heading("Top call sites over the whole run"), TrafficSection(session, symbols, top));
   Append(text, Heading("Alive at the end, not growing"),

@@ -65,6 +65,7 @@ std::string SpaceTable(const FailureReport& report) {
     row(space.other_pools.bytes,
         Cat("free in an allocator's segments in use", pieces(space.other_pools)));
   }
+  row(space.foreign.bytes, Cat("free in segments of the other processes", pieces(space.foreign)));
   row(space.cached.bytes, Cat("whole segments without a block", pieces(space.cached)));
   for (std::size_t i = 0; i < space.direct.size(); ++i)
     row(space.direct[i], Cat(analysis::LayerName(static_cast<analysis::Layer>(i)),
@@ -234,7 +235,7 @@ std::string RemedyWords(const Session& session, analysis::Symbols& symbols,
   return "";
 }
 
-std::string FailureTable(const Session& session, analysis::Symbols& symbols,
+std::string FailureTable(const Session& session, const analysis::FailureExplainer& explainer,
                          const std::vector<FailedRequest>& failures, std::size_t top) {
   Table table(
       {Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
@@ -244,7 +245,8 @@ std::string FailureTable(const Session& session, analysis::Symbols& symbols,
     const FailedRequest& request = failures[i];
     table.Row({Cat(request.event.value), Since(session, request.time),
                request.step < 0 ? std::string("-") : Cat(request.step), FormatBytes(request.bytes),
-               request.recovered ? "then succeeded" : "", SiteLabel(symbols, request.stack)});
+               request.recovered ? "then succeeded" : "",
+               request.stack.valid() ? FrameLabel(explainer.SiteOf(request)) : "(no call stack)"});
   }
   return table.Text(kWidth) + MoreLine(shown, failures.size());
 }

@@ -10,7 +10,8 @@
 namespace memprof::cli {
 
 // Rows of all failures, the last `top` of them (0 = all).
-std::string FailureTable(const analysis::Session& session, analysis::Symbols& symbols,
+std::string FailureTable(const analysis::Session& session,
+                         const analysis::FailureExplainer& explainer,
                          const std::vector<analysis::FailedRequest>& failures, std::size_t top);
 
 // Everything about one failure, tables with at most `top` rows (0 = all).

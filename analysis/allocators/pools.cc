@@ -56,16 +56,24 @@ void HeapAllocator::ReleaseRegion(Heap::BlockNumber number) {
 
 Handle CudaAllocator::DoAllocate(std::uint64_t bytes, StreamNumber) {
   // A block of its own pages is a region that nothing else is cut from.
-  const bool own = bytes > kMiB;
+  const bool own = bytes >= kPage;
   const std::uint64_t size = RoundUp(bytes, own ? kPage : 512);
-  Handle handle = own ? kNoHandle : TakeBlock(size, bytes, 512);
-  if (handle != kNoHandle || !AddRegion(own ? size : kPage)) return handle;
+  const Handle handle = own ? kNoHandle : TakeBlock(size, bytes, 512);
+  if (handle != kNoHandle) {
+    device_->Commit(0);  // a call of the driver all the same
+    return handle;
+  }
+  if (!AddRegion(own ? size : kPage)) return kNoHandle;
   return TakeBlock(size, bytes, own ? kNeverSplit : 512);
 }
 
 std::uint64_t CudaAllocator::DoFree(Handle handle) {
   const std::uint64_t requested = HeapAllocator::DoFree(handle);
-  if (heap_.IsRegion(handle)) ReleaseRegion(handle);
+  if (heap_.IsRegion(handle)) {
+    ReleaseRegion(handle);
+  } else {
+    device_->Uncommit(0);
+  }
   return requested;
 }
 
@@ -74,7 +82,7 @@ BfcAllocator::BfcAllocator(const BfcOptions& options, Device* device)
 
 Handle BfcAllocator::DoAllocate(std::uint64_t bytes, StreamNumber) {
   if (!std::exchange(started_, true) && options_.preallocate > 0) {
-    AddRegion(RoundUp(options_.preallocate, 256));
+    AddRegion(RoundUp(options_.preallocate, kPage));
   }
   const std::uint64_t size = RoundUp(bytes, 256);
   const std::uint64_t least_rest = std::min(size, 128 * kMiB);
@@ -94,7 +102,7 @@ bool BfcAllocator::Extend(std::uint64_t size) {
   std::uint64_t available = kUnlimited;
   if (device_->capacity() != kUnlimited) {
     available = device_->capacity() - std::min(device_->capacity(), device_->used());
-    available = available / 256 * 256;
+    available = available / kPage * kPage;
   }
   if (size > available) return false;
   bool increased = false;
@@ -135,7 +143,7 @@ RmmPool::RmmPool(const RmmPoolOptions& options, Device* device)
 
 Handle RmmPool::DoAllocate(std::uint64_t bytes, StreamNumber) {
   if (!std::exchange(started_, true) && options_.initial > 0) {
-    AddRegion(RoundUp(options_.initial, 256));
+    AddRegion(RoundUp(options_.initial, kPage));
   }
   const std::uint64_t size = RoundUp(bytes, 256);
   const Handle handle = TakeBlock(size, bytes, 256);
@@ -146,7 +154,7 @@ Handle RmmPool::DoAllocate(std::uint64_t bytes, StreamNumber) {
 bool RmmPool::Grow(std::uint64_t size) {
   for (std::uint64_t bytes = std::max(size, figures_.reserved);;
        bytes = std::max(size, bytes / 2)) {
-    if (AddRegion(RoundUp(bytes, 256))) return true;
+    if (AddRegion(RoundUp(bytes, kPage))) return true;
     if (bytes == size) return false;
   }
 }

@@ -1,5 +1,6 @@
 // Allocators made of heaps: the driver's own, TensorFlow's and JAX's BFC, the driver's
-// stream-ordered pool, and the pool, arena and bins of RMM.
+// stream-ordered pool, and the pool, arena and bins of RMM. Whatever they take of the device is
+// whole pages of 2 MiB.
 #pragma once
 
 #include <array>
@@ -31,8 +32,8 @@ class HeapAllocator : public Allocator {
   Heap heap_;
 };
 
-// cudaMalloc: more than 1 MiB is rounded up to pages of 2 MiB of its own; less is carved in steps
-// of 512 bytes out of pages that are shared, and given back when they are empty.
+// cudaMalloc: from 2 MiB on, pages of 2 MiB of its own; less is carved in steps of 512 bytes out of
+// pages that are shared, and given back when they are empty.
 class CudaAllocator : public HeapAllocator {
  public:
   explicit CudaAllocator(Device* device) : HeapAllocator(Heap::Fit::kBest, device) {}

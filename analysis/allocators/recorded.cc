@@ -31,10 +31,11 @@ constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
 class DeviceReader {
  public:
   // `numbers` has room for every allocation, and is shared by all readers.
-  DeviceReader(const Session& session, const Plan& plan, int device,
+  DeviceReader(const Session& session, const Plan& plan, int device, std::uint32_t process,
                std::vector<std::uint32_t>* numbers)
       : session_(session), plan_(plan), numbers_(*numbers) {
     run_.device = device;
+    run_.process = process;
     run_.source = plan.source;
     for (const DeviceInfo& info : session.devices()) {
       if (info.id == device) run_.capacity = info.capacity_bytes;
@@ -92,6 +93,7 @@ class DeviceReader {
         break;
       case Op::kMemoryInfo:
         run_.room = std::min(run_.room, used_ + events.bytes(event));
+        Sample(events.bytes(event), events.aux0(event));
         break;
       case Op::kAllocFailed:
         if (!OccupiesDevice(events.layer(event))) break;
@@ -99,6 +101,10 @@ class DeviceReader {
         short_of_memory_ = true;
         // Without a figure of free memory nothing is known of the room.
         if (events.aux1(event) > 0) run_.room = std::min(run_.room, used_ + events.aux0(event));
+        if (plan_.source != RequestSource::kBlocks) Refuse(events.bytes(event));
+        break;
+      case Op::kFrameworkOom:
+        if (plan_.source == RequestSource::kBlocks) Refuse(events.bytes(event));
         break;
       default:
         break;
@@ -256,6 +262,21 @@ class DeviceReader {
     run_.figures.NotePeaks();
   }
 
+  // The program asked for so much and did not get it. Its stream is not known.
+  void Refuse(std::uint64_t bytes) {
+    FlushReleases();
+    if (bytes == 0) return;
+    ++run_.refused;
+    run_.trace.blocks.push_back({bytes, 0});
+    Add(TraceOp::kTry, static_cast<std::uint32_t>(run_.trace.blocks.size() - 1));
+  }
+
+  void Sample(std::uint64_t free, std::uint64_t total) {
+    if (plan_.source != RequestSource::kDriver || total < free || total - free < outside_) return;
+    run_.samples.push_back(total - free - outside_);
+    Add(TraceOp::kSample, 0);
+  }
+
   void Synchronize() {
     if (!run_.trace.events.empty() && run_.trace.events.back().op == TraceOp::kSynchronize) return;
     Add(TraceOp::kSynchronize, 0);
@@ -297,19 +318,20 @@ class Reader {
         container_(session.records().size()),
         numbers_(session.records().size(), kNoNumber) {
     MakePlans();
-    for (auto& [device, plan] : plans_) {
-      readers_[device] = std::make_unique<DeviceReader>(session, plan, device, &numbers_);
+    for (auto& [place, plan] : plans_) {
+      readers_[place] =
+          std::make_unique<DeviceReader>(session, plan, place.first, place.second, &numbers_);
     }
   }
 
   void Birth(EventId, AllocationId id) {
-    if (DeviceReader* reader = Of(session_.record(id).device)) {
+    if (DeviceReader* reader = Of(session_.record(id))) {
       reader->Birth(id, container_[id.value]);
     }
     plain_ = true;
   }
   void Death(EventId, AllocationId id) {
-    if (DeviceReader* reader = Of(session_.record(id).device)) {
+    if (DeviceReader* reader = Of(session_.record(id))) {
       reader->Death(id, container_[id.value]);
     }
     plain_ = true;
@@ -317,14 +339,16 @@ class Reader {
   void After(EventId event) {
     if (std::exchange(plain_, false)) return;
     const int device = session_.events().device(event.value);
-    for (auto& [ordinal, reader] : readers_) {
-      if (device == kNoDevice || device == ordinal) reader->Other(event.value);
+    const std::uint32_t process = session_.ProcessOf(event);
+    for (auto& [place, reader] : readers_) {
+      if (place.second != process) continue;
+      if (device == kNoDevice || device == place.first) reader->Other(event.value);
     }
   }
 
   std::vector<RecordedRun> Finish() {
     std::vector<RecordedRun> runs;
-    for (auto& [device, reader] : readers_) {
+    for (auto& [place, reader] : readers_) {
       RecordedRun run = reader->Finish();
       if (!run.trace.blocks.empty()) runs.push_back(std::move(run));
     }
@@ -332,15 +356,20 @@ class Reader {
   }
 
  private:
-  DeviceReader* Of(int device) {
-    const auto found = readers_.find(device);
+  // A device as one process sees it.
+  using Place = std::pair<int, std::uint32_t>;
+  Place PlaceOf(const AllocationRecord& record) const {
+    return {record.device, session_.ProcessOf(record.birth)};
+  }
+  DeviceReader* Of(const AllocationRecord& record) {
+    const auto found = readers_.find(PlaceOf(record));
     return found == readers_.end() ? nullptr : found->second.get();
   }
 
   void MakePlans() {
     for (const AllocationRecord& record : session_.records()) {
       if (record.device == kNoDevice) continue;
-      Plan& plan = plans_[record.device];
+      Plan& plan = plans_[PlaceOf(record)];
       if (record.layer == Layer::kBlock) ++plan.blocks;
       if (record.layer == Layer::kSegment) ++plan.segments;
       if (record.layer == Layer::kStreamOrdered) plan.stream_ordered += record.bytes;
@@ -350,7 +379,7 @@ class Reader {
       container_[record.parent.value] = true;
       if (session_.record(record.parent).layer == Layer::kVmmAddress) plan.vmm_below = true;
     }
-    for (auto& [device, plan] : plans_) {
+    for (auto& [place, plan] : plans_) {
       if (plan.blocks > 0) continue;
       plan.source = plan.stream_ordered >= plan.driver ? RequestSource::kStreamOrdered
                                                        : RequestSource::kDriver;
@@ -360,8 +389,8 @@ class Reader {
   const Session& session_;
   std::vector<bool> container_;  // allocations that hold segments or blocks
   std::vector<std::uint32_t> numbers_;
-  std::map<int, Plan> plans_;
-  std::map<int, std::unique_ptr<DeviceReader>> readers_;
+  std::map<Place, Plan> plans_;
+  std::map<Place, std::unique_ptr<DeviceReader>> readers_;
   bool plain_ = false;
 };
 

@@ -17,9 +17,10 @@ enum class RequestSource {
   kDriver,         // cudaMalloc and the like
 };
 
-// One device of a log.
+// One device of one process.
 struct RecordedRun {
   int device = kNoDevice;
+  std::uint32_t process = 0;  // row of Session::processes()
   RequestSource source = RequestSource::kBlocks;
   Trace trace;
   std::vector<AllocationId> requests;  // of the trace's blocks
@@ -28,7 +29,8 @@ struct RecordedRun {
   std::uint32_t streams = 0;  // number of streams that requests named
 
   // The recorded allocator's own. Reserved bytes are those of segments, or of driver memory that
-  // holds blocks; for stream-ordered memory what pools said they held; else equal to allocated.
+  // holds blocks; for stream-ordered memory what pools said they held; else equal to allocated,
+  // because a log does not say what the driver rounds to (see samples).
   Figures figures;
   bool has_pool_samples = false;
   std::uint64_t driver_calls = 0;  // that took or gave back what figures.reserved counts
@@ -40,6 +42,9 @@ struct RecordedRun {
   std::uint64_t peak_outside = 0;  // bytes of the program's memory that the allocator did not hold
   std::uint64_t driver_failures = 0;  // number of driver calls that found too little memory
   bool synchronizes = false;          // the log shows synchronisations
+  std::uint64_t refused = 0;  // number of requests that the recorded allocator could not serve
+  // Bytes of the device in use, by whomever, at each TraceOp::kSample, without those outside.
+  std::vector<std::uint64_t> samples;
 
   // Evidence for how blocks are split: the smallest request of a block that was at least 1 MiB too
   // large and kept whole; kUnlimited if there is none.
@@ -48,7 +53,8 @@ struct RecordedRun {
   std::uint64_t rounded_up = 0;  // number of blocks larger than rounding to 512 bytes explains
 };
 
-// Devices with requests, in order of ordinals. O(events).
+// Devices with requests, each process by itself, in order of ordinals, then of processes.
+// O(events).
 std::vector<RecordedRun> RecordedRuns(const Session& session);
 
 }  // namespace memprof::analysis::allocators

@@ -73,6 +73,13 @@ absl::Status SetGarbage(std::string_view value, AllocatorSpec* spec) {
   return absl::OkStatus();
 }
 
+absl::Status SetKeep(std::string_view value, AllocatorSpec* spec) {
+  bool keep = false;
+  const absl::Status set = Switch([&keep](auto&) -> bool& { return keep; })(value, spec);
+  if (set.ok()) spec->pool.release_threshold = keep ? kUnlimited : 0;
+  return set;
+}
+
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
       {AllocatorKind::kCaching,
@@ -92,8 +99,9 @@ const std::vector<Kind>& Kinds() {
       {AllocatorKind::kPool,
        "pool",
        "the driver's stream-ordered pool (cudaMallocAsync)",
-       {{"release_threshold", "SIZE",
-         Bytes([](auto& s) -> auto& { return s.pool.release_threshold; })}}},
+       {{"keep", "", SetKeep}, {"release_threshold", "SIZE", Bytes([](auto& s) -> auto& {
+                                  return s.pool.release_threshold;
+                                })}}},
       {AllocatorKind::kRmmPool,
        "rmm_pool",
        "RMM's pool",
@@ -231,7 +239,9 @@ std::string SpecName(const AllocatorSpec& spec) {
   if (spec.bfc.preallocate != 0) {
     parts.push_back(absl::StrCat("preallocate=", Exact(spec.bfc.preallocate)));
   }
-  if (spec.pool.release_threshold != 0) {
+  if (spec.pool.release_threshold == kUnlimited) {
+    parts.push_back("keep");
+  } else if (spec.pool.release_threshold != 0) {
     parts.push_back(absl::StrCat("release_threshold=", Exact(spec.pool.release_threshold)));
   }
   if (spec.rmm.initial != 0) parts.push_back(absl::StrCat("initial=", Exact(spec.rmm.initial)));

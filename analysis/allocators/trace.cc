@@ -25,13 +25,23 @@ void Replay(const Trace& trace, Allocator* allocator, Device* device,
         allocator->Synchronize();
         break;
       case TraceOp::kReleaseSegment: {
-        if (!options.releases) break;
+        if (!options.as_recorded) break;
         const TraceRange& range = trace.releases[event.number];
         allocator->ReleaseSegment(range.bytes, range.address);
         break;
       }
       case TraceOp::kOutside:
         device->SetOutside(trace.outside[event.number]);
+        break;
+      case TraceOp::kTry: {
+        if (options.as_recorded) break;
+        const TraceBlock& block = trace.blocks[event.number];
+        const Handle handle = allocator->Allocate(block.bytes, block.stream);
+        if (handle != kNoHandle) allocator->Free(handle);
+        break;
+      }
+      case TraceOp::kSample:
+        if (options.samples != nullptr) options.samples->push_back(allocator->figures().reserved);
         break;
     }
   }

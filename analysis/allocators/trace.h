@@ -25,6 +25,9 @@ enum class TraceOp : std::uint8_t {
   kSynchronize,     // number: none
   kReleaseSegment,  // number: of releases
   kOutside,         // number: of outside
+  kTry,             // number: of blocks; the recorded allocator had too little memory for it, and
+                    // the program did not get it
+  kSample,          // number: none; what is reserved now is looked at
 };
 
 struct TraceEvent {
@@ -51,8 +54,11 @@ struct Trace {
 };
 
 struct TraceReplayOptions {
-  // Also give back what the recorded allocator gave back by itself (TraceOp::kReleaseSegment).
-  bool releases = false;
+  // As it was recorded: also give back what the recorded allocator gave back by itself
+  // (TraceOp::kReleaseSegment), and leave out requests that it could not serve (TraceOp::kTry).
+  // Otherwise such a request is made, and given back at once.
+  bool as_recorded = false;
+  std::vector<std::uint64_t>* samples = nullptr;  // gets the reserved bytes at each kSample
 };
 
 // Feeds `trace` to `allocator`, whose figures then tell the outcome. What could not be allocated is

@@ -52,6 +52,13 @@ class DiffVerbTest : public ::testing::Test {
   Logs logs_;
 };
 
+void ExpectOneLine(const Result& result, int status) {
+  EXPECT_EQ(result.status, status);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, StartsWith("memprof: "));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+}
+
 TEST_F(DiffVerbTest, PrintsWhatItPrinted) {
   const std::vector<std::string> shown[] = {
       {"diff_runs.txt", "diff", "before.mprof", "after.mprof"},
@@ -109,11 +116,19 @@ TEST_F(DiffVerbTest, JsonOfMoments) {
             27 * kMiB);
 }
 
-void ExpectOneLine(const Result& result, int status) {
-  EXPECT_EQ(result.status, status);
-  EXPECT_EQ(result.out, "");
-  EXPECT_THAT(result.err, StartsWith("memprof: "));
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+TEST_F(DiffVerbTest, FragmentationAtItsWorst) {
+  const auto at = [this](std::vector<std::string> options) {
+    options.insert(options.begin(), {"fragmentation", "--json"});
+    options.push_back("train.mprof");
+    return Json::parse(Run(options).out, nullptr, false);
+  };
+  const Json worst = at({"--at-worst", "--points=7"});
+  EXPECT_EQ(worst["series"][0]["points"].size(), 7u);
+  EXPECT_EQ(worst["time_ns"], worst["series"][0]["worst"]["time_ns"]);
+  EXPECT_EQ(worst["pools"][0]["pinned_bytes"], worst["series"][0]["worst"]["pinned_bytes"]);
+  EXPECT_EQ(at({})["series"][0]["points"].size(), 41u);  // set-up, and 40 steps
+  for (const char* wrong : {"--points=-1", "--points=100001", "--at-end"})
+    ExpectOneLine(Run({"fragmentation", "--at-worst", wrong, "train.mprof"}), 2);
 }
 
 TEST_F(DiffVerbTest, WrongUse) {

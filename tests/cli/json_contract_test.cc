@@ -103,6 +103,10 @@ Json Leak() {
           {"example?", AllocationShape()}};
 }
 
+Json CategoryShape() {
+  return {{"category", "text"}, {"bytes", "uint"}, {"blocks", "uint"}, {"confidence", "number"}};
+}
+
 Json PeakShape() {
   const Json piece = With(AllocationShape(), {{"site", "text"}});
   return {
@@ -116,7 +120,8 @@ Json PeakShape() {
       {"tensors", {piece}},
       {"tensors_total", "uint"},
       {"blocks", {piece}},
-      {"blocks_total", "uint"}};
+      {"blocks_total", "uint"},
+      {"by_category", {CategoryShape()}}};
 }
 
 // What `memprof peak` says beyond that: the peak without each part.
@@ -217,6 +222,11 @@ Json LedgerShape() {
   return {{"samples", "uint"}, {"highest_time_ns", "uint"}, {"last?", entry}, {"highest?", entry}};
 }
 
+Json StepOrigin() {
+  return {
+      {"source", "text"}, {"confidence", "number"}, {"warm_up_steps", "uint"}, {"why", "string"}};
+}
+
 Json ReportShape() {
   const Json figures = {{"peak_bytes", "uint"},
                         {"live_bytes", "uint"},
@@ -250,6 +260,7 @@ Json ReportShape() {
                  {"registered_peak_bytes", "uint"},
                  {"registered_live_bytes", "uint"}}},
                {"steps", "uint"},
+               {"step_origin", StepOrigin()},
                {"peaks", {PeakShape()}},
                {"leak_verdict", "text"},
                {"horizon_too_short", "bool"},
@@ -318,6 +329,7 @@ TEST(JsonContractTest, Leaks) {
   const auto seen = Check({"leaks", "--json"}, With(Common(), {{"verdict", "text"},
                                                                {"horizon_too_short", "bool"},
                                                                {"steps", "uint"},
+                                                               {"step_origin", StepOrigin()},
                                                                {"warmup_steps", "int"},
                                                                {"leaks", {Leak()}},
                                                                {"live_at_exit", {Leak()}}}));
@@ -345,6 +357,28 @@ TEST(JsonContractTest, PeakOfAStep) {
   ExpectShape(Json::parse(result.out),
               With(Common(), {{"start_time_ns", "uint"}, {"peaks", {PeakShape()}}}), "", &seen);
   EXPECT_TRUE(seen.contains(".peaks[].sites[]"));
+}
+
+TEST(JsonContractTest, Categories) {
+  const Json site = {{"bytes", "uint"},  {"blocks", "uint"}, {"confidence", "number"},
+                     {"reason", "text"}, {"site", "text"},   {"stack", {Frame()}}};
+  const Json device = {{"device", "int"},
+                       {"bytes", "uint"},
+                       {"time_ns", "uint"},
+                       {"step", "int"},
+                       {"categories", {With(CategoryShape(), {{"sites", {site}}})}}};
+  const auto seen = Check({"categories", "--json"}, With(Common(), {{"devices", {device}}}));
+  EXPECT_TRUE(seen.contains(".devices[].categories[].sites[].reason"));
+}
+
+TEST(JsonContractTest, Steps) {
+  const Json step = {{"number", "int"},           {"begin_ns", "uint"},    {"end_ns", "uint"},
+                     {"first_event", "uint"},     {"allocations", "uint"}, {"frees", "uint"},
+                     {"allocated_bytes", "uint"}, {"freed_bytes", "uint"}, {"peak_bytes", "uint"},
+                     {"after_bytes", "uint"},     {"likeness", "number"},  {"differs", "bool"}};
+  const auto seen = Check({"steps", "--json"}, With(With(Common(), StepOrigin()),
+                                                    {{"used", "bool"}, {"steps", {step}}}));
+  EXPECT_TRUE(seen.contains(".steps[].likeness"));
 }
 
 TEST(JsonContractTest, Fragmentation) {

@@ -114,7 +114,7 @@ TEST_F(OomVerbTest, JsonHasEveryDocumentedKey) {
   for (const char* key : {"free_bytes", "blocks_bytes", "rounding_bytes", "modules_bytes",
                           "pools_bytes", "untracked_bytes", "other_processes_bytes"})
     sum += space[key].get<std::uint64_t>();
-  for (const char* key : {"own_pool_free", "other_pools_free", "cached_segments"})
+  for (const char* key : {"own_pool_free", "other_pools_free", "foreign_free", "cached_segments"})
     sum += space[key]["bytes"].get<std::uint64_t>();
   for (const auto& [layer, bytes] : space["direct"].items()) sum += bytes.get<std::uint64_t>();
   EXPECT_EQ(sum, space["total_bytes"].get<std::uint64_t>() +
