@@ -49,7 +49,8 @@ int ExportVerb(int argc, char** argv) {
   Options options("export [OPTION...] -o FILE LOG...",
                   "Writes a log in another format: rows for spreadsheets (csv), a database with "
                   "ready-made views (sqlite), the report as one page (html), bytes by call stack "
-                  "(pprof), a timeline (perfetto), a memory snapshot (pytorch). docs/export.md describes each.");
+                  "(pprof), a timeline (perfetto), a memory snapshot (pytorch). docs/export.md "
+                  "describes each.");
   std::vector<std::string> names;
   for (const Format& format : Formats()) names.push_back(format.name);
   options.Choice("to", &to, names, "The format (default csv).");

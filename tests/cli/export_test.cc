@@ -168,7 +168,7 @@ TEST(ExportTest, EveryFormatTakesDamagedLogs) {
     directory.Write("cut.mprof", cut);
     directory.Write("flipped.mprof", flipped);
     for (const std::string name : {"cut", "flipped"}) {
-      for (const std::string format : {"csv", "html", "perfetto", "pprof", "sqlite"}) {
+      for (const std::string format : {"csv", "html", "perfetto", "pprof", "pytorch", "sqlite"}) {
         const std::string out = directory.File("out." + format);
         const Result result = Memprof({"export", "--format=" + format, "--force", "-o", out,
                                        directory.File(name + ".mprof")});
