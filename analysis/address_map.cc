@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "analysis/replay.h"
 
@@ -23,6 +24,41 @@ AllocationId BaseOf(const Session& session, AllocationId block) {
     if (session.allocation(id).layer == Layer::kSegment) break;
   }
   return base;
+}
+
+// What an allocator carves: a segment, or the adjoining pages of an expandable one.
+struct Carved {
+  std::uint64_t bytes = 0;
+  std::vector<AllocationId> blocks;
+};
+using CarvedMap = std::map<AllocationId, Carved>;
+
+// To its allocator, an expandable segment is one however its pages came: joins those that adjoin.
+void JoinPages(const Session& session, CarvedMap& carved) {
+  std::vector<AllocationId> pages;
+  for (const auto& [id, ignored] : carved) {
+    const AllocationRecord& a = session.record(id);
+    if (a.layer == Layer::kSegment && a.parent.valid() &&
+        session.record(a.parent).layer == Layer::kVmmPhysical)
+      pages.push_back(id);
+  }
+  std::sort(pages.begin(), pages.end(), [&session](AllocationId a, AllocationId b) {
+    return session.record(a).address < session.record(b).address;
+  });
+  AllocationId first;
+  for (const AllocationId id : pages) {
+    const Carved& more = carved[id];
+    if (first.valid() && session.allocation(first).stream == session.allocation(id).stream &&
+        EndAddress(session.record(first).address, carved[first].bytes) ==
+            session.record(id).address) {
+      Carved& whole = carved[first];
+      whole.bytes += more.bytes;
+      whole.blocks.insert(whole.blocks.end(), more.blocks.begin(), more.blocks.end());
+      carved.erase(id);
+    } else {
+      first = id;
+    }
+  }
 }
 
 // Cuts [segment.address, +bytes) at its blocks; what is between them is holes. Blocks that overlap
@@ -87,12 +123,13 @@ AddressMap BuildAddressMap(const Session& session, int device, TimeNs time) {
   const std::uint32_t layers =
       kAddressedLayers | LayerBit(Layer::kSegment) | LayerBit(Layer::kBlock);
   // What allocators carve, with its blocks; and driver allocations, with their live segments.
-  std::map<AllocationId, std::vector<AllocationId>> carved, covered;
+  CarvedMap carved;
+  std::map<AllocationId, std::vector<AllocationId>> covered;
   for (const AllocationId id : session.LiveAfter(session.EventAt(time), layers)) {
     const Allocation& a = session.allocation(id);
     if (a.layer == Layer::kBlock) {
       const AllocationId base = BaseOf(session, id);
-      if (session.allocation(base).device == device) carved[base].push_back(id);
+      if (session.allocation(base).device == device) carved[base].blocks.push_back(id);
     } else if (a.device == device) {
       if (a.layer == Layer::kSegment) {
         carved[id];
@@ -102,14 +139,16 @@ AddressMap BuildAddressMap(const Session& session, int device, TimeNs time) {
       }
     }
   }
-  for (auto& [base, blocks] : carved) {
+  for (auto& [base, what] : carved) what.bytes = session.record(base).bytes;
+  JoinPages(session, carved);
+  for (auto& [base, what] : carved) {
     const Allocation& a = session.allocation(base);
     MapSegment segment;
     segment.allocation = base;
     segment.address = a.address;
-    segment.bytes = a.bytes;
+    segment.bytes = what.bytes;
     segment.framework = a.layer != Layer::kBlock;
-    FillPieces(session, blocks, segment);
+    FillPieces(session, std::move(what.blocks), segment);
     map.segments.push_back(std::move(segment));
   }
   for (auto& [driver, segments] : covered) {

@@ -6,12 +6,13 @@
 #include <tuple>
 
 #include "analysis/peak_finder.h"
+#include "analysis/replay.h"
 
 namespace memprof::analysis {
 namespace {
 
 constexpr std::uint64_t kSmallSegmentBytes = std::uint64_t{2} << 20;
-constexpr std::size_t kMaxPins = 20;
+constexpr std::size_t kMaxPins = 20, kMaxHoles = 20;
 
 // Device, stream, small blocks.
 using PoolKey = std::tuple<int, std::uint64_t, bool>;
@@ -40,7 +41,64 @@ std::map<PoolKey, std::uint64_t> LargestRequests(const Session& session, TimeNs 
   return largest;
 }
 
-void AddPins(const MapSegment& segment, std::vector<Pin>& pins) {
+// Since when nothing was in each hole of `segment`, by piece; 0 for blocks. O(blocks ever in it ×
+// log pieces + holes that they overlap).
+std::vector<TimeNs> UnusedSince(const Session& session, const MapSegment& segment, TimeNs now) {
+  const EventTable& events = session.events();
+  const TimeNs birth = events.time(session.record(segment.allocation).birth.value);
+  std::vector<TimeNs> since(segment.pieces.size(), 0);
+  for (std::size_t i = 0; i < since.size(); ++i)
+    if (segment.pieces[i].hole()) since[i] = birth;
+  for (const AllocationId id : session.Children(segment.allocation)) {
+    const AllocationRecord& block = session.record(id);
+    if (block.layer != Layer::kBlock || !block.death.valid()) continue;
+    const TimeNs death = events.time(block.death.value);
+    if (death > now) continue;
+    const std::uint64_t end = EndAddress(block.address, block.bytes);
+    auto piece = std::upper_bound(
+        segment.pieces.begin(), segment.pieces.end(), block.address,
+        [](std::uint64_t address, const MapPiece& p) { return address < p.address; });
+    if (piece != segment.pieces.begin()) --piece;
+    for (; piece != segment.pieces.end() && piece->address < end; ++piece) {
+      if (!piece->hole() || piece->address + piece->bytes <= block.address) continue;
+      TimeNs& last = since[static_cast<std::size_t>(piece - segment.pieces.begin())];
+      last = std::max(last, death);
+    }
+  }
+  return since;
+}
+
+// The largest tensor that lives in a block; none if none does.
+TensorId TensorIn(const Session& session, AllocationId block, TimeNs now) {
+  const EventTable& events = session.events();
+  TensorId largest;
+  std::uint64_t bytes = 0;
+  for (const AllocationId id : session.Children(block)) {
+    const AllocationRecord& a = session.record(id);
+    if (a.layer != Layer::kTensor || events.time(a.birth.value) > now ||
+        (a.death.valid() && events.time(a.death.value) <= now) || a.bytes <= bytes)
+      continue;
+    bytes = a.bytes;
+    largest = session.allocation(id).tensor;
+  }
+  return largest;
+}
+
+void AddHoles(const Session& session, const MapSegment& segment, const std::vector<TimeNs>& since,
+              std::vector<Hole>& holes) {
+  const auto block_at = [&segment](std::size_t i) {
+    return i < segment.pieces.size() ? segment.pieces[i].allocation : AllocationId();
+  };
+  for (std::size_t i = 0; i < segment.pieces.size(); ++i) {
+    const MapPiece& piece = segment.pieces[i];
+    if (!piece.hole()) continue;
+    holes.push_back({piece.address, piece.bytes, since[i], session.StepAt(since[i]),
+                     segment.allocation, i > 0 ? block_at(i - 1) : AllocationId(),
+                     block_at(i + 1)});
+  }
+}
+
+void AddPins(const MapSegment& segment, const std::vector<TimeNs>& since, std::vector<Pin>& pins) {
   const auto hole_bytes = [&segment](std::size_t i) {
     return i < segment.pieces.size() && segment.pieces[i].hole() ? segment.pieces[i].bytes : 0;
   };
@@ -53,6 +111,9 @@ void AddPins(const MapSegment& segment, std::vector<Pin>& pins) {
     if (frees == 0 || piece.bytes == 0) continue;
     pins.push_back({piece.allocation, frees, piece.bytes,
                     static_cast<double>(frees) / static_cast<double>(piece.bytes), blocks == 1});
+    if (i > 0) pins.back().unused_since = since[i - 1];
+    if (i + 1 < since.size())
+      pins.back().unused_since = std::max(pins.back().unused_since, since[i + 1]);
   }
 }
 
@@ -65,21 +126,27 @@ double PinWeight(const Pin& pin) {
 struct PoolSums {
   PoolFragmentation pool;
   double squares = 0;
+  std::uint64_t usable = 0;  // by requests of the largest size seen
 };
 
 void AddSegment(const Session& session, const MapSegment& segment, std::uint64_t largest_request,
-                PoolSums& sums) {
+                TimeNs time, PoolSums& sums) {
   PoolFragmentation& pool = sums.pool;
   ++pool.segments;
   pool.reserved_bytes += segment.bytes;
   pool.free_bytes += segment.free_bytes;
   pool.allocated_bytes += segment.bytes - segment.free_bytes;
   pool.largest_hole = std::max(pool.largest_hole, segment.largest_hole);
-  if (segment.free_bytes == segment.bytes) pool.releasable_bytes += segment.bytes;
+  if (segment.free_bytes == segment.bytes)
+    pool.releasable_bytes += segment.bytes;
+  else
+    pool.pinned_bytes += segment.free_bytes;
   for (const MapPiece& piece : segment.pieces) {
     if (piece.hole()) {
       const double bytes = static_cast<double>(piece.bytes);
       sums.squares += bytes * bytes;
+      ++pool.hole_count;
+      if (largest_request > 0) sums.usable += piece.bytes / largest_request * largest_request;
       if (piece.bytes < largest_request) pool.unusable_bytes += piece.bytes;
       continue;
     }
@@ -87,19 +154,26 @@ void AddSegment(const Session& session, const MapSegment& segment, std::uint64_t
     const Allocation& block = session.allocation(piece.allocation);
     if (block.bytes > block.requested) pool.rounding_bytes += block.bytes - block.requested;
   }
-  AddPins(segment, pool.pins);
+  const std::vector<TimeNs> since = UnusedSince(session, segment, time);
+  AddHoles(session, segment, since, pool.holes);
+  AddPins(segment, since, pool.pins);
 }
 
-void FinishPool(PoolSums& sums) {
+void FinishPool(const Session& session, TimeNs time, PoolSums& sums) {
   PoolFragmentation& pool = sums.pool;
   if (pool.free_bytes > 0) {
     const double free = static_cast<double>(pool.free_bytes);
     pool.external = 1 - static_cast<double>(pool.largest_hole) / free;
+    pool.request_relative = 1 - static_cast<double>(sums.usable) / free;
     pool.sum_of_squares = 1 - sums.squares / (free * free);
   }
   std::stable_sort(pool.pins.begin(), pool.pins.end(),
                    [](const Pin& a, const Pin& b) { return PinWeight(a) > PinWeight(b); });
   if (pool.pins.size() > kMaxPins) pool.pins.resize(kMaxPins);
+  for (Pin& pin : pool.pins) pin.tensor = TensorIn(session, pin.block, time);
+  std::stable_sort(pool.holes.begin(), pool.holes.end(),
+                   [](const Hole& a, const Hole& b) { return a.bytes > b.bytes; });
+  if (pool.holes.size() > kMaxHoles) pool.holes.resize(kMaxHoles);
 }
 
 void AppendPools(const Session& session, int device, TimeNs time,
@@ -112,10 +186,10 @@ void AppendPools(const Session& session, int device, TimeNs time,
     const auto request = largest.find(key);
     PoolSums& sums = by_key[key];
     std::tie(sums.pool.device, sums.pool.stream, sums.pool.small_blocks) = key;
-    AddSegment(session, segment, request == largest.end() ? 0 : request->second, sums);
+    AddSegment(session, segment, request == largest.end() ? 0 : request->second, time, sums);
   }
   for (auto& [key, sums] : by_key) {
-    FinishPool(sums);
+    FinishPool(session, time, sums);
     pools.push_back(std::move(sums.pool));
   }
 }

@@ -18,6 +18,20 @@ struct Pin {
   std::uint64_t bytes = 0;       // its own
   double blame = 0;              // frees_bytes / bytes: a small block that pins much scores high
   bool empties_segment = false;  // it is the only block of its segment
+  TensorId tensor;               // the largest one that lives in it; none if none does
+  // Since when nothing has been in the holes beside it, the later of the two.
+  TimeNs unused_since = 0;
+};
+
+// A piece of a segment that no block is in.
+struct Hole {
+  std::uint64_t address = 0, bytes = 0;
+  // Since when no byte of it was in use: the last end of a block that was in it, or the birth of
+  // the segment.
+  TimeNs since = 0;
+  std::int64_t since_step = -1;
+  AllocationId segment;
+  AllocationId before, after;  // the blocks that pin it; none at the segment's ends
 };
 
 // One pool: segments of one stream and, in PyTorch's manner, of small or large blocks.
@@ -31,9 +45,15 @@ struct PoolFragmentation {
   std::uint64_t rounding_bytes = 0;    // block sizes minus requested
   std::uint64_t releasable_bytes = 0;  // whole empty segments: could go back to the driver
   std::uint64_t unusable_bytes = 0;  // in holes smaller than the largest request seen in this pool
-  double external = 0;               // 1 - largest_hole / free
-  double sum_of_squares = 0;         // 1 - sum(f_i^2) / (sum f_i)^2
-  std::vector<Pin> pins;             // worst first, at most 20
+  // The share of free bytes that requests of the largest size seen could not use, whole ones only:
+  // 1 - sum(floor(f_i / r) * r) / sum f_i.
+  double request_relative = 0;
+  double external = 0;             // 1 - largest_hole / free
+  double sum_of_squares = 0;       // 1 - sum(f_i^2) / (sum f_i)^2
+  std::uint64_t pinned_bytes = 0;  // free in segments with a block: cannot go back to the driver
+  std::uint64_t hole_count = 0;
+  std::vector<Hole> holes;  // largest first, at most 20
+  std::vector<Pin> pins;    // worst first, at most 20
 };
 
 struct FragmentationReport {

@@ -26,19 +26,6 @@ std::optional<MemorySample> SampleOf(const EventTable& events, std::uint32_t i) 
   return sample;
 }
 
-// What the session itself knows of the share of other processes than the one that took the sample.
-std::uint64_t KnownOfOthers(const Session& session, const MemorySample& sample, int device) {
-  if (session.processes().size() < 2) return 0;
-  const std::uint32_t own = session.ProcessOf(sample.event);
-  std::uint64_t bytes = 0;
-  for (const AllocationId id :
-       session.LiveAt(sample.time, kDeviceLayers | LayerBit(Layer::kModule))) {
-    const AllocationRecord& record = session.record(id);
-    if (record.device == device && session.ProcessOf(record.birth) != own) bytes += record.bytes;
-  }
-  return bytes;
-}
-
 LedgerEntry Explain(const Session& session, const MemorySample& sample,
                     const DeviceTimeline& timeline) {
   LedgerEntry entry{.sample = sample, .step = session.StepAt(sample.time)};
@@ -90,6 +77,18 @@ const MemorySample& Nearest(const std::vector<MemorySample>& samples, TimeNs tim
 }
 
 }  // namespace
+
+std::uint64_t KnownOfOthers(const Session& session, const MemorySample& sample, int device) {
+  if (session.processes().size() < 2) return 0;
+  const std::uint32_t own = session.ProcessOf(sample.event);
+  std::uint64_t bytes = 0;
+  for (const AllocationId id :
+       session.LiveAt(sample.time, kDeviceLayers | LayerBit(Layer::kModule))) {
+    const AllocationRecord& record = session.record(id);
+    if (record.device == device && session.ProcessOf(record.birth) != own) bytes += record.bytes;
+  }
+  return bytes;
+}
 
 std::uint64_t LedgerEntry::known_bytes() const {
   return std::accumulate(by_layer.begin(), by_layer.end(), pools_bytes) +

@@ -57,6 +57,10 @@ class MemorySamples {
   std::vector<std::vector<MemorySample>> by_device_;
 };
 
+// What a session of several processes knows itself of the share of others than the one that took
+// the sample: that much of `others_bytes` is no news.
+std::uint64_t KnownOfOthers(const Session& session, const MemorySample& sample, int device);
+
 // `timeline` is of the device; `highest_time` is the instant of its highest use (Peak::time).
 // O(samples + log events).
 DeviceLedger BuildLedger(const Session& session, const std::vector<MemorySample>& samples,

@@ -102,6 +102,15 @@ struct StepInfo {
   TimeNs end = 0;
   EventId event;
 };
+// Where a session's steps come from.
+enum class StepSource : std::uint8_t { kNone, kMarks, kRanges, kPattern };
+struct StepOrigin {
+  StepSource source = StepSource::kNone;
+  double confidence = 0;           // in [0, 1]; 1 of marks
+  std::int64_t warm_up_steps = 0;  // before the first step that later ones repeat
+  std::string why;                 // in words with figures
+};
+
 // A named range of one thread.
 struct RangeInfo {
   StringId name;
@@ -162,13 +171,17 @@ struct Frame {
 // cancels the load (Status kCancelled).
 using ProgressFunction = std::function<bool(double)>;
 
+class Session;
+struct FoundSteps;
+using StepFinder = std::function<FoundSteps(const Session&)>;
+
 struct LoadOptions {
   ProgressFunction progress;
+  // Asked for the steps where the program marked none (analysis/steps_found.h); may be empty.
+  StepFinder step_finder;
   bool recover_ring = true;      // after an unclean end, also read what was not yet drained
   std::uint64_t max_events = 0;  // 0 = all
 };
-
-class Session;
 
 // All lifetimes in order of birth, put together as they are asked for.
 class AllocationList {
@@ -256,6 +269,8 @@ class Session {
   std::span<const ModuleInfo> modules() const { return modules_; }
   std::span<const SourceInfo> sources() const { return sources_; }
   std::span<const StepInfo> steps() const { return steps_; }
+  // The steps are the program's marks unless LoadOptions::step_finder found them.
+  const StepOrigin& step_origin() const { return step_origin_; }
   std::span<const RangeInfo> ranges() const { return ranges_; }
   std::span<const SnapshotInfo> snapshots() const { return snapshots_; }
   std::span<const AnomalyCount> anomalies() const { return anomalies_; }  // non-zero ones
@@ -313,6 +328,7 @@ class Session {
   std::vector<ModuleInfo> modules_;
   std::vector<SourceInfo> sources_;
   std::vector<StepInfo> steps_;
+  StepOrigin step_origin_;
   std::vector<RangeInfo> ranges_;
   std::vector<SnapshotInfo> snapshots_;
   std::vector<AnomalyCount> anomalies_;

@@ -82,6 +82,7 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
       {.path = session_->path_, .run = session_->run_, .rank = RankOf(session_->run_)}};
   CountDamage();
   MergeAnomalies();
+  SessionIndexer(session_.get()).FindSteps(options_.step_finder);
   return std::shared_ptr<const Session>(std::move(session_));
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/steps_found.h"
+
 namespace memprof::analysis {
 namespace {
 
@@ -52,6 +54,16 @@ void SessionIndexer::IndexMarks() {
   std::stable_sort(session_.marks_.begin(), session_.marks_.end(), [&](EventId a, EventId b) {
     return events.allocation(a.value) < events.allocation(b.value);
   });
+}
+
+void SessionIndexer::FindSteps(const StepFinder& finder) {
+  if (!session_.steps_.empty()) {
+    session_.step_origin_ = {.source = StepSource::kMarks, .confidence = 1};
+  } else if (finder) {
+    FoundSteps found = finder(session_);
+    session_.step_origin_ = std::move(found.origin);
+    session_.steps_ = std::move(found.steps);
+  }
 }
 
 void SessionIndexer::IndexDeaths() {

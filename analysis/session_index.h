@@ -12,6 +12,8 @@ class SessionIndexer {
  public:
   explicit SessionIndexer(Session* session) : session_(*session) {}
   void Index();
+  // Once all else is done: where the steps come from. `finder` is asked if none was marked.
+  void FindSteps(const StepFinder& finder);
 
  private:
   void IndexChildren();

@@ -58,7 +58,7 @@ class SessionMerger {
     }
   }
 
-  std::shared_ptr<const Session> Merge() {
+  std::shared_ptr<const Session> Merge(const StepFinder& finder) {
     AlignClocks();
     for (Part& part : parts_) {
       MergeDevices(part);
@@ -72,6 +72,7 @@ class SessionMerger {
     MergeRecords();
     MergeEvents();
     Finish();
+    SessionIndexer(session_.get()).FindSteps(finder);
     return std::move(session_);
   }
 
@@ -414,8 +415,8 @@ class SessionMerger {
 };
 
 std::shared_ptr<const Session> MergeSessions(
-    const std::vector<std::shared_ptr<const Session>>& parts) {
-  return SessionMerger(parts).Merge();
+    const std::vector<std::shared_ptr<const Session>>& parts, const StepFinder& finder) {
+  return SessionMerger(parts).Merge(finder);
 }
 
 absl::StatusOr<std::shared_ptr<const Session>> Session::LoadTogether(
@@ -428,6 +429,7 @@ absl::StatusOr<std::shared_ptr<const Session>> Session::LoadTogether(
   std::uint64_t events = 0;
   for (const std::string& path : paths) {
     LoadOptions own = options;
+    if (paths.size() > 1) own.step_finder = {};  // steps are those of all together
     if (options.progress)
       own.progress = [&](double share) {
         return options.progress((static_cast<double>(parts.size()) + share) /
@@ -448,7 +450,7 @@ absl::StatusOr<std::shared_ptr<const Session>> Session::LoadTogether(
   if (events > EventTable::kMost)
     return absl::InvalidArgumentError(
         absl::StrCat("the logs have ", events, " events together, more than a session can hold"));
-  return MergeSessions(parts);
+  return MergeSessions(parts, options.step_finder);
 }
 
 }  // namespace memprof::analysis

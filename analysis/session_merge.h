@@ -32,8 +32,9 @@ constexpr std::size_t kMaxProcesses = 255;
 // The rank that torchrun, Open MPI, MPICH or SLURM gave the process; -1 if none did.
 int RankOf(const RunInfo& run);
 
-// `parts` are of one log each, at least one. O(events · log(parts)).
+// `parts` are of one log each, at least one. O(events · log(parts)). `finder` is asked for
+// steps if no part marked any.
 std::shared_ptr<const Session> MergeSessions(
-    const std::vector<std::shared_ptr<const Session>>& parts);
+    const std::vector<std::shared_ptr<const Session>>& parts, const StepFinder& finder = {});
 
 }  // namespace memprof::analysis

@@ -63,6 +63,7 @@ class Replay {
   void ResetDevice(std::uint32_t i, const Event& event);
 
   void FindParent(Id id);
+  Id FirstPages(const AllocationRecord& block) const;
   void EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t event);
   Id FindFreed(const Event& event) const;
   Id FindImport(std::uint64_t address, int device) const;
@@ -269,12 +270,22 @@ void Replay::EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t 
   if (ended != kNone) ended_below_.Erase(space, fresh.address, ended);
 }
 
+// An expandable segment grows by pages, each recorded as a segment; a block may span several, and
+// lies in that which it begins in.
+Id Replay::FirstPages(const AllocationRecord& block) const {
+  const Id first = segments_.Beginning(block, allocations_);
+  if (first == kNone || !allocations_[first].parent.valid()) return kNone;
+  const Layer below = allocations_[allocations_[first].parent.value].layer;
+  return below == Layer::kVmmPhysical ? first : kNone;
+}
+
 void Replay::FindParent(Id id) {
   AllocationRecord& inner = allocations_[id];
   Id parent = kNone;
   if (inner.layer == Layer::kTensor) parent = blocks_.Containing(inner, allocations_);
   if (parent == kNone && inner.layer != Layer::kSegment)
     parent = segments_.Containing(inner, allocations_);
+  if (parent == kNone && inner.layer == Layer::kBlock) parent = FirstPages(inner);
   if (parent == kNone) parent = driver_.Containing(inner, allocations_);
   // Memory of a reservation is what is mapped there; many mappings have no single owner.
   if (parent == kNone || allocations_[parent].layer == Layer::kVmmAddress) {

@@ -96,6 +96,23 @@ class RangeIndex {
                : kNone;
   }
 
+  // The range in which `inner` begins, where this and those that adjoin it hold all of it.
+  Id Beginning(const AllocationRecord& inner,
+               const std::vector<AllocationRecord>& allocations) const {
+    auto at = ranges_.upper_bound({inner.device, inner.address});
+    if (at == ranges_.begin()) return kNone;
+    const Id first = (--at)->second;
+    std::uint64_t end = inner.address;
+    for (; at != ranges_.end(); ++at) {
+      const AllocationRecord& range = allocations[at->second];
+      if (range.device != inner.device || range.address > end || range.bytes == 0) return kNone;
+      if (end - range.address >= range.bytes) return kNone;
+      end = range.address + range.bytes;
+      if (end < range.address || end - inner.address >= inner.bytes) return first;
+    }
+    return kNone;
+  }
+
   bool used = false;  // kept up to date only where somebody will ask
 
  private:

@@ -129,7 +129,7 @@ bool IsConstructor(std::string_view function) {
 
 bool IsPlumbing(const SourceFrame& frame) {
   return !frame.symbolised || (!frame.python && IsPlumbingModule(frame.module)) ||
-         IsPlumbingFile(frame.file) || IsAllocationWrapper(frame.function);
+         IsPlumbingFile(frame.file) || frame.file == "??" || IsAllocationWrapper(frame.function);
 }
 
 int SiteChooser::GroupOf(Layer layer) {

@@ -75,6 +75,8 @@ std::string_view OpName(Op op) {
       return "discard";
     case Op::kModuleGlobal:
       return "module_global";
+    case Op::kFreeRequested:
+      return "free_requested";
     case Op::kHostScan:
       return "host_scan";
     case Op::kUnreachable:

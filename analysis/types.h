@@ -69,6 +69,7 @@ enum class Op : std::uint8_t {
   kAdvise = 35,
   kDiscard = 36,
   kModuleGlobal = 37,
+  kFreeRequested = 40,
   kHostScan = 38,
   kUnreachable = 39,
 };

@@ -1,185 +1,87 @@
-// memprof export: a log as comma-separated values (RFC 4180), for spreadsheets and data frames.
-#include "cli/event_view.h"
-#include "cli/names.h"
+// memprof export: a log in other tools' formats.
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "cli/export_format.h"
 #include "cli/open_log.h"
 #include "cli/output_file.h"
-#include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 
 namespace memprof::cli {
 namespace {
 
-using analysis::Allocation;
-using analysis::Session;
-
-constexpr std::size_t kFlushBytes = 1 << 18;
-
-std::string_view EndReasonName(analysis::EndReason reason) {
-  switch (reason) {
-    case analysis::EndReason::kAlive:
-      return "alive";
-    case analysis::EndReason::kFreed:
-      return "freed";
-    case analysis::EndReason::kContextDestroyed:
-      return "context_destroyed";
-    case analysis::EndReason::kDeviceReset:
-      return "device_reset";
-    case analysis::EndReason::kAddressReused:
-      return "address_reused";
-    case analysis::EndReason::kSegmentFreed:
-      return "segment_freed";
-  }
-  return "unknown";
-}
-
-// One row after the other, with quotes where a cell needs them.
-class Csv {
- public:
-  explicit Csv(OutputFile& output) : output_(output) {}
-  void Cell(std::string_view text) {
-    Separate();
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-      out_ += text;
-      return;
-    }
-    out_ += '"';
-    for (const char c : text) {
-      if (c == '"') out_ += '"';
-      out_ += c;
-    }
-    out_ += '"';
-  }
-  template <std::integral T>
-  void Cell(T value) {
-    Separate();
-    Append(out_, value);
-  }
-  void Empty() { Separate(); }
-  bool EndRow() {
-    out_ += "\r\n";
-    first_ = true;
-    return out_.size() < kFlushBytes || Flush();
-  }
-  bool Flush() {
-    const bool written = output_.Write(out_);
-    out_.clear();
-    return written;
-  }
-
- private:
-  void Separate() {
-    if (!first_) out_ += ',';
-    first_ = false;
-  }
-  OutputFile& output_;
-  std::string out_;
-  bool first_ = true;
+struct Format {
+  std::string name;
+  bool (*write)(const ExportInput& input, OutputFile& output);
+  bool to_standard_output;
+  std::string example, effect;  // for the help
 };
 
-void HeaderCells(Csv& csv, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) csv.Cell(name);
-}
-
-bool ExportEvents(const Session& session, StackTexts& stacks, Csv& csv) {
-  HeaderCells(csv, {"seq", "time_ns", "thread", "step", "op", "layer", "device", "address", "bytes",
-                    "stream", "api", "result", "name", "aux0", "aux1", "allocation", "site"});
-  if (!csv.EndRow()) return false;
-  const analysis::EventTable& events = session.events();
-  EventView view(session);
-  for (std::uint32_t e = 0; e < events.size(); ++e) {
-    view.Seek(e);
-    csv.Cell(e);
-    csv.Cell(events.time(e));
-    csv.Cell(view.tid());
-    csv.Cell(view.step());
-    csv.Cell(analysis::OpName(events.op(e)));
-    csv.Cell(analysis::LayerName(events.layer(e)));
-    csv.Cell(static_cast<int>(events.device(e)));
-    csv.Cell(Hex(events.address(e)));
-    csv.Cell(events.bytes(e));
-    csv.Cell(Hex(events.stream(e)));
-    csv.Cell(session.string(events.api(e)));
-    csv.Cell(events.result(e));
-    csv.Cell(view.name());
-    csv.Cell(events.aux0(e));
-    csv.Cell(events.aux1(e));
-    events.allocation(e).valid() ? csv.Cell(events.allocation(e).value) : csv.Empty();
-    events.stack(e).valid() ? csv.Cell(stacks.Site(events.stack(e))) : csv.Empty();
-    if (!csv.EndRow()) return false;
-  }
-  return csv.Flush();
-}
-
-bool ExportAllocations(const Session& session, StackTexts& stacks, Csv& csv) {
-  HeaderCells(csv, {"allocation", "layer",         "device",        "address",    "bytes",
-                    "requested",  "birth_time_ns", "death_time_ns", "birth_step", "death_step",
-                    "end",        "thread",        "stream",        "pool",       "api",
-                    "parent",     "name",          "dtype",         "shape",      "site"});
-  if (!csv.EndRow()) return false;
-  const auto allocations = session.allocations();
-  for (std::uint32_t i = 0; i < allocations.size(); ++i) {
-    const Allocation& a = allocations[i];
-    const analysis::TensorInfo* tensor = session.tensor(a.tensor);
-    csv.Cell(i);
-    csv.Cell(analysis::LayerName(a.layer));
-    csv.Cell(static_cast<int>(a.device));
-    csv.Cell(Hex(a.address));
-    csv.Cell(a.bytes);
-    csv.Cell(a.requested);
-    csv.Cell(a.birth_time);
-    a.alive() ? csv.Empty() : csv.Cell(a.death_time);
-    csv.Cell(a.birth_step);
-    a.alive() ? csv.Empty() : csv.Cell(a.death_step);
-    csv.Cell(EndReasonName(a.end_reason));
-    csv.Cell(a.thread < session.threads().size() ? session.threads()[a.thread].tid : 0u);
-    csv.Cell(Hex(a.stream));
-    csv.Cell(Hex(a.pool));
-    csv.Cell(session.string(a.api));
-    a.parent.valid() ? csv.Cell(a.parent.value) : csv.Empty();
-    csv.Cell(tensor == nullptr ? std::string_view() : std::string_view(tensor->name));
-    csv.Cell(tensor == nullptr ? std::string_view() : std::string_view(tensor->dtype));
-    std::string shape;
-    for (std::size_t d = 0; tensor != nullptr && d < tensor->shape.size(); ++d) {
-      Append(shape, d == 0 ? "" : "x", tensor->shape[d]);
-    }
-    csv.Cell(shape);
-    a.stack.valid() ? csv.Cell(stacks.Site(a.stack)) : csv.Empty();
-    if (!csv.EndRow()) return false;
-  }
-  return csv.Flush();
+// One row a format; the order is that of the help.
+const std::vector<Format>& Formats() {
+  static const std::vector<Format> formats = {
+      {"csv", ExportCsv, true, "memprof export --to csv -o train.csv train.mprof",
+       "One row per allocation."},
+      {"pytorch", ExportPytorch, true, "memprof export --to pytorch -o train.pickle train.mprof",
+       "A snapshot for pytorch.org/memory_viz."},
+      {"sqlite", ExportSqlite, false, "memprof export --to sqlite -o train.db train.mprof",
+       "A database with tables and ready-made views."},
+      {"html", ExportHtml, true, "memprof export --to html -o train.html train.mprof",
+       "The report as one page that needs nothing else."},
+      {"pprof", ExportPprof, true, "memprof export --to pprof -o train.pb.gz train.mprof",
+       "Bytes by call stack, for 'go tool pprof'."},
+      {"perfetto", ExportPerfetto, true,
+       "memprof export --to perfetto -o train.pftrace train.mprof", "A trace for ui.perfetto.dev."},
+  };
+  return formats;
 }
 
 }  // namespace
 
 int ExportVerb(int argc, char** argv) {
-  std::string to = "csv", table = "allocations", path;
+  std::string to = "csv", path;
+  ExportInput input;
+  input.table = "allocations";
+  input.memory = "used";
   bool force = false;
-  Options options("export [OPTION...] -o FILE LOG",
-                  "Writes a log in another format. CSV has one row per allocation (its whole life: "
-                  "layer, size, birth, death, tensor, call site) or one per event. Times are "
-                  "nanoseconds of the recording machine's monotonic clock; empty cells mean "
-                  "'none'.");
-  options.Choice("to", &to, {"csv"}, "The format (default csv).");
-  options.Choice("table", &table, {"allocations", "events"},
-                 "What the rows are (default allocations).");
+  Options options("export [OPTION...] -o FILE LOG...",
+                  "Writes a log in another format: rows for spreadsheets (csv), a database with "
+                  "ready-made views (sqlite), the report as one page (html), bytes by call stack "
+                  "(pprof), a timeline (perfetto), a memory snapshot (pytorch). docs/export.md describes each.");
+  std::vector<std::string> names;
+  for (const Format& format : Formats()) names.push_back(format.name);
+  options.Choice("to", &to, names, "The format (default csv).");
+  options.Choice("format", &to, names, "The same as --to.");
+  options.Choice("table", &input.table, {"allocations", "events"},
+                 "What the rows of CSV are (default allocations).");
+  options.Choice("memory", &input.memory, {"used", "driver", "tensors", "host"},
+                 "What pprof counts: memory in use (default: blocks of a framework's allocator, "
+                 "and driver memory that is none of its segments), all that the driver gave, "
+                 "tensors, or page-locked host memory.");
+  options.Flag(
+      "whole-stacks", &input.whole_stacks,
+      "Stacks of pprof begin in the allocator, not at the place that a person would name.");
   options.Text("output", &path, "FILE", "Where to write; '-' is standard output.", 'o');
   options.Flag("force", &force, "Overwrite FILE if it exists.");
-  options.Example("memprof export --to csv -o train.csv train.mprof", "One row per allocation.");
+  for (const Format& format : Formats()) options.Example(format.example, format.effect);
   options.Example("memprof export --table=events -o - train.mprof | head", "The first events.");
   if (const int status = ParseOrExit(options, "export", argc, argv); status >= 0) return status;
   if (path.empty()) return UsageError("export", "where to? Give -o FILE ('-' is standard output)");
+  const auto format = std::find_if(Formats().begin(), Formats().end(),
+                                   [&to](const Format& f) { return f.name == to; });
+  if (path == "-" && !format->to_standard_output)
+    return UsageError("export", Cat("--to=", to, " cannot go to standard output; give -o a file"));
   int status = kExitFine;
-  const auto session = OpenLogs(options, "export", &status);
-  if (!session) return status;
+  input.session = OpenLogs(options, "export", &status);
+  if (!input.session) return status;
+  std::vector<std::string> logs;
+  for (const analysis::ProcessInfo& process : input.session->processes())
+    logs.push_back(process.path);
   OutputFile output;
-  if (!output.Open(path, force, session->path())) return kExitFailed;
-  analysis::Symbols symbols(session);
-  StackTexts stacks(*session, symbols);
-  Csv csv(output);
-  const bool written = table == "events" ? ExportEvents(*session, stacks, csv)
-                                         : ExportAllocations(*session, stacks, csv);
-  return written && output.Finish() ? kExitFine : kExitFailed;
+  if (!output.Open(path, force, logs)) return kExitFailed;
+  return format->write(input, output) && output.Finish() ? kExitFine : kExitFailed;
 }
 
 }  // namespace memprof::cli

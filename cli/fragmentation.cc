@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "analysis/fragmentation_series.h"
 #include "analysis/symbols.h"
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
+#include "cli/sections_fragmentation.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -30,20 +32,57 @@ bool EndOfStep(const analysis::Session& session, std::int64_t number, analysis::
   return found;
 }
 
+// When most free memory was pinned in one pool of an allocator; kForever if there is none.
+analysis::TimeNs WorstInstant(const std::vector<analysis::PoolSeries>& all) {
+  const analysis::PoolSeries* worst = nullptr;
+  for (const analysis::PoolSeries& series : all)
+    if (series.kind == analysis::PoolKind::kSegments &&
+        (worst == nullptr || series.worst.state.pinned > worst->worst.state.pinned))
+      worst = &series;
+  return worst == nullptr ? analysis::kForever : worst->worst.time;
+}
+
+int Print(const std::shared_ptr<const analysis::Session>& session,
+          const analysis::FragmentationReport& report,
+          const std::vector<analysis::PoolSeries>& series, bool json, std::size_t top) {
+  analysis::Symbols symbols(session);
+  if (!json)
+    return WriteOut(Cat(RunLines(*session), Heading("Fragmentation"),
+                        FragmentationText(*session, symbols, report, top),
+                        series.empty() ? "" : Heading("Over time"),
+                        FragmentationSeriesText(*session, series)))
+               ? kExitFine
+               : kExitFailed;
+  Json object = {{"schema", "memprof.fragmentation/1"},
+                 {"log", session->path()},
+                 {"complete", session->run().complete},
+                 {"simulated", Simulated(*session)}};
+  object.update(FragmentationJson(*session, symbols, report));
+  object["series"] = FragmentationSeriesJson(series);
+  return PrintJson(object);
+}
+
 }  // namespace
 
 int FragmentationVerb(int argc, char** argv) {
-  constexpr std::int64_t kAtPeak = INT64_MIN, kAllDevices = INT64_MIN;
-  bool json = false, at_end = false;
-  std::int64_t top = 20, device = kAllDevices, step = kAtPeak;
-  Options options("fragmentation [OPTION...] LOG...",
-                  "Tells, for each pool of a framework's allocator, how much of its free memory "
-                  "cannot be used, and which blocks keep the holes apart: at the instant when most "
-                  "was reserved, unless told otherwise. Formulas are in docs/fragmentation.md.");
+  constexpr std::int64_t kAtPeak = INT64_MIN, kAllDevices = INT64_MIN, kMostPoints = 100'000;
+  bool json = false, at_end = false, at_worst = false;
+  std::int64_t points = 0, top = 20, device = kAllDevices, step = kAtPeak;
+  Options options(
+      "fragmentation [OPTION...] LOG...",
+      "Tells, for each pool of a framework's allocator, how much of its free memory "
+      "cannot be used, and which blocks keep the holes apart: at the instant when most "
+      "was reserved, unless told otherwise; and the worst instant of each pool over time. "
+      "Formulas are in docs/fragmentation.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.fragmentation/1).");
   options.Integer("device", &device, "N", "Only this device.");
   options.Integer("step", &step, "N", "At the end of step N.");
   options.Flag("at-end", &at_end, "At the end of the log.");
+  options.Flag("at-worst", &at_worst,
+               "At the instant at which most free memory was pinned in segments in use.");
+  options.Integer("points", &points, "N",
+                  "Points over time: each step, or as many steps together as must be (default 60; "
+                  "in JSON 200).");
   options.Integer("top", &top, "N",
                   "How many pinning blocks to show; 0 = all that were kept "
                   "(default 20).");
@@ -53,7 +92,10 @@ int FragmentationVerb(int argc, char** argv) {
   if (const int status = ParseOrExit(options, "fragmentation", argc, argv); status >= 0) {
     return status;
   }
-  if (top < 0) return UsageError("fragmentation", "--top cannot be negative");
+  if (top < 0 || points < 0) return UsageError("fragmentation", "counts cannot be negative");
+  if (points > kMostPoints) return UsageError("fragmentation", "--points is at most 100000");
+  if (at_worst && (at_end || step != kAtPeak))
+    return UsageError("fragmentation", "--at-worst, --step and --at-end exclude each other");
   if (device != kAllDevices && device < 0) {
     return UsageError("fragmentation", "--device cannot be negative");
   }
@@ -74,21 +116,13 @@ int FragmentationVerb(int argc, char** argv) {
     PrintError(Cat(session->path(), ": there is no step ", step));
     return kExitFailed;
   }
-  analysis::Symbols symbols(session);
-  const analysis::FragmentationReport report = analysis::AnalyseFragmentation(
-      *session, device == kAllDevices ? analysis::kNoDevice : static_cast<int>(device), time);
-  if (json) {
-    Json object = {{"schema", "memprof.fragmentation/1"},
-                   {"log", session->path()},
-                   {"complete", session->run().complete},
-                   {"simulated", Simulated(*session)}};
-    object.update(FragmentationJson(*session, symbols, report));
-    return PrintJson(object);
-  }
-  const std::string text =
-      Cat(RunLines(*session), Heading("Fragmentation"),
-          FragmentationText(*session, symbols, report, static_cast<std::size_t>(top)));
-  return WriteOut(text) ? kExitFine : kExitFailed;
+  const int ordinal = device == kAllDevices ? analysis::kNoDevice : static_cast<int>(device);
+  const auto most = static_cast<std::size_t>(points != 0 ? points : json ? 200 : 60);
+  const std::vector<analysis::PoolSeries> series =
+      analysis::BuildFragmentationSeries(*session, ordinal, most);
+  if (at_worst) time = WorstInstant(series);
+  return Print(session, analysis::AnalyseFragmentation(*session, ordinal, time), series, json,
+               static_cast<std::size_t>(top));
 }
 
 }  // namespace memprof::cli

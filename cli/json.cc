@@ -58,6 +58,16 @@ Json AllocationJson(const Session& session, AllocationId id) {
   return json;
 }
 
+Json HoleJson(const Session& session, const analysis::Hole& hole) {
+  Json json = {{"address", Hex(hole.address)},
+               {"bytes", hole.bytes},
+               {"since_time_ns", hole.since},
+               {"since_step", hole.since_step}};
+  if (hole.before.valid()) json["before"] = Hex(session.record(hole.before).address);
+  if (hole.after.valid()) json["after"] = Hex(session.record(hole.after).address);
+  return json;
+}
+
 }  // namespace
 
 Json Number(double value) {
@@ -161,10 +171,15 @@ Json FragmentationJson(const Session& session, Symbols& symbols,
       entry["frees_bytes"] = pin.frees_bytes;
       entry["blame"] = Number(pin.blame);
       entry["empties_segment"] = pin.empties_segment;
+      entry["unused_since_ns"] = pin.unused_since;
+      if (const analysis::TensorInfo* tensor = session.tensor(pin.tensor))
+        entry["tensor"] = tensor->name;
       entry["site"] = SiteLabel(symbols, session.allocation(pin.block).stack);
       entry["stack"] = StackJson(symbols, session.allocation(pin.block).stack);
       pins.push_back(std::move(entry));
     }
+    Json holes = Json::array();
+    for (const analysis::Hole& hole : pool.holes) holes.push_back(HoleJson(session, hole));
     pools.push_back({{"device", pool.device},
                      {"stream", Hex(pool.stream)},
                      {"small_blocks", pool.small_blocks},
@@ -179,6 +194,10 @@ Json FragmentationJson(const Session& session, Symbols& symbols,
                      {"unusable_bytes", pool.unusable_bytes},
                      {"external", Number(pool.external)},
                      {"sum_of_squares", Number(pool.sum_of_squares)},
+                     {"request_relative", Number(pool.request_relative)},
+                     {"pinned_bytes", pool.pinned_bytes},
+                     {"hole_count", pool.hole_count},
+                     {"holes", std::move(holes)},
                      {"pins", std::move(pins)}});
   }
   return {{"time_ns", report.time},

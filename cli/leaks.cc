@@ -7,28 +7,18 @@
 #include "analysis/suppressions.h"
 #include "analysis/symbols.h"
 #include "analysis/units.h"
+#include "cli/budget.h"
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
+#include "cli/sections_steps.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 
 namespace memprof::cli {
 namespace {
-
-using analysis::LeakTier;
-
-// Whether `report` has a leak of the tier called `name`, or of a worse one.
-bool Fails(const analysis::LeakReport& report, const std::string& name) {
-  for (const LeakTier limit : {LeakTier::kDefinite, LeakTier::kSuspected, LeakTier::kGrowing}) {
-    if (name != analysis::LeakTierName(limit)) continue;
-    return std::any_of(report.leaks.begin(), report.leaks.end(),
-                       [limit](const analysis::Leak& leak) { return leak.tier <= limit; });
-  }
-  return false;
-}
 
 // The stack, and its functions once more as reports print them: what is read there can be written
 // into a file of suppressions.
@@ -102,6 +92,7 @@ Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
           {"verdict", report.verdict},
           {"horizon_too_short", report.horizon_too_short},
           {"steps", report.steps},
+          {"step_origin", StepOriginJson(session.step_origin())},
           {"warmup_steps", report.warmup_steps},
           {"leaks", std::move(leaks)},
           {"live_at_exit", std::move(alive)}};
@@ -112,17 +103,21 @@ Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
 int LeaksVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 10, frames = 12;
-  std::string fail_on, suppressions_file;
+  std::vector<std::string> fail_on;
+  std::string suppressions_file;
   Options options(
       "leaks [OPTION...] LOG...",
       "Tells which call sites keep more memory with every training step, with the "
       "evidence, what would disprove it, and the call stack; then what was merely alive "
       "at the end. The method is in docs/leaks.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.leaks/1).");
-  options.Choice("fail-on", &fail_on, {"definite", "suspected", "growing"},
-                 "Exit with status 3 if there is a leak of this tier or a worse one "
-                 "(definite is worse than suspected, suspected worse than growing; only a log of "
-                 "'memprof run --scan' proves leaks to be definite).");
+  options.List("fail-on", &fail_on, "CONDITION",
+               "Exit with status 3 and a line on standard error if there is a leak of this tier or "
+               "a worse one: definite, suspected, growing (definite is worse than suspected, "
+               "suspected worse than growing; only a log of 'memprof run --scan' proves leaks to "
+               "be definite); "
+               "or if leaks of a device grow faster together: growth>1MiB/step. May be given "
+               "several times, or with commas.");
   options.Text(
       "suppressions", &suppressions_file, "FILE",
       "Leave out leaks with a frame that FILE names, one 'leak:PATTERN' a line, as "
@@ -140,6 +135,10 @@ int LeaksVerb(int argc, char** argv) {
                   "The innermost frame of the worst leak.");
   if (const int status = ParseOrExit(options, "leaks", argc, argv); status >= 0) return status;
   if (top < 0 || frames < 0) return UsageError("leaks", "counts cannot be negative");
+  const auto budget =
+      Budget::Parse(fail_on, Compares::kNo,
+                    {Metric::kDefinite, Metric::kSuspected, Metric::kGrowing, Metric::kGrowth});
+  if (!budget.ok()) return UsageError("leaks", std::string(budget.status().message()));
   int status = kExitFine;
   const auto session = OpenLogs(options, "leaks", &status);
   if (!session) return status;
@@ -176,7 +175,9 @@ int LeaksVerb(int argc, char** argv) {
            judged.UsedText());
     if (!WriteOut(text)) status = kExitFailed;
   }
-  if (status == kExitFine && Fails(report, fail_on)) status = kExitFailOn;
+  const bool exceeded = ReportViolations(
+      session->path(), budget->Violations(CollectFigures(*session, *budget, &report)));
+  if (status == kExitFine && exceeded) status = kExitFailOn;
   return status;
 }
 

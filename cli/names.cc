@@ -201,6 +201,24 @@ std::string_view SourceStateName(int state) {
 
 bool SourceWasOn(int state) { return state == log::SOURCE_ON || state == log::SOURCE_LOST; }
 
+std::string_view EndReasonName(analysis::EndReason reason) {
+  switch (reason) {
+    case analysis::EndReason::kAlive:
+      return "alive";
+    case analysis::EndReason::kFreed:
+      return "freed";
+    case analysis::EndReason::kContextDestroyed:
+      return "context_destroyed";
+    case analysis::EndReason::kDeviceReset:
+      return "device_reset";
+    case analysis::EndReason::kAddressReused:
+      return "address_reused";
+    case analysis::EndReason::kSegmentFreed:
+      return "segment_freed";
+  }
+  return "unknown";
+}
+
 bool Simulated(const analysis::Session& session) {
   for (const analysis::DeviceInfo& device : session.devices()) {
     if (device.simulated) return true;

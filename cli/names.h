@@ -53,6 +53,9 @@ std::string_view SourceStateName(int state);
 // Whether the source gave events at any time.
 bool SourceWasOn(int state);
 
+// "alive", "freed", "context_destroyed", …: why a lifetime ended, for programs to read.
+std::string_view EndReasonName(analysis::EndReason reason);
+
 // Whether any device of the log was the stand-in.
 bool Simulated(const analysis::Session& session);
 

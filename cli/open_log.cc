@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "analysis/steps_found.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 
@@ -65,6 +66,7 @@ std::optional<std::vector<std::string>> LogsOf(const std::vector<std::string>& a
 
 std::shared_ptr<const analysis::Session> OpenTogether(const std::vector<std::string>& logs) {
   analysis::LoadOptions load;
+  load.step_finder = analysis::FindStepsToUse;
   load.progress = ProgressOnTerminal(Cat("reading ", logs.size(), " logs"));
   auto session = analysis::Session::LoadTogether(logs, load);
   if (load.progress) ClearProgress();
@@ -75,6 +77,7 @@ std::shared_ptr<const analysis::Session> OpenTogether(const std::vector<std::str
 
 std::shared_ptr<const analysis::Session> OpenLog(const std::string& path) {
   analysis::LoadOptions load;
+  load.step_finder = analysis::FindStepsToUse;
   load.progress = ProgressOnTerminal(Cat("reading ", path));
   auto session = analysis::Session::Load(path, load);
   if (load.progress) ClearProgress();

@@ -43,7 +43,7 @@ bool OutputFile::Fail(std::string_view why) {
   return false;
 }
 
-bool OutputFile::Open(const std::string& path, bool force, const std::string& input) {
+bool OutputFile::Open(const std::string& path, bool force, const std::vector<std::string>& inputs) {
   path_ = path;
   if (path == "-") return true;
   // At a limit on file sizes, writing shall fail like on a full disk, not end the process.
@@ -51,7 +51,9 @@ bool OutputFile::Open(const std::string& path, bool force, const std::string& in
   struct stat existing {};
   if (stat(path.c_str(), &existing) == 0) {
     if (!S_ISREG(existing.st_mode)) return Fail("not a regular file");
-    if (SameFile(existing, input)) return Fail("is the log itself");
+    for (const std::string& input : inputs) {
+      if (SameFile(existing, input)) return Fail("is the log itself");
+    }
     if (!force) return Fail("exists already; --force overwrites it");
     target_ = RealPath(path);
     written_ = target_ + ".XXXXXX";

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace memprof::cli {
 
@@ -16,10 +17,14 @@ class OutputFile {
   ~OutputFile();
 
   // "-" is standard output. An existing file is an error, or with `force` stays as it is until
-  // Finish() puts the new one in its place; `input`, which the output is made from, stays always.
-  bool Open(const std::string& path, bool force, const std::string& input);
+  // Finish() puts the new one in its place; `inputs`, which the output is made from, stay always.
+  bool Open(const std::string& path, bool force, const std::vector<std::string>& inputs);
   bool Write(std::string_view text);
   bool Finish();
+  // As given, for messages; and the file that is written until Finish(), for libraries
+  // that write it themselves. It has no meaning for standard output.
+  const std::string& path() const { return path_; }
+  const std::string& writing() const { return written_; }
 
  private:
   bool Fail(std::string_view why);

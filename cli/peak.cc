@@ -1,15 +1,21 @@
 // memprof peak: when each device held most, and what was live then.
 #include "analysis/peak.h"
 
+#include <optional>
+
+#include "analysis/peak_savings.h"
 #include "analysis/symbols.h"
 #include "analysis/units.h"
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
+#include "cli/peak_groups.h"
 #include "cli/sections.h"
+#include "cli/sections_categories.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "cli/what_if.h"
 
 namespace memprof::cli {
 namespace {
@@ -41,13 +47,59 @@ absl::Status FindInstants(const Session& session, std::int64_t device, std::int6
   return absl::OkStatus();
 }
 
+// What there is to say beyond the instants: nothing of one that is no peak.
+struct Beyond {
+  std::optional<analysis::PeakSavings> savings;
+  std::optional<WhatIf> what_if;
+  analysis::Categories categories;
+
+  const analysis::PeakSavings* savings_or_null() const { return savings ? &*savings : nullptr; }
+};
+
+// The rules of --what-if; false if one is wrong, or fits nothing in this log.
+bool ReadRules(const Session& session, analysis::Symbols& symbols,
+               const std::vector<SizeRule>& rules, Beyond* beyond) {
+  if (rules.empty()) return true;
+  beyond->what_if.emplace(session, symbols, rules);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (beyond->what_if->Matches(i) > 0) continue;
+    PrintError(Cat(session.path(), ": --what-if: no call site or tensor has '", rules[i].text,
+                   "' in its name", i == 0 ? "" : " that no rule before it fits"));
+    return false;
+  }
+  return true;
+}
+
 Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
-            std::size_t top) {
+            const Beyond& beyond, std::size_t top) {
+  const analysis::PeakSavings* savings = beyond.savings_or_null();
   Json list = Json::array();
-  for (const Peak& peak : peaks) list.push_back(PeakJson(session, symbols, peak, top));
+  for (const Peak& peak : peaks) {
+    list.push_back(PeakJson(session, symbols, peak, top));
+    list.back()["by_category"] = CategoriesJson(session, symbols, beyond.categories, peak, savings);
+    if (savings != nullptr) AddSavings(session, symbols, *savings, peak, top, &list.back());
+    if (beyond.what_if) list.back()["what_if"] = beyond.what_if->ToJson(*savings, peak.device);
+  }
   return {{"schema", "memprof.peak/1"},          {"log", session.path()},
           {"complete", session.run().complete},  {"simulated", Simulated(session)},
           {"start_time_ns", StartTime(session)}, {"peaks", std::move(list)}};
+}
+
+std::string Text(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
+                 const Beyond& beyond, std::size_t rows, bool at_step, std::int64_t step) {
+  std::string text = RunLines(session);
+  if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
+  for (const Peak& peak : peaks) {
+    const std::string what = analysis::FormatBytes(peak.bytes);
+    const std::string title = at_step ? Cat("held ", what, " at the end of step ", step)
+                                      : Cat("peak of ", what, StepLabel(session, peak.step));
+    Append(text,
+           Heading(Cat("Device ", peak.device, ": ", title, ", after ", Since(session, peak.time))),
+           PeakText(session, symbols, peak, rows, beyond.savings_or_null()),
+           CategoriesText(session, beyond.categories, peak, beyond.savings_or_null()));
+    if (beyond.what_if) text += beyond.what_if->Text(*beyond.savings, peak.device);
+  }
+  return text;
 }
 
 }  // namespace
@@ -56,21 +108,36 @@ int PeakVerb(int argc, char** argv) {
   constexpr std::int64_t kNoStep = INT64_MIN;
   bool json = false;
   std::int64_t top = 20, device = kAllDevices, step = kNoStep;
+  std::vector<std::string> what_if;
   Options options("peak [OPTION...] LOG...",
                   "Tells when each device held most memory, and what was live at that instant: by "
-                  "layer, by call site and by tensor.");
+                  "layer, by call site and by tensor, and what the peak of the whole run would be "
+                  "without each of them.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.peak/1).");
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 20).");
   options.Integer("device", &device, "N", "Only this device.");
   options.Integer("step", &step, "N", "What was live at the end of step N, in place of the peak.");
+  options.List("what-if", &what_if, "TEXT=FACTOR",
+               "Also the exact peak if whatever has TEXT in the name of its call site, or of a "
+               "tensor in it, had FACTOR times its size (0: if it were not there; 0.5: half as "
+               "wide a type). Any number of times; all at once, and the first that fits counts.");
   options.Example("memprof peak train.mprof", "Show the peak of every device.");
   options.Example("memprof peak --device=1 --top=0 train.mprof",
                   "All that was live at the peak of device 1.");
+  options.Example("memprof peak --what-if=Optimizer::Step=0.5 train.mprof",
+                  "The peak with optimizer state of half the size.");
   options.Example("memprof peak --step=20 train.mprof", "What step 20 left behind.");
   if (const int status = ParseOrExit(options, "peak", argc, argv); status >= 0) return status;
   if (top < 0) return UsageError("peak", "--top cannot be negative");
   if (device != kAllDevices && device < 0) return UsageError("peak", "--device cannot be negative");
   if (step != kNoStep && step < 0) return UsageError("peak", "--step cannot be negative");
+  if (step != kNoStep && !what_if.empty())
+    return UsageError("peak", "--what-if is about the peak, not about --step");
+  const auto rules = ParseSizeRules(what_if);
+  if (!rules.ok()) {
+    const absl::string_view message = rules.status().message();
+    return UsageError("peak", std::string(message.data(), message.size()));
+  }
   int status = kExitFine;
   const auto session = OpenLogs(options, "peak", &status);
   if (!session) return status;
@@ -82,19 +149,11 @@ int PeakVerb(int argc, char** argv) {
   }
   analysis::Symbols symbols(session);
   const auto rows = static_cast<std::size_t>(top);
-  if (json) return PrintJson(ToJson(*session, symbols, peaks, rows));
-  std::string text = RunLines(*session);
-  if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
-  for (const Peak& peak : peaks) {
-    const std::string what = analysis::FormatBytes(peak.bytes);
-    const std::string title = step != kNoStep
-                                  ? Cat("held ", what, " at the end of step ", step)
-                                  : Cat("peak of ", what, StepLabel(*session, peak.step));
-    Append(
-        text,
-        Heading(Cat("Device ", peak.device, ": ", title, ", after ", Since(*session, peak.time))),
-        PeakText(*session, symbols, peak, rows));
-  }
+  Beyond beyond{.categories = analysis::Categories(*session, &symbols)};
+  if (step == kNoStep) beyond.savings.emplace(*session);
+  if (!ReadRules(*session, symbols, *rules, &beyond)) return kExitFailed;
+  if (json) return PrintJson(ToJson(*session, symbols, peaks, beyond, rows));
+  const std::string text = Text(*session, symbols, peaks, beyond, rows, step != kNoStep, step);
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
 

@@ -5,10 +5,13 @@
 
 #include "analysis/symbols.h"
 #include "analysis/units.h"
+#include "cli/budget.h"
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
+#include "cli/sections_categories.h"
+#include "cli/sections_steps.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
@@ -36,7 +39,11 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
   }
   Json devices = Json::array(), peaks = Json::array(), leaks = Json::array(), alive = Json::array();
   for (const auto& device : report.devices) devices.push_back(DeviceJson(device));
-  for (const auto& peak : report.peaks) peaks.push_back(PeakJson(session, symbols, peak, top));
+  const analysis::Categories categories(session, &symbols);
+  for (const auto& peak : report.peaks) {
+    peaks.push_back(PeakJson(session, symbols, peak, top));
+    peaks.back()["by_category"] = CategoriesJson(session, symbols, categories, peak, nullptr);
+  }
   for (const auto& leak : report.leaks.leaks) leaks.push_back(LeakJson(session, symbols, leak));
   for (const auto& leak : report.leaks.live_at_exit) {
     alive.push_back(LeakJson(session, symbols, leak));
@@ -64,6 +71,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
             {"registered_peak_bytes", report.host.registered_peak_bytes},
             {"registered_live_bytes", report.host.registered_live_bytes}}},
           {"steps", report.steps},
+          {"step_origin", StepOriginJson(session.step_origin())},
           {"peaks", std::move(peaks)},
           {"leak_verdict", report.leaks.verdict},
           {"horizon_too_short", report.leaks.horizon_too_short},
@@ -101,7 +109,7 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   const std::uint64_t failed = report.events.failed;
   if (failed > 0) {
     Append(text, "  ", Styled(Style::kRed, FormatNumberOf(failed, "call")),
-           " for memory failed: see 'memprof dump --op=alloc_failed'\n");
+           " for memory failed: see 'memprof oom'\n");
   }
   return text;
 }
@@ -193,10 +201,12 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
                          DeviceSection(report));
   Append(text, Heading("Where the devices' memory was"), LedgerText(session, report.devices));
   Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
+  const analysis::Categories categories(session, &symbols);
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
     Append(text, Heading(Cat("Live at the peak of device ", peak.device, label)),
-           PeakText(session, symbols, peak, top));
+           PeakText(session, symbols, peak, top),
+           CategoriesText(session, categories, peak, nullptr));
   }
   Append(text, Heading("Top call sites over the whole run"), TrafficSection(session, symbols, top));
   Append(text, Heading("Alive at the end, not growing"),
@@ -214,27 +224,41 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
 int ReportVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 10;
+  std::vector<std::string> fail_on;
   Options options(
       "report [OPTION...] LOG...",
       "Tells where the memory went: the peak and what was live then, leaks with their "
       "evidence, the busiest call sites, fragmentation, and what the recording missed.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.report/1).");
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 10).");
+  options.List("fail-on", &fail_on, "CONDITION",
+               "Exit with status 3 and a line on standard error if it holds: peak>20GiB, "
+               "reserved>24GiB, live-at-end>1GiB, headroom<2GiB, growth>1MiB/step, "
+               "fragmentation>30%, failed>0, or a tier of leaks (definite, suspected, growing). "
+               "May be given several times, or with commas.");
   options.Example("memprof report train.mprof", "The whole run on a page or two.");
   options.Example("memprof report rank*.mprof", "All processes of a job as one.");
   options.Example("memprof report --top=30 train.mprof | less -R", "The same with longer tables.");
   options.Example("memprof report --json train.mprof | jq '.devices[0].peak_bytes'",
                   "One figure for a script.");
+  options.Example("memprof report --fail-on='peak>20GiB,suspected' train.mprof",
+                  "A test that fails when a run needs too much, or leaks.");
   if (const int status = ParseOrExit(options, "report", argc, argv); status >= 0) return status;
   if (top < 0) return UsageError("report", "--top cannot be negative");
+  const auto budget = Budget::Parse(fail_on, Compares::kNo);
+  if (!budget.ok()) return UsageError("report", std::string(budget.status().message()));
   int status = kExitFine;
   const auto session = OpenLogs(options, "report", &status);
   if (!session) return status;
   analysis::Symbols symbols(session);
   const Report report = analysis::BuildReport(*session);
   const auto rows = static_cast<std::size_t>(top);
-  if (json) return PrintJson(ToJson(*session, symbols, report, rows));
-  return WriteOut(ToText(*session, symbols, report, rows)) ? kExitFine : kExitFailed;
+  const bool written = json ? PrintJson(ToJson(*session, symbols, report, rows)) == kExitFine
+                            : WriteOut(ToText(*session, symbols, report, rows));
+  const bool exceeded = ReportViolations(
+      session->path(), budget->Violations(CollectFigures(*session, *budget, &report.leaks)));
+  if (!written) return kExitFailed;
+  return exceeded ? kExitFailOn : kExitFine;
 }
 
 }  // namespace memprof::cli

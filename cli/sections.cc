@@ -9,6 +9,7 @@
 
 #include "analysis/units.h"
 #include "cli/names.h"
+#include "cli/sections_steps.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
@@ -163,6 +164,9 @@ std::string RunLines(const Session& session) {
   std::string text = Cat(Styled(Style::kBold, CutEnd(command, kWidth)), "\n");
   std::string facts = Cat(analysis::FormatDuration(end - start), ", ",
                           FormatNumberOf(session.steps().size(), "step"));
+  if (const std::string found = StepOriginText(session.step_origin());
+      !found.empty() && !session.steps().empty())
+    Append(facts, " (", found, ")");
   const bool several = session.processes().size() > 1;
   if (several) Append(facts, ", ", session.processes().size(), " processes");
   if (!several && run.pid != 0) Append(facts, ", pid ", run.pid);

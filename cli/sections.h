@@ -8,6 +8,7 @@
 #include "analysis/fragmentation.h"
 #include "analysis/leaks.h"
 #include "analysis/peak.h"
+#include "analysis/peak_savings.h"
 #include "analysis/report.h"
 #include "analysis/session.h"
 #include "analysis/symbols.h"
@@ -36,8 +37,10 @@ std::string AliveText(analysis::Symbols& symbols, const std::vector<analysis::Le
 
 // What was live at a peak: by layer, by site and by tensor (tensors of one
 // name, shape and site are one row), at most `top` rows each (0 = all).
+// With `savings`, each row also says what the peak would be without it.
 std::string PeakText(const analysis::Session& session, analysis::Symbols& symbols,
-                     const analysis::Peak& peak, std::size_t top);
+                     const analysis::Peak& peak, std::size_t top,
+                     const analysis::PeakSavings* savings = nullptr);
 
 // Pools and the worst `top` pins of each (0 = all).
 std::string FragmentationText(const analysis::Session& session, analysis::Symbols& symbols,

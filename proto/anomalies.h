@@ -75,7 +75,14 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
   X(kCuptiLost, "cupti_lost", kDataLoss,                                                          \
     "CUPTI was taken away while recording (another profiler finalised it, or it gave up). What "  \
     "it would have told until it was regained is missing: launches and copies, and allocations "  \
-    "where it was their only source. See the state of the sources.")
+    "where it was their only source. See the state of the sources.")                              \
+  X(kTraceTruncated, "trace_truncated", kDataLoss,                                                \
+    "The imported trace begins when memory was allocated already: its ring had overflowed, or "   \
+    "it was switched on late. What was there then is counted, from its first instant, but how "   \
+    "it came is not known. Record more entries, or from the program's start.")                    \
+  X(kTraceContradictions, "trace_contradictions", kNotice,                                        \
+    "The imported trace and the state at its end contradict each other: actions are missing, or " \
+    "the trace was switched off before the state was taken. The state was believed.")
 
 enum class Anomaly {
 #define MEMPROF_ANOMALY_ID(identifier, name, severity, advice) identifier,

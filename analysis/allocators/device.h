@@ -5,6 +5,7 @@
 // recorded ones lay, and choices that depend on addresses come out as recorded. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -39,6 +40,7 @@ class Device {
   bool Commit(std::uint64_t bytes, std::uint64_t calls = 1) {
     if (bytes > capacity_ || used_ > capacity_ - bytes) return false;
     used_ += bytes;
+    peak_used_ = std::max(peak_used_, used_);
     calls_ += calls;
     return true;
   }
@@ -56,10 +58,12 @@ class Device {
   void SetOutside(std::uint64_t bytes) {
     used_ += bytes - outside_;
     outside_ = bytes;
+    peak_used_ = std::max(peak_used_, used_);
   }
 
   std::uint64_t capacity() const { return capacity_; }
   std::uint64_t used() const { return used_; }    // bytes, with those outside
+  std::uint64_t peak_used() const { return peak_used_; }
   std::uint64_t calls() const { return calls_; }  // calls that take, map or give back memory
 
   // The next range of `bytes` bytes lies at `address`, after those said before.
@@ -80,7 +84,7 @@ class Device {
   }
 
   const std::uint64_t capacity_;
-  std::uint64_t used_ = 0, outside_ = 0, calls_ = 0;
+  std::uint64_t used_ = 0, peak_used_ = 0, outside_ = 0, calls_ = 0;
   std::uint64_t next_ = std::uint64_t{1} << 52;  // above all addresses of real devices
   std::unordered_map<std::uint64_t, std::deque<std::uint64_t>> expected_;
 };

@@ -195,6 +195,7 @@ class DeviceReader {
     const auto [at, added] =
         streams_.try_emplace(stream, static_cast<StreamNumber>(streams_.size()));
     numbers_[id.value] = run_.trace.Allocate(requested, at->second);
+    run_.requests.push_back(id);
     if (record.layer == Layer::kBlock) NoteSizes(requested, record.bytes);
     if (const auto segment = live_blocks_.find(record.parent.value);
         segment != live_blocks_.end()) {

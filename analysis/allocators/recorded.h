@@ -23,6 +23,7 @@ struct RecordedRun {
   std::uint32_t process = 0;  // row of Session::processes()
   RequestSource source = RequestSource::kBlocks;
   Trace trace;
+  std::vector<AllocationId> requests;  // of the trace's blocks
   // Segments as they were taken, in order: simulated ones of the same size lie there too.
   std::vector<TraceRange> segments;
   std::uint32_t streams = 0;  // number of streams that requests named

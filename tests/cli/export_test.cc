@@ -155,6 +155,34 @@ TEST(ExportTest, AnyNameSurvives) {
   }
 }
 
+// Whatever is wrong with a log, every format is written whole, or not at all with one line on why.
+TEST(ExportTest, EveryFormatTakesDamagedLogs) {
+  analysis::testing::LogBuilder log;
+  WriteTraining(log);
+  const std::string good = log.Bytes();
+  const analysis::testing::TempDirectory directory;
+  std::size_t written = 0;
+  for (const std::size_t damage : {good.size() / 3, good.size() / 2, good.size() - 40}) {
+    std::string cut = good.substr(0, damage), flipped = good;
+    flipped[damage] = static_cast<char>(flipped[damage] ^ 0x40);
+    directory.Write("cut.mprof", cut);
+    directory.Write("flipped.mprof", flipped);
+    for (const std::string name : {"cut", "flipped"}) {
+      for (const std::string format : {"csv", "html", "perfetto", "pprof", "sqlite"}) {
+        const std::string out = directory.File("out." + format);
+        const Result result = Memprof({"export", "--format=" + format, "--force", "-o", out,
+                                       directory.File(name + ".mprof")});
+        EXPECT_THAT(result.status, ::testing::AnyOf(0, 1)) << format;
+        const bool one_line = std::count(result.err.begin(), result.err.end(), '\n') <= 1;
+        EXPECT_TRUE(one_line) << result.err;
+        EXPECT_EQ(std::filesystem::exists(out), result.status == 0) << format;
+        written += std::filesystem::remove(out);
+      }
+    }
+  }
+  EXPECT_GT(written, 10u);
+}
+
 TEST(ExportTest, LeavesNothingBehindWhenItCannotWrite) {
   const Logs logs;
   const Result result = Memprof({"export", "-o", "no/such/folder.csv", "train.mprof"}, logs.path());

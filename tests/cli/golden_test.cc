@@ -47,6 +47,15 @@ std::vector<Case> Cases() {
       {"leaks_train.txt", {"leaks", "train.mprof"}},
       {"leaks_raw.txt", {"leaks", "raw.mprof"}},
       {"leaks_suppressed.txt", {"leaks", "--suppressions=ours.supp", "train.mprof"}},
+      {"steps_train.txt", {"steps", "train.mprof"}},
+      {"steps_pattern.txt", {"steps", "--source=pattern", "--top=1", "train.mprof"}},
+      {"steps_raw.txt", {"steps", "raw.mprof"}},
+      {"categories_train.txt", {"categories", "train.mprof"}},
+      {"categories_step.txt",
+       {"categories", "--at=step=3", "--no-names", "--device=0", "train.mprof"}},
+      {"categories_raw.txt", {"categories", "--at=end", "raw.mprof"}},
+      {"help_categories.txt", {"categories", "--help"}},
+      {"help_steps.txt", {"steps", "--help"}},
       {"peak_train.txt", {"peak", "train.mprof"}},
       {"peak_step.txt", {"peak", "--step=3", "--device=0", "--top=2", "train.mprof"}},
       {"fragmentation_train.txt", {"fragmentation", "train.mprof"}},
@@ -63,6 +72,7 @@ std::vector<Case> Cases() {
       {"help_dump.txt", {"dump", "-h"}},
       {"help_export.txt", {"export", "--help"}},
       {"help_verify.txt", {"verify", "--help"}},
+      {"help_footprint.txt", {"footprint", "--help"}},
   };
 }
 

@@ -18,8 +18,8 @@ std::vector<std::string> Arguments(const std::string& verb, const std::string& l
   return {verb, log};
 }
 
-const std::string kVerbs[] = {"report", "leaks",  "peak",  "fragmentation",
-                              "dump",   "export", "verify"};
+const std::string kVerbs[] = {"report",        "leaks", "steps",  "categories", "peak",
+                              "fragmentation", "dump",  "export", "verify"};
 
 std::string Good() {
   analysis::testing::LogBuilder log;

@@ -103,6 +103,10 @@ Json Leak() {
           {"example?", AllocationShape()}};
 }
 
+Json CategoryShape() {
+  return {{"category", "text"}, {"bytes", "uint"}, {"blocks", "uint"}, {"confidence", "number"}};
+}
+
 Json PeakShape() {
   const Json piece = With(AllocationShape(), {{"site", "text"}});
   return {
@@ -116,13 +120,39 @@ Json PeakShape() {
       {"tensors", {piece}},
       {"tensors_total", "uint"},
       {"blocks", {piece}},
-      {"blocks_total", "uint"}};
+      {"blocks_total", "uint"},
+      {"by_category", {CategoryShape()}}};
+}
+
+// What `memprof peak` says beyond that: the peak without each part.
+Json PeakWithSavingsShape() {
+  const Json instant = {{"time_ns", "uint"}, {"step", "int"}};
+  const Json without = With(instant, {{"peak_bytes", "uint"}, {"saves_bytes", "uint"}});
+  Json shape = PeakShape();
+  for (const char* list : {"sites", "tensors", "blocks"}) shape[list][0]["without"] = without;
+  shape["block_sites"] = {shape["sites"][0]};
+  shape["tensor_groups"] = {{{"bytes", "uint"},
+                             {"count", "uint"},
+                             {"name", "string"},
+                             {"shape", "string"},
+                             {"site", "text"},
+                             {"first_step", "int"},
+                             {"last_step", "int"},
+                             {"without", without}}};
+  shape["without_layer"] = {{"linear?", without},  {"stream-ordered?", without},
+                            {"managed?", without}, {"pitched?", without},
+                            {"array?", without},   {"graph?", without},
+                            {"vmm?", without}};
+  shape["allocator_peak?"] = With(instant, {{"bytes", "uint"}});
+  return shape;
 }
 
 Json Fragmentation() {
   const Json pin = With(AllocationShape(), {{"frees_bytes", "uint"},
                                             {"blame", "number"},
                                             {"empties_segment", "bool"},
+                                            {"unused_since_ns", "uint"},
+                                            {"tensor?", "string"},
                                             {"site", "text"},
                                             {"stack", {Frame()}}});
   const Json pool = {{"device", "int"},
@@ -139,6 +169,16 @@ Json Fragmentation() {
                      {"unusable_bytes", "uint"},
                      {"external", "number"},
                      {"sum_of_squares", "number"},
+                     {"request_relative", "number"},
+                     {"pinned_bytes", "uint"},
+                     {"hole_count", "uint"},
+                     {"holes",
+                      {{{"address", "hex"},
+                        {"bytes", "uint"},
+                        {"since_time_ns", "uint"},
+                        {"since_step", "int"},
+                        {"before?", "hex"},
+                        {"after?", "hex"}}}},
                      {"pins", {pin}}};
   return {{"time_ns", "uint"},
           {"step", "int"},
@@ -182,6 +222,11 @@ Json LedgerShape() {
   return {{"samples", "uint"}, {"highest_time_ns", "uint"}, {"last?", entry}, {"highest?", entry}};
 }
 
+Json StepOrigin() {
+  return {
+      {"source", "text"}, {"confidence", "number"}, {"warm_up_steps", "uint"}, {"why", "string"}};
+}
+
 Json ReportShape() {
   const Json figures = {{"peak_bytes", "uint"},
                         {"live_bytes", "uint"},
@@ -215,6 +260,7 @@ Json ReportShape() {
                  {"registered_peak_bytes", "uint"},
                  {"registered_live_bytes", "uint"}}},
                {"steps", "uint"},
+               {"step_origin", StepOrigin()},
                {"peaks", {PeakShape()}},
                {"leak_verdict", "text"},
                {"horizon_too_short", "bool"},
@@ -283,6 +329,7 @@ TEST(JsonContractTest, Leaks) {
   const auto seen = Check({"leaks", "--json"}, With(Common(), {{"verdict", "text"},
                                                                {"horizon_too_short", "bool"},
                                                                {"steps", "uint"},
+                                                               {"step_origin", StepOrigin()},
                                                                {"warmup_steps", "int"},
                                                                {"leaks", {Leak()}},
                                                                {"live_at_exit", {Leak()}}}));
@@ -291,14 +338,71 @@ TEST(JsonContractTest, Leaks) {
 }
 
 TEST(JsonContractTest, Peak) {
-  const auto seen = Check({"peak", "--json"},
-                          With(Common(), {{"start_time_ns", "uint"}, {"peaks", {PeakShape()}}}));
-  EXPECT_TRUE(seen.contains(".peaks[].blocks[].site"));
+  const auto seen =
+      Check({"peak", "--json"},
+            With(Common(), {{"start_time_ns", "uint"}, {"peaks", {PeakWithSavingsShape()}}}));
+  for (const char* path : {".peaks[].blocks[].site", ".peaks[].sites[].without.saves_bytes",
+                           ".peaks[].tensors[].without.step", ".peaks[].block_sites[].stack[]",
+                           ".peaks[].tensor_groups[].without.peak_bytes",
+                           ".peaks[].without_layer.linear.time_ns", ".peaks[].allocator_peak.step"})
+    EXPECT_TRUE(seen.contains(path)) << path << " did not occur";
+}
+
+// An instant that is no peak has no savings.
+TEST(JsonContractTest, PeakOfAStep) {
+  const Logs logs;
+  const Result result = Memprof({"peak", "--json", "--step=3", "train.mprof"}, logs.path());
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::set<std::string> seen;
+  ExpectShape(Json::parse(result.out),
+              With(Common(), {{"start_time_ns", "uint"}, {"peaks", {PeakShape()}}}), "", &seen);
+  EXPECT_TRUE(seen.contains(".peaks[].sites[]"));
+}
+
+TEST(JsonContractTest, Categories) {
+  const Json site = {{"bytes", "uint"},  {"blocks", "uint"}, {"confidence", "number"},
+                     {"reason", "text"}, {"site", "text"},   {"stack", {Frame()}}};
+  const Json device = {{"device", "int"},
+                       {"bytes", "uint"},
+                       {"time_ns", "uint"},
+                       {"step", "int"},
+                       {"categories", {With(CategoryShape(), {{"sites", {site}}})}}};
+  const auto seen = Check({"categories", "--json"}, With(Common(), {{"devices", {device}}}));
+  EXPECT_TRUE(seen.contains(".devices[].categories[].sites[].reason"));
+}
+
+TEST(JsonContractTest, Steps) {
+  const Json step = {{"number", "int"},           {"begin_ns", "uint"},    {"end_ns", "uint"},
+                     {"first_event", "uint"},     {"allocations", "uint"}, {"frees", "uint"},
+                     {"allocated_bytes", "uint"}, {"freed_bytes", "uint"}, {"peak_bytes", "uint"},
+                     {"after_bytes", "uint"},     {"likeness", "number"},  {"differs", "bool"}};
+  const auto seen = Check({"steps", "--json"}, With(With(Common(), StepOrigin()),
+                                                    {{"used", "bool"}, {"steps", {step}}}));
+  EXPECT_TRUE(seen.contains(".steps[].likeness"));
 }
 
 TEST(JsonContractTest, Fragmentation) {
-  const auto seen = Check({"fragmentation", "--json"}, With(Common(), Fragmentation()));
-  EXPECT_TRUE(seen.contains(".pools[].pins[].blame"));
+  const Json point = {{"begin_ns", "uint"},
+                      {"end_ns", "uint"},
+                      {"time_ns", "uint"},
+                      {"step", "int"},
+                      {"reserved_bytes", "uint"},
+                      {"allocated_bytes", "uint"},
+                      {"free_bytes", "uint"},
+                      {"pinned_bytes", "uint"},
+                      {"largest_hole_bytes", "uint"},
+                      {"hole_count", "uint"},
+                      {"rounding_bytes", "uint"},
+                      {"external", "number"},
+                      {"sum_of_squares", "number"}};
+  const Json series = {{"kind", "text"},          {"device", "int"}, {"stream?", "hex"},
+                       {"small_blocks?", "bool"}, {"pool?", "hex"},  {"worst", point},
+                       {"points", {point}}};
+  const auto seen = Check({"fragmentation", "--json"},
+                          With(With(Common(), Fragmentation()), {{"series", {series}}}));
+  for (const char* path : {".pools[].pins[].blame", ".pools[].holes[].before",
+                           ".pools[].pins[].tensor", ".series[].points[].pinned_bytes"})
+    EXPECT_TRUE(seen.contains(path)) << path << " did not occur";
 }
 
 TEST(JsonContractTest, Verify) {

@@ -14,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const char* const kReadingVerbs[] = {"report", "leaks",  "peak",  "fragmentation",
-                                     "dump",   "export", "verify"};
+const char* const kReadingVerbs[] = {"report",        "leaks", "steps",  "categories", "peak",
+                                     "fragmentation", "dump",  "export", "verify"};
 
 // One line on standard error, and nothing on standard output.
 void ExpectError(const Result& result, int status) {
@@ -30,9 +30,9 @@ TEST(StatusTest, UnknownVerbs) {
   const Result near = Memprof({"leak", "x.mprof"});
   ExpectError(near, 2);
   EXPECT_THAT(near.err, HasSubstr("did you mean 'memprof leaks'?"));
-  const Result far = Memprof({"oom", "x.mprof"});
+  const Result far = Memprof({"crystal", "x.mprof"});
   ExpectError(far, 2);
-  EXPECT_THAT(far.err, HasSubstr("there is no verb 'oom'"));
+  EXPECT_THAT(far.err, HasSubstr("there is no verb 'crystal'"));
   ExpectError(Memprof({"help", "nonsense"}), 2);
 }
 
@@ -78,6 +78,14 @@ TEST(StatusTest, WrongValuesOfEveryOption) {
       {"peak", "--device=-1"},
       {"peak", "--step=-1"},
       {"peak", "--step=last"},
+      {"steps", "--top=-1"},
+      {"steps", "--source=guess"},
+      {"categories", "--top=-1"},
+      {"categories", "--device=-1"},
+      {"categories", "--at=now"},
+      {"categories", "--at=step="},
+      {"categories", "--at=step=-2"},
+      {"categories", "--at=step=1x"},
       {"fragmentation", "--device=-1"},
       {"fragmentation", "--device=0x0"},
       {"fragmentation", "--step=-1"},
@@ -184,6 +192,8 @@ TEST(StatusTest, MissingLogIsAFailedInput) {
 TEST(StatusTest, WhatTheLogLacksIsAFailedInput) {
   const Logs logs;
   ExpectError(Memprof({"peak", "--step=99", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"categories", "--at=step=99", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"categories", "--device=7", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"peak", "--device=7", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"fragmentation", "--device=7", "train.mprof"}, logs.path()), 1);
   // Not device 0, whatever is cut off of the number.

@@ -150,5 +150,40 @@ TEST(AddressMapTest, HandlesAreNotAddresses) {
   EXPECT_TRUE(BuildAddressMap(*session, 0, kForever).segments.empty());
 }
 
+// One page of an expandable segment: physical memory, its mapping, and the segment of that range.
+void AddPage(LogBuilder& log, std::uint64_t address, std::uint64_t bytes, std::uint64_t stream) {
+  log.Alloc(Layer::kVmmPhysical, address, bytes);
+  log.Event(Op::kMap, Layer::kVmmPhysical, address, bytes, 0, {.aux0 = address});
+  log.Alloc(Layer::kSegment, address, bytes, {.stream = stream});
+}
+
+TEST(AddressMapTest, AdjoiningPagesOfAStreamAreOneSegment) {
+  LogBuilder log;
+  for (const auto& [address, stream] :
+       {std::pair(0x10000, 0), {0x20000, 0}, {0x30000, 7}, {0x50000, 7}})
+    AddPage(log, static_cast<std::uint64_t>(address), 0x10000, static_cast<std::uint64_t>(stream));
+  log.Alloc(Layer::kBlock, 0x18000, 0x10000);  // over two pages
+  log.Alloc(Layer::kBlock, 0x50000, 0x8000);
+  // Segments that the driver gave one by one stay apart, side by side or not.
+  log.Alloc(Layer::kLinear, 0x100000, 0x20000);
+  log.Alloc(Layer::kSegment, 0x100000, 0x10000);
+  log.Alloc(Layer::kSegment, 0x110000, 0x10000);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const AddressMap map = BuildAddressMap(*session, 0, session->events().last_time());
+  ExpectTiles(map);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> segments;
+  for (const MapSegment& segment : map.segments)
+    segments.emplace_back(segment.address, segment.bytes);
+  EXPECT_EQ(segments, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0x10000, 0x20000},
+                                                                            {0x30000, 0x10000},
+                                                                            {0x50000, 0x10000},
+                                                                            {0x100000, 0x10000},
+                                                                            {0x110000, 0x10000}}));
+  EXPECT_EQ(map.segments[0].free_bytes, 0x10000u);
+  EXPECT_EQ(map.segments[0].largest_hole, 0x8000u);
+  EXPECT_EQ(map.allocated_bytes, 0x18000u);
+}
+
 }  // namespace
 }  // namespace memprof::analysis

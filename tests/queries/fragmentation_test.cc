@@ -155,6 +155,7 @@ TEST(FragmentationTest, FormulasByHand) {
   EXPECT_EQ(pool.unusable_bytes, static_cast<std::uint64_t>(kMiB));
   const double a = kMiB, b = 2 * kMiB - 512;
   EXPECT_DOUBLE_EQ(pool.external, 1 - b / (a + b));
+  EXPECT_DOUBLE_EQ(pool.request_relative, 1 - b / (a + b));  // one request of b fits, in its hole
   EXPECT_DOUBLE_EQ(pool.sum_of_squares, 1 - (a * a + b * b) / ((a + b) * (a + b)));
   ASSERT_EQ(pool.pins.size(), 3u);
   EXPECT_EQ(pool.pins[0].bytes, 512u);  // the small block between the two holes

@@ -10,10 +10,13 @@
 namespace memprof::analysis::testing {
 
 RandomLog::RandomLog(const RandomLogOptions& options)
-    : options_(options), random_(options.seed), devices_(options.devices) {
+    : options_(options),
+      random_(options.seed),
+      devices_(options.devices),
+      next_address_(options.first_address) {
   for (int d = 0; d < options.devices; ++d) log_.Device(d, std::uint64_t{8} << 30);
   for (int i = 0; i < 12; ++i) {
-    const std::string line = std::to_string(i + 1);
+    const std::string line = std::to_string(i + 1 + options.line_shift);
     std::vector<std::string> frames = {
         "main (train.cc:1)", "Train" + std::to_string(i % 3) + " (train.cc:" + line + ")"};
     if (i % 2 == 1) frames.push_back("Forward (model.cc:" + line + ")");

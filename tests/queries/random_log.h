@@ -22,6 +22,8 @@ struct RandomLogOptions {
   int steps = 10;  // marks spread over the operations
   std::uint64_t segment_bytes = 64 << 10;
   std::uint64_t grain = 512;
+  std::uint64_t first_address = 0x700000000000;
+  int line_shift = 0;  // added to every line of the program, as an edit above it does
 };
 
 class RandomLog {
@@ -58,7 +60,7 @@ class RandomLog {
   LogBuilder log_;
   std::vector<int> stacks_, tensors_;
   std::vector<Device> devices_;
-  std::uint64_t next_address_ = 0x700000000000;
+  std::uint64_t next_address_;
 };
 
 // Writes `log` to a file of its own and loads it. Null after a failed expectation.

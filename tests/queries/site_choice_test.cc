@@ -322,5 +322,17 @@ TEST(SiteChoiceTest, EqualsItsBruteForceTwin) {
   EXPECT_GT(doors, 20);
 }
 
+// Named frames without a file are C++ below a Python program, as imported stacks have them.
+TEST(SiteChoiceTest, FramesWithoutAFileAreNoSites) {
+  LogBuilder log;
+  const int stack =
+      log.Stack({"train (train.py:3)", "_PyEval_EvalFrameDefault (?\?)", "at_empty (?\?)"});
+  log.Alloc(Layer::kBlock, 0x1000, 512, {.stack = stack});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  EXPECT_EQ(Symbols::Describe(symbols.Site(session->allocations()[0].stack)), "train (train.py:3)");
+}
+
 }  // namespace
 }  // namespace memprof::analysis

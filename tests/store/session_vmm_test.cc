@@ -116,5 +116,39 @@ TEST(VmmTest, SegmentsOfMappedMemoryLieInIt) {
   EXPECT_EQ(session->allocations()[3].parent, AllocationId(0));
 }
 
+// An expandable segment is recorded page by page; its blocks need not end where pages do.
+TEST(VmmTest, ABlockOverSeveralPagesLiesInTheFirst) {
+  LogBuilder log;
+  for (const std::uint64_t page : {0u, 1u, 3u}) {
+    const std::uint64_t address = kVa + page * kMiB2;
+    log.Alloc(Layer::kVmmPhysical, kHandle + page, kMiB2);
+    Map(&log, address, kHandle + page);
+    log.Alloc(Layer::kSegment, address, kMiB2);
+  }
+  const std::uint64_t last = kVa + 2 * kMiB2 - 512;
+  log.Alloc(Layer::kBlock, kVa + kMiB2 - 512, kMiB2 + 512);  // to the very end of the second
+  log.Alloc(Layer::kBlock, last, 1024);                      // over memory that is not there
+  log.Alloc(Layer::kBlock, kVa + 2 * kMiB2, 512);            // in the gap
+  // Neighbours that the driver gave one by one share no blocks.
+  log.Alloc(Layer::kLinear, 0x1000, 0x1000);
+  log.Alloc(Layer::kSegment, 0x1000, 0x1000);
+  log.Alloc(Layer::kLinear, 0x2000, 0x1000);
+  log.Alloc(Layer::kSegment, 0x2000, 0x1000);
+  log.Alloc(Layer::kBlock, 0x1800, 0x1000);
+  log.Free(Layer::kSegment, kVa + 3 * kMiB2);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  std::vector<Allocation> blocks;
+  for (const Allocation& a : session->allocations())
+    if (a.layer == Layer::kBlock) blocks.push_back(a);
+  ASSERT_EQ(blocks.size(), 4u);
+  ASSERT_TRUE(blocks[0].parent.valid());
+  EXPECT_EQ(session->allocation(blocks[0].parent).layer, Layer::kSegment);
+  EXPECT_EQ(session->allocation(blocks[0].parent).address, kVa);
+  EXPECT_FALSE(blocks[1].parent.valid());
+  EXPECT_FALSE(blocks[2].parent.valid());
+  EXPECT_FALSE(blocks[3].parent.valid());
+}
+
 }  // namespace
 }  // namespace memprof::analysis

@@ -1,0 +1,236 @@
+// Weighs stacks, ranges and slopes.
+#include "analysis/category_phases.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+namespace memprof::analysis {
+namespace {
+
+constexpr unsigned kFits = 9;         // of ten that a site makes
+constexpr std::uint64_t kScalar = 8;  // at most: a loss
+constexpr std::size_t kSizesThatTell = 3;
+constexpr std::uint64_t kTelling = 4096;  // smaller sizes are those of many things
+
+Phase PhaseOfSlope(Slope slope) {
+  switch (slope) {
+    case Slope::kBefore:
+      return Phase::kSetUp;
+    case Slope::kUp:
+      return Phase::kForward;
+    case Slope::kDown:
+      return Phase::kBackward;
+    case Slope::kFlat:
+      return Phase::kOptimizer;
+  }
+  return Phase::kNone;
+}
+
+// Open ranges of all threads that speak of phases.
+class OpenPhases {
+ public:
+  explicit OpenPhases(const Session& session) : session_(session) {}
+
+  void Look(std::uint32_t event) {
+    const EventTable& events = session_.events();
+    const std::uint32_t thread = events.thread(event);
+    if (events.op(event) == Op::kRangePush) {
+      const StringId name(events.label(event));
+      const auto [it, fresh] = phases_.try_emplace(name.value, Phase::kNone);
+      if (fresh) it->second = PhaseOfRange(session_.string(name));
+      open_[thread].push_back(it->second);
+    } else if (events.op(event) == Op::kRangePop) {
+      auto& open = open_[thread];
+      if (!open.empty()) open.pop_back();
+    }
+  }
+  Phase Of(std::uint32_t thread) const {
+    const auto own = open_.find(thread);
+    if (own != open_.end() && !own->second.empty()) return Innermost(own->second);
+    for (const auto& [other, open] : open_)
+      if (const Phase phase = Innermost(open); phase != Phase::kNone) return phase;
+    return Phase::kNone;
+  }
+
+ private:
+  static Phase Innermost(const std::vector<Phase>& open) {
+    for (std::size_t i = open.size(); i-- > 0;)
+      if (open[i] != Phase::kNone) return open[i];
+    return Phase::kNone;
+  }
+
+  const Session& session_;
+  absl::flat_hash_map<std::uint32_t, Phase> phases_;  // by name
+  absl::flat_hash_map<std::uint32_t, std::vector<Phase>> open_;
+};
+
+}  // namespace
+
+std::vector<Phase> RangePhases(const Session& session, const std::vector<CategoryUnit>& units) {
+  std::vector<Phase> phases(units.size(), Phase::kNone);
+  if (session.ranges().empty()) return phases;
+  OpenPhases open(session);
+  const EventTable& events = session.events();
+  std::uint32_t event = 0;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    for (; event < units[u].birth.value; ++event) open.Look(event);
+    phases[u] = open.Of(events.thread(units[u].birth.value));
+  }
+  return phases;
+}
+
+ParameterSizes::ParameterSizes(const std::vector<CategoryUnit>& units) {
+  for (const CategoryUnit& unit : units)
+    if (unit.step < 0 && unit.stays) sizes_.push_back(unit.bytes);
+  std::sort(sizes_.begin(), sizes_.end());
+  sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
+}
+
+bool ParameterSizes::Has(std::uint64_t bytes, unsigned numerator, unsigned denominator) const {
+  if (bytes > (std::uint64_t{1} << 60) || bytes * denominator % numerator != 0) return false;
+  return std::binary_search(sizes_.begin(), sizes_.end(), bytes * denominator / numerator);
+}
+
+std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
+                                     const CategoryStacks& stacks, const ParameterSizes& sizes,
+                                     bool hills_read) {
+  std::vector<std::uint8_t> matches(units.size(), 0);
+  if (sizes.empty()) return matches;
+  static constexpr std::array<std::array<unsigned, 2>, 3> kRatios = {{{1, 1}, {2, 1}, {1, 2}}};
+  struct Group {
+    std::uint32_t members = 0;
+    std::array<std::uint32_t, 3> fitting{};
+    absl::flat_hash_set<std::uint64_t> sizes;
+  };
+  absl::flat_hash_map<std::uint32_t, Group> groups;
+  const auto counts = [&](const CategoryUnit& unit) {
+    return unit.step >= 0 && !unit.scratch && (unit.outlives_hill || !hills_read);
+  };
+  const auto fits = [&](const CategoryUnit& unit, std::size_t ratio) {
+    return sizes.Has(unit.bytes, kRatios[ratio][0], kRatios[ratio][1]);
+  };
+  for (const CategoryUnit& unit : units) {
+    if (!counts(unit)) continue;
+    Group& group = groups[stacks.Of(unit.stack).site];
+    ++group.members;
+    group.sizes.insert(unit.bytes);
+    for (std::size_t r = 0; r < kRatios.size(); ++r) group.fitting[r] += fits(unit, r) ? 1 : 0;
+  }
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    if (!counts(units[u])) continue;
+    const std::uint32_t site = stacks.Of(units[u].stack).site;
+    if (site == CategoryStacks::kNone) {  // nothing but the size speaks
+      matches[u] = hills_read && units[u].bytes >= kTelling && fits(units[u], 0) ? 1 : 0;
+      continue;
+    }
+    const Group& group = groups[site];
+    const auto best = std::max_element(group.fitting.begin(), group.fitting.end());
+    const auto ratio = static_cast<std::size_t>(best - group.fitting.begin());
+    // Few sizes may be those of others by chance, small ones more easily.
+    if ((ratio != 0 || units[u].bytes < kTelling) && group.sizes.size() < kSizesThatTell) continue;
+    if (*best * 10 >= group.members * kFits && fits(units[u], ratio))
+      matches[u] = static_cast<std::uint8_t>(ratio + 1);
+  }
+  return matches;
+}
+
+namespace {
+
+struct Turn {
+  std::size_t begin = 0;         // first unit of the hill
+  std::size_t at = 0;            // first unit of the way down
+  std::size_t after_scalar = 0;  // behind the last scalar on the way up
+  bool gradient = false;         // a gradient told
+};
+
+// Where a hill's backward pass begins: with the first gradient, if there is one, otherwise at the
+// top, which is a little later; or right behind the loss, a scalar that comes shortly before.
+absl::flat_hash_map<std::uint32_t, Turn> FindTurns(const std::vector<std::uint8_t>& matches,
+                                                   const std::vector<CategoryUnit>& units) {
+  absl::flat_hash_map<std::uint32_t, Turn> turns;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const CategoryUnit& unit = units[u];
+    if (unit.slope != Slope::kUp && unit.slope != Slope::kDown) continue;
+    Turn& turn = turns.try_emplace(unit.hill, Turn{u, u, u}).first->second;
+    if (turn.gradient) continue;
+    turn.gradient = matches[u] == 1;
+    if (turn.gradient || unit.slope == Slope::kUp) turn.at = turn.gradient ? u : u + 1;
+    if (unit.slope == Slope::kUp && unit.bytes <= kScalar) turn.after_scalar = u + 1;
+  }
+  for (auto& [hill, turn] : turns) {
+    const std::size_t near = std::max<std::size_t>(8, (turn.at - turn.begin) / 10);
+    if (turn.after_scalar > turn.begin && turn.at > turn.after_scalar &&
+        turn.at - turn.after_scalar <= near)
+      turn.at = turn.after_scalar;
+  }
+  return turns;
+}
+
+bool IsCertain(const absl::flat_hash_map<std::uint32_t, Turn>& turns, const CategoryUnit& unit) {
+  const auto it = turns.find(unit.hill);
+  return it != turns.end() && it->second.gradient;
+}
+
+}  // namespace
+
+void RefineSlopes(const std::vector<std::uint8_t>& matches, const CategoryOptions& options,
+                  std::vector<CategoryUnit>* units) {
+  const absl::flat_hash_map<std::uint32_t, Turn> turns = FindTurns(matches, *units);
+  for (std::size_t u = 0; u < units->size(); ++u) {
+    CategoryUnit& unit = (*units)[u];
+    if (unit.slope != Slope::kUp && unit.slope != Slope::kDown) continue;
+    const Turn& turn = turns.at(unit.hill);
+    unit.slope = u < turn.at ? Slope::kUp : Slope::kDown;
+  }
+  if (!options.stacks) return;
+  constexpr std::uint32_t kCertain = 1000;  // votes of a hill whose backward pass shows
+  absl::flat_hash_map<std::uint32_t, std::array<std::uint64_t, 4>> votes;  // by stack
+  for (const CategoryUnit& unit : *units)
+    if (unit.stack.valid())
+      votes[unit.stack.value][static_cast<std::size_t>(unit.slope)] +=
+          IsCertain(turns, unit) ? kCertain : 1;
+  for (CategoryUnit& unit : *units) {
+    if (!unit.stack.valid() || unit.slope == Slope::kBefore) continue;
+    const auto& slopes = votes[unit.stack.value];
+    const auto best = std::max_element(slopes.begin() + 1, slopes.end());
+    unit.slope = static_cast<Slope>(best - slopes.begin());
+  }
+}
+
+std::vector<UnitPhase> FindPhases(const Session& session, const std::vector<CategoryUnit>& units,
+                                  const CategoryStacks& stacks, const CategoryOptions& options) {
+  std::vector<Phase> ranges(units.size(), Phase::kNone);
+  if (options.ranges) ranges = RangePhases(session, units);
+  std::vector<UnitPhase> phases(units.size());
+  absl::flat_hash_map<std::uint64_t, std::array<std::uint32_t, 2>> leaves;  // forward, backward
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    UnitPhase& phase = phases[u];
+    const Phase slope = PhaseOfSlope(units[u].slope);
+    const CategoryStacks::Facts& facts = stacks.Of(units[u].stack);
+    if (facts.phase != Phase::kNone) {
+      phase = {facts.phase, CategoryReason::kStack, facts.phase == slope};
+    } else if (ranges[u] != Phase::kNone) {
+      phase = {ranges[u], CategoryReason::kRange, ranges[u] == slope};
+    } else {
+      phase = {slope, CategoryReason::kLifetime, false};
+    }
+    if (facts.leaf == 0 || !options.stacks) continue;
+    if (phase.phase == Phase::kForward) ++leaves[facts.leaf][0];
+    if (phase.phase == Phase::kBackward) ++leaves[facts.leaf][1];
+  }
+  // Activations that are computed again during the backward pass.
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    UnitPhase& phase = phases[u];
+    if (phase.phase != Phase::kBackward || phase.reason == CategoryReason::kStack) continue;
+    const auto leaf = leaves.find(stacks.Of(units[u].stack).leaf);
+    if (leaf == leaves.end() || leaf->second[0] * 3 < leaf->second[1]) continue;
+    phase.phase = Phase::kForward;
+    phase.agreed = false;
+  }
+  return phases;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,54 @@
+// The pieces of memory that get a category, and where in its step each is born and dies. Internal
+// to analysis/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/session.h"
+
+namespace memprof::analysis {
+
+// Where in a step a unit is born, by the shape of the memory in use alone.
+enum class Slope : std::uint8_t {
+  kBefore,  // before the first step
+  kUp,      // while memory rises to the top of a hill: a forward pass
+  kDown,    // while it falls: a backward pass
+  kFlat,    // between hills: an optimizer
+};
+
+// A block, driver memory that nobody carves, or a tensor that lies in what others share.
+struct CategoryUnit {
+  AllocationId id;
+  AllocationId tensor;      // the largest that lies in it; none
+  std::uint64_t bytes = 0;  // as asked for
+  EventId birth, death;
+  StackId stack;
+  std::int32_t step = -1;  // index among the session's steps
+  std::int16_t device = kNoDevice;
+  Slope slope = Slope::kBefore;
+  std::uint32_t hill = 0;  // which one, counted over the run; units of one hill are of one device
+  bool outlives_hill = false;  // lives on when the hill that it was born on is over
+  bool scratch = false;        // nothing else is made on its device while it lives
+  bool stays = false;  // lives when the last step begins, and at least from one step to another
+};
+
+// In order of birth, without slopes. `steps` are the session's, or others. O(events).
+std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
+                                            std::span<const StepInfo> steps);
+
+// Fills in slopes, hills and what follows from them. Units that `apart` has are left out of the
+// memory in use that hills are read from: what is kept from a backward pass to the optimizer would
+// hide where the pass ends. O(events).
+void ReadHills(const Session& session, const std::vector<bool>& apart,
+               std::vector<CategoryUnit>* units);
+
+// Finds slopes: of `units` of one device, in order of birth, within one step. Exposed for tests.
+// `levels[i]` are the bytes live right before unit i is born, `level_after` when the step is over;
+// `hill_ends[i]` is the unit with which the hill of unit i is over.
+std::vector<Slope> FindSlopes(const std::vector<std::uint64_t>& levels,
+                              const std::vector<std::uint64_t>& bytes, std::uint64_t level_after,
+                              std::vector<std::uint32_t>* hill_ends);
+
+}  // namespace memprof::analysis

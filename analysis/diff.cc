@@ -1,0 +1,318 @@
+// Compares figures, call sites and steps.
+#include "analysis/diff.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/fragmentation.h"
+#include "analysis/leaks.h"
+#include "analysis/peak_finder.h"
+#include "analysis/run_profile.h"
+#include "analysis/timeline.h"
+
+namespace memprof::analysis {
+namespace {
+
+// One side of a comparison.
+struct Side {
+  const Session& session;
+  const std::vector<std::uint32_t>& rows;
+  RunProfile profile;
+  std::vector<DeviceTimeline> timelines;
+  LeafMemory leaf;
+
+  Side(const Session& s, const std::vector<std::uint32_t>& r, std::size_t sites)
+      : session(s),
+        rows(r),
+        profile(ProfileRun(s, r, sites)),
+        timelines(BuildTimelines(s)),
+        leaf(s) {}
+
+  const DeviceTimeline* Timeline(int device) const {
+    for (const DeviceTimeline& timeline : timelines)
+      if (timeline.device == device) return &timeline;
+    return nullptr;
+  }
+};
+
+struct Live {
+  std::vector<std::uint64_t> bytes, count;  // by row
+};
+
+// Adds what is live on `device` (kNoDevice = all) after `event`.
+void AddLive(const Side& side, EventId event, int device, Live& live) {
+  const std::uint32_t layers = kDeviceLayers | LayerBit(Layer::kBlock);
+  for (const AllocationId id : side.session.LiveAfter(event, layers)) {
+    const AllocationRecord& a = side.session.record(id);
+    if (!side.leaf.Counts(id) || (device != kNoDevice && a.device != device)) continue;
+    const std::uint32_t row = StackAlignment::Of(side.rows, a.stack);
+    if (row == StackAlignment::kNone) continue;
+    live.bytes[row] += a.bytes;
+    ++live.count[row];
+  }
+}
+
+Live LiveAtPeaks(const Side& side, std::size_t sites) {
+  Live live{std::vector<std::uint64_t>(sites), std::vector<std::uint64_t>(sites)};
+  // As FindPeaks has it: of the instants of the maximum, the one at which most was in use.
+  const auto sum_of = [](const AllocationRecord& a) -> std::size_t {
+    if (OccupiesDevice(a.layer)) return 0;
+    if (a.layer == Layer::kBlock) return 1;
+    return a.layer == Layer::kTensor ? 2 : 3;
+  };
+  const PeakFinder<3> finder(side.session, sum_of);
+  for (const auto& [device, mark] : finder.marks())
+    if (mark.event.valid()) AddLive(side, mark.event, device, live);
+  return live;
+}
+
+Live LiveAfterEvent(const Side& side, EventId event, std::size_t sites) {
+  Live live{std::vector<std::uint64_t>(sites), std::vector<std::uint64_t>(sites)};
+  AddLive(side, event, kNoDevice, live);
+  return live;
+}
+
+EventId LastEvent(const Session& session) {
+  return session.events().empty()
+             ? EventId()
+             : EventId(static_cast<std::uint32_t>(session.events().size() - 1));
+}
+
+// Growth by row, and in all.
+std::vector<double> GrowthOf(const Side& side, std::size_t sites, double* sum) {
+  std::vector<double> growth(sites);
+  for (const Leak& leak : FindLeaks(side.session).leaks) {
+    *sum += leak.bytes_per_step;
+    const std::uint32_t row = StackAlignment::Of(side.rows, leak.stack);
+    if (row != StackAlignment::kNone) growth[row] += leak.bytes_per_step;
+  }
+  return growth;
+}
+
+// The quartiles of what `of` says of the steady steps: 0.25, 0.5, 0.75; nearest ranks.
+template <typename Of>
+std::array<double, 3> Quartiles(const RunProfile& profile, Of of) {
+  std::vector<double> values;
+  for (std::size_t i = profile.steady_begin; i < profile.steady_end; ++i)
+    values.push_back(static_cast<double>(of(profile.steps[i])));
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const auto at = [&values](double q) {
+    return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+  };
+  return {at(0.25), at(0.5), at(0.75)};
+}
+
+template <typename Of>
+void AddMedian(const Side& before, const Side& after, DiffFigureKind kind, Of of,
+               std::vector<DiffFigure>& figures) {
+  const auto a = Quartiles(before.profile, of), b = Quartiles(after.profile, of);
+  if (a[2] == 0 && b[2] == 0) return;
+  figures.push_back({kind, kNoDevice, a[1], b[1], std::max(a[2] - a[0], b[2] - b[0])});
+}
+
+std::uint64_t PeakIn(const StepProfile& step, int device) {
+  const auto at = step.peak.find(device);
+  return at == step.peak.end() ? 0 : at->second;
+}
+
+template <typename Of>
+double VariationOf(const RunProfile& profile, Of of) {
+  Variation variation;
+  for (std::size_t i = profile.steady_begin + 1; i < profile.steady_end; ++i)
+    variation.Add(of(profile.steps[i - 1]), of(profile.steps[i]));
+  return static_cast<double>(variation.bytes());
+}
+
+double Held(const DeviceTimeline* timeline) {
+  if (timeline == nullptr) return 0;
+  return static_cast<double>(timeline->framework_reserved.empty()
+                                 ? timeline->reserved.max()
+                                 : timeline->framework_reserved.max());
+}
+
+std::set<int> DevicesOf(const Side& before, const Side& after) {
+  std::set<int> devices;
+  for (const Side* side : {&before, &after})
+    for (const DeviceTimeline& timeline : side->timelines)
+      if (timeline.device != kNoDevice) devices.insert(timeline.device);
+  return devices;
+}
+
+void AddRunFigures(const Side& before, const Side& after, std::vector<DiffFigure>& figures) {
+  for (const int device : DevicesOf(before, after)) {
+    const DeviceTimeline *a = before.Timeline(device), *b = after.Timeline(device);
+    const auto peak = [device](const StepProfile& step) { return PeakIn(step, device); };
+    const double variation =
+        std::max(VariationOf(before.profile, peak), VariationOf(after.profile, peak));
+    const auto total = [](const DeviceTimeline* t) {
+      return t == nullptr ? 0.0 : static_cast<double>(t->total.max());
+    };
+    const auto end = [](const DeviceTimeline* t) {
+      return t == nullptr ? 0.0 : static_cast<double>(t->total.At(kForever));
+    };
+    figures.push_back({DiffFigureKind::kPeak, device, total(a), total(b), variation});
+    figures.push_back({DiffFigureKind::kReserved, device, Held(a), Held(b), variation});
+    figures.push_back({DiffFigureKind::kLive, device, end(a), end(b), variation});
+  }
+  figures.push_back({DiffFigureKind::kFragmentation, kNoDevice,
+                     100 * AnalyseFragmentation(before.session).at_peak,
+                     100 * AnalyseFragmentation(after.session).at_peak, 0});
+}
+
+void AddStepFigures(const Side& before, const Side& after, std::vector<DiffFigure>& figures) {
+  AddMedian(
+      before, after, DiffFigureKind::kStepTime, [](const StepProfile& step) { return step.time; },
+      figures);
+  AddMedian(
+      before, after, DiffFigureKind::kStepBytes, [](const StepProfile& step) { return step.bytes; },
+      figures);
+  AddMedian(
+      before, after, DiffFigureKind::kStepCount,
+      [](const StepProfile& step) { return step.allocations; }, figures);
+  const auto steps = [](const Side& side) {
+    return static_cast<double>(side.profile.steps.size());
+  };
+  if (steps(before) + steps(after) > 0)
+    figures.push_back({DiffFigureKind::kSteps, kNoDevice, steps(before), steps(after), 0});
+}
+
+std::vector<DiffSite> CompareSites(const Side& before, const Live& before_live, const Side& after,
+                                   const Live& after_live, std::size_t count) {
+  std::vector<DiffSite> sites;
+  for (std::uint32_t row = 0; row < count; ++row) {
+    const SiteProfile &a = before.profile.sites[row], &b = after.profile.sites[row];
+    DiffSite site{.place = row, .before = before_live.bytes[row], .after = after_live.bytes[row]};
+    site.before_count = before_live.count[row];
+    site.after_count = after_live.count[row];
+    site.before_step = a.step_bytes;
+    site.after_step = b.step_bytes;
+    site.variation = std::max(a.variation.bytes(), b.variation.bytes());
+    site.fresh = a.count == 0;
+    site.gone = b.count == 0;
+    sites.push_back(site);
+  }
+  return sites;
+}
+
+void SortSites(std::vector<DiffSite>& sites) {
+  std::erase_if(sites, [](const DiffSite& s) {
+    return s.before == s.after && s.before_count == s.after_count &&
+           s.before_step == s.after_step && s.before_growth == s.after_growth && !s.fresh &&
+           !s.gone;
+  });
+  std::stable_sort(sites.begin(), sites.end(), [](const DiffSite& a, const DiffSite& b) {
+    if (a.size() != b.size()) return a.size() > b.size();
+    return std::abs(a.after_step - a.before_step) > std::abs(b.after_step - b.before_step);
+  });
+}
+
+std::uint64_t SumOfPeaks(const StepProfile& step) {
+  std::uint64_t sum = 0;
+  for (const auto& [device, bytes] : step.peak) sum += bytes;
+  return sum;
+}
+
+std::vector<DiffStep> AlignSteps(const RunProfile& before, const RunProfile& after) {
+  std::vector<DiffStep> steps;
+  const auto add = [&steps](const StepProfile& a, const StepProfile& b) {
+    steps.push_back({a.number, b.number, SumOfPeaks(a), SumOfPeaks(b), a.time, b.time});
+  };
+  std::map<std::int64_t, const StepProfile*> by_number;
+  for (const StepProfile& step : after.steps) by_number.emplace(step.number, &step);
+  for (const StepProfile& step : before.steps)
+    if (const auto at = by_number.find(step.number); at != by_number.end()) add(step, *at->second);
+  if (!steps.empty()) return steps;
+  for (std::size_t i = 0; i < std::min(before.steps.size(), after.steps.size()); ++i)
+    add(before.steps[i], after.steps[i]);
+  return steps;
+}
+
+}  // namespace
+
+std::string_view DiffFigureName(DiffFigureKind kind) {
+  static constexpr std::string_view kNames[] = {"peak",          "reserved",   "live",
+                                                "fragmentation", "growth",     "step_time",
+                                                "step_bytes",    "step_count", "steps"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Session& after,
+                    Symbols& after_symbols, DiffMoment moment) {
+  DiffReport report;
+  report.alignment = AlignStacks(before, before_symbols, after, after_symbols);
+  const std::size_t count = report.alignment.places.size();
+  const Side a(before, report.alignment.before, count), b(after, report.alignment.after, count);
+  AddRunFigures(a, b, report.figures);
+  double before_sum = 0, after_sum = 0;
+  const std::vector<double> before_growth = GrowthOf(a, count, &before_sum);
+  const std::vector<double> after_growth = GrowthOf(b, count, &after_sum);
+  report.figures.push_back({DiffFigureKind::kGrowth, kNoDevice, before_sum, after_sum, 0});
+  AddStepFigures(a, b, report.figures);
+  const auto live = [&](const Side& side) {
+    return moment == DiffMoment::kPeak ? LiveAtPeaks(side, count)
+                                       : LiveAfterEvent(side, LastEvent(side.session), count);
+  };
+  report.sites = CompareSites(a, live(a), b, live(b), count);
+  for (DiffSite& site : report.sites) {
+    site.before_growth = before_growth[site.place];
+    site.after_growth = after_growth[site.place];
+  }
+  SortSites(report.sites);
+  report.steps = AlignSteps(a.profile, b.profile);
+  const double variation =
+      std::max(VariationOf(a.profile, SumOfPeaks), VariationOf(b.profile, SumOfPeaks));
+  for (std::size_t i = 0; i < report.steps.size() && !report.first_difference; ++i) {
+    const double change = std::abs(static_cast<double>(report.steps[i].after_peak) -
+                                   static_cast<double>(report.steps[i].before_peak));
+    if (change > variation) report.first_difference = i;
+  }
+  return report;
+}
+
+DiffReport DiffMoments(const Session& session, Symbols& symbols, EventId from, EventId to) {
+  DiffReport report;
+  report.alignment = AlignStacks(session, symbols, session, symbols);
+  const std::size_t count = report.alignment.places.size();
+  const Side side(session, report.alignment.after, count);
+  const auto time = [&session](EventId event) {
+    return event.valid() ? session.events().time(event.value) : session.run().start_time;
+  };
+  report.before_time = time(from);
+  report.after_time = time(to);
+  for (const int device : DevicesOf(side, side)) {
+    const DeviceTimeline& timeline = *side.Timeline(device);
+    const auto peak = [device](const StepProfile& step) { return PeakIn(step, device); };
+    const double variation = VariationOf(side.profile, peak);
+    const auto at = [](const Series& series, TimeNs t) {
+      return static_cast<double>(series.At(t));
+    };
+    report.figures.push_back({DiffFigureKind::kLive, device, at(timeline.total, report.before_time),
+                              at(timeline.total, report.after_time), variation});
+    const Series& held =
+        timeline.framework_reserved.empty() ? timeline.reserved : timeline.framework_reserved;
+    report.figures.push_back({DiffFigureKind::kReserved, device, at(held, report.before_time),
+                              at(held, report.after_time), variation});
+  }
+  const auto free_share = [&session](TimeNs t) {
+    std::uint64_t reserved = 0, free = 0;
+    for (const PoolFragmentation& pool : AnalyseFragmentation(session, kNoDevice, t).pools) {
+      reserved += pool.reserved_bytes;
+      free += pool.free_bytes;
+    }
+    return reserved == 0 ? 0.0 : 100.0 * static_cast<double>(free) / static_cast<double>(reserved);
+  };
+  report.figures.push_back({DiffFigureKind::kFragmentation, kNoDevice,
+                            free_share(report.before_time), free_share(report.after_time), 0});
+  report.sites = CompareSites(side, LiveAfterEvent(side, from, count), side,
+                              LiveAfterEvent(side, to, count), count);
+  for (DiffSite& site : report.sites) {
+    site.fresh = site.before == 0 && site.after > 0;
+    site.gone = site.after == 0 && site.before > 0;
+  }
+  SortSites(report.sites);
+  return report;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,240 @@
+// Follows every pool through the events of a session.
+#include "analysis/fragmentation_series.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "analysis/pool_layout.h"
+#include "analysis/replay.h"
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::uint64_t kSmallSegmentBytes = std::uint64_t{2} << 20;
+
+// Where points begin; the last ends with the log.
+std::vector<TimeNs> PointsOf(const Session& session, std::size_t most) {
+  const EventTable& events = session.events();
+  most = std::max<std::size_t>(most, 1);
+  std::vector<TimeNs> begins = {events.first_time()};
+  if (!session.steps().empty()) {
+    for (const StepInfo& step : session.steps())
+      if (step.begin > begins.back()) begins.push_back(step.begin);
+    const std::size_t together = (begins.size() + most - 1) / most;
+    std::vector<TimeNs> kept;
+    for (std::size_t i = 0; i < begins.size(); i += together) kept.push_back(begins[i]);
+    return kept;
+  }
+  const TimeNs length = events.last_time() - events.first_time();
+  for (std::size_t i = 1; i < most; ++i) {
+    const TimeNs begin = events.first_time() +
+                         static_cast<TimeNs>(static_cast<double>(length) *
+                                             (static_cast<double>(i) / static_cast<double>(most)));
+    if (begin > begins.back()) begins.push_back(begin);
+  }
+  return begins;
+}
+
+bool Worse(const PoolState& a, const PoolState& b) {
+  return std::tuple(a.pinned, a.free()) > std::tuple(b.pinned, b.free());
+}
+
+class SeriesBuilder {
+ public:
+  SeriesBuilder(const Session& session, int device, std::size_t most)
+      : session_(session),
+        device_(device),
+        begins_(PointsOf(session, most)),
+        base_(session.records().size(), AllocationId::kNone) {}
+
+  void Birth(EventId event, AllocationId id) {
+    GoTo(session_.events().time(event.value));
+    const AllocationRecord& a = session_.record(id);
+    if (a.layer == Layer::kSegment) {
+      Pool& pool = PoolOf(id);
+      pool.layout.AddSegment(id.value, a.address, a.bytes);
+    } else if (a.layer == Layer::kBlock) {
+      const AllocationId base = BaseOf(id);
+      if (base == id) return;
+      base_[id.value] = base.value;
+      Pool& pool = PoolOf(base);
+      const AllocationRecord& segment = session_.record(base);
+      if (!pool.layout.Has(base.value)) {
+        // Gone before the block came, or driver memory that blocks are carved from directly.
+        if (segment.layer == Layer::kSegment) return;
+        pool.layout.AddSegment(base.value, segment.address, segment.bytes);
+      }
+      pool.layout.AddBlock(base.value, id.value, a.address, a.bytes,
+                           session_.allocation(id).requested);
+    } else if (a.layer == Layer::kStreamOrdered) {
+      DriverPool(a.device, a.second).live += a.bytes;
+    }
+  }
+
+  void Death(EventId event, AllocationId id) {
+    GoTo(session_.events().time(event.value));
+    const AllocationRecord& a = session_.record(id);
+    if (a.layer == Layer::kSegment) {
+      PoolOf(id).layout.RemoveSegment(id.value);
+    } else if (a.layer == Layer::kBlock) {
+      if (base_[id.value] == AllocationId::kNone) return;
+      const AllocationId base(base_[id.value]);
+      Pool& pool = PoolOf(base);
+      pool.layout.RemoveBlock(base.value, id.value, a.address);
+      if (session_.record(base).layer != Layer::kSegment && pool.layout.Has(base.value) &&
+          pool.layout.BlocksOf(base.value) == 0)
+        pool.layout.RemoveSegment(base.value);
+    } else if (a.layer == Layer::kStreamOrdered) {
+      Pool& pool = DriverPool(a.device, a.second);
+      pool.live -= std::min(pool.live, a.bytes);
+    }
+  }
+
+  void After(EventId event) {
+    const EventTable& events = session_.events();
+    const TimeNs time = events.time(event.value);
+    if (events.op(event.value) == Op::kPoolSample && events.layer(event.value) != Layer::kGraph) {
+      GoTo(time);
+      DriverPool(events.device(event.value), events.address(event.value)).sampled =
+          events.bytes(event.value);
+    }
+    if (changed_.empty()) return;
+    // What holds only between events of one time is no state that anybody could have seen.
+    if (event.value + 1 < events.size() && events.time(event.value + 1) == time) return;
+    for (Pool* pool : changed_) {
+      pool->changed = false;
+      Consider(*pool, time);
+    }
+    changed_.clear();
+  }
+
+  std::vector<PoolSeries> Finish() {
+    if (!session_.events().empty()) GoTo(session_.events().last_time());
+    std::vector<PoolSeries> all;
+    for (auto& [key, pool] : pools_) {
+      PoolSeries& series = pool.series;
+      if (series.points.empty() || (device_ != kNoDevice && series.device != device_)) continue;
+      for (FragmentationPoint& point : series.points) point.step = session_.StepAt(point.time);
+      const auto ever = [](const FragmentationPoint& p) { return p.state.reserved > 0; };
+      if (std::none_of(series.points.begin(), series.points.end(), ever)) continue;
+      series.worst =
+          *std::max_element(series.points.begin(), series.points.end(),
+                            [](const auto& a, const auto& b) { return Worse(b.state, a.state); });
+      all.push_back(std::move(series));
+    }
+    return all;
+  }
+
+ private:
+  struct Pool {
+    PoolSeries series;
+    PoolLayout layout;
+    std::uint64_t live = 0, sampled = 0;  // of driver pools
+    bool changed = false;
+  };
+  // Device, kind, stream or handle, small blocks.
+  using Key = std::tuple<int, PoolKind, std::uint64_t, bool>;
+
+  // The segment of a block, else the driver memory that it lies in, else itself.
+  AllocationId BaseOf(AllocationId block) const {
+    AllocationId base = block;
+    for (AllocationId id = session_.record(block).parent; id.valid();
+         id = session_.record(id).parent) {
+      base = id;
+      if (session_.record(id).layer == Layer::kSegment) break;
+    }
+    return base;
+  }
+
+  Pool& PoolOf(AllocationId segment) {
+    auto& known = pool_of_[segment.value];
+    if (known == nullptr) {
+      const Allocation a = session_.allocation(segment);
+      known = &Get({a.device, PoolKind::kSegments, a.stream, a.bytes <= kSmallSegmentBytes});
+    }
+    return Touch(*known);
+  }
+
+  Pool& DriverPool(int device, std::uint64_t handle) {
+    return Touch(Get({device, PoolKind::kStreamOrdered, handle, false}));
+  }
+
+  Pool& Get(const Key& key) {
+    const auto [at, fresh] = pools_.try_emplace(key);
+    Pool& pool = at->second;
+    if (!fresh) return pool;
+    bool small = false;
+    std::uint64_t number = 0;
+    std::tie(pool.series.device, pool.series.kind, number, small) = key;
+    (pool.series.kind == PoolKind::kSegments ? pool.series.stream : pool.series.pool) = number;
+    pool.series.small_blocks = small;
+    for (std::size_t i = 0; i <= now_; ++i) AddPoint(pool, i);
+    return pool;
+  }
+
+  Pool& Touch(Pool& pool) {
+    if (!pool.changed) changed_.push_back(&pool);
+    pool.changed = true;
+    return pool;
+  }
+
+  static PoolState StateOf(const Pool& pool) {
+    if (pool.series.kind == PoolKind::kSegments) return pool.layout.State();
+    PoolState state;
+    state.reserved = std::max(pool.live, pool.sampled);
+    state.allocated = pool.live;
+    state.pinned = state.free();
+    return state;
+  }
+
+  void AddPoint(Pool& pool, std::size_t i) {
+    const TimeNs end = i + 1 < begins_.size() ? begins_[i + 1] : session_.events().last_time() + 1;
+    pool.series.points.push_back(
+        {.begin = begins_[i], .end = end, .time = begins_[i], .state = {}});
+  }
+
+  // Goes on to the point that contains `time`; what holds as one begins is its first instant.
+  void GoTo(TimeNs time) {
+    while (now_ + 1 < begins_.size() && begins_[now_ + 1] <= time) {
+      ++now_;
+      for (auto& [key, pool] : pools_) {
+        AddPoint(pool, now_);
+        // At the very instant of the beginning events may still change it.
+        if (begins_[now_] < time) pool.series.points.back().state = StateOf(pool);
+      }
+      if (begins_[now_] == time)
+        for (auto& [key, pool] : pools_) Touch(pool);
+    }
+  }
+
+  void Consider(Pool& pool, TimeNs time) {
+    FragmentationPoint& point = pool.series.points.back();
+    const PoolState state = StateOf(pool);
+    if (point.time == time || Worse(state, point.state)) {
+      point.time = time;
+      point.state = state;
+    }
+  }
+
+  const Session& session_;
+  const int device_;
+  const std::vector<TimeNs> begins_;
+  std::size_t now_ = 0;
+  std::map<Key, Pool> pools_;
+  absl::flat_hash_map<std::uint32_t, Pool*> pool_of_;  // by segment
+  std::vector<std::uint32_t> base_;                    // by block
+  std::vector<Pool*> changed_;
+};
+
+}  // namespace
+
+std::vector<PoolSeries> BuildFragmentationSeries(const Session& session, int device,
+                                                 std::size_t max_points) {
+  SeriesBuilder builder(session, device, max_points);
+  ReplayLifetimes(session, builder);
+  return builder.Finish();
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,94 @@
+// Reads the part of Python's pickle format that plain data needs: numbers, text, bytes, lists,
+// tuples and dictionaries. Nothing of a pickle is ever run: an opcode that could import, call or
+// build anything is refused by name. Safe on hostile input: memory and nesting are bounded, and a
+// refusal is one line with the offset.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace memprof::analysis {
+
+// A value of a Pickle. Small and copyable; text and containers are views into their Pickle.
+// Every question may be asked of every value: what it is not, it answers with nothing.
+class PickleValue {
+ public:
+  enum class Kind : std::uint8_t {
+    kNone,
+    kBool,
+    kInteger,  // fits 64 bits, signed or unsigned
+    kHuge,     // an integer that does not
+    kFloat,
+    kText,
+    kBytes,
+    kList,
+    kTuple,
+    kDict,
+  };
+
+  Kind kind() const { return kind_; }
+  bool is_list() const { return kind_ == Kind::kList || kind_ == Kind::kTuple; }
+  bool is_dict() const { return kind_ == Kind::kDict; }
+  bool is_text() const { return kind_ == Kind::kText; }
+  bool is_integer() const { return kind_ == Kind::kInteger; }
+
+  // Of a non-negative integer or bool; else `otherwise`.
+  std::uint64_t Unsigned(std::uint64_t otherwise = 0) const;
+  std::int64_t Signed(std::int64_t otherwise = 0) const;
+  double Float(double otherwise = 0) const;  // of an integer too
+  bool True() const { return kind_ == Kind::kBool && number_ != 0; }
+  std::string_view Text() const;
+  // Identifies a container within its Pickle: the same object, not an equal one.
+  std::uint32_t container() const { return static_cast<std::uint32_t>(number_); }
+
+ private:
+  friend class Pickle;
+  friend class PickleReader;
+  static constexpr std::uint8_t kNegative = 1;
+
+  Kind kind_ = Kind::kNone;
+  std::uint8_t flags_ = 0;
+  std::uint32_t size_ = 0;    // of text
+  std::uint64_t number_ = 0;  // integer, bits of a float, container, or offset of text
+  const char* base_ = nullptr;
+};
+
+class Pickle {
+ public:
+  struct Limits {
+    std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // what the values may take, plus …
+    std::uint64_t memory_per_byte = 8;                      // … this for every byte of the input
+    std::size_t marks = 64;                                 // lists and dicts begun and not ended
+  };
+
+  // Reads `bytes`, which must outlive the result. Errors (kInvalidArgument) say the opcode and the
+  // offset, without a full stop or the file's name.
+  static absl::StatusOr<Pickle> Parse(std::string_view bytes, const Limits& limits);
+  static absl::StatusOr<Pickle> Parse(std::string_view bytes) { return Parse(bytes, Limits()); }
+
+  PickleValue root() const { return root_; }
+  // Of a list or tuple; empty for others.
+  std::span<const PickleValue> Items(PickleValue list) const;
+  // Keys and values in turn; empty for what is no dictionary.
+  std::span<const PickleValue> Pairs(PickleValue dict) const;
+  // The value of a text key, the last one that was set; a None where there is none.
+  PickleValue At(PickleValue dict, std::string_view key) const;
+  std::size_t container_count() const { return containers_.size(); }
+  int protocol() const { return protocol_; }
+
+ private:
+  friend class PickleReader;
+  PickleValue root_;
+  std::vector<std::vector<PickleValue>> containers_;
+  int protocol_ = 0;
+};
+
+}  // namespace memprof::analysis

@@ -1,0 +1,208 @@
+// Chooses among the sources of steps.
+#include "analysis/steps_found.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/steps_figures.h"
+#include "analysis/steps_pattern.h"
+#include "analysis/steps_ranges.h"
+#include "analysis/units.h"
+
+namespace memprof::analysis {
+namespace {
+
+// Confidence in ranges that speak of steps, in the optimizer's, and in any others that repeat.
+constexpr double kSaysStep = 0.97, kSaysOptimizer = 0.7, kRepeats = 0.5;
+
+std::string Percent(double share) { return absl::StrCat(std::lround(share * 100), " %"); }
+
+// Steps from `begins`, each up to the next, the last up to the end of the log.
+void SetEnds(const Session& session, std::vector<StepInfo>* steps) {
+  for (std::size_t i = 0; i + 1 < steps->size(); ++i) (*steps)[i].end = (*steps)[i + 1].begin;
+  if (!steps->empty()) {
+    steps->back().end = std::max(session.run().end_time, session.events().last_time());
+    steps->back().end = std::max(steps->back().end, steps->back().begin);
+  }
+}
+
+std::int64_t FindWarmUp(const Session& session, std::span<const StepInfo> steps) {
+  std::vector<double> likeness;
+  for (const StepFigures& figures : DescribeSteps(session, steps))
+    likeness.push_back(figures.likeness);
+  return WarmUpSteps(likeness);
+}
+
+FoundSteps FromMarks(const Session& session) {
+  FoundSteps found;
+  if (session.step_origin().source != StepSource::kMarks) {
+    found.origin.why = "the program marked no steps";
+    return found;
+  }
+  found.steps.assign(session.steps().begin(), session.steps().end());
+  found.origin = {.source = StepSource::kMarks, .confidence = 1};
+  found.origin.why =
+      absl::StrCat("the program marked ", FormatNumberOf(found.steps.size(), "step"));
+  return found;
+}
+
+// The first event at or after `time`.
+EventId EventFrom(const Session& session, TimeNs time) {
+  const EventId before = time == 0 ? EventId() : session.EventAt(time - 1);
+  return before.valid() ? EventId(before.value + 1) : EventId(0);
+}
+
+FoundSteps FromRange(const Session& session, const RepeatedRange& range) {
+  FoundSteps found;
+  const auto ranges = session.ranges();
+  // The optimizer ends a step: the next one begins behind it.
+  const bool ends = !range.says_step && range.says_optimizer;
+  if (ends) found.steps.push_back({.number = 0, .begin = session.events().first_time()});
+  for (std::size_t i = 0; i < range.rows.size(); ++i) {
+    if (ends && i + 1 == range.rows.size()) break;  // what follows the last one is no step
+    StepInfo step;
+    step.begin = ends ? ranges[range.rows[i]].end : ranges[range.rows[i]].begin;
+    step.number =
+        range.numbers.empty() ? static_cast<std::int64_t>(i) + (ends ? 1 : 0) : range.numbers[i];
+    found.steps.push_back(step);
+  }
+  for (StepInfo& step : found.steps) step.event = EventFrom(session, step.begin);
+  SetEnds(session, &found.steps);
+  StepOrigin& origin = found.origin;
+  origin.source = StepSource::kRanges;
+  origin.confidence = range.says_step        ? kSaysStep
+                      : range.says_optimizer ? kSaysOptimizer
+                                             : kRepeats * (0.5 + 0.5 * range.covered);
+  origin.why = absl::StrCat("the range \"", range.name, "\" comes ",
+                            FormatNumberOf(range.rows.size(), "time"),
+                            range.says_step        ? ", and its name speaks of steps"
+                            : range.says_optimizer ? ", and steps end with the optimizer"
+                                                   : ", but its name does not speak of steps");
+  return found;
+}
+
+FoundSteps FromRanges(const Session& session, const std::vector<RepeatedRange>& repeated) {
+  FoundSteps none;
+  none.origin.why =
+      session.ranges().empty() ? "the program named no ranges" : "no range repeats regularly";
+  if (repeated.empty()) return none;
+  if (repeated.front().says_step) return FromRange(session, repeated.front());
+  for (const RepeatedRange& range : repeated)
+    if (range.says_optimizer) return FromRange(session, range);
+  return FromRange(session, repeated.front());
+}
+
+// An allocation by a framework's allocator may have asked the driver first: that belongs to the
+// step as well.
+EventId BeginBefore(const Session& session, EventId birth) {
+  const EventTable& events = session.events();
+  std::uint32_t begin = birth.value;
+  while (begin > 0) {
+    const Op op = events.op(begin - 1);
+    const Layer layer = events.layer(begin - 1);
+    const bool below = op == Op::kAlloc && (layer == Layer::kSegment || OccupiesDevice(layer)) &&
+                       layer != events.layer(birth.value);
+    if (!below && op != Op::kMemoryInfo) break;
+    --begin;
+  }
+  return EventId(begin);
+}
+
+// `optimizer_runs`: how often a range came that speaks of the optimizer; 0 = unknown.
+FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs) {
+  FoundSteps found;
+  const StepLayer layer = ChooseStepLayer(session);
+  StepStream stream = StreamOf(session, layer, true);
+  Period period = FindPeriod(stream.tokens, optimizer_runs);
+  bool by_size = true;
+  // Batches of varying shape: the places repeat, the sizes do not.
+  if (period.confidence < 0.9) {
+    StepStream places = StreamOf(session, layer, false);
+    constexpr std::uint32_t kFewestPlaces = 4;
+    if (places.tokens.distinct >= kFewestPlaces) {
+      Period coarser = FindPeriod(places.tokens, optimizer_runs);
+      if (coarser.confidence * 0.95 > period.confidence) {
+        period = std::move(coarser);
+        period.confidence *= 0.95;
+        by_size = false;
+      }
+    }
+  }
+  if (period.begins.empty()) {
+    found.origin.why =
+        absl::StrCat("no pattern repeats in ", FormatNumberOf(stream.tokens.size(), "allocation"));
+    return found;
+  }
+  for (std::size_t i = 0; i < period.begins.size(); ++i) {
+    const EventId event = BeginBefore(session, stream.births[period.begins[i]]);
+    found.steps.push_back({.number = static_cast<std::int64_t>(i),
+                           .begin = session.events().time(event.value),
+                           .event = event});
+  }
+  SetEnds(session, &found.steps);
+  found.origin.source = StepSource::kPattern;
+  found.origin.confidence = period.confidence;
+  found.origin.why = absl::StrCat(
+      "each of about ", FormatCount(static_cast<std::uint64_t>(std::lround(period.typical))),
+      " allocations; ", by_size ? "places and sizes" : "places, with sizes that vary,", " are ",
+      Percent(period.median_likeness), " alike in the middle step, ",
+      Percent(period.weighted_likeness), " over all, and memory was back at its lowest before ",
+      Percent(period.closed), " of them");
+  return found;
+}
+
+FoundSteps Find(const Session& session, StepChoice choice) {
+  if (choice == StepChoice::kMarks) return FromMarks(session);
+  if (choice == StepChoice::kAuto) {
+    FoundSteps marks = FromMarks(session);
+    if (!marks.steps.empty()) return marks;
+  }
+  const std::vector<RepeatedRange> repeated = FindRepeatedRanges(session);
+  FoundSteps ranges;
+  if (choice != StepChoice::kPattern) ranges = FromRanges(session, repeated);
+  if (choice == StepChoice::kRanges || ranges.origin.confidence >= kSaysStep) return ranges;
+  std::uint32_t optimizer_runs = 0;
+  for (const RepeatedRange& range : repeated)
+    if (range.says_optimizer && optimizer_runs == 0)
+      optimizer_runs = static_cast<std::uint32_t>(range.rows.size());
+  FoundSteps pattern = FromPattern(session, optimizer_runs);
+  if (choice == StepChoice::kPattern) return pattern;
+  if (!pattern.steps.empty() && pattern.origin.confidence >= ranges.origin.confidence)
+    return pattern;
+  if (!ranges.steps.empty()) return ranges;
+  pattern.origin.why = absl::StrCat("the program marked no steps, ", ranges.origin.why, ", and ",
+                                    pattern.origin.why);
+  return pattern;
+}
+
+}  // namespace
+
+std::string_view StepSourceName(StepSource source) {
+  switch (source) {
+    case StepSource::kNone:
+      return "none";
+    case StepSource::kMarks:
+      return "marks";
+    case StepSource::kRanges:
+      return "ranges";
+    case StepSource::kPattern:
+      return "pattern";
+  }
+  return "none";
+}
+
+FoundSteps FindSteps(const Session& session, StepChoice choice) {
+  FoundSteps found = Find(session, choice);
+  if (!found.steps.empty()) found.origin.warm_up_steps = FindWarmUp(session, found.steps);
+  return found;
+}
+
+FoundSteps FindStepsToUse(const Session& session) {
+  FoundSteps found = FindSteps(session);
+  if (found.origin.confidence < kStepConfidence) found.steps.clear();
+  return found;
+}
+
+}  // namespace memprof::analysis

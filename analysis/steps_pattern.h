@@ -1,0 +1,52 @@
+// Finds the period of a sequence of allocations: where a step begins that nobody marked. Internal
+// to analysis/; knows nothing of sessions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace memprof::analysis {
+
+// Allocations in order, as tokens: two that look alike (same place, same size) are one token.
+struct TokenStream {
+  std::vector<std::uint32_t> token;  // 0 … distinct - 1
+  std::vector<std::uint64_t> level;  // bytes that were live right before each
+  std::uint32_t distinct = 0;
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(token.size()); }
+  void Add(std::uint32_t t, std::uint64_t live) {
+    token.push_back(t);
+    level.push_back(live);
+    if (t >= distinct) distinct = t + 1;
+  }
+};
+
+// How alike windows of a stream are, compared with the typical one: of each token the (lower)
+// median count over all windows.
+struct WindowLikeness {
+  std::vector<double> likeness;  // of each window: Jaccard index of the multisets, in [0, 1]
+  double median = 0;
+  double weighted = 0;        // mean, weighted by tokens
+  std::uint64_t typical = 0;  // tokens of the typical window
+};
+
+// Windows are [begins[i], begins[i + 1]); the last ends at `end`.
+WindowLikeness CompareWindows(const TokenStream& stream, std::span<const std::uint32_t> begins,
+                              std::uint32_t end);
+
+struct Period {
+  std::vector<std::uint32_t>
+      begins;                  // positions of the first allocation of each step; empty = none
+  double confidence = 0;       // in [0, 1]
+  double median_likeness = 0;  // of steps, without the first and the last one
+  double weighted_likeness = 0;
+  double closed = 0;   // share of steps before which memory was back at its lowest
+  double typical = 0;  // allocations of the typical step
+};
+
+// O(n) but for sorting the counts of windows that are looked at. `hint` is the number of steps that
+// somebody else counted, 0 if nobody did: it decides between periods that are equally good.
+Period FindPeriod(const TokenStream& stream, std::uint32_t hint = 0);
+
+}  // namespace memprof::analysis

@@ -1,0 +1,90 @@
+// Budgets for continuous integration: conditions of --fail-on, such as 'peak>20GiB', and whether a
+// run keeps them. The grammar and every figure: docs/diff.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analysis/leaks.h"
+#include "analysis/session.h"
+
+namespace memprof::cli {
+
+// What a condition can be about.
+enum class Metric {
+  kPeak,           // bytes
+  kReserved,       // bytes
+  kLiveAtEnd,      // bytes
+  kHeadroom,       // bytes, a minimum
+  kGrowth,         // bytes per step
+  kFragmentation,  // a share, in percent
+  kFailed,         // a number
+  kStepTime,       // nanoseconds; of diff only
+  kDefinite,       // leaks of this tier or a worse one
+  kSuspected,
+  kGrowing,
+};
+std::string_view MetricName(Metric metric);
+
+// One figure of a run. `device` is kNoDevice for what is not of one device.
+struct Figure {
+  int device = analysis::kNoDevice;
+  double value = 0;
+};
+using Figures = std::map<Metric, std::vector<Figure>>;
+
+// Whether conditions may speak of two runs ('peak>+5%').
+enum class Compares { kNo, kYes };
+
+class Budget {
+ public:
+  // `texts` are the values of --fail-on, each one or more conditions with commas between them.
+  // Errors (kInvalidArgument) are one line and name the condition, what is wrong, and often what
+  // was meant. `about`: the metrics that the verb knows; empty = all.
+  static absl::StatusOr<Budget> Parse(const std::vector<std::string>& texts, Compares compares,
+                                      const std::vector<Metric>& about = {});
+
+  bool empty() const { return conditions_.empty(); }
+  bool Needs(Metric metric) const;
+
+  // One line for each condition that `now` violates; with `before`, also those that compare.
+  std::vector<std::string> Violations(const Figures& now, const Figures* before = nullptr) const;
+
+ private:
+  struct Condition {
+    std::string text;
+    Metric metric = Metric::kPeak;
+    bool below = false;    // violated below the limit
+    bool change = false;   // the limit is of what was added
+    bool percent = false;  // of what was before
+    double limit = 0;
+  };
+  static absl::StatusOr<Condition> ParseOne(std::string_view text, Compares compares,
+                                            const std::vector<Metric>& about);
+  // Reads what follows the name: the sign, the limit and its unit.
+  static absl::Status ParseLimit(std::string_view text, std::string_view rest, Compares compares,
+                                 Condition* condition);
+  static bool Violated(const Condition& condition, double value, std::optional<double> before);
+
+  std::vector<Condition> conditions_;
+};
+
+// The figures that `budget` needs. `leaks` spares the search for leaks if it was made before.
+Figures CollectFigures(const analysis::Session& session, const Budget& budget,
+                       const analysis::LeakReport* leaks = nullptr);
+
+// "21.3 GiB", "1.00 MiB per step", "31 %", "2": a figure in words.
+std::string FigureWords(Metric metric, double value);
+
+// The bytes that "1.5GiB", "20MB" or "4096" means; none if it is no size.
+std::optional<std::uint64_t> ReadSize(std::string_view text);
+
+// Prints the violations on standard error, each a line that names `log`. True if there are any.
+bool ReportViolations(const std::string& log, const std::vector<std::string>& violations);
+
+}  // namespace memprof::cli

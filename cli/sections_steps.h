@@ -1,0 +1,29 @@
+// What reports say about steps: where they come from, and a table of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/session.h"
+#include "analysis/steps_figures.h"
+#include "cli/json.h"
+
+namespace memprof::cli {
+
+// "steps found in the pattern of allocations, confidence 0.97"; "" for marks and for none.
+std::string StepOriginText(const analysis::StepOrigin& origin);
+
+// `source`, `confidence`, `warm_up_steps`, `why`.
+Json StepOriginJson(const analysis::StepOrigin& origin);
+
+// One object per step.
+Json StepsJson(const std::vector<analysis::StepInfo>& steps,
+               const std::vector<analysis::StepFigures>& figures);
+
+// A table of steps, at most `top` rows (0 = all). Neighbours that did the same are one row, with
+// the peak and what was live after the last of them.
+std::string StepsText(const analysis::Session& session,
+                      const std::vector<analysis::StepInfo>& steps,
+                      const std::vector<analysis::StepFigures>& figures, std::size_t top);
+
+}  // namespace memprof::cli

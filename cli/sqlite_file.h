@@ -1,0 +1,63 @@
+// A new SQLite database that is written once: one transaction, no journal, first error kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace memprof::cli {
+
+// After a first error everything is a no-op, and error() says what it was. Not thread-safe.
+class SqliteFile {
+ public:
+  // `path` must be a new or an empty file. One transaction begins.
+  explicit SqliteFile(const std::string& path);
+  ~SqliteFile();
+  SqliteFile(const SqliteFile&) = delete;
+  SqliteFile& operator=(const SqliteFile&) = delete;
+
+  // One or more statements without results.
+  void Run(const std::string& sql);
+  // Ends the transaction and closes the file. False after any error.
+  bool Finish();
+  const std::string& error() const { return error_; }
+
+ private:
+  friend class SqliteRows;
+  void Check(int code);
+
+  sqlite3* database_ = nullptr;
+  std::string error_;
+};
+
+// Rows of one table: Add() as often as the table has columns, then End().
+class SqliteRows {
+ public:
+  SqliteRows(SqliteFile& file, std::string_view table, int columns);
+  ~SqliteRows();
+  SqliteRows(const SqliteRows&) = delete;
+  SqliteRows& operator=(const SqliteRows&) = delete;
+
+  SqliteRows& Add(std::int64_t value);
+  // Addresses, handles and streams: the same 64 bits, which read as negative from 2^63 on.
+  SqliteRows& AddBits(std::uint64_t value) { return Add(static_cast<std::int64_t>(value)); }
+  // Bytes and times: at most 2^63 - 1, so that sums of hostile values do not go below zero.
+  SqliteRows& AddSize(std::uint64_t value);
+  SqliteRows& Add(double value);
+  // Must stay as it is until End().
+  SqliteRows& Add(std::string_view text);
+  // Null if empty.
+  SqliteRows& AddName(std::string_view text) { return text.empty() ? Null() : Add(text); }
+  SqliteRows& Null();
+  void End();
+
+ private:
+  SqliteFile& file_;
+  sqlite3_stmt* insert_ = nullptr;
+  int column_ = 0;
+};
+
+}  // namespace memprof::cli
