@@ -74,10 +74,11 @@ TEST(ReplayTest, JsonHasTheDocumentedKeys) {
     return keys;
   };
   for (const Json& device : all["devices"]) {
-    EXPECT_EQ(Keys(device),
-              (std::set<std::string>{"device", "requests_from", "requests", "refused_requests",
-                                     "streams", "peak_outside_bytes", "capacity_bytes", "recorded",
-                                     "replayed", "others", "optimum", "max_live_bytes"}));
+    EXPECT_EQ(
+        Keys(device),
+        (std::set<std::string>{"device", "process", "requests_from", "requests", "refused_requests",
+                               "streams", "peak_outside_bytes", "capacity_bytes", "recorded",
+                               "replayed", "others", "optimum", "max_live_bytes"}));
     EXPECT_EQ(Keys(device["recorded"]), figures);
     EXPECT_EQ(Keys(device["replayed"]),
               with({"allocator", "retries", "origin", "residual_bytes", "uncertain", "samples"}));
@@ -117,12 +118,13 @@ TEST(ReplayTest, EachProcessIsReplayedByItself) {
   ASSERT_EQ(both["devices"].size(), train["devices"].size() + shared["devices"].size());
   std::multiset<std::uint64_t> alone, together;
   for (const Json* log : {&train, &shared}) {
-    for (const Json& device : (*log)["devices"]) alone.insert(device["requests"]);
+    for (const Json& device : (*log)["devices"])
+      alone.insert(device["requests"].get<std::uint64_t>());
   }
   std::set<std::pair<int, int>> places;
   for (const Json& device : both["devices"]) {
-    together.insert(device["requests"]);
-    places.insert({device["device"], device["process"]});
+    together.insert(device["requests"].get<std::uint64_t>());
+    places.insert({device["device"].get<int>(), device["process"].get<int>()});
   }
   EXPECT_EQ(together, alone);
   EXPECT_EQ(places.size(), both["devices"].size());
