@@ -183,7 +183,8 @@ Scene LayOut(const Session& session, const FailedRequest& request,
   for (MapSegment& segment : BuildAddressMap(session, request.device, request.time).segments) {
     if (!segment.framework) continue;
     const AllocationRecord& base = session.record(segment.allocation);
-    const bool own = request.framework && session.ProcessOf(base.birth) == process &&
+    const bool ours = session.ProcessOf(base.birth) == process;
+    const bool own = request.framework && ours &&
                      (base.layer != Layer::kSegment ||
                       ((segment.bytes <= kPage) == scene.small_pool &&
                        session.allocation(segment.allocation).stream == scene.stream));

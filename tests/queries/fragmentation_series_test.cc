@@ -195,6 +195,44 @@ TEST(FragmentationSeriesTest, StreamOrderedPools) {
   EXPECT_EQ(all[0].worst.time, all[0].points[0].time);
 }
 
+TEST(FragmentationSeriesTest, AFullSegmentIsHeldAsAPointBegins) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.SetTime(1000);
+  log.Alloc(Layer::kLinear, 0x10000, 4 * kKiB);
+  log.SetTime(2000);
+  log.Step(0);
+  log.SetTime(2000);
+  log.Alloc(Layer::kSegment, 0x10000, 4 * kKiB);
+  log.SetTime(2000);
+  log.Alloc(Layer::kBlock, 0x10000, 4 * kKiB);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const auto all = BuildFragmentationSeries(*session, 0, 10);
+  ASSERT_EQ(all.size(), 1u);
+  ASSERT_EQ(all[0].points.size(), 2u);
+  EXPECT_EQ(all[0].points[1].state.reserved, 4 * kKiB);
+  EXPECT_EQ(all[0].points[1].state.pinned, 0u);
+}
+
+TEST(FragmentationHolesTest, TheLargestTensorOfAPinNamesIt) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kLinear, 0x10000, 8 * kKiB);
+  log.Alloc(Layer::kSegment, 0x10000, 8 * kKiB);
+  log.Alloc(Layer::kBlock, 0x10000, 4 * kKiB);
+  log.TensorCreate(0x10000, 512, log.Tensor("small", "float32", {128}));
+  log.TensorCreate(0x10400, 2 * kKiB, log.Tensor("large", "float32", {512}));
+  log.TensorCreate(0x10200, 512, log.Tensor("other", "float32", {128}));
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const auto pools = AnalyseFragmentation(*session, 0, kForever - 1).pools;
+  ASSERT_EQ(pools.size(), 1u);
+  ASSERT_EQ(pools[0].pins.size(), 1u);
+  ASSERT_NE(session->tensor(pools[0].pins[0].tensor), nullptr);
+  EXPECT_EQ(session->tensor(pools[0].pins[0].tensor)->name, "large");
+}
+
 TEST(FragmentationSeriesTest, NothingToTell) {
   LogBuilder empty, raw;
   raw.Alloc(Layer::kLinear, 0x1000, 4096);
