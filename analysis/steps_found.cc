@@ -147,7 +147,7 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs) {
   found.origin.why = absl::StrCat(
       "each of about ", FormatCount(static_cast<std::uint64_t>(std::lround(period.typical))),
       " allocations; ", by_size ? "places and sizes" : "places, with sizes that vary,", " are ",
-      Percent(period.median_likeness), " alike in the middle step, ",
+      Percent(period.common_likeness), " alike in two steps of five, ",
       Percent(period.weighted_likeness), " over all, and memory was back at its lowest before ",
       Percent(period.closed), " of them");
   return found;

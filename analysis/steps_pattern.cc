@@ -22,7 +22,7 @@ constexpr std::size_t kLeastCuts = 3;     // that make a period
 constexpr std::size_t kCountsTried = 16;  // numbers of occurrences
 constexpr std::size_t kTokensTried = 2;   // of each number
 constexpr std::size_t kWindowsLookedAt = 24;
-constexpr double kAlike = 0.9, kMostlyAlike = 0.6;  // median, and by tokens
+constexpr double kAlike = 0.9, kMostlyAlike = 0.6;  // common, and by tokens
 constexpr double kClosed = 0.9, kReturned = 0.5;
 constexpr double kNothing = 0.001;  // of what a step takes: too little to be live memory
 
@@ -278,13 +278,13 @@ double ClosedShare(const TokenStream& stream, const Positions& begins, double sw
 
 struct Candidate {
   Positions begins;
-  double median = 0, weighted = 0, closed = 0, covered = 0, returned = 0;
+  double common = 0, weighted = 0, closed = 0, covered = 0, returned = 0;
   bool Good() const {
-    return median >= kAlike && weighted >= kMostlyAlike && closed >= kClosed &&
+    return common >= kAlike && weighted >= kMostlyAlike && closed >= kClosed &&
            returned >= kReturned;
   }
   double Score() const {
-    return median * (0.5 + 0.5 * weighted) * closed * std::min(1.0, returned / kReturned);
+    return common * (0.5 + 0.5 * weighted) * closed * std::min(1.0, returned / kReturned);
   }
 };
 
@@ -314,7 +314,7 @@ Candidate Try(const TokenStream& stream, const TokenIndex& index, const Position
   const WindowCounts counts(stream, windows, end);
   const std::vector<std::uint32_t> typical = counts.Typical();
   const WindowLikeness likeness = counts.Compare(typical);
-  candidate.median = likeness.median;
+  candidate.common = likeness.common;
   candidate.weighted = likeness.weighted;
   const std::vector<Opening> openings = Openings(stream, windows, end, counts, typical, likeness);
   const Opening* opening = ChooseOpening(openings, static_cast<double>(likeness.typical));
@@ -338,7 +338,7 @@ void Measure(const TokenStream& stream, Candidate* candidate) {
   if (begins.size() < 4) return;
   const WindowLikeness likeness =
       CompareWindows(stream, std::span(begins).subspan(1, begins.size() - 2), begins.back());
-  candidate->median = likeness.median;
+  candidate->common = likeness.common;
   candidate->weighted = likeness.weighted;
 }
 
@@ -385,7 +385,7 @@ Period FindPeriod(const TokenStream& stream, std::uint32_t hint) {
   if (best.begins.empty()) return period;
   Measure(stream, &best);
   period.confidence = Confidence(best);
-  period.median_likeness = best.median;
+  period.common_likeness = best.common;
   period.weighted_likeness = best.weighted;
   period.closed = best.closed;
   period.typical = static_cast<double>(best.begins.back() - best.begins.front()) /

@@ -26,7 +26,8 @@ struct TokenStream {
 // median count over all windows.
 struct WindowLikeness {
   std::vector<double> likeness;  // of each window: Jaccard index of the multisets, in [0, 1]
-  double median = 0;
+  // Two windows of five are at least so alike: every other one may be of another kind.
+  double common = 0;
   double weighted = 0;        // mean, weighted by tokens
   std::uint64_t typical = 0;  // tokens of the typical window
 };
@@ -39,7 +40,7 @@ struct Period {
   std::vector<std::uint32_t>
       begins;                  // positions of the first allocation of each step; empty = none
   double confidence = 0;       // in [0, 1]
-  double median_likeness = 0;  // of steps, without the first and the last one
+  double common_likeness = 0;  // of steps, without the first and the last one
   double weighted_likeness = 0;
   double closed = 0;   // share of steps before which memory was back at its lowest
   double typical = 0;  // allocations of the typical step

@@ -60,9 +60,10 @@ WindowLikeness WindowCounts::Compare(const std::vector<std::uint32_t>& typical) 
   if (tokens > 0) result.weighted = weighted / static_cast<double>(tokens);
   if (size() > 0) {
     std::vector<double> sorted = result.likeness;
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(
+                                             std::min(sorted.size() - 1, sorted.size() * 3 / 5));
     std::nth_element(sorted.begin(), middle, sorted.end());
-    result.median = *middle;
+    result.common = *middle;
   }
   return result;
 }

@@ -48,7 +48,7 @@ WindowLikeness PlainLikeness(const TokenStream& stream, const std::vector<std::u
   }
   std::vector<double> sorted = result.likeness;
   std::sort(sorted.begin(), sorted.end());
-  if (!sorted.empty()) result.median = sorted[(sorted.size() - 1) / 2];
+  if (!sorted.empty()) result.common = sorted[std::min(sorted.size() - 1, sorted.size() * 3 / 5)];
   if (tokens > 0) result.weighted = weighted / tokens;
   return result;
 }
@@ -68,7 +68,7 @@ TEST(StepWindowsTest, LikenessIsThatOfPlainCounting) {
     ASSERT_EQ(found.likeness.size(), plain.likeness.size());
     for (std::size_t w = 0; w < found.likeness.size(); ++w)
       EXPECT_DOUBLE_EQ(found.likeness[w], plain.likeness[w]);
-    EXPECT_DOUBLE_EQ(found.median, plain.median);
+    EXPECT_DOUBLE_EQ(found.common, plain.common);
     EXPECT_NEAR(found.weighted, plain.weighted, 1e-12);
   }
 }
