@@ -87,7 +87,7 @@ int ImportVerb(int argc, char** argv) {
   std::string bytes;
   if (!ReadInput(input, &bytes)) return kExitFailed;
   OutputFile output;
-  if (!output.Open(path, force, input)) return kExitFailed;
+  if (!output.Open(path, force, {input})) return kExitFailed;
   analysis::LogWriter log([&output](std::string_view piece) { return output.Write(piece); });
   log.header().set_recorder_version(MEMPROF_VERSION);
   const auto summary = analysis::Import(bytes, BaseName(input), &log);
