@@ -130,13 +130,32 @@ Pair Prepare(const std::string& mode) {
   return failures;
 }
 
-// The same for one pair, by one of many ways: each bit of `way` chooses where the next call is
-// made.
+// The same for one pair, by one of many ways. Two functions that differ for the compiler, which
+// would fold them otherwise, and that have something to do after their calls, which would be jumps.
+long DescendBy(std::uint64_t way, int depth, long i, Pair pair);
+[[gnu::noinline]] long Left(std::uint64_t way, int depth, long i, Pair pair) {
+  const long failures = DescendBy(way, depth, i, pair);
+  asm volatile("# left");
+  return failures;
+}
+[[gnu::noinline]] long Right(std::uint64_t way, int depth, long i, Pair pair) {
+  const long failures = DescendBy(way, depth, i, pair);
+  asm volatile("# right");
+  return failures;
+}
+
+// Each bit of `way` chooses the way on; two frames a level.
 [[gnu::noinline]] long DescendBy(std::uint64_t way, int depth, long i, Pair pair) {
-  volatile int here = depth;
-  if (depth == 0) return pair(i) ? 0 : 1;
-  if ((way & 1) != 0) return DescendBy(way >> 1, depth - 1, i, pair) + here - depth;
-  return DescendBy(way >> 1, depth - 1, i, pair) - here + depth;
+  long failures = 0;
+  if (depth == 0) {
+    failures = pair(i) ? 0 : 1;
+  } else if ((way & 1) != 0) {
+    failures = Left(way >> 1, depth - 1, i, pair);
+  } else {
+    failures = Right(way >> 1, depth - 1, i, pair);
+  }
+  asm volatile("# back");
+  return failures;
 }
 
 std::int64_t Now(clockid_t clock) {

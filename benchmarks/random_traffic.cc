@@ -65,15 +65,29 @@ struct Walk {
   }
 };
 
-// Each bit of `way` chooses where the next call is made.
-[[gnu::noinline]] int Descend(std::uint64_t way, int depth, Walk* walk) {
-  volatile int here = depth;
+void Descend(std::uint64_t way, int depth, Walk* walk);
+
+// Two functions that differ for the compiler, which would fold them otherwise, and that have
+// something to do after their calls, which would be jumps otherwise.
+[[gnu::noinline]] void Left(std::uint64_t way, int depth, Walk* walk) {
+  Descend(way, depth, walk);
+  asm volatile("# left");
+}
+[[gnu::noinline]] void Right(std::uint64_t way, int depth, Walk* walk) {
+  Descend(way, depth, walk);
+  asm volatile("# right");
+}
+
+// Each bit of `way` chooses the way on.
+[[gnu::noinline]] void Descend(std::uint64_t way, int depth, Walk* walk) {
   if (depth == 0) {
     walk->Call();
-    return 0;
+  } else if ((way & 1) != 0) {
+    Left(way >> 1, depth - 1, walk);
+  } else {
+    Right(way >> 1, depth - 1, walk);
   }
-  if ((way & 1) != 0) return Descend(way >> 1, depth - 1, walk) + here;
-  return Descend(way >> 1, depth - 1, walk) - here;
+  asm volatile("# back");
 }
 
 }  // namespace
