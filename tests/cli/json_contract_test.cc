@@ -130,6 +130,7 @@ Json PeakWithSavingsShape() {
   const Json without = With(instant, {{"peak_bytes", "uint"}, {"saves_bytes", "uint"}});
   Json shape = PeakShape();
   for (const char* list : {"sites", "tensors", "blocks"}) shape[list][0]["without"] = without;
+  shape["by_category"][0]["without?"] = without;  // of what allocations are in
   shape["block_sites"] = {shape["sites"][0]};
   shape["tensor_groups"] = {{{"bytes", "uint"},
                              {"count", "uint"},
