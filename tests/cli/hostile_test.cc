@@ -13,13 +13,17 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+// `verb` may have an option: "export html".
 std::vector<std::string> Arguments(const std::string& verb, const std::string& log) {
-  if (verb == "export") return {verb, "-o", "-", log};
+  if (verb.starts_with("export ")) return {"export", "--to", verb.substr(7), "-o", "-", log};
+  if (verb == "diff") return {verb, log, log};
   return {verb, log};
 }
 
-const std::string kVerbs[] = {"report",        "leaks", "steps",  "categories", "peak",
-                              "fragmentation", "dump",  "export", "verify"};
+const std::string kVerbs[] = {
+    "report",        "leaks",        "steps",           "categories",     "peak",  "advise",
+    "fragmentation", "oom",          "replay",          "diff",           "dump",  "export csv",
+    "export html",   "export pprof", "export perfetto", "export pytorch", "verify"};
 
 std::string Good() {
   analysis::testing::LogBuilder log;
@@ -145,7 +149,7 @@ TEST(HostileTest, NamesCannotSpeakToTheTerminal) {
   log.TensorCreate(0x1000, 10, log.Tensor("t\033[1m", "f\b32", {3}), {.stack = site});
   const std::string path = directory.Write("evil.mprof", log.Bytes());
   for (const std::string& verb : kVerbs) {
-    if (verb == "export") continue;  // data for programs, as recorded
+    if (verb.starts_with("export ")) continue;  // data for programs, as recorded
     std::vector<std::string> arguments = Arguments(verb, path);
     if (verb == "dump") arguments.push_back("--symbols");
     const Result result = Memprof(arguments);
