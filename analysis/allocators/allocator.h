@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "analysis/allocators/device.h"
 
@@ -54,6 +55,17 @@ struct Figures {
   }
 };
 
+// A segment that was there before the first request, with what lay in it.
+struct HeldBlock {
+  std::uint64_t offset = 0, bytes = 0;  // in the segment, as rounded
+  std::uint64_t requested = 0;
+};
+struct HeldSegment {
+  std::uint64_t bytes = 0;
+  StreamNumber stream = 0;
+  std::vector<HeldBlock> blocks;  // by offset
+};
+
 // Where a live allocation lies.
 struct Place {
   std::uint64_t address = 0;
@@ -87,6 +99,23 @@ class Allocator {
   // `handle` is live. In the order of the stream it was allocated for.
   void Free(Handle handle) { figures_.requested -= DoFree(handle); }
 
+  // Takes such a segment over, before any request; `handles` gets those of its blocks. False, and
+  // nothing has happened, where an allocator cannot, or the blocks do not fit into it.
+  bool Adopt(const HeldSegment& segment, std::vector<Handle>* handles) {
+    std::uint64_t end = 0;
+    for (const HeldBlock& block : segment.blocks) {
+      if (block.bytes == 0 || block.offset < end || block.offset > segment.bytes ||
+          block.bytes > segment.bytes - block.offset)
+        return false;
+      end = block.offset + block.bytes;
+    }
+    if (segment.bytes > kLargestRequest || !DoAdopt(segment, handles)) return false;
+    figures_.allocations += segment.blocks.size();
+    for (const HeldBlock& block : segment.blocks) figures_.requested += block.requested;
+    figures_.NotePeaks();
+    return true;
+  }
+
   // The program asks to give back what is cached (torch.cuda.empty_cache, cudaMemPoolTrimTo).
   virtual void EmptyCache() {}
   // The program waits for the device: what is freed is free on all streams.
@@ -105,6 +134,9 @@ class Allocator {
 
  protected:
   virtual Handle DoAllocate(std::uint64_t bytes, StreamNumber stream) = 0;
+  virtual bool DoAdopt(const HeldSegment& /*segment*/, std::vector<Handle>* /*handles*/) {
+    return false;
+  }
   // Returns what was asked for.
   virtual std::uint64_t DoFree(Handle handle) = 0;
 

@@ -86,6 +86,37 @@ Handle CachingAllocator::DoAllocate(std::uint64_t bytes, StreamNumber stream) {
   return number;
 }
 
+// Segments of 2 MiB belong to the small pool; there is no other size of them.
+bool CachingAllocator::DoAdopt(const HeldSegment& segment, std::vector<Handle>* handles) {
+  if (options_.expandable || segment.bytes == 0) return false;
+  const std::uint64_t address = device_->Take(segment.bytes);
+  if (address == 0) return false;
+  NoteReserved(segment.bytes, 1);
+  const std::uint32_t pool = 2 * segment.stream + (segment.bytes <= kSmallSegment ? 0 : 1);
+  if (pool >= pools_.size()) pools_.resize(2 * std::size_t{segment.stream} + 2);
+  BlockNumber last = kNone;
+  std::uint64_t cursor = 0;
+  const auto add = [&](std::uint64_t end) {
+    const BlockNumber number = NewBlock();
+    blocks_[number].address = address + cursor;
+    blocks_[number].bytes = end - cursor;
+    blocks_[number].pool = pool;
+    if (last != kNone) LinkAfter(last, number);
+    cursor = end;
+    return last = number;
+  };
+  for (const HeldBlock& held : segment.blocks) {
+    if (held.offset > cursor) InsertFree(add(held.offset));
+    Block& block = blocks_[add(held.offset + held.bytes)];
+    block.in_use = true;
+    block.requested = held.requested;
+    figures_.allocated += block.bytes;
+    handles->push_back(last);
+  }
+  if (cursor < segment.bytes) InsertFree(add(segment.bytes));
+  return true;
+}
+
 CachingAllocator::BlockNumber CachingAllocator::FindFree(std::uint64_t size, std::uint32_t pool) {
   ++searches_[pool % 2];
   auto& free = pools_[pool].free;

@@ -62,6 +62,7 @@ class CachingAllocator : public Allocator {
  protected:
   Handle DoAllocate(std::uint64_t bytes, StreamNumber stream) override;
   std::uint64_t DoFree(Handle handle) override;
+  bool DoAdopt(const HeldSegment& segment, std::vector<Handle>* handles) override;
 
  private:
   using BlockNumber = std::uint32_t;

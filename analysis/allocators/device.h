@@ -62,7 +62,7 @@ class Device {
   }
 
   std::uint64_t capacity() const { return capacity_; }
-  std::uint64_t used() const { return used_; }    // bytes, with those outside
+  std::uint64_t used() const { return used_; }  // bytes, with those outside
   std::uint64_t peak_used() const { return peak_used_; }
   std::uint64_t calls() const { return calls_; }  // calls that take, map or give back memory
 

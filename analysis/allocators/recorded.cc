@@ -37,6 +37,9 @@ class DeviceReader {
     run_.device = device;
     run_.process = process;
     run_.source = plan.source;
+    for (const AnomalyCount& count : session.anomalies()) {
+      truncated_ |= count.anomaly == log::Anomaly::kTraceTruncated;
+    }
     for (const DeviceInfo& info : session.devices()) {
       if (info.id == device) run_.capacity = info.capacity_bytes;
     }
@@ -151,6 +154,12 @@ class DeviceReader {
     const AllocationRecord& record = session_.record(id);
     if (plan_.source != RequestSource::kBlocks) return;
     run_.segments.push_back({record.bytes, record.address});
+    if (WasThere(record)) {
+      held_[id.value] = static_cast<std::uint32_t>(run_.trace.held.size());
+      run_.trace.held.push_back({.segment = {.bytes = record.bytes}, .blocks = {}});
+      held_addresses_.push_back(record.address);
+      Add(TraceOp::kHeld, held_[id.value]);
+    }
     live_blocks_[id.value] = 0;
     ++idle_segments_;
     Reserve(record.bytes, +1);
@@ -195,6 +204,7 @@ class DeviceReader {
     const auto [at, added] =
         streams_.try_emplace(stream, static_cast<StreamNumber>(streams_.size()));
     numbers_[id.value] = run_.trace.Allocate(requested, at->second);
+    if (WasThere(record)) AddHeld(record, numbers_[id.value], requested, at->second);
     run_.requests.push_back(id);
     if (record.layer == Layer::kBlock) NoteSizes(requested, record.bytes);
     if (const auto segment = live_blocks_.find(record.parent.value);
@@ -208,6 +218,23 @@ class DeviceReader {
     if (plan_.source == RequestSource::kStreamOrdered) ChangePool(record.second, record.bytes, +1);
     if (plan_.source == RequestSource::kDriver) Reserve(record.bytes, +1);
     f.NotePeaks();
+  }
+
+  // A trace that was cut at its beginning tells at its first instant what was there already.
+  bool WasThere(const AllocationRecord& record) const {
+    return truncated_ && plan_.source == RequestSource::kBlocks &&
+           session_.events().time(record.birth.value) == session_.events().first_time();
+  }
+
+  void AddHeld(const AllocationRecord& record, std::uint32_t number, std::uint64_t requested,
+               StreamNumber stream) {
+    const auto at = held_.find(record.parent.value);
+    if (at == held_.end()) return;
+    Trace::Held& held = run_.trace.held[at->second];
+    held.segment.stream = stream;
+    held.segment.blocks.push_back(
+        {record.address - held_addresses_[at->second], record.bytes, requested});
+    held.blocks.push_back(number);
   }
 
   void EndRequest(AllocationId id) {
@@ -301,7 +328,10 @@ class DeviceReader {
   RecordedRun run_;
   std::uint64_t used_ = 0, outside_ = 0;
   bool short_of_memory_ = false;  // a call of the driver failed since the last request
+  bool truncated_ = false;
   std::uint64_t idle_segments_ = 0;
+  std::unordered_map<std::uint32_t, std::uint32_t> held_;  // rows of trace.held, by segment
+  std::vector<std::uint64_t> held_addresses_;              // by row
   std::vector<TraceRange> releases_;
   std::unordered_map<std::uint32_t, std::uint64_t> live_blocks_;  // by segment
   std::vector<std::uint32_t>& numbers_;                           // of requests by allocation

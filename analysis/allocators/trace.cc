@@ -11,6 +11,7 @@ void Replay(const Trace& trace, Allocator* allocator, Device* device,
   for (const TraceEvent& event : trace.events) {
     switch (event.op) {
       case TraceOp::kAllocate: {
+        if (handles[event.number] != kNoHandle) break;  // it was there
         const TraceBlock& block = trace.blocks[event.number];
         handles[event.number] = allocator->Allocate(block.bytes, block.stream);
         break;
@@ -38,6 +39,14 @@ void Replay(const Trace& trace, Allocator* allocator, Device* device,
         const TraceBlock& block = trace.blocks[event.number];
         const Handle handle = allocator->Allocate(block.bytes, block.stream);
         if (handle != kNoHandle) allocator->Free(handle);
+        break;
+      }
+      case TraceOp::kHeld: {
+        if (!options.as_recorded) break;
+        const Trace::Held& held = trace.held[event.number];
+        std::vector<Handle> adopted;
+        if (!allocator->Adopt(held.segment, &adopted)) break;
+        for (std::size_t i = 0; i < adopted.size(); ++i) handles[held.blocks[i]] = adopted[i];
         break;
       }
       case TraceOp::kSample:

@@ -28,6 +28,7 @@ enum class TraceOp : std::uint8_t {
   kTry,             // number: of blocks; the recorded allocator had too little memory for it, and
                     // the program did not get it
   kSample,          // number: none; what is reserved now is looked at
+  kHeld,            // number: of held; before the requests of its blocks
 };
 
 struct TraceEvent {
@@ -41,6 +42,12 @@ struct Trace {
   std::vector<TraceBlock> blocks;
   // Segments that the recorded allocator gave back by itself: because it was out of memory.
   std::vector<TraceRange> releases;
+  // Segments that were there when the trace began, with rows of `blocks`.
+  struct Held {
+    HeldSegment segment;
+    std::vector<std::uint32_t> blocks;
+  };
+  std::vector<Held> held;
   std::vector<std::uint64_t> outside;  // bytes of other memory on the device, from there on
 
   // For traces made by hand.
@@ -56,7 +63,8 @@ struct Trace {
 struct TraceReplayOptions {
   // As it was recorded: also give back what the recorded allocator gave back by itself
   // (TraceOp::kReleaseSegment), and leave out requests that it could not serve (TraceOp::kTry).
-  // Otherwise such a request is made, and given back at once.
+  // Otherwise such a request is made, and given back at once. Segments that were there at the
+  // beginning are taken over as they were (TraceOp::kHeld), where the allocator can.
   bool as_recorded = false;
   std::vector<std::uint64_t>* samples = nullptr;  // gets the reserved bytes at each kSample
 };

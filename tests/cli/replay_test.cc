@@ -38,6 +38,20 @@ void ExpectError(const Result& result, int status, const std::string& what) {
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
 }
 
+// Also of a snapshot whose ring had lost the beginning.
+TEST(ReplayTest, RepeatsTheRecordedPeakOfPyTorchExactly) {
+  const Logs logs;
+  for (const std::string name : {"torch_snapshot_train", "torch_snapshot_oom"}) {
+    ASSERT_EQ(Memprof({"import", MEMPROF_TEST_DATA "/" + name + ".pickle", "-o", name + ".mprof"},
+                      logs.path())
+                  .status,
+              0);
+    const Result result = Memprof({"replay", "--seconds=0", name + ".mprof"}, logs.path());
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("Replayed as caching: the recorded peak exactly."));
+  }
+}
+
 TEST(ReplayTest, PrintsWhatItPrinted) {
   const Logs logs;
   for (const std::string name : {"train", "raw", "shared"}) {
