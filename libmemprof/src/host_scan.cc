@@ -1,6 +1,7 @@
 // Finds words of host memory that point to device memory.
 #include "libmemprof/src/host_scan.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +134,33 @@ class PageFilter {
   std::uint64_t entries_[512];
 };
 
+// Reads this process's memory so that a page which is not there is an error and no signal: by
+// process_vm_readv or, where that is forbidden, by /proc/self/mem.
+class MemoryReader {
+ public:
+  MemoryReader() = default;
+  ~MemoryReader() {
+    if (fd_ >= 0) close(fd_);
+  }
+  MemoryReader(const MemoryReader&) = delete;
+  MemoryReader& operator=(const MemoryReader&) = delete;
+
+  // As read(2).
+  ssize_t Read(std::uintptr_t from, void* to, std::size_t bytes) {
+    if (fd_ < 0) {
+      const iovec local{to, bytes}, remote{reinterpret_cast<void*>(from), bytes};
+      const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+      if (got >= 0 || (errno != EPERM && errno != ENOSYS && errno != EACCES)) return got;
+      fd_ = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+      if (fd_ < 0) return -1;
+    }
+    return pread(fd_, to, bytes, static_cast<off_t>(from));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
 class Scanner {
  public:
   Scanner(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns, std::uint64_t* buffer)
@@ -175,10 +203,8 @@ class Scanner {
       if (from >= end) break;
       if (NowNs() > deadline_ns_) return false;
       const std::size_t piece = std::min<std::size_t>(end - from, kPiece);
-      const iovec local{buffer_, piece};
-      const iovec remote{reinterpret_cast<void*>(from), piece};
-      const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-      if (got < 0 && errno != EFAULT && errno != ENOMEM) return false;  // not allowed to
+      const ssize_t got = memory_.Read(from, buffer_, piece);
+      if (got < 0 && errno != EFAULT && errno != ENOMEM && errno != EIO) return false;
       if (got <= 0) {
         from = (from / kPage + 1) * kPage;
         continue;
@@ -208,6 +234,7 @@ class Scanner {
   const std::uint64_t deadline_ns_;
   std::uint64_t* buffer_;
   std::uint64_t bytes_ = 0;
+  MemoryReader memory_;
   PageFilter pages_;
 };
 

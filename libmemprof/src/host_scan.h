@@ -14,7 +14,7 @@
 //   OP_HOST_SCAN at the end
 //
 // What the recorder itself has mapped is left out, and what lies below the caller's frame on its
-// stack. Memory is read by process_vm_readv, so that a mapping which goes away meanwhile is no
+// stack. Memory is read by system calls, so that a mapping which goes away meanwhile is no
 // harm. Other threads run on: a pointer that they move during the scan may be missed, so a program
 // scans where it is quiet.
 #pragma once
