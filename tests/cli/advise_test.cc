@@ -158,8 +158,8 @@ TEST_F(AdviseTest, TopAndDeviceChoose) {
   EXPECT_EQ(two["findings"][1], all["findings"][1]);
   EXPECT_EQ(two["findings_total"], all["findings_total"]);
   EXPECT_THAT(Run({"--all", "--top=1", "used.mprof"}).out, HasSubstr("The first 1 follow"));
-  for (const Json& finding : RunJson({"--all", "--top=0", "--device=1", "train.mprof"})["findings"])
-    EXPECT_EQ(finding["device"], 1);
+  const Json of_device = RunJson({"--all", "--top=0", "--device=1", "train.mprof"});
+  for (const Json& finding : of_device["findings"]) EXPECT_EQ(finding["device"], 1);
 }
 
 TEST_F(AdviseTest, SaysWhatIsMissingAndHowToRecordIt) {

@@ -280,7 +280,8 @@ TEST(FootprintTest, RunsTellWhatWasRecordedAndHowWellItIsUnderstood) {
     EXPECT_NE(runs[i].check.base, runs[i].batch);
   }
   // Of two sizes, leaving one out leaves too few.
-  for (const FootprintRun& run : Build(program, {4, 8})[0].runs()) EXPECT_FALSE(run.checked);
+  const std::vector<Footprint> two = Build(program, {4, 8});
+  for (const FootprintRun& run : two[0].runs()) EXPECT_FALSE(run.checked);
 }
 
 TEST(FootprintTest, SitesAddUpToWhatIsLiveAtTheHighestPoint) {
