@@ -110,11 +110,29 @@ EventId BeginBefore(const Session& session, EventId birth) {
   return EventId(begin);
 }
 
-// `optimizer_runs`: how often a range came that speaks of the optimizer; 0 = unknown.
-FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs) {
+// Whether nothing repeats in the middle quarter of a stream, by far: then a search of the whole
+// is not worth its time. Steps of which there are fewer than 16 are not seen by this.
+bool NothingRepeats(const TokenStream& stream) {
+  constexpr double kHardly = 0.5;
+  const std::uint32_t begin = stream.size() / 8 * 3, end = stream.size() / 8 * 5;
+  TokenStream middle{.distinct = stream.distinct};
+  middle.token.assign(stream.token.begin() + begin, stream.token.begin() + end);
+  middle.level.assign(stream.level.begin() + begin, stream.level.begin() + end);
+  return FindPeriod(middle).confidence < kHardly;
+}
+
+// `optimizer_runs`: how often a range came that speaks of the optimizer; 0 = unknown. In a `hurry`
+// long logs are looked at in part first.
+FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, bool hurry) {
+  constexpr std::uint32_t kLong = 200'000;
   FoundSteps found;
   const StepLayer layer = ChooseStepLayer(session);
   StepStream stream = StreamOf(session, layer, true);
+  if (hurry && stream.tokens.size() > kLong && NothingRepeats(stream.tokens) &&
+      NothingRepeats(StreamOf(session, layer, false).tokens)) {
+    found.origin.why = "no pattern repeats in the middle of the run";
+    return found;
+  }
   Period period = FindPeriod(stream.tokens, optimizer_runs);
   bool by_size = true;
   // Batches of varying shape: the places repeat, the sizes do not.
@@ -153,7 +171,7 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs) {
   return found;
 }
 
-FoundSteps Find(const Session& session, StepChoice choice) {
+FoundSteps Find(const Session& session, StepChoice choice, bool hurry) {
   if (choice == StepChoice::kMarks) return FromMarks(session);
   if (choice == StepChoice::kAuto) {
     FoundSteps marks = FromMarks(session);
@@ -167,7 +185,7 @@ FoundSteps Find(const Session& session, StepChoice choice) {
   for (const RepeatedRange& range : repeated)
     if (range.says_optimizer && optimizer_runs == 0)
       optimizer_runs = static_cast<std::uint32_t>(range.rows.size());
-  FoundSteps pattern = FromPattern(session, optimizer_runs);
+  FoundSteps pattern = FromPattern(session, optimizer_runs, hurry);
   if (choice == StepChoice::kPattern) return pattern;
   if (!pattern.steps.empty() && pattern.origin.confidence >= ranges.origin.confidence)
     return pattern;
@@ -194,13 +212,14 @@ std::string_view StepSourceName(StepSource source) {
 }
 
 FoundSteps FindSteps(const Session& session, StepChoice choice) {
-  FoundSteps found = Find(session, choice);
+  FoundSteps found = Find(session, choice, false);
   if (!found.steps.empty()) found.origin.warm_up_steps = FindWarmUp(session, found.steps);
   return found;
 }
 
 FoundSteps FindStepsToUse(const Session& session) {
-  FoundSteps found = FindSteps(session);
+  FoundSteps found = Find(session, StepChoice::kAuto, true);
+  if (!found.steps.empty()) found.origin.warm_up_steps = FindWarmUp(session, found.steps);
   if (found.origin.confidence < kStepConfidence) found.steps.clear();
   return found;
 }
