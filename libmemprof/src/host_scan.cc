@@ -308,15 +308,19 @@ void Publish(ThreadSlot* slot, std::uint8_t op, const ScanTarget& target, std::u
 }
 
 // Of a table that the writer follows only roughly (a full one loses blocks), two entries may
-// overlap; the later one is then left out.
+// overlap; the later one is then left out, but for probes.
 std::size_t SortApart(ScanTarget* targets, std::size_t count) {
   std::sort(targets, targets + count, [](const ScanTarget& a, const ScanTarget& b) {
     return a.address != b.address ? a.address < b.address : a.is_probe > b.is_probe;
   });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (kept > 0 && targets[i].address - targets[kept - 1].address < targets[kept - 1].bytes)
+    if (kept > 0 && targets[i].address - targets[kept - 1].address < targets[kept - 1].bytes) {
+      // A probe is certainly there, and has to be given back.
+      if (targets[i].is_probe != 0 && targets[kept - 1].is_probe == 0)
+        targets[kept - 1] = targets[i];
       continue;
+    }
     targets[kept++] = targets[i];
   }
   return kept;
