@@ -6,6 +6,14 @@
 
 namespace memprof::analysis {
 
+Deaths::Deaths(const Session& session, EventId first)
+    : session_(session), others_(session.other_deaths()) {
+  const auto begin = std::partition_point(others_.begin(), others_.end(), [&](AllocationId id) {
+    return session.record(id).death < first;
+  });
+  others_ = others_.subspan(static_cast<std::size_t>(begin - others_.begin()));
+}
+
 std::span<const AllocationId> Deaths::Several(EventId event, AllocationId own) {
   ids_.clear();
   while (!others_.empty() && session_.record(others_.front()).death <= event) {

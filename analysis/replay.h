@@ -2,6 +2,7 @@
 // peaks. Internal to analysis/.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,7 +14,8 @@ namespace memprof::analysis {
 // Which allocations end at which event, for events that are asked for in order.
 class Deaths {
  public:
-  explicit Deaths(const Session& session) : session_(session), others_(session.other_deaths()) {}
+  // `first`: no earlier event is asked for.
+  explicit Deaths(const Session& session, EventId first = EventId(0));
   // Allocations that end at `event`, in order of birth.
   std::span<const AllocationId> At(EventId event) {
     const EventTable& events = session_.events();
@@ -36,14 +38,17 @@ class Deaths {
 };
 
 // Calls visitor.Death(event, allocation) and visitor.Birth(event, allocation) in order of events,
-// deaths first within an event, then visitor.After(event) once for every event.
+// deaths first within an event, then visitor.After(event) once for every event from `begin` up to,
+// but without, `end`.
 template <typename Visitor>
-void ReplayLifetimes(const Session& session, Visitor& visitor) {
-  Deaths deaths(session);
+void ReplayLifetimes(const Session& session, EventId begin, EventId end, Visitor& visitor) {
+  Deaths deaths(session, begin);
   const std::span<const AllocationRecord> records = session.records();
-  std::size_t next = 0;
-  const std::size_t events = session.events().size();
-  for (std::uint32_t e = 0; e < events; ++e) {
+  std::size_t next = static_cast<std::size_t>(
+      std::lower_bound(records.begin(), records.end(), begin,
+                       [](const AllocationRecord& a, EventId e) { return a.birth < e; }) -
+      records.begin());
+  for (std::uint32_t e = begin.value; e < end.value; ++e) {
     const EventId event(e);
     for (const AllocationId id : deaths.At(event)) visitor.Death(event, id);
     while (next < records.size() && records[next].birth.value <= e) {
@@ -52,6 +57,11 @@ void ReplayLifetimes(const Session& session, Visitor& visitor) {
     }
     visitor.After(event);
   }
+}
+template <typename Visitor>
+void ReplayLifetimes(const Session& session, Visitor& visitor) {
+  ReplayLifetimes(session, EventId(0), EventId(static_cast<std::uint32_t>(session.events().size())),
+                  visitor);
 }
 
 // `address + bytes`, or the largest address if that overflows (only damaged logs say so).

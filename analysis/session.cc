@@ -83,41 +83,6 @@ Allocation Session::allocation(AllocationId id) const {
   return a;
 }
 
-std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers) const {
-  if (!event.valid()) return {};
-  const auto after = std::upper_bound(
-      checkpoints_.begin(), checkpoints_.end(), event.value,
-      [](std::uint32_t e, const Checkpoint& checkpoint) { return e + 1 < checkpoint.event; });
-  std::span<const AllocationId> before;  // live at the checkpoint
-  std::uint32_t replayed_from = 0;
-  if (after != checkpoints_.begin()) {
-    before = (after - 1)->live;
-    replayed_from = (after - 1)->event;
-  }
-  // Ids are in order of birth, so what was born since the checkpoint is a range of ids.
-  const std::vector<AllocationRecord>& records = events_.records();
-  const auto born_before = [](const AllocationRecord& record, std::uint32_t e) {
-    return record.birth.value < e;
-  };
-  const auto row_of = [&](std::uint32_t e) {
-    return static_cast<std::uint32_t>(
-        std::lower_bound(records.begin(), records.end(), e, born_before) - records.begin());
-  };
-  const std::uint32_t first = row_of(replayed_from), end = row_of(event.value + 1);
-  // Every candidate is written and the next overwrites it if it was dead: there is nothing to
-  // predict for the processor, and of a million it gets every second one wrong.
-  std::vector<AllocationId> live(before.size() + (end - first));
-  std::size_t kept = 0;
-  const auto keep = [&](std::uint32_t row) {
-    live[kept] = AllocationId(row);
-    kept += live_until_[row] > event.value && (layers & LayerBit(live_layer_[row])) != 0;
-  };
-  for (const AllocationId id : before) keep(id.value);
-  for (std::uint32_t row = first; row < end; ++row) keep(row);
-  live.resize(kept);
-  return live;
-}
-
 std::size_t Session::memory_bytes() const {
   std::size_t bytes = events_.memory_bytes();
   const auto add = [&bytes](const auto& column) { bytes += column.capacity() * sizeof(column[0]); };
@@ -129,10 +94,6 @@ std::size_t Session::memory_bytes() const {
   add(live_layer_);
   for (const Checkpoint& checkpoint : checkpoints_) add(checkpoint.live);
   return bytes;
-}
-
-std::vector<AllocationId> Session::LiveAt(TimeNs time, std::uint32_t layers) const {
-  return LiveAfter(EventAt(time), layers);
 }
 
 std::span<const AllocationId> Session::Children(AllocationId id) const {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/steps_found.h"
-
 namespace memprof::analysis {
 namespace {
 
@@ -82,10 +80,11 @@ void SessionIndexer::IndexDeaths() {
   });
 }
 
-// A checkpoint is written where it at least halves what LiveAfter has to look at. Each then costs
-// at most half of what was born or kept since the one before, so all together hold no more ids
-// than there are allocations, even in a program that only ever allocates.
+// A checkpoint is written where it at least halves the time of LiveAfter, which is counted in rows
+// looked at: an id of a checkpoint takes as long as kRowsOfId of them. So between two checkpoints
+// far more was born than the second one holds, even in a program that only ever allocates.
 void SessionIndexer::WriteCheckpoints() {
+  constexpr std::uint64_t kRowsOfId = 8, kFewRows = 1 << 16;
   const std::vector<AllocationRecord>& allocations = session_.events_.records();
   const std::size_t count = session_.events_.size() / kCheckpointEvents;
   std::vector<std::uint64_t> births(count + 2), deaths(count + 2);  // before checkpoint i
@@ -97,11 +96,11 @@ void SessionIndexer::WriteCheckpoints() {
   for (std::size_t i = 1; i <= count; ++i) {
     live += births[i] - deaths[i];
     to_look_at += births[i];
-    if (to_look_at < 2 * live + kCheckpointEvents / 4) continue;
+    if (to_look_at < 2 * kRowsOfId * live + kFewRows) continue;
     const auto event = static_cast<std::uint32_t>(i * kCheckpointEvents);
     Session::Checkpoint checkpoint{event, session_.LiveAfter(EventId(event - 1))};
     checkpoint.live.shrink_to_fit();
-    to_look_at = checkpoint.live.size();
+    to_look_at = kRowsOfId * checkpoint.live.size();
     session_.checkpoints_.push_back(std::move(checkpoint));
   }
 }

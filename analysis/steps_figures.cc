@@ -28,8 +28,14 @@ std::uint64_t Requested(const AllocationRecord& a) {
 
 class StreamVisitor {
  public:
-  StreamVisitor(const Session& session, StepLayer layer, bool by_size, StepStream* stream)
-      : records_(session.records()), layer_(layer), by_size_(by_size), stream_(stream) {}
+  // `live`: bytes of the layer before the first event.
+  StreamVisitor(const Session& session, StepLayer layer, bool by_size, std::uint64_t live,
+                StepStream* stream)
+      : records_(session.records()),
+        layer_(layer),
+        by_size_(by_size),
+        stream_(stream),
+        live_(live) {}
   void Birth(EventId event, AllocationId id) {
     const AllocationRecord& a = records_[id.value];
     if (!IsOfStepLayer(layer_, a.layer)) return;
@@ -50,7 +56,7 @@ class StreamVisitor {
   StepLayer layer_;
   bool by_size_;
   StepStream* stream_;
-  std::uint64_t live_ = 0;
+  std::uint64_t live_;
   absl::flat_hash_map<TokenKey, std::uint32_t> ids_;
 };
 
@@ -133,11 +139,22 @@ StepLayer ChooseStepLayer(const Session& session) {
   return driver * 4 >= most ? StepLayer::kDriver : StepLayer::kTensors;
 }
 
-StepStream StreamOf(const Session& session, StepLayer layer, bool by_size) {
+StepStream StreamOf(const Session& session, StepLayer layer, bool by_size, EventId begin,
+                    EventId end) {
   StepStream stream;
-  StreamVisitor visitor(session, layer, by_size, &stream);
-  ReplayLifetimes(session, visitor);
+  std::uint64_t live = 0;
+  for (const AllocationRecord& a : session.records()) {
+    if (a.birth >= begin) break;
+    if (IsOfStepLayer(layer, a.layer) && (!a.death.valid() || a.death >= begin)) live += a.bytes;
+  }
+  StreamVisitor visitor(session, layer, by_size, live, &stream);
+  ReplayLifetimes(session, begin, end, visitor);
   return stream;
+}
+
+StepStream StreamOf(const Session& session, StepLayer layer, bool by_size) {
+  return StreamOf(session, layer, by_size, EventId(0),
+                  EventId(static_cast<std::uint32_t>(session.events().size())));
 }
 
 std::int64_t WarmUpSteps(std::span<const double> likeness) {

@@ -23,6 +23,9 @@ struct StepStream {
   std::vector<EventId> births;  // of the tokens
 };
 StepStream StreamOf(const Session& session, StepLayer layer, bool by_size);
+// The same of the events from `begin` up to, but without, `end`.
+StepStream StreamOf(const Session& session, StepLayer layer, bool by_size, EventId begin,
+                    EventId end);
 
 // Figures of one step. Bytes are of the step layer, on all devices.
 struct StepFigures {

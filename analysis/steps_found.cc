@@ -110,29 +110,28 @@ EventId BeginBefore(const Session& session, EventId birth) {
   return EventId(begin);
 }
 
-// Whether nothing repeats in the middle quarter of a stream, by far: then a search of the whole
-// is not worth its time. Steps of which there are fewer than 16 are not seen by this.
-bool NothingRepeats(const TokenStream& stream) {
+// Whether nothing repeats in the middle quarter of a run, by far: then a search of the whole is not
+// worth its time. Steps of which there are fewer than 16 are not seen by this.
+bool NothingRepeats(const Session& session, StepLayer layer, bool by_size) {
   constexpr double kHardly = 0.5;
-  const std::uint32_t begin = stream.size() / 8 * 3, end = stream.size() / 8 * 5;
-  TokenStream middle{.distinct = stream.distinct};
-  middle.token.assign(stream.token.begin() + begin, stream.token.begin() + end);
-  middle.level.assign(stream.level.begin() + begin, stream.level.begin() + end);
-  return FindPeriod(middle).confidence < kHardly;
+  const auto eighth = static_cast<std::uint32_t>(session.events().size() / 8);
+  const StepStream middle =
+      StreamOf(session, layer, by_size, EventId(eighth * 3), EventId(eighth * 5));
+  return FindPeriod(middle.tokens).confidence < kHardly;
 }
 
 // `optimizer_runs`: how often a range came that speaks of the optimizer; 0 = unknown. In a `hurry`
 // long logs are looked at in part first.
 FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, bool hurry) {
-  constexpr std::uint32_t kLong = 200'000;
+  constexpr std::size_t kLong = 400'000;
   FoundSteps found;
   const StepLayer layer = ChooseStepLayer(session);
-  StepStream stream = StreamOf(session, layer, true);
-  if (hurry && stream.tokens.size() > kLong && NothingRepeats(stream.tokens) &&
-      NothingRepeats(StreamOf(session, layer, false).tokens)) {
+  if (hurry && session.events().size() > kLong && NothingRepeats(session, layer, true) &&
+      NothingRepeats(session, layer, false)) {
     found.origin.why = "no pattern repeats in the middle of the run";
     return found;
   }
+  const StepStream stream = StreamOf(session, layer, true);
   Period period = FindPeriod(stream.tokens, optimizer_runs);
   bool by_size = true;
   // Batches of varying shape: the places repeat, the sizes do not.

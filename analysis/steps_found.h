@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "analysis/session.h"
 
@@ -13,11 +11,6 @@ namespace memprof::analysis {
 
 // Where steps may be looked for. kAuto: marks if there are any, else what is most certain.
 enum class StepChoice { kAuto, kMarks, kRanges, kPattern };
-
-struct FoundSteps {
-  StepOrigin origin;
-  std::vector<StepInfo> steps;  // in order of time; the last one ends with the log
-};
 
 // Looks for steps where `choice` says. Without any, the origin's source is kNone, the confidence 0,
 // and the origin's `why` says what was looked at. O(events) but for sorting what repeats; 10^6
