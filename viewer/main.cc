@@ -43,15 +43,18 @@ void SetUpPlatform(const Options& options) {
 }
 
 int OpenWindows(const Options& options) {
-  QStringList logs = options.logs;
-  if (logs.isEmpty()) logs << QString();
-  for (const QString& log : logs) {
+  std::vector<QStringList> windows;
+  if (!options.separate) windows.push_back(options.logs);
+  for (const QString& log : options.logs)
+    if (options.separate) windows.push_back({log});
+  if (windows.empty()) windows.emplace_back();
+  for (const QStringList& logs : windows) {
     auto* window = new MainWindow(MainWindow::Settings::kKept);
     window->setAttribute(Qt::WA_DeleteOnClose);
     window->selection().SetAxis(options.axis);
     if (options.view.has_value()) window->ShowView(*options.view);
     window->show();
-    if (!log.isEmpty()) window->Open(log);
+    if (!logs.isEmpty()) window->OpenTogether(logs);
   }
   return QApplication::exec();
 }

@@ -24,7 +24,8 @@ TEST(LoaderGate, NobodyIsInsideWhileItIsClosed) {
   std::vector<std::unique_ptr<LoaderFlag>> flags;
   std::atomic<int> inside{0};
   std::atomic<bool> stop{false}, closed{false};
-  std::atomic<int> violations{0};
+  std::atomic<int> violations{0};  // of the round
+  int all_violations = 0;
   std::atomic<long> entered{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -42,6 +43,7 @@ TEST(LoaderGate, NobodyIsInsideWhileItIsClosed) {
   }
   for (int i = 0; i < 30; ++i) {
     const long before = entered;
+    violations = 0;
     const std::uint64_t start = NowNs();
     CloseLoaderGate();
     // It gives up on a thread that is off the processor for 50 ms.
@@ -52,13 +54,15 @@ TEST(LoaderGate, NobodyIsInsideWhileItIsClosed) {
       if (inside != 0) ++violations;
     }
     closed = false;
+    // Threads wait for at most 500 ms: on a busy machine this one may be away for longer than that.
+    if (NowNs() - start < 400'000'000) all_violations += violations;
     OpenLoaderGate();
     while (entered == before) std::this_thread::yield();  // they go on
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
   ResetLoaderGate();
-  EXPECT_EQ(violations, 0);
+  EXPECT_EQ(all_violations, 0);
 }
 
 TEST(LoaderGate, AThreadThatStaysInsideDelaysAForkButDoesNotPreventIt) {

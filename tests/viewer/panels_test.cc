@@ -200,7 +200,7 @@ TEST_F(LeakViewTest, BarsShowEvidenceAndWhatIsTooYoung) {
   }
   EXPECT_EQ(young, row.leak.guard_steps);
   const QRect below(0, static_cast<int>(plot.bottom()) + 2, chart->width(), 30);
-  EXPECT_GT(Count(image, below, theme().muted), 10) << "numbers of steps";
+  EXPECT_GT(Count(image, below, theme().muted), 5) << "numbers of steps";
   const QString tip = testing::TipAt(chart, bars[7].rect.center().toPoint());
   EXPECT_EQ(tip, QStringLiteral("step 7: 1.00 MiB in 1 block survive"));
   EXPECT_EQ(testing::TipAt(chart, {2, 2}), QString());

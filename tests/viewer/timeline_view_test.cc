@@ -113,7 +113,8 @@ TEST_F(TimelineTest, APeakWithinOneColumnIsSeenInItsOwnLayer) {
     paler += Near(image.pixelColor(x, Y(25)), at_times);
     EXPECT_TRUE(Near(image.pixelColor(x, Y(5)), linear)) << "always there: solid";
   }
-  EXPECT_EQ(paler, 1) << "in one column, paler: it was there at times only";
+  EXPECT_GE(paler, 1) << "paler: it was there at times only";
+  EXPECT_LE(paler, 2) << "a microsecond is in one column, or at the edge of two";
   EXPECT_TRUE(Near(image.pixelColor(X(0.5) + 3, Y(25)), theme().surface));
 }
 

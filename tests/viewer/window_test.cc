@@ -208,8 +208,10 @@ TEST_F(WindowTest, KeysMoveBetweenViews) {
   Open();
   QTest::keyClick(&window_, Qt::Key_3, Qt::ControlModifier);
   EXPECT_EQ(window_.view(), ViewKind::kLeaks);
-  QTest::keyClick(&window_, Qt::Key_F, Qt::ControlModifier);
+  QTest::keyClick(&window_, Qt::Key_4, Qt::ControlModifier);
   EXPECT_EQ(window_.view(), ViewKind::kFlame);
+  QTest::keyClick(&window_, Qt::Key_F, Qt::ControlModifier);
+  EXPECT_EQ(window_.view(), ViewKind::kFlame) << "which has a search of its own";
   EXPECT_TRUE(HelpHtml().contains(QStringLiteral("Ctrl+F")));
   QTest::keyClick(&window_, Qt::Key_1, Qt::ControlModifier);
   window_.selection().SetInstant(0);
@@ -416,9 +418,9 @@ TEST_F(WindowTest, DropsAndExports) {
   window_.WaitUntilSettled();
   EXPECT_EQ(window_.document().state(), Document::State::kReady);
   const QString picture = directory_.filePath(QStringLiteral("view.png"));
-  EXPECT_TRUE(window_.ExportPng(picture));
+  EXPECT_EQ(window_.Export(picture), QString());
   EXPECT_FALSE(QImage(picture).isNull());
-  EXPECT_FALSE(window_.ExportPng(QStringLiteral("/nowhere/at/all.png")));
+  EXPECT_TRUE(window_.Export(QStringLiteral("/nowhere/at/all.png")).contains(QStringLiteral("cannot be written")));
 }
 
 TEST_F(WindowTest, OverviewMovesTheInstantAndTheWindow) {

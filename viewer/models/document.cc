@@ -2,8 +2,11 @@
 #include "viewer/models/document.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "analysis/log_paths.h"
+#include "analysis/steps_found.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
@@ -41,6 +44,24 @@ std::shared_ptr<const ReportData> MakeReport(const Session& session, analysis::S
   return data;
 }
 
+absl::StatusOr<std::shared_ptr<const Session>> Load(const std::vector<std::string>& paths,
+                                                    const std::function<void(double)>& report,
+                                                    const std::stop_token& stop) {
+  analysis::LoadOptions options;
+  options.step_finder = analysis::FindStepsToUse;
+  int shown = -1;
+  options.progress = [&](double share) {
+    const int percent = static_cast<int>(share * 100);
+    if (percent != shown) report(share);
+    shown = percent;
+    return !stop.stop_requested();
+  };
+  const auto logs = analysis::LogsOf(paths);
+  if (!logs.ok()) return logs.status();
+  return logs->size() == 1 ? Session::Load(logs->front(), options)
+                           : Session::LoadTogether(*logs, options);
+}
+
 std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(const Session& session,
                                                                 const std::stop_token& stop) {
   auto bands = std::make_shared<std::vector<TimelineBands>>();
@@ -56,8 +77,8 @@ std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(const Session& s
 Document::Document(QObject* parent) : QObject(parent) {}
 Document::~Document() = default;
 
-void Document::Open(const QString& path) {
-  opening_ = path;
+void Document::OpenTogether(const QStringList& paths) {
+  opening_ = paths;
   error_.clear();
   progress_ = 0;
   SetState(State::kLoading);
@@ -66,18 +87,10 @@ void Document::Open(const QString& path) {
     progress_ = share;
     emit ProgressChanged(share);
   });
+  std::vector<std::string> logs;
+  for (const QString& path : paths) logs.push_back(path.toStdString());
   load_job_.Start(
-      [path = path.toStdString(), report](std::stop_token stop) {
-        analysis::LoadOptions options;
-        int shown = -1;
-        options.progress = [&](double share) {
-          const int percent = static_cast<int>(share * 100);
-          if (percent != shown) report(share);
-          shown = percent;
-          return !stop.stop_requested();
-        };
-        return Session::Load(path, options);
-      },
+      [logs = std::move(logs), report](std::stop_token stop) { return Load(logs, report, stop); },
       [this](absl::StatusOr<std::shared_ptr<const Session>> session) {
         Loaded(std::move(session));
       });
@@ -86,20 +99,26 @@ void Document::Open(const QString& path) {
 void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   if (!session.ok()) {
     error_ = QString::fromStdString(std::string(session.status().message())).simplified();
-    if (session_ == nullptr) path_ = opening_;
+    if (session_ == nullptr) paths_ = opening_;
     SetState(session_ == nullptr ? State::kFailed : State::kReady);
     return;
   }
-  timeline_job_.Cancel();
-  report_job_.Cancel();
+  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_})
+    job->Cancel();
   timelines_.reset();
   report_.reset();
-  path_ = opening_;
+  categories_.reset();
+  passing_.reset();
+  paths_ = opening_;
   session_ = *std::move(session);
   symbols_ = std::make_shared<analysis::Symbols>(session_);
   step_clock_ = StepClock(session_->steps(), bounds());
   progress_ = 1;
   SetState(State::kReady);
+  StartJobs();
+}
+
+void Document::StartJobs() {
   timeline_job_.Start(
       [session = session_](std::stop_token stop) { return MakeTimelines(*session, stop); },
       [this](std::shared_ptr<const std::vector<TimelineBands>> bands) {
@@ -112,6 +131,36 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
                       report_ = std::move(report);
                       emit ReportReady();
                     });
+  categories_job_.Start(
+      [session = session_, symbols = symbols_](std::stop_token) {
+        return std::make_shared<const analysis::Categories>(*session, symbols.get());
+      },
+      [this](std::shared_ptr<const analysis::Categories> categories) {
+        categories_ = std::move(categories);
+        emit CategoriesReady();
+        if (filter_.category) SetFilter(filter_);
+      });
+  if (!filter_.everything()) SetFilter(filter_);
+}
+
+void Document::SetFilter(const analysis::AllocationFilter& filter) {
+  filter_ = filter;
+  if (session_ == nullptr || filter.everything()) {
+    filter_job_.Cancel();
+    if (passing_ == nullptr) return;
+    passing_.reset();
+    emit PassingChanged();
+    return;
+  }
+  filter_job_.Start(
+      [session = session_, symbols = symbols_, categories = categories_, filter](std::stop_token) {
+        return std::make_shared<const analysis::AllocationSet>(
+            analysis::Matching(*session, *symbols, categories.get(), filter));
+      },
+      [this](std::shared_ptr<const analysis::AllocationSet> passing) {
+        passing_ = std::move(passing);
+        emit PassingChanged();
+      });
 }
 
 void Document::Cancel() {

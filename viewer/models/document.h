@@ -1,15 +1,18 @@
-// One log, open in a window: what was read from it so far, and what was computed for the views.
-// Fills in stages (session, then timelines, then report), each announced by a signal, all work
-// off the GUI thread; what was published never changes.
+// One log, or several of one job together, open in a window: what was read so far, and what was
+// computed for the views. Fills in stages (session, then timelines, then report and categories),
+// each announced by a signal, all work off the GUI thread; what was published never changes.
 #pragma once
 
 #include <QObject>
 #include <QString>
+#include <QStringList>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "analysis/allocation_filter.h"
+#include "analysis/categories.h"
 #include "analysis/report.h"
 #include "analysis/session.h"
 #include "analysis/symbols.h"
@@ -48,21 +51,32 @@ class Document : public QObject {
 
   // Begins to load a log. Ends in kReady with it; or, when it cannot be read, in kReady with what
   // was open before and an error(), or in kFailed where nothing was.
-  void Open(const QString& path);
+  void Open(const QString& path) { OpenTogether({path}); }
+  // Several logs of one job as one session, shown side by side. At least one path; a folder stands
+  // for the logs in it.
+  void OpenTogether(const QStringList& paths);
   // Gives up loading: back to what was open before, or to kEmpty.
   void Cancel();
 
   State state() const { return state_; }
-  const QString& path() const { return path_; }        // of what is open, or failed to
-  const QString& opening() const { return opening_; }  // of the last Open()
-  const QString& error() const { return error_; }      // of the last Open(): one line, or empty
-  double progress() const { return progress_; }        // of loading, 0 … 1
+  // Of what is open, or failed to: the first of several.
+  QString path() const { return paths_.value(0); }
+  const QStringList& paths() const { return paths_; }
+  QString opening() const { return opening_.value(0); }  // of the last Open()
+  const QString& error() const { return error_; }        // of the last Open(): one line, or empty
+  double progress() const { return progress_; }          // of loading, 0 … 1
 
   // Null until loaded.
   const std::shared_ptr<const analysis::Session>& session() const { return session_; }
   const std::shared_ptr<analysis::Symbols>& symbols() const { return symbols_; }
   const std::shared_ptr<const std::vector<TimelineBands>>& timelines() const { return timelines_; }
   const std::shared_ptr<const ReportData>& report() const { return report_; }
+  const std::shared_ptr<const analysis::Categories>& categories() const { return categories_; }
+  // What the filter lets pass; null while nothing is filtered, or not known yet. A view shows an
+  // allocation where Passes() says so.
+  const std::shared_ptr<const analysis::AllocationSet>& passing() const { return passing_; }
+  // Begins to find out what passes. Asked by the window when the selection's filter changes.
+  void SetFilter(const analysis::AllocationFilter& filter);
 
   // The bands of a device (analysis::kNoDevice: host); null while unknown.
   const TimelineBands* bands(int device) const;
@@ -77,21 +91,33 @@ class Document : public QObject {
   void ProgressChanged(double share);
   void TimelinesReady();
   void ReportReady();
+  void CategoriesReady();
+  void PassingChanged();
 
  private:
   void Loaded(absl::StatusOr<std::shared_ptr<const analysis::Session>> session);
+  void StartJobs();
   void SetState(State state);
 
   State state_ = State::kEmpty;
-  QString path_, opening_, error_;
+  QStringList paths_, opening_;
+  QString error_;
   double progress_ = 0;
   std::shared_ptr<const analysis::Session> session_;
   std::shared_ptr<analysis::Symbols> symbols_;
   StepClock step_clock_;
   std::shared_ptr<const std::vector<TimelineBands>> timelines_;
   std::shared_ptr<const ReportData> report_;
-  JobTracker load_job_, timeline_job_, report_job_;
+  std::shared_ptr<const analysis::Categories> categories_;
+  analysis::AllocationFilter filter_;
+  std::shared_ptr<const analysis::AllocationSet> passing_;
+  JobTracker load_job_, timeline_job_, report_job_, categories_job_, filter_job_;
 };
+
+// Whether a set, or null for everything, holds `id`.
+inline bool Passes(const analysis::AllocationSet* passing, analysis::AllocationId id) {
+  return passing == nullptr || passing->Has(id);
+}
 
 // The clock of the axis that was chosen; null where it is time, or the log has no steps.
 const StepClock* ShownClock(const Document& document, const Selection& selection);

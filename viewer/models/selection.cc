@@ -2,6 +2,7 @@
 #include "viewer/models/selection.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "viewer/geometry/window_math.h"
 
@@ -13,14 +14,20 @@ void Selection::Reset(analysis::TimeWindow bounds, analysis::TimeNs instant, int
   device_ = device;
   allocation_ = {};
   site_ = {};
-  zoom_.Reset({bounds, {}});
+  const analysis::AllocationFilter before = filter();
+  zoom_.Reset({bounds, {}, {}});
   emit DeviceChanged();
   emit InstantChanged();
   emit SelectionChanged();
-  emit ZoomChanged();
+  Zoomed(before);
 }
 
-bool Selection::zoomed() const { return !(zoom_.current() == ZoomState{bounds_, {}}); }
+void Selection::Zoomed(const analysis::AllocationFilter& before) {
+  emit ZoomChanged();
+  if (filter() != before) emit FilterChanged();
+}
+
+bool Selection::zoomed() const { return !(zoom_.current() == ZoomState{bounds_, {}, filter()}); }
 
 void Selection::SetDevice(int device) {
   if (device == device_) return;
@@ -66,19 +73,29 @@ void Selection::SetFlamePath(const QStringList& path) {
   emit ZoomChanged();
 }
 
+void Selection::SetFilter(const analysis::AllocationFilter& filter) {
+  ZoomState state = zoom_.current();
+  const analysis::AllocationFilter before = std::exchange(state.filter, filter);
+  if (state == zoom_.current()) return;
+  zoom_.Push(state);
+  Zoomed(before);
+}
+
 void Selection::ShowAll() {
-  zoom_.Push({bounds_, {}});
+  zoom_.Push({bounds_, {}, filter()});
   emit ZoomChanged();
 }
 
 void Selection::Back() {
+  const analysis::AllocationFilter before = filter();
   zoom_.Back();
-  emit ZoomChanged();
+  Zoomed(before);
 }
 
 void Selection::Forward() {
+  const analysis::AllocationFilter before = filter();
   zoom_.Forward();
-  emit ZoomChanged();
+  Zoomed(before);
 }
 
 }  // namespace memprof::viewer

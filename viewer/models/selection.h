@@ -1,6 +1,6 @@
 // What is selected and what is zoomed to, shared by all views of one window: an allocation, a
-// call site, a device, an instant, and the history of zooms. Views write here and listen here;
-// they do not know each other.
+// call site, a device, an instant, and the history of zooms and filters. Views write here and
+// listen here; they do not know each other.
 #pragma once
 
 #include <QObject>
@@ -29,6 +29,7 @@ class Selection : public QObject {
   analysis::TimeWindow bounds() const { return bounds_; }
   analysis::TimeWindow window() const { return zoom_.current().window; }
   const QStringList& flame_path() const { return zoom_.current().flame_path; }
+  const analysis::AllocationFilter& filter() const { return zoom_.current().filter; }
   AxisKind axis() const { return axis_; }
   bool can_back() const { return zoom_.CanBack(); }
   bool can_forward() const { return zoom_.CanForward(); }
@@ -45,6 +46,7 @@ class Selection : public QObject {
 
   void SetWindow(analysis::TimeWindow window, int gesture = 0);
   void SetFlamePath(const QStringList& path);
+  void SetFilter(const analysis::AllocationFilter& filter);
   void ShowAll();
   void Back();
   void Forward();
@@ -54,9 +56,13 @@ class Selection : public QObject {
   void InstantChanged();
   void SelectionChanged();  // allocation or site
   void AxisChanged();
-  void ZoomChanged();  // window, flame path, or what Back and Forward can do
+  void ZoomChanged();  // window, flame path, filter, or what Back and Forward can do
+  // The filter is another one. What passes it is known later: Document::PassingChanged.
+  void FilterChanged();
 
  private:
+  void Zoomed(const analysis::AllocationFilter& before);
+
   int device_ = 0;
   AxisKind axis_ = AxisKind::kTime;
   analysis::TimeNs instant_ = 0;

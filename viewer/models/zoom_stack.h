@@ -1,11 +1,12 @@
-// One undoable history of what the views show: time window, device, and where the flame graph is
-// zoomed to. Shared by all views, so that "back" undoes the last zoom wherever it was made.
+// One undoable history of what the views show: time window, filter, and where the flame graph is
+// zoomed to. Shared by all views, so that "back" undoes the last of these wherever it was made.
 #pragma once
 
 #include <QStringList>
 #include <cstddef>
 #include <vector>
 
+#include "analysis/allocation_filter.h"
 #include "analysis/types.h"
 
 namespace memprof::viewer {
@@ -13,10 +14,11 @@ namespace memprof::viewer {
 struct ZoomState {
   analysis::TimeWindow window;
   QStringList flame_path;  // function names from the root; empty = the whole graph
+  analysis::AllocationFilter filter;
 
   bool operator==(const ZoomState& other) const {
     return window.begin == other.window.begin && window.end == other.window.end &&
-           flame_path == other.flame_path;
+           flame_path == other.flame_path && filter == other.filter;
   }
 };
 

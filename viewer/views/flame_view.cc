@@ -15,9 +15,7 @@
 namespace memprof::viewer {
 
 FlameView::FlameView(Document* document, Selection* selection, QWidget* parent)
-    : QWidget(parent), document_(document), selection_(selection) {
-  setAutoFillBackground(true);
-  setBackgroundRole(QPalette::Base);
+    : View(document, selection, parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
   column->setSpacing(kSpace);
@@ -29,16 +27,16 @@ FlameView::FlameView(Document* document, Selection* selection, QWidget* parent)
   canvas_ = new FlameCanvas(document, selection, scroll);
   scroll->setWidget(canvas_);
   column->addWidget(scroll, 1);
-  const auto ask = [this] { Ask(); };
-  connect(document_, &Document::StateChanged, this, ask);
-  connect(document_, &Document::TimelinesReady, this, &FlameView::FillLayers);
-  connect(selection_, &Selection::DeviceChanged, this, &FlameView::FillLayers);
+  const auto ask = [this] { Invalidate(); };
+  connect(document, &Document::StateChanged, this, ask);
+  connect(document, &Document::TimelinesReady, this, &FlameView::FillLayers);
+  connect(selection, &Selection::DeviceChanged, this, &FlameView::FillLayers);
   connect(layers_, &QComboBox::currentIndexChanged, this, ask);
-  connect(selection_, &Selection::InstantChanged, this, [this] {
-    if (choice_->currentIndex() == static_cast<int>(Choice::kLiveAtInstant)) Ask();
+  connect(selection, &Selection::InstantChanged, this, [this] {
+    if (choice_->currentIndex() == static_cast<int>(Choice::kLiveAtInstant)) Invalidate();
   });
-  connect(selection_, &Selection::ZoomChanged, this, [this] {
-    if (choice_->currentIndex() >= static_cast<int>(Choice::kAllocatedInWindow)) Ask();
+  connect(selection, &Selection::ZoomChanged, this, [this] {
+    if (choice_->currentIndex() >= static_cast<int>(Choice::kAllocatedInWindow)) Invalidate();
   });
   connect(choice_, &QComboBox::currentIndexChanged, this, ask);
   connect(direction_, &QComboBox::currentIndexChanged, this, ask);
@@ -102,15 +100,16 @@ void FlameView::FillLayers() {
       layers_->addItem(tr("Host memory"), SiteLayers(bands));
     }
   }
-  Ask();
+  Invalidate();
 }
 
 void FlameView::SetChoice(Choice choice) { choice_->setCurrentIndex(static_cast<int>(choice)); }
 void FlameView::SetBottomUp(bool bottom_up) { direction_->setCurrentIndex(bottom_up ? 1 : 0); }
 
-void FlameView::FocusSearch() {
+bool FlameView::FocusSearch() {
   search_->setFocus(Qt::ShortcutFocusReason);
   search_->selectAll();
+  return true;
 }
 
 analysis::SiteQuery FlameView::Query() const {

@@ -1,13 +1,11 @@
 // Call sites as a flame graph, with the choice of metric and direction, and search.
 #pragma once
 
-#include <QWidget>
 #include <memory>
 
 #include "viewer/jobs/job_tracker.h"
-#include "viewer/models/document.h"
-#include "viewer/models/selection.h"
 #include "viewer/views/flame_canvas.h"
+#include "viewer/views/view.h"
 
 class QComboBox;
 class QLabel;
@@ -15,7 +13,7 @@ class QLineEdit;
 
 namespace memprof::viewer {
 
-class FlameView : public QWidget {
+class FlameView : public View {
   Q_OBJECT
 
  public:
@@ -28,7 +26,10 @@ class FlameView : public QWidget {
   QLineEdit* search() const { return search_; }
   void SetChoice(Choice choice);
   void SetBottomUp(bool bottom_up);
-  void FocusSearch();
+  bool FocusSearch() override;
+
+ protected:
+  void Refresh() override { Ask(); }
 
  private:
   void Ask();
@@ -37,8 +38,6 @@ class FlameView : public QWidget {
   analysis::SiteQuery Query() const;
   QString Explanation() const;
 
-  Document* const document_;
-  Selection* const selection_;
   QComboBox* layers_;
   QComboBox* choice_;
   QComboBox* direction_;

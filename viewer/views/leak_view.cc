@@ -18,9 +18,7 @@
 namespace memprof::viewer {
 
 LeakView::LeakView(Document* document, Selection* selection, QWidget* parent)
-    : QWidget(parent), document_(document), selection_(selection) {
-  setAutoFillBackground(true);
-  setBackgroundRole(QPalette::Base);
+    : View(document, selection, parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
   column->setSpacing(kSpace);
@@ -50,9 +48,9 @@ LeakView::LeakView(Document* document, Selection* selection, QWidget* parent)
   column->addWidget(splitter_, 1);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& index) { ShowLeak(index); });
-  connect(document_, &Document::ReportReady, this, &LeakView::Fill);
-  connect(document_, &Document::StateChanged, this, &LeakView::Fill);
-  connect(selection_, &Selection::SelectionChanged, this, &LeakView::Follow);
+  connect(document, &Document::ReportReady, this, &LeakView::Fill);
+  connect(document, &Document::StateChanged, this, &LeakView::Fill);
+  connect(selection, &Selection::SelectionChanged, this, &LeakView::Follow);
 }
 
 QWidget* LeakView::BuildEvidence() {
@@ -122,7 +120,7 @@ void LeakView::FitTable() {
 }
 
 void LeakView::resizeEvent(QResizeEvent* event) {
-  QWidget::resizeEvent(event);
+  View::resizeEvent(event);
   layout()->activate();
   FitTable();
 }

@@ -2,12 +2,9 @@
 // disprove it, its survivors by birth step, and its call stack.
 #pragma once
 
-#include <QWidget>
-
-#include "viewer/models/document.h"
 #include "viewer/models/leak_model.h"
-#include "viewer/models/selection.h"
 #include "viewer/models/stack_model.h"
+#include "viewer/views/view.h"
 
 class QLabel;
 class QSplitter;
@@ -17,7 +14,7 @@ namespace memprof::viewer {
 
 class SurvivorChart;
 
-class LeakView : public QWidget {
+class LeakView : public View {
   Q_OBJECT
 
  public:
@@ -27,8 +24,11 @@ class LeakView : public QWidget {
   SurvivorChart* chart() const { return chart_; }
   const LeakModel& model() const { return *model_; }
   QString EvidenceText() const;
+  // It shows stacks and evidence itself.
+  bool wants_details() const override { return false; }
 
  protected:
+  void Refresh() override {}  // the model follows the report at once: nothing is computed
   void resizeEvent(QResizeEvent* event) override;
 
  private:
@@ -38,8 +38,6 @@ class LeakView : public QWidget {
   void ShowLeak(const QModelIndex& index);
   QWidget* BuildEvidence();
 
-  Document* const document_;
-  Selection* const selection_;
   LeakModel* model_;
   StackModel* stack_;
   QLabel* verdict_;

@@ -14,9 +14,7 @@
 namespace memprof::viewer {
 
 MapView::MapView(Document* document, Selection* selection, QWidget* parent)
-    : QWidget(parent), document_(document), selection_(selection) {
-  setAutoFillBackground(true);
-  setBackgroundRole(QPalette::Base);
+    : View(document, selection, parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
   column->setSpacing(kSpace);
@@ -42,11 +40,11 @@ MapView::MapView(Document* document, Selection* selection, QWidget* parent)
   canvas_ = new MapCanvas(document, selection, scroll_);
   scroll_->setWidget(canvas_);
   column->addWidget(scroll_, 1);
-  const auto ask = [this] { Ask(); };
-  connect(document_, &Document::TimelinesReady, this, ask);
-  connect(document_, &Document::StateChanged, this, ask);
-  connect(selection_, &Selection::InstantChanged, this, ask);
-  connect(selection_, &Selection::DeviceChanged, this, ask);
+  const auto ask = [this] { Invalidate(); };
+  connect(document, &Document::TimelinesReady, this, ask);
+  connect(document, &Document::StateChanged, this, ask);
+  connect(selection, &Selection::InstantChanged, this, ask);
+  connect(selection, &Selection::DeviceChanged, this, ask);
   connect(coloring_, &QComboBox::currentIndexChanged, this, [this](int index) {
     canvas_->SetColoring(static_cast<MapCanvas::Coloring>(index));
     FillLegend();

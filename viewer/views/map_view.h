@@ -1,12 +1,9 @@
 // The address map with its summary line, legend and choice of colours.
 #pragma once
 
-#include <QWidget>
-
 #include "viewer/jobs/job_tracker.h"
-#include "viewer/models/document.h"
-#include "viewer/models/selection.h"
 #include "viewer/views/map_canvas.h"
+#include "viewer/views/view.h"
 
 class QComboBox;
 class QLabel;
@@ -14,7 +11,7 @@ class QScrollArea;
 
 namespace memprof::viewer {
 
-class MapView : public QWidget {
+class MapView : public View {
   Q_OBJECT
 
  public:
@@ -24,6 +21,7 @@ class MapView : public QWidget {
   QString SummaryText() const;
 
  protected:
+  void Refresh() override { Ask(); }
   void resizeEvent(QResizeEvent* event) override;
 
  private:
@@ -31,8 +29,6 @@ class MapView : public QWidget {
   void Show(std::shared_ptr<const MapPicture> picture);
   void FillLegend();
 
-  Document* const document_;
-  Selection* const selection_;
   QLabel* summary_;
   QComboBox* coloring_;
   QLabel* legend_;

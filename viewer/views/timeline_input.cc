@@ -103,9 +103,10 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
     const double notches = (angle.x() != 0 ? angle.x() : angle.y()) / 120.0;
     selection_->SetWindow(PanBy(scale, -notches * 60, selection_->bounds()), gesture_);
   } else {
-    selection_->SetWindow(ZoomAt(scale, scale.At(event->position().x()),
-                                 std::pow(kZoomPerNotch, angle.y() / 120.0), selection_->bounds()),
-                          gesture_);
+    selection_->SetWindow(
+        ZoomAt(scale, scale.At(event->position().x()), std::pow(kZoomPerNotch, angle.y() / 120.0),
+               selection_->bounds()),
+        gesture_);
   }
   event->accept();
 }

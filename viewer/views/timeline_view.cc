@@ -16,7 +16,7 @@ namespace memprof::viewer {
 using analysis::TimeNs;
 
 TimelineView::TimelineView(Document* document, Selection* selection, QWidget* parent)
-    : QWidget(parent), document_(document), selection_(selection), lane_(document, selection) {
+    : View(document, selection, parent), lane_(document, selection) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(QStringLiteral("Memory timeline"));
@@ -35,13 +35,13 @@ TimelineView::TimelineView(Document* document, Selection* selection, QWidget* pa
     PlaceAxisChoice();
     update();
   };
-  connect(document_, &Document::TimelinesReady, this, forget);
-  connect(document_, &Document::StateChanged, this, forget);
-  connect(document_, &Document::ReportReady, this, repaint);
-  connect(selection_, &Selection::DeviceChanged, this, repaint);
-  connect(selection_, &Selection::InstantChanged, this, repaint);
-  connect(selection_, &Selection::ZoomChanged, this, repaint);
-  connect(selection_, &Selection::AxisChanged, this, [this] {
+  connect(document, &Document::TimelinesReady, this, forget);
+  connect(document, &Document::StateChanged, this, forget);
+  connect(document, &Document::ReportReady, this, repaint);
+  connect(selection, &Selection::DeviceChanged, this, repaint);
+  connect(selection, &Selection::InstantChanged, this, repaint);
+  connect(selection, &Selection::ZoomChanged, this, repaint);
+  connect(selection, &Selection::AxisChanged, this, [this] {
     axis_choice_->setCurrentIndex(static_cast<int>(selection_->axis()));
     update();
   });

@@ -3,20 +3,18 @@
 // chooses the instant that the other views show.
 #pragma once
 
-#include <QWidget>
 #include <optional>
 
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
-#include "viewer/models/document.h"
-#include "viewer/models/selection.h"
 #include "viewer/views/range_lane.h"
+#include "viewer/views/view.h"
 
 class QComboBox;
 
 namespace memprof::viewer {
 
-class TimelineView : public QWidget {
+class TimelineView : public View {
   Q_OBJECT
 
  public:
@@ -33,6 +31,7 @@ class TimelineView : public QWidget {
   QComboBox* axis_choice() const { return axis_choice_; }
 
  protected:
+  void Refresh() override { update(); }
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
@@ -57,8 +56,6 @@ class TimelineView : public QWidget {
   QString InstantText(analysis::TimeNs time) const;
   const TimelineBands* bands() const;
 
-  Document* const document_;
-  Selection* const selection_;
   QComboBox* axis_choice_;
   RangeLane lane_;
   TimelineColumns columns_;  // of what was painted last

@@ -8,11 +8,13 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSettings>
-#include <QTabWidget>
+#include <QStackedWidget>
 
-#include "viewer/views/flame_view.h"
+#include "viewer/views/filter_bar.h"
+#include "viewer/views/view.h"
 #include "viewer/window/help_dialog.h"
 #include "viewer/window/main_window.h"
+#include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
 
@@ -22,11 +24,13 @@ void MainWindow::BuildActions() {
   QMenu* recent = file->addMenu(tr("Open &recent"));
   connect(recent, &QMenu::aboutToShow, this, [this, recent] { FillRecent(recent); });
   file->addAction(tr("&Load again"), QKeySequence::Refresh, this, [this] {
-    if (!document_->path().isEmpty()) Open(document_->path());
+    if (!document_->path().isEmpty()) OpenTogether(document_->paths());
   });
   file->addSeparator();
-  file->addAction(tr("&Export view as PNG …"), QKeySequence(Qt::CTRL | Qt::Key_E), this,
-                  &MainWindow::AskForPicture);
+  file->addAction(tr("&Export view …"), QKeySequence(Qt::CTRL | Qt::Key_E), this,
+                  &MainWindow::AskForExport);
+  file->addAction(tr("&Copy view as picture"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this,
+                  &MainWindow::CopyPicture);
   file->addSeparator();
   file->addAction(tr("&Close window"), QKeySequence::Close, this, &QWidget::close);
   file->addAction(tr("&Quit"), QKeySequence::Quit, qApp, &QApplication::closeAllWindows);
@@ -46,9 +50,15 @@ void MainWindow::BuildActions() {
 
 void MainWindow::BuildViewMenu() {
   QMenu* view = menuBar()->addMenu(tr("&View"));
-  for (int i = 0; i < tabs_->count(); ++i) {
-    view->addAction(tabs_->tabText(i), QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + i)),
-                    this, [this, i] { tabs_->setCurrentIndex(i); });
+  int digit = 1;
+  for (const ViewEntry& entry : ViewTable()) {
+    // Ctrl+1 … Ctrl+9, then Ctrl+0; what comes after has no key.
+    const QKeySequence key =
+        digit > 10 ? QKeySequence()
+                   : QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + digit % 10));
+    view->addAction(QString::fromUtf8(entry.title), key, this,
+                    [this, kind = entry.kind] { ShowView(kind); });
+    ++digit;
   }
   view->addSeparator();
   QAction* back =
@@ -77,10 +87,11 @@ void MainWindow::BuildViewMenu() {
       selection_->SetInstant(bands->in_use.time_of_max());
     }
   });
-  view->addAction(tr("&Search call sites"), QKeySequence::Find, this, [this] {
-    ShowView(ViewKind::kFlame);
-    flame_->FocusSearch();
-  });
+  view->addAction(tr("&Search in this view"), QKeySequence::Find, this, &MainWindow::GoToSearch);
+  view->addAction(tr("&Filter"), QKeySequence(Qt::CTRL | Qt::Key_L), filter_bar_,
+                  &FilterBar::Focus);
+  view->addAction(tr("Show &everything"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L), this,
+                  [this] { selection_->SetFilter({}); });
   view->addAction(tr("&Clear selection"), QKeySequence(Qt::Key_Escape), this,
                   [this] { selection_->SelectAllocation({}, {}); });
 }
@@ -95,21 +106,16 @@ void MainWindow::FillRecent(QMenu* menu) {
   if (recent.isEmpty()) menu->addAction(tr("none yet"))->setEnabled(false);
 }
 
-void MainWindow::AskForLog() {
-  const QString path = QFileDialog::getOpenFileName(this, tr("Open a log"),
-                                                    QFileInfo(document_->path()).absolutePath(),
-                                                    tr("memprof logs (*.mprof);;All files (*)"));
-  if (!path.isEmpty()) Open(path);
+void MainWindow::GoToSearch() {
+  if (static_cast<View*>(views_->currentWidget())->FocusSearch()) return;
+  filter_bar_->Focus();
 }
 
-void MainWindow::AskForPicture() {
-  const QString path =
-      QFileDialog::getSaveFileName(this, tr("Export the view as a picture"),
-                                   QStringLiteral("memprof.png"), tr("Pictures (*.png)"));
-  if (path.isEmpty() || ExportPng(path)) return;
-  QMessageBox::warning(
-      this, tr("Not exported"),
-      tr("%1 cannot be written. Choose a folder that you may write to.").arg(path));
+void MainWindow::AskForLog() {
+  const QStringList paths = QFileDialog::getOpenFileNames(
+      this, tr("Open a log, or several of one job"), QFileInfo(document_->path()).absolutePath(),
+      tr("memprof logs (*.mprof);;All files (*)"));
+  if (!paths.isEmpty()) OpenTogether(paths);
 }
 
 }  // namespace memprof::viewer

@@ -5,18 +5,17 @@
 #include <QCoreApplication>
 #include <QDragEnterEvent>
 #include <QFileInfo>
+#include <QHBoxLayout>
 #include <QMimeData>
-#include <QPixmap>
 #include <QSettings>
 #include <QSplitter>
 #include <QStackedWidget>
-#include <QTabBar>
-#include <QTabWidget>
 #include <QUrl>
 #include <QVBoxLayout>
 
 #include "viewer/geometry/units.h"
 #include "viewer/views/details_panel.h"
+#include "viewer/views/filter_bar.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
@@ -25,6 +24,8 @@
 #include "viewer/views/theme.h"
 #include "viewer/views/timeline_view.h"
 #include "viewer/views/welcome_page.h"
+#include "viewer/window/navigation.h"
+#include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
 
@@ -42,16 +43,20 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
   connect(document_, &Document::TimelinesReady, this, &MainWindow::TimelinesReady);
   connect(document_, &Document::ReportReady, this, [this] {
     const auto count = document_->report()->leaks.size();
-    tabs_->setTabText(static_cast<int>(ViewKind::kLeaks),
-                      count > 0 ? tr("Leaks (%1)").arg(count) : tr("Leaks"));
+    navigation_->SetBadge(ViewIndex(ViewKind::kLeaks),
+                          count > 0 ? QString::number(count) : QString());
   });
+  connect(selection_, &Selection::FilterChanged, this,
+          [this] { document_->SetFilter(selection_->filter()); });
   connect(welcome_, &WelcomePage::OpenRequested, this, &MainWindow::AskForLog);
   connect(welcome_, &WelcomePage::LogChosen, this, &MainWindow::Open);
   connect(welcome_, &WelcomePage::CancelRequested, document_, &Document::Cancel);
   if (settings_ == Settings::kKept) {
     QSettings store;
     restoreGeometry(store.value(QStringLiteral("window/geometry")).toByteArray());
-    tabs_->setCurrentIndex(store.value(QStringLiteral("window/view"), 0).toInt());
+    const QString shown = store.value(QStringLiteral("window/view")).toString();
+    for (const ViewEntry& view : ViewTable())
+      if (shown == QString::fromUtf8(view.name)) ShowView(view.kind);
     welcome_->SetRecent(store.value(QStringLiteral("recent")).toStringList());
   }
 }
@@ -75,37 +80,51 @@ QWidget* MainWindow::BuildContent() {
   header_ = new SummaryHeader(document_, selection_, content);
   layout->addWidget(header_);
 
+  filter_bar_ = new FilterBar(document_, selection_, content);
+  layout->addWidget(filter_bar_);
+  auto* middle = new QHBoxLayout();
+  middle->setSpacing(0);
+  navigation_ = new Navigation(content);
+  middle->addWidget(navigation_);
   auto* splitter = new QSplitter(Qt::Horizontal, content);
   splitter->setChildrenCollapsible(false);
-  tabs_ = new QTabWidget(splitter);
-  tabs_->setDocumentMode(true);
-  tabs_->tabBar()->setDrawBase(false);
-  timeline_ = new TimelineView(document_, selection_);
-  map_ = new MapView(document_, selection_);
-  leaks_ = new LeakView(document_, selection_);
-  flame_ = new FlameView(document_, selection_);
-  // In the order of ViewKind.
-  tabs_->addTab(timeline_, tr("Timeline"));
-  tabs_->addTab(map_, tr("Address map"));
-  tabs_->addTab(leaks_, tr("Leaks"));
-  tabs_->addTab(flame_, tr("Call sites"));
-  // The leak view shows stacks and evidence itself.
-  connect(tabs_, &QTabWidget::currentChanged, this,
-          [this](int index) { details_->setVisible(index != static_cast<int>(ViewKind::kLeaks)); });
+  views_ = new QStackedWidget(splitter);
+  for (const ViewEntry& view : ViewTable())
+    views_->addWidget(view.make(document_, selection_, views_));
+  connect(navigation_, &Navigation::Chosen, this, &MainWindow::Chosen);
   details_ = new DetailsPanel(document_, selection_, splitter);
   details_->setMaximumWidth(440);  // names and sizes need no more: the rest is the views'
-  splitter->addWidget(tabs_);
+  splitter->addWidget(views_);
   splitter->addWidget(details_);
   splitter->setStretchFactor(0, 6);
   splitter->setStretchFactor(1, 1);
   splitter->setSizes({960, 300});
-  layout->addWidget(splitter, 1);
+  middle->addWidget(splitter, 1);
+  layout->addLayout(middle, 1);
+  navigation_->SetCurrent(0);
   overview_ = new OverviewStrip(document_, selection_, content);
   layout->addWidget(overview_);
   return content;
 }
 
-void MainWindow::Open(const QString& path) { document_->Open(path); }
+void MainWindow::OpenTogether(const QStringList& paths) { document_->OpenTogether(paths); }
+
+void MainWindow::Chosen(int view) {
+  views_->setCurrentIndex(view);
+  details_->setVisible(static_cast<View*>(views_->currentWidget())->wants_details());
+}
+
+View* MainWindow::page(ViewKind kind) const {
+  const int index = ViewIndex(kind);
+  return index < 0 ? nullptr : static_cast<View*>(views_->widget(index));
+}
+
+TimelineView* MainWindow::timeline() const {
+  return static_cast<TimelineView*>(page(ViewKind::kTimeline));
+}
+MapView* MainWindow::map() const { return static_cast<MapView*>(page(ViewKind::kMap)); }
+LeakView* MainWindow::leaks() const { return static_cast<LeakView*>(page(ViewKind::kLeaks)); }
+FlameView* MainWindow::flame() const { return static_cast<FlameView*>(page(ViewKind::kFlame)); }
 
 void MainWindow::StateChanged() {
   const bool ready = document_->state() == Document::State::kReady;
@@ -113,17 +132,20 @@ void MainWindow::StateChanged() {
   if (ready && document_->session() != shown_) {
     shown_ = document_->session();
     setWindowFilePath(document_->path());
-    tabs_->setTabText(static_cast<int>(ViewKind::kLeaks), tr("Leaks"));
+    for (std::size_t i = 0; i < ViewTable().size(); ++i)
+      navigation_->SetBadge(static_cast<int>(i), QString());
     // The first device until the timelines tell which one is worth looking at.
     const auto devices = document_->session()->devices();
     const analysis::TimeWindow bounds = document_->bounds();
     selection_->Reset(bounds, bounds.end, devices.empty() ? 0 : devices.front().id);
-    Remember(document_->path());
+    for (const QString& path : document_->paths()) Remember(path);
   }
   const bool loading = document_->state() == Document::State::kLoading;
   const QString path = loading ? document_->opening() : document_->path();
-  setWindowTitle(path.isEmpty() ? QStringLiteral("memprof")
-                                : QFileInfo(path).fileName() + QStringLiteral(" — memprof"));
+  const std::size_t processes = ready ? document_->session()->processes().size() : 1;
+  QString name = QFileInfo(path).fileName();
+  if (processes > 1) name = tr("%1 and %2 more").arg(name).arg(processes - 1);
+  setWindowTitle(path.isEmpty() ? QStringLiteral("memprof") : name + QStringLiteral(" — memprof"));
   pages_->setCurrentWidget(ready ? content_ : welcome_);
 }
 
@@ -139,8 +161,10 @@ void MainWindow::TimelinesReady() {
   selection_->SetInstant(most->in_use.time_of_max());
 }
 
-void MainWindow::ShowView(ViewKind view) { tabs_->setCurrentIndex(static_cast<int>(view)); }
-ViewKind MainWindow::view() const { return static_cast<ViewKind>(tabs_->currentIndex()); }
+void MainWindow::ShowView(ViewKind view) { navigation_->SetCurrent(ViewIndex(view)); }
+ViewKind MainWindow::view() const {
+  return ViewTable()[static_cast<std::size_t>(navigation_->current())].kind;
+}
 
 void MainWindow::WaitUntilSettled() {
   // A delivered result may start the next job through a queued call, so look twice.
@@ -156,9 +180,8 @@ void MainWindow::WaitUntilSettled() {
   }
 }
 
-bool MainWindow::ExportPng(const QString& path) {
-  QWidget* shown = pages_->currentWidget() == content_ ? tabs_->currentWidget() : welcome_;
-  return shown->grab().save(path, "PNG");
+QWidget* MainWindow::FrontPage() const {
+  return pages_->currentWidget() == content_ ? views_->currentWidget() : welcome_;
 }
 
 void MainWindow::Remember(const QString& path) {
@@ -180,12 +203,12 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
-  for (const QUrl& url : event->mimeData()->urls()) {
-    if (!url.isLocalFile()) continue;
-    event->acceptProposedAction();
-    Open(url.toLocalFile());
-    return;
-  }
+  QStringList paths;
+  for (const QUrl& url : event->mimeData()->urls())
+    if (url.isLocalFile()) paths << url.toLocalFile();
+  if (paths.isEmpty()) return;
+  event->acceptProposedAction();
+  OpenTogether(paths);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
@@ -193,7 +216,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (settings_ == Settings::kKept) {
     QSettings store;
     store.setValue(QStringLiteral("window/geometry"), saveGeometry());
-    store.setValue(QStringLiteral("window/view"), tabs_->currentIndex());
+    const ViewEntry& shown = ViewTable()[static_cast<std::size_t>(navigation_->current())];
+    store.setValue(QStringLiteral("window/view"), QString::fromUtf8(shown.name));
   }
   QMainWindow::closeEvent(event);
 }

@@ -1,5 +1,6 @@
-// The window: a summary above, the views in tabs, details of the selection beside them, and the
-// overview of the whole recording below; or a welcome, loading or error page.
+// The window: a summary and the filter above, the list of views at the left, the view in front,
+// details of the selection beside it, and the overview of the whole recording below; or a welcome,
+// loading or error page.
 #pragma once
 
 #include <QMainWindow>
@@ -12,17 +13,19 @@ class QComboBox;
 class QLabel;
 class QMenu;
 class QStackedWidget;
-class QTabWidget;
 
 namespace memprof::viewer {
 
 class DetailsPanel;
+class FilterBar;
 class FlameView;
 class LeakView;
 class MapView;
+class Navigation;
 class OverviewStrip;
 class SummaryHeader;
 class TimelineView;
+class View;
 class WelcomePage;
 
 class MainWindow : public QMainWindow {
@@ -35,7 +38,9 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(Settings settings, QWidget* parent = nullptr);
   ~MainWindow() override;
 
-  void Open(const QString& path);
+  void Open(const QString& path) { OpenTogether({path}); }
+  // Several logs of one job as one session.
+  void OpenTogether(const QStringList& paths);
   void ShowView(ViewKind view);
   ViewKind view() const;
   // Runs the event loop until no job runs and every view shows its data.
@@ -43,14 +48,19 @@ class MainWindow : public QMainWindow {
 
   Document& document() { return *document_; }
   Selection& selection() { return *selection_; }
-  TimelineView* timeline() const { return timeline_; }
-  MapView* map() const { return map_; }
-  LeakView* leaks() const { return leaks_; }
-  FlameView* flame() const { return flame_; }
+  // The view of a kind; null where the table has none.
+  View* page(ViewKind kind) const;
+  TimelineView* timeline() const;
+  MapView* map() const;
+  LeakView* leaks() const;
+  FlameView* flame() const;
   WelcomePage* welcome() const { return welcome_; }
+  FilterBar* filter_bar() const { return filter_bar_; }
+  Navigation* navigation() const { return navigation_; }
 
-  // The view in front as a picture; false when it cannot be written.
-  bool ExportPng(const QString& path);
+  // Writes the view in front: a picture (.png, .svg) or its rows (.csv), by the end of the name.
+  // Empty, or why not.
+  QString Export(const QString& path);
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
@@ -65,8 +75,12 @@ class MainWindow : public QMainWindow {
   void Remember(const QString& path);
   void StateChanged();
   void TimelinesReady();
+  QWidget* FrontPage() const;  // the view in front, or the welcome page
   void AskForLog();
-  void AskForPicture();
+  void AskForExport();
+  void CopyPicture();
+  void GoToSearch();
+  void Chosen(int view);
   QWidget* BuildContent();
 
   const Settings settings_;
@@ -77,11 +91,9 @@ class MainWindow : public QMainWindow {
   WelcomePage* welcome_ = nullptr;
   QWidget* content_ = nullptr;
   SummaryHeader* header_ = nullptr;
-  QTabWidget* tabs_ = nullptr;
-  TimelineView* timeline_ = nullptr;
-  MapView* map_ = nullptr;
-  LeakView* leaks_ = nullptr;
-  FlameView* flame_ = nullptr;
+  FilterBar* filter_bar_ = nullptr;
+  Navigation* navigation_ = nullptr;
+  QStackedWidget* views_ = nullptr;  // in the order of ViewTable()
   DetailsPanel* details_ = nullptr;
   OverviewStrip* overview_ = nullptr;
 };

@@ -1,14 +1,14 @@
 // The command line of memprof-viewer.
 #include "viewer/window/options.h"
 
+#include "viewer/window/view_table.h"
+
 namespace memprof::viewer {
 namespace {
 
 std::optional<ViewKind> ParseView(const QString& name) {
-  if (name == QLatin1String("timeline")) return ViewKind::kTimeline;
-  if (name == QLatin1String("map")) return ViewKind::kMap;
-  if (name == QLatin1String("leaks")) return ViewKind::kLeaks;
-  if (name == QLatin1String("flame")) return ViewKind::kFlame;
+  for (const ViewEntry& view : ViewTable())
+    if (name == QString::fromUtf8(view.name)) return view.kind;
   return std::nullopt;
 }
 
@@ -19,7 +19,7 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
   } else if (name == QLatin1String("--view")) {
     options.view = ParseView(value);
     if (!options.view.has_value()) {
-      return QStringLiteral("unknown view '%1': choose timeline, map, leaks or flame").arg(value);
+      return QStringLiteral("unknown view '%1': choose %2").arg(value, ViewNames());
     }
   } else if (name == QLatin1String("--size")) {
     const QStringList parts = value.split(QLatin1Char('x'));
@@ -65,7 +65,6 @@ bool TakesValue(const QString& name) {
 QString Check(const Options& options) {
   if (options.help || options.version || options.screenshot.isEmpty()) return {};
   if (options.logs.isEmpty()) return QStringLiteral("--screenshot needs a log");
-  if (options.logs.size() > 1) return QStringLiteral("--screenshot takes one log");
   return {};
 }
 
@@ -84,6 +83,8 @@ ParsedOptions ParseOptions(const QStringList& arguments) {
       parsed.options.help = true;
     } else if (argument == QLatin1String("--version")) {
       parsed.options.version = true;
+    } else if (argument == QLatin1String("--separate")) {
+      parsed.options.separate = true;
     } else {
       const qsizetype equals = argument.indexOf(QLatin1Char('='));
       const QString name = argument.left(equals < 0 ? argument.size() : equals);
@@ -104,21 +105,44 @@ ParsedOptions ParseOptions(const QStringList& arguments) {
   return parsed;
 }
 
+namespace {
+
+// The names of all views, in lines that keep to the column of the options' meaning.
+QString WrapNames() {
+  QString text, line;
+  for (const QString& name : ViewNames().split(QLatin1Char(' '))) {
+    if (line.size() + name.size() > 55) {
+      text += QString(23, QLatin1Char(' ')) + line.trimmed() + QLatin1Char('\n');
+      line.clear();
+    }
+    line += name + QLatin1Char(' ');
+  }
+  return text + QString(23, QLatin1Char(' ')) + line.trimmed();
+}
+
+}  // namespace
+
 QString HelpText() {
   return QStringLiteral(
-      "Usage: memprof-viewer [OPTION]... [LOG]...\n"
-      "Look at where the device memory of a GPU program went. Each log opens in a window of its "
-      "own.\n"
-      "\n"
-      "  --view VIEW          show timeline (default), map, leaks or flame first\n"
-      "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"
-      "  --theme THEME        system (default), light or dark\n"
-      "  --screenshot FILE    draw one log into a PNG file without a display, and exit\n"
-      "  --size WxH           size of the picture or window (default 1280x800)\n"
-      "  --scale N            pixels per unit of a picture, 0.5 to 4 (default 1): 2 is high-DPI\n"
-      "  --help, --version    print this, or the version\n"
-      "\n"
-      "Exit status: 0 fine, 1 the log cannot be read or the picture not written, 2 wrong usage.\n");
+             "Usage: memprof-viewer [OPTION]... [LOG]...\n"
+             "Look at where the device memory of a GPU program went. Several logs, or a folder of "
+             "them, "
+             "are\nthe processes of one job and open together in one window.\n"
+             "\n"
+             "  --view VIEW          show this view first (default timeline):\n"
+             "%1\n"
+             "  --separate           open a window for each log instead\n"
+             "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"
+             "  --theme THEME        system (default), light or dark\n"
+             "  --screenshot FILE    draw the view into a PNG file without a display, and exit\n"
+             "  --size WxH           size of the picture or window (default 1280x800)\n"
+             "  --scale N            pixels per unit of a picture, 0.5 to 4 (default 1): 2 is "
+             "high-DPI\n"
+             "  --help, --version    print this, or the version\n"
+             "\n"
+             "Exit status: 0 fine, 1 the log cannot be read or the picture not written, 2 wrong "
+             "usage.\n")
+      .arg(WrapNames());
 }
 
 }  // namespace memprof::viewer

@@ -10,7 +10,20 @@
 
 namespace memprof::viewer {
 
-enum class ViewKind { kTimeline, kMap, kLeaks, kFlame };
+enum class ViewKind {
+  kTimeline,
+  kAllocations,
+  kMap,
+  kLeaks,
+  kFlame,
+  kTensors,
+  kFragmentation,
+  kAdvice,
+  kWhatIf,
+  kDiff,
+  kProcesses,
+  kQuality,
+};
 enum class ThemeChoice { kSystem, kLight, kDark };
 
 struct Options {
@@ -22,6 +35,7 @@ struct Options {
   QSize size{1280, 800};
   double scale = 1;  // pixels per device-independent pixel of a picture
   ThemeChoice theme = ThemeChoice::kSystem;
+  bool separate = false;  // a window for each log
   QStringList logs;
 };
 

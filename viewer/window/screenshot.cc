@@ -15,7 +15,7 @@ int TakeScreenshot(const Options& options) {
   window.ShowView(options.view.value_or(ViewKind::kTimeline));
   window.selection().SetAxis(options.axis);
   window.show();
-  window.Open(options.logs.front());
+  window.OpenTogether(options.logs);
   window.WaitUntilSettled();
   if (window.document().state() == Document::State::kFailed) {
     std::fprintf(stderr, "memprof-viewer: %s\n", qPrintable(window.document().error()));

@@ -1,0 +1,57 @@
+// The list of views.
+#include "viewer/window/navigation.h"
+
+#include <QKeySequence>
+#include <cstring>
+
+#include "viewer/views/theme.h"
+#include "viewer/window/view_table.h"
+
+namespace memprof::viewer {
+
+Navigation::Navigation(QWidget* parent) : QListWidget(parent) {
+  setFrameShape(QFrame::NoFrame);
+  setAccessibleName(tr("Views"));
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setTextElideMode(Qt::ElideRight);
+  setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Expanding);
+  setObjectName(QStringLiteral("navigation"));
+  const char* group = "";
+  for (const ViewEntry& view : ViewTable()) {
+    if (std::strcmp(view.group, group) != 0) {
+      auto* heading = new QListWidgetItem(QString::fromUtf8(view.group), this);
+      heading->setFlags(Qt::NoItemFlags);
+      heading->setFont(SmallFont(font()));
+      group = view.group;
+    }
+    auto* item = new QListWidgetItem(QString::fromUtf8(view.title), this);
+    item->setToolTip(QString::fromUtf8(view.help));
+    item->setData(Qt::UserRole, static_cast<int>(entries_.size()));
+    entries_.push_back(item);
+  }
+  connect(this, &QListWidget::currentItemChanged, this, [this](QListWidgetItem* item) {
+    if (item != nullptr) emit Chosen(item->data(Qt::UserRole).toInt());
+  });
+}
+
+void Navigation::SetCurrent(int view) {
+  if (view >= 0 && static_cast<std::size_t>(view) < entries_.size())
+    setCurrentItem(entries_[static_cast<std::size_t>(view)]);
+}
+
+int Navigation::current() const {
+  const QListWidgetItem* item = currentItem();
+  return item == nullptr ? 0 : item->data(Qt::UserRole).toInt();
+}
+
+void Navigation::SetBadge(int view, const QString& badge) {
+  const QString title = QString::fromUtf8(ViewTable()[static_cast<std::size_t>(view)].title);
+  entries_[static_cast<std::size_t>(view)]->setText(
+      badge.isEmpty() ? title : QStringLiteral("%1 (%2)").arg(title, badge));
+}
+
+QSize Navigation::sizeHint() const {
+  return {fontMetrics().horizontalAdvance(QStringLiteral("Fragmentation (99)")) + 5 * kSpace, 200};
+}
+
+}  // namespace memprof::viewer

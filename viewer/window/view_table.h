@@ -1,0 +1,29 @@
+// The views of the window: one row each, in the order in which they are listed.
+#pragma once
+
+#include <QString>
+#include <span>
+
+#include "viewer/views/view.h"
+#include "viewer/window/options.h"
+
+namespace memprof::viewer {
+
+struct ViewEntry {
+  ViewKind kind;
+  const char* name;   // of --view
+  const char* group;  // heading above it in the list of views
+  const char* title;
+  const char* help;  // a sentence: what it shows
+  View* (*make)(Document*, Selection*, QWidget*);
+};
+
+std::span<const ViewEntry> ViewTable();
+
+// Index into ViewTable(); -1 where no view is of that kind.
+int ViewIndex(ViewKind kind);
+
+// The names of all views, for messages: "timeline, map, leaks or flame".
+QString ViewNames();
+
+}  // namespace memprof::viewer
