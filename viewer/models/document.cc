@@ -62,13 +62,11 @@ absl::StatusOr<std::shared_ptr<const Session>> Load(const std::vector<std::strin
                            : Session::LoadTogether(*logs, options);
 }
 
-std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(const Session& session,
-                                                                const std::stop_token& stop) {
+std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(
+    const std::shared_ptr<const Session>& session) {
   auto bands = std::make_shared<std::vector<TimelineBands>>();
-  for (const analysis::DeviceTimeline& timeline : analysis::BuildTimelines(session)) {
-    if (stop.stop_requested()) break;
-    bands->push_back(MakeBands(timeline));
-  }
+  for (const auto& stack : analysis::BuildKindStacks(session))
+    bands->push_back(MakeBands(stack, nullptr));
   return bands;
 }
 
@@ -120,7 +118,7 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
 
 void Document::StartJobs() {
   timeline_job_.Start(
-      [session = session_](std::stop_token stop) { return MakeTimelines(*session, stop); },
+      [session = session_](std::stop_token) { return MakeTimelines(session); },
       [this](std::shared_ptr<const std::vector<TimelineBands>> bands) {
         timelines_ = std::move(bands);
         emit TimelinesReady();
