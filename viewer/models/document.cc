@@ -177,7 +177,7 @@ void Document::ReadAgain() {
         if (!session.ok()) return contents;
         contents.session = *std::move(session);
         contents.symbols = std::make_shared<analysis::Symbols>(contents.session);
-        contents.timelines = MakeTimelines(*contents.session, stop);
+        contents.timelines = MakeTimelines(contents.session);
         contents.report = MakeReport(*contents.session, *contents.symbols, stop);
         contents.categories =
             std::make_shared<const analysis::Categories>(*contents.session, contents.symbols.get());
