@@ -200,7 +200,7 @@ TimelineStack::Range TimelineStack::RangeOf(StackReplay& replay, TimeWindow wind
     look();
     return range;
   }
-  if (first == events() || session_->events().time(first) > window.begin) {
+  if (first == last || first == events() || session_->events().time(first) > window.begin) {
     replay.Seek(first);  // what held before still holds when the range begins
     look();
   }
@@ -221,31 +221,46 @@ TimelineStack::Range TimelineStack::RangeOf(StackReplay& replay, TimeWindow wind
   return range;
 }
 
-TimelineStack::Columns TimelineStack::MakeColumns(std::span<const TimeNs> times, bool own) const {
+std::vector<std::uint32_t> TimelineStack::ColumnBegins(std::span<const TimeNs> times,
+                                                       double slack) const {
+  constexpr std::uint32_t kManyEvents = 8 * kBlock;
+  std::vector<std::uint32_t> first(times.size());
+  for (std::size_t i = 0; i < times.size(); ++i) first[i] = FirstEventFrom(times[i]);
+  for (std::size_t i = 1; slack > 0 && i + 1 < times.size(); ++i) {
+    if (first[i + 1] - first[i] < kManyEvents) continue;
+    const std::uint32_t begin = first[i] / kBlock * kBlock;
+    const TimeNs moved = block_time_[first[i] / kBlock];
+    const bool near = moved <= times[i] && static_cast<double>(times[i] - moved) <=
+                                               slack * static_cast<double>(times[i + 1] - times[i]);
+    if (near) first[i] = std::max(begin, first[i - 1]);
+  }
+  return first;
+}
+
+TimelineStack::Columns TimelineStack::MakeColumns(std::span<const TimeNs> times, bool own,
+                                                  double slack) const {
   Columns columns;
   const std::size_t n = times.empty() ? 0 : times.size() - 1;
   columns.low.assign(bands_.size(), std::vector<std::uint64_t>(n));
   columns.high = columns.low;
   if (bands_.empty() || n == 0) return columns;
   StackReplay replay(*this);
-  std::uint32_t first = FirstEventFrom(times[0]);
+  const std::vector<std::uint32_t> first = ColumnBegins(times, slack);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::uint32_t last = FirstEventFrom(times[i + 1]);
-    const Range range = RangeOf(replay, {times[i], times[i + 1]}, first, last, own);
+    const Range range = RangeOf(replay, {times[i], times[i + 1]}, first[i], first[i + 1], own);
     for (std::size_t b = 0; b < bands_.size(); ++b) {
       columns.low[b][i] = range.least[b];
       columns.high[b][i] = range.most[b];
     }
-    first = last;
   }
   return columns;
 }
 
-TimelineStack::Columns TimelineStack::Edges(std::span<const TimeNs> times) const {
-  return MakeColumns(times, false);
+TimelineStack::Columns TimelineStack::Edges(std::span<const TimeNs> times, double slack) const {
+  return MakeColumns(times, false, slack);
 }
 TimelineStack::Columns TimelineStack::Bytes(std::span<const TimeNs> times) const {
-  return MakeColumns(times, true);
+  return MakeColumns(times, true, 0);
 }
 
 std::uint64_t TimelineStack::At(Line line, TimeNs time) const {

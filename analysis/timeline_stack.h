@@ -111,8 +111,11 @@ class TimelineStack {
   struct Columns {
     std::vector<std::vector<std::uint64_t>> low, high;
   };
-  // Of the upper edges: a band and all below it. O(times × (bands × log events + 256)).
-  Columns Edges(std::span<const TimeNs> times) const;
+  // Of the upper edges: a band and all below it. Where a column holds many blocks of events, the
+  // time at which it begins may be moved by up to `slack` of its width to a block's begin, the
+  // same for the column before it, so that no event is left out: with 0 the answer is exact.
+  // O(times × (bands × log events + 256)), without the 256 where times may be moved.
+  Columns Edges(std::span<const TimeNs> times, double slack = 0) const;
   // Of the bands themselves. O(events between the first and the last time).
   Columns Bytes(std::span<const TimeNs> times) const;
 
@@ -160,7 +163,9 @@ class TimelineStack {
   // Over [begin, end), whose events are [first, last): of edges, or, with `own`, of the bands.
   Range RangeOf(StackReplay& replay, TimeWindow window, std::uint32_t first, std::uint32_t last,
                 bool own) const;
-  Columns MakeColumns(std::span<const TimeNs> times, bool own) const;
+  Columns MakeColumns(std::span<const TimeNs> times, bool own, double slack) const;
+  // The first event from each time on, with the slack that Edges allows.
+  std::vector<std::uint32_t> ColumnBegins(std::span<const TimeNs> times, double slack) const;
 
   std::shared_ptr<const Session> session_;
   int device_ = 0;

@@ -234,6 +234,35 @@ TEST(TimelineGroupsTest, ColumnsHaveEveryLeastAndMost) {
   }
 }
 
+TEST(TimelineGroupsTest, SlackMovesColumnsALittleAndLosesNothing) {
+  RandomLog random({.seed = 15, .operations = 30000});
+  const Loaded log(random.builder());
+  const TimelineStack* stack = log.KindsOf(0);
+  ASSERT_NE(stack, nullptr);
+  const TimeNs begin = log.session->events().first_time(), end = log.session->events().last_time();
+  constexpr TimeNs kColumns = 12;  // thousands of events each
+  const TimeNs width = (end + 1 - begin) / kColumns, most = width / 16 + 1;
+  std::vector<TimeNs> times;
+  for (TimeNs i = 0; i < kColumns; ++i) times.push_back(begin + width * i);
+  times.push_back(end + 1);
+  const TimelineStack::Columns columns = stack->Edges(times, 1.0 / 16);
+  const std::size_t top = stack->bands().size() - 1;
+  std::uint64_t highest = 0;
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    const auto within = [&](TimeNs from, TimeNs to) {
+      return stack->Between(Line::kTop, std::max(from, begin), std::min(to, end + 1));
+    };
+    const Series::Sample outer = within(times[i] - most, times[i + 1]),
+                         inner = within(times[i], times[i + 1] - most);
+    EXPECT_GE(columns.low[top][i], outer.min);
+    EXPECT_LE(columns.low[top][i], inner.min);
+    EXPECT_LE(columns.high[top][i], outer.max);
+    EXPECT_GE(columns.high[top][i], inner.max);
+    highest = std::max(highest, columns.high[top][i]);
+  }
+  EXPECT_EQ(highest, stack->Max(Line::kTop)) << "the peak is in some column";
+}
+
 TEST(TimelineGroupsTest, ColumnsOfBandsAreTheirOwnBytes) {
   RandomLog random({.seed = 12, .operations = 1500});
   const Loaded log(random.builder());

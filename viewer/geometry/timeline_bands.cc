@@ -1,8 +1,10 @@
 // What the timeline stacks: names and colours of its bands.
 #include "viewer/geometry/timeline_bands.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
@@ -82,18 +84,20 @@ Band OfSite(analysis::StackId site, int color, analysis::Symbols* symbols) {
   Band band{BandRole::kGroup, color, QStringLiteral("No call stack"),
             QStringLiteral("Made by calls whose stack was not recorded."), site};
   if (!site.valid()) return band;
-  band.name = symbols == nullptr
-                  ? QStringLiteral("Call stack %1").arg(site.value)
-                  : ToQString(analysis::Symbols::Describe(symbols->Site(site)));
+  band.name = symbols == nullptr ? QStringLiteral("Call stack %1").arg(site.value)
+                                 : ShortSite(symbols->Site(site));
   band.help = QStringLiteral("Made at this place, whatever the way there. Click: select it.");
+  if (symbols != nullptr)
+    band.help = ToQString(analysis::Symbols::Describe(symbols->Site(site))) + QLatin1String(". ") +
+                band.help;
   return band;
 }
 
 Band OfStream(std::uint64_t stream, int color) {
   QString name = QStringLiteral("Stream %1").arg(FormatAddress(stream));
   if (stream == 0) name = QStringLiteral("Default stream");
-  return {BandRole::kGroup, color, name,
-          QStringLiteral("Memory made for work of this stream."), {}};
+  return {
+      BandRole::kGroup, color, name, QStringLiteral("Memory made for work of this stream."), {}};
 }
 
 Band OfProcess(const analysis::Session& session, std::uint32_t row, int color) {
@@ -116,13 +120,20 @@ Band OfOther(const analysis::TimelineStack& stack, const StackBand& band) {
   }
   if (band.members != 1)
     what += what == QLatin1String("process") ? QStringLiteral("es") : QStringLiteral("s");
-  return {BandRole::kOther, 0,
+  return {BandRole::kOther,
+          0,
           QStringLiteral("%1 other %2").arg(FormatCount(band.members), what),
-          QStringLiteral("All that held less when most was in use."), {}};
+          QStringLiteral("All that held less when most was in use."),
+          {}};
 }
 
 Band BandFor(const analysis::TimelineStack& stack, const StackBand& band, int color,
              analysis::Symbols* symbols) {
+  // Orange stands for driver memory among kinds, and for a group among groups.
+  const auto bands = stack.bands();
+  const bool kinds = std::any_of(bands.begin(), bands.end(), [](const StackBand& other) {
+    return other.kind == StackBandKind::kBlocks || other.kind == StackBandKind::kTensors;
+  });
   switch (band.kind) {
     case StackBandKind::kTensors:
       return Make(BandRole::kTensors, "Tensors", "Live tensors, as the program named them.");
@@ -150,7 +161,7 @@ Band BandFor(const analysis::TimelineStack& stack, const StackBand& band, int co
                   "Held by the framework's allocator, free inside: it can be used again by this "
                   "framework only.");
     case StackBandKind::kOtherDriver:
-      return Make(BandRole::kLinear, "Other driver memory",
+      return Make(kinds ? BandRole::kLinear : BandRole::kOtherDriver, "Other driver memory",
                   "Asked of the driver by code other than the framework's allocator.");
     case StackBandKind::kPools:
       return Make(BandRole::kPool, "Held by driver pools",
@@ -204,8 +215,7 @@ QString GroupingHelp(TimelineGrouping grouping) {
     case TimelineGrouping::kCategory:
       return QStringLiteral("Parameters, gradients, optimizer state, activations, …");
     case TimelineGrouping::kSite:
-      return QStringLiteral(
-          "The %1 call sites that held most when most was in use, and the rest.")
+      return QStringLiteral("The %1 call sites that held most when most was in use, and the rest.")
           .arg(analysis::kOwnBands);
     case TimelineGrouping::kStream:
       return QStringLiteral("The streams that memory was made for.");

@@ -22,8 +22,9 @@ enum class BandRole {
   kManaged,
   kStreamOrdered,
   kVmm,
-  kGraph,  // straight from the driver
-  kPool,   // held by the driver's pools and VMM beyond what was asked
+  kGraph,        // straight from the driver
+  kPool,         // held by the driver's pools and VMM beyond what was asked
+  kOtherDriver,  // straight from the driver, beside a framework's groups
   kPinned,
   kRegistered,   // host memory
   kGroup,        // one group of many: Band::color tells them apart

@@ -2,7 +2,8 @@
 //
 // A column may stand for thousands of events. Every band keeps the exact maximum and minimum that
 // its upper edge has within the column, so that no peak of any layer is ever hidden: up to the
-// minimum the band was there all the time, between minimum and maximum only at times.
+// minimum the band was there all the time, between minimum and maximum only at times. Where a
+// column holds more than a thousand events, its ends may be off by a sixteenth of it.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,8 @@ OverviewStrip::OverviewStrip(Document* document, Selection* selection, QWidget* 
 }
 
 QRectF OverviewStrip::PlotRect() const {
-  const double left = TextWidth(SmallFont(font()), QStringLiteral("00000 MiB")) + 2 * kSpace;
+  const double left =
+      std::ceil(TextWidth(SmallFont(font()), QStringLiteral("00000 MiB")) + 2 * kSpace);
   return QRectF(left, 5, std::max(10.0, width() - left - 2 * kSpace), height() - 10);
 }
 

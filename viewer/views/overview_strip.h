@@ -1,5 +1,6 @@
 // A thin strip of all of the recorded time, below every view: where the window lies, which instant
-// is chosen, stacked as the timeline is. A click chooses an instant; dragging in it moves or brushes the window.
+// is chosen, stacked as the timeline is. A click chooses an instant; dragging in it moves or
+// brushes the window.
 #pragma once
 
 #include <QWidget>

@@ -74,6 +74,8 @@ QColor Theme::Band(BandRole role) const {
     case BandRole::kGroup:
     case BandRole::kOther:
       return Mix(surface, text, dark ? 0.52 : 0.42);
+    case BandRole::kOtherDriver:
+      return Mix(surface, text, dark ? 0.36 : 0.28);
     case BandRole::kFilteredOut:
       return Mix(surface, text, dark ? 0.13 : 0.10);
   }

@@ -128,10 +128,9 @@ void TimelineView::wheelEvent(QWheelEvent* event) {
     const double notches = (angle.x() != 0 ? angle.x() : angle.y()) / 120.0;
     selection_->SetWindow(PanBy(scale, -notches * 60, selection_->bounds()), gesture_);
   } else {
-    selection_->SetWindow(
-        ZoomAt(scale, scale.At(event->position().x()), std::pow(kZoomPerNotch, angle.y() / 120.0),
-               selection_->bounds()),
-        gesture_);
+    selection_->SetWindow(ZoomAt(scale, scale.At(event->position().x()),
+                                 std::pow(kZoomPerNotch, angle.y() / 120.0), selection_->bounds()),
+                          gesture_);
   }
   event->accept();
 }
@@ -172,8 +171,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     if (event->key() == Qt::Key_Up) return StepBand(1);
     if (event->key() == Qt::Key_Down) return StepBand(-1);
   }
-  if (event->key() == Qt::Key_N)
-    return StepMarker(!event->modifiers().testFlag(Qt::ShiftModifier));
+  if (event->key() == Qt::Key_N) return StepMarker(!event->modifiers().testFlag(Qt::ShiftModifier));
   switch (event->key()) {
     case Qt::Key_Left:
       selection_->SetWindow(PanBy(scale, -scale.width / 8, bounds));

@@ -48,8 +48,7 @@ void TimelineLegend::Paint(QPainter& painter, const Theme& theme, int selected) 
     }
     const std::size_t b = bands - 1 - i;
     const QRectF square(box.left(), box.center().y() - kSwatch / 2, kSwatch, kSwatch);
-    FillBand(painter, QPolygonF(square), BandColor(bands_->bands[b], theme), bands_->bands[b].role,
-             theme);
+    FillBand(painter, QPolygonF(square), FillOf(bands_->bands[b], theme));
     painter.setPen(theme.text);
     const QRectF name = box.adjusted(kSwatchSpace, 0, -2 * kSpace, 0);
     const double width =
@@ -100,10 +99,10 @@ void MarkerLane::LayOut(std::shared_ptr<const std::vector<TimelineMarker>> marke
 QString MarkerLane::LabelOf(const MarkerBox& box) const {
   if (box.count == 1) return marker(box.first).label;
   if (box.kind == MarkerKind::kFailedRequest) {
-    const auto failed = std::count_if(
-        markers_->begin() + static_cast<std::ptrdiff_t>(box.first),
-        markers_->begin() + static_cast<std::ptrdiff_t>(box.first + box.count),
-        [](const TimelineMarker& m) { return m.kind == MarkerKind::kFailedRequest; });
+    const auto failed =
+        std::count_if(markers_->begin() + static_cast<std::ptrdiff_t>(box.first),
+                      markers_->begin() + static_cast<std::ptrdiff_t>(box.first + box.count),
+                      [](const TimelineMarker& m) { return m.kind == MarkerKind::kFailedRequest; });
     return QStringLiteral("%1 failed").arg(FormatCount(static_cast<std::uint64_t>(failed)));
   }
   return FormatPlural(box.count, QStringLiteral("mark"));
@@ -124,9 +123,9 @@ void MarkerLane::Paint(QPainter& painter, const QRectF& plot, const Theme& theme
     painter.setPen(Qt::NoPen);
     painter.setBrush(color);
     if (failed) {
-      painter.drawPolygon(QPolygonF({QPointF(box.x - kSign, middle - kSign),
-                                     QPointF(box.x + kSign, middle - kSign),
-                                     QPointF(box.x, middle + kSign)}));
+      painter.drawPolygon(
+          QPolygonF({QPointF(box.x - kSign, middle - kSign), QPointF(box.x + kSign, middle - kSign),
+                     QPointF(box.x, middle + kSign)}));
     } else {
       painter.drawPolygon(
           QPolygonF({QPointF(box.x, middle - kSign), QPointF(box.x + kSign, middle),

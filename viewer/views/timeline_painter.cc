@@ -1,6 +1,7 @@
 // Paints a stacked timeline into a rectangle.
 #include "viewer/views/timeline_painter.h"
 
+#include <QPaintEngine>
 #include <QPolygonF>
 #include <algorithm>
 #include <cmath>
@@ -68,22 +69,26 @@ QColor BandColor(const Band& band, const Theme& theme) {
   return theme.dark ? eighth.lighter(112) : eighth;
 }
 
-void FillBand(QPainter& painter, const QPolygonF& shape, const QColor& color, BandRole role,
-              const Theme& theme) {
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(color);
-  painter.drawPolygon(shape);
-  if (role == BandRole::kCached || role == BandRole::kPool) {
-    // Held, not used: hatched, so that it is told apart without colour too.
-    painter.setBrush(QBrush(theme.dark ? color.lighter(130) : color.darker(118), Qt::BDiagPattern));
-    painter.drawPolygon(shape);
-  }
+BandFill FillOf(const Band& band, const Theme& theme) {
+  BandFill fill{BandColor(band, theme), {}, Qt::NoBrush};
+  // Held, not used: hatched, so that it is told apart without colour too.
+  if (band.role == BandRole::kCached || band.role == BandRole::kPool) fill.hatch = Qt::BDiagPattern;
+  if (band.role == BandRole::kOtherDriver) fill.hatch = Qt::FDiagPattern;
+  fill.stripes = theme.dark ? fill.color.lighter(130) : fill.color.darker(118);
+  return fill;
 }
 
-void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& bands,
-                const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme,
-                int selected) {
-  if (columns.columns == 0) return;
+void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill) {
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(fill.color);
+  painter.drawPolygon(shape);
+  if (fill.hatch == Qt::NoBrush) return;
+  painter.setBrush(QBrush(fill.stripes, fill.hatch));
+  painter.drawPolygon(shape);
+}
+
+void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
+                      std::span<const BandFill> fills, std::uint64_t max_bytes) {
   painter.save();
   painter.setClipRect(plot);
   painter.setRenderHint(QPainter::Antialiasing, false);
@@ -93,26 +98,47 @@ void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& band
   // From the top band down, each over those above it: what is always there is solid, what is there
   // at times only lets the bands above it shine through, so that each layer's own peak is seen.
   for (std::size_t b = columns.high.size(); b-- > 0;) {
-    const BandRole role = bands.bands[b].role;
-    QColor color = BandColor(bands.bands[b], theme);
-    if (selected >= 0 && static_cast<int>(b) != selected) color = Pale(color, theme);
-    FillBand(painter, Area(plot, scale, nullptr, columns.low[b]), color, role, theme);
+    FillBand(painter, Area(plot, scale, nullptr, columns.low[b]), fills[b]);
     if (columns.low[b] == columns.high[b]) continue;
     // Not below the highest that the bands beneath reach: what is seen there is theirs.
     std::vector<std::uint64_t> from = columns.low[b];
     for (std::size_t i = 0; b > 0 && i < n; ++i)
       from[i] = std::max(from[i], columns.high[b - 1][i]);
+    std::vector<std::uint64_t> to = columns.high[b];
+    for (std::size_t i = 0; i < n; ++i) to[i] = std::max(to[i], from[i]);
     painter.setOpacity(kAtTimesOpacity);
-    FillBand(painter, Area(plot, scale, &from, columns.high[b]), color, role, theme);
+    FillBand(painter, Area(plot, scale, &from, to), fills[b]);
     painter.setOpacity(1);
     for (std::size_t i = 0; i < n; ++i) {
-      // Nor where the band itself is nothing.
-      if (columns.low[b][i] == columns.high[b][i] || columns.high[b][i] <= from[i]) continue;
+      if (columns.high[b][i] <= from[i]) continue;
       const double top = scale.Y(static_cast<double>(columns.high[b][i]));
-      painter.fillRect(QRectF(plot.left() + static_cast<double>(i) * step, top, step, 1), color);
+      painter.fillRect(QRectF(plot.left() + static_cast<double>(i) * step, top, step, 1),
+                       fills[b].color);
     }
   }
   painter.restore();
+}
+
+void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& bands,
+                const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme,
+                int selected) {
+  if (columns.columns == 0) return;
+  std::vector<BandFill> fills;
+  for (const Band& band : bands.bands) {
+    BandFill fill = FillOf(band, theme);
+    if (selected >= 0 && static_cast<int>(fills.size()) != selected) {
+      fill.color = Pale(fill.color, theme);
+      fill.stripes = Pale(fill.stripes, theme);
+    }
+    fills.push_back(fill);
+  }
+  if (painter.paintEngine()->type() != QPaintEngine::Raster)
+    return PaintStackShapes(painter, plot, columns, fills, max_bytes);
+  const double ratio = painter.device()->devicePixelRatioF();
+  QImage pixels =
+      RasterStack(columns, fills, max_bytes, static_cast<int>(std::lround(plot.height() * ratio)),
+                  static_cast<int>(std::lround(ratio)));
+  painter.drawImage(plot, pixels);
 }
 
 void PaintByteAxis(QPainter& painter, const QRectF& plot, std::uint64_t max_bytes,

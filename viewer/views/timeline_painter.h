@@ -11,23 +11,23 @@
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
 #include "viewer/views/theme.h"
+#include "viewer/views/timeline_raster.h"
 
 namespace memprof::viewer {
 
-// Opacity of what a column holds at times only.
-inline constexpr double kAtTimesOpacity = 0.5;
-
-// The colour that the legend and the plot use for a band.
+// What the legend and the plot fill a band with; hatched is memory that is held, not used.
 QColor BandColor(const Band& band, const Theme& theme);
-// Fills a shape in a band's colour; hatched where the role is memory that is held, not used.
-void FillBand(QPainter& painter, const QPolygonF& shape, const QColor& color, BandRole role,
-              const Theme& theme);
+BandFill FillOf(const Band& band, const Theme& theme);
+void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill);
 
 // The stack alone, in `plot`; columns one per device pixel. All bands but `selected` are paler;
-// -1: none is selected.
+// -1: none is selected. As pixels on a screen or in a picture, as shapes in a drawing.
 void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& bands,
                 const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme,
                 int selected = -1);
+// As shapes wherever: what the pixels are compared with.
+void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
+                      std::span<const BandFill> fills, std::uint64_t max_bytes);
 
 // Byte ticks with grid lines; labels end at plot.left() - kSpace.
 void PaintByteAxis(QPainter& painter, const QRectF& plot, std::uint64_t max_bytes,

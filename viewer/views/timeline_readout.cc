@@ -25,9 +25,9 @@ void PaintReadout(QPainter& painter, const QRectF& plot, double x, const QString
   }
   numbers = std::max(numbers, metrics.horizontalAdvance(FormatBytes(total))) + 2;
   names = std::min(names, std::max(60.0, plot.width() * 0.45 - numbers - swatch - 4 * kSpace));
-  const double width = std::max(swatch + names + 2 * kSpace + numbers,
-                                metrics.horizontalAdvance(title) + 2) +
-                       2 * kSpace;
+  const double width =
+      std::max(swatch + names + 2 * kSpace + numbers, metrics.horizontalAdvance(title) + 2) +
+      2 * kSpace;
   const double height = row * static_cast<double>(bytes.size() + 2) + 2 * kSpace;
   double left = x + 14;
   if (left + width > plot.right()) left = x - 14 - width;
@@ -52,7 +52,7 @@ void PaintReadout(QPainter& painter, const QRectF& plot, double x, const QString
     if (static_cast<int>(i) == hovered)
       painter.fillRect(QRectF(box.left() + 1, y, box.width() - 2, row), theme.border);
     FillBand(painter, QPolygonF(QRectF(box.left() + kSpace, y + row / 2 - 5, 10, 10)),
-             BandColor(bands.bands[i], theme), bands.bands[i].role, theme);
+             FillOf(bands.bands[i], theme));
     line(bands.bands[i].name, FormatBytes(bytes[i]));
   }
   line(QStringLiteral("Total"), FormatBytes(total));

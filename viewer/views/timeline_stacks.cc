@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/oom.h"
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
@@ -22,23 +23,25 @@ QString Asker(analysis::Symbols& symbols, analysis::StackId stack,
               std::unordered_map<std::uint32_t, QString>* known) {
   if (!stack.valid()) return {};
   const auto [at, fresh] = known->try_emplace(stack.value);
-  if (fresh) at->second = ToQString(analysis::Symbols::Describe(symbols.Site(stack)));
+  if (fresh) at->second = ShortSite(symbols.Site(stack));
   return at->second;
 }
 
 TimelineMarker MarkerOf(const Session& session, const FailedRequest& request,
                         const QString& asker) {
-  TimelineMarker marker{MarkerKind::kFailedRequest, request.time,
-                        QStringLiteral("failed: %1").arg(FormatBytes(request.bytes)), {}};
+  TimelineMarker marker{MarkerKind::kFailedRequest,
+                        request.time,
+                        QStringLiteral("failed: %1").arg(FormatBytes(request.bytes)),
+                        {}};
   QString text = QStringLiteral("<b>A request for %1 failed</b>").arg(FormatBytes(request.bytes));
-  if (!asker.isEmpty())
-    text += QStringLiteral("<br>asked by %1").arg(asker.toHtmlEscaped());
+  if (!asker.isEmpty()) text += QStringLiteral("<br>asked by %1").arg(asker.toHtmlEscaped());
   const QString api = ToQString(session.string(request.api));
   text += request.framework ? QStringLiteral("<br>of the framework's allocator")
                             : QStringLiteral("<br>of the driver");
   if (!api.isEmpty()) text += QStringLiteral(", %1").arg(api.toHtmlEscaped());
   if (request.driver_bytes != request.bytes)
-    text += QStringLiteral(", which asked the driver for %1").arg(FormatBytes(request.driver_bytes));
+    text +=
+        QStringLiteral(", which asked the driver for %1").arg(FormatBytes(request.driver_bytes));
   if (request.step >= 0) text += QStringLiteral("<br>in step %1").arg(request.step);
   if (request.recovered)
     text += QStringLiteral("<br>A later attempt of the same thread got as much.");
@@ -115,8 +118,8 @@ void TimelineStacks::Update() {
     bands_ = plain;
   } else {
     // A log that grows keeps its picture until the new one is there.
-    const bool stays = bands_ != nullptr && bands_->device == kinds->device &&
-                       (same_stack || document_->grew());
+    const bool stays =
+        bands_ != nullptr && bands_->device == kinds->device && (same_stack || document_->grew());
     if (!stays) bands_ = plain;
     Build();
   }
@@ -131,10 +134,9 @@ void TimelineStacks::Build() {
             *source.kinds,
             {source.grouping, source.passing, source.categories.get(), symbols.get()});
         if (stop.stop_requested()) return bands;
-        bands = std::make_shared<const TimelineBands>(
-            MakeBands(std::make_shared<const analysis::TimelineStack>(*source.kinds,
-                                                                      std::move(groups)),
-                      symbols.get()));
+        bands = std::make_shared<const TimelineBands>(MakeBands(
+            std::make_shared<const analysis::TimelineStack>(*source.kinds, std::move(groups)),
+            symbols.get()));
         return bands;
       },
       [this](std::shared_ptr<const TimelineBands> bands) {
@@ -157,8 +159,8 @@ void TimelineStacks::FindMarkers() {
         std::unordered_map<std::uint32_t, QString> askers;
         for (const FailedRequest& request : analysis::FindFailures(*session)) {
           if (stop.stop_requested() || failures.size() >= kMostFailures) break;
-          failures.push_back({request.device,
-                              MarkerOf(*session, request, Asker(*symbols, request.stack, &askers))});
+          failures.push_back({request.device, MarkerOf(*session, request,
+                                                       Asker(*symbols, request.stack, &askers))});
         }
         return failures;
       },

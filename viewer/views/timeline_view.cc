@@ -75,8 +75,7 @@ void TimelineView::ConnectAll() {
           [this](int index) { selection_->SetAxis(static_cast<AxisKind>(index)); });
   connect(grouping_choice_, &QComboBox::currentIndexChanged, this,
           [this](int index) { stacks_->SetGrouping(static_cast<TimelineGrouping>(index)); });
-  connect(new QShortcut(Qt::Key_G, this), &QShortcut::activated, this,
-          [this] { StepGrouping(1); });
+  connect(new QShortcut(Qt::Key_G, this), &QShortcut::activated, this, [this] { StepGrouping(1); });
   connect(new QShortcut(Qt::SHIFT | Qt::Key_G, this), &QShortcut::activated, this,
           [this] { StepGrouping(-1); });
 }
@@ -134,8 +133,10 @@ QRectF TimelineView::PlotRect() const {
       legend_.height() + lane_.Height(font) + MarkerLane::Height(*stacks_->markers(), font);
   const bool steps = document_->session() != nullptr && !document_->session()->steps().empty();
   const double axis = small.height() * (steps ? 2 : 1) + 2 * kSpace;
-  return QRectF(left, above + kSpace, std::max(10.0, width() - left - 2 * kSpace),
-                std::max(10.0, height() - above - kSpace - axis));
+  // On whole pixels: columns are pixels.
+  const double x = std::ceil(left), y = std::ceil(above) + kSpace;
+  return QRectF(x, y, std::max(10.0, width() - x - 2 * kSpace),
+                std::max(10.0, std::floor(height() - y - axis)));
 }
 
 TimeScale TimelineView::Scale() const {
@@ -161,8 +162,7 @@ int TimelineView::BandAt(QPointF point) const {
   const QRectF plot = PlotRect();
   if (columns_of_ == nullptr || columns_.columns == 0 || !plot.contains(point)) return -1;
   const double share = (point.x() - plot.left()) / plot.width();
-  const double bytes =
-      (plot.bottom() - point.y()) / plot.height() * static_cast<double>(AxisMax());
+  const double bytes = (plot.bottom() - point.y()) / plot.height() * static_cast<double>(AxisMax());
   return columns_.BandAt(static_cast<int>(share * columns_.columns),
                          static_cast<std::uint64_t>(std::max(0.0, bytes)));
 }
@@ -281,8 +281,8 @@ QString TimelineView::LegendText(QPointF point) const {
   if (band < 0 || bands() == nullptr) return text;
   const std::vector<std::uint64_t> bytes = bands()->stack->BytesAt(selection_->instant());
   if (static_cast<std::size_t>(band) < bytes.size()) {
-    text += tr("<br>%1 at the chosen instant")
-                .arg(FormatBytes(bytes[static_cast<std::size_t>(band)]));
+    text +=
+        tr("<br>%1 at the chosen instant").arg(FormatBytes(bytes[static_cast<std::size_t>(band)]));
   }
   return text;
 }
