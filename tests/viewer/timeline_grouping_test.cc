@@ -294,7 +294,7 @@ TEST_F(GroupingTest, CategoriesAreWaitedForAndDrawn) {
   Choose(TimelineGrouping::kCategory);
   QStringList names;
   for (const Band& band : bands().bands) names << band.name;
-  EXPECT_TRUE(names.contains(QStringLiteral("Optimizer state"))) << qPrintable(names.join(','));
+  EXPECT_TRUE(names.contains(QStringLiteral("Optimizer state"))) << qPrintable(names.join(QLatin1Char(',')));
   EXPECT_TRUE(names.contains(QStringLiteral("Cached in segments")));
   // Another log: the grouping stays, the bands are its own.
   OpenSites();
