@@ -1,6 +1,8 @@
 // One log, open in a window: what was read from it so far, and what was computed for the views.
 #include "viewer/models/document.h"
 
+#include <QElapsedTimer>
+#include <QFileInfo>
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -74,11 +76,15 @@ std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(const Session& s
 
 }  // namespace
 
-Document::Document(QObject* parent) : QObject(parent) {}
+Document::Document(QObject* parent) : QObject(parent) {
+  follow_timer_.setSingleShot(true);
+  connect(&follow_timer_, &QTimer::timeout, this, &Document::ReadAgain);
+}
 Document::~Document() = default;
 
 void Document::OpenTogether(const QStringList& paths) {
   opening_ = paths;
+  follow_timer_.stop();
   error_.clear();
   progress_ = 0;
   SetState(State::kLoading);
@@ -101,10 +107,12 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
     error_ = QString::fromStdString(std::string(session.status().message())).simplified();
     if (session_ == nullptr) paths_ = opening_;
     SetState(session_ == nullptr ? State::kFailed : State::kReady);
+    FollowLater(0);
     return;
   }
-  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_})
+  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_, &grow_job_})
     job->Cancel();
+  grew_ = false;
   timelines_.reset();
   report_.reset();
   categories_.reset();
@@ -116,6 +124,8 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   progress_ = 1;
   SetState(State::kReady);
   StartJobs();
+  followed_sizes_.clear();
+  FollowLater(0);
 }
 
 void Document::StartJobs() {
@@ -140,6 +150,62 @@ void Document::StartJobs() {
         emit CategoriesReady();
         if (filter_.category) SetFilter(filter_);
       });
+  if (!filter_.everything()) SetFilter(filter_);
+}
+
+void Document::FollowLater(double load_seconds) {
+  constexpr double kShortest = 1, kOfTheTime = 3;  // seconds; waits so many times what loading took
+  if (session_ == nullptr || !session_->run().growing) return;
+  follow_timer_.start(static_cast<int>(std::max(kShortest, kOfTheTime * load_seconds) * 1000));
+}
+
+void Document::ReadAgain() {
+  QList<qint64> sizes;
+  for (const QString& path : paths_) sizes << QFileInfo(path).size();
+  if (state_ != State::kReady || sizes == followed_sizes_) {
+    FollowLater(0);
+    return;
+  }
+  followed_sizes_ = sizes;
+  std::vector<std::string> logs;
+  for (const QString& path : paths_) logs.push_back(path.toStdString());
+  QElapsedTimer watch;
+  watch.start();
+  grow_job_.Start(
+      [logs = std::move(logs)](std::stop_token stop) {
+        Contents contents;
+        auto session = Load(
+            logs, [](double) {}, stop);
+        if (!session.ok()) return contents;
+        contents.session = *std::move(session);
+        contents.symbols = std::make_shared<analysis::Symbols>(contents.session);
+        contents.timelines = MakeTimelines(*contents.session, stop);
+        contents.report = MakeReport(*contents.session, *contents.symbols, stop);
+        contents.categories =
+            std::make_shared<const analysis::Categories>(*contents.session, contents.symbols.get());
+        return contents;
+      },
+      [this, watch](Contents contents) {
+        if (contents.session != nullptr) Grew(std::move(contents));
+        FollowLater(static_cast<double>(watch.elapsed()) / 1000);
+      });
+}
+
+void Document::Grew(Contents contents) {
+  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_})
+    job->Cancel();
+  session_ = std::move(contents.session);
+  symbols_ = std::move(contents.symbols);
+  timelines_ = std::move(contents.timelines);
+  report_ = std::move(contents.report);
+  categories_ = std::move(contents.categories);
+  step_clock_ = StepClock(session_->steps(), bounds());
+  grew_ = true;
+  passing_.reset();
+  emit StateChanged();
+  emit TimelinesReady();
+  emit ReportReady();
+  emit CategoriesReady();
   if (!filter_.everything()) SetFilter(filter_);
 }
 
