@@ -6,6 +6,7 @@
 #include "viewer/views/flame_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
+#include "viewer/views/tensors_view.h"
 #include "viewer/views/timeline_view.h"
 
 namespace memprof::viewer {
@@ -28,6 +29,9 @@ constexpr ViewEntry kViews[] = {
      Make<LeakView>},
     {ViewKind::kFlame, "flame", kWhy, "Call sites", "Who allocates, as a flame graph",
      Make<FlameView>},
+    {ViewKind::kTensors, "tensors", kWhy, "Tensors",
+     "Every tensor, block or driver allocation with all its fields, and its lifetime as a bar",
+     Make<TensorsView>},
 };
 
 }  // namespace
