@@ -21,15 +21,16 @@ struct Holding {
 
 class Visitor {
  public:
-  Visitor(const Session& session, TimeWindow window, std::size_t columns,
-          std::vector<ProcessFigures>* figures)
+  Visitor(const Session& session, const ProcessQuery& query, std::vector<ProcessFigures>* figures)
       : session_(session),
-        window_(window),
-        columns_(columns),
+        window_(query.window),
+        columns_(static_cast<std::size_t>(std::max(query.columns, 0))),
+        passing_(query.passing),
         figures_(*figures),
         holdings_(figures->size()) {}
 
   void Birth(EventId, AllocationId id) {
+    if (passing_ != nullptr && !passing_->Has(id)) return;
     const AllocationRecord& record = session_.record(id);
     const std::uint32_t process = session_.ProcessOf(record.birth);
     ++figures_[process].allocations;
@@ -41,6 +42,7 @@ class Visitor {
     }
   }
   void Death(EventId, AllocationId id) {
+    if (passing_ != nullptr && !passing_->Has(id)) return;
     const AllocationRecord& record = session_.record(id);
     Change(session_.ProcessOf(record.birth), record, false);
   }
@@ -123,19 +125,24 @@ class Visitor {
   const Session& session_;
   const TimeWindow window_;
   const std::size_t columns_;
+  const AllocationSet* const passing_;
   std::vector<ProcessFigures>& figures_;
   std::vector<Holding> holdings_;
   std::vector<std::uint32_t> touched_;
 };
 
-void AddLeaked(const Session& session, std::span<const Leak> leaks,
+void AddLeaked(const Session& session, const ProcessQuery& query,
                std::vector<ProcessFigures>* figures) {
+  const std::span<const Leak> leaks = query.leaks;
   if (leaks.empty()) return;
   std::vector<bool> sites(session.stack_count());
   for (const Leak& leak : leaks)
     if (leak.stack.value < sites.size()) sites[leak.stack.value] = true;
-  for (const AllocationRecord& record : session.records()) {
-    if (!record.alive()) continue;
+  const std::span<const AllocationRecord> records = session.records();
+  for (std::uint32_t i = 0; i < records.size(); ++i) {
+    const AllocationRecord& record = records[i];
+    if (!record.alive() || (query.passing != nullptr && !query.passing->Has(AllocationId(i))))
+      continue;
     if (record.stack.valid() && (record.stack.value >= sites.size() || !sites[record.stack.value]))
       continue;
     const bool leaked = std::any_of(leaks.begin(), leaks.end(), [&](const Leak& leak) {
@@ -158,17 +165,24 @@ double MedianOf(std::vector<double> values) {
 
 }  // namespace
 
-std::vector<ProcessFigures> FindProcessFigures(const Session& session, TimeWindow window,
-                                               int columns, std::span<const Leak> leaks) {
+std::vector<ProcessFigures> FindProcessFigures(const Session& session, const ProcessQuery& query,
+                                               const std::stop_token& stop) {
+  // Events between two looks at the stop token.
+  constexpr std::uint32_t kStride = 1 << 18;
   std::vector<ProcessFigures> figures(session.processes().size());
   for (std::uint32_t i = 0; i < figures.size(); ++i) {
     figures[i].process = i;
-    figures[i].columns.resize(static_cast<std::size_t>(std::max(columns, 0)));
+    figures[i].columns.resize(static_cast<std::size_t>(std::max(query.columns, 0)));
   }
-  Visitor visitor(session, window, static_cast<std::size_t>(std::max(columns, 0)), &figures);
-  ReplayLifetimes(session, visitor);
+  Visitor visitor(session, query, &figures);
+  const auto events = static_cast<std::uint32_t>(session.events().size());
+  for (std::uint32_t begin = 0; begin < events && !stop.stop_requested();) {
+    const std::uint32_t end = begin + std::min(kStride, events - begin);
+    ReplayLifetimes(session, EventId(begin), EventId(end), visitor);
+    begin = end;
+  }
   visitor.Finish();
-  AddLeaked(session, leaks, &figures);
+  if (!stop.stop_requested()) AddLeaked(session, query, &figures);
   return figures;
 }
 

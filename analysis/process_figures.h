@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
+#include "analysis/allocation_filter.h"
 #include "analysis/leaks.h"
 #include "analysis/session.h"
 
@@ -38,10 +40,17 @@ struct ProcessFigures {
   std::vector<ProcessColumn> columns;
 };
 
-// One for each process. `columns` parts of equal time of `window`; a value that holds when a part
-// begins belongs to it. O(events + processes · columns).
-std::vector<ProcessFigures> FindProcessFigures(const Session& session, TimeWindow window,
-                                               int columns, std::span<const Leak> leaks = {});
+struct ProcessQuery {
+  // Of which each figure's `columns` are equal parts. A value that holds when a part begins belongs
+  // to it.
+  TimeWindow window;
+  int columns = 0;
+  std::span<const Leak> leaks = {};
+  const AllocationSet* passing = nullptr;  // only these count; null: all
+};
+// One for each process. Incomplete once `stop` is requested. O(events + processes · columns).
+std::vector<ProcessFigures> FindProcessFigures(const Session& session, const ProcessQuery& query,
+                                               const std::stop_token& stop = {});
 
 // How even some figures are, one for each process.
 struct Spread {

@@ -54,7 +54,8 @@ const std::string& SiteNames::Of(StackId stack) const {
   return rank < names.size() ? names[rank] : kEmpty;
 }
 
-SiteNames NameSites(const Session& session, Symbols& symbols, const std::stop_token& stop) {
+SiteNames NameSites(const Session& session, Symbols& symbols, const SiteNaming& naming,
+                    const std::stop_token& stop) {
   SiteNames sites;
   sites.of_stack.assign(session.stack_count(), kNone);
   std::vector<std::uint32_t> stacks;
@@ -69,7 +70,7 @@ SiteNames NameSites(const Session& session, Symbols& symbols, const std::stop_to
   std::vector<std::uint32_t> id_of(stacks.size());
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     const std::string name =
-        stop.stop_requested() ? std::string() : Symbols::Describe(symbols.Site(StackId(stacks[i])));
+        stop.stop_requested() ? std::string() : naming(symbols.Site(StackId(stacks[i])));
     const auto [at, added] = ids.try_emplace(name, static_cast<std::uint32_t>(sites.names.size()));
     if (added) sites.names.push_back(name);
     id_of[i] = at->second;

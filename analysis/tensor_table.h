@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -36,8 +37,11 @@ struct SiteNames {
   const std::string& Of(StackId stack) const;
   std::uint32_t Rank(StackId stack) const;  // row of `names`; none (the largest) for no stack
 };
+// How a place is told; Symbols::Describe is one way.
+using SiteNaming = std::function<std::string(const SourceFrame&)>;
 // Resolves symbols: may take seconds. Incomplete once `stop` is requested.
-SiteNames NameSites(const Session& session, Symbols& symbols, const std::stop_token& stop = {});
+SiteNames NameSites(const Session& session, Symbols& symbols, const SiteNaming& naming,
+                    const std::stop_token& stop = {});
 
 // What is asked of all rows of a session, once. Immutable once made, hence thread-safe.
 class TensorTable {

@@ -88,8 +88,12 @@ void TensorBars::paint(QPainter* painter, const QStyleOptionViewItem& option,
   painter->restore();
 }
 
-TensorHeader::TensorHeader(const Document* document, const Selection* selection, QWidget* parent)
-    : QHeaderView(Qt::Horizontal, parent), document_(document), selection_(selection) {
+TensorHeader::TensorHeader(const Document* document, const Selection* selection, int scale_section,
+                           QWidget* parent)
+    : QHeaderView(Qt::Horizontal, parent),
+      document_(document),
+      selection_(selection),
+      scale_section_(scale_section) {
   setSectionsClickable(true);
   setSectionsMovable(true);
   setHighlightSections(false);
@@ -97,14 +101,18 @@ TensorHeader::TensorHeader(const Document* document, const Selection* selection,
 
 void TensorHeader::initStyleOptionForIndex(QStyleOptionHeader* option, int section) const {
   QHeaderView::initStyleOptionForIndex(option, section);
-  if (section == TensorModel::kBars && document_->session() != nullptr) option->text.clear();
+  if (section == scale_section_ && document_->session() != nullptr) option->text.clear();
+  // Room for the mark of the order, which is drawn over the text otherwise.
+  const bool sorted = isSortIndicatorShown() && section == sortIndicatorSection();
+  if (sorted && option->textAlignment.testFlag(Qt::AlignRight))
+    option->text += QString(4, QChar(0xa0));
 }
 
 void TensorHeader::paintSection(QPainter* painter, const QRect& rect, int section) const {
   painter->save();
   QHeaderView::paintSection(painter, rect, section);
   painter->restore();
-  if (section != TensorModel::kBars || document_->session() == nullptr) return;
+  if (section != scale_section_ || document_->session() == nullptr) return;
   const Theme theme = Theme::From(palette());
   const TimeScale scale = BarScale(*document_, *selection_, rect);
   const QFont font = SmallFont(this->font());

@@ -39,11 +39,13 @@ class TensorBars : public QStyledItemDelegate {
   const TensorModel* model_;
 };
 
+// Of any table one of whose columns is drawn on the scale of time of all views.
 class TensorHeader : public QHeaderView {
   Q_OBJECT
 
  public:
-  TensorHeader(const Document* document, const Selection* selection, QWidget* parent);
+  TensorHeader(const Document* document, const Selection* selection, int scale_section,
+               QWidget* parent);
 
  protected:
   void paintSection(QPainter* painter, const QRect& rect, int section) const override;
@@ -52,6 +54,7 @@ class TensorHeader : public QHeaderView {
  private:
   const Document* document_;
   const Selection* selection_;
+  const int scale_section_;
 };
 
 }  // namespace memprof::viewer

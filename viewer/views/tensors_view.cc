@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/bar_delegate.h"
 #include "viewer/views/tensors_bars.h"
@@ -113,7 +114,7 @@ QWidget* TensorsView::BuildBar() {
 
 void TensorsView::BuildTable() {
   table_ = new QTableView(this);
-  auto* header = new TensorHeader(document_, selection_, table_);
+  auto* header = new TensorHeader(document_, selection_, TensorModel::kBars, table_);
   table_->setHorizontalHeader(header);
   table_->setModel(model_);
   table_->setAccessibleName(tr("Tensors"));
@@ -294,8 +295,10 @@ void TensorsView::AskForTable() {
 void TensorsView::AskForSites() {
   sites_job_.Start(
       [session = of_, symbols = document_->symbols()](std::stop_token stop) {
-        return std::make_shared<const analysis::SiteNames>(
-            analysis::NameSites(*session, *symbols, stop));
+        return std::make_shared<const analysis::SiteNames>(analysis::NameSites(
+            *session, *symbols,
+            [](const analysis::SourceFrame& frame) { return ShortSite(frame).toStdString(); },
+            stop));
       },
       [this](std::shared_ptr<const analysis::SiteNames> sites) {
         sites_ = std::move(sites);
@@ -354,6 +357,23 @@ void TensorsView::FitColumns() {
   table_->setColumnHidden(TensorModel::kProcess, tensors_->session().processes().size() < 2);
   table_->setColumnHidden(TensorModel::kDevice,
                           tensors_->session().devices().size() < 2 && !driver);
+  StretchBars();
+}
+
+// The bars take what the other columns leave.
+void TensorsView::StretchBars() {
+  const QHeaderView* header = table_->horizontalHeader();
+  int others = 0;
+  for (int i = 0; i < TensorModel::kColumnCount; ++i)
+    if (i != TensorModel::kBars) others += header->sectionSize(i);  // 0 of hidden ones
+  const int least = fontMetrics().averageCharWidth() * 40;
+  table_->setColumnWidth(TensorModel::kBars, std::max(least, table_->viewport()->width() - others));
+}
+
+void TensorsView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  layout()->activate();
+  StretchBars();
 }
 
 void TensorsView::ShowSummary() {
@@ -372,7 +392,8 @@ void TensorsView::ShowSummary() {
   }
   QString text =
       shown.rows->rows.size() == all
-          ? tr("%1, %2 in all").arg(FormatPlural(all, RowNoun(kind)), FormatBytes(shown.rows->bytes))
+          ? tr("%1, %2 in all")
+                .arg(FormatPlural(all, RowNoun(kind)), FormatBytes(shown.rows->bytes))
           : tr("%1 of %2, %3 of %4 in all")
                 .arg(FormatCount(shown.rows->rows.size()), FormatPlural(all, RowNoun(kind)),
                      FormatBytes(shown.rows->bytes), FormatBytes(tensors_->bytes(kind)));

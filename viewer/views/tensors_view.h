@@ -42,6 +42,7 @@ class TensorsView : public View {
  protected:
   void Refresh() override;
   bool eventFilter(QObject* watched, QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   QWidget* BuildBar();
@@ -55,7 +56,8 @@ class TensorsView : public View {
   void ShowRows(std::shared_ptr<const analysis::TensorRows> rows);
   void ShowSummary();
   void FitColumns();  // hides what says nothing of this kind of rows
-  void Follow();      // the allocation that was chosen in another view
+  void StretchBars();
+  void Follow();  // the allocation that was chosen in another view
   void GoTo(int row, bool scroll);
   void Chosen(const QModelIndex& index);
   void ShowMenu(const QPoint& at);

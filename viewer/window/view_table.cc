@@ -6,6 +6,8 @@
 #include "viewer/views/flame_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
+#include "viewer/views/processes_view.h"
+#include "viewer/views/quality_view.h"
 #include "viewer/views/tensors_view.h"
 #include "viewer/views/timeline_view.h"
 
@@ -19,6 +21,8 @@ View* Make(Document* document, Selection* selection, QWidget* parent) {
 
 constexpr const char* kOverTime = "Over time";
 constexpr const char* kWhy = "Why";
+constexpr const char* kCompare = "Compare";
+constexpr const char* kTrust = "Trust";
 
 constexpr ViewEntry kViews[] = {
     {ViewKind::kTimeline, "timeline", kOverTime, "Timeline",
@@ -32,6 +36,12 @@ constexpr ViewEntry kViews[] = {
     {ViewKind::kTensors, "tensors", kWhy, "Tensors",
      "Every tensor, block or driver allocation with all its fields, and its lifetime as a bar",
      Make<TensorsView>},
+    {ViewKind::kProcesses, "processes", kCompare, "Processes",
+     "The processes of a job side by side: how even they are, and which stand out",
+     Make<ProcessesView>},
+    {ViewKind::kQuality, "quality", kTrust, "Data quality",
+     "How far the log can be trusted: what was lost, which sources were on, what recording cost",
+     Make<QualityView>},
 };
 
 }  // namespace
