@@ -6,6 +6,9 @@
 #include "viewer/views/flame_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
+#include "viewer/views/processes_view.h"
+#include "viewer/views/quality_view.h"
+#include "viewer/views/tensors_view.h"
 #include "viewer/views/timeline_view.h"
 
 namespace memprof::viewer {
@@ -18,6 +21,8 @@ View* Make(Document* document, Selection* selection, QWidget* parent) {
 
 constexpr const char* kOverTime = "Over time";
 constexpr const char* kWhy = "Why";
+constexpr const char* kCompare = "Compare";
+constexpr const char* kTrust = "Trust";
 
 constexpr ViewEntry kViews[] = {
     {ViewKind::kTimeline, "timeline", kOverTime, "Timeline",
@@ -28,6 +33,15 @@ constexpr ViewEntry kViews[] = {
      Make<LeakView>},
     {ViewKind::kFlame, "flame", kWhy, "Call sites", "Who allocates, as a flame graph",
      Make<FlameView>},
+    {ViewKind::kTensors, "tensors", kWhy, "Tensors",
+     "Every tensor, block or driver allocation with all its fields, and its lifetime as a bar",
+     Make<TensorsView>},
+    {ViewKind::kProcesses, "processes", kCompare, "Processes",
+     "The processes of a job side by side: how even they are, and which stand out",
+     Make<ProcessesView>},
+    {ViewKind::kQuality, "quality", kTrust, "Data quality",
+     "How far the log can be trusted: what was lost, which sources were on, what recording cost",
+     Make<QualityView>},
 };
 
 }  // namespace
