@@ -7,6 +7,7 @@
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
 #include "viewer/views/timeline_view.h"
+#include "viewer/views/what_if_view.h"
 
 namespace memprof::viewer {
 namespace {
@@ -18,6 +19,7 @@ View* Make(Document* document, Selection* selection, QWidget* parent) {
 
 constexpr const char* kOverTime = "Over time";
 constexpr const char* kWhy = "Why";
+constexpr const char* kCompare = "Compare";
 
 constexpr ViewEntry kViews[] = {
     {ViewKind::kTimeline, "timeline", kOverTime, "Timeline",
@@ -28,6 +30,8 @@ constexpr ViewEntry kViews[] = {
      Make<LeakView>},
     {ViewKind::kFlame, "flame", kWhy, "Call sites", "Who allocates, as a flame graph",
      Make<FlameView>},
+    {ViewKind::kWhatIf, "whatif", kCompare, "What if",
+     "Other allocators, and the peak without a part of the memory", Make<WhatIfView>},
 };
 
 }  // namespace
