@@ -2,6 +2,7 @@
 #include "viewer/models/what_if_model.h"
 
 #include <QFont>
+#include <algorithm>
 #include <utility>
 
 #include "viewer/geometry/units.h"
@@ -51,17 +52,27 @@ void WhatIfModel::SetDevice(WhatIfDevice device) {
 
 void WhatIfModel::SetDrawn(int index, bool drawn) {
   const QString& name = row(index).name;
-  const bool changed = drawn ? drawn_.insert(name).second : drawn_.erase(name) > 0;
-  if (!changed) return;
-  const QModelIndex cell = this->index(index, kName);
-  emit dataChanged(cell, cell, {Qt::CheckStateRole, Qt::DecorationRole});
+  if (drawn == Drawn(index)) return;
+  if (!drawn) {
+    drawn_.erase(name);
+  } else {
+    int color = -1;
+    if (row(index).kind != WhatIfRow::Kind::kRecorded) {
+      for (color = 0; color < kColors; ++color)
+        if (std::none_of(drawn_.begin(), drawn_.end(),
+                         [color](const auto& other) { return other.second == color; }))
+          break;
+      if (color == kColors) color = -1;
+    }
+    drawn_[name] = color;
+  }
+  emit dataChanged(this->index(index, kName), this->index(index, kBar));
   emit DrawnChanged();
 }
 
 int WhatIfModel::ColorOf(int index) const {
-  int color = -1;
-  for (int i = 0; i <= index; ++i) color += row(i).kind == WhatIfRow::Kind::kOther;
-  return row(index).kind == WhatIfRow::Kind::kOther ? color % kColors : -1;
+  const auto at = drawn_.find(row(index).name);
+  return at == drawn_.end() ? -1 : at->second;
 }
 
 int WhatIfModel::rowCount(const QModelIndex& parent) const {
@@ -163,7 +174,7 @@ QVariant WhatIfModel::headerData(int section, Qt::Orientation orientation, int r
     return QVariant(Qt::AlignRight | Qt::AlignVCenter);
   if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignLeft | Qt::AlignVCenter);
   const QString titles[] = {tr("Allocator"), tr("Reserved"), tr("To scale"),
-                            tr("Unused"),    tr("Saving"),   tr("In doubt by"),
+                            tr("Unused"),    tr("Saving"),   tr("In doubt"),
                             tr("Segments"),  tr("Calls"),    tr("Fits")};
   const QString help[] = {
       tr("Tick a row to draw its course over time below"),

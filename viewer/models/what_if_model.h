@@ -2,7 +2,7 @@
 #pragma once
 
 #include <QAbstractTableModel>
-#include <set>
+#include <map>
 
 #include "viewer/models/what_if_rows.h"
 
@@ -37,7 +37,8 @@ class WhatIfModel : public QAbstractTableModel {
 
   bool Drawn(int index) const { return drawn_.count(row(index).name) > 0; }
   void SetDrawn(int index, bool drawn);
-  // Number of the colour of Theme::Categorical that a row has in table and picture; -1 = none.
+  // Number of the colour of Theme::Categorical that a drawn row has in table and picture: -1 where
+  // it is not drawn, is what was recorded, or all colours are taken.
   int ColorOf(int index) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -56,7 +57,7 @@ class WhatIfModel : public QAbstractTableModel {
 
   WhatIfDevice device_;
   WhatIfScale scale_;
-  std::set<QString> drawn_;
+  std::map<QString, int> drawn_;  // with their colours
 };
 
 }  // namespace memprof::viewer

@@ -137,7 +137,8 @@ WhatIfDevice DescribeReplay(const analysis::Session& session, const DeviceReplay
   device.rows.back().over_time = replay.recorded_reserved;
   WhatIfRow replayed = RowOf(WhatIfRow::Kind::kReplayed, replay.replayed, kUnlimited);
   replayed.name = Tr("%1, replayed as recorded").arg(replayed.name);
-  replayed.saving = -replay.residual;
+  replayed.saving = static_cast<std::int64_t>(recorded) -
+                    static_cast<std::int64_t>(replay.replayed.figures.peak_reserved);
   device.rows.push_back(std::move(replayed));
   for (const WhatIf& what : replay.others)
     device.rows.push_back(RowOf(WhatIfRow::Kind::kOther, what, replay.capacity));

@@ -35,7 +35,9 @@ void WhatIfBar::paint(QPainter* painter, const QStyleOptionViewItem& option,
   painter->setClipRect(option.rect);
   if (row.done) {
     const int color = model_->ColorOf(RowOf(index));
-    const QColor fill = color < 0 ? theme.muted : theme.Categorical(color);
+    QColor fill = color < 0 ? theme.accent : theme.Categorical(color);
+    if (row.kind != WhatIfRow::Kind::kOther && color < 0) fill = theme.muted;
+    if (color < 0) fill.setAlpha(150);
     const QRectF used(cell.left(), cell.top(), x(row.used) - cell.left(), cell.height());
     const QRectF unused(used.right(), cell.top(), x(row.reserved) - used.right(), cell.height());
     painter->fillRect(used, fill);

@@ -56,13 +56,13 @@ WhatIfReplay::WhatIfReplay(Document* document, Selection* selection, QWidget* pa
   BuildHead(column);
   BuildTable();
   curves_ = new WhatIfCurves(document, selection, this);
-  auto* splitter = new QSplitter(Qt::Vertical, this);
-  splitter->setChildrenCollapsible(false);
-  splitter->addWidget(table_);
-  splitter->addWidget(curves_);
-  splitter->setStretchFactor(0, 3);
-  splitter->setStretchFactor(1, 2);
-  column->addWidget(splitter, 1);
+  splitter_ = new QSplitter(Qt::Vertical, this);
+  splitter_->setChildrenCollapsible(false);
+  splitter_->addWidget(table_);
+  splitter_->addWidget(curves_);
+  splitter_->setStretchFactor(0, 0);
+  splitter_->setStretchFactor(1, 1);
+  column->addWidget(splitter_, 1);
   connect(document, &Document::StateChanged, this, [this] { Invalidate(); });
   connect(selection, &Selection::DeviceChanged, this, [this] { Show(std::move(devices_)); });
   connect(model_, &WhatIfModel::DrawnChanged, this, &WhatIfReplay::ShowCurves);
@@ -331,6 +331,22 @@ void WhatIfReplay::ShowDevice() {
   TickBest();
   ShowState();
   ShowCurves();
+  layout()->activate();
+  FitTable();
+}
+
+void WhatIfReplay::FitTable() {
+  const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
+  const int wanted = row * model_->rowCount() + table_->header()->sizeHint().height() + 4;
+  const int all = splitter_->height();
+  const int shown = std::clamp(wanted, 4 * row, std::max(4 * row, all - 120));
+  splitter_->setSizes({shown, std::max(1, all - shown)});
+}
+
+void WhatIfReplay::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  layout()->activate();
+  FitTable();
 }
 
 void WhatIfReplay::TickBest() {
@@ -358,8 +374,9 @@ void WhatIfReplay::ShowCurves() {
     if (shown.over_time.empty() || (!drawn && row != current)) continue;
     const int color = model_->ColorOf(row);
     const QColor ink = shown.kind == WhatIfRow::Kind::kRecorded ? theme.text
-                       : color < 0                              ? theme.muted
-                                                                : theme.Categorical(color);
+                       : color >= 0                             ? theme.Categorical(color)
+                       : row == current                         ? theme.accent
+                                                                : theme.muted;
     curves.push_back({shown.name, ink, row == current, shown.over_time});
   }
   curves_->SetCurves(std::move(curves), model_->device().capacity);

@@ -16,6 +16,7 @@ class QLineEdit;
 class QProgressBar;
 class QPushButton;
 class QSortFilterProxyModel;
+class QSplitter;
 class QTreeView;
 class QVBoxLayout;
 
@@ -46,6 +47,7 @@ class WhatIfReplay : public View {
 
  protected:
   void Refresh() override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   using Devices = std::vector<WhatIfDevice>;
@@ -65,6 +67,7 @@ class WhatIfReplay : public View {
   void ShowCurves();
   void ShowState();
   void TickBest();
+  void FitTable();  // as high as its rows, as long as the curves can be read
 
   WhatIfModel* model_;
   QSortFilterProxyModel* sorted_;
@@ -74,6 +77,7 @@ class WhatIfReplay : public View {
   QProgressBar* progress_;
   QPushButton *cancel_, *add_;
   QTreeView* table_;
+  QSplitter* splitter_;
   WhatIfCurves* curves_;
 
   JobTracker job_;

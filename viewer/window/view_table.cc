@@ -3,6 +3,7 @@
 
 #include <QStringList>
 
+#include "viewer/views/diff_view.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
@@ -32,6 +33,8 @@ constexpr ViewEntry kViews[] = {
      Make<FlameView>},
     {ViewKind::kWhatIf, "whatif", kCompare, "What if",
      "Other allocators, and the peak without a part of the memory", Make<WhatIfView>},
+    {ViewKind::kDiff, "diff", kCompare, "Diff", "Two logs, or two moments of one, compared",
+     Make<DiffView>},
 };
 
 }  // namespace
