@@ -3,6 +3,7 @@
 
 #include <QStringList>
 
+#include "viewer/views/diff_view.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
@@ -10,6 +11,7 @@
 #include "viewer/views/quality_view.h"
 #include "viewer/views/tensors_view.h"
 #include "viewer/views/timeline_view.h"
+#include "viewer/views/what_if_view.h"
 
 namespace memprof::viewer {
 namespace {
@@ -42,6 +44,10 @@ constexpr ViewEntry kViews[] = {
     {ViewKind::kQuality, "quality", kTrust, "Data quality",
      "How far the log can be trusted: what was lost, which sources were on, what recording cost",
      Make<QualityView>},
+    {ViewKind::kWhatIf, "whatif", kCompare, "What if",
+     "Other allocators, and the peak without a part of the memory", Make<WhatIfView>},
+    {ViewKind::kDiff, "diff", kCompare, "Diff", "Two logs, or two moments of one, compared",
+     Make<DiffView>},
 };
 
 }  // namespace
