@@ -3,7 +3,9 @@
 
 #include <QStringList>
 
+#include "viewer/views/advice_view.h"
 #include "viewer/views/flame_view.h"
+#include "viewer/views/fragmentation_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
 #include "viewer/views/timeline_view.h"
@@ -28,6 +30,12 @@ constexpr ViewEntry kViews[] = {
      Make<LeakView>},
     {ViewKind::kFlame, "flame", kWhy, "Call sites", "Who allocates, as a flame graph",
      Make<FlameView>},
+    {ViewKind::kFragmentation, "fragmentation", kWhy, "Holes and OOM",
+     "Free memory that cannot be used, who pins it, and why requests failed",
+     Make<FragmentationView>},
+    {ViewKind::kAdvice, "advice", kWhy, "Advice",
+     "What wastes memory or transfers, what to change, and what that would save exactly",
+     Make<AdviceView>},
 };
 
 }  // namespace
