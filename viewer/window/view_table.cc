@@ -4,7 +4,9 @@
 #include <QStringList>
 
 #include "viewer/views/diff_view.h"
+#include "viewer/views/advice_view.h"
 #include "viewer/views/flame_view.h"
+#include "viewer/views/fragmentation_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
 #include "viewer/views/processes_view.h"
@@ -48,6 +50,12 @@ constexpr ViewEntry kViews[] = {
      "Other allocators, and the peak without a part of the memory", Make<WhatIfView>},
     {ViewKind::kDiff, "diff", kCompare, "Diff", "Two logs, or two moments of one, compared",
      Make<DiffView>},
+    {ViewKind::kFragmentation, "fragmentation", kWhy, "Holes and OOM",
+     "Free memory that cannot be used, who pins it, and why requests failed",
+     Make<FragmentationView>},
+    {ViewKind::kAdvice, "advice", kWhy, "Advice",
+     "What wastes memory or transfers, what to change, and what that would save exactly",
+     Make<AdviceView>},
 };
 
 }  // namespace
