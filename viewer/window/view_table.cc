@@ -3,6 +3,7 @@
 
 #include <QStringList>
 
+#include "viewer/views/allocations_view.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
@@ -22,6 +23,8 @@ constexpr const char* kWhy = "Why";
 constexpr ViewEntry kViews[] = {
     {ViewKind::kTimeline, "timeline", kOverTime, "Timeline",
      "Memory over time, stacked, with steps, ranges and the capacity", Make<TimelineView>},
+    {ViewKind::kAllocations, "allocations", kOverTime, "Allocations",
+     "Every allocation a rectangle: its lifetime along, its bytes upwards", Make<AllocationsView>},
     {ViewKind::kMap, "map", kOverTime, "Address map",
      "Segments, blocks and holes at the chosen instant", Make<MapView>},
     {ViewKind::kLeaks, "leaks", kWhy, "Leaks", "What survives that should not, with the evidence",
