@@ -72,16 +72,17 @@ void AllocationsCanvas::PaintPictures(QPainter& painter, const QRectF& plot) {
   // Until the next one is there: the last one, scaled, and of what it does not hold, everything.
   painter.save();
   painter.setClipRect(plot);
-  const Theme theme = Theme::From(palette());
-  if (whole_ != nullptr && whole_->steps == steps) PaintOne(painter, plot, *whole_);
+  QRectF has;
   if (picture_ != nullptr && picture_->steps == steps) {
     const TimeScale scale = Scale();
-    painter.fillRect(QRectF(QPointF(scale.X(picture_->box.window.begin), Y(picture_->box.high)),
-                            QPointF(scale.X(picture_->box.window.end), Y(picture_->box.low))) &
-                         plot,
-                     theme.surface);
-    PaintOne(painter, plot, *picture_);
+    has = QRectF(QPointF(scale.X(picture_->box.window.begin), Y(picture_->box.high)),
+                 QPointF(scale.X(picture_->box.window.end), Y(picture_->box.low)));
   }
+  if (whole_ != nullptr && whole_->steps == steps && !has.contains(plot)) {
+    PaintOne(painter, plot, *whole_);
+    painter.fillRect(has & plot, Theme::From(palette()).surface);
+  }
+  if (!has.isEmpty()) PaintOne(painter, plot, *picture_);
   painter.restore();
 }
 
