@@ -5,6 +5,7 @@
 
 #include "viewer/views/diff_view.h"
 #include "viewer/views/advice_view.h"
+#include "viewer/views/allocations_view.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/fragmentation_view.h"
 #include "viewer/views/leak_view.h"
@@ -31,6 +32,8 @@ constexpr const char* kTrust = "Trust";
 constexpr ViewEntry kViews[] = {
     {ViewKind::kTimeline, "timeline", kOverTime, "Timeline",
      "Memory over time, stacked, with steps, ranges and the capacity", Make<TimelineView>},
+    {ViewKind::kAllocations, "allocations", kOverTime, "Allocations",
+     "Every allocation a rectangle: its lifetime along, its bytes upwards", Make<AllocationsView>},
     {ViewKind::kMap, "map", kOverTime, "Address map",
      "Segments, blocks and holes at the chosen instant", Make<MapView>},
     {ViewKind::kLeaks, "leaks", kWhy, "Leaks", "What survives that should not, with the evidence",
