@@ -125,7 +125,7 @@ analysis::SiteQuery FlameView::Query() const {
       const TimelineBands* bands = document_->bands(selection_->device());
       if (bands == nullptr) break;
       const bool blocks = bands->framework && query.layers != analysis::kDeviceLayers;
-      const analysis::Series& series = blocks ? bands->in_use : bands->allocated;
+      const StackLine& series = blocks ? bands->in_use : bands->allocated;
       if (!series.empty()) query.at = series.time_of_max();
       break;
     }
