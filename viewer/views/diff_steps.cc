@@ -118,7 +118,7 @@ void DiffSteps::paintEvent(QPaintEvent*) {
   const QColor before = DeltaDelegate::Less(theme), after = DeltaDelegate::More(theme);
   if (const auto first = data_->report.first_difference) {
     const double x = std::round(X(*first)) + 0.5;
-    PaintFlag(painter, plot, x, plot.top(), tr("first difference"), theme.warning, theme);
+    FlagPainter(painter, plot, theme).Paint(x, plot.top(), tr("first difference"), theme.warning);
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].after != step_) continue;
