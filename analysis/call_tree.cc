@@ -127,6 +127,12 @@ CallStacks::CallStacks(const Session& session, Symbols& symbols, std::span<const
   }
 }
 
+std::optional<std::uint32_t> CallStacks::FindFunction(const SourceFrame& frame) const {
+  for (std::uint32_t i = 0; i < functions_.size(); ++i)
+    if (functions_[i].function == frame.function && functions_[i].module == frame.module) return i;
+  return std::nullopt;
+}
+
 std::vector<FunctionCost> CallStacks::Functions() const {
   FunctionSums sums(functions_.size());
   for (std::uint32_t i = 0; i < entries_.size(); ++i) {
@@ -241,7 +247,8 @@ std::vector<CallTree::Node> CallTree::Children(const Node& node, bool by_count) 
       return FunctionAt(place, node.depth) == function;
     });
     child.depth = node.depth + 1;
-    const auto path = stacks_->path(order_[at]);
+    child.row = *std::min_element(order_.begin() + at, order_.begin() + child.end);
+    const auto path = stacks_->path(child.row);
     child.frame = path[bottom_up_ ? path.size() - child.depth : node.depth];
     child.inclusive = CostOf(child.begin, child.end);
     child.self = CostOf(child.begin, places(child.begin, child.end, ends_at(child.depth)));
@@ -252,18 +259,6 @@ std::vector<CallTree::Node> CallTree::Children(const Node& node, bool by_count) 
     return a.inclusive.value(by_count) > b.inclusive.value(by_count);
   });
   return children;
-}
-
-StackId CallTree::Costliest(const Node& node, bool by_count) const {
-  StackId best;
-  std::uint64_t most = 0;
-  for (std::uint32_t place = node.begin; place < node.end; ++place) {
-    const std::uint64_t value = stacks_->cost(order_[place]).value(by_count);
-    if (place > node.begin && value <= most) continue;
-    best = stacks_->site(order_[place]);
-    most = value;
-  }
-  return best;
 }
 
 }  // namespace memprof::analysis

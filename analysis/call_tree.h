@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,6 +54,9 @@ class CallStacks {
   const SourceFrame& frame(std::uint32_t frame) const { return frames_[frame]; }
   std::uint32_t FunctionOf(std::uint32_t frame) const { return function_of_[frame]; }
 
+  // The function of a frame; none where no stack has it.
+  std::optional<std::uint32_t> FindFunction(const SourceFrame& frame) const;
+
   // As the sites were given: costliest first.
   std::size_t size() const { return entries_.size(); }
   StackId site(std::size_t i) const { return entries_[i].site; }
@@ -98,7 +102,8 @@ class CallTree {
   struct Node {
     std::uint32_t begin = 0, end = 0;  // stacks, in the tree's order
     std::uint32_t depth = 0;           // number of functions from the root to here
-    std::uint32_t frame = 0;           // of one stack that passes; nothing for the root
+    std::uint32_t row = 0;             // of stacks(): the first, hence costliest, that passes
+    std::uint32_t frame = 0;           // of that stack; nothing for the root
     CallCost inclusive;
     CallCost self;  // of the stacks that end here
   };
@@ -109,11 +114,13 @@ class CallTree {
   const CallStacks& stacks() const { return *stacks_; }
   bool bottom_up() const { return bottom_up_; }
   Node Root() const;
-  // Costliest first. O(children log stacks).
+  // Costliest first. O(stacks of the node).
   std::vector<Node> Children(const Node& node, bool by_count) const;
   bool HasChildren(const Node& node) const;
-  // The costliest stack of a node. O(stacks of the node).
-  StackId Costliest(const Node& node, bool by_count) const;
+  // The costliest stack of a node; none where no stack is known.
+  StackId Costliest(const Node& node) const {
+    return node.begin < node.end ? stacks_->site(node.row) : StackId();
+  }
   // Row of stacks() at a place of the tree's order.
   std::uint32_t stack(std::uint32_t place) const { return order_[place]; }
 

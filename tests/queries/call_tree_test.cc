@@ -185,7 +185,7 @@ TEST(CallTreeTest, KnowsTheCostliestStackOfANode) {
   const FlameTree flame = FlattenTree(tree, false);
   EXPECT_EQ(flame.nodes[0].stack, made.stacks->site(0)) << "sites come costliest first";
   for (const CallTree::Node& node : tree.Children(tree.Root(), false)) {
-    const StackId best = tree.Costliest(node, false);
+    const StackId best = tree.Costliest(node);
     std::uint64_t most = 0, of_best = 0;
     for (std::uint32_t place = node.begin; place < node.end; ++place) {
       const std::uint32_t row = tree.stack(place);
@@ -193,6 +193,8 @@ TEST(CallTreeTest, KnowsTheCostliestStackOfANode) {
       if (made.stacks->site(row) == best) of_best = made.stacks->cost(row).bytes;
     }
     EXPECT_EQ(of_best, most);
+    const auto path = tree.stacks().path(node.row);
+    EXPECT_EQ(node.frame, path.front()) << "with its own line";
     const std::string& function = tree.stacks().frame(node.frame).function;
     const auto same = std::find_if(flame.nodes.begin() + 1, flame.nodes.end(), [&](const auto& n) {
       return n.parent == 0 && n.function == function;
