@@ -74,6 +74,8 @@ QString DevicesText(const ProcessFigures& figures) {
 QString SpreadText(const QString& what, const Spread& spread, const std::vector<QString>& names,
                    const std::vector<ProcessFigures>& figures,
                    std::uint64_t ProcessFigures::*member) {
+  if (spread.least == spread.most)
+    return ProcessModel::tr("%1: %2 in each.").arg(what, FormatBytes(spread.most));
   const auto most =
       std::max_element(figures.begin(), figures.end(),
                        [member](const auto& a, const auto& b) { return a.*member < b.*member; });
@@ -134,10 +136,12 @@ QStringList ProcessSentences(const ProcessPicture& picture) {
         "together: memprof-viewer rank*.mprof, or a folder of logs.");
     return sentences;
   }
-  sentences << ProcessModel::tr("%1 processes on %2 and %3.")
+  const QString where = hosts.size() == 1
+                            ? ProcessModel::tr("host %1").arg(ToQString(*hosts.begin()))
+                            : FormatPlural(hosts.size(), ProcessModel::tr("host"));
+  sentences << ProcessModel::tr("%1 processes on %2, with memory of %3.")
                    .arg(figures.size())
-                   .arg(FormatPlural(hosts.size(), ProcessModel::tr("host")),
-                        FormatPlural(devices.size(), ProcessModel::tr("device")));
+                   .arg(where, FormatPlural(devices.size(), ProcessModel::tr("device")));
   sentences << SpreadText(ProcessModel::tr("Peak of driver memory"), picture.driver_peak, names,
                           figures, &ProcessFigures::driver_peak_bytes);
   if (picture.in_use_peak.most > 0)
@@ -188,8 +192,12 @@ void ProcessModel::SetPicture(std::shared_ptr<const ProcessPicture> picture) {
 
 bool ProcessModel::IsEmpty(int column) const {
   if (picture_ == nullptr) return false;
+  const auto processes = picture_->session->processes();
+  if (column == kHost)
+    return std::all_of(processes.begin(), processes.end(), [&](const analysis::ProcessInfo& info) {
+      return info.run.hostname == processes.front().run.hostname;
+    });
   if (column == kClock) {
-    const auto processes = picture_->session->processes();
     return std::all_of(processes.begin(), processes.end(),
                        [](const analysis::ProcessInfo& info) { return info.clock_shift_ns == 0; });
   }

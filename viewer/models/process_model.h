@@ -65,7 +65,7 @@ class ProcessModel : public QAbstractTableModel {
 
   void SetPicture(std::shared_ptr<const ProcessPicture> picture);
   const ProcessPicture* picture() const { return picture_.get(); }
-  // No process has anything to say there.
+  // Nothing there tells the processes apart: nobody has memory of the kind, all are on one host.
   bool IsEmpty(int column) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;

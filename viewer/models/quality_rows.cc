@@ -266,7 +266,7 @@ class Finder {
             Tr("What is allocated, and in which order, is real; speed and the driver's own memory "
                "are the stand-in's."));
       } else {
-        Add("Devices", subject, Grade::kGood, Tr("A real GPU: %1.").arg(ToQString(device.name)));
+        Add("Devices", subject, Grade::kGood, Tr("Not simulated: %1.").arg(ToQString(device.name)));
       }
       if (report_ != nullptr) Ledger(device, subject);
     }
@@ -276,14 +276,16 @@ class Finder {
     for (const analysis::DeviceFigures& figures : report_->report.devices) {
       if (figures.info.id != device.id) continue;
       if (!figures.ledger.last) {
-        Add("Devices", subject, Grade::kInfo, Tr("Its free memory was never sampled."),
+        Add("Devices", Tr("memory of %1").arg(subject), Grade::kInfo,
+            Tr("Its free memory was never sampled."),
             Tr("What other programs and the driver itself took of it is unknown."));
         return;
       }
       const analysis::LedgerEntry& last = *figures.ledger.last;
       const std::uint64_t used = last.sample.used_bytes();
-      const bool much = used > 0 && last.untracked_bytes * 20 > used;
-      Add("Devices", subject, much ? Grade::kInfo : Grade::kGood,
+      if (used == 0) return;
+      const bool much = last.untracked_bytes * 20 > used;
+      Add("Devices", Tr("memory of %1").arg(subject), much ? Grade::kInfo : Grade::kGood,
           Tr("Of %1 used when it was sampled last, %2 cannot be explained.")
               .arg(FormatBytes(used), FormatBytes(last.untracked_bytes)),
           much ? Tr("Contexts, kernels and libraries take memory that no call shows; `memprof "

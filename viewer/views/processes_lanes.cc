@@ -15,7 +15,7 @@ namespace memprof::viewer {
 using analysis::TimeNs;
 
 void ProcessLanes::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
-  BarDelegate::initStyleOption(option, index);
+  QStyledItemDelegate::initStyleOption(option, index);
   if (!index.data(ProcessModel::kOutlierRole).isValid()) return;
   option->palette.setColor(QPalette::Text, Theme::From(option->palette).danger);
   option->font = StrongFont(option->font);
@@ -23,7 +23,18 @@ void ProcessLanes::initStyleOption(QStyleOptionViewItem* option, const QModelInd
 
 void ProcessLanes::paint(QPainter* painter, const QStyleOptionViewItem& option,
                          const QModelIndex& index) const {
-  BarDelegate::paint(painter, option, index);
+  const QVariant share = index.data(ProcessModel::kShareRole);
+  if (share.isValid() && !option.state.testFlag(QStyle::State_Selected)) {
+    // As high as the number only: the rows are high for the lanes' sake.
+    QColor color = Theme::From(option.palette).accent;
+    color.setAlpha(56);
+    const QRectF cell = QRectF(option.rect).adjusted(2, 0, -2, 0);
+    const double height = std::min(cell.height(), option.fontMetrics.height() + kSpace / 2.0);
+    const double width = cell.width() * share.toDouble();
+    painter->fillRect(QRectF(cell.right() - width, cell.center().y() - height / 2, width, height),
+                      color);
+  }
+  QStyledItemDelegate::paint(painter, option, index);
   if (index.column() != ProcessModel::kOverTime || picture_ == nullptr) return;
   const auto process = static_cast<std::uint32_t>(index.data(ProcessModel::kProcessRole).toUInt());
   if (process < picture_->figures.size()) PaintLane(painter, option, process);

@@ -2,20 +2,19 @@
 // and of bytes.
 #pragma once
 
-#include <QRectF>
+#include <QStyledItemDelegate>
 
 #include "viewer/models/document.h"
 #include "viewer/models/process_model.h"
-#include "viewer/views/bar_delegate.h"
 
 namespace memprof::viewer {
 
-class ProcessLanes : public BarDelegate {
+class ProcessLanes : public QStyledItemDelegate {
   Q_OBJECT
 
  public:
   ProcessLanes(const Document* document, const Selection* selection, QObject* parent)
-      : BarDelegate(ProcessModel::kShareRole, parent), document_(document), selection_(selection) {}
+      : QStyledItemDelegate(parent), document_(document), selection_(selection) {}
 
   // `picture` must outlive what is painted; may be null.
   void SetPicture(const ProcessPicture* picture) { picture_ = picture; }

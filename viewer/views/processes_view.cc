@@ -145,18 +145,22 @@ void ProcessesView::Show(std::shared_ptr<const ProcessPicture> picture) {
 
 void ProcessesView::Fit() {
   if (model_->picture() == nullptr) return;
-  const int rows = std::max(1, model_->rowCount());
+  const int rows = model_->rowCount();
   const int line = fontMetrics().height() + kSpace;
   // Lanes as high as there is room for, within reason.
-  const int room = table_->viewport()->height() / rows;
+  const int room = table_->viewport()->height() / std::max(1, rows);
   table_->verticalHeader()->setDefaultSectionSize(std::clamp(room, line, 5 * line));
   int others = 0;
   for (int i = 0; i < ProcessModel::kColumnCount; ++i) {
     if (i == ProcessModel::kOverTime) continue;
     table_->setColumnHidden(i, model_->IsEmpty(i));
     if (model_->IsEmpty(i)) continue;
-    table_->resizeColumnToContents(i);
-    table_->setColumnWidth(i, std::min(table_->columnWidth(i) + kSpace, 28 * kSpace));
+    const QFontMetrics strong(StrongFont(font()));
+    int wide =
+        strong.horizontalAdvance(model_->headerData(i, Qt::Horizontal, Qt::DisplayRole).toString());
+    for (int row = 0; row < rows; ++row)
+      wide = std::max(wide, strong.horizontalAdvance(model_->index(row, i).data().toString()));
+    table_->setColumnWidth(i, std::min(wide + 3 * kSpace, 28 * kSpace));
     others += table_->columnWidth(i);
   }
   const int least = fontMetrics().averageCharWidth() * 36;

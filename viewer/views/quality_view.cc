@@ -48,7 +48,7 @@ class GradeDelegate : public QStyledItemDelegate {
     option->font = StrongFont(option->font);
   }
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
-    return QStyledItemDelegate::sizeHint(option, index) + QSize(0, kSpace / 2);
+    return QStyledItemDelegate::sizeHint(option, index) + QSize(0, kSpace);
   }
 };
 
@@ -78,6 +78,7 @@ QualityView::QualityView(Document* document, Selection* selection, QWidget* pare
   table_->setCornerButtonEnabled(false);
   table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   table_->verticalHeader()->setVisible(false);
+  table_->verticalHeader()->setMinimumSectionSize(1);
   table_->horizontalHeader()->setHighlightSections(false);
   table_->installEventFilter(this);
   table_->setContextMenuPolicy(Qt::ActionsContextMenu);
@@ -103,7 +104,9 @@ void QualityView::Refresh() {
   QPalette palette = this->palette();
   const Grade shown =
       std::max(verdict.worst == Grade::kInfo ? Grade::kGood : verdict.worst, Grade::kGood);
-  palette.setColor(QPalette::WindowText, GradeColor(Theme::From(palette), shown));
+  const QColor color = GradeColor(Theme::From(palette), shown);
+  palette.setColor(QPalette::WindowText, color);
+  palette.setColor(QPalette::Text, color);
   verdict_->setPalette(palette);
   verdict_->setText(verdict.text);
   Fit();
@@ -112,10 +115,10 @@ void QualityView::Refresh() {
 void QualityView::Fit() {
   const int letter = fontMetrics().averageCharWidth();
   const int width = table_->viewport()->width();
-  table_->setColumnWidth(QualityModel::kArea, 17 * letter);
+  table_->setColumnWidth(QualityModel::kArea, 20 * letter);
   table_->setColumnWidth(QualityModel::kSubject, 22 * letter);
   table_->setColumnWidth(QualityModel::kGrade, 13 * letter);
-  const int rest = std::max(60 * letter, width - 52 * letter);
+  const int rest = std::max(60 * letter, width - 55 * letter);
   table_->setColumnWidth(QualityModel::kFinding, rest * 9 / 20);
   table_->setColumnWidth(QualityModel::kAdvice, rest - rest * 9 / 20);
   table_->resizeRowsToContents();

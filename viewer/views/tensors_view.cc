@@ -265,7 +265,9 @@ void TensorsView::Refresh() {
     parsed_ = *parsed;
   } else {
     QPalette palette = this->palette();
-    palette.setColor(QPalette::WindowText, Theme::From(palette).danger);
+    const QColor danger = Theme::From(palette).danger;
+    palette.setColor(QPalette::WindowText, danger);
+    palette.setColor(QPalette::Text, danger);
     error_->setPalette(palette);
     error_->setText(ToQString(std::string(parsed.status().message())));
   }
