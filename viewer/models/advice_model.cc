@@ -14,7 +14,7 @@ namespace {
 
 using analysis::Finding;
 
-// Internal ids: 0 for headings and for rows without any, else 1 + the row's group.
+// Internal ids: 0 for headings, else 1 + the row's group.
 constexpr quintptr kTop = 0;
 
 QString Capitalised(std::string_view text) {
@@ -73,13 +73,24 @@ void AdviceModel::SetPassing(std::shared_ptr<const std::vector<bool>> passing) {
   Build();
 }
 
+QString AdviceModel::GroupOf(const AdviceEntry& entry) const {
+  switch (grouping_) {
+    case AdviceGrouping::kCost:
+      return IsTradeOff(entry.finding.pattern) ? tr("Trade-offs and bounds") : tr("At no cost");
+    case AdviceGrouping::kPattern:
+      return Capitalised(PatternName(entry.finding.pattern));
+    case AdviceGrouping::kSite:
+      break;
+  }
+  return entry.site;
+}
+
 void AdviceModel::Build() {
   beginResetModel();
   groups_.clear();
   shown_ = filtered_ = 0;
   std::fill(std::begin(largest_), std::end(largest_), 0.0);
   std::map<QString, std::size_t> known;
-  if (!grouped()) groups_.emplace_back();
   const std::size_t count = picture_ == nullptr ? 0 : picture_->entries.size();
   for (std::size_t i = 0; i < count; ++i) {
     const AdviceEntry& entry = picture_->entries[i];
@@ -91,14 +102,9 @@ void AdviceModel::Build() {
     ++shown_;
     for (int column = kPeak; column <= kMoved; ++column)
       largest_[column] = std::max(largest_[column], FigureOf(entry, column));
-    std::size_t group = 0;
-    if (grouped()) {
-      const QString title = grouping_ == AdviceGrouping::kPattern
-                                ? Capitalised(PatternName(entry.finding.pattern))
-                                : entry.site;
-      group = known.try_emplace(title, groups_.size()).first->second;
-      if (group == groups_.size()) groups_.push_back({title, {}});
-    }
+    const QString title = GroupOf(entry);
+    const std::size_t group = known.try_emplace(title, groups_.size()).first->second;
+    if (group == groups_.size()) groups_.push_back({title, {}});
     groups_[group].rows.push_back(i);
   }
   if (sorted_by_ >= 0) {
@@ -125,8 +131,8 @@ void AdviceModel::sort(int column, Qt::SortOrder order) {
 
 const AdviceEntry* AdviceModel::entry(const QModelIndex& index) const {
   if (!index.isValid() || picture_ == nullptr) return nullptr;
-  if (grouped() && index.internalId() == kTop) return nullptr;
-  const Group& group = groups_[grouped() ? index.internalId() - 1 : 0];
+  if (index.internalId() == kTop) return nullptr;
+  const Group& group = groups_[index.internalId() - 1];
   return &picture_->entries[group.rows[static_cast<std::size_t>(index.row())]];
 }
 
@@ -135,13 +141,13 @@ QModelIndex AdviceModel::FindSite(analysis::StackId site) const {
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (std::size_t i = 0; i < groups_[g].rows.size(); ++i)
       if (picture_->entries[groups_[g].rows[i]].finding.stack == site)
-        return createIndex(static_cast<int>(i), 0, grouped() ? g + 1 : kTop);
+        return createIndex(static_cast<int>(i), 0, g + 1);
   return {};
 }
 
 QModelIndex AdviceModel::First() const {
   if (shown_ == 0) return {};
-  return createIndex(0, 0, grouped() ? quintptr{1} : kTop);
+  return createIndex(0, 0, quintptr{1});
 }
 
 QStringList AdviceModel::Headings() const {
@@ -190,15 +196,13 @@ QModelIndex AdviceModel::index(int row, int column, const QModelIndex& parent) c
 }
 
 QModelIndex AdviceModel::parent(const QModelIndex& index) const {
-  if (!index.isValid() || !grouped() || index.internalId() == kTop) return {};
+  if (!index.isValid() || index.internalId() == kTop) return {};
   return createIndex(static_cast<int>(index.internalId() - 1), 0, kTop);
 }
 
 int AdviceModel::rowCount(const QModelIndex& parent) const {
-  if (!parent.isValid())
-    return static_cast<int>(grouped() ? groups_.size()
-                                      : (groups_.empty() ? 0 : groups_[0].rows.size()));
-  if (!grouped() || parent.internalId() != kTop || parent.column() != 0) return 0;
+  if (!parent.isValid()) return static_cast<int>(groups_.size());
+  if (parent.internalId() != kTop || parent.column() != 0) return 0;
   return static_cast<int>(groups_[static_cast<std::size_t>(parent.row())].rows.size());
 }
 

@@ -1,4 +1,5 @@
-// Findings as rows: ranked, or under a heading for each pattern or call site.
+// Findings as rows under headings: what costs nothing and what is a trade-off, or each pattern or
+// call site.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -9,7 +10,7 @@
 
 namespace memprof::viewer {
 
-enum class AdviceGrouping { kNone, kPattern, kSite };
+enum class AdviceGrouping { kCost, kPattern, kSite };
 
 class AdviceModel : public QAbstractItemModel {
   Q_OBJECT
@@ -53,18 +54,18 @@ class AdviceModel : public QAbstractItemModel {
   };
 
   void Build();
-  bool grouped() const { return grouping_ != AdviceGrouping::kNone; }
+  QString GroupOf(const AdviceEntry& entry) const;
   QVariant GroupData(const Group& group, int column, int role) const;
   QVariant EntryData(const AdviceEntry& entry, int column, int role) const;
   double Share(const AdviceEntry& entry, int column) const;
 
   std::shared_ptr<const AdvicePicture> picture_;
   std::shared_ptr<const std::vector<bool>> passing_;
-  AdviceGrouping grouping_ = AdviceGrouping::kNone;
+  AdviceGrouping grouping_ = AdviceGrouping::kCost;
   bool noise_shown_ = false;
   int sorted_by_ = -1;
   Qt::SortOrder direction_ = Qt::DescendingOrder;
-  std::vector<Group> groups_;  // one without a title where nothing is grouped
+  std::vector<Group> groups_;  // in the order of their best finding
   std::size_t shown_ = 0, filtered_ = 0;
   double largest_[kColumnCount] = {};
 };

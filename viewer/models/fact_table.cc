@@ -1,7 +1,6 @@
 // A table of facts: rows that can be sorted, copied and exported.
 #include "viewer/models/fact_table.h"
 
-#include <QFont>
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -108,12 +107,6 @@ QVariant FactTable::data(const QModelIndex& index, int role) const {
                                  (columns_[column].number ? Qt::AlignRight : Qt::AlignLeft));
     case Qt::DecorationRole:
       return column == 0 && facts.swatch.isValid() ? QVariant(facts.swatch) : QVariant();
-    case Qt::FontRole: {
-      if (!facts.strong) return {};
-      QFont font;
-      font.setBold(true);
-      return font;
-    }
     case kShareRole:
       return cell.share < 0 ? QVariant() : QVariant(cell.share);
     case kSortRole:

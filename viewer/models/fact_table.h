@@ -36,8 +36,7 @@ struct FactRow {
   analysis::AllocationId allocation;
   analysis::StackId site;
   std::optional<analysis::TimeNs> time;
-  QColor swatch;  // before the first cell; invalid = none
-  bool strong = false;
+  QColor swatch;        // before the first cell; invalid = none
   std::size_t key = 0;  // whatever the view wants to find again
 };
 

@@ -176,7 +176,6 @@ std::vector<FactRow> RemedyRows(const Session& session, const OomExplainer::Expl
   for (std::size_t i = 0; i < explained.report.remedies.size(); ++i) {
     const Remedy& remedy = explained.report.remedies[i];
     FactRow row;
-    row.strong = remedy.fits;
     row.key = i;
     if (!remedy.blocks.empty()) {
       row.allocation = remedy.blocks.front();

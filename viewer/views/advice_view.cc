@@ -42,9 +42,9 @@ QString WhereText(const analysis::Finding& f) {
   const QString device = f.device == analysis::kNoDevice
                              ? AdviceView::tr("host")
                              : AdviceView::tr("device %1").arg(f.device);
-  return AdviceView::tr("%1, %2%3, %4 in %5 cases")
+  return AdviceView::tr("%1, %2%3, %4 in %5")
       .arg(device, ToQString(LayerName(f.layer)), StepsText(f), FormatBytes(f.bytes),
-           FormatCount(f.count));
+           FormatPlural(f.count, AdviceView::tr("case")));
 }
 
 }  // namespace
@@ -65,6 +65,7 @@ AdviceView::AdviceView(Document* document, Selection* selection, QWidget* parent
   table_ = new QTreeView(this);
   table_->setModel(model_);
   SetUpTable(table_, AdviceModel::kShareRole);
+  table_->setIndentation(kSpace);
   table_->setRootIsDecorated(false);
   table_->setAccessibleName(tr("Findings"));
   table_->header()->setSectionResizeMode(AdviceModel::kSite, QHeaderView::Stretch);
@@ -112,7 +113,7 @@ QWidget* AdviceView::BuildHead() {
   noise_->setToolTip(tr("Also findings that weigh less than 0.1 % of the peak"));
   grouping_ = new QComboBox(head);
   // In the order of AdviceGrouping.
-  grouping_->addItems({tr("Ranked"), tr("By pattern"), tr("By call site")});
+  grouping_->addItems({tr("By cost"), tr("By pattern"), tr("By call site")});
   grouping_->setAccessibleName(tr("How findings are grouped"));
   row->addWidget(summary_, 1);
   row->addWidget(noise_, 0, Qt::AlignTop);
@@ -121,12 +122,8 @@ QWidget* AdviceView::BuildHead() {
     model_->SetNoiseShown(shown);
     FillSummary();
   });
-  connect(grouping_, &QComboBox::currentIndexChanged, this, [this](int index) {
-    model_->SetGrouping(static_cast<AdviceGrouping>(index));
-    table_->setRootIsDecorated(index != 0);
-    table_->expandAll();
-    ChooseFirst();
-  });
+  connect(grouping_, &QComboBox::currentIndexChanged, this,
+          [this](int index) { model_->SetGrouping(static_cast<AdviceGrouping>(index)); });
   return head;
 }
 
@@ -202,6 +199,21 @@ QWidget* AdviceView::BuildDetails() {
     if (entry != nullptr) selection_->SelectSite(entry->finding.stack);
   });
   return details;
+}
+
+void AdviceView::FitTable() {
+  int rows = 1;  // the header
+  for (int i = 0; i < model_->rowCount(); ++i) rows += 1 + model_->rowCount(model_->index(i, 0));
+  const int row = fontMetrics().height() + kSpace;
+  const int all = splitter_->height();
+  const int wanted = std::clamp(row * rows + 2 * kSpace, 4 * row, std::max(4 * row, all * 2 / 5));
+  splitter_->setSizes({wanted, std::max(1, all - wanted)});
+}
+
+void AdviceView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  layout()->activate();
+  FitTable();
 }
 
 void AdviceView::Refresh() {
@@ -290,6 +302,7 @@ void AdviceView::ChooseFirst() {
   const QModelIndex same = model_->FindSite(selection_->site());
   const QModelIndex chosen = same.isValid() ? same : model_->First();
   details_->setVisible(chosen.isValid());
+  FitTable();
   if (!chosen.isValid()) return;
   // Without making it the selection of the other views.
   following_ = true;

@@ -40,6 +40,7 @@ class AdviceView : public View {
  protected:
   void Refresh() override;
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   QWidget* BuildHead();
@@ -49,6 +50,7 @@ class AdviceView : public View {
   void Show(std::shared_ptr<const AdvicePicture> picture);
   void FillSummary();
   void ChooseFirst();
+  void FitTable();  // as high as its rows, up to a part of the view
   void ShowFinding(const QModelIndex& index);
   void ShowPeak(const AdviceEntry& entry);
   void Follow();

@@ -17,6 +17,12 @@
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
+namespace {
+
+// For rich text: never broken into lines.
+QString Unbroken(QString text) { return text.replace(QLatin1Char(' '), QStringLiteral("&nbsp;")); }
+
+}  // namespace
 
 FragmentationPage::FragmentationPage(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
@@ -50,6 +56,7 @@ FragmentationPage::FragmentationPage(Document* document, Selection* selection, Q
   holes_ = new FactView(hole_rows_, 2, tabs_);
   holes_->setAccessibleName(tr("Holes, the largest first"));
   holes_->SetWide(3);
+  pins_->SetWide(5);
   tabs_->addTab(pins_, tr("Blocks that pin"));
   tabs_->addTab(holes_, tr("Holes"));
   splitter->addWidget(scroll_);
@@ -148,8 +155,8 @@ void FragmentationPage::FillSummary() {
     return;
   }
   const auto part = [&](const QString& caption, const QString& value) {
-    return QStringLiteral("<span style='color:%1'>%2</span> <b>%3</b>&nbsp;&nbsp;&nbsp; ")
-        .arg(theme.muted.name(), caption, value);
+    return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;<b>%3</b>&nbsp;&nbsp; ")
+        .arg(theme.muted.name(), Unbroken(caption), Unbroken(value));
   };
   const HolesPicture& at = *at_instant_;
   const analysis::TimeNs start = document_->bounds().begin;
@@ -158,7 +165,7 @@ void FragmentationPage::FillSummary() {
                  part(tr("free in segments"), FormatBytes(at.free_bytes)) +
                  part(tr("largest hole"), FormatBytes(at.largest_hole)) +
                  part(tr("holes"), FormatCount(at.holes)) +
-                 part(tr("could go back to the driver"), FormatBytes(at.releasable));
+                 part(tr("releasable"), FormatBytes(at.releasable));
   summary_->setText(text);
 }
 

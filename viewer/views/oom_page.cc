@@ -5,6 +5,7 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -16,6 +17,31 @@
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
+namespace {
+
+// What the parts of a bar are, in its colours, left to right.
+QString LegendOf(const ByteBar& bar, const Theme& theme) {
+  constexpr int kMostLetters = 34;
+  QString text;
+  for (const ByteBarPart& part : bar.parts) {
+    if (part.bytes == 0) continue;
+    QString name = part.name.size() > kMostLetters
+                       ? part.name.left(kMostLetters - 1) + QStringLiteral("…")
+                       : part.name;
+    name = QStringLiteral("%1 %2").arg(name, FormatBytes(part.bytes)).toHtmlEscaped();
+    const bool solid = part.style == PartStyle::kCategorical;
+    const QColor color = solid ? PartColor(theme, part.style, part.index) : theme.muted;
+    const QString mark = solid                               ? QStringLiteral("■")
+                         : part.style == PartStyle::kHole    ? QStringLiteral("▨")
+                         : part.style == PartStyle::kUnknown ? QStringLiteral("▩")
+                                                             : QStringLiteral("□");
+    text += QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3&nbsp;&nbsp; ")
+                .arg(color.name(), mark, name.replace(QLatin1Char(' '), QStringLiteral("&nbsp;")));
+  }
+  return QStringLiteral("<small>%1</small>").arg(text);
+}
+
+}  // namespace
 
 OomPage::OomPage(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
@@ -30,6 +56,11 @@ OomPage::OomPage(Document* document, Selection* selection, QWidget* parent)
   verdict_->setWordWrap(true);
   verdict_->setTextFormat(Qt::RichText);
   verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  go_ = new QPushButton(tr("Show this instant"), this);
+  go_->setToolTip(tr("Puts the instant of all views to the moment of the failure"));
+  auto* top = new QHBoxLayout();
+  top->addWidget(verdict_, 1);
+  top->addWidget(go_, 0, Qt::AlignTop);
   auto* head = new QHBoxLayout();
   space_title_ = new QLabel(this);
   by_ = new QComboBox(this);
@@ -39,6 +70,9 @@ OomPage::OomPage(Document* document, Selection* selection, QWidget* parent)
   head->addWidget(by_);
   space_ = new ByteBarsWidget(this);
   space_->setAccessibleName(tr("Where every byte of the device was"));
+  legend_ = new QLabel(this);
+  legend_->setWordWrap(true);
+  legend_->setTextFormat(Qt::RichText);
   scale_title_ = new QLabel(tr("The request and what was free, to scale"), this);
   scale_ = new ByteBarsWidget(this);
   scale_->setAccessibleName(scale_title_->text());
@@ -49,15 +83,17 @@ OomPage::OomPage(Document* document, Selection* selection, QWidget* parent)
   live_ = AddTable(tr("Live then"), &live_rows_, LiveColumns(), 3);
   changes_ = AddTable(tr("Since the step before"), &change_rows_, ChangeColumns(), 3);
   column->addWidget(failures_);
-  column->addWidget(verdict_);
+  column->addLayout(top);
   column->addLayout(head);
   column->addWidget(space_);
+  column->addWidget(legend_);
   column->addWidget(scale_title_);
   column->addWidget(scale_);
   column->addWidget(tabs_, 1);
   column->addStretch(0);
   connect(failures_, &FactView::Chosen, this,
           [this](const FactRow& row) { Choose(row.key, true); });
+  connect(go_, &QPushButton::clicked, this, &OomPage::GoThere);
   connect(by_, &QComboBox::currentIndexChanged, this, &OomPage::FillSpace);
   connect(space_, &ByteBarsWidget::PartClicked, this, [this](int bar, int part) {
     if (chosen_ == nullptr) return;
@@ -133,13 +169,16 @@ void OomPage::Show(std::shared_ptr<const FailuresPicture> picture) {
 void OomPage::Choose(std::size_t failure, bool by_hand) {
   failure_ = failure;
   failures_->Show(failure_rows_->FindKey(failure));
-  if (by_hand) {
-    const analysis::FailedRequest& request = picture_->failures[failure];
-    if (request.device != analysis::kNoDevice) selection_->SetDevice(request.device);
-    selection_->SetInstant(request.time);
-    if (request.stack.valid()) selection_->SelectSite(request.stack);
-  }
+  if (by_hand) GoThere();
   AskChosen();
+}
+
+void OomPage::GoThere() {
+  if (picture_ == nullptr || failure_ >= picture_->failures.size()) return;
+  const analysis::FailedRequest& request = picture_->failures[failure_];
+  if (request.device != analysis::kNoDevice) selection_->SetDevice(request.device);
+  selection_->SetInstant(request.time);
+  if (request.stack.valid()) selection_->SelectSite(request.stack);
 }
 
 void OomPage::AskChosen() {
@@ -168,6 +207,8 @@ void OomPage::ShowChosen(std::shared_ptr<const OomPicture> picture) {
   space_title_->setVisible(known);
   by_->setVisible(known);
   space_->setVisible(known);
+  legend_->setVisible(known);
+  go_->setVisible(any);
   scale_title_->setVisible(any && !chosen_->scale.empty());
   scale_->setVisible(any && !chosen_->scale.empty());
   tabs_->setVisible(any && (!chosen_->remedies.empty() || !chosen_->space.empty()));
@@ -211,14 +252,8 @@ void OomPage::FillSpace() {
   if (chosen_ == nullptr) return;
   const bool categories = by_->currentIndex() == 1 && !chosen_->by_category.parts.empty();
   space_->SetBars({categories ? chosen_->by_category : chosen_->by_site}, chosen_->whole);
-  // The table has the bar's colours: of what is live, that of its largest part.
-  const Theme theme = Theme::From(palette());
-  std::vector<FactRow> rows = chosen_->space;
-  for (FactRow& row : rows)
-    for (const ByteBarPart& part : space_->bars()[0].parts)
-      if (!part.tip.isEmpty() && part.tip.startsWith(row.cells[2].text + QLatin1Char(':')))
-        row.swatch = PartColor(theme, part.style, part.index);
-  space_rows_->SetRows(std::move(rows), 0);
+  legend_->setText(LegendOf(space_->bars()[0], Theme::From(palette())));
+  space_rows_->SetRows(chosen_->space, 0);
 }
 
 void OomPage::ShowHeadroom() {

@@ -12,6 +12,7 @@
 
 class QComboBox;
 class QLabel;
+class QPushButton;
 class QTabWidget;
 
 namespace memprof::viewer {
@@ -34,6 +35,7 @@ class OomPage : public QWidget {
   ByteBarsWidget* space() const { return space_; }
   ByteBarsWidget* scale() const { return scale_; }
   QTabWidget* tabs() const { return tabs_; }
+  QPushButton* go() const { return go_; }
   QString VerdictText() const;
   // Failures of the log; -1 while unknown.
   int count() const {
@@ -55,15 +57,18 @@ class OomPage : public QWidget {
   void ShowChosen(std::shared_ptr<const OomPicture> picture);
   void ShowHeadroom();
   void FillSpace();
+  void GoThere();
 
   Document* const document_;
   Selection* const selection_;
   FactTable* failure_rows_;
   FactView* failures_;
   QLabel* verdict_;
+  QPushButton* go_;
   QLabel* space_title_;
   QComboBox* by_;
   ByteBarsWidget* space_;
+  QLabel* legend_;
   QLabel* scale_title_;
   ByteBarsWidget* scale_;
   QTabWidget* tabs_;
