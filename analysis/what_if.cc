@@ -51,8 +51,9 @@ class Course {
     const std::uint64_t done = done_ += events;
     if (options_.progress && expected_ > 0) {
       const std::lock_guard lock(mutex_);
-      const double share = static_cast<double>(done) / static_cast<double>(expected_);
-      if (share > told_) options_.progress(told_ = std::min(share, 0.999));
+      const double share =
+          std::min(0.999, static_cast<double>(done) / static_cast<double>(expected_));
+      if (share > told_) options_.progress(told_ = share);
     }
     return !stopped();
   }

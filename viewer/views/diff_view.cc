@@ -290,9 +290,12 @@ analysis::TimeNs DiffView::DefaultMoment() const {
 void DiffView::Refresh() {
   const SessionPointer& session = document_->session();
   if (session != session_) {
+    const bool grew = document_->grew() && session_ != nullptr;
     session_ = session;
-    pinned_.reset();
-    Show(nullptr);
+    if (!grew) {
+      pinned_.reset();
+      Show(nullptr);
+    }
   }
   cancelled_ = false;
   if (session == nullptr) {

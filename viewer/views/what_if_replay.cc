@@ -195,12 +195,18 @@ QString WhatIfReplay::Verdict() const { return verdict_->text(); }
 
 void WhatIfReplay::Refresh() {
   if (document_->session() == of_) return;
+  const bool grew = document_->grew() && of_ != nullptr;
+  // Of a log that grows, what is under way is shown first, and then what has come since.
+  if (grew && job_.running()) return;
   job_.Cancel();
   of_ = document_->session();
-  devices_.clear();
-  complete_ = cancelled_ = ticked_ = false;
-  model_->SetDevice({});
-  curves_->SetCurves({}, kUnlimited);
+  complete_ = cancelled_ = false;
+  if (!grew) {
+    devices_.clear();
+    ticked_ = false;
+    model_->SetDevice({});
+    curves_->SetCurves({}, kUnlimited);
+  }
   if (of_ != nullptr) Start();
   ShowState();
 }
@@ -251,6 +257,7 @@ void WhatIfReplay::Start() {
         Show(std::move(devices));
         StartOwn();
         ShowState();
+        if (!job_.running() && document_->session() != of_) Invalidate();
       });
 }
 
