@@ -207,7 +207,7 @@ analysis::TimeNs FlameView::PeakTime(std::uint32_t layers) const {
   const TimelineBands* bands = document_->bands(selection_->device());
   if (bands == nullptr) return selection_->instant();
   const bool blocks = bands->framework && layers != analysis::kDeviceLayers;
-  const analysis::Series& series = blocks ? bands->in_use : bands->allocated;
+  const StackLine& series = blocks ? bands->in_use : bands->allocated;
   return series.empty() ? selection_->instant() : series.time_of_max();
 }
 
@@ -221,17 +221,8 @@ analysis::SiteQuery FlameView::Query() const {
   switch (static_cast<Choice>(choice_->currentIndex())) {
     case Choice::kLiveAtInstant:
       break;
-<<<<<<< HEAD
-    case Choice::kLiveAtPeak: {
-      const TimelineBands* bands = document_->bands(selection_->device());
-      if (bands == nullptr) break;
-      const bool blocks = bands->framework && query.layers != analysis::kDeviceLayers;
-      const StackLine& series = blocks ? bands->in_use : bands->allocated;
-      if (!series.empty()) query.at = series.time_of_max();
-=======
     case Choice::kLiveAtPeak:
       query.at = PeakTime(query.layers);
->>>>>>> room/sites
       break;
     case Choice::kAllocatedInWindow:
       query.metric = analysis::Metric::kAllocatedBytes;
