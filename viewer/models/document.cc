@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "analysis/log_paths.h"
@@ -126,19 +127,30 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   FollowLater(0);
 }
 
+// One after the other: the picture is what people wait for, and each needs memory of its own while
+// it works.
 void Document::StartJobs() {
   timeline_job_.Start(
       [session = session_](std::stop_token) { return MakeTimelines(session); },
       [this](std::shared_ptr<const std::vector<TimelineBands>> bands) {
         timelines_ = std::move(bands);
+        StartReport();
         emit TimelinesReady();
       });
+  if (!filter_.everything()) SetFilter(filter_);
+}
+
+void Document::StartReport() {
   report_job_.Start([session = session_, symbols = symbols_](
                         std::stop_token stop) { return MakeReport(*session, *symbols, stop); },
                     [this](std::shared_ptr<const ReportData> report) {
                       report_ = std::move(report);
+                      StartCategories();
                       emit ReportReady();
                     });
+}
+
+void Document::StartCategories() {
   categories_job_.Start(
       [session = session_, symbols = symbols_](std::stop_token) {
         return std::make_shared<const analysis::Categories>(*session, symbols.get());
@@ -148,7 +160,6 @@ void Document::StartJobs() {
         emit CategoriesReady();
         if (filter_.category) SetFilter(filter_);
       });
-  if (!filter_.everything()) SetFilter(filter_);
 }
 
 void Document::FollowLater(double load_seconds) {
