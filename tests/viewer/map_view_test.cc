@@ -300,23 +300,23 @@ TEST_F(OwnMapTest, APinIsMarked) {
 }
 
 TEST_F(OwnMapTest, AFailedRequestIsDrawnBesideTheLargestHole) {
-  // 16 MiB of which 1 is free; 1.5 were asked for.
+  // 16 MiB of which 256 KiB are free; 384 KiB were asked for.
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
   log.Alloc(analysis::Layer::kLinear, 0x7f0000000000, 16 << 20);
   log.Alloc(analysis::Layer::kSegment, 0x7f0000000000, 16 << 20);
-  log.Alloc(analysis::Layer::kBlock, 0x7f0000000000 + (1 << 20), 15 << 20);
+  log.Alloc(analysis::Layer::kBlock, 0x7f0000000000 + (1 << 18), 63 << 18);
   log.AdvanceTime(1'000'000);
-  log.AllocFailed(analysis::Layer::kLinear, 3 << 19, {.result = 2, .api = "cudaMalloc"});
+  log.AllocFailed(analysis::Layer::kLinear, 3 << 17, {.result = 2, .api = "cudaMalloc"});
   log.AdvanceTime(1'000'000);
-  log.Free(analysis::Layer::kBlock, 0x7f0000000000 + (1 << 20));
+  log.Free(analysis::Layer::kBlock, 0x7f0000000000 + (1 << 18));
   OpenLog(log, ViewKind::kMap);
   window_.selection().SetInstant(window_.selection().bounds().begin + 5000);
   window_.WaitUntilSettled();
   MapView* map = window_.map();
   const QString text = map->SummaryText();
-  EXPECT_TRUE(text.contains(QStringLiteral("needed 1.50 MiB"))) << qPrintable(text);
-  EXPECT_TRUE(text.contains(QStringLiteral("largest hole here is 1.00 MiB, 512 KiB too small")));
+  EXPECT_TRUE(text.contains(QStringLiteral("needed 384 KiB"))) << qPrintable(text);
+  EXPECT_TRUE(text.contains(QStringLiteral("largest hole here is 256 KiB, 128 KiB too small")));
   const auto bar = map->canvas()->RequestRect();
   ASSERT_TRUE(bar.has_value());
   const auto hole = map->canvas()->RectOf(*FindLargestHole(map->canvas()->picture()->map));
