@@ -163,7 +163,7 @@ void MapView::Ask() {
     return;
   }
   // Failures are of the whole log: they are looked for once.
-  if (failures_of_ != document_->session()) failures_.reset();
+  if (failures_of_.lock() != document_->session()) failures_.reset();
   job_.Start(
       [session = document_->session(), symbols = document_->symbols(),
        device = selection_->device(), time = selection_->instant(),

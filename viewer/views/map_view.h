@@ -59,7 +59,7 @@ class MapView : public View {
   QLabel* legend_;
   QScrollArea* scroll_;
   MapCanvas* canvas_;
-  std::shared_ptr<const analysis::Session> failures_of_;
+  std::weak_ptr<const analysis::Session> failures_of_;
   std::shared_ptr<const std::vector<analysis::FailedRequest>> failures_;
   JobTracker job_;
 };
