@@ -1,8 +1,11 @@
 // One log, open in a window: what was read from it so far, and what was computed for the views.
 #include "viewer/models/document.h"
 
+#include <QElapsedTimer>
+#include <QFileInfo>
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "analysis/log_paths.h"
@@ -28,9 +31,10 @@ LeakRow MakeLeakRow(const Session& session, analysis::Symbols& symbols,
 }
 
 std::shared_ptr<const ReportData> MakeReport(const Session& session, analysis::Symbols& symbols,
+                                             std::span<const analysis::DeviceTimeline> timelines,
                                              const std::stop_token& stop) {
   auto data = std::make_shared<ReportData>();
-  data->report = analysis::BuildReport(session);
+  data->report = analysis::BuildReport(session, timelines);
   const analysis::LeakReport& leaks = data->report.leaks;
   for (const analysis::Leak& leak : leaks.leaks) {
     if (stop.stop_requested()) return data;
@@ -62,10 +66,10 @@ absl::StatusOr<std::shared_ptr<const Session>> Load(const std::vector<std::strin
                            : Session::LoadTogether(*logs, options);
 }
 
-std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(const Session& session,
-                                                                const std::stop_token& stop) {
+std::shared_ptr<const std::vector<TimelineBands>> MakeBandsOfAll(
+    std::span<const analysis::DeviceTimeline> timelines, const std::stop_token& stop) {
   auto bands = std::make_shared<std::vector<TimelineBands>>();
-  for (const analysis::DeviceTimeline& timeline : analysis::BuildTimelines(session)) {
+  for (const analysis::DeviceTimeline& timeline : timelines) {
     if (stop.stop_requested()) break;
     bands->push_back(MakeBands(timeline));
   }
@@ -74,11 +78,15 @@ std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(const Session& s
 
 }  // namespace
 
-Document::Document(QObject* parent) : QObject(parent) {}
+Document::Document(QObject* parent) : QObject(parent) {
+  follow_timer_.setSingleShot(true);
+  connect(&follow_timer_, &QTimer::timeout, this, &Document::ReadAgain);
+}
 Document::~Document() = default;
 
 void Document::OpenTogether(const QStringList& paths) {
   opening_ = paths;
+  follow_timer_.stop();
   error_.clear();
   progress_ = 0;
   SetState(State::kLoading);
@@ -101,10 +109,12 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
     error_ = QString::fromStdString(std::string(session.status().message())).simplified();
     if (session_ == nullptr) paths_ = opening_;
     SetState(session_ == nullptr ? State::kFailed : State::kReady);
+    FollowLater(0);
     return;
   }
-  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_})
+  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_, &grow_job_})
     job->Cancel();
+  grew_ = false;
   timelines_.reset();
   report_.reset();
   categories_.reset();
@@ -116,21 +126,43 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   progress_ = 1;
   SetState(State::kReady);
   StartJobs();
+  followed_sizes_.clear();
+  FollowLater(0);
 }
 
+// One after the other: the picture is what people wait for, and each needs memory of its own while
+// it works.
 void Document::StartJobs() {
+  struct Timelines {
+    std::vector<analysis::DeviceTimeline> devices;
+    std::shared_ptr<const std::vector<TimelineBands>> bands;
+  };
   timeline_job_.Start(
-      [session = session_](std::stop_token stop) { return MakeTimelines(*session, stop); },
-      [this](std::shared_ptr<const std::vector<TimelineBands>> bands) {
-        timelines_ = std::move(bands);
+      [session = session_](std::stop_token stop) {
+        Timelines timelines{analysis::BuildTimelines(*session), nullptr};
+        timelines.bands = MakeBandsOfAll(timelines.devices, stop);
+        return timelines;
+      },
+      [this](Timelines timelines) {
+        timelines_ = std::move(timelines.bands);
+        StartReport(std::move(timelines.devices));
         emit TimelinesReady();
       });
-  report_job_.Start([session = session_, symbols = symbols_](
-                        std::stop_token stop) { return MakeReport(*session, *symbols, stop); },
-                    [this](std::shared_ptr<const ReportData> report) {
-                      report_ = std::move(report);
-                      emit ReportReady();
-                    });
+  if (!filter_.everything()) SetFilter(filter_);
+}
+
+void Document::StartReport(std::vector<analysis::DeviceTimeline> timelines) {
+  report_job_.Start(
+      [session = session_, symbols = symbols_, timelines = std::move(timelines)](
+          std::stop_token stop) { return MakeReport(*session, *symbols, timelines, stop); },
+      [this](std::shared_ptr<const ReportData> report) {
+        report_ = std::move(report);
+        StartCategories();
+        emit ReportReady();
+      });
+}
+
+void Document::StartCategories() {
   categories_job_.Start(
       [session = session_, symbols = symbols_](std::stop_token) {
         return std::make_shared<const analysis::Categories>(*session, symbols.get());
@@ -140,6 +172,62 @@ void Document::StartJobs() {
         emit CategoriesReady();
         if (filter_.category) SetFilter(filter_);
       });
+}
+
+void Document::FollowLater(double load_seconds) {
+  constexpr double kShortest = 1, kOfTheTime = 3;  // seconds; waits so many times what loading took
+  if (session_ == nullptr || !session_->run().growing) return;
+  follow_timer_.start(static_cast<int>(std::max(kShortest, kOfTheTime * load_seconds) * 1000));
+}
+
+void Document::ReadAgain() {
+  QList<qint64> sizes;
+  for (const QString& path : paths_) sizes << QFileInfo(path).size();
+  if (state_ != State::kReady || sizes == followed_sizes_) {
+    FollowLater(0);
+    return;
+  }
+  followed_sizes_ = sizes;
+  std::vector<std::string> logs;
+  for (const QString& path : paths_) logs.push_back(path.toStdString());
+  QElapsedTimer watch;
+  watch.start();
+  grow_job_.Start(
+      [logs = std::move(logs)](std::stop_token stop) {
+        Contents contents;
+        auto session = Load(
+            logs, [](double) {}, stop);
+        if (!session.ok()) return contents;
+        contents.session = *std::move(session);
+        contents.symbols = std::make_shared<analysis::Symbols>(contents.session);
+        const auto timelines = analysis::BuildTimelines(*contents.session);
+        contents.timelines = MakeBandsOfAll(timelines, stop);
+        contents.report = MakeReport(*contents.session, *contents.symbols, timelines, stop);
+        contents.categories =
+            std::make_shared<const analysis::Categories>(*contents.session, contents.symbols.get());
+        return contents;
+      },
+      [this, watch](Contents contents) {
+        if (contents.session != nullptr) Grew(std::move(contents));
+        FollowLater(static_cast<double>(watch.elapsed()) / 1000);
+      });
+}
+
+void Document::Grew(Contents contents) {
+  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_})
+    job->Cancel();
+  session_ = std::move(contents.session);
+  symbols_ = std::move(contents.symbols);
+  timelines_ = std::move(contents.timelines);
+  report_ = std::move(contents.report);
+  categories_ = std::move(contents.categories);
+  step_clock_ = StepClock(session_->steps(), bounds());
+  grew_ = true;
+  passing_.reset();
+  emit StateChanged();
+  emit TimelinesReady();
+  emit ReportReady();
+  emit CategoriesReady();
   if (!filter_.everything()) SetFilter(filter_);
 }
 

@@ -6,6 +6,7 @@
 #include <QObject>
 #include <QString>
 #include <QStringList>
+#include <QTimer>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "analysis/report.h"
 #include "analysis/session.h"
 #include "analysis/symbols.h"
+#include "analysis/timeline.h"
 #include "viewer/geometry/step_clock.h"
 #include "viewer/geometry/timeline_bands.h"
 #include "viewer/jobs/job_tracker.h"
@@ -58,6 +60,12 @@ class Document : public QObject {
   // Gives up loading: back to what was open before, or to kEmpty.
   void Cancel();
 
+  // While the program that is recorded still runs, its log is read again as it grows, as often as
+  // that takes at most a quarter of one processor. Reading leaves the program alone.
+  bool following() const { return follow_timer_.isActive(); }
+  // What is open is the same log as before, read again: what was chosen in it stays chosen.
+  bool grew() const { return grew_; }
+
   State state() const { return state_; }
   // Of what is open, or failed to: the first of several.
   QString path() const { return paths_.value(0); }
@@ -95,8 +103,22 @@ class Document : public QObject {
   void PassingChanged();
 
  private:
+  // Everything that is computed of one session.
+  struct Contents {
+    std::shared_ptr<const analysis::Session> session;
+    std::shared_ptr<analysis::Symbols> symbols;
+    std::shared_ptr<const std::vector<TimelineBands>> timelines;
+    std::shared_ptr<const ReportData> report;
+    std::shared_ptr<const analysis::Categories> categories;
+  };
+
   void Loaded(absl::StatusOr<std::shared_ptr<const analysis::Session>> session);
   void StartJobs();
+  void StartReport(std::vector<analysis::DeviceTimeline> timelines);
+  void StartCategories();
+  void FollowLater(double load_seconds);
+  void ReadAgain();
+  void Grew(Contents contents);
   void SetState(State state);
 
   State state_ = State::kEmpty;
@@ -111,7 +133,10 @@ class Document : public QObject {
   std::shared_ptr<const analysis::Categories> categories_;
   analysis::AllocationFilter filter_;
   std::shared_ptr<const analysis::AllocationSet> passing_;
-  JobTracker load_job_, timeline_job_, report_job_, categories_job_, filter_job_;
+  bool grew_ = false;
+  QTimer follow_timer_;
+  QList<qint64> followed_sizes_;  // of the logs' files when they were read last
+  JobTracker load_job_, timeline_job_, report_job_, categories_job_, filter_job_, grow_job_;
 };
 
 // Whether a set, or null for everything, holds `id`.

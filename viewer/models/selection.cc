@@ -22,6 +22,23 @@ void Selection::Reset(analysis::TimeWindow bounds, analysis::TimeNs instant, int
   Zoomed(before);
 }
 
+void Selection::Grow(analysis::TimeWindow bounds) {
+  const analysis::TimeWindow before = bounds_;
+  bounds_ = bounds;
+  ZoomState state = zoom_.current();
+  if (state.window.end >= before.end) {
+    const analysis::TimeNs width = state.window.end - state.window.begin;
+    const bool all = state.window.begin <= before.begin;
+    state.window = {all ? bounds.begin : bounds.end - width, bounds.end};
+    zoom_.Replace(state);
+  }
+  if (instant_ >= before.end && instant_ != bounds.end) {
+    instant_ = bounds.end;
+    emit InstantChanged();
+  }
+  emit ZoomChanged();
+}
+
 void Selection::Zoomed(const analysis::AllocationFilter& before) {
   emit ZoomChanged();
   if (filter() != before) emit FilterChanged();

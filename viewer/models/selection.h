@@ -22,6 +22,9 @@ class Selection : public QObject {
   // Starts over for a new log: the window is all of it, the instant `instant`.
   void Reset(analysis::TimeWindow bounds, analysis::TimeNs instant, int device);
 
+  // The log grew to `bounds`: whoever looked at its end still does, everything else stays.
+  void Grow(analysis::TimeWindow bounds);
+
   int device() const { return device_; }
   analysis::TimeNs instant() const { return instant_; }
   analysis::AllocationId allocation() const { return allocation_; }

@@ -35,6 +35,9 @@ class ZoomStack {
   // `gesture`, not 0), such as the notches of one turn of the wheel, are one entry.
   void Push(const ZoomState& state, int gesture = 0);
 
+  // Makes `state` the current one without an entry of its own: what is shown grew by itself.
+  void Replace(const ZoomState& state) { states_[at_] = state; }
+
   bool CanBack() const { return at_ > 0; }
   bool CanForward() const { return at_ + 1 < states_.size(); }
   void Back();

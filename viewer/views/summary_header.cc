@@ -238,7 +238,7 @@ QString SummaryHeader::BannerText() const {
   const analysis::RunInfo& run = document_->session()->run();
   lines << AnomalyLines(log::Severity::kDataLoss);
   if (run.growing) {
-    lines << tr("The program still runs: this is what it had recorded so far (F5 loads again).");
+    lines << tr("The program still runs: what it records is shown as it comes.");
   } else if (!run.complete) {
     lines << tr(
         "The log was not closed: the program was killed or crashed. Everything up to its "

@@ -33,8 +33,16 @@ WelcomePage::WelcomePage(Document* document, QWidget* parent)
   open_ = new QPushButton(tr("Open a log …"), this);
   open_->setDefault(true);
   cancel_ = new QPushButton(tr("Cancel"), this);
+  demo_ = new QPushButton(tr("Try the demo"), this);
+  demo_->setToolTip(
+      tr("Trains a small model with a leak on a stand-in GPU for some seconds, and shows it"));
+  demo_->setVisible(false);
+  demo_note_ = new QLabel(this);
+  demo_note_->setWordWrap(true);
+  demo_note_->setVisible(false);
   auto* buttons = new QHBoxLayout();
   buttons->addWidget(open_);
+  buttons->addWidget(demo_);
   buttons->addWidget(cancel_);
   buttons->addStretch(1);
   recent_ = new QWidget(this);
@@ -45,6 +53,7 @@ WelcomePage::WelcomePage(Document* document, QWidget* parent)
   column->addWidget(message_);
   column->addWidget(progress_);
   column->addLayout(buttons);
+  column->addWidget(demo_note_);
   column->addWidget(recent_);
   auto* center = new QHBoxLayout();
   center->addStretch(1);
@@ -54,11 +63,20 @@ WelcomePage::WelcomePage(Document* document, QWidget* parent)
   outer->addLayout(center);
   outer->addStretch(3);
   connect(open_, &QPushButton::clicked, this, &WelcomePage::OpenRequested);
+  connect(demo_, &QPushButton::clicked, this, &WelcomePage::DemoRequested);
   connect(cancel_, &QPushButton::clicked, this, &WelcomePage::CancelRequested);
   connect(document_, &Document::StateChanged, this, &WelcomePage::StateChanged);
   connect(document_, &Document::ProgressChanged, this,
           [this](double share) { progress_->setValue(static_cast<int>(share * 100)); });
   StateChanged();
+}
+
+void WelcomePage::OfferDemo(bool offered) { demo_->setVisible(offered); }
+
+void WelcomePage::ShowDemoRunning(bool running, const QString& problem) {
+  demo_->setEnabled(!running);
+  demo_note_->setVisible(running || !problem.isEmpty());
+  demo_note_->setText(running ? tr("Recording a small training run …") : problem);
 }
 
 QString WelcomePage::Title() const { return title_->text(); }
@@ -71,6 +89,7 @@ void WelcomePage::StateChanged() {
   progress_->setValue(0);
   cancel_->setVisible(loading);
   open_->setVisible(!loading);
+  demo_->setEnabled(!loading);
   recent_->setVisible(!loading && recent_layout_->count() > 0);
   const QString file = QFileInfo(document_->opening()).fileName().toHtmlEscaped();
   switch (state) {
@@ -88,7 +107,7 @@ void WelcomePage::StateChanged() {
           tr("<p>See where the device memory of a GPU program went.</p>"
              "<p>Record a program with <tt>memprof run -- PROGRAM</tt>, then open the "
              "<tt>.mprof</tt> file that it leaves, or drop it here. "
-             "<tt>scripts/demo</tt> makes one to try.</p>"));
+             "Several logs of one job open together.</p>"));
   }
 }
 

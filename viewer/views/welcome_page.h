@@ -21,6 +21,11 @@ class WelcomePage : public QWidget {
   explicit WelcomePage(Document* document, QWidget* parent = nullptr);
 
   void SetRecent(const QStringList& paths);
+  // Offers to record and open the demo, or stops to; while it is being recorded the page says so.
+  void OfferDemo(bool offered);
+  void ShowDemoRunning(bool running, const QString& problem = {});
+  QPushButton* demo() const { return demo_; }
+
   // What the page says, as plain text; for tests.
   QString Title() const;
   QString Message() const;
@@ -29,6 +34,7 @@ class WelcomePage : public QWidget {
   void OpenRequested();
   void LogChosen(const QString& path);
   void CancelRequested();
+  void DemoRequested();
 
  private:
   void StateChanged();
@@ -39,6 +45,8 @@ class WelcomePage : public QWidget {
   QProgressBar* progress_;
   QPushButton* open_;
   QPushButton* cancel_;
+  QPushButton* demo_;
+  QLabel* demo_note_;
   QWidget* recent_;
   QVBoxLayout* recent_layout_;
 };

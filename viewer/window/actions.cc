@@ -10,6 +10,7 @@
 #include <QSettings>
 #include <QStackedWidget>
 
+#include "viewer/jobs/demo_recorder.h"
 #include "viewer/views/filter_bar.h"
 #include "viewer/views/view.h"
 #include "viewer/window/help_dialog.h"
@@ -38,6 +39,8 @@ void MainWindow::BuildActions() {
   QMenu* help = menuBar()->addMenu(tr("&Help"));
   help->addAction(tr("&Keys and mouse"), QKeySequence::HelpContents, this,
                   [this] { ShowHelp(this); });
+  QAction* demo = help->addAction(tr("Try the &demo"), demo_, &DemoRecorder::Start);
+  demo->setEnabled(demo_->available());
   help->addAction(tr("&About memprof"), this, [this] {
     QMessageBox::about(
         this, tr("About memprof"),

@@ -10,10 +10,13 @@
 #include <QSettings>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QStandardPaths>
 #include <QUrl>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "viewer/geometry/units.h"
+#include "viewer/jobs/demo_recorder.h"
 #include "viewer/views/details_panel.h"
 #include "viewer/views/filter_bar.h"
 #include "viewer/views/flame_view.h"
@@ -38,6 +41,7 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
   setStyleSheet(FlatStyle());
   resize(1280, 800);
   BuildPages();
+  OfferDemo();
   BuildActions();
   connect(document_, &Document::StateChanged, this, &MainWindow::StateChanged);
   connect(document_, &Document::TimelinesReady, this, &MainWindow::TimelinesReady);
@@ -62,6 +66,22 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
 }
 
 MainWindow::~MainWindow() = default;
+
+void MainWindow::OfferDemo() {
+  demo_ = new DemoRecorder(QCoreApplication::applicationDirPath(),
+                           QStandardPaths::writableLocation(QStandardPaths::CacheLocation), this);
+  welcome_->OfferDemo(demo_->available());
+  connect(welcome_, &WelcomePage::DemoRequested, this, [this] {
+    welcome_->ShowDemoRunning(true);
+    demo_->Start();
+  });
+  connect(demo_, &DemoRecorder::Recorded, this, [this](const QString& log) {
+    welcome_->ShowDemoRunning(false);
+    Open(log);
+  });
+  connect(demo_, &DemoRecorder::Failed, this,
+          [this](const QString& why) { welcome_->ShowDemoRunning(false, why); });
+}
 
 void MainWindow::BuildPages() {
   pages_ = new QStackedWidget(this);
@@ -129,7 +149,9 @@ FlameView* MainWindow::flame() const { return static_cast<FlameView*>(page(ViewK
 void MainWindow::StateChanged() {
   const bool ready = document_->state() == Document::State::kReady;
   // After a log that could not be read, what was open before is still there as it was.
-  if (ready && document_->session() != shown_) {
+  if (ready && document_->grew() && document_->session() != shown_) {
+    ShowGrown();
+  } else if (ready && document_->session() != shown_) {
     shown_ = document_->session();
     setWindowFilePath(document_->path());
     for (std::size_t i = 0; i < ViewTable().size(); ++i)
@@ -149,7 +171,23 @@ void MainWindow::StateChanged() {
   pages_->setCurrentWidget(ready ? content_ : welcome_);
 }
 
+// The same log, longer: what was chosen stays chosen. Ids go on counting, unless an event came
+// late.
+void MainWindow::ShowGrown() {
+  const auto before = std::exchange(shown_, document_->session());
+  const analysis::AllocationId chosen = selection_->allocation();
+  const auto is_other = [&] {
+    if (chosen.value >= shown_->records().size()) return true;
+    const analysis::AllocationRecord& was = before->record(chosen);
+    const analysis::AllocationRecord& is = shown_->record(chosen);
+    return was.address != is.address || was.bytes != is.bytes || was.stack != is.stack;
+  };
+  if (chosen.valid() && is_other()) selection_->SelectAllocation({}, {});
+  selection_->Grow(document_->bounds());
+}
+
 void MainWindow::TimelinesReady() {
+  if (document_->grew()) return;
   // Begin with the device that held most, at its peak: what people look for first.
   const TimelineBands* most = nullptr;
   for (const TimelineBands& bands : *document_->timelines()) {

@@ -16,6 +16,7 @@ class QStackedWidget;
 
 namespace memprof::viewer {
 
+class DemoRecorder;
 class DetailsPanel;
 class FilterBar;
 class FlameView;
@@ -74,6 +75,8 @@ class MainWindow : public QMainWindow {
   void FillRecent(QMenu* menu);
   void Remember(const QString& path);
   void StateChanged();
+  void ShowGrown();
+  void OfferDemo();
   void TimelinesReady();
   QWidget* FrontPage() const;  // the view in front, or the welcome page
   void AskForLog();
@@ -89,6 +92,7 @@ class MainWindow : public QMainWindow {
   Selection* selection_ = nullptr;
   QStackedWidget* pages_ = nullptr;  // welcome (also loading and error), content
   WelcomePage* welcome_ = nullptr;
+  DemoRecorder* demo_ = nullptr;
   QWidget* content_ = nullptr;
   SummaryHeader* header_ = nullptr;
   FilterBar* filter_bar_ = nullptr;

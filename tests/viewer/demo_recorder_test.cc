@@ -1,0 +1,102 @@
+// Recording the demo: with programs that do as told, fail, or are not there.
+#include "viewer/jobs/demo_recorder.h"
+
+#include <gtest/gtest.h>
+
+#include <QDateTime>
+#include <QFile>
+#include <QPushButton>
+#include <QSignalSpy>
+
+#include "tests/viewer/window_fixture.h"
+#include "viewer/views/welcome_page.h"
+
+namespace memprof::viewer {
+namespace {
+
+class DemoRecorderTest : public ::testing::Test {
+ protected:
+  void WriteProgram(const QString& name, const QByteArray& script) {
+    QFile file(programs_.filePath(name));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write("#!/bin/sh\n" + script);
+    file.close();
+    ASSERT_TRUE(file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
+  }
+  QString Log() const { return folder_.filePath(QStringLiteral("sub/demo.mprof")); }
+
+  QTemporaryDir programs_, folder_;
+  DemoRecorder recorder_{programs_.path(), folder_.filePath(QStringLiteral("sub"))};
+  QSignalSpy recorded_{&recorder_, &DemoRecorder::Recorded};
+  QSignalSpy failed_{&recorder_, &DemoRecorder::Failed};
+};
+
+TEST_F(DemoRecorderTest, RecordsOnceAndKeepsTheLog) {
+  EXPECT_FALSE(recorder_.available());
+  // memprof run -o LOG --sim=… -- trainer …
+  WriteProgram(QStringLiteral("memprof"), "echo \"$@\" > \"$3\"\n");
+  WriteProgram(QStringLiteral("demo_trainer"), "exit 0\n");
+  EXPECT_TRUE(recorder_.available());
+  QFile trainer(programs_.filePath(QStringLiteral("demo_trainer")));
+  ASSERT_TRUE(trainer.open(QIODevice::ReadWrite));
+  const QDateTime before = QDateTime::currentDateTime().addSecs(-60);
+  ASSERT_TRUE(trainer.setFileTime(before, QFileDevice::FileModificationTime));
+  recorder_.Start();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return recorded_.count() == 1; }, 30'000));
+  EXPECT_EQ(recorded_[0][0].toString(), Log());
+  QFile log(Log());
+  ASSERT_TRUE(log.open(QIODevice::ReadOnly));
+  const QByteArray said = log.readAll();
+  EXPECT_TRUE(said.startsWith("run -o ")) << said.toStdString();
+  EXPECT_TRUE(said.contains("--sim=")) << "never on somebody's GPU";
+  // What was made after the trainer is taken as it is.
+  WriteProgram(QStringLiteral("memprof"), "exit 9\n");
+  recorder_.Start();
+  EXPECT_EQ(recorded_.count(), 2);
+  EXPECT_EQ(failed_.count(), 0);
+}
+
+TEST_F(DemoRecorderTest, SaysInOneLineWhyNot) {
+  WriteProgram(QStringLiteral("memprof"), "echo first; echo 'no space left' >&2; exit 1\n");
+  WriteProgram(QStringLiteral("demo_trainer"), "exit 0\n");
+  recorder_.Start();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return failed_.count() == 1; }, 30'000));
+  EXPECT_EQ(failed_[0][0].toString(),
+            QStringLiteral("The demo could not be recorded: no space left"));
+  EXPECT_FALSE(QFile::exists(Log()));
+}
+
+TEST_F(DemoRecorderTest, AProgramThatIsNoneFails) {
+  recorder_.Start();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return failed_.count() == 1; }, 30'000));
+  EXPECT_TRUE(failed_[0][0].toString().contains(QStringLiteral("cannot be started")));
+}
+
+TEST_F(DemoRecorderTest, CancelledIsSilentAndLeavesNothing) {
+  WriteProgram(QStringLiteral("memprof"), "echo half > \"$3\"; exec sleep 60\n");
+  WriteProgram(QStringLiteral("demo_trainer"), "exit 0\n");
+  recorder_.Start();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return QFile::exists(Log()); }, 30'000));
+  recorder_.Cancel();
+  EXPECT_FALSE(recorder_.running());
+  EXPECT_FALSE(QFile::exists(Log()));
+  QTest::qWait(20);
+  EXPECT_EQ(recorded_.count() + failed_.count(), 0);
+}
+
+using WelcomeDemoTest = testing::WindowFixture;
+
+TEST_F(WelcomeDemoTest, IsOfferedOnlyWhereItCanBeRecorded) {
+  window_.show();
+  window_.welcome()->OfferDemo(false);
+  EXPECT_FALSE(window_.welcome()->demo()->isVisible());
+  window_.welcome()->OfferDemo(true);
+  EXPECT_TRUE(window_.welcome()->demo()->isVisible());
+  window_.welcome()->ShowDemoRunning(true);
+  EXPECT_FALSE(window_.welcome()->demo()->isEnabled()) << "once is enough";
+  window_.welcome()->ShowDemoRunning(false, QStringLiteral("no space left"));
+  EXPECT_TRUE(window_.welcome()->demo()->isEnabled());
+}
+
+}  // namespace
+}  // namespace memprof::viewer

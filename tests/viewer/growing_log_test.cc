@@ -1,0 +1,144 @@
+// A log that is still being written: read again as it grows, with everything chosen kept; and
+// several logs in one window.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <QFileInfo>
+#include <fstream>
+
+#include "tests/viewer/window_fixture.h"
+#include "viewer/views/summary_header.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::AllocationId;
+using analysis::testing::LogBuilder;
+
+class GrowingLogTest : public testing::WindowFixture {
+ protected:
+  // A log of `steps` steps by this very process, which is alive; closed or not.
+  void Write(int steps, bool closed) {
+    const QString ring = WriteFile(QStringLiteral("ring"), "not a ring");
+    char host[256] = {};
+    gethostname(host, sizeof host - 1);
+    LogBuilder log;
+    log.header().set_pid(static_cast<std::uint32_t>(getpid()));
+    log.header().set_hostname(host);
+    log.header().set_ring_path(ring.toStdString());
+    log.Device(0, 1 << 30);
+    const int stack = log.Stack({"main (train.py:1)", "Keep (train.py:9)"});
+    for (int step = 0; step < steps; ++step) {
+      log.Step(static_cast<std::uint64_t>(step));
+      log.Alloc(analysis::Layer::kLinear, 0x10000 * static_cast<std::uint64_t>(step + 1),
+                first_bytes_, {.stack = stack});
+      log.AdvanceTime(1'000'000);
+    }
+    // In one go, as a reader sees what was appended.
+    const QString path = Path(), part = path + QStringLiteral(".part");
+    const std::string bytes = log.Bytes({.events_per_chunk = 8, .trailer = closed});
+    std::ofstream(part.toStdString(), std::ios::binary) << bytes;
+    ASSERT_EQ(std::rename(qPrintable(part), qPrintable(path)), 0);
+  }
+  std::uint64_t first_bytes_ = 1 << 16;  // of each allocation
+  QString Path() const { return directory_.filePath(QStringLiteral("live.mprof")); }
+  std::size_t Events() { return window_.document().session()->events().size(); }
+  bool WaitForMoreThan(std::size_t events) {
+    return QTest::qWaitFor([&] { return Events() > events; }, 30'000);
+  }
+};
+
+TEST_F(GrowingLogTest, IsFollowedUntilItIsClosed) {
+  Write(5, false);
+  OpenPath(Path());
+  ASSERT_EQ(window_.document().state(), Document::State::kReady);
+  EXPECT_TRUE(window_.document().following());
+  EXPECT_FALSE(window_.document().grew());
+  const AllocationId chosen(2);
+  const auto site = window_.document().session()->record(chosen).stack;
+  window_.selection().SelectAllocation(chosen, site);
+  const analysis::TimeNs instant = window_.selection().instant();
+  std::size_t before = Events();
+  Write(9, false);
+  ASSERT_TRUE(WaitForMoreThan(before));
+  EXPECT_TRUE(window_.document().grew());
+  EXPECT_EQ(window_.selection().allocation(), chosen);
+  EXPECT_EQ(window_.selection().window().end, window_.document().bounds().end)
+      << "who sees all goes on to";
+  EXPECT_GE(window_.selection().instant(), instant);
+  EXPECT_NE(window_.document().timelines(), nullptr) << "nothing goes blank in between";
+  EXPECT_NE(window_.document().report(), nullptr);
+  // A window in the past stays where it is.
+  const analysis::TimeWindow bounds = window_.document().bounds();
+  const analysis::TimeWindow past{bounds.begin, bounds.begin + (bounds.end - bounds.begin) / 3};
+  window_.selection().SetWindow(past);
+  before = Events();
+  Write(14, true);
+  ASSERT_TRUE(WaitForMoreThan(before));
+  EXPECT_EQ(window_.selection().window().begin, past.begin);
+  EXPECT_EQ(window_.selection().window().end, past.end);
+  window_.WaitUntilSettled();
+  EXPECT_FALSE(window_.document().following()) << "it is closed now";
+}
+
+TEST_F(GrowingLogTest, AnAllocationThatIsAnotherNowIsNotChosen) {
+  Write(5, false);
+  OpenPath(Path());
+  window_.selection().SelectAllocation(AllocationId(4), {});
+  const std::size_t before = Events();
+  first_bytes_ = 1 << 20;
+  Write(9, false);
+  ASSERT_TRUE(WaitForMoreThan(before));
+  EXPECT_FALSE(window_.selection().allocation().valid());
+}
+
+TEST_F(GrowingLogTest, AFileThatIsGoneLeavesWhatThereIs) {
+  Write(5, false);
+  OpenPath(Path());
+  const auto session = window_.document().session();
+  QFile::remove(Path());
+  QTest::qWait(1500);
+  EXPECT_EQ(window_.document().session(), session);
+  EXPECT_EQ(window_.document().state(), Document::State::kReady);
+}
+
+TEST_F(GrowingLogTest, AClosedLogIsNotFollowed) {
+  Open();
+  EXPECT_FALSE(window_.document().following());
+}
+
+using SeveralLogsTest = testing::WindowFixture;
+
+TEST_F(SeveralLogsTest, OpenAsOneSession) {
+  const QString a = testing::WriteDemoLog(directory_);
+  QTemporaryDir other;
+  const QString b = other.filePath(QStringLiteral("b.mprof"));
+  LogBuilder log;  // of another process of the same job
+  testing::FillDemoLog(log, {.steps = 30});
+  log.header().set_pid(log.header().pid() + 1);
+  ASSERT_TRUE(log.WriteTo(b.toStdString()).ok());
+  window_.show();
+  window_.OpenTogether({a, b});
+  window_.WaitUntilSettled();
+  ASSERT_EQ(window_.document().state(), Document::State::kReady)
+      << window_.document().error().toStdString();
+  EXPECT_EQ(window_.document().session()->processes().size(), 2u);
+  EXPECT_TRUE(window_.windowTitle().contains(QStringLiteral("1 more")));
+  EXPECT_EQ(window_.document().paths(), QStringList({a, b}));
+  // A folder stands for the logs in it.
+  window_.Open(directory_.path());
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.document().session()->processes().size(), 1u);
+}
+
+TEST_F(SeveralLogsTest, AFolderWithoutLogsIsToldInOneLine) {
+  QTemporaryDir empty;
+  window_.show();
+  window_.Open(empty.path());
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.document().state(), Document::State::kFailed);
+  EXPECT_TRUE(window_.document().error().contains(QStringLiteral("no log (*.mprof)")));
+}
+
+}  // namespace
+}  // namespace memprof::viewer
