@@ -105,14 +105,16 @@ TimeNs HighestUse(const std::vector<Peak>& peaks, const std::vector<MemorySample
 
 }  // namespace
 
-Report BuildReport(const Session& session) {
+Report BuildReport(const Session& session) { return BuildReport(session, BuildTimelines(session)); }
+
+Report BuildReport(const Session& session, std::span<const DeviceTimeline> timelines) {
   Report report;
   report.events = CountEvents(session);
   report.steps = session.steps().size();
   report.peaks = FindPeaks(session);
   const LiveCounts counts = CountLive(session);
   const MemorySamples samples(session);
-  for (const DeviceTimeline& timeline : BuildTimelines(session)) {
+  for (const DeviceTimeline& timeline : timelines) {
     if (timeline.device != kNoDevice) {
       const std::vector<MemorySample>& of_device = samples.Of(timeline.device);
       report.devices.push_back(

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/fragmentation.h"
@@ -10,6 +11,7 @@
 #include "analysis/ledger.h"
 #include "analysis/peak.h"
 #include "analysis/session.h"
+#include "analysis/timeline.h"
 
 namespace memprof::analysis {
 
@@ -55,5 +57,7 @@ struct Report {
 };
 
 Report BuildReport(const Session& session);
+// For those who have BuildTimelines() of the session already.
+Report BuildReport(const Session& session, std::span<const DeviceTimeline> timelines);
 
 }  // namespace memprof::analysis

@@ -19,9 +19,16 @@ void Join(std::span<const std::uint64_t> min, std::span<const std::uint64_t> max
 
 }  // namespace
 
-Series::Series(std::vector<TimeNs> time, std::vector<std::uint64_t> value)
-    : time_(std::move(time)), value_(std::move(value)) {
-  std::span<const std::uint64_t> min = value_, max = value_;
+Series::Series() {
+  static const auto* const kNothing = new std::shared_ptr<const Data>(std::make_shared<Data>());
+  data_ = *kNothing;
+}
+
+Series::Series(std::vector<TimeNs> time, std::vector<std::uint64_t> value) {
+  auto data = std::make_shared<Data>();
+  data->time = std::move(time);
+  data->value = std::move(value);
+  std::span<const std::uint64_t> min = data->value, max = data->value;
   while (min.size() > kFanOut) {
     Level level;
     for (std::size_t i = 0; i < min.size(); i += kFanOut) {
@@ -29,15 +36,17 @@ Series::Series(std::vector<TimeNs> time, std::vector<std::uint64_t> value)
       level.min.push_back(*std::min_element(min.begin() + i, min.begin() + end));
       level.max.push_back(*std::max_element(max.begin() + i, max.begin() + end));
     }
-    levels_.push_back(std::move(level));
-    min = levels_.back().min;
-    max = levels_.back().max;
+    data->levels.push_back(std::move(level));
+    min = data->levels.back().min;
+    max = data->levels.back().max;
   }
+  data_ = std::move(data);
 }
 
 std::uint64_t Series::At(TimeNs t) const {
-  const auto after = std::upper_bound(time_.begin(), time_.end(), t);
-  return after == time_.begin() ? 0 : value_[after - time_.begin() - 1];
+  const std::vector<TimeNs>& time = data_->time;
+  const auto after = std::upper_bound(time.begin(), time.end(), t);
+  return after == time.begin() ? 0 : data_->value[after - time.begin() - 1];
 }
 
 Series::Sample Series::Between(TimeNs begin, TimeNs end) const {
@@ -45,19 +54,22 @@ Series::Sample Series::Between(TimeNs begin, TimeNs end) const {
     const std::uint64_t value = At(begin);
     return {value, value, value};
   }
-  std::size_t first = std::lower_bound(time_.begin(), time_.end(), begin) - time_.begin();
-  std::size_t last = std::lower_bound(time_.begin(), time_.end(), end) - time_.begin();
-  Sample sample{~std::uint64_t{0}, 0, last == 0 ? 0 : value_[last - 1]};
-  if (first == time_.size() || time_[first] > begin) {  // what held before still holds at `begin`
-    const std::uint64_t value = first == 0 ? 0 : value_[first - 1];
+  std::size_t first =
+      std::lower_bound(data_->time.begin(), data_->time.end(), begin) - data_->time.begin();
+  std::size_t last =
+      std::lower_bound(data_->time.begin(), data_->time.end(), end) - data_->time.begin();
+  Sample sample{~std::uint64_t{0}, 0, last == 0 ? 0 : data_->value[last - 1]};
+  if (first == data_->time.size() ||
+      data_->time[first] > begin) {  // what held before still holds at `begin`
+    const std::uint64_t value = first == 0 ? 0 : data_->value[first - 1];
     sample.min = sample.max = value;
   }
   // Up the pyramid while the range is wider than a node, taking the ragged ends on the way.
-  std::span<const std::uint64_t> min = value_, max = value_;
+  std::span<const std::uint64_t> min = data_->value, max = data_->value;
   for (std::size_t level = 0; first < last; ++level) {
     const std::size_t inner_first = (first + kFanOut - 1) / kFanOut;
     const std::size_t inner_last = last / kFanOut;
-    if (level == levels_.size() || inner_first >= inner_last) {
+    if (level == data_->levels.size() || inner_first >= inner_last) {
       Join(min, max, first, last, sample);
       break;
     }
@@ -65,8 +77,8 @@ Series::Sample Series::Between(TimeNs begin, TimeNs end) const {
     Join(min, max, inner_last * kFanOut, last, sample);
     first = inner_first;
     last = inner_last;
-    min = levels_[level].min;
-    max = levels_[level].max;
+    min = data_->levels[level].min;
+    max = data_->levels[level].max;
   }
   return sample;
 }
@@ -76,7 +88,8 @@ std::vector<Series::Sample> Series::Columns(TimeWindow window, int columns) cons
   if (columns <= 0) return result;
   result.reserve(columns);
   if (window.end == kForever) {
-    window.end = std::max(window.begin, time_.empty() ? window.begin : time_.back() + 1);
+    window.end =
+        std::max(window.begin, data_->time.empty() ? window.begin : data_->time.back() + 1);
   }
   const std::uint64_t span = window.end > window.begin ? window.end - window.begin : 0;
   const std::uint64_t whole = span / columns, rest = span % columns;
@@ -89,21 +102,23 @@ std::vector<Series::Sample> Series::Columns(TimeWindow window, int columns) cons
 }
 
 std::uint64_t Series::max() const {
-  if (value_.empty()) return 0;
-  const std::vector<std::uint64_t>& top = levels_.empty() ? value_ : levels_.back().max;
+  if (data_->value.empty()) return 0;
+  const std::vector<std::uint64_t>& top =
+      data_->levels.empty() ? data_->value : data_->levels.back().max;
   return *std::max_element(top.begin(), top.end());
 }
 
 TimeNs Series::time_of_max() const {
-  if (value_.empty()) return 0;
+  if (data_->value.empty()) return 0;
   const std::uint64_t peak = max();
   std::size_t index = 0;
-  for (std::size_t level = levels_.size(); level-- > 0;) {  // down the pyramid, first child with it
-    while (levels_[level].max[index] != peak) ++index;
+  for (std::size_t level = data_->levels.size();
+       level-- > 0;) {  // down the pyramid, first child with it
+    while (data_->levels[level].max[index] != peak) ++index;
     index *= kFanOut;
   }
-  while (value_[index] != peak) ++index;
-  return time_[index];
+  while (data_->value[index] != peak) ++index;
+  return data_->time[index];
 }
 
 }  // namespace memprof::analysis

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "analysis/replay.h"
 #include "analysis/reserved.h"
@@ -11,7 +12,9 @@
 namespace memprof::analysis {
 namespace {
 
-// A running sum that becomes a Series: one sample for every event that changed it.
+// A running sum that becomes a Series: one sample for every event that changed it. Most devices
+// have one kind of memory, which is then also their total and what is reserved: a track that was
+// equal to another one from the beginning has no samples of its own.
 class Track {
  public:
   void Add(std::uint64_t bytes) { now_ += bytes; }
@@ -24,17 +27,48 @@ class Track {
     time_.push_back(time);
     value_.push_back(now_);
   }
-  Series Finish() { return Series(std::move(time_), std::move(value_)); }
+  // Sample, where `leader` was sampled for this event already; always the same one.
+  void Follow(TimeNs time, Track& leader) {
+    if (!parted_ && now_ == leader.now_) {
+      leader_ = &leader;
+      sampled_ = now_;
+      return;
+    }
+    if (!parted_) Part();
+    Sample(time);
+  }
+  Series Finish() {
+    if (!parted_ && leader_ != nullptr) return leader_->Finish();
+    if (!time_.empty()) series_ = Series(std::exchange(time_, {}), std::exchange(value_, {}));
+    return series_;
+  }
 
  private:
+  // From now on with samples of its own. Those so far are the leader's, but for one of this event.
+  void Part() {
+    parted_ = true;
+    if (leader_ == nullptr) return;
+    const Track* source = leader_;
+    while (!source->parted_ && source->leader_ != nullptr) source = source->leader_;
+    time_ = source->time_;
+    value_ = source->value_;
+    if ((value_.empty() ? 0 : value_.back()) == sampled_) return;
+    time_.pop_back();
+    value_.pop_back();
+  }
+
   std::uint64_t now_ = 0, sampled_ = 0;
   std::vector<TimeNs> time_;
   std::vector<std::uint64_t> value_;
+  Track* leader_ = nullptr;  // equal to this one so far
+  bool parted_ = false;
+  Series series_;  // once finished
 };
 
 struct DeviceTracks {
   std::array<Track, kLayerCount> layer;
   Track total, reserved;
+  Track* first = nullptr;  // of the layers that count, the one that came first
   bool touched = false;
 };
 
@@ -48,8 +82,11 @@ class Collector {
     beyond_.Birth(id);
     const AllocationRecord& a = session_.record(id);
     DeviceTracks& tracks = Touch(a.device);
-    tracks.layer[LayerSlot(a.layer)].Add(a.bytes);
-    if (Counts(a)) tracks.total.Add(a.bytes);
+    Track& layer = tracks.layer[LayerSlot(a.layer)];
+    layer.Add(a.bytes);
+    if (!Counts(a)) return;
+    if (tracks.first == nullptr) tracks.first = &layer;
+    tracks.total.Add(a.bytes);
   }
   void Death(EventId, AllocationId id) {
     beyond_.Death(id);
@@ -66,13 +103,13 @@ class Collector {
     if (MayConcernAnother(session_.events().op(event.value))) TouchDevices();
     for (DeviceTracks* tracks : changed_) {
       for (Track& track : tracks->layer) track.Sample(time);
-      tracks->total.Sample(time);
+      if (tracks->first != nullptr) tracks->total.Follow(time, *tracks->first);
       tracks->touched = false;
     }
     for (const int ordinal : changed_devices_) {
       DeviceTracks& tracks = Of(ordinal);
       tracks.reserved.Set(tracks.total.now() + beyond_.Of(ordinal));
-      tracks.reserved.Sample(time);
+      tracks.reserved.Follow(time, tracks.total);
     }
     changed_.clear();
     changed_devices_.clear();

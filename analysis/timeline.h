@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,7 +12,8 @@
 
 namespace memprof::analysis {
 
-// One step function of time with a pyramid of minima and maxima (fan-out 16) above it.
+// One step function of time with a pyramid of minima and maxima (fan-out 16) above it. Immutable,
+// hence thread-safe; copies share what they hold, 17 bytes a sample.
 class Series {
  public:
   struct Sample {
@@ -19,12 +21,14 @@ class Series {
   };
 
   // `time` rises (weakly); value[i] holds from time[i] on; 0 before time[0].
-  Series() = default;
+  Series();
   Series(std::vector<TimeNs> time, std::vector<std::uint64_t> value);
 
-  bool empty() const { return time_.empty(); }
-  std::span<const TimeNs> times() const { return time_; }
-  std::span<const std::uint64_t> values() const { return value_; }
+  bool empty() const { return data_->time.empty(); }
+  std::span<const TimeNs> times() const { return data_->time; }
+  std::span<const std::uint64_t> values() const { return data_->value; }
+  // Whether the two are copies of one: then they are equal.
+  bool IsCopyOf(const Series& other) const { return data_ == other.data_; }
   std::uint64_t At(TimeNs t) const;  // O(log n)
   Sample Between(TimeNs begin, TimeNs end)
       const;  // over [begin, end), including the value that holds at begin; O(log n)
@@ -33,12 +37,15 @@ class Series {
   TimeNs time_of_max() const;  // first time the maximum holds
 
  private:
-  std::vector<TimeNs> time_;
-  std::vector<std::uint64_t> value_;
   struct Level {
     std::vector<std::uint64_t> min, max;
   };
-  std::vector<Level> levels_;
+  struct Data {
+    std::vector<TimeNs> time;
+    std::vector<std::uint64_t> value;
+    std::vector<Level> levels;
+  };
+  std::shared_ptr<const Data> data_;  // never null
 };
 
 // Everything of one device that is drawn over time.

@@ -107,19 +107,28 @@ Series AddDriver(TimelineBands& out, const DeviceTimeline& timeline) {
 
 }  // namespace
 
+// What is equal shares its samples: with millions of them that is most of a window's memory.
 Series Subtract(const Series& a, const Series& b) {
+  if (b.empty()) return a;
+  if (a.IsCopyOf(b)) return Series();
   return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return x > y ? x - y : 0; });
 }
 
 Series Minimum(const Series& a, const Series& b) {
+  if (a.empty() || a.IsCopyOf(b)) return a;
+  if (b.empty()) return b;
   return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return std::min(x, y); });
 }
 
 Series Maximum(const Series& a, const Series& b) {
+  if (b.empty() || a.IsCopyOf(b)) return a;
+  if (a.empty()) return b;
   return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return std::max(x, y); });
 }
 
 Series Sum(const Series& a, const Series& b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
   return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return x + y; });
 }
 

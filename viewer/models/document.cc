@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "analysis/log_paths.h"
@@ -30,9 +31,10 @@ LeakRow MakeLeakRow(const Session& session, analysis::Symbols& symbols,
 }
 
 std::shared_ptr<const ReportData> MakeReport(const Session& session, analysis::Symbols& symbols,
+                                             std::span<const analysis::DeviceTimeline> timelines,
                                              const std::stop_token& stop) {
   auto data = std::make_shared<ReportData>();
-  data->report = analysis::BuildReport(session);
+  data->report = analysis::BuildReport(session, timelines);
   const analysis::LeakReport& leaks = data->report.leaks;
   for (const analysis::Leak& leak : leaks.leaks) {
     if (stop.stop_requested()) return data;
@@ -64,10 +66,10 @@ absl::StatusOr<std::shared_ptr<const Session>> Load(const std::vector<std::strin
                            : Session::LoadTogether(*logs, options);
 }
 
-std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(const Session& session,
-                                                                const std::stop_token& stop) {
+std::shared_ptr<const std::vector<TimelineBands>> MakeBandsOfAll(
+    std::span<const analysis::DeviceTimeline> timelines, const std::stop_token& stop) {
   auto bands = std::make_shared<std::vector<TimelineBands>>();
-  for (const analysis::DeviceTimeline& timeline : analysis::BuildTimelines(session)) {
+  for (const analysis::DeviceTimeline& timeline : timelines) {
     if (stop.stop_requested()) break;
     bands->push_back(MakeBands(timeline));
   }
@@ -128,19 +130,39 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   FollowLater(0);
 }
 
+// One after the other: the picture is what people wait for, and each needs memory of its own while
+// it works.
 void Document::StartJobs() {
+  struct Timelines {
+    std::vector<analysis::DeviceTimeline> devices;
+    std::shared_ptr<const std::vector<TimelineBands>> bands;
+  };
   timeline_job_.Start(
-      [session = session_](std::stop_token stop) { return MakeTimelines(*session, stop); },
-      [this](std::shared_ptr<const std::vector<TimelineBands>> bands) {
-        timelines_ = std::move(bands);
+      [session = session_](std::stop_token stop) {
+        Timelines timelines{analysis::BuildTimelines(*session), nullptr};
+        timelines.bands = MakeBandsOfAll(timelines.devices, stop);
+        return timelines;
+      },
+      [this](Timelines timelines) {
+        timelines_ = std::move(timelines.bands);
+        StartReport(std::move(timelines.devices));
         emit TimelinesReady();
       });
-  report_job_.Start([session = session_, symbols = symbols_](
-                        std::stop_token stop) { return MakeReport(*session, *symbols, stop); },
-                    [this](std::shared_ptr<const ReportData> report) {
-                      report_ = std::move(report);
-                      emit ReportReady();
-                    });
+  if (!filter_.everything()) SetFilter(filter_);
+}
+
+void Document::StartReport(std::vector<analysis::DeviceTimeline> timelines) {
+  report_job_.Start(
+      [session = session_, symbols = symbols_, timelines = std::move(timelines)](
+          std::stop_token stop) { return MakeReport(*session, *symbols, timelines, stop); },
+      [this](std::shared_ptr<const ReportData> report) {
+        report_ = std::move(report);
+        StartCategories();
+        emit ReportReady();
+      });
+}
+
+void Document::StartCategories() {
   categories_job_.Start(
       [session = session_, symbols = symbols_](std::stop_token) {
         return std::make_shared<const analysis::Categories>(*session, symbols.get());
@@ -150,7 +172,6 @@ void Document::StartJobs() {
         emit CategoriesReady();
         if (filter_.category) SetFilter(filter_);
       });
-  if (!filter_.everything()) SetFilter(filter_);
 }
 
 void Document::FollowLater(double load_seconds) {
@@ -179,8 +200,9 @@ void Document::ReadAgain() {
         if (!session.ok()) return contents;
         contents.session = *std::move(session);
         contents.symbols = std::make_shared<analysis::Symbols>(contents.session);
-        contents.timelines = MakeTimelines(*contents.session, stop);
-        contents.report = MakeReport(*contents.session, *contents.symbols, stop);
+        const auto timelines = analysis::BuildTimelines(*contents.session);
+        contents.timelines = MakeBandsOfAll(timelines, stop);
+        contents.report = MakeReport(*contents.session, *contents.symbols, timelines, stop);
         contents.categories =
             std::make_shared<const analysis::Categories>(*contents.session, contents.symbols.get());
         return contents;

@@ -17,6 +17,7 @@
 #include "analysis/report.h"
 #include "analysis/session.h"
 #include "analysis/symbols.h"
+#include "analysis/timeline.h"
 #include "viewer/geometry/step_clock.h"
 #include "viewer/geometry/timeline_bands.h"
 #include "viewer/jobs/job_tracker.h"
@@ -113,6 +114,8 @@ class Document : public QObject {
 
   void Loaded(absl::StatusOr<std::shared_ptr<const analysis::Session>> session);
   void StartJobs();
+  void StartReport(std::vector<analysis::DeviceTimeline> timelines);
+  void StartCategories();
   void FollowLater(double load_seconds);
   void ReadAgain();
   void Grew(Contents contents);
