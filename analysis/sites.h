@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "analysis/symbols.h"
 
 namespace memprof::analysis {
+
+class AllocationSet;  // analysis/allocation_filter.h
 
 enum class Metric {
   kLiveBytes,        // alive at an instant
@@ -23,6 +26,7 @@ struct SiteQuery {
   TimeWindow window;                     // for the others
   std::uint32_t layers = kDeviceLayers;  // LayerBit set
   int device = kNoDevice;                // kNoDevice = all
+  std::shared_ptr<const AllocationSet> passing = nullptr;  // only these; null = all
 };
 
 // One call site = one distinct stack.
@@ -48,6 +52,7 @@ struct FlameNode {
   int parent = -1;
   std::vector<int> children;
   bool python = false;
+  StackId stack;  // the costliest that passes; none where no stack is known
 };
 struct FlameTree {
   std::vector<FlameNode> nodes;

@@ -5,6 +5,7 @@
 #include <QRectF>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "analysis/session.h"
 #include "viewer/geometry/axis.h"
@@ -17,11 +18,16 @@ namespace memprof::viewer {
 inline constexpr double kAtTimesOpacity = 0.5;
 
 // The colour that the legend and the plot use for a band.
-void FillBand(QPainter& painter, const QPolygonF& shape, BandRole role, const Theme& theme);
+QColor BandColor(const Band& band, const Theme& theme);
+// Fills a shape in a band's colour; hatched where the role is memory that is held, not used.
+void FillBand(QPainter& painter, const QPolygonF& shape, const QColor& color, BandRole role,
+              const Theme& theme);
 
-// The stack alone, in `plot`; columns one per device pixel.
+// The stack alone, in `plot`; columns one per device pixel. All bands but `selected` are paler;
+// -1: none is selected.
 void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& bands,
-                const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme);
+                const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme,
+                int selected = -1);
 
 // Byte ticks with grid lines; labels end at plot.left() - kSpace.
 void PaintByteAxis(QPainter& painter, const QRectF& plot, std::uint64_t max_bytes,
@@ -33,8 +39,21 @@ void PaintTimeAxis(QPainter& painter, const QRectF& plot, const TimeScale& scale
 // A level across the plot (capacity) with a label at its right end.
 void PaintLevel(QPainter& painter, const QRectF& plot, double y, const QString& label,
                 const QColor& color, const Theme& theme);
-// A flag at an instant: a thin line down the plot and a label that keeps inside it.
-void PaintFlag(QPainter& painter, const QRectF& plot, double x, double y, const QString& label,
-               const QColor& color, const Theme& theme);
+// Flags at instants: a thin line down the plot, and a label that keeps inside it and off the labels
+// of the flags before it.
+class FlagPainter {
+ public:
+  FlagPainter(QPainter& painter, const QRectF& plot, const Theme& theme)
+      : painter_(painter), plot_(plot), theme_(theme) {}
+  void Paint(double x, double y, const QString& label, const QColor& color);
+
+ private:
+  QRectF Place(double x, double y, QSizeF size) const;
+
+  QPainter& painter_;
+  const QRectF plot_;
+  const Theme& theme_;
+  std::vector<QRectF> taken_;
+};
 
 }  // namespace memprof::viewer
