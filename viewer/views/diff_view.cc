@@ -17,6 +17,7 @@
 #include <QTreeView>
 #include <QUrl>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "analysis/log_paths.h"
 #include "analysis/steps_found.h"
@@ -187,11 +188,11 @@ QWidget* DiffView::BuildSites() {
   const int letter = fontMetrics().averageCharWidth();
   header->setSectionResizeMode(DiffModel::kName, QHeaderView::Stretch);
   for (const int section : {DiffModel::kBefore, DiffModel::kAfter, DiffModel::kChange})
-    header->resizeSection(section, 12 * letter);
-  header->resizeSection(DiffModel::kBar, 18 * letter);
+    header->resizeSection(section, 11 * letter);
+  header->resizeSection(DiffModel::kBar, 16 * letter);
   header->resizeSection(DiffModel::kBlocks, 9 * letter);
-  header->resizeSection(DiffModel::kStep, 12 * letter);
-  header->resizeSection(DiffModel::kNote, 15 * letter);
+  header->resizeSection(DiffModel::kStep, 11 * letter);
+  header->resizeSection(DiffModel::kNote, 14 * letter);
   table_->setSortingEnabled(true);
   table_->sortByColumn(-1, Qt::AscendingOrder);
   auto* right = new QWidget(sites);
@@ -209,7 +210,7 @@ QWidget* DiffView::BuildSites() {
   sites->addWidget(right);
   sites->setStretchFactor(0, 3);
   sites->setStretchFactor(1, 1);
-  sites->setSizes({780, 300});
+  sites->setSizes({830, 260});
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &DiffView::ShowRow);
   return sites;
@@ -389,6 +390,23 @@ void DiffView::Show(std::shared_ptr<const DiffData> found) {
   }
 }
 
+void DiffView::FitTotals() {
+  const int row = std::max(fontMetrics().height() + 4, figures_view_->sizeHintForRow(0));
+  const int header = figures_view_->header()->sizeHint().height();
+  const int rows = header + row * figures_->rowCount() + 4;
+  const bool steps = model_->shown() != nullptr && !model_->shown()->report.steps.empty();
+  const int wanted = steps ? std::max(rows, 170) : rows;
+  const int all = splitter_->height();
+  const int shown = std::clamp(wanted, 3 * row, std::max(3 * row, all / 2));
+  splitter_->setSizes({shown, std::max(1, all - shown)});
+}
+
+void DiffView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  layout()->activate();
+  FitTotals();
+}
+
 void DiffView::ShowState() {
   const bool busy = running();
   const auto& found = model_->shown();
@@ -398,6 +416,8 @@ void DiffView::ShowState() {
   moments_->setVisible(two_logs());
   at_->setVisible(two_logs());
   splitter_->setVisible(found != nullptr);
+  layout()->activate();
+  FitTotals();
   const QString other = QFileInfo(other_path_).fileName().toHtmlEscaped();
   if (document_->session() == nullptr) {
     verdict_->setText(QStringLiteral("…"));
