@@ -185,14 +185,16 @@ QWidget* DiffView::BuildSites() {
   table_->setItemDelegateForColumn(DiffModel::kBar,
                                    new DeltaDelegate(DiffModel::kDeltaRole, table_));
   QHeaderView* header = table_->header();
-  const int letter = fontMetrics().averageCharWidth();
   header->setSectionResizeMode(DiffModel::kName, QHeaderView::Stretch);
-  for (const int section : {DiffModel::kBefore, DiffModel::kAfter, DiffModel::kChange})
-    header->resizeSection(section, 11 * letter);
-  header->resizeSection(DiffModel::kBar, 16 * letter);
-  header->resizeSection(DiffModel::kBlocks, 9 * letter);
-  header->resizeSection(DiffModel::kStep, 11 * letter);
-  header->resizeSection(DiffModel::kNote, 14 * letter);
+  const auto width = [this](const QString& widest) {
+    return fontMetrics().horizontalAdvance(widest) + 2 * kSpace;
+  };
+  for (const int section : {DiffModel::kBefore, DiffModel::kAfter})
+    header->resizeSection(section, width(QStringLiteral("88.8 MiB")));
+  for (const int section : {DiffModel::kChange, DiffModel::kStep})
+    header->resizeSection(section, width(QStringLiteral("+88.8 MiB")));
+  header->resizeSection(DiffModel::kBlocks, width(QStringLiteral("+88,888")));
+  header->resizeSection(DiffModel::kNote, width(QStringLiteral("within variation")));
   table_->setSortingEnabled(true);
   table_->sortByColumn(-1, Qt::AscendingOrder);
   auto* right = new QWidget(sites);
@@ -405,6 +407,8 @@ void DiffView::resizeEvent(QResizeEvent* event) {
   View::resizeEvent(event);
   layout()->activate();
   FitTotals();
+  // Wider where there is room: the name has what is left.
+  table_->header()->resizeSection(DiffModel::kBar, std::max(110, table_->width() / 6));
 }
 
 void DiffView::ShowState() {

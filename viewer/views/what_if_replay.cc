@@ -417,6 +417,9 @@ void WhatIfReplay::ShowState() {
     }
     verdict_->setText(text);
   }
+  const bool nothing = complete_ && devices_.empty();
+  for (QWidget* widget : std::initializer_list<QWidget*>{own_text_, add_, capacity_text_})
+    widget->setEnabled(!nothing);
   legend_->setVisible(model_->rowCount() > 0);
   curves_->setVisible(model_->rowCount() > 0);
   table_->setVisible(model_->rowCount() > 0);
