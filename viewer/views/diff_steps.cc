@@ -125,8 +125,13 @@ void DiffSteps::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(theme.text, 1));
     painter.drawLine(QPointF(X(i), plot.top()), QPointF(X(i), plot.bottom()));
   }
-  PaintLine(painter, plot, false, before);
+  // The dashed one above, so that both are seen where they are one.
   PaintLine(painter, plot, true, after);
+  PaintLine(painter, plot, false, before);
+  if (const auto first = data_->report.first_difference) {
+    const double x = std::round(X(*first)) + 0.5;
+    PaintFlag(painter, plot, x, plot.top(), tr("first difference"), theme.warning, theme);
+  }
   double x = plot.left();
   const auto legend = [&](const QString& text, const QColor& color, Qt::PenStyle style) {
     const double y = (plot.top() - 2) / 2;
