@@ -52,7 +52,7 @@ int OpenWindows(const Options& options) {
     auto* window = new MainWindow(MainWindow::Settings::kKept);
     window->setAttribute(Qt::WA_DeleteOnClose);
     if (options.axis.has_value()) window->selection().SetAxis(*options.axis);
-    if (options.view.has_value()) window->ShowView(*options.view);
+    window->ShowFirst(options);
     window->show();
     if (!logs.isEmpty()) window->OpenTogether(logs);
   }

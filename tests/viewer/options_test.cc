@@ -45,6 +45,9 @@ TEST(Options, EveryChoiceIsTaken) {
   EXPECT_EQ(Parse("--axis steps a").options.axis, AxisKind::kSteps);
   EXPECT_EQ(Parse("--axis=time a").options.axis, AxisKind::kTime);
   EXPECT_EQ(Parse("a").options.axis, std::nullopt) << "as it was left";
+  EXPECT_EQ(Parse("--diff before.mprof a").options.diff, QStringLiteral("before.mprof"));
+  EXPECT_TRUE(Parse("--separate a b").options.separate);
+  EXPECT_FALSE(Parse("a b").options.separate);
   EXPECT_EQ(Parse("--theme light a").options.theme, ThemeChoice::kLight);
   EXPECT_EQ(Parse("--theme system a").options.theme, ThemeChoice::kSystem);
   EXPECT_EQ(Parse("--size 320x240 a").options.size, QSize(320, 240)) << "the least";
@@ -60,7 +63,7 @@ TEST(Options, WrongUsageIsNamed) {
     const char* line;
     const char* says;
   } cases[] = {
-      {"--view tensors a.mprof", "unknown view 'tensors'"},
+      {"--view nothing a.mprof", "unknown view 'nothing'"},
       {"--view", "--view needs a value"},
       {"--colour red", "unknown option '--colour'"},
       {"--size 10 a", "--size takes"},
@@ -77,6 +80,8 @@ TEST(Options, WrongUsageIsNamed) {
       {"--version=2", "unknown option '--version'"},
       {"--screenshot x.png", "needs a log"},
       {"--screenshot=", "needs a file name"},
+      {"--diff= a", "needs the log to compare with"},
+      {"--diff b", "needs the other log"},
   };
   for (const auto& [line, says] : cases) {
     const QString error = Parse(line).error;
@@ -87,7 +92,7 @@ TEST(Options, WrongUsageIsNamed) {
 
 TEST(Options, HelpNamesEveryOption) {
   for (const char* option :
-       {"--view", "--axis", "--theme", "--screenshot", "--size", "--scale", "--help"}) {
+       {"--view", "--axis", "--theme", "--screenshot", "--size", "--scale", "--help", "--diff", "--separate"}) {
     EXPECT_TRUE(HelpText().contains(QString::fromUtf8(option))) << option;
   }
   EXPECT_TRUE(Parse("--help").options.help);

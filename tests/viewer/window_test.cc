@@ -328,7 +328,7 @@ TEST_F(WindowTest, HelpOpensOnF1AndTellsAboutSeveralLogs) {
   ASSERT_NE(dialog, nullptr);
   EXPECT_TRUE(dialog->isVisible());
   const QString text = dialog->findChild<QTextBrowser*>()->toPlainText();
-  for (const char* phrase : {"Ctrl+F", "a window for each log", "training steps", "named range"}) {
+  for (const char* phrase : {"Ctrl+F", "a window for each log", "training steps", "named range", "largest hole"}) {
     EXPECT_TRUE(text.contains(QString::fromUtf8(phrase))) << phrase;
   }
 }

@@ -65,9 +65,9 @@ void MainWindow::BuildViewMenu() {
   }
   view->addSeparator();
   QAction* back = view->addAction(tr("&Undo zoom or filter"), selection_, &Selection::Back);
-  back->setShortcuts({QKeySequence::Back, QKeySequence::Undo});
+  back->setShortcut(QKeySequence::Back);
   QAction* forward = view->addAction(tr("&Redo zoom or filter"), selection_, &Selection::Forward);
-  forward->setShortcuts({QKeySequence::Forward, QKeySequence::Redo});
+  forward->setShortcut(QKeySequence::Forward);
   QAction* all =
       view->addAction(tr("Show &all"), QKeySequence(Qt::Key_Home), selection_, &Selection::ShowAll);
   const auto enable = [this, back, forward, all] {

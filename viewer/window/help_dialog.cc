@@ -16,37 +16,63 @@ struct Entry {
 
 struct Group {
   const char* title;
-  Entry entries[9];
+  Entry entries[14];
 };
 
+// docs/viewer.md tells the same with reasons.
 constexpr Group kGroups[] = {
     {"Everywhere",
-     {{"Ctrl+O, F5", "open a log in this window; load it again"},
-      {"Ctrl+1 … Ctrl+4", "timeline, address map, leaks, call sites"},
-      {"Alt+←, Alt+→", "zoom back and forward, in whichever view the zoom was made"},
-      {"Home", "show all of the recording and of the flame graph"},
-      {"P", "go to the peak of the device"},
+     {{"Ctrl+1 … Ctrl+9, Ctrl+0", "the views, from the top of the list"},
+      {"Alt+←, Alt+→", "undo and redo zooms and filters, in whichever view they were made"},
+      {"Home", "all of the recording, and of the graph of call sites"},
+      {"P", "the peak of the device"},
+      {"S", "axis in training steps, each equally wide, or in time"},
       {"Esc", "clear the selection"},
-      {"Ctrl+F", "search call sites"},
-      {"Ctrl+E", "export the view as a picture"},
+      {"Ctrl+F", "search in this view"},
+      {"Ctrl+L", "filter all views; Ctrl+Shift+L shows everything"},
+      {"Ctrl+C in a table", "copy the row"},
+      {"Ctrl+E", "write the view as picture (.png), drawing (.svg) or table (.csv)"},
+      {"Ctrl+Shift+C", "copy the view as a picture"},
+      {"Ctrl+O, F5", "open logs in this window; read this one again"},
       {"F1", "this help"}}},
     {"Timeline",
-     {{"click", "choose the instant that map, call sites and details show"},
+     {{"click", "choose the instant that all views show; by call site also the band's site"},
       {"drag", "zoom to that window"},
       {"wheel, ↑ ↓ + −", "zoom at the mouse, or at the chosen instant"},
       {"Shift+drag, Shift+wheel, ← →", "move the window"},
+      {"Ctrl+← Ctrl+→", "move the chosen instant"},
       {"double click", "show all; on a named range: zoom to it"},
-      {"S, or the choice above", "axis in time, or in training steps of equal width"},
+      {"G, Shift+G", "stack by the next or the previous property"},
+      {"N, Shift+N", "next and previous mark: failed requests, snapshots"},
+      {"Ctrl+↑ Ctrl+↓", "the call site of the band above or below"},
       {"paler colour", "there at times only within that column of pixels"}}},
+    {"Allocations, and addresses over time",
+     {{"click", "select the allocation, its call site and the instant"},
+      {"double click, Enter", "zoom to its lifetime"},
+      {"wheel, ↑ ↓", "zoom time; with Ctrl or Shift+↑ ↓: bytes"},
+      {"Shift+drag, Page up, Page down", "move in time and bytes"},
+      {"[ ]", "the allocation of this call site before, after"},
+      {"0", "all bytes"}}},
     {"Address map",
-     {{"mouse over", "what lies there, how large and how old, who made it"},
-      {"click", "select the block: its site is found in the other views"},
+     {{"click, ← →", "select a piece; a hole tells who pins it"},
+      {"H", "the largest hole"},
       {"Ctrl+wheel", "more or fewer bytes a line"}}},
-    {"Call sites",
-     {{"click", "zoom to a frame; click a frame above it to go back out"},
-      {"right click", "copy, or zoom all the way out"}}},
+    {"Call sites and leaks",
+     {{"click, Space", "zoom to a frame; Backspace goes out by one"},
+      {"double click, Enter", "open the source in the editor"},
+      {"right click", "choose the editor, copy, filter to this function or site"},
+      {"Delete", "suppress a leak in this window; Ctrl+Z takes it back"}}},
+    {"Tensors, processes",
+     {{"Ctrl+F", "the query: attn bytes>1MiB born:10..20 alive"},
+      {"Enter", "go to the birth; show a process alone in all views"}}},
+    {"What if, diff",
+     {{"Space", "draw the course of an allocator"},
+      {"Alt+O, Alt+W", "other allocators; without a part"},
+      {"Alt+W, Alt+S", "in Diff: the log to compare with; swap"},
+      {"Alt+P, Alt+M", "pin this instant as before; compare moments"}}},
     {"Several logs",
-     {{"memprof-viewer A B", "opens a window for each log: look at them side by side"}}},
+     {{"memprof-viewer A B", "the processes of one job, in one window"},
+      {"memprof-viewer --separate A B", "a window for each log"}}},
 };
 
 }  // namespace
@@ -70,7 +96,7 @@ void ShowHelp(QWidget* parent) {
   auto* dialog = new QDialog(parent);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setWindowTitle(QObject::tr("Keys and mouse"));
-  dialog->resize(640, 620);
+  dialog->resize(720, 680);
   auto* layout = new QVBoxLayout(dialog);
   auto* text = new QTextBrowser(dialog);
   text->setHtml(HelpHtml());

@@ -19,6 +19,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/jobs/demo_recorder.h"
 #include "viewer/views/details_panel.h"
+#include "viewer/views/diff_view.h"
 #include "viewer/views/filter_bar.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/leak_view.h"
@@ -217,6 +218,14 @@ void MainWindow::TimelinesReady() {
 }
 
 void MainWindow::ShowView(ViewKind view) { navigation_->SetCurrent(ViewIndex(view)); }
+void MainWindow::ShowFirst(const Options& options) {
+  if (!options.diff.isEmpty()) {
+    static_cast<DiffView*>(page(ViewKind::kDiff))->CompareWith(options.diff);
+    ShowView(ViewKind::kDiff);
+  }
+  if (options.view.has_value()) ShowView(*options.view);
+}
+
 ViewKind MainWindow::view() const {
   return ViewTable()[static_cast<std::size_t>(navigation_->current())].kind;
 }

@@ -44,6 +44,8 @@ class MainWindow : public QMainWindow {
   // Several logs of one job as one session.
   void OpenTogether(const QStringList& paths);
   void ShowView(ViewKind view);
+  // The view that the command line asks for, and what to compare with.
+  void ShowFirst(const Options& options);
   ViewKind view() const;
   // Runs the event loop until no job runs and every view shows its data.
   void WaitUntilSettled();

@@ -16,6 +16,9 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
   if (name == QLatin1String("--screenshot")) {
     if (value.isEmpty()) return QStringLiteral("--screenshot needs a file name");
     options.screenshot = value;
+  } else if (name == QLatin1String("--diff")) {
+    if (value.isEmpty()) return QStringLiteral("--diff needs the log to compare with");
+    options.diff = value;
   } else if (name == QLatin1String("--view")) {
     options.view = ParseView(value);
     if (!options.view.has_value()) {
@@ -59,11 +62,15 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
 bool TakesValue(const QString& name) {
   return name == QLatin1String("--screenshot") || name == QLatin1String("--view") ||
          name == QLatin1String("--size") || name == QLatin1String("--scale") ||
-         name == QLatin1String("--theme") || name == QLatin1String("--axis");
+         name == QLatin1String("--diff") || name == QLatin1String("--theme") ||
+         name == QLatin1String("--axis");
 }
 
 QString Check(const Options& options) {
-  if (options.help || options.version || options.screenshot.isEmpty()) return {};
+  if (options.help || options.version) return {};
+  if (!options.diff.isEmpty() && options.logs.isEmpty())
+    return QStringLiteral("--diff needs the other log as well");
+  if (options.screenshot.isEmpty()) return {};
   if (options.logs.isEmpty()) return QStringLiteral("--screenshot needs a log");
   return {};
 }
@@ -131,6 +138,7 @@ QString HelpText() {
              "\n"
              "  --view VIEW          show this view first (default timeline):\n"
              "%1\n"
+             "  --diff BEFORE        compare with this log, in the view diff\n"
              "  --separate           open a window for each log instead\n"
              "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"
              "  --theme THEME        system (default), light or dark\n"

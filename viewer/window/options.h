@@ -36,6 +36,7 @@ struct Options {
   double scale = 1;  // pixels per device-independent pixel of a picture
   ThemeChoice theme = ThemeChoice::kSystem;
   bool separate = false;  // a window for each log
+  QString diff;           // a log to compare with; empty = none
   QStringList logs;
 };
 

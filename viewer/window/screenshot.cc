@@ -12,7 +12,8 @@ int TakeScreenshot(const Options& options) {
   MainWindow window(MainWindow::Settings::kIgnored);
   // Fixed: the picture has the size asked for, whatever the views would like.
   window.setFixedSize(options.size / options.scale);
-  window.ShowView(options.view.value_or(ViewKind::kTimeline));
+  window.ShowView(ViewKind::kTimeline);
+  window.ShowFirst(options);
   window.selection().SetAxis(options.axis.value_or(AxisKind::kTime));
   window.show();
   window.OpenTogether(options.logs);
