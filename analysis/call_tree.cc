@@ -182,6 +182,19 @@ StackId CallStacks::CostliestThrough(std::uint32_t function, bool by_count) cons
   return best == nullptr ? StackId() : best->site;
 }
 
+double MatchedShare(const CallStacks& stacks, const std::vector<bool>& matches, bool by_count) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    const auto path = stacks.path(i);
+    const bool match = std::any_of(path.begin(), path.end(), [&](std::uint32_t frame) {
+      return matches[stacks.FunctionOf(frame)];
+    });
+    if (match) sum += stacks.cost(i).value(by_count);
+  }
+  const std::uint64_t whole = stacks.total().value(by_count);
+  return whole == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(whole);
+}
+
 CallTree::CallTree(std::shared_ptr<const CallStacks> stacks, bool bottom_up)
     : stacks_(std::move(stacks)), bottom_up_(bottom_up), order_(stacks_->size()) {
   std::iota(order_.begin(), order_.end(), 0u);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analysis/session.h"
@@ -95,6 +96,10 @@ class CallStacks {
   CallCost total_;
 };
 
+// The share of the whole, in [0, 1], that goes through any of the functions for which `matches` (by
+// function) holds; each stack once.
+double MatchedShare(const CallStacks& stacks, const std::vector<bool>& matches, bool by_count);
+
 // The stacks as a tree of functions from their outermost ends, or from their innermost. Only the
 // order of the stacks is kept, 20 bytes a stack: a node is a run of stacks that begin alike.
 class CallTree {
@@ -136,7 +141,10 @@ class CallTree {
   std::vector<CallCost> sums_;        // of the first so many
 };
 
-// All of a tree, for flame graphs.
-FlameTree FlattenTree(const CallTree& tree, bool by_count);
+// A tree for flame graphs: all of it, or without what is less than `least_share` of the whole,
+// which nobody could see. `zoom` are functions from the root: where they lead on, shares are those
+// of the last one there, so that what is small comes out as one zooms to it.
+FlameTree FlattenTree(const CallTree& tree, bool by_count, double least_share = 0,
+                      std::span<const std::string> zoom = {});
 
 }  // namespace memprof::analysis

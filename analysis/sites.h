@@ -55,8 +55,9 @@ struct FlameNode {
   StackId stack;  // the costliest that passes; none where no stack is known
 };
 struct FlameTree {
-  std::vector<FlameNode> nodes;
-};  // nodes[0] = root "all"
+  std::vector<FlameNode> nodes;  // nodes[0] = root "all"
+  bool whole = true;             // no node was left out
+};
 
 // `bottom_up`: callers below callees (icicle of leaves). Frames are merged by function and module.
 FlameTree BuildFlame(const Session& session, Symbols& symbols, const SiteQuery& query,

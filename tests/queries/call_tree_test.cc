@@ -206,6 +206,49 @@ TEST(CallTreeTest, KnowsTheCostliestStackOfANode) {
   EXPECT_EQ(made.stacks->CostliestThrough(function, false), made.stacks->site(0));
 }
 
+// What FlattenTree must leave: nodes of the whole tree by their paths, from the shares alone.
+std::map<Path, std::uint64_t> Drawn(const FlameTree& whole, double least_share, const Path& zoom) {
+  std::map<Path, std::uint64_t> drawn;
+  std::vector<Path> paths(whole.nodes.size());
+  std::vector<double> least(whole.nodes.size(), -1);  // -1: not drawn
+  least[0] = least_share * static_cast<double>(whole.nodes[0].bytes);
+  for (std::size_t i = 1; i < whole.nodes.size(); ++i) {
+    const auto parent = static_cast<std::size_t>(whole.nodes[i].parent);
+    paths[i] = paths[parent];
+    paths[i].push_back(whole.nodes[i].function);
+    const auto bytes = static_cast<double>(whole.nodes[i].bytes);
+    const bool on_zoom = paths[i].size() <= zoom.size() &&
+                         std::equal(paths[i].begin(), paths[i].end(), zoom.begin());
+    if (least[parent] < 0 || (!on_zoom && bytes < least[parent])) continue;
+    least[i] = on_zoom ? least_share * bytes : least[parent];
+    drawn[paths[i]] = whole.nodes[i].bytes;
+  }
+  return drawn;
+}
+
+TEST(CallTreeTest, WhatNobodyCouldSeeIsLeftOutUntilOneZoomsToIt) {
+  const Made made = Make(11);
+  ASSERT_NE(made.stacks, nullptr);
+  const CallTree tree(made.stacks, false);
+  const FlameTree whole = FlattenTree(tree, false);
+  EXPECT_TRUE(whole.whole);
+  std::size_t fewest = whole.nodes.size();
+  for (const Path& zoom : {Path{}, Path{"a"}, Path{"b", "c"}, Path{"c", "c", "a"}, Path{"gone"}}) {
+    const FlameTree cut = FlattenTree(tree, false, 0.05, zoom);
+    EXPECT_FALSE(cut.whole);
+    std::map<Path, std::uint64_t> have;
+    for (std::size_t i = 1; i < cut.nodes.size(); ++i) {
+      Path path;
+      for (auto n = static_cast<int>(i); n > 0; n = cut.nodes[static_cast<std::size_t>(n)].parent)
+        path.insert(path.begin(), cut.nodes[static_cast<std::size_t>(n)].function);
+      have[path] = cut.nodes[i].bytes;
+    }
+    EXPECT_EQ(have, Drawn(whole, 0.05, zoom));
+    fewest = std::min(fewest, cut.nodes.size());
+  }
+  EXPECT_LT(fewest, whole.nodes.size() / 4);
+}
+
 TEST(CallTreeTest, FromTheSiteOutwardLeavesLibrariesOut) {
   LogBuilder log;
   const int stack = log.Stack({"main (train.cc:1)", "Train (train.cc:9)", "cudaMalloc (cuda.h:2)"});

@@ -205,7 +205,7 @@ TEST_F(LeaksTest, DetailsTellEveryFactOfTheSurvivor) {
   const QString text = details->SelectionText();
   for (const char* fact :
        {"Size", "1.00 MiB", "1,048,480 bytes asked for", "Kind", "block on GPU 0", "Address",
-        "Tensor", "loss.retained", "Category", "Life", "born in step 3", "never freed", "Last use",
+        "loss.retained", "Category", "Life", "born in step 3", "never freed", "Last use",
         "no kernel or copy was recorded", "segment"})
     EXPECT_TRUE(text.contains(S(fact))) << fact << " in " << qPrintable(text);
   EXPECT_EQ(details->stack().rowCount(), 4);

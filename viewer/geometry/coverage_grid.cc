@@ -2,14 +2,13 @@
 #include "viewer/geometry/coverage_grid.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace memprof::viewer {
 namespace {
 
 // In parts of a pixel. Edges are rounded, not sizes: what adjoins neither overlaps nor gapes.
 int ToSub(double value, int limit, int sub) {
-  return static_cast<int>(std::lround(std::clamp(value, 0.0, static_cast<double>(limit)) * sub));
+  return static_cast<int>(std::clamp(value, 0.0, static_cast<double>(limit)) * sub + 0.5);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace memprof::viewer {
 class CoverageGrid {
  public:
   // Opacity of a pixel of which next to nothing is covered.
-  static constexpr double kLeastOpacity = 0.3;
+  static constexpr double kLeastOpacity = 0.42;
 
   CoverageGrid(int width, int height);
 

@@ -27,6 +27,8 @@ class AdviceModel : public QAbstractItemModel {
   // By entry of the picture; null = all pass.
   void SetPassing(std::shared_ptr<const std::vector<bool>> passing);
 
+  bool filters() const { return passing_ != nullptr; }
+
   // Null for headings.
   const AdviceEntry* entry(const QModelIndex& index) const;
   // The first finding shown at a site.

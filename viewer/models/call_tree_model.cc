@@ -77,14 +77,7 @@ void CallTreeModel::Restart() {
 
 double CallTreeModel::matched() const {
   if (tree_ == nullptr || search_.isEmpty()) return -1;
-  const analysis::CallStacks& stacks = tree_->stacks();
-  std::uint64_t sum = 0;
-  for (std::uint32_t place = 0; place < stacks.size(); ++place) {
-    if (matched_before_[place + 1] > matched_before_[place])
-      sum += stacks.cost(tree_->stack(place)).value(by_count_);
-  }
-  const std::uint64_t whole = stacks.total().value(by_count_);
-  return whole == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(whole);
+  return analysis::MatchedShare(tree_->stacks(), matches_, by_count_);
 }
 
 bool CallTreeModel::Visible(const CallTree::Node& node) const {

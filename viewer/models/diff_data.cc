@@ -77,6 +77,10 @@ std::vector<DiffRow> SiteRows(const DiffReport& report, std::uint32_t only) {
   std::vector<DiffRow> rows;
   for (const DiffSite& site : report.sites) {
     if (only != analysis::StackAlignment::kNone && site.place != only) continue;
+    // New or gone, but neither alive when it counts nor part of a steady step: nothing to see.
+    if (site.before == site.after && site.before_count == site.after_count &&
+        site.before_step == site.after_step && site.before_growth == site.after_growth)
+      continue;
     const analysis::AlignedPlace& place = report.alignment.places[site.place];
     DiffRow row;
     const bool known = !place.site.function.empty();

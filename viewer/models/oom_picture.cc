@@ -148,10 +148,10 @@ std::vector<ByteBar> ScaleBars(const FailureReport& report) {
     bars.push_back(ScaleBar(QObject::tr("Largest hole of the allocator"),
                             std::max(space.largest_own, space.largest_other), PartStyle::kHole));
   }
-  if (allocator)
-    bars.push_back(ScaleBar(QObject::tr("All holes together"),
-                            space.own_pool.bytes + space.other_pools.bytes + space.cached.bytes,
-                            PartStyle::kHole));
+  const std::uint64_t holes = space.own_pool.bytes + space.other_pools.bytes + space.cached.bytes;
+  // Beside what dwarfs everything else nothing could be compared: then only the table has it.
+  if (allocator && holes / 16 <= std::max(request.bytes, request.driver_bytes))
+    bars.push_back(ScaleBar(QObject::tr("All holes together"), holes, PartStyle::kHole));
   if (space.total > 0)
     bars.push_back(ScaleBar(QObject::tr("Free at the driver"), space.free, PartStyle::kGood));
   return bars;

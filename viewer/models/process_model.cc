@@ -158,9 +158,9 @@ QStringList ProcessSentences(const ProcessPicture& picture) {
   if (figures.size() < 3) {
     sentences << ProcessModel::tr("Of two, nobody can say which is the odd one: none is marked.");
   } else if (odd.empty()) {
-    sentences << ProcessModel::tr("None stands out (%1).").arg(rule);
+    sentences << ProcessModel::tr("None stands out: none is %1.").arg(rule);
   } else {
-    sentences << ProcessModel::tr("Standing out, marked ▲ or ▼ (%1): %2.")
+    sentences << ProcessModel::tr("Marked ▲ or ▼, because %1: %2.")
                      .arg(rule, odd_names.join(QStringLiteral(", ")));
   }
   sentences << (imported > 0

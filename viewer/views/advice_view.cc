@@ -97,6 +97,7 @@ AdviceView::AdviceView(Document* document, Selection* selection, QWidget* parent
   // Another order is another list of rows: what was chosen is chosen anew.
   connect(model_, &QAbstractItemModel::modelReset, this, &AdviceView::ChooseFirst);
   connect(document, &Document::StateChanged, this, [this] { Invalidate(); });
+  connect(document, &Document::ReportReady, this, [this] { Invalidate(); });
   connect(document, &Document::PassingChanged, this, [this] { Invalidate(); });
   connect(selection, &Selection::SelectionChanged, this, &AdviceView::Follow);
   details_->hide();
@@ -223,13 +224,17 @@ void AdviceView::Refresh() {
 
 void AdviceView::Ask() {
   if (document_->session() == shown_) return;
-  shown_ = document_->session();
-  if (shown_ == nullptr) {
+  // A log that grows is looked at anew when the last look is done, and shown as it was until then.
+  const bool grew = picture_ != nullptr && document_->grew();
+  if (grew && job_.running()) return;
+  if (!grew) {
     job_.Cancel();
     Show(nullptr);
-    return;
+    summary_->setText(tr("Looking for what could be saved …"));
   }
-  summary_->setText(tr("Looking for what could be saved …"));
+  // One after the other: each needs memory of its own while it works.
+  if (document_->session() == nullptr || document_->report() == nullptr) return;
+  shown_ = document_->session();
   progress_->setValue(0);
   progress_->show();
   const auto report =
@@ -246,14 +251,16 @@ void AdviceView::Show(std::shared_ptr<const AdvicePicture> picture) {
   progress_->hide();
   model_->SetPicture(picture_);
   table_->expandAll();
+  if (picture_ == nullptr) return;
   AskPassing();
+  Ask();  // it may have grown meanwhile
 }
 
 void AdviceView::AskPassing() {
-  if (picture_ == nullptr || document_->passing() == nullptr) {
+  if (picture_ == nullptr) return;
+  if (document_->passing() == nullptr) {
     passing_job_.Cancel();
-    model_->SetPassing(nullptr);
-    table_->expandAll();
+    if (model_->filters()) model_->SetPassing(nullptr);
     FillSummary();
     return;
   }
@@ -265,7 +272,6 @@ void AdviceView::AskPassing() {
       },
       [this](std::shared_ptr<const std::vector<bool>> passing) {
         model_->SetPassing(std::move(passing));
-        table_->expandAll();
         FillSummary();
       });
 }

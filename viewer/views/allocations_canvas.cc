@@ -70,21 +70,30 @@ AllocationsCanvas::AllocationsCanvas(Document* document, Selection* selection, L
                                               : tr("Addresses over time"));
   connect(selection_, &Selection::SelectionChanged, this, qOverload<>(&QWidget::update));
   connect(selection_, &Selection::InstantChanged, this, qOverload<>(&QWidget::update));
+  // At once, also while nobody sees it: a log that is no longer open is large.
+  connect(document_, &Document::StateChanged, this, [this] {
+    if (session_ != nullptr && session_ != document_->session()) Forget();
+  });
 }
 
 AllocationsCanvas::~AllocationsCanvas() = default;
 
+void AllocationsCanvas::Forget() {
+  for (JobTracker* job : {&data_job_, &color_job_, &picture_job_, &uses_job_}) job->Cancel();
+  session_.reset();
+  data_.reset();
+  colors_.reset();
+  picture_.reset();
+  whole_.reset();
+  uses_.reset();
+  hover_.reset();
+  emit Changed();
+}
+
 void AllocationsCanvas::Update() {
   update();
   if (document_->session() == nullptr) {
-    for (JobTracker* job : {&data_job_, &color_job_, &picture_job_, &uses_job_}) job->Cancel();
-    session_.reset();
-    data_.reset();
-    colors_.reset();
-    picture_.reset();
-    whole_.reset();
-    uses_.reset();
-    emit Changed();
+    Forget();
     return;
   }
   if (session_ != document_->session() || device_ != selection_->device()) {
@@ -104,14 +113,12 @@ void AllocationsCanvas::SetColoring(AllocationColoring coloring) {
 }
 
 void AllocationsCanvas::AskData() {
+  // What is known of uses is of all devices.
+  const std::shared_ptr<const Uses> uses = uses_;
+  Forget();
   session_ = document_->session();
   device_ = selection_->device();
-  for (JobTracker* job : {&color_job_, &picture_job_}) job->Cancel();
-  data_.reset();
-  colors_.reset();
-  picture_.reset();
-  whole_.reset();
-  hover_.reset();
+  if (uses != nullptr && uses->session == session_) uses_ = uses;
   data_job_.Start(
       [session = session_, device = device_, by_address = layout_ == Layout::kAddresses,
        bounds = document_->bounds()](std::stop_token stop) {

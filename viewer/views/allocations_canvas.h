@@ -93,6 +93,7 @@ class AllocationsCanvas : public QWidget {
   };
   struct Uses;
 
+  void Forget();  // all that is of session_
   void AskData();
   void AskColors();
   void AskPicture();

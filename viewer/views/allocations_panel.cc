@@ -21,7 +21,7 @@ AllocationsPanel::AllocationsPanel(Document* document, Selection* selection,
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(kSpace);
-  auto* row = new QHBoxLayout();
+  row_ = new QHBoxLayout();
   summary_ = new QLabel(this);
   summary_->setTextFormat(Qt::RichText);
   summary_->setWordWrap(true);
@@ -30,9 +30,9 @@ AllocationsPanel::AllocationsPanel(Document* document, Selection* selection,
   coloring_->addItems({tr("Colour: call site"), tr("Colour: category"), tr("Colour: size"),
                        tr("Colour: lifetime"), tr("Colour: leak tier")});
   coloring_->setAccessibleName(tr("What colours mean"));
-  row->addWidget(summary_, 1);
-  row->addWidget(coloring_, 0, Qt::AlignTop);
-  column->addLayout(row);
+  row_->addWidget(summary_, 1);
+  row_->addWidget(coloring_, 0, Qt::AlignTop);
+  column->addLayout(row_);
   legend_ = new QLabel(this);
   legend_->setTextFormat(Qt::RichText);
   legend_->setWordWrap(true);
@@ -50,6 +50,10 @@ AllocationsPanel::AllocationsPanel(Document* document, Selection* selection,
   connect(selection, &Selection::ZoomChanged, this, changed);
   connect(selection, &Selection::AxisChanged, this, changed);
   connect(selection, &Selection::SelectionChanged, this, changed);
+}
+
+void AllocationsPanel::AddControl(QWidget* widget) {
+  row_->insertWidget(1, widget, 0, Qt::AlignTop);
 }
 
 QString AllocationsPanel::SummaryText() const { return summary_->text(); }

@@ -8,6 +8,7 @@
 #include "viewer/views/allocations_canvas.h"
 
 class QComboBox;
+class QHBoxLayout;
 class QLabel;
 
 namespace memprof::viewer {
@@ -25,6 +26,8 @@ class AllocationsPanel : public QWidget {
   QString SummaryText() const;
   QString LegendText() const;
 
+  // Puts a widget beside the choice of colours.
+  void AddControl(QWidget* widget);
   void Update() { canvas_->Update(); }
   // The allocations of the window that the filter lets pass, in order of birth.
   bool WriteCsv(QTextStream* out) const;
@@ -34,6 +37,7 @@ class AllocationsPanel : public QWidget {
 
   Document* const document_;
   Selection* const selection_;
+  QHBoxLayout* row_;
   QLabel* summary_;
   QComboBox* coloring_;
   QLabel* legend_;

@@ -48,7 +48,7 @@ void CallTable::SetUp(QAbstractItemModel* model, int share_role, int python_role
   header()->setSectionResizeMode(QHeaderView::Interactive);
   header()->setSectionResizeMode(0, QHeaderView::Stretch);
   const auto width = [this](const char* text) {
-    return fontMetrics().horizontalAdvance(QString::fromUtf8(text)) + 2 * kSpace;
+    return fontMetrics().horizontalAdvance(QString::fromUtf8(text)) + 3 * kSpace;
   };
   header()->resizeSection(CallTreeModel::kInclusive, width("0000 MiB"));
   header()->resizeSection(CallTreeModel::kSelf, width("0000 MiB"));

@@ -197,7 +197,7 @@ QList<std::pair<QString, QString>> DetailsPanel::Facts(analysis::AllocationId id
   add(tr("Address"), FormatAddress(allocation.address));
   if (allocation.stream != 0) add(tr("Stream"), FormatAddress(allocation.stream));
   const QString tensor = TensorOf(session, id);
-  if (!tensor.isEmpty()) add(tr("Tensor"), tensor);
+  if (!tensor.isEmpty() && tensor != Title(id)) add(tr("Tensor"), tensor);
   if (document_->categories() != nullptr) {
     const analysis::CategoryVerdict& verdict = document_->categories()->Of(id);
     QString category = ToQString(analysis::CategoryName(verdict.category));

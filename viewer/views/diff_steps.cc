@@ -116,17 +116,18 @@ void DiffSteps::paintEvent(QPaintEvent*) {
   painter.drawText(QRectF(0, below.top(), plot.left() - kSpace, below.height()),
                    Qt::AlignRight | Qt::AlignVCenter, tr("step"));
   const QColor before = DeltaDelegate::Less(theme), after = DeltaDelegate::More(theme);
-  if (const auto first = data_->report.first_difference) {
-    const double x = std::round(X(*first)) + 0.5;
-    FlagPainter(painter, plot, theme).Paint(x, plot.top(), tr("first difference"), theme.warning);
-  }
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].after != step_) continue;
     painter.setPen(QPen(theme.text, 1));
     painter.drawLine(QPointF(X(i), plot.top()), QPointF(X(i), plot.bottom()));
   }
-  PaintLine(painter, plot, false, before);
+  // The dashed one above, so that both are seen where they are one.
   PaintLine(painter, plot, true, after);
+  PaintLine(painter, plot, false, before);
+  if (const auto first = data_->report.first_difference) {
+    const double x = std::round(X(*first)) + 0.5;
+    FlagPainter(painter, plot, theme).Paint(x, plot.top(), tr("first difference"), theme.warning);
+  }
   double x = plot.left();
   const auto legend = [&](const QString& text, const QColor& color, Qt::PenStyle style) {
     const double y = (plot.top() - 2) / 2;

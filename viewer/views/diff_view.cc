@@ -17,6 +17,7 @@
 #include <QTreeView>
 #include <QUrl>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "analysis/log_paths.h"
 #include "analysis/steps_found.h"
@@ -184,14 +185,16 @@ QWidget* DiffView::BuildSites() {
   table_->setItemDelegateForColumn(DiffModel::kBar,
                                    new DeltaDelegate(DiffModel::kDeltaRole, table_));
   QHeaderView* header = table_->header();
-  const int letter = fontMetrics().averageCharWidth();
   header->setSectionResizeMode(DiffModel::kName, QHeaderView::Stretch);
-  for (const int section : {DiffModel::kBefore, DiffModel::kAfter, DiffModel::kChange})
-    header->resizeSection(section, 12 * letter);
-  header->resizeSection(DiffModel::kBar, 18 * letter);
-  header->resizeSection(DiffModel::kBlocks, 9 * letter);
-  header->resizeSection(DiffModel::kStep, 12 * letter);
-  header->resizeSection(DiffModel::kNote, 15 * letter);
+  const auto width = [this](const QString& widest) {
+    return fontMetrics().horizontalAdvance(widest) + 2 * kSpace;
+  };
+  for (const int section : {DiffModel::kBefore, DiffModel::kAfter})
+    header->resizeSection(section, width(QStringLiteral("88.8 MiB")));
+  for (const int section : {DiffModel::kChange, DiffModel::kStep})
+    header->resizeSection(section, width(QStringLiteral("+88.8 MiB")));
+  header->resizeSection(DiffModel::kBlocks, width(QStringLiteral("+88,888")));
+  header->resizeSection(DiffModel::kNote, width(QStringLiteral("within variation")));
   table_->setSortingEnabled(true);
   table_->sortByColumn(-1, Qt::AscendingOrder);
   auto* right = new QWidget(sites);
@@ -209,7 +212,7 @@ QWidget* DiffView::BuildSites() {
   sites->addWidget(right);
   sites->setStretchFactor(0, 3);
   sites->setStretchFactor(1, 1);
-  sites->setSizes({780, 300});
+  sites->setSizes({830, 260});
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &DiffView::ShowRow);
   return sites;
@@ -389,6 +392,25 @@ void DiffView::Show(std::shared_ptr<const DiffData> found) {
   }
 }
 
+void DiffView::FitTotals() {
+  const int row = std::max(fontMetrics().height() + 4, figures_view_->sizeHintForRow(0));
+  const int header = figures_view_->header()->sizeHint().height();
+  const int rows = header + row * figures_->rowCount() + 4;
+  const bool steps = model_->shown() != nullptr && !model_->shown()->report.steps.empty();
+  const int wanted = steps ? std::max(rows, 170) : rows;
+  const int all = splitter_->height();
+  const int shown = std::clamp(wanted, 3 * row, std::max(3 * row, all / 2));
+  splitter_->setSizes({shown, std::max(1, all - shown)});
+}
+
+void DiffView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  layout()->activate();
+  FitTotals();
+  // Wider where there is room: the name has what is left.
+  table_->header()->resizeSection(DiffModel::kBar, std::max(110, table_->width() / 6));
+}
+
 void DiffView::ShowState() {
   const bool busy = running();
   const auto& found = model_->shown();
@@ -398,6 +420,8 @@ void DiffView::ShowState() {
   moments_->setVisible(two_logs());
   at_->setVisible(two_logs());
   splitter_->setVisible(found != nullptr);
+  layout()->activate();
+  FitTotals();
   const QString other = QFileInfo(other_path_).fileName().toHtmlEscaped();
   if (document_->session() == nullptr) {
     verdict_->setText(QStringLiteral("…"));

@@ -57,6 +57,7 @@ class DiffView : public View {
 
  protected:
   void Refresh() override;
+  void resizeEvent(QResizeEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
 
@@ -71,6 +72,7 @@ class DiffView : public View {
   void Start();
   void Show(std::shared_ptr<const DiffData> data);
   void ShowState();
+  void FitTotals();  // as high as their rows, up to a half
   void ShowRow(const QModelIndex& index);
   void Follow();  // what another view selects
   void ChooseStep(std::size_t row);

@@ -14,6 +14,7 @@
 
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/call_tree_model.h"
 #include "viewer/views/frame_actions.h"
 #include "viewer/views/text.h"
 #include "viewer/views/theme.h"
@@ -58,11 +59,13 @@ double FlameCanvas::RowHeight() const {
 
 void FlameCanvas::SetTree(std::shared_ptr<const analysis::FlameTree> tree,
                           std::shared_ptr<const analysis::CallTree> source, FlameValue value) {
+  const bool kept = tree_ != nullptr && tree != nullptr && current_ >= 0;
+  const QStringList at = kept ? FlamePath(*tree_, current_) : QStringList();
   tree_ = std::move(tree);
   source_ = std::move(source);
   value_ = value;
   hover_ = -1;
-  current_ = -1;
+  current_ = kept ? FlameFind(*tree_, at) : -1;
   SetSearch(search_);
   Mark();
   Relayout();
@@ -113,8 +116,12 @@ void FlameCanvas::SetSearch(const QString& text) {
   matched_ = -1;
   if (tree_ != nullptr && !tree_->nodes.empty() && !text.isEmpty()) {
     matches_ = FlameSearch(*tree_, text);
-    const auto whole = static_cast<double>(NodeValue(Node(*tree_, 0), value_));
-    matched_ = whole > 0 ? static_cast<double>(FlameMatched(*tree_, matches_, value_)) / whole : 0;
+    // Also what is too small to be drawn.
+    matched_ =
+        source_ == nullptr
+            ? 0
+            : analysis::MatchedShare(source_->stacks(), MatchingFunctions(source_->stacks(), text),
+                                     value_ == FlameValue::kCount);
   }
   update();
 }

@@ -32,6 +32,7 @@ class FlameCanvas : public QWidget {
   double RowHeight() const;
   const FlameLayout& Layout();
   const analysis::FlameTree* tree() const { return tree_.get(); }
+  const std::shared_ptr<const analysis::CallTree>& source() const { return source_; }
   // "main · 12.3 MiB · 45 % of all": also the tooltip, without markup.
   QString NodeText(int node) const;
   // Where a box of the layout is drawn.

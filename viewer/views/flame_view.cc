@@ -20,6 +20,12 @@
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
+namespace {
+
+// What is smaller is no pixel wide on any screen.
+constexpr double kLeastShare = 1.0 / 10'000;
+
+}  // namespace
 
 FlameView::FlameView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
@@ -53,7 +59,7 @@ void FlameView::Connect() {
   connect(selection_, &Selection::InstantChanged, this, [this] {
     if (choice_->currentIndex() == static_cast<int>(Choice::kLiveAtInstant)) DataChanged();
   });
-  connect(selection_, &Selection::ZoomChanged, this, &FlameView::WindowChanged);
+  connect(selection_, &Selection::ZoomChanged, this, &FlameView::Zoomed);
   connect(layers_, &QComboBox::currentIndexChanged, this, anew);
   connect(choice_, &QComboBox::currentIndexChanged, this, anew);
   connect(from_site_, &QCheckBox::toggled, this, anew);
@@ -176,7 +182,10 @@ void FlameView::DataChanged() {
   Invalidate();
 }
 
-void FlameView::WindowChanged() {
+void FlameView::Zoomed() {
+  // What was too small to be drawn may be seen now.
+  const bool partly = canvas_->tree() != nullptr && !canvas_->tree()->whole;
+  if (partly && selection_->flame_path() != flame_path_) Invalidate();
   const analysis::TimeWindow window = selection_->window();
   if (window.begin == window_.begin && window.end == window_.end) return;
   const auto choice = static_cast<Choice>(choice_->currentIndex());
@@ -289,11 +298,14 @@ void FlameView::Ask() {
                             theme.Frame(true, {}).name(), tr("Python")));
   if (document_->session() == nullptr || document_->timelines() == nullptr) return Clear();
   window_ = selection_->window();
+  flame_path_ = selection_->flame_path();
+  std::vector<std::string> zoom;
+  for (const QString& function : flame_path_) zoom.push_back(function.toStdString());
   using analysis::CallStacks;
   job_.Start(
       [session = document_->session(), symbols = document_->symbols(), query = Query(),
-       stacks = stacks_, mode = mode(), by_count = by_count(),
-       from_allocators = direction_->currentIndex() == 1,
+       stacks = stacks_, last = canvas_->source(), zoom = std::move(zoom), mode = mode(),
+       by_count = by_count(), from_allocators = direction_->currentIndex() == 1,
        depth = from_site_->isChecked() ? CallStacks::Depth::kFromSite
                                        : CallStacks::Depth::kWhole](std::stop_token stop) {
         Found found;
@@ -312,10 +324,13 @@ void FlameView::Ask() {
             found.first = found.stacks->FindFunction(symbols->Site(found.stacks->site(0)));
           return found;
         }
-        found.tree = std::make_shared<const analysis::CallTree>(found.stacks, bottom_up);
+        const bool same = last != nullptr && &last->stacks() == found.stacks.get() &&
+                          last->bottom_up() == bottom_up;
+        found.tree =
+            same ? last : std::make_shared<const analysis::CallTree>(found.stacks, bottom_up);
         if (graph) {
           found.flame = std::make_shared<const analysis::FlameTree>(
-              analysis::FlattenTree(*found.tree, by_count));
+              analysis::FlattenTree(*found.tree, by_count, kLeastShare, zoom));
         }
         return found;
       },
@@ -347,10 +362,12 @@ bool FlameView::WriteCsv(QTextStream* out) const {
     callers_->WriteCsv(out);
   } else {
     WriteFrameCsvHeader(out);
-    const analysis::FlameTree* flame = canvas_->tree();
-    std::vector<int> depths(flame == nullptr ? 0 : flame->nodes.size(), 0);
+    // All of it, also what is too small to be drawn.
+    analysis::FlameTree flame;
+    if (canvas_->source() != nullptr) flame = analysis::FlattenTree(*canvas_->source(), by_count());
+    std::vector<int> depths(flame.nodes.size(), 0);
     for (std::size_t i = 1; i < depths.size(); ++i) {
-      const analysis::FlameNode& node = flame->nodes[i];
+      const analysis::FlameNode& node = flame.nodes[i];
       depths[i] = depths[static_cast<std::size_t>(node.parent)] + 1;
       analysis::SourceFrame frame;
       frame.function = node.function;

@@ -71,7 +71,7 @@ class FlameView : public View {
   void Show(Found found);
   void Clear();
   void DataChanged();  // the stacks are no longer right
-  void WindowChanged();
+  void Zoomed();
   void ModeChanged();
   void Search(const QString& text);
   void FillLayers();
@@ -99,6 +99,7 @@ class FlameView : public View {
   CallersPanel* callers_;
   std::shared_ptr<const analysis::CallStacks> stacks_;  // of the last question; null = ask anew
   analysis::TimeWindow window_;                         // that was asked about
+  QStringList flame_path_;                              // likewise
   JobTracker job_;
 };
 

@@ -84,17 +84,20 @@ void FragmentationPage::Refresh() {
 
 void FragmentationPage::AskPools() {
   if (document_->session() == shown_) return;
+  // A log that grows is followed anew when the last time is done, and shown as it was until then.
+  const bool grew = pools_ != nullptr && document_->grew();
+  if (grew && pools_job_.running()) return;
   shown_ = document_->session();
-  pools_.reset();
   at_instant_.reset();
-  plot_->SetPicture(nullptr);
-  FillTables();
-  FillSummary();
-  if (shown_ == nullptr) {
+  if (!grew) {
     pools_job_.Cancel();
-    return;
+    pools_.reset();
+    plot_->SetPicture(nullptr);
+    plot_->SetProgress(0);
+    FillTables();
+    FillSummary();
   }
-  plot_->SetProgress(0);
+  if (shown_ == nullptr) return;
   const auto report = pools_job_.Reporter([this](double share) { plot_->SetProgress(share); });
   pools_job_.Start([session = shown_, report](
                        std::stop_token stop) { return MakePoolsPicture(*session, report, stop); },

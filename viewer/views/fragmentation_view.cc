@@ -23,6 +23,7 @@ FragmentationView::FragmentationView(Document* document, Selection* selection, Q
   column->addWidget(tabs_);
   const auto stale = [this] { Invalidate(); };
   connect(document, &Document::StateChanged, this, stale);
+  connect(document, &Document::ReportReady, this, stale);
   connect(document, &Document::CategoriesReady, this, stale);
   connect(selection, &Selection::InstantChanged, this, stale);
   connect(selection, &Selection::DeviceChanged, this, stale);
@@ -40,6 +41,9 @@ void FragmentationView::CountChanged() {
   tabs_->setTabText(1, count > 0    ? tr("Failed requests (%1)").arg(count)
                        : count == 0 ? tr("Headroom")
                                     : tr("Failed requests"));
+  // To the answer that the log is opened for, but not away from where somebody went in it.
+  if (count == shown_count_) return;
+  shown_count_ = count;
   if (count > 0) tabs_->setCurrentIndex(1);
   if (count == 0) tabs_->setCurrentIndex(0);
 }

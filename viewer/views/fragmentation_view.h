@@ -32,6 +32,7 @@ class FragmentationView : public View {
   QTabWidget* tabs_;
   FragmentationPage* holes_;
   OomPage* oom_;
+  int shown_count_ = -1;
 };
 
 }  // namespace memprof::viewer

@@ -4,9 +4,11 @@
 #include <QClipboard>
 #include <QDesktopServices>
 #include <QGuiApplication>
+#include <QInputDialog>
 #include <QMenu>
 #include <QMessageBox>
 #include <QProcess>
+#include <QSettings>
 #include <QUrl>
 
 #include "viewer/geometry/units.h"
@@ -44,6 +46,16 @@ QString TryToOpen(const Document& document, const analysis::SourceFrame& frame) 
   return Tr("The editor %1 could not be started. Is MEMPROF_EDITOR right?").arg(command->program);
 }
 
+void ChooseEditor(QWidget* owner) {
+  QSettings store;
+  const QString key = QStringLiteral("editor/command");
+  bool chosen = false;
+  const QString command = QInputDialog::getText(
+      owner, Tr("Editor"), Tr("Command that opens {file} at {line}, such as code -g {file}:{line}"),
+      QLineEdit::Normal, store.value(key).toString(), &chosen);
+  if (chosen) store.setValue(key, command.trimmed());
+}
+
 }  // namespace
 
 QString FrameText(const analysis::SourceFrame& frame) {
@@ -75,6 +87,7 @@ void AddFrameActions(QMenu* menu, QWidget* owner, Document* document, Selection*
     OpenInEditor(owner, *document, target.frame);
   });
   open->setEnabled(!target.frame.file.empty());
+  menu->addAction(Tr("Choose the &editor …"), owner, [owner] { ChooseEditor(owner); });
   menu->addAction(Tr("&Copy frame"), owner,
                   [target] { QGuiApplication::clipboard()->setText(FrameText(target.frame)); });
   QAction* copy = menu->addAction(Tr("Copy &stack"), owner, [document, target] {

@@ -128,32 +128,34 @@ FactView* OomPage::AddTable(const QString& title, FactTable** table,
 }
 
 void OomPage::Refresh() {
-  if (document_->session() != shown_) {
-    shown_ = document_->session();
+  if (document_->session() == shown_) {
+    // Categories may have come since.
+    if (picture_ != nullptr && !picture_->failures.empty()) AskChosen();
+    return;
+  }
+  // A log that grows is looked at anew when the last look is done, and shown as it was until then.
+  const bool grew = picture_ != nullptr && document_->grew();
+  if (grew && job_.running()) return;
+  if (!grew) {
+    job_.Cancel();
     picture_.reset();
-    kept_.clear();
-    chosen_job_.Cancel();
     ShowChosen(nullptr);
     failure_rows_->SetRows({});
     failures_->hide();
-    emit CountChanged();
-    if (shown_ == nullptr) {
-      job_.Cancel();
-      return;
-    }
     verdict_->setText(tr("Looking for failed requests …"));
-    job_.Start(
-        [session = shown_, symbols = document_->symbols()](std::stop_token) {
-          return MakeFailuresPicture(session, symbols);
-        },
-        [this](std::shared_ptr<const FailuresPicture> picture) { Show(std::move(picture)); });
-    return;
+    emit CountChanged();
   }
-  // Categories may have come since.
-  if (picture_ != nullptr && !picture_->failures.empty()) AskChosen();
+  // One after the other: each needs memory of its own while it works.
+  if (document_->session() == nullptr || document_->report() == nullptr) return;
+  shown_ = document_->session();
+  job_.Start([session = shown_, symbols = document_->symbols()](
+                 std::stop_token) { return MakeFailuresPicture(session, symbols); },
+             [this](std::shared_ptr<const FailuresPicture> picture) { Show(std::move(picture)); });
 }
 
 void OomPage::Show(std::shared_ptr<const FailuresPicture> picture) {
+  chosen_job_.Cancel();
+  kept_.clear();
   picture_ = std::move(picture);
   failure_rows_->SetRows(picture_->rows);
   failures_->setVisible(picture_->failures.size() > 1);
@@ -164,6 +166,7 @@ void OomPage::Show(std::shared_ptr<const FailuresPicture> picture) {
     ShowHeadroom();
   else
     Choose(static_cast<std::size_t>(picture_->first), false);
+  Refresh();  // it may have grown meanwhile
 }
 
 void OomPage::Choose(std::size_t failure, bool by_hand) {

@@ -137,8 +137,8 @@ void ProcessesView::Show(std::shared_ptr<const ProcessPicture> picture) {
   QString legend = entry(theme.Band(framework ? BandRole::kCached : BandRole::kLinear),
                          tr("held of the driver"));
   if (framework) legend += entry(theme.Band(BandRole::kTensors), tr("in use by the framework"));
-  legend += tr("lanes are %1 high; click a process to show it alone in all views")
-                .arg(FormatBytes(picture->highest));
+  legend += tr("lanes are %1 high").arg(FormatBytes(picture->highest));
+  if (picture->figures.size() > 1) legend += tr("; click a process to show it alone in all views");
   legend_->setText(legend);
   Fit();
 }

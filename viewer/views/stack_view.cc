@@ -7,9 +7,11 @@
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QMenu>
+#include <algorithm>
 #include <utility>
 
 #include "viewer/views/frame_actions.h"
+#include "viewer/views/theme.h"
 
 namespace memprof::viewer {
 
@@ -25,7 +27,7 @@ StackView::StackView(Document* document, Selection* selection, QWidget* parent)
   setTextElideMode(Qt::ElideMiddle);
   header()->setStretchLastSection(false);
   header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
-  header()->setSectionResizeMode(StackModel::kPlace, QHeaderView::ResizeToContents);
+  header()->setSectionResizeMode(StackModel::kPlace, QHeaderView::Interactive);
   copy_ = addAction(tr("Copy stack"));
   connect(copy_, &QAction::triggered, this,
           [this] { QGuiApplication::clipboard()->setText(model_->Text()); });
@@ -36,6 +38,17 @@ void StackView::SetFrames(std::vector<analysis::SourceFrame> frames,
                           const analysis::SourceFrame& site, analysis::StackId stack) {
   stack_ = stack;
   model_->SetFrames(std::move(frames), site);
+  FitPlaces();
+}
+
+void StackView::FitPlaces() {
+  const int wanted = sizeHintForColumn(StackModel::kPlace) + kSpace;
+  header()->resizeSection(StackModel::kPlace, std::min(wanted, viewport()->width() * 2 / 5));
+}
+
+void StackView::resizeEvent(QResizeEvent* event) {
+  QTreeView::resizeEvent(event);
+  FitPlaces();
 }
 
 void StackView::OpenSource(const QModelIndex& index) {

@@ -24,8 +24,10 @@ class StackView : public QTreeView {
  protected:
   void keyPressEvent(QKeyEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
+  void FitPlaces();  // as wide as they are, but never more than leaves names room
   void OpenSource(const QModelIndex& index);
 
   Document* const document_;

@@ -14,6 +14,7 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "viewer/geometry/units.h"
 #include "viewer/views/copy_rows.h"
@@ -30,7 +31,7 @@ using analysis::allocators::kUnlimited;
 
 // An arrangement that knows the future is sought so long, and up to so many requests.
 constexpr double kPlacementSeconds = 1;
-constexpr std::uint64_t kPlacementRequests = 1'000'000;
+constexpr std::uint64_t kPlacementRequests = 100'000;
 
 QString Message(const absl::Status& status) {
   return ToQString({status.message().data(), status.message().size()});
@@ -219,7 +220,7 @@ void WhatIfReplay::Start() {
     if (generation != generation_ || !job_.running()) return;
     progress_->setValue(static_cast<int>(share * 1000));
     const std::lock_guard lock(found->mutex);
-    if (!found->devices.empty()) Show(found->devices);
+    if (std::exchange(found->news, false)) Show(found->devices);
   });
   job_.Start(
       [session = of_, found, look, capacity = capacity_](std::stop_token stop) {
@@ -245,6 +246,7 @@ void WhatIfReplay::Start() {
           } else {
             *same = std::move(device);
           }
+          found->news = true;
           look(*told);
         };
         Devices devices;
@@ -415,6 +417,9 @@ void WhatIfReplay::ShowState() {
     }
     verdict_->setText(text);
   }
+  const bool nothing = complete_ && devices_.empty();
+  for (QWidget* widget : std::initializer_list<QWidget*>{own_text_, add_, capacity_text_})
+    widget->setEnabled(!nothing);
   legend_->setVisible(model_->rowCount() > 0);
   curves_->setVisible(model_->rowCount() > 0);
   table_->setVisible(model_->rowCount() > 0);

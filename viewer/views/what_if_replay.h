@@ -55,6 +55,7 @@ class WhatIfReplay : public View {
   struct Found {
     std::mutex mutex;
     Devices devices;
+    bool news = false;  // since someone looked
   };
 
   void BuildHead(QVBoxLayout* column);

@@ -3,9 +3,9 @@
 
 #include <QStringList>
 
-#include "viewer/views/diff_view.h"
 #include "viewer/views/advice_view.h"
 #include "viewer/views/allocations_view.h"
+#include "viewer/views/diff_view.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/fragmentation_view.h"
 #include "viewer/views/leak_view.h"
@@ -43,22 +43,22 @@ constexpr ViewEntry kViews[] = {
     {ViewKind::kTensors, "tensors", kWhy, "Tensors",
      "Every tensor, block or driver allocation with all its fields, and its lifetime as a bar",
      Make<TensorsView>},
-    {ViewKind::kProcesses, "processes", kCompare, "Processes",
-     "The processes of a job side by side: how even they are, and which stand out",
-     Make<ProcessesView>},
-    {ViewKind::kQuality, "quality", kTrust, "Data quality",
-     "How far the log can be trusted: what was lost, which sources were on, what recording cost",
-     Make<QualityView>},
-    {ViewKind::kWhatIf, "whatif", kCompare, "What if",
-     "Other allocators, and the peak without a part of the memory", Make<WhatIfView>},
-    {ViewKind::kDiff, "diff", kCompare, "Diff", "Two logs, or two moments of one, compared",
-     Make<DiffView>},
     {ViewKind::kFragmentation, "fragmentation", kWhy, "Holes and OOM",
      "Free memory that cannot be used, who pins it, and why requests failed",
      Make<FragmentationView>},
     {ViewKind::kAdvice, "advice", kWhy, "Advice",
      "What wastes memory or transfers, what to change, and what that would save exactly",
      Make<AdviceView>},
+    {ViewKind::kWhatIf, "whatif", kCompare, "What if",
+     "Other allocators, and the peak without a part of the memory", Make<WhatIfView>},
+    {ViewKind::kDiff, "diff", kCompare, "Diff", "Two logs, or two moments of one, compared",
+     Make<DiffView>},
+    {ViewKind::kProcesses, "processes", kCompare, "Processes",
+     "The processes of a job side by side: how even they are, and which stand out",
+     Make<ProcessesView>},
+    {ViewKind::kQuality, "quality", kTrust, "Data quality",
+     "How far the log can be trusted: what was lost, which sources were on, what recording cost",
+     Make<QualityView>},
 };
 
 }  // namespace
