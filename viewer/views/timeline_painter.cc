@@ -69,13 +69,25 @@ QColor BandColor(const Band& band, const Theme& theme) {
   return theme.dark ? eighth.lighter(112) : eighth;
 }
 
-BandFill FillOf(const Band& band, const Theme& theme) {
-  BandFill fill{BandColor(band, theme), {}, Qt::NoBrush};
+namespace {
+
+BandFill FillOf(const QColor& color, BandRole role, const Theme& theme) {
   // Held, not used: hatched, so that it is told apart without colour too.
-  if (band.role == BandRole::kCached || band.role == BandRole::kPool) fill.hatch = Qt::BDiagPattern;
-  if (band.role == BandRole::kOtherDriver) fill.hatch = Qt::FDiagPattern;
-  fill.stripes = theme.dark ? fill.color.lighter(130) : fill.color.darker(118);
+  BandFill fill{color, theme.dark ? color.lighter(130) : color.darker(118), Qt::NoBrush};
+  if (role == BandRole::kCached || role == BandRole::kPool) fill.hatch = Qt::BDiagPattern;
+  if (role == BandRole::kOtherDriver) fill.hatch = Qt::FDiagPattern;
   return fill;
+}
+
+}  // namespace
+
+BandFill FillOf(const Band& band, const Theme& theme) {
+  return FillOf(BandColor(band, theme), band.role, theme);
+}
+
+void FillBand(QPainter& painter, const QPolygonF& shape, const QColor& color, BandRole role,
+              const Theme& theme) {
+  FillBand(painter, shape, FillOf(color, role, theme));
 }
 
 void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill) {

@@ -19,6 +19,9 @@ namespace memprof::viewer {
 QColor BandColor(const Band& band, const Theme& theme);
 BandFill FillOf(const Band& band, const Theme& theme);
 void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill);
+// In another colour than the role's.
+void FillBand(QPainter& painter, const QPolygonF& shape, const QColor& color, BandRole role,
+              const Theme& theme);
 
 // The stack alone, in `plot`; columns one per device pixel. All bands but `selected` are paler;
 // -1: none is selected. As pixels on a screen or in a picture, as shapes in a drawing.
