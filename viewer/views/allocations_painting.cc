@@ -155,11 +155,12 @@ void AllocationsCanvas::PaintAddresses(QPainter& painter, const QRectF& plot, co
 void AllocationsCanvas::PaintMarks(QPainter& painter, const QRectF& plot, const Theme& theme) {
   const TimeScale scale = Scale();
   double labelled_to = -1e9;
+  FlagPainter flags(painter, plot, theme);
   for (const analysis::FailedRequest& failure : data_->failures) {
     const double x = scale.X(failure.time);
     if (x < plot.left() || x > plot.right() || x < labelled_to) continue;
     const QString text = tr("failed: %1").arg(FormatBytes(failure.bytes));
-    PaintFlag(painter, plot, x, plot.top() + 2 * kSpace, text, theme.danger, theme);
+    flags.Paint(x, plot.top() + 2 * kSpace, text, theme.danger);
     labelled_to = x + TextWidth(painter.font(), text) + 2 * kSpace;
   }
   const double chosen = scale.X(selection_->instant());
