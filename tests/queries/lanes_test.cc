@@ -204,17 +204,21 @@ TEST(AddressLanesTest, LeavesOutWhereNothingEverWas) {
   log.Alloc(Layer::kLinear, 0x10000000 + kMiB + 1024, kMiB);  // a small gap stays
   log.Free(0x10000000);
   log.Alloc(Layer::kLinear, 0x10000000, 512);  // in the place of another
+  // A thirtieth of all is left out, too.
+  log.Alloc(Layer::kLinear, 0x10000000 + 2 * kMiB + 1024 + (128 << 10), kMiB);
   log.Alloc(Layer::kLinear, 0x7f0000000000, kMiB);
   log.Alloc(Layer::kArray, 0x5000, kMiB);  // no address
   const auto session = LoadLog(log);
   const AddressLanes found = LayOutAddresses(*session, 0);
-  ASSERT_EQ(found.spans.size(), 2u);
+  ASSERT_EQ(found.spans.size(), 3u);
   EXPECT_EQ(found.spans[0].address, 0x10000000u);
   EXPECT_EQ(found.spans[0].bytes, 2 * kMiB + 1024);
-  EXPECT_EQ(found.spans[1].address, 0x7f0000000000u);
+  EXPECT_EQ(found.spans[1].address, 0x10000000u + 2 * kMiB + 1024 + (128 << 10));
   EXPECT_EQ(found.spans[1].offset, 2 * kMiB + 1024);
-  EXPECT_EQ(found.lanes.height, 3 * kMiB + 1024);
-  EXPECT_EQ(found.lanes.size(), 4u);
+  EXPECT_EQ(found.spans[2].address, 0x7f0000000000u);
+  EXPECT_EQ(found.spans[2].offset, 3 * kMiB + 1024);
+  EXPECT_EQ(found.lanes.height, 4 * kMiB + 1024);
+  EXPECT_EQ(found.lanes.size(), 5u);
   EXPECT_EQ(found.AddressAt(1e18), 0x7f0000000000u + kMiB);
   EXPECT_EQ(found.AddressAt(-5), 0x10000000u);
   EXPECT_EQ(LayOutAddresses(*session, 3).AddressAt(0), 0u);

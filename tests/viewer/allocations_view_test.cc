@@ -300,6 +300,44 @@ TEST_F(OwnAllocationsTest, ADeviceWithoutMemorySaysSo) {
   EXPECT_FALSE(view->WriteCsv(&out));
 }
 
+TEST_F(OwnAllocationsTest, AnotherLogTakesThePlaceOfTheFirst) {
+  Open({.steps = 6}, ViewKind::kAllocations);
+  auto* canvas = dynamic_cast<AllocationsView*>(window_.page(ViewKind::kAllocations))->canvas();
+  const std::size_t before = canvas->index()->size();
+  canvas->SetBytes(0, 1 << 20);
+  Open({.steps = 3, .leak = false}, ViewKind::kAllocations);
+  window_.WaitUntilSettled();
+  ASSERT_NE(canvas->index(), nullptr);
+  EXPECT_LT(canvas->index()->size(), before);
+  EXPECT_EQ(&canvas->index()->session(), window_.document().session().get());
+  EXPECT_EQ(canvas->high(), canvas->index()->bytes()) << "all of it";
+  // Unseen, it lets go of what is no longer open.
+  window_.ShowView(ViewKind::kTimeline);
+  Open({.steps = 4}, ViewKind::kTimeline);
+  EXPECT_EQ(canvas->index(), nullptr);
+}
+
+TEST_F(OwnAllocationsTest, AnotherDeviceIsAnotherPicture) {
+  analysis::testing::LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Device(1, 1 << 30);
+  log.Alloc(analysis::Layer::kLinear, 0x1000000, 1 << 20, {.device = 0});
+  log.Alloc(analysis::Layer::kLinear, 0x9000000, 2 << 20, {.device = 1});
+  log.AdvanceTime(1'000'000);
+  log.Alloc(analysis::Layer::kLinear, 0xa000000, 1 << 20, {.device = 1});
+  log.AdvanceTime(1'000'000);
+  log.Step(0);
+  OpenLog(log, ViewKind::kAllocations);
+  auto* canvas = dynamic_cast<AllocationsView*>(window_.page(ViewKind::kAllocations))->canvas();
+  window_.selection().SetDevice(0);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(canvas->index()->size(), 1u);
+  window_.selection().SetDevice(1);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(canvas->index()->size(), 2u);
+  EXPECT_EQ(canvas->index()->bytes(), 3 << 20);
+}
+
 TEST_F(OwnAllocationsTest, ATensorSelectedElsewhereIsFramedAsItsBlock) {
   Open({.steps = 6}, ViewKind::kAllocations);
   auto* canvas = dynamic_cast<AllocationsView*>(window_.page(ViewKind::kAllocations))->canvas();

@@ -93,8 +93,8 @@ class SiteScheme : public Scheme {
   }
 
  private:
-  static std::size_t Slot(StackId stack, std::size_t slots) {
-    return std::min<std::size_t>(stack.value, slots - 1);
+  static std::size_t Slot(StackId stack, std::size_t count) {
+    return stack.value < count ? stack.value : count - 1;
   }
   const AllocationIndex& index_;
   std::vector<std::uint8_t> of_stack_;

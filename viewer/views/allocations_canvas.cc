@@ -72,7 +72,8 @@ AllocationsCanvas::AllocationsCanvas(Document* document, Selection* selection, L
   connect(selection_, &Selection::InstantChanged, this, qOverload<>(&QWidget::update));
   // At once, also while nobody sees it: a log that is no longer open is large.
   connect(document_, &Document::StateChanged, this, [this] {
-    if (session_ != nullptr && session_ != document_->session()) Forget();
+    if (session_ != nullptr && session_ != document_->session() && !(isVisible() && Grew()))
+      Forget();
   });
 }
 
@@ -112,22 +113,30 @@ void AllocationsCanvas::SetColoring(AllocationColoring coloring) {
   Update();
 }
 
+bool AllocationsCanvas::Grew() const {
+  return session_ != nullptr && document_->session() != nullptr && paths_ == document_->paths() &&
+         device_ == selection_->device();
+}
+
 void AllocationsCanvas::AskData() {
-  // What is known of uses is of all devices.
-  const std::shared_ptr<const Uses> uses = uses_;
-  Forget();
+  if (!Grew()) Forget();
   session_ = document_->session();
+  paths_ = document_->paths();
   device_ = selection_->device();
-  if (uses != nullptr && uses->session == session_) uses_ = uses;
   data_job_.Start(
       [session = session_, device = device_, by_address = layout_ == Layout::kAddresses,
        bounds = document_->bounds()](std::stop_token stop) {
         return MakeData(session, device, by_address, bounds, stop);
       },
       [this](std::shared_ptr<const AllocationsData> made) {
+        const bool all_shown = data_ == nullptr || high_ - low_ >= WholeBox().high;
         data_ = std::move(made);
-        low_ = 0;
-        high_ = std::max(1.0, WholeBox().high);
+        colors_.reset();
+        hover_.reset();
+        if (all_shown) {
+          low_ = 0;
+          high_ = std::max(1.0, WholeBox().high);
+        }
         AskUses();
         Update();
       });
@@ -289,9 +298,9 @@ void AllocationsCanvas::SetBytes(double low, double high) {
 }
 
 std::optional<std::size_t> AllocationsCanvas::SelectedRow() const {
-  if (data_ == nullptr || session_ == nullptr) return std::nullopt;
+  if (data_ == nullptr) return std::nullopt;
   for (AllocationId id = selection_->allocation();
-       id.valid() && id.value < session_->records().size(); id = session_->record(id).parent) {
+       id.valid() && id.value < shown().records().size(); id = shown().record(id).parent) {
     if (const auto row = data_->index->Row(id)) return row;
   }
   return std::nullopt;
@@ -328,8 +337,9 @@ std::optional<std::size_t> AllocationsCanvas::RowAt(QPointF point) const {
 
 QString AllocationsCanvas::Describe(std::size_t row) const {
   const AllocationIndex& index = *data_->index;
+  const analysis::Session& session = shown();
   const AllocationId id = index.id(row);
-  const analysis::Allocation a = session_->allocation(id);
+  const analysis::Allocation a = session.allocation(id);
   QString rows;
   const auto add = [&rows](const QString& name, const QString& value) {
     rows += QStringLiteral("<tr><td style='padding-right:10px'>%1</td><td>%2</td></tr>")
@@ -341,7 +351,7 @@ QString AllocationsCanvas::Describe(std::size_t row) const {
     if (step >= 0) text += tr(", step %1").arg(step);
     return text;
   };
-  QString title = TensorLabel(*session_, id);
+  QString title = TensorLabel(session, id);
   if (title.isEmpty()) title = ToQString(analysis::LayerName(a.layer));
   add(tr("Size"), FormatBytes(a.bytes));
   if (a.requested != 0 && a.requested != a.bytes) add(tr("Requested"), FormatBytes(a.requested));
@@ -353,15 +363,15 @@ QString AllocationsCanvas::Describe(std::size_t row) const {
     add(tr("Freed"), when(a.death_time, a.death_step));
     add(tr("Lived"), FormatDuration(a.death_time - a.birth_time));
   }
-  if (uses_ != nullptr && uses_->session == session_) {
+  if (uses_ != nullptr && uses_->session.get() == &session) {
     const auto used = uses_->accesses.Of(id);
     if (!used.empty()) {
-      const TimeNs last = session_->events().time(used.back().event.value);
+      const TimeNs last = session.events().time(used.back().event.value);
       const TimeNs end = std::min(a.death_time, document_->bounds().end);
       add(tr("Last use"),
           tr("%1; idle %2 after it")
-              .arg(when(last, session_->StepAt(last)), FormatDuration(end - std::min(end, last))));
-    } else if (uses_->accesses.EvidenceFor(session_->record(id)).pointers()) {
+              .arg(when(last, session.StepAt(last)), FormatDuration(end - std::min(end, last))));
+    } else if (uses_->accesses.EvidenceFor(session.record(id)).pointers()) {
       add(tr("Last use"), tr("none seen"));
     }
   }

@@ -94,6 +94,8 @@ class AllocationsCanvas : public QWidget {
   struct Uses;
 
   void Forget();  // all that is of session_
+  // The log that is shown has grown: what is shown stays until what is new is there.
+  bool Grew() const;
   void AskData();
   void AskColors();
   void AskPicture();
@@ -112,6 +114,8 @@ class AllocationsCanvas : public QWidget {
   void PaintMarks(QPainter& painter, const QRectF& plot, const Theme& theme);
   void PaintFrames(QPainter& painter, const QRectF& plot, const Theme& theme);
   QString EmptyText() const;
+  // That is shown: the document may have read more since. Only while there is data.
+  const analysis::Session& shown() const { return data_->index->session(); }
 
   void Click(QPointF point);
   void SelectRow(std::size_t row);
@@ -126,7 +130,9 @@ class AllocationsCanvas : public QWidget {
   Selection* const selection_;
   const Layout layout_;
   AllocationColoring coloring_ = AllocationColoring::kSite;
-  std::shared_ptr<const analysis::Session> session_;  // and device that data_ is, or will be, of
+  // What data_ is, or will be, of.
+  std::shared_ptr<const analysis::Session> session_;
+  QStringList paths_;
   int device_ = 0;
   std::shared_ptr<const AllocationsData> data_;
   std::shared_ptr<const AllocationColors> colors_;

@@ -83,7 +83,7 @@ void AllocationsCanvas::Click(QPointF point) {
 
 void AllocationsCanvas::SelectRow(std::size_t row) {
   const analysis::AllocationId id = data_->index->id(row);
-  selection_->SelectAllocation(id, session_->record(id).stack);
+  selection_->SelectAllocation(id, shown().record(id).stack);
 }
 
 void AllocationsCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
@@ -125,7 +125,7 @@ void AllocationsCanvas::SelectNeighbour(int step) {
                                             : size;
   for (row += step; row >= 0 && row < size; row += step) {
     const analysis::AllocationId id = index.id(static_cast<std::size_t>(row));
-    if (site.valid() && session_->record(id).stack != site) continue;
+    if (site.valid() && shown().record(id).stack != site) continue;
     if (!Passes(document_->passing().get(), id)) continue;
     SelectRow(static_cast<std::size_t>(row));
     return;

@@ -20,7 +20,7 @@ QString AllocationsCanvas::EmptyText() const {
     return layout_ == Layout::kPacked ? tr("This device holds no memory in this log.")
                                       : tr("This device holds nothing with an address in this "
                                            "log.");
-  if (colors_ == nullptr || (picture_ == nullptr && whole_ == nullptr)) return tr("Drawing …");
+  if (picture_ == nullptr && whole_ == nullptr) return tr("Drawing …");
   return {};
 }
 
@@ -43,7 +43,7 @@ void AllocationsCanvas::paintEvent(QPaintEvent*) {
   }
   PaintPictures(painter, plot);
   PaintLabels(painter, plot, theme);
-  PaintTimeAxis(painter, plot, Scale(), document_->bounds().begin, session_->steps(), theme);
+  PaintTimeAxis(painter, plot, Scale(), document_->bounds().begin, shown().steps(), theme);
   PaintMarks(painter, plot, theme);
   PaintFrames(painter, plot, theme);
 }

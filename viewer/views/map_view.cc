@@ -210,7 +210,7 @@ void MapView::Show(std::shared_ptr<const MapPicture> picture) {
     note(QStringLiteral("▬"), picture->request_text);
     if (picture->request->time != map.time) {
       notes.back() += QStringLiteral(" &nbsp;<a href='request' style='color:%1'>%2</a>")
-                          .arg(theme.accent.name(), tr("show the layout at that moment"));
+                          .arg(theme.accent.name(), tr("show that moment"));
     }
   }
   notes_->setText(notes.join(QStringLiteral("<br>")));
