@@ -92,7 +92,8 @@ void TensorBars::paint(QPainter* painter, const QStyleOptionViewItem& option,
       open.setColorAt(0, fade);
       fade.setAlpha(190);
       open.setColorAt(1, fade);
-      if (bar->width() > 4 * kSpace)
+      const bool end_seen = selection_->window().end + 1 >= model_->contents().table->end();
+      if (end_seen && bar->width() > 4 * kSpace)
         painter->fillRect(QRectF(bar->right() - 2 * kSpace, bar->top(), 2 * kSpace, bar->height()),
                           open);
     }
