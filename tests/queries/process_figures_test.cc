@@ -116,6 +116,8 @@ TEST(ProcessFigures, AgreeWithSumsOfEveryEvent) {
     ASSERT_NE(session, nullptr);
     const TimeNs first = session->events().first_time(), last = session->events().last_time();
     ExpectAgrees(*session, {{first, last + 1}, 13});
+    ExpectAgrees(*session, {{first, last}, 13});
+    ExpectAgrees(*session, {{first, session->events().time(session->events().size() / 2)}, 4});
     const TimeNs begin = first + random() % (last - first);
     ExpectAgrees(*session, {{begin, begin + 1 + random() % (last - begin)}, 7});
     std::vector<bool> half(session->allocations().size());

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "viewer/views/text.h"
+#include "viewer/views/timeline_painter.h"
 
 namespace memprof::viewer {
 
@@ -12,23 +13,40 @@ using analysis::Category;
 using analysis::TimeNs;
 
 QColor CategoryColor(const Theme& theme, Category category) {
+  // As the timeline colours its bands where it is stacked by category.
+  Band band;
+  band.role = BandRole::kGroup;
   switch (category) {
     case Category::kParameters:
+      band.color = 0;
+      break;
     case Category::kGradients:
+      band.color = 1;
+      break;
     case Category::kOptimizerState:
-    case Category::kActivations:
+      band.color = 2;
+      break;
     case Category::kInputs:
+      band.color = 3;
+      break;
+    case Category::kActivations:
+      band.color = 4;
+      break;
     case Category::kWorkspaces:
-      return theme.Categorical(static_cast<int>(category) - 1);
-    case Category::kTemporaries:
-      return theme.Categorical(6);
+      band.color = 5;
+      break;
     case Category::kCommunication:
-      return theme.Band(BandRole::kGraph);
+      band.color = 6;
+      break;
+    case Category::kTemporaries:
+      band.color = 7;
+      break;
     case Category::kUnknown:
     case Category::kSlack:
+      band.role = BandRole::kOther;
       break;
   }
-  return theme.Categorical(-1);
+  return BandColor(band, theme);
 }
 
 TimeScale BarScale(const Document& document, const Selection& selection, const QRectF& cell) {
@@ -74,7 +92,8 @@ void TensorBars::paint(QPainter* painter, const QStyleOptionViewItem& option,
       open.setColorAt(0, fade);
       fade.setAlpha(190);
       open.setColorAt(1, fade);
-      if (bar->width() > 4 * kSpace)
+      const bool end_seen = selection_->window().end + 1 >= model_->contents().table->end();
+      if (end_seen && bar->width() > 4 * kSpace)
         painter->fillRect(QRectF(bar->right() - 2 * kSpace, bar->top(), 2 * kSpace, bar->height()),
                           open);
     }

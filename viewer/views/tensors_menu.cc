@@ -60,8 +60,8 @@ void TensorsView::ShowMenu(const QPoint& at) {
       selection_->SetFilter(filter);
     });
   };
-  if (document_->categories() != nullptr) {
-    const analysis::Category category = document_->categories()->Of(id).category;
+  if (const auto& categories = model_->contents().categories; categories != nullptr) {
+    const analysis::Category category = categories->Of(id).category;
     only(tr("In all views only %1").arg(ToQString(analysis::CategoryName(category))),
          [category](analysis::AllocationFilter* filter) { filter->category = category; });
   }

@@ -314,7 +314,13 @@ void TensorsView::AskForSites() {
       });
 }
 
+// A log that grows is read anew while jobs about what it was still run: their ids mean others now.
+bool TensorsView::IsCurrent() const {
+  return tensors_ != nullptr && &tensors_->session() == document_->session().get();
+}
+
 void TensorsView::AskForRows() {
+  if (!IsCurrent()) return;
   const QHeaderView* header = table_->horizontalHeader();
   asked_.kind = Kind();
   asked_.scope = static_cast<RowScope>(scope_->currentIndex());
@@ -333,6 +339,7 @@ void TensorsView::AskForRows() {
 }
 
 void TensorsView::ShowRows(std::shared_ptr<const analysis::TensorRows> rows) {
+  if (!IsCurrent()) return;
   following_ = true;
   const bool same = model_->contents().table == tensors_;
   const int scrolled = same ? table_->verticalScrollBar()->value() : 0;

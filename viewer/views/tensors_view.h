@@ -53,6 +53,7 @@ class TensorsView : public View {
   void AskForTable();
   void AskForSites();
   void AskForRows();
+  bool IsCurrent() const;
   void ShowRows(std::shared_ptr<const analysis::TensorRows> rows);
   void ShowSummary();
   void FitColumns();  // hides what says nothing of this kind of rows
