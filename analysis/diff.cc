@@ -18,13 +18,16 @@ namespace {
 struct Side {
   const Session& session;
   const std::vector<std::uint32_t>& rows;
+  const AllocationSet* passing;
   RunProfile profile;
   std::vector<DeviceTimeline> timelines;
   LeafMemory leaf;
 
-  Side(const Session& s, const std::vector<std::uint32_t>& r, std::size_t sites)
+  Side(const Session& s, const std::vector<std::uint32_t>& r, std::size_t sites,
+       const AllocationSet* p)
       : session(s),
         rows(r),
+        passing(p),
         profile(ProfileRun(s, r, sites)),
         timelines(BuildTimelines(s)),
         leaf(s) {}
@@ -46,6 +49,7 @@ void AddLive(const Side& side, EventId event, int device, Live& live) {
   for (const AllocationId id : side.session.LiveAfter(event, layers)) {
     const AllocationRecord& a = side.session.record(id);
     if (!side.leaf.Counts(id) || (device != kNoDevice && a.device != device)) continue;
+    if (side.passing != nullptr && !side.passing->Has(id)) continue;
     const std::uint32_t row = StackAlignment::Of(side.rows, a.stack);
     if (row == StackAlignment::kNone) continue;
     live.bytes[row] += a.bytes;
@@ -196,8 +200,10 @@ std::vector<DiffSite> CompareSites(const Side& before, const Live& before_live, 
   return sites;
 }
 
-void SortSites(std::vector<DiffSite>& sites) {
-  std::erase_if(sites, [](const DiffSite& s) {
+void SortSites(std::vector<DiffSite>& sites, const DiffOptions& options) {
+  const bool filtered = options.before != nullptr || options.after != nullptr;
+  std::erase_if(sites, [filtered](const DiffSite& s) {
+    if (filtered && s.before_count == 0 && s.after_count == 0) return true;
     return s.before == s.after && s.before_count == s.after_count &&
            s.before_step == s.after_step && s.before_growth == s.after_growth && !s.fresh &&
            !s.gone;
@@ -239,15 +245,27 @@ std::string_view DiffFigureName(DiffFigureKind kind) {
 }
 
 DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Session& after,
-                    Symbols& after_symbols, DiffMoment moment) {
+                    Symbols& after_symbols, DiffMoment moment, const DiffOptions& options) {
   DiffReport report;
+  // Whether to go on, where so much is done.
+  const auto on = [&options](double share) {
+    if (options.progress) options.progress(share);
+    return !options.stop.stop_requested();
+  };
+  if (!on(0)) return report;
   report.alignment = AlignStacks(before, before_symbols, after, after_symbols);
+  if (!on(0.2)) return report;
   const std::size_t count = report.alignment.places.size();
-  const Side a(before, report.alignment.before, count), b(after, report.alignment.after, count);
+  const Side a(before, report.alignment.before, count, options.before);
+  if (!on(0.4)) return report;
+  const Side b(after, report.alignment.after, count, options.after);
+  if (!on(0.6)) return report;
   AddRunFigures(a, b, report.figures);
   double before_sum = 0, after_sum = 0;
   const std::vector<double> before_growth = GrowthOf(a, count, &before_sum);
+  if (!on(0.7)) return report;
   const std::vector<double> after_growth = GrowthOf(b, count, &after_sum);
+  if (!on(0.8)) return report;
   report.figures.push_back({DiffFigureKind::kGrowth, kNoDevice, before_sum, after_sum, 0});
   AddStepFigures(a, b, report.figures);
   const auto live = [&](const Side& side) {
@@ -259,7 +277,7 @@ DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Sessio
     site.before_growth = before_growth[site.place];
     site.after_growth = after_growth[site.place];
   }
-  SortSites(report.sites);
+  SortSites(report.sites, options);
   report.steps = AlignSteps(a.profile, b.profile);
   const double variation =
       std::max(VariationOf(a.profile, SumOfPeaks), VariationOf(b.profile, SumOfPeaks));
@@ -271,11 +289,16 @@ DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Sessio
   return report;
 }
 
-DiffReport DiffMoments(const Session& session, Symbols& symbols, EventId from, EventId to) {
+DiffReport DiffMoments(const Session& session, Symbols& symbols, EventId from, EventId to,
+                       const DiffOptions& options) {
   DiffReport report;
   report.alignment = AlignStacks(session, symbols, session, symbols);
   const std::size_t count = report.alignment.places.size();
-  const Side side(session, report.alignment.after, count);
+  if (options.progress) options.progress(0.3);
+  if (options.stop.stop_requested()) return report;
+  const Side side(session, report.alignment.after, count, options.after);
+  if (options.progress) options.progress(0.7);
+  if (options.stop.stop_requested()) return report;
   const auto time = [&session](EventId event) {
     return event.valid() ? session.events().time(event.value) : session.run().start_time;
   };
@@ -311,7 +334,7 @@ DiffReport DiffMoments(const Session& session, Symbols& symbols, EventId from, E
     site.fresh = site.before == 0 && site.after > 0;
     site.gone = site.after == 0 && site.before > 0;
   }
-  SortSites(report.sites);
+  SortSites(report.sites, options);
   return report;
 }
 

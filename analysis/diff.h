@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/allocation_filter.h"
 #include "analysis/session.h"
 #include "analysis/stack_alignment.h"
 #include "analysis/symbols.h"
@@ -74,9 +77,20 @@ struct DiffReport {
 // What the tables of two runs show: what was live at each device's peak, or at the end.
 enum class DiffMoment { kPeak, kEnd };
 
+// Which allocations the sites tell of, and what who waits for the comparison wants.
+struct DiffOptions {
+  const AllocationSet* before = nullptr;  // of each run; null = all. Sites of which nothing passes
+  const AllocationSet* after = nullptr;  // are not told; totals, steps and growth are of everything
+  // Asked for between the parts of the work; what is told then is of no use.
+  std::stop_token stop;
+  std::function<void(double)> progress;  // share of the work done, in [0, 1]; rises
+};
+
 DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Session& after,
-                    Symbols& after_symbols, DiffMoment moment = DiffMoment::kPeak);
+                    Symbols& after_symbols, DiffMoment moment = DiffMoment::kPeak,
+                    const DiffOptions& options = {});
 // The state after event `from`, and after event `to`; none = before the first.
-DiffReport DiffMoments(const Session& session, Symbols& symbols, EventId from, EventId to);
+DiffReport DiffMoments(const Session& session, Symbols& symbols, EventId from, EventId to,
+                       const DiffOptions& options = {});
 
 }  // namespace memprof::analysis

@@ -39,7 +39,8 @@ class Deaths {
 
 // Calls visitor.Death(event, allocation) and visitor.Birth(event, allocation) in order of events,
 // deaths first within an event, then visitor.After(event) once for every event from `begin` up to,
-// but without, `end`.
+// but without, `end`. A visitor with a function Stop() is asked now and then, and left alone once
+// that is true.
 template <typename Visitor>
 void ReplayLifetimes(const Session& session, EventId begin, EventId end, Visitor& visitor) {
   Deaths deaths(session, begin);
@@ -49,6 +50,9 @@ void ReplayLifetimes(const Session& session, EventId begin, EventId end, Visitor
                        [](const AllocationRecord& a, EventId e) { return a.birth < e; }) -
       records.begin());
   for (std::uint32_t e = begin.value; e < end.value; ++e) {
+    if constexpr (requires { visitor.Stop(); }) {
+      if (e % 65536 == 0 && visitor.Stop()) return;
+    }
     const EventId event(e);
     for (const AllocationId id : deaths.At(event)) visitor.Death(event, id);
     while (next < records.size() && records[next].birth.value <= e) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <limits>
+#include <mutex>
 #include <thread>
 
 namespace memprof::analysis {
@@ -36,33 +37,80 @@ void ForEach(std::size_t count, int threads, const Work& work) {
   for (std::thread& thread : others) thread.join();
 }
 
-WhatIf Simulate(const RecordedRun& run, const AllocatorSpec& spec, std::uint64_t capacity) {
+// What all simulations of a call have in common: how far they are, and whether they go on.
+class Course {
+ public:
+  Course(const Session& session, const ReplayOptions& options)
+      : session_(session), options_(options) {}
+
+  // So many events of traces are to be fed.
+  void Expect(std::uint64_t events) { expected_ += events; }
+  bool stopped() const { return options_.stop.stop_requested(); }
+
+  bool Tick(std::size_t events) {
+    const std::uint64_t done = done_ += events;
+    if (options_.progress && expected_ > 0) {
+      const std::lock_guard lock(mutex_);
+      const double share =
+          std::min(0.999, static_cast<double>(done) / static_cast<double>(expected_));
+      if (share > told_) options_.progress(told_ = share);
+    }
+    return !stopped();
+  }
+
+  void Tell(const DeviceReplay& replay) {
+    if (!options_.so_far || stopped()) return;
+    const std::lock_guard lock(mutex_);
+    options_.so_far(replay);
+  }
+
+  // Feeds `run` to an allocator.
+  WhatIf Feed(const RecordedRun& run, const AllocatorSpec& spec, Device* device, bool as_recorded,
+              std::vector<std::uint64_t>* samples) {
+    const auto allocator = allocators::MakeAllocator(spec, device);
+    allocators::TraceReplayOptions options{.as_recorded = as_recorded, .samples = samples};
+    options.tick = [this](std::size_t events) { return Tick(events); };
+    ReservedCurve curve;
+    if (options_.over_time) {
+      options.reserved = [&](std::size_t event, std::uint64_t reserved) {
+        curve.Add(session_.events().time(run.trace.rows[event]), reserved);
+      };
+    }
+    allocators::Replay(run.trace, allocator.get(), device, options);
+    WhatIf result;
+    result.spec = spec;
+    result.figures = allocator->figures();
+    result.driver_calls = device->calls();
+    result.reserved = curve.Take();
+    result.done = !stopped();
+    return result;
+  }
+
+ private:
+  const Session& session_;
+  const ReplayOptions& options_;
+  std::uint64_t expected_ = 0;
+  std::atomic<std::uint64_t> done_{0};
+  std::mutex mutex_;
+  double told_ = 0;
+};
+
+WhatIf Simulate(const RecordedRun& run, const AllocatorSpec& spec, std::uint64_t capacity,
+                Course* course) {
   Device device(capacity);
-  const auto allocator = allocators::MakeAllocator(spec, &device);
-  allocators::Replay(run.trace, allocator.get(), &device);
-  WhatIf result;
-  result.spec = spec;
-  result.figures = allocator->figures();
-  result.driver_calls = device.calls();
+  WhatIf result = course->Feed(run, spec, &device, false, nullptr);
   result.fits = result.figures.failures == 0;
   return result;
 }
 
 // As recorded: memory is never short, because the log says what was given back when it was.
 WhatIf SimulateRecorded(const RecordedRun& run, const AllocatorSpec& spec,
-                        std::vector<std::uint64_t>* samples) {
+                        std::vector<std::uint64_t>* samples, Course* course) {
   Device device(kUnlimited);
   for (const allocators::TraceRange& range : run.segments) {
     device.ExpectAddress(range.bytes, range.address);
   }
-  const auto allocator = allocators::MakeAllocator(spec, &device);
-  allocators::Replay(run.trace, allocator.get(), &device,
-                     {.as_recorded = true, .samples = samples});
-  WhatIf result;
-  result.spec = spec;
-  result.figures = allocator->figures();
-  result.driver_calls = device.calls();
-  return result;
+  return course->Feed(run, spec, &device, true, samples);
 }
 
 std::int64_t Difference(std::uint64_t a, std::uint64_t b) {
@@ -136,7 +184,7 @@ std::int64_t WorstSample(const std::vector<std::uint64_t>& replayed,
 }
 
 void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOptions& options,
-                  DeviceReplay* result) {
+                  Course* course, DeviceReplay* result) {
   std::vector<AllocatorSpec> candidates;
   AllocatorSpec spec;
   if (options.recorded != nullptr) {
@@ -152,7 +200,7 @@ void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOp
   std::uint64_t least = kUnlimited;
   for (const AllocatorSpec& candidate : candidates) {
     std::vector<std::uint64_t> samples;
-    WhatIf replayed = SimulateRecorded(run, candidate, &samples);
+    WhatIf replayed = SimulateRecorded(run, candidate, &samples, course);
     std::int64_t residual = Difference(replayed.figures.peak_reserved, run.figures.peak_reserved);
     if (run.source == RequestSource::kDriver) {
       result->samples = samples.size();
@@ -160,13 +208,14 @@ void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOp
       residual = result->unchecked ? 0 : WorstSample(samples, run.samples);
       // The driver's own rounding is in none of the log's figures but those of the samples.
       result->recorded.peak_reserved = replayed.figures.peak_reserved;
+      result->recorded_reserved = replayed.reserved;
     }
     const auto distance = static_cast<std::uint64_t>(std::abs(residual));
     if (distance >= least) continue;
     least = distance;
     result->replayed = std::move(replayed);
     result->residual = residual;
-    if (distance == 0) break;
+    if (distance == 0 || course->stopped()) break;
   }
   result->uncertain =
       result->unchecked ||
@@ -192,7 +241,8 @@ std::vector<PlacementBuffer> Buffers(const Trace& trace) {
 }
 
 DeviceReplay ReplayDevice(const Session& session, const RecordedRun& run,
-                          const ReplayOptions& options) {
+                          const std::vector<AllocatorSpec>& specs, const ReplayOptions& options,
+                          Course* course) {
   DeviceReplay result;
   result.device = run.device;
   result.process = run.process;
@@ -203,26 +253,30 @@ DeviceReplay ReplayDevice(const Session& session, const RecordedRun& run,
   result.streams = run.streams;
   result.recorded = run.figures;
   result.recorded_driver_calls = run.driver_calls;
+  result.recorded_reserved = run.reserved;
   result.peak_outside = run.peak_outside;
   result.capacity_given = options.capacity > 0;
   result.capacity = options.capacity;
   if (options.capacity == 0) {
     result.capacity = std::min(run.room, run.capacity > 0 ? run.capacity : kUnlimited);
   }
-  FindRecorded(session, run, options, &result);
-
-  const std::vector<AllocatorSpec> specs =
-      options.others.empty() ? UsualAllocators() : options.others;
-  result.others.resize(specs.size());
+  FindRecorded(session, run, options, course, &result);
+  for (const AllocatorSpec& spec : specs) result.others.push_back({.spec = spec});
+  course->Tell(result);
+  std::mutex mutex;  // of result.others, which is told while others are still at work
   ForEach(specs.size(), options.threads, [&](std::size_t i) {
-    WhatIf& other = result.others[i];
-    other = Simulate(run, specs[i], result.capacity);
+    if (course->stopped()) return;
+    WhatIf other = Simulate(run, specs[i], result.capacity, course);
     other.saving = Difference(result.recorded.peak_reserved, other.figures.peak_reserved);
+    const std::lock_guard lock(mutex);
+    result.others[i] = std::move(other);
+    course->Tell(result);
   });
+  if (course->stopped()) return result;
 
   const std::vector<PlacementBuffer> buffers = Buffers(run.trace);
   result.max_live = PlacementBound(buffers);
-  if (options.placement_seconds > 0) {
+  if (options.placement_seconds > 0 && buffers.size() <= options.placement_requests) {
     PlacementOptions placement;
     placement.seconds = options.placement_seconds;
     placement.threads = options.threads;
@@ -250,10 +304,22 @@ std::vector<AllocatorSpec> UsualAllocators() {
 }
 
 std::vector<DeviceReplay> ReplayAllocators(const Session& session, const ReplayOptions& options) {
-  std::vector<DeviceReplay> results;
-  for (const RecordedRun& run : allocators::RecordedRuns(session)) {
+  const std::vector<AllocatorSpec> specs =
+      options.others.empty() ? UsualAllocators() : options.others;
+  std::vector<RecordedRun> runs =
+      allocators::RecordedRuns(session, {.over_time = options.over_time, .stop = options.stop});
+  Course course(session, options);
+  for (const RecordedRun& run : runs) {
     if (options.device != kNoDevice && run.device != options.device) continue;
-    results.push_back(ReplayDevice(session, run, options));
+    // Of those that may have been recorded, most often the first is it.
+    course.Expect((specs.size() + 1) * run.trace.events.size());
+  }
+  std::vector<DeviceReplay> results;
+  for (RecordedRun& run : runs) {
+    if (options.device != kNoDevice && run.device != options.device) continue;
+    if (course.stopped()) break;
+    results.push_back(ReplayDevice(session, run, specs, options, &course));
+    run = RecordedRun();
   }
   return results;
 }

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,8 +21,10 @@ struct WhatIf {
   allocators::AllocatorSpec spec;
   allocators::Figures figures;
   std::uint64_t driver_calls = 0;
-  bool fits = true;         // no request found too little memory
-  std::int64_t saving = 0;  // of peak reserved bytes, against what was recorded
+  bool fits = true;                  // no request found too little memory
+  std::int64_t saving = 0;           // of peak reserved bytes, against what was recorded
+  bool done = false;                 // the figures are there: false only for what is still to come
+  std::vector<CurvePoint> reserved;  // bytes over time; empty = not asked for
 };
 
 // Why an allocator is taken for the recorded one.
@@ -41,6 +46,7 @@ struct DeviceReplay {
 
   allocators::Figures recorded;
   std::uint64_t recorded_driver_calls = 0;
+  std::vector<CurvePoint> recorded_reserved;  // bytes over time; empty = not asked for
   // The recorded allocator as it is understood, replayed with what the log says it did; saving is 0
   // by definition. How far its peak of reserved bytes is from the recorded one is the residual:
   // what the other figures are in doubt by. For cudaMalloc it is how far its growth is from that of
@@ -70,6 +76,18 @@ struct ReplayOptions {
   std::uint64_t capacity = 0;    // bytes; 0 = what the recorded run could have, as far as is known
   double placement_seconds = 2;  // time for each device's arrangement; 0 = none is sought
   int threads = 0;               // 0 = as many as the machine has
+  // For more requests no arrangement is sought.
+  std::uint64_t placement_requests = std::numeric_limits<std::uint64_t>::max();
+  bool over_time = false;  // also the bytes reserved over time
+
+  // For those who wait for it. What is left when asked to stop is of no use but for what was
+  // announced before.
+  std::stop_token stop;
+  // Share of the work done, in [0, 1]; rises, but not to 1. From any thread, one at a time.
+  std::function<void(double)> progress;
+  // A device's figures so far: first those of what was recorded, then again for each other one that
+  // is done. From any thread, one at a time.
+  std::function<void(const DeviceReplay&)> so_far;
 };
 
 // Devices with requests, each process by itself, in order of ordinals, then of processes.

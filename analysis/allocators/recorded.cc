@@ -32,8 +32,8 @@ class DeviceReader {
  public:
   // `numbers` has room for every allocation, and is shared by all readers.
   DeviceReader(const Session& session, const Plan& plan, int device, std::uint32_t process,
-               std::vector<std::uint32_t>* numbers)
-      : session_(session), plan_(plan), numbers_(*numbers) {
+               bool over_time, std::vector<std::uint32_t>* numbers)
+      : session_(session), plan_(plan), over_time_(over_time), numbers_(*numbers) {
     run_.device = device;
     run_.process = process;
     run_.source = plan.source;
@@ -114,8 +114,18 @@ class DeviceReader {
     }
   }
 
+  // All that was told since the last call happened at `event`.
+  void Stamp(EventId event) {
+    if (!over_time_) return;
+    last_ = event.value;
+    run_.trace.rows.resize(run_.trace.events.size(), last_);
+    curve_.Add(session_.events().time(event.value), run_.figures.reserved);
+  }
+
   RecordedRun Finish() {
     FlushReleases();
+    if (over_time_) run_.trace.rows.resize(run_.trace.events.size(), last_);
+    run_.reserved = curve_.Take();
     if (!run_.synchronizes) SynchronizeAtSteps();
     run_.streams = static_cast<std::uint32_t>(streams_.size());
     return std::move(run_);
@@ -312,20 +322,28 @@ class DeviceReader {
   // Programs wait for the device at least once a step, to read the loss.
   void SynchronizeAtSteps() {
     std::vector<TraceEvent> events;
+    std::vector<std::uint32_t> rows;
     events.reserve(run_.trace.events.size() + step_marks_.size());
+    if (over_time_) rows.reserve(events.capacity());
     std::size_t mark = 0;
     for (std::size_t i = 0; i < run_.trace.events.size(); ++i) {
       for (; mark < step_marks_.size() && step_marks_[mark] == i; ++mark) {
         events.push_back({TraceOp::kSynchronize, 0});
+        if (over_time_) rows.push_back(run_.trace.rows[i]);
       }
       events.push_back(run_.trace.events[i]);
+      if (over_time_) rows.push_back(run_.trace.rows[i]);
     }
     run_.trace.events = std::move(events);
+    run_.trace.rows = std::move(rows);
   }
 
   const Session& session_;
   const Plan& plan_;
+  const bool over_time_;
   RecordedRun run_;
+  ReservedCurve curve_;
+  std::uint32_t last_ = 0;
   std::uint64_t used_ = 0, outside_ = 0;
   bool short_of_memory_ = false;  // a call of the driver failed since the last request
   bool truncated_ = false;
@@ -343,26 +361,30 @@ class DeviceReader {
 // Hands births, deaths and other events to the readers of their devices.
 class Reader {
  public:
-  explicit Reader(const Session& session)
+  Reader(const Session& session, const RecordedOptions& options)
       : session_(session),
+        stop_(options.stop),
         container_(session.records().size()),
         numbers_(session.records().size(), kNoNumber) {
     MakePlans();
     for (auto& [place, plan] : plans_) {
-      readers_[place] =
-          std::make_unique<DeviceReader>(session, plan, place.first, place.second, &numbers_);
+      readers_[place] = std::make_unique<DeviceReader>(session, plan, place.first, place.second,
+                                                       options.over_time, &numbers_);
     }
   }
 
-  void Birth(EventId, AllocationId id) {
+  bool Stop() const { return stop_.stop_requested(); }
+  void Birth(EventId event, AllocationId id) {
     if (DeviceReader* reader = Of(session_.record(id))) {
       reader->Birth(id, container_[id.value]);
+      reader->Stamp(event);
     }
     plain_ = true;
   }
-  void Death(EventId, AllocationId id) {
+  void Death(EventId event, AllocationId id) {
     if (DeviceReader* reader = Of(session_.record(id))) {
       reader->Death(id, container_[id.value]);
+      reader->Stamp(event);
     }
     plain_ = true;
   }
@@ -372,7 +394,9 @@ class Reader {
     const std::uint32_t process = session_.ProcessOf(event);
     for (auto& [place, reader] : readers_) {
       if (place.second != process) continue;
-      if (device == kNoDevice || device == place.first) reader->Other(event.value);
+      if (device != kNoDevice && device != place.first) continue;
+      reader->Other(event.value);
+      reader->Stamp(event);
     }
   }
 
@@ -417,6 +441,7 @@ class Reader {
   }
 
   const Session& session_;
+  const std::stop_token stop_;
   std::vector<bool> container_;  // allocations that hold segments or blocks
   std::vector<std::uint32_t> numbers_;
   std::map<Place, Plan> plans_;
@@ -426,8 +451,8 @@ class Reader {
 
 }  // namespace
 
-std::vector<RecordedRun> RecordedRuns(const Session& session) {
-  Reader reader(session);
+std::vector<RecordedRun> RecordedRuns(const Session& session, const RecordedOptions& options) {
+  Reader reader(session, options);
   ReplayLifetimes(session, reader);
   return reader.Finish();
 }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "analysis/allocators/trace.h"
+#include "analysis/reserved_curve.h"
 #include "analysis/session.h"
 
 namespace memprof::analysis::allocators {
@@ -33,7 +35,8 @@ struct RecordedRun {
   // because a log does not say what the driver rounds to (see samples).
   Figures figures;
   bool has_pool_samples = false;
-  std::uint64_t driver_calls = 0;  // that took or gave back what figures.reserved counts
+  std::vector<CurvePoint> reserved;  // figures.reserved over time; empty = not asked for
+  std::uint64_t driver_calls = 0;    // that took or gave back what figures.reserved counts
 
   std::uint64_t capacity = 0;  // bytes of the device; 0 = unknown
   // Bytes of the device that the program's own memory can take at most, by samples of free memory
@@ -53,8 +56,13 @@ struct RecordedRun {
   std::uint64_t rounded_up = 0;  // number of blocks larger than rounding to 512 bytes explains
 };
 
+struct RecordedOptions {
+  bool over_time = false;  // also Trace::rows and RecordedRun::reserved
+  std::stop_token stop;    // what was read until then is of no use
+};
+
 // Devices with requests, each process by itself, in order of ordinals, then of processes.
 // O(events).
-std::vector<RecordedRun> RecordedRuns(const Session& session);
+std::vector<RecordedRun> RecordedRuns(const Session& session, const RecordedOptions& options = {});
 
 }  // namespace memprof::analysis::allocators

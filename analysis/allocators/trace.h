@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "analysis/allocators/allocator.h"
@@ -49,6 +50,7 @@ struct Trace {
   };
   std::vector<Held> held;
   std::vector<std::uint64_t> outside;  // bytes of other memory on the device, from there on
+  std::vector<std::uint32_t> rows;     // of the log's events, by event; empty = not asked for
 
   // For traces made by hand.
   std::uint32_t Allocate(std::uint64_t bytes, StreamNumber stream = 0) {
@@ -67,7 +69,13 @@ struct TraceReplayOptions {
   // beginning are taken over as they were (TraceOp::kHeld), where the allocator can.
   bool as_recorded = false;
   std::vector<std::uint64_t>* samples = nullptr;  // gets the reserved bytes at each kSample
+  // Called after every kReplayTick events and at the end, with how many these were; false = leave
+  // out the rest.
+  std::function<bool(std::size_t events)> tick;
+  // Called with the trace's event and the bytes reserved since, whenever these have changed.
+  std::function<void(std::size_t event, std::uint64_t reserved)> reserved;
 };
+inline constexpr std::size_t kReplayTick = 4096;
 
 // Feeds `trace` to `allocator`, whose figures then tell the outcome. What could not be allocated is
 // left out, and all else goes on.

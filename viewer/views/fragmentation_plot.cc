@@ -115,7 +115,7 @@ void FragmentationPlot::PaintLegend(QPainter& painter, const Theme& theme) const
   };
   entry(tr("in use"), [&](const QRectF& box) { painter.fillRect(box, InUse(theme)); });
   entry(tr("free in segments"),
-        [&](const QRectF& box) { FillBand(painter, QPolygonF(box), BandRole::kCached, theme); });
+        [&](const QRectF& box) { FillBand(painter, QPolygonF(box), theme.hole, BandRole::kCached, theme); });
   entry(tr("largest hole"), [&](const QRectF& box) {
     painter.setPen(QPen(theme.danger, 1.5));
     painter.drawLine(QPointF(box.left(), box.center().y()), QPointF(box.right(), box.center().y()));
@@ -153,7 +153,7 @@ void FragmentationPlot::PaintLane(QPainter& painter, int lane, const TimeScale& 
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing, false);
   const ByteScale bytes{most, plot.bottom(), plot.height()};
-  FillBand(painter, Area(made.reserved, plot, bytes, true), BandRole::kCached, theme);
+  FillBand(painter, Area(made.reserved, plot, bytes, true), theme.hole, BandRole::kCached, theme);
   painter.setPen(Qt::NoPen);
   painter.setBrush(InUse(theme));
   painter.setOpacity(kAtTimesOpacity);

@@ -1,0 +1,249 @@
+// Two runs, or two moments of one, compared: in words and rows.
+#include "viewer/models/diff_data.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "viewer/geometry/names.h"
+#include "viewer/geometry/units.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::DiffFigureKind;
+using analysis::DiffReport;
+using analysis::DiffSite;
+using analysis::Session;
+
+QString Tr(const char* text) { return QCoreApplication::translate("Diff", text); }
+
+QString FigureName(DiffFigureKind kind) {
+  switch (kind) {
+    case DiffFigureKind::kPeak:
+      return Tr("peak");
+    case DiffFigureKind::kReserved:
+      return Tr("peak reserved");
+    case DiffFigureKind::kLive:
+      return Tr("live at the end");
+    case DiffFigureKind::kFragmentation:
+      return Tr("free share of segments at their peak");
+    case DiffFigureKind::kGrowth:
+      return Tr("growth per step, of leaks");
+    case DiffFigureKind::kStepTime:
+      return Tr("time of a step");
+    case DiffFigureKind::kStepBytes:
+      return Tr("allocated in a step");
+    case DiffFigureKind::kStepCount:
+      return Tr("allocations in a step");
+    case DiffFigureKind::kSteps:
+      return Tr("steps");
+  }
+  return {};
+}
+
+QString FigureValue(DiffFigureKind kind, double value) {
+  switch (kind) {
+    case DiffFigureKind::kStepTime:
+      return FormatDuration(static_cast<analysis::TimeNs>(value));
+    case DiffFigureKind::kFragmentation:
+      return QStringLiteral("%1 %").arg(value, 0, 'f', 1);
+    case DiffFigureKind::kStepCount:
+    case DiffFigureKind::kSteps:
+      return FormatCount(static_cast<std::uint64_t>(std::llround(std::max(0.0, value))));
+    default:
+      return FormatBytes(static_cast<std::uint64_t>(std::llround(std::max(0.0, value))));
+  }
+}
+
+QString NameOfRun(const Session& session) {
+  QString name = BaseName(ToQString(session.path()));
+  if (!session.steps().empty())
+    name += QStringLiteral(", ") + FormatPlural(session.steps().size(), Tr("step"));
+  if (!session.run().complete) name += Tr(", not whole");
+  return name;
+}
+
+QString NameOfMoment(const Session& session, analysis::TimeNs time) {
+  const QString since =
+      FormatInstant(std::max<analysis::TimeNs>(0, time - session.run().start_time), 1'000'000);
+  const std::int64_t step = session.StepAt(time);
+  return step < 0 ? since : Tr("step %1, %2").arg(QString::number(step), since);
+}
+
+std::vector<DiffRow> SiteRows(const DiffReport& report, std::uint32_t only) {
+  std::vector<DiffRow> rows;
+  for (const DiffSite& site : report.sites) {
+    if (only != analysis::StackAlignment::kNone && site.place != only) continue;
+    // New or gone, but neither alive when it counts nor part of a steady step: nothing to see.
+    if (site.before == site.after && site.before_count == site.after_count &&
+        site.before_step == site.after_step && site.before_growth == site.after_growth)
+      continue;
+    const analysis::AlignedPlace& place = report.alignment.places[site.place];
+    DiffRow row;
+    const bool known = !place.site.function.empty();
+    row.name = known ? ShortSite(place.site) : Tr("(no call stack)");
+    row.detail = known ? ToQString(analysis::Symbols::Describe(place.site)) : row.name;
+    row.before = site.before;
+    row.after = site.after;
+    row.blocks =
+        static_cast<std::int64_t>(site.after_count) - static_cast<std::int64_t>(site.before_count);
+    row.step = site.after_step - site.before_step;
+    row.growth = site.after_growth - site.before_growth;
+    row.fresh = site.fresh;
+    row.gone = site.gone;
+    row.within_variation = site.within_variation();
+    row.place = site.place;
+    row.before_stack = place.before;
+    row.after_stack = place.after;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+DiffRow ShareRow(std::string_view name, const analysis::DiffShare& share) {
+  DiffRow row;
+  row.name = row.detail = ToQString(name);
+  row.before = share.before;
+  row.after = share.after;
+  row.fresh = share.before == 0 && share.after > 0;
+  row.gone = share.after == 0 && share.before > 0;
+  return row;
+}
+
+std::vector<DiffRow> GroupRows(const analysis::DiffGroups& groups, DiffBy by) {
+  std::vector<DiffRow> rows;
+  const auto add = [&rows](std::string_view name, const analysis::DiffShare& share) {
+    if (share.before + share.after > 0) rows.push_back(ShareRow(name, share));
+  };
+  if (by == DiffBy::kCategory) {
+    for (std::size_t i = 0; i < analysis::kCategoryCount; ++i)
+      add(analysis::CategoryName(static_cast<analysis::Category>(i)), groups.categories[i]);
+  } else {
+    for (std::size_t i = 0; i < groups.layers.size(); ++i)
+      add(analysis::LayerName(static_cast<analysis::Layer>(i)), groups.layers[i]);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const DiffRow& a, const DiffRow& b) {
+    return std::abs(a.change()) > std::abs(b.change());
+  });
+  return rows;
+}
+
+void MakeCategories(DiffSource* source) {
+  if (source->categories != nullptr) return;
+  source->categories =
+      std::make_shared<const analysis::Categories>(*source->session, source->symbols.get());
+}
+
+// What a filter lets pass of both sides. What means one log only (a process, a call site) is not
+// asked of the other; the call site is asked of the rows.
+struct Passing {
+  std::optional<analysis::AllocationSet> before, after;
+
+  Passing(const DiffQuestion& question) {
+    analysis::AllocationFilter filter = question.filter;
+    filter.site.reset();
+    if (!question.moments) filter.process.reset();
+    if (filter.everything()) return;
+    const auto matching = [&filter](const DiffSource& side) {
+      return analysis::Matching(*side.session, *side.symbols, side.categories.get(), filter);
+    };
+    if (!question.moments) before = matching(question.before);
+    after = matching(question.after);
+  }
+};
+
+}  // namespace
+
+QString SignedBytes(std::int64_t bytes) {
+  if (bytes == 0) return QStringLiteral("=");
+  return (bytes > 0 ? QStringLiteral("+") : QStringLiteral("-")) +
+         FormatBytes(static_cast<std::uint64_t>(std::abs(bytes)));
+}
+
+DiffFigureRow DescribeFigure(const analysis::DiffFigure& figure, bool several_devices) {
+  DiffFigureRow row;
+  row.name = FigureName(figure.kind);
+  if (several_devices && figure.device != analysis::kNoDevice)
+    row.name += Tr(", device %1").arg(figure.device);
+  row.before = FigureValue(figure.kind, figure.before);
+  row.after = FigureValue(figure.kind, figure.after);
+  row.difference = figure.change();
+  if (figure.change() == 0) {
+    row.change = QStringLiteral("=");
+    return row;
+  }
+  const QString sign = figure.change() > 0 ? QStringLiteral("+") : QStringLiteral("-");
+  row.change = sign + FigureValue(figure.kind, std::abs(figure.change()));
+  if (figure.kind == DiffFigureKind::kFragmentation) return row;  // points, not a share of a share
+  if (figure.before == 0) {
+    row.note = Tr("new");
+  } else {
+    row.note = sign + FormatPercent(std::abs(figure.change()) / figure.before);
+    if (figure.within_variation()) row.note += Tr(", within variation");
+  }
+  return row;
+}
+
+std::shared_ptr<const DiffData> Compare(DiffQuestion question,
+                                        const std::function<void(double)>& progress,
+                                        std::stop_token stop) {
+  auto data = std::make_shared<DiffData>();
+  const bool categories = question.by == DiffBy::kCategory || question.filter.category.has_value();
+  if (categories || question.by == DiffBy::kLayer) {
+    MakeCategories(&question.before);
+    if (question.moments) question.after.categories = question.before.categories;
+    MakeCategories(&question.after);
+  }
+  if (stop.stop_requested()) return nullptr;
+  const Passing passing(question);
+  if (stop.stop_requested()) return nullptr;
+  analysis::DiffOptions options;
+  options.before = passing.before ? &*passing.before : nullptr;
+  options.after = passing.after ? &*passing.after : nullptr;
+  options.stop = stop;
+  options.progress = progress;
+  const Session &before = *question.before.session, &after = *question.after.session;
+  const analysis::EventId from = after.EventAt(question.from), to = after.EventAt(question.to);
+  data->report = question.moments
+                     ? analysis::DiffMoments(after, *question.after.symbols, from, to, options)
+                     : analysis::DiffRuns(before, *question.before.symbols, after,
+                                          *question.after.symbols, question.at, options);
+  if (stop.stop_requested()) return nullptr;
+  if (question.by == DiffBy::kSite) {
+    std::uint32_t only = analysis::StackAlignment::kNone;
+    if (question.filter.site) {
+      const auto& rows =
+          question.this_is_before ? data->report.alignment.before : data->report.alignment.after;
+      only = analysis::StackAlignment::Of(rows, *question.filter.site);
+    }
+    data->rows = SiteRows(data->report, only);
+  } else {
+    const analysis::DiffGroups groups =
+        question.moments ? analysis::GroupMoments(after, *question.after.categories, from, to)
+                         : analysis::GroupRuns(before, *question.before.categories, after,
+                                               *question.after.categories, question.at);
+    data->rows = GroupRows(groups, question.by);
+  }
+  std::set<int> devices;
+  for (const analysis::DiffFigure& figure : data->report.figures)
+    if (figure.device != analysis::kNoDevice) devices.insert(figure.device);
+  for (const analysis::DiffFigure& figure : data->report.figures) {
+    data->figures.push_back(DescribeFigure(figure, devices.size() > 1));
+    if (!question.moments) continue;
+    if (figure.kind == DiffFigureKind::kLive)
+      data->figures.back().name.replace(FigureName(figure.kind), Tr("live"));
+    if (figure.kind == DiffFigureKind::kReserved)
+      data->figures.back().name.replace(FigureName(figure.kind), Tr("reserved"));
+    if (figure.kind == DiffFigureKind::kFragmentation)
+      data->figures.back().name = Tr("free share of segments");
+  }
+  data->before = question.moments ? NameOfMoment(after, question.from) : NameOfRun(before);
+  data->after = question.moments ? NameOfMoment(after, question.to) : NameOfRun(after);
+  data->question = std::move(question);
+  return data;
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,73 @@
+// Two runs, or two moments of one, compared: in words and rows, made in a job. Pure; thread-safe.
+#pragma once
+
+#include <QString>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "analysis/diff.h"
+#include "analysis/diff_groups.h"
+
+namespace memprof::viewer {
+
+enum class DiffBy { kSite, kCategory, kLayer };
+
+// What one side of a comparison is.
+struct DiffSource {
+  std::shared_ptr<const analysis::Session> session;
+  std::shared_ptr<analysis::Symbols> symbols;
+  std::shared_ptr<const analysis::Categories> categories;  // null = not known yet
+};
+
+struct DiffQuestion {
+  DiffSource before, after;  // the same session for two moments
+  bool moments = false;
+  analysis::TimeNs from = 0, to = 0;  // of two moments
+  analysis::DiffMoment at = analysis::DiffMoment::kPeak;
+  DiffBy by = DiffBy::kSite;
+  analysis::AllocationFilter filter;
+  bool this_is_before = false;  // which side a filter by call site is about
+};
+
+struct DiffRow {
+  QString name, detail;
+  std::uint64_t before = 0, after = 0;  // bytes
+  std::int64_t blocks = 0;              // change of their number
+  double step = 0;                      // change of the bytes allocated in a steady step
+  double growth = 0;                    // change of bytes per step that are never given back
+  bool fresh = false, gone = false, within_variation = false;
+  std::uint32_t place = analysis::StackAlignment::kNone;
+  analysis::StackId before_stack, after_stack;
+
+  std::int64_t change() const {
+    return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
+  }
+};
+
+struct DiffFigureRow {
+  QString name, before, after, change, note;
+  double difference = 0;  // > 0: more
+};
+
+struct DiffData {
+  DiffQuestion question;  // with the categories that were made for it
+  analysis::DiffReport report;
+  std::vector<DiffFigureRow> figures;
+  std::vector<DiffRow> rows;  // largest change first
+  QString before, after;      // what the sides are: "b4.mprof, 12 steps", "step 3, 1.20 s"
+};
+
+// Null when asked to stop.
+std::shared_ptr<const DiffData> Compare(DiffQuestion question,
+                                        const std::function<void(double)>& progress,
+                                        std::stop_token stop);
+
+// "+2.00 MiB", "-512 KiB", "=" for none.
+QString SignedBytes(std::int64_t bytes);
+// A figure before or after, and its change, in its own unit.
+DiffFigureRow DescribeFigure(const analysis::DiffFigure& figure, bool several_devices);
+
+}  // namespace memprof::viewer

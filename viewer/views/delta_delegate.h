@@ -1,0 +1,30 @@
+// Table cells that show a change to scale: to the left less, to the right more, each in a colour of
+// its own that people with any colour vision can tell apart.
+#pragma once
+
+#include <QStyledItemDelegate>
+
+namespace memprof::viewer {
+
+struct Theme;
+
+class DeltaDelegate : public QStyledItemDelegate {
+  Q_OBJECT
+
+ public:
+  // `delta_role` of the model holds a double in [-1, 1], or nothing where no bar is wanted.
+  explicit DeltaDelegate(int delta_role, QObject* parent = nullptr)
+      : QStyledItemDelegate(parent), delta_role_(delta_role) {}
+
+  static QColor More(const Theme& theme);
+  static QColor Less(const Theme& theme);
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override;
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+ private:
+  const int delta_role_;
+};
+
+}  // namespace memprof::viewer

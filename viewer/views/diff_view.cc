@@ -1,0 +1,543 @@
+// Two logs, or two moments of one, compared.
+#include "viewer/views/diff_view.h"
+
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMenu>
+#include <QMimeData>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSettings>
+#include <QSortFilterProxyModel>
+#include <QSplitter>
+#include <QTreeView>
+#include <QUrl>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "analysis/log_paths.h"
+#include "analysis/steps_found.h"
+#include "viewer/geometry/units.h"
+#include "viewer/views/copy_rows.h"
+#include "viewer/views/delta_delegate.h"
+#include "viewer/views/diff_steps.h"
+#include "viewer/views/theme.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::Session;
+using SessionPointer = std::shared_ptr<const Session>;
+
+// As the window loads logs: with steps that are found where none are marked.
+absl::StatusOr<SessionPointer> LoadLog(const std::string& path,
+                                       const std::function<void(double)>& report,
+                                       const std::stop_token& stop) {
+  analysis::LoadOptions options;
+  options.step_finder = analysis::FindStepsToUse;
+  int shown = -1;
+  options.progress = [&](double share) {
+    const int percent = static_cast<int>(share * 100);
+    if (percent != shown) report(share);
+    shown = percent;
+    return !stop.stop_requested();
+  };
+  const auto logs = analysis::LogsOf({path});
+  if (!logs.ok()) return logs.status();
+  return logs->size() == 1 ? Session::Load(logs->front(), options)
+                           : Session::LoadTogether(*logs, options);
+}
+
+QTreeView* MakeTable(QAbstractItemModel* model, const QString& name, QWidget* parent) {
+  auto* table = new QTreeView(parent);
+  table->setModel(model);
+  table->setRootIsDecorated(false);
+  table->setUniformRowHeights(true);
+  table->setAlternatingRowColors(true);
+  table->setFrameShape(QFrame::NoFrame);
+  table->setAllColumnsShowFocus(true);
+  table->setTextElideMode(Qt::ElideMiddle);
+  table->setAccessibleName(name);
+  table->header()->setStretchLastSection(false);
+  AddCopyActions(table);
+  return table;
+}
+
+}  // namespace
+
+DiffView::DiffView(Document* document, Selection* selection, QWidget* parent)
+    : View(document, selection, parent) {
+  setAcceptDrops(true);
+  model_ = new DiffModel(this);
+  figures_ = new DiffFigureModel(this);
+  stack_ = new StackModel(this);
+  sorted_ = new QSortFilterProxyModel(this);
+  sorted_->setSourceModel(model_);
+  sorted_->setSortRole(DiffModel::kSortRole);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
+  column->setSpacing(kSpace);
+  column->addWidget(BuildHead());
+  splitter_ = new QSplitter(Qt::Vertical, this);
+  splitter_->setChildrenCollapsible(false);
+  splitter_->addWidget(BuildTotals());
+  splitter_->addWidget(BuildSites());
+  splitter_->setStretchFactor(0, 2);
+  splitter_->setStretchFactor(1, 3);
+  column->addWidget(splitter_, 1);
+  const auto again = [this] { Invalidate(); };
+  connect(document, &Document::StateChanged, this, again);
+  connect(document, &Document::PassingChanged, this, again);
+  connect(selection, &Selection::InstantChanged, this, [this] {
+    if (two_logs() && document_->session() != nullptr) {
+      steps_->SetStep(document_->session()->StepAt(selection_->instant()));
+    } else {
+      Invalidate();
+    }
+  });
+  connect(selection, &Selection::SelectionChanged, this, &DiffView::Follow);
+  ShowState();
+}
+
+QWidget* DiffView::BuildHead() {
+  auto* head = new QWidget(this);
+  auto* column = new QVBoxLayout(head);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(kSpace);
+  verdict_ = new QLabel(QStringLiteral("…"), head);
+  verdict_->setWordWrap(true);
+  verdict_->setTextFormat(Qt::RichText);
+  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  column->addWidget(verdict_);
+  auto* row = new QHBoxLayout();
+  row->setSpacing(kSpace);
+  with_ = new QPushButton(tr("Compare &with …"), head);
+  with_->setToolTip(tr("Another log, which is then “before”. Or drop one here."));
+  auto* menu = new QMenu(with_);
+  with_->setMenu(menu);
+  connect(menu, &QMenu::aboutToShow, this, [this, menu] { FillMenu(menu); });
+  moments_ = new QPushButton(tr("&Moments of this log"), head);
+  moments_->setToolTip(tr("Leave the other log, and compare two moments of this one"));
+  pin_ = new QPushButton(tr("&Pin A here"), head);
+  pin_->setToolTip(
+      tr("What is held at the selected instant becomes “before”; then select another instant"));
+  swap_ = new QPushButton(tr("S&wap"), head);
+  swap_->setToolTip(tr("Before becomes after"));
+  by_ = new QComboBox(head);
+  by_->setAccessibleName(tr("Group by"));
+  by_->addItem(tr("by call site"), static_cast<int>(DiffBy::kSite));
+  by_->addItem(tr("by category"), static_cast<int>(DiffBy::kCategory));
+  by_->addItem(tr("by layer"), static_cast<int>(DiffBy::kLayer));
+  at_ = new QComboBox(head);
+  at_->setAccessibleName(tr("When"));
+  at_->addItem(tr("at each peak"), static_cast<int>(analysis::DiffMoment::kPeak));
+  at_->addItem(tr("at the end"), static_cast<int>(analysis::DiffMoment::kEnd));
+  progress_ = new QProgressBar(head);
+  progress_->setRange(0, 1000);
+  progress_->setTextVisible(false);
+  progress_->setMaximumWidth(160);
+  cancel_ = new QPushButton(head);
+  for (QWidget* widget : std::initializer_list<QWidget*>{with_, moments_, pin_, swap_, by_, at_})
+    row->addWidget(widget);
+  row->addStretch(1);
+  row->addWidget(progress_);
+  row->addWidget(cancel_);
+  column->addLayout(row);
+  connect(moments_, &QPushButton::clicked, this, &DiffView::CompareMoments);
+  connect(pin_, &QPushButton::clicked, this, &DiffView::PinHere);
+  connect(swap_, &QPushButton::clicked, this, &DiffView::Swap);
+  connect(by_, &QComboBox::currentIndexChanged, this, [this] { Invalidate(); });
+  connect(at_, &QComboBox::currentIndexChanged, this, [this] { Invalidate(); });
+  connect(cancel_, &QPushButton::clicked, this, [this] {
+    if (running()) {
+      Cancel();
+    } else {
+      error_.clear();
+      Invalidate();
+    }
+  });
+  return head;
+}
+
+QWidget* DiffView::BuildTotals() {
+  auto* totals = new QSplitter(Qt::Horizontal, this);
+  totals->setChildrenCollapsible(false);
+  figures_view_ = MakeTable(figures_, tr("Totals of both"), totals);
+  figures_view_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  figures_view_->header()->setSectionResizeMode(DiffFigureModel::kName, QHeaderView::Stretch);
+  steps_ = new DiffSteps(totals);
+  totals->addWidget(figures_view_);
+  totals->addWidget(steps_);
+  totals->setStretchFactor(0, 5);
+  totals->setStretchFactor(1, 4);
+  connect(steps_, &DiffSteps::StepChosen, this, &DiffView::ChooseStep);
+  return totals;
+}
+
+QWidget* DiffView::BuildSites() {
+  auto* sites = new QSplitter(Qt::Horizontal, this);
+  sites->setChildrenCollapsible(false);
+  table_ = MakeTable(sorted_, tr("What changed"), sites);
+  table_->setItemDelegateForColumn(DiffModel::kBar,
+                                   new DeltaDelegate(DiffModel::kDeltaRole, table_));
+  QHeaderView* header = table_->header();
+  header->setSectionResizeMode(DiffModel::kName, QHeaderView::Stretch);
+  const auto width = [this](const QString& widest) {
+    return fontMetrics().horizontalAdvance(widest) + 2 * kSpace;
+  };
+  for (const int section : {DiffModel::kBefore, DiffModel::kAfter})
+    header->resizeSection(section, width(QStringLiteral("88.8 MiB")));
+  for (const int section : {DiffModel::kChange, DiffModel::kStep})
+    header->resizeSection(section, width(QStringLiteral("+88.8 MiB")));
+  header->resizeSection(DiffModel::kBlocks, width(QStringLiteral("+88,888")));
+  header->resizeSection(DiffModel::kNote, width(QStringLiteral("within variation")));
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(-1, Qt::AscendingOrder);
+  auto* right = new QWidget(sites);
+  auto* column = new QVBoxLayout(right);
+  column->setContentsMargins(kSpace, 0, 0, 0);
+  column->setSpacing(2);
+  stack_title_ = new QLabel(tr("Call stack"), right);
+  stack_title_->setWordWrap(true);
+  stack_view_ = MakeTable(stack_, tr("Call stack of the chosen row"), right);
+  stack_view_->header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
+  stack_view_->header()->setSectionResizeMode(StackModel::kPlace, QHeaderView::ResizeToContents);
+  column->addWidget(stack_title_);
+  column->addWidget(stack_view_, 1);
+  sites->addWidget(table_);
+  sites->addWidget(right);
+  sites->setStretchFactor(0, 3);
+  sites->setStretchFactor(1, 1);
+  sites->setSizes({830, 260});
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          &DiffView::ShowRow);
+  return sites;
+}
+
+void DiffView::FillMenu(QMenu* menu) {
+  menu->clear();
+  menu->addAction(tr("&Open another log …"), this, &DiffView::AskForLog);
+  menu->addSeparator();
+  const QString own = QFileInfo(document_->path()).absoluteFilePath();
+  for (const QString& path : QSettings().value(QStringLiteral("recent")).toStringList())
+    if (path != own) menu->addAction(path, this, [this, path] { CompareWith(path); });
+}
+
+void DiffView::AskForLog() {
+  const QString path = QFileDialog::getOpenFileName(this, tr("The log to compare with"),
+                                                    QFileInfo(document_->path()).absolutePath(),
+                                                    tr("memprof logs (*.mprof);;All files (*)"));
+  if (!path.isEmpty()) CompareWith(path);
+}
+
+void DiffView::CompareWith(const QString& path) {
+  other_path_ = path;
+  other_.reset();
+  other_symbols_.reset();
+  other_categories_.reset();
+  error_.clear();
+  swapped_ = false;
+  job_.Cancel();
+  load_job_.Cancel();
+  Show(nullptr);
+  Invalidate();
+}
+
+void DiffView::CompareMoments() { CompareWith({}); }
+
+void DiffView::PinHere() {
+  pinned_ = selection_->instant();
+  if (two_logs()) {
+    CompareMoments();
+  } else {
+    Invalidate();
+  }
+}
+
+void DiffView::Swap() {
+  if (two_logs()) {
+    swapped_ = !swapped_;
+    Invalidate();
+    return;
+  }
+  const analysis::TimeNs before = pinned_.value_or(DefaultMoment());
+  pinned_ = selection_->instant();
+  selection_->SetInstant(before);
+}
+
+void DiffView::SetBy(DiffBy by) { by_->setCurrentIndex(by_->findData(static_cast<int>(by))); }
+
+QString DiffView::Verdict() const {
+  QString plain = verdict_->text();
+  plain.remove(QStringLiteral("<b>")).remove(QStringLiteral("</b>"));
+  return plain;
+}
+
+bool DiffView::FocusSearch() {
+  with_->setFocus(Qt::ShortcutFocusReason);
+  return true;
+}
+
+// Where a run is under way: after its second step, or a tenth of its time.
+analysis::TimeNs DiffView::DefaultMoment() const {
+  const auto steps = document_->session()->steps();
+  const analysis::TimeWindow bounds = selection_->bounds();
+  if (steps.size() > 2) return steps[2].begin;
+  return bounds.begin + (bounds.end - bounds.begin) / 10;
+}
+
+void DiffView::Refresh() {
+  const SessionPointer& session = document_->session();
+  if (session != session_) {
+    const bool grew = document_->grew() && session_ != nullptr;
+    session_ = session;
+    if (!grew) {
+      pinned_.reset();
+      Show(nullptr);
+    }
+  }
+  cancelled_ = false;
+  if (session == nullptr) {
+    job_.Cancel();
+  } else if (two_logs() && other_ == nullptr) {
+    if (error_.isEmpty() && !load_job_.running()) Load();
+  } else {
+    Start();
+  }
+  ShowState();
+}
+
+void DiffView::Load() {
+  progress_->setValue(0);
+  const auto report = load_job_.Reporter(
+      [this](double share) { progress_->setValue(static_cast<int>(share * 1000)); });
+  load_job_.Start([path = other_path_.toStdString(),
+                   report](std::stop_token stop) { return LoadLog(path, report, stop); },
+                  [this](absl::StatusOr<SessionPointer> session) { Loaded(std::move(session)); });
+}
+
+void DiffView::Loaded(absl::StatusOr<SessionPointer> session) {
+  if (!session.ok()) {
+    error_ = ToQString({session.status().message().data(), session.status().message().size()})
+                 .simplified();
+    ShowState();
+    return;
+  }
+  other_ = *std::move(session);
+  other_symbols_ = std::make_shared<analysis::Symbols>(other_);
+  Start();
+  ShowState();
+}
+
+void DiffView::Start() {
+  DiffQuestion question;
+  question.after = {document_->session(), document_->symbols(), document_->categories()};
+  question.by = static_cast<DiffBy>(by_->currentData().toInt());
+  question.at = static_cast<analysis::DiffMoment>(at_->currentData().toInt());
+  question.filter = selection_->filter();
+  if (two_logs()) {
+    question.before = {other_, other_symbols_, other_categories_};
+    question.this_is_before = swapped_;
+    if (swapped_) std::swap(question.before, question.after);
+  } else {
+    question.before = question.after;
+    question.moments = true;
+    question.from = pinned_.value_or(DefaultMoment());
+    question.to = selection_->instant();
+  }
+  progress_->setValue(0);
+  const auto report =
+      job_.Reporter([this](double share) { progress_->setValue(static_cast<int>(share * 1000)); });
+  job_.Start([question = std::move(question),
+              report](std::stop_token stop) { return Compare(question, report, stop); },
+             [this](std::shared_ptr<const DiffData> found) {
+               Show(std::move(found));
+               ShowState();
+             });
+}
+
+void DiffView::Cancel() {
+  job_.Cancel();
+  load_job_.Cancel();
+  cancelled_ = true;
+  ShowState();
+}
+
+void DiffView::Show(std::shared_ptr<const DiffData> found) {
+  if (found != nullptr && !found->question.moments) {
+    const DiffQuestion& question = found->question;
+    other_categories_ = swapped_ ? question.after.categories : question.before.categories;
+  }
+  following_ = true;
+  stack_job_.Cancel();
+  stack_->Clear();
+  stack_title_->setText(tr("Call stack"));
+  model_->SetData(found);
+  figures_->SetData(found);
+  steps_->SetData(found);
+  steps_->setVisible(found != nullptr && !found->report.steps.empty());
+  following_ = false;
+  if (found == nullptr) return;
+  if (document_->session() != nullptr)
+    steps_->SetStep(document_->session()->StepAt(selection_->instant()));
+  Follow();
+  if (!table_->currentIndex().isValid() && model_->rowCount() > 0) {
+    following_ = true;  // shown, but not made the selection of the other views
+    table_->setCurrentIndex(sorted_->index(0, 0));
+    following_ = false;
+  }
+}
+
+void DiffView::FitTotals() {
+  const int row = std::max(fontMetrics().height() + 4, figures_view_->sizeHintForRow(0));
+  const int header = figures_view_->header()->sizeHint().height();
+  const int rows = header + row * figures_->rowCount() + 4;
+  const bool steps = model_->shown() != nullptr && !model_->shown()->report.steps.empty();
+  const int wanted = steps ? std::max(rows, 170) : rows;
+  const int all = splitter_->height();
+  const int shown = std::clamp(wanted, 3 * row, std::max(3 * row, all / 2));
+  splitter_->setSizes({shown, std::max(1, all - shown)});
+}
+
+void DiffView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  layout()->activate();
+  FitTotals();
+  // Wider where there is room: the name has what is left.
+  table_->header()->resizeSection(DiffModel::kBar, std::max(110, table_->width() / 6));
+}
+
+void DiffView::ShowState() {
+  const bool busy = running();
+  const auto& found = model_->shown();
+  progress_->setVisible(busy);
+  cancel_->setVisible(busy || cancelled_ || !error_.isEmpty());
+  cancel_->setText(busy ? tr("Cancel") : tr("Try again"));
+  moments_->setVisible(two_logs());
+  at_->setVisible(two_logs());
+  splitter_->setVisible(found != nullptr);
+  layout()->activate();
+  FitTotals();
+  const QString other = QFileInfo(other_path_).fileName().toHtmlEscaped();
+  if (document_->session() == nullptr) {
+    verdict_->setText(QStringLiteral("…"));
+  } else if (!error_.isEmpty()) {
+    verdict_->setText(tr("Cannot compare with %1: %2").arg(other, error_.toHtmlEscaped()));
+  } else if (found == nullptr) {
+    verdict_->setText(cancelled_            ? tr("Cancelled.")
+                      : load_job_.running() ? tr("Reading %1 …").arg(other)
+                                            : tr("Comparing …"));
+  } else {
+    QString text = tr("Before: <b>%1</b>. After: <b>%2</b>.")
+                       .arg(found->before.toHtmlEscaped(), found->after.toHtmlEscaped());
+    if (!two_logs() && !pinned_)
+      text +=
+          tr(" “Before” is where the run was under way: select an instant and pin it, or "
+             "compare with another log.");
+    if (found->rows.empty())
+      text += found->question.filter.everything()
+                  ? tr(" Nothing holds more or less.")
+                  : tr(" Of what the filter shows nothing holds more or less.");
+    if (!found->question.filter.everything() && found->question.by == DiffBy::kSite)
+      text += tr(" The filter is about call sites; totals are of everything.");
+    if (busy) text += QStringLiteral(" …");
+    if (cancelled_) text += tr(" Cancelled: this is the comparison before.");
+    verdict_->setText(text);
+  }
+}
+
+void DiffView::ShowRow(const QModelIndex& index) {
+  const QModelIndex source = sorted_->mapToSource(index);
+  if (!source.isValid()) return;
+  const DiffRow& row = model_->row(source.row());
+  const DiffQuestion& question = model_->shown()->question;
+  const bool after = row.after_stack.valid();
+  const analysis::StackId stack = after ? row.after_stack : row.before_stack;
+  const auto symbols = after ? question.after.symbols : question.before.symbols;
+  if (!stack.valid()) {
+    stack_job_.Cancel();
+    stack_->Clear();
+    stack_title_->setText(question.by == DiffBy::kSite
+                              ? tr("No call stack was recorded.")
+                              : tr("A call stack belongs to a call site: choose “by call site”."));
+  } else {
+    stack_title_->setText(question.moments ? tr("Call stack")
+                          : after && row.before_stack.valid()
+                              ? tr("Call stack, as the run after has it")
+                          : after ? tr("Call stack of the run after; before never came here")
+                                  : tr("Call stack of the run before; after never came here"));
+    using Frames = std::pair<std::vector<analysis::SourceFrame>, analysis::SourceFrame>;
+    stack_job_.Start(
+        [symbols, stack](std::stop_token) {
+          return Frames(symbols->ResolveStack(stack), symbols->Site(stack));
+        },
+        [this](Frames frames) { stack_->SetFrames(std::move(frames.first), frames.second); });
+  }
+  if (following_) return;
+  const analysis::StackId own = swapped_ && two_logs() ? row.before_stack : row.after_stack;
+  if (!own.valid()) return;
+  following_ = true;
+  selection_->SelectSite(own);
+  following_ = false;
+}
+
+void DiffView::Follow() {
+  const auto& found = model_->shown();
+  if (following_ || found == nullptr || !selection_->site().valid()) return;
+  const auto& rows =
+      swapped_ && two_logs() ? found->report.alignment.before : found->report.alignment.after;
+  if (rows.empty()) return;
+  const int row = model_->FindPlace(analysis::StackAlignment::Of(rows, selection_->site()));
+  if (row < 0) return;
+  following_ = true;
+  table_->setCurrentIndex(sorted_->mapFromSource(model_->index(row, 0)));
+  table_->scrollTo(table_->currentIndex());
+  following_ = false;
+}
+
+void DiffView::ChooseStep(std::size_t row) {
+  const auto& found = model_->shown();
+  if (found == nullptr || row >= found->report.steps.size()) return;
+  const analysis::DiffStep& step = found->report.steps[row];
+  const std::int64_t number = swapped_ ? step.before : step.after;
+  for (const analysis::StepInfo& info : document_->session()->steps()) {
+    if (info.number != number) continue;
+    selection_->SetInstant(info.begin + (info.end - info.begin) / 2);
+    break;
+  }
+  steps_->SetStep(step.after);
+}
+
+void DiffView::dragEnterEvent(QDragEnterEvent* event) {
+  for (const QUrl& url : event->mimeData()->urls())
+    if (url.isLocalFile()) event->acceptProposedAction();
+}
+
+void DiffView::dropEvent(QDropEvent* event) {
+  for (const QUrl& url : event->mimeData()->urls()) {
+    if (!url.isLocalFile()) continue;
+    event->acceptProposedAction();
+    CompareWith(url.toLocalFile());
+    return;
+  }
+}
+
+bool DiffView::WriteCsv(QTextStream* out) const {
+  const auto& found = model_->shown();
+  if (found == nullptr) return false;
+  *out << "what,before_bytes,after_bytes,change_bytes,change_blocks,change_in_a_step_bytes,note\n";
+  for (int i = 0; i < sorted_->rowCount(); ++i) {
+    const QModelIndex source = sorted_->mapToSource(sorted_->index(i, 0));
+    const DiffRow& row = model_->row(source.row());
+    *out << CsvField(row.name) << ',' << row.before << ',' << row.after << ',' << row.change()
+         << ',' << row.blocks << ',' << row.step << ','
+         << CsvField(source.siblingAtColumn(DiffModel::kNote).data().toString()) << '\n';
+  }
+  return true;
+}
+
+}  // namespace memprof::viewer

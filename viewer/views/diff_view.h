@@ -1,0 +1,106 @@
+// Two logs, or two moments of one, compared: in all, by step, by call site, category or layer, with
+// the call stack of the chosen row.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "viewer/jobs/job_tracker.h"
+#include "viewer/models/diff_model.h"
+#include "viewer/models/stack_model.h"
+#include "viewer/views/view.h"
+
+class QComboBox;
+class QLabel;
+class QMenu;
+class QProgressBar;
+class QPushButton;
+class QSortFilterProxyModel;
+class QSplitter;
+class QTreeView;
+class QVBoxLayout;
+
+namespace memprof::viewer {
+
+class DiffSteps;
+
+class DiffView : public View {
+  Q_OBJECT
+
+ public:
+  DiffView(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+  // Compares the log that is open with this one, which is "before". Loads it in a job; may be
+  // called before any log is open.
+  void CompareWith(const QString& path);
+  // Compares moments of the log that is open: the pinned one, and the one that is selected.
+  void CompareMoments();
+  // Pins the selected instant as the moment before.
+  void PinHere();
+  // Which of two logs is before.
+  void Swap();
+  void SetBy(DiffBy by);
+
+  bool FocusSearch() override;
+  bool WriteCsv(QTextStream* out) const override;
+  bool wants_details() const override { return false; }  // it shows stacks itself
+
+  QTreeView* table() const { return table_; }
+  QTreeView* figures() const { return figures_view_; }
+  DiffSteps* steps() const { return steps_; }
+  const DiffModel& model() const { return *model_; }
+  const DiffFigureModel& figure_model() const { return *figures_; }
+  const StackModel& stack() const { return *stack_; }
+  QPushButton* cancel_button() const { return cancel_; }
+  QString Verdict() const;
+  bool running() const { return job_.running() || load_job_.running(); }
+
+ protected:
+  void Refresh() override;
+  void resizeEvent(QResizeEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  QWidget* BuildHead();
+  QWidget* BuildTotals();
+  QWidget* BuildSites();
+  void FillMenu(QMenu* menu);
+  void AskForLog();
+  void Load();
+  void Loaded(absl::StatusOr<std::shared_ptr<const analysis::Session>> session);
+  void Start();
+  void Show(std::shared_ptr<const DiffData> data);
+  void ShowState();
+  void FitTotals();  // as high as their rows, up to a half
+  void ShowRow(const QModelIndex& index);
+  void Follow();  // what another view selects
+  void ChooseStep(std::size_t row);
+  void Cancel();
+  bool two_logs() const { return !other_path_.isEmpty(); }
+  analysis::TimeNs DefaultMoment() const;
+
+  DiffModel* model_;
+  DiffFigureModel* figures_;
+  StackModel* stack_;
+  QSortFilterProxyModel* sorted_;
+  QLabel* verdict_;
+  QPushButton *with_, *moments_, *pin_, *swap_, *cancel_;
+  QComboBox *by_, *at_;
+  QProgressBar* progress_;
+  QSplitter* splitter_;
+  QTreeView *figures_view_, *table_, *stack_view_;
+  QLabel* stack_title_;
+  DiffSteps* steps_;
+
+  JobTracker load_job_, job_, stack_job_;
+  std::shared_ptr<const analysis::Session> session_;  // of the document, that is compared
+  QString other_path_, error_;
+  std::shared_ptr<const analysis::Session> other_;
+  std::shared_ptr<analysis::Symbols> other_symbols_;
+  std::shared_ptr<const analysis::Categories> other_categories_;
+  bool swapped_ = false, cancelled_ = false, following_ = false;
+  std::optional<analysis::TimeNs> pinned_;
+};
+
+}  // namespace memprof::viewer

@@ -1,0 +1,461 @@
+// What the same requests would have taken with other allocators.
+#include "viewer/views/what_if_replay.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSortFilterProxyModel>
+#include <QSplitter>
+#include <QTreeView>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <utility>
+
+#include "viewer/geometry/units.h"
+#include "viewer/views/copy_rows.h"
+#include "viewer/views/theme.h"
+#include "viewer/views/what_if_bar.h"
+#include "viewer/views/what_if_curves.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::DeviceReplay;
+using analysis::allocators::AllocatorSpec;
+using analysis::allocators::kUnlimited;
+
+// An arrangement that knows the future is sought so long, and up to so many requests.
+constexpr double kPlacementSeconds = 1;
+constexpr std::uint64_t kPlacementRequests = 100'000;
+
+QString Message(const absl::Status& status) {
+  return ToQString({status.message().data(), status.message().size()});
+}
+
+// The same device of the same process.
+template <typename Other>
+bool Same(const WhatIfDevice& a, const Other& b) {
+  return a.device == b.device && a.process == b.process;
+}
+
+}  // namespace
+
+WhatIfReplay::WhatIfReplay(Document* document, Selection* selection, QWidget* parent)
+    : View(document, selection, parent) {
+  model_ = new WhatIfModel(this);
+  sorted_ = new QSortFilterProxyModel(this);
+  sorted_->setSourceModel(model_);
+  sorted_->setSortRole(WhatIfModel::kSortRole);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
+  column->setSpacing(kSpace);
+  BuildHead(column);
+  BuildTable();
+  curves_ = new WhatIfCurves(document, selection, this);
+  splitter_ = new QSplitter(Qt::Vertical, this);
+  splitter_->setChildrenCollapsible(false);
+  splitter_->addWidget(table_);
+  splitter_->addWidget(curves_);
+  splitter_->setStretchFactor(0, 0);
+  splitter_->setStretchFactor(1, 1);
+  column->addWidget(splitter_, 1);
+  connect(document, &Document::StateChanged, this, [this] { Invalidate(); });
+  connect(selection, &Selection::DeviceChanged, this, [this] { Show(std::move(devices_)); });
+  connect(model_, &WhatIfModel::DrawnChanged, this, &WhatIfReplay::ShowCurves);
+  ShowState();
+}
+
+void WhatIfReplay::BuildHead(QVBoxLayout* column) {
+  verdict_ = new QLabel(QStringLiteral("…"), this);
+  verdict_->setWordWrap(true);
+  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  column->addWidget(verdict_);
+  auto* row = new QHBoxLayout();
+  row->setSpacing(kSpace);
+  choice_ = new QComboBox(this);
+  choice_->setAccessibleName(tr("Device"));
+  own_text_ = new QLineEdit(this);
+  own_text_->setPlaceholderText(tr("another, such as caching:max_split=64MiB,gc=0.8"));
+  own_text_->setToolTip(ToQString(analysis::allocators::SpecHelp()));
+  own_text_->setAccessibleName(tr("Configuration to add"));
+  own_text_->setClearButtonEnabled(true);
+  add_ = new QPushButton(tr("&Add"), this);
+  capacity_text_ = new QLineEdit(this);
+  capacity_text_->setPlaceholderText(tr("as recorded"));
+  capacity_text_->setAccessibleName(tr("Capacity"));
+  capacity_text_->setToolTip(
+      tr("What “Fits” refers to, such as 16GiB; empty: what the recorded run could have. "
+         "Enter begins anew."));
+  capacity_text_->setMaximumWidth(fontMetrics().averageCharWidth() * 18);
+  auto* capacity = new QLabel(tr("&Capacity"), this);
+  capacity->setBuddy(capacity_text_);
+  progress_ = new QProgressBar(this);
+  progress_->setRange(0, 1000);
+  progress_->setTextVisible(false);
+  progress_->setMaximumWidth(160);
+  cancel_ = new QPushButton(this);
+  row->addWidget(choice_);
+  row->addWidget(own_text_, 1);
+  row->addWidget(add_);
+  row->addWidget(capacity);
+  row->addWidget(capacity_text_);
+  row->addWidget(progress_);
+  row->addWidget(cancel_);
+  column->addLayout(row);
+  error_ = new QLabel(this);
+  error_->setWordWrap(true);
+  error_->hide();
+  column->addWidget(error_);
+  legend_ = new QLabel(this);
+  legend_->setTextFormat(Qt::RichText);
+  column->addWidget(legend_);
+  const auto say = [this](const QString& error) {
+    QPalette palette = error_->palette();
+    palette.setColor(QPalette::WindowText, Theme::From(this->palette()).danger);
+    error_->setPalette(palette);
+    error_->setText(error);
+    error_->setVisible(!error.isEmpty());
+  };
+  const auto add = [this, say] {
+    if (own_text_->text().trimmed().isEmpty()) return;
+    const QString error = AddConfiguration(own_text_->text());
+    say(error);
+    if (error.isEmpty()) own_text_->clear();
+  };
+  connect(own_text_, &QLineEdit::returnPressed, this, add);
+  connect(add_, &QPushButton::clicked, this, add);
+  connect(capacity_text_, &QLineEdit::returnPressed, this,
+          [this, say] { say(SetCapacity(capacity_text_->text())); });
+  connect(choice_, &QComboBox::activated, this, [this] { ShowDevice(); });
+  connect(cancel_, &QPushButton::clicked, this, [this] {
+    if (job_.running()) {
+      Cancel();
+    } else {
+      of_.reset();
+      Refresh();
+    }
+  });
+}
+
+void WhatIfReplay::BuildTable() {
+  table_ = new QTreeView(this);
+  table_->setModel(sorted_);
+  table_->setRootIsDecorated(false);
+  table_->setUniformRowHeights(true);
+  table_->setAlternatingRowColors(true);
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setAllColumnsShowFocus(true);
+  table_->setAccessibleName(tr("Allocators side by side"));
+  table_->setItemDelegateForColumn(WhatIfModel::kBar, new WhatIfBar(model_, table_));
+  QHeaderView* header = table_->header();
+  header->setStretchLastSection(false);
+  header->setSectionResizeMode(QHeaderView::ResizeToContents);
+  header->setSectionResizeMode(WhatIfModel::kBar, QHeaderView::Stretch);
+  header->setMinimumSectionSize(40);
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(-1, Qt::AscendingOrder);
+  AddCopyActions(table_);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this] { ShowCurves(); });
+}
+
+QString WhatIfReplay::AddConfiguration(const QString& text) {
+  const auto spec = analysis::allocators::ParseSpec(text.trimmed().toStdString());
+  if (!spec.ok()) return Message(spec.status());
+  if (std::find(own_.begin(), own_.end(), *spec) == own_.end()) own_.push_back(*spec);
+  if (!job_.running()) StartOwn();
+  return {};
+}
+
+QString WhatIfReplay::SetCapacity(const QString& text) {
+  std::uint64_t capacity = 0;
+  if (!text.trimmed().isEmpty()) {
+    const auto bytes = analysis::allocators::ParseBytes(text.trimmed().toStdString());
+    if (!bytes.ok()) return Message(bytes.status());
+    if (*bytes == 0) return tr("the capacity must be larger than 0");
+    capacity = *bytes;
+  }
+  if (capacity == capacity_) return {};
+  capacity_ = capacity;
+  of_.reset();
+  Invalidate();
+  return {};
+}
+
+bool WhatIfReplay::FocusSearch() {
+  own_text_->setFocus(Qt::ShortcutFocusReason);
+  return true;
+}
+
+QString WhatIfReplay::Verdict() const { return verdict_->text(); }
+
+void WhatIfReplay::Refresh() {
+  if (document_->session() == of_) return;
+  const bool grew = document_->grew() && of_ != nullptr;
+  // Of a log that grows, what is under way is shown first, and then what has come since.
+  if (grew && job_.running()) return;
+  job_.Cancel();
+  of_ = document_->session();
+  complete_ = cancelled_ = false;
+  if (!grew) {
+    devices_.clear();
+    ticked_ = false;
+    model_->SetDevice({});
+    curves_->SetCurves({}, kUnlimited);
+  }
+  if (of_ != nullptr) Start();
+  ShowState();
+}
+
+void WhatIfReplay::Start() {
+  const int generation = ++generation_;
+  auto found = std::make_shared<Found>();
+  progress_->setValue(0);
+  const auto look = job_.Reporter([this, generation, found](double share) {
+    if (generation != generation_ || !job_.running()) return;
+    progress_->setValue(static_cast<int>(share * 1000));
+    const std::lock_guard lock(found->mutex);
+    if (std::exchange(found->news, false)) Show(found->devices);
+  });
+  job_.Start(
+      [session = of_, found, look, capacity = capacity_](std::stop_token stop) {
+        analysis::ReplayOptions options;
+        options.capacity = capacity;
+        options.placement_seconds = kPlacementSeconds;
+        options.placement_requests = kPlacementRequests;
+        options.over_time = true;
+        options.stop = stop;
+        auto told = std::make_shared<double>(0);
+        options.progress = [look, told](double share) {
+          if (share < *told + 0.005) return;
+          *told = share;
+          look(share);
+        };
+        options.so_far = [&](const DeviceReplay& replay) {
+          WhatIfDevice device = DescribeReplay(*session, replay, false);
+          const std::lock_guard lock(found->mutex);
+          const auto same = std::find_if(found->devices.begin(), found->devices.end(),
+                                         [&](const auto& d) { return Same(d, device); });
+          if (same == found->devices.end()) {
+            found->devices.push_back(std::move(device));
+          } else {
+            *same = std::move(device);
+          }
+          found->news = true;
+          look(*told);
+        };
+        Devices devices;
+        for (const DeviceReplay& replay : analysis::ReplayAllocators(*session, options))
+          devices.push_back(DescribeReplay(*session, replay, true));
+        return devices;
+      },
+      [this](Devices devices) {
+        complete_ = true;
+        Show(std::move(devices));
+        StartOwn();
+        ShowState();
+        if (!job_.running() && document_->session() != of_) Invalidate();
+      });
+}
+
+void WhatIfReplay::StartOwn() {
+  if (!complete_ || of_ == nullptr || devices_.empty()) return;
+  analysis::ReplayOptions options;
+  for (const AllocatorSpec& spec : own_) {
+    const QString name = ToQString(analysis::allocators::SpecName(spec));
+    const auto& rows = devices_.front().rows;
+    if (std::none_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; }))
+      options.others.push_back(spec);
+  }
+  if (options.others.empty()) return;
+  ++generation_;
+  const int generation = generation_;
+  const auto look = job_.Reporter([this, generation](double share) {
+    if (generation == generation_) progress_->setValue(static_cast<int>(share * 1000));
+  });
+  options.capacity = capacity_;
+  options.placement_seconds = 0;
+  options.over_time = true;
+  job_.Start(
+      [session = of_, options, look](std::stop_token stop) mutable {
+        // How the recorded allocator is understood is known already.
+        const AllocatorSpec any;
+        options.recorded = &any;
+        options.stop = stop;
+        options.progress = [look, told = 0.0](double share) mutable {
+          if (share < told + 0.005) return;
+          told = share;
+          look(share);
+        };
+        return analysis::ReplayAllocators(*session, options);
+      },
+      [this](std::vector<DeviceReplay> replays) {
+        for (const DeviceReplay& replay : replays)
+          for (WhatIfDevice& device : devices_)
+            if (Same(device, replay)) AddOwn(replay, &device);
+        Show(std::move(devices_));
+        // The one that was asked for last is what one wants to see.
+        for (int row = 0; row < model_->rowCount(); ++row)
+          if (model_->row(row).own && !model_->Drawn(row)) model_->SetDrawn(row, true);
+        StartOwn();
+        ShowState();
+      });
+  ShowState();
+}
+
+void WhatIfReplay::Cancel() {
+  ++generation_;
+  job_.Cancel();
+  cancelled_ = !complete_;
+  ShowState();
+}
+
+void WhatIfReplay::Show(Devices devices) {
+  devices_ = std::move(devices);
+  QStringList titles;
+  for (const WhatIfDevice& device : devices_) titles << device.title;
+  QStringList shown;
+  for (int i = 0; i < choice_->count(); ++i) shown << choice_->itemText(i);
+  if (titles != shown) {
+    choice_->clear();
+    choice_->addItems(titles);
+    for (std::size_t i = devices_.size(); i-- > 0;)
+      if (devices_[i].device == selection_->device()) choice_->setCurrentIndex(static_cast<int>(i));
+  }
+  ShowDevice();
+}
+
+void WhatIfReplay::ShowDevice() {
+  const int chosen = choice_->currentIndex();
+  if (chosen < 0 || static_cast<std::size_t>(chosen) >= devices_.size()) {
+    ShowState();
+    return;
+  }
+  model_->SetDevice(devices_[static_cast<std::size_t>(chosen)]);
+  TickBest();
+  ShowState();
+  ShowCurves();
+  layout()->activate();
+  FitTable();
+}
+
+void WhatIfReplay::FitTable() {
+  const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
+  const int wanted = row * model_->rowCount() + table_->header()->sizeHint().height() + 4;
+  const int all = splitter_->height();
+  const int shown = std::clamp(wanted, 4 * row, std::max(4 * row, all - 120));
+  splitter_->setSizes({shown, std::max(1, all - shown)});
+}
+
+void WhatIfReplay::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  layout()->activate();
+  FitTable();
+}
+
+void WhatIfReplay::TickBest() {
+  if (ticked_ || !complete_) return;
+  ticked_ = true;
+  // Two that save most, and the first of all: enough to see how they differ.
+  std::vector<int> rows;
+  for (int row = 0; row < model_->rowCount(); ++row)
+    if (!model_->row(row).over_time.empty() && model_->row(row).kind == WhatIfRow::Kind::kOther)
+      rows.push_back(row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [this](int a, int b) { return model_->row(a).saving > model_->row(b).saving; });
+  model_->SetDrawn(0, true);
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, rows.size()); ++i)
+    model_->SetDrawn(rows[i], true);
+}
+
+void WhatIfReplay::ShowCurves() {
+  const Theme theme = Theme::From(palette());
+  const int current = sorted_->mapToSource(table_->currentIndex()).row();
+  std::vector<WhatIfCurve> curves;
+  for (int row = 0; row < model_->rowCount(); ++row) {
+    const WhatIfRow& shown = model_->row(row);
+    const bool drawn = model_->Drawn(row) || shown.kind == WhatIfRow::Kind::kRecorded;
+    if (shown.over_time.empty() || (!drawn && row != current)) continue;
+    const int color = model_->ColorOf(row);
+    const QColor ink = shown.kind == WhatIfRow::Kind::kRecorded ? theme.text
+                       : color >= 0                             ? theme.Categorical(color)
+                       : row == current                         ? theme.accent
+                                                                : theme.muted;
+    curves.push_back({shown.name, ink, row == current, shown.over_time});
+  }
+  curves_->SetCurves(std::move(curves), model_->device().capacity);
+}
+
+void WhatIfReplay::ShowState() {
+  const bool running = job_.running();
+  progress_->setVisible(running);
+  cancel_->setVisible(running || cancelled_);
+  cancel_->setText(running ? tr("Cancel") : tr("Replay again"));
+  choice_->setVisible(devices_.size() > 1);
+  if (of_ == nullptr) {
+    verdict_->setText(QStringLiteral("…"));
+  } else if (devices_.empty() && complete_) {
+    verdict_->setText(tr("Nothing was allocated on a device: there is nothing to replay."));
+  } else if (devices_.empty()) {
+    verdict_->setText(cancelled_ ? tr("Cancelled before the first figures were there.")
+                                 : tr("Replaying the recorded requests …"));
+  } else {
+    const WhatIfDevice& device = model_->device();
+    QString text = QStringLiteral("%1: %2. %3").arg(device.title, device.source, device.verdict);
+    if (cancelled_) text += tr(" Cancelled: rows without figures were not replayed.");
+    if (complete_ && model_->rowCount() > 0 &&
+        std::none_of(device.rows.begin(), device.rows.end(),
+                     [](const auto& row) { return row.kind == WhatIfRow::Kind::kOptimum; })) {
+      text +=
+          tr(" For so many requests no offline optimum is sought here; memprof replay "
+             "--seconds does.");
+    }
+    verdict_->setText(text);
+  }
+  const bool nothing = complete_ && devices_.empty();
+  for (QWidget* widget : std::initializer_list<QWidget*>{own_text_, add_, capacity_text_})
+    widget->setEnabled(!nothing);
+  legend_->setVisible(model_->rowCount() > 0);
+  curves_->setVisible(model_->rowCount() > 0);
+  table_->setVisible(model_->rowCount() > 0);
+  const WhatIfDevice& device = model_->device();
+  QString legend =
+      tr("<b>To scale:</b> strong = handed out at the peak, pale = unused, ┊ = as "
+         "recorded");
+  if (model_->scale().capacity_shown) {
+    legend += tr(", <span style='color:%1'>│</span> = capacity %2")
+                  .arg(Theme::From(palette()).danger.name(), FormatBytes(device.capacity));
+  } else if (model_->scale().beyond > 0) {
+    legend += tr("; capacity %1, %2 times the longest bar")
+                  .arg(FormatBytes(device.capacity))
+                  .arg(model_->scale().beyond, 0, 'f', model_->scale().beyond < 10 ? 1 : 0);
+  }
+  legend_->setText(legend);
+}
+
+bool WhatIfReplay::WriteCsv(QTextStream* out) const {
+  *out << "device,process,allocator,peak_reserved_bytes,used_at_peak_bytes,unused_share,"
+          "saving_bytes,in_doubt_by,segments,driver_calls,fits\n";
+  for (const WhatIfDevice& device : devices_) {
+    for (const WhatIfRow& row : device.rows) {
+      if (!row.done) continue;
+      *out << device.device << ',' << device.process << ',' << CsvField(row.name) << ','
+           << row.reserved << ',' << row.used << ',' << row.unused() << ','
+           << (row.has_saving() ? QString::number(row.saving) : QString()) << ','
+           << CsvField(row.has_saving() ? device.doubt : QString()) << ',' << row.segments << ','
+           << row.calls << ','
+           << (row.fits == WhatIfRow::Fits::kUnknown
+                   ? ""
+                   : (row.fits == WhatIfRow::Fits::kYes ? "yes" : "no"))
+           << '\n';
+    }
+  }
+  return true;
+}
+
+}  // namespace memprof::viewer
