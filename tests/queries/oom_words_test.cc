@@ -52,6 +52,33 @@ TEST(SpaceParts, SayOfOtherProcessesEvenThatThereIsNone) {
   EXPECT_EQ(SpaceWhole(report.space), 12u);
 }
 
+TEST(SpaceParts, EachHasItsOwnBytes) {
+  FailureReport report;
+  report.request.framework = true;
+  DeviceSpace& space = report.space;
+  space.blocks = 1;
+  space.rounding = 2;
+  space.own_pool = {4, 3, 2};
+  space.other_pools = {8, 7, 2};
+  space.foreign = {16, 15, 2};
+  space.cached = {32, 31, 2};
+  space.direct[static_cast<std::size_t>(Layer::kLinear)] = 64;
+  space.pools = 128;
+  space.modules = 256;
+  space.others = 512;
+  space.untracked = 1024;
+  space.free = 2048;
+  space.total = 4095;
+  std::uint64_t next = 1;
+  for (const SpacePart& part : SpaceParts(report)) {
+    EXPECT_EQ(part.bytes, next) << part.words;
+    // In the order of the kinds: each bit is the bytes of one.
+    EXPECT_EQ(std::uint64_t{1} << static_cast<unsigned>(part.kind), next);
+    next *= 2;
+  }
+  EXPECT_EQ(next, 4096u);
+}
+
 TEST(FailureVerdict, HasWordsOfItsOwnForEveryCause) {
   FailureReport report;
   report.request.bytes = 3 * kMiB;

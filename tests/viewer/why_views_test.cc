@@ -140,6 +140,24 @@ TEST_F(WhyTest, ALogWithoutAnAllocatorSaysSo) {
   EXPECT_FALSE(fragmentation()->holes()->pins()->isVisible());
 }
 
+TEST_F(WhyTest, APoolOfTheDriverHasALaneButNoHoles) {
+  LogBuilder log;
+  log.Device(0, 600 * kMiB);
+  log.Alloc(Layer::kStreamOrdered, 0x100000000, 8 * kMiB, {.aux0 = 0x77});
+  log.Event(Op::kPoolSample, Layer::kStreamOrdered, 0x77, 32 * kMiB, 0, {});
+  log.AdvanceTime(5'000'000);
+  log.Free(0x100000000);
+  log.AdvanceTime(5'000'000);
+  log.Event(Op::kPoolSample, Layer::kStreamOrdered, 0x77, 32 * kMiB, 0, {});
+  OpenLog(log, ViewKind::kFragmentation);
+  FragmentationPage* page = fragmentation()->holes();
+  ASSERT_EQ(page->plot()->lanes(), 1);
+  EXPECT_FALSE(page->pins()->isVisible());
+  EXPECT_GT(Count(Grab(page->plot()), page->plot()->LaneRect(0).toRect(),
+                  theme().Band(BandRole::kCached)),
+            200);
+}
+
 TEST_F(WhyTest, FailedRequestsComeFirstAndAreExplained) {
   LogBuilder log;
   FillOomLog(log);

@@ -124,6 +124,13 @@ std::vector<std::size_t> PoolsPicture::Of(int device) const {
   return found;
 }
 
+bool PoolsPicture::HasSegments(int device) const {
+  const std::vector<std::size_t> own = Of(device);
+  return std::any_of(own.begin(), own.end(), [this](std::size_t i) {
+    return pools[i].pool.kind == analysis::PoolKind::kSegments;
+  });
+}
+
 const analysis::FragmentationPoint* PoolsPicture::Worst(int device) const {
   const analysis::FragmentationPoint* worst = nullptr;
   for (const std::size_t i : Of(device)) {

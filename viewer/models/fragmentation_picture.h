@@ -20,8 +20,10 @@ namespace memprof::viewer {
 struct PoolsPicture {
   std::vector<analysis::PoolTimeline> pools;
 
-  // Those of a device, as indices into `pools`; its fullest first comes from the order of pools.
+  // Those of a device, as indices into `pools`.
   std::vector<std::size_t> Of(int device) const;
+  // Whether any of them keeps segments, of which the log says where their blocks lie.
+  bool HasSegments(int device) const;
   // The instant at which most was free and pinned in any pool of a device; null without one.
   const analysis::FragmentationPoint* Worst(int device) const;
 };

@@ -151,7 +151,8 @@ void FragmentationPage::FillSummary() {
   worst_->setEnabled(pools_ != nullptr && pools_->Worst(selection_->device()) != nullptr);
   // Where there is nothing to fragment, the plot says so.
   const bool any = pools_ == nullptr || !pools_->Of(selection_->device()).empty();
-  tabs_->setVisible(any);
+  // Of the driver's own pools it is not known where anything lies.
+  tabs_->setVisible(pools_ == nullptr || pools_->HasSegments(selection_->device()));
   worst_->setVisible(any);
   if (at_instant_ == nullptr || !any) {
     summary_->setText(any ? tr("Looking for holes …") : QString());

@@ -29,6 +29,7 @@ QString LegendOf(const ByteBar& bar, const Theme& theme) {
                        ? part.name.left(kMostLetters - 1) + QStringLiteral("…")
                        : part.name;
     name = QStringLiteral("%1 %2").arg(name, FormatBytes(part.bytes)).toHtmlEscaped();
+    name.replace(QLatin1Char(':'), QStringLiteral(":\u2060"));  // no line ends at a colon
     const bool solid = part.style == PartStyle::kCategorical;
     const QColor color = solid ? PartColor(theme, part.style, part.index) : theme.muted;
     const QString mark = solid                               ? QStringLiteral("■")
