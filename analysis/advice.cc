@@ -2,6 +2,7 @@
 #include "analysis/advice.h"
 
 #include <algorithm>
+#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "analysis/advice_drafts.h"
@@ -10,8 +11,6 @@
 namespace memprof::analysis {
 namespace advice {
 namespace {
-
-constexpr std::size_t kExamples = 3;
 
 struct Turn {
   std::map<std::pair<int, PeakOf>, std::vector<std::uint32_t>>&births, &deaths;
@@ -62,11 +61,12 @@ void Drafts::Count(Draft& draft, std::uint64_t bytes, AdviceExample example) {
   ++finding.count;
   finding.bytes += bytes;
   auto& examples = draft.examples;
-  if (examples.size() == kExamples && examples.back().first >= bytes) return;
+  const std::size_t most = std::max<std::size_t>(options_.max_examples, 1);
+  if (examples.size() >= most && examples.back().first >= bytes) return;
   const auto at = std::find_if(examples.begin(), examples.end(),
                                [bytes](const auto& other) { return other.first < bytes; });
   examples.insert(at, {bytes, std::move(example)});
-  if (examples.size() > kExamples) examples.pop_back();
+  if (examples.size() > most) examples.pop_back();
 }
 
 bool Drafts::UsesCanBeSeen(AllocationId id) const {
@@ -188,7 +188,38 @@ bool IsTradeOff(Pattern pattern) {
   return pattern == Pattern::kIdle || pattern == Pattern::kOverReservation;
 }
 
+namespace advice {
+namespace {
+
+// Runs the finders one by one; false where it was told to give up.
+bool FindAll(Drafts& drafts, const ProgressFunction& progress) {
+  static constexpr std::array kFinders = {
+      FindLeakSavings,     FindUnused,     FindGaps,           FindReusable,       FindRounding,
+      FindOverReservation, FindDeadWrites, FindNeedlessCopies, FindPageableCopies, FindPinnedMisuse,
+      FindManagedFaults,   FindChurn,      FindRetries};
+  // Gathering what they look at took about as long as all of them.
+  constexpr double kBefore = 0.5;
+  for (std::size_t i = 0; i < kFinders.size(); ++i) {
+    const double done = static_cast<double>(i) / static_cast<double>(kFinders.size());
+    if (progress && !progress(kBefore + (1 - kBefore) * done)) return false;
+    kFinders[i](drafts);
+  }
+  return true;
+}
+
+// Whether a finding weighs too little to be looked at.
+bool IsNoise(const Drafts& drafts, const Finding& finding, double noise, double seconds) {
+  if (noise <= 0 || AlwaysShown(finding.pattern)) return false;
+  const double weight = Weight(finding, seconds);
+  return weight == 0 ||
+         weight < noise * static_cast<double>(PeakFor(drafts.levels(), finding.device));
+}
+
+}  // namespace
+}  // namespace advice
+
 AdviceReport FindAdvice(const Session& session, const AdviceOptions& options) {
+  if (options.progress && !options.progress(0)) return {};
   advice::Drafts drafts(session, options);
   AdviceReport report;
   report.evidence = drafts.accesses().evidence();
@@ -198,12 +229,7 @@ AdviceReport FindAdvice(const Session& session, const AdviceOptions& options) {
     summary.missing = advice::MissingFor(session, static_cast<Pattern>(i), report.evidence);
     summary.looked_for = summary.missing.empty();
   }
-  for (const auto find :
-       {advice::FindLeakSavings, advice::FindUnused, advice::FindGaps, advice::FindReusable,
-        advice::FindRounding, advice::FindOverReservation, advice::FindDeadWrites,
-        advice::FindNeedlessCopies, advice::FindPageableCopies, advice::FindPinnedMisuse,
-        advice::FindManagedFaults, advice::FindChurn, advice::FindRetries})
-    find(drafts);
+  if (!advice::FindAll(drafts, options.progress)) return {};
 
   const double seconds =
       static_cast<double>(session.events().last_time() - session.events().first_time()) * 1e-9;
@@ -213,16 +239,10 @@ AdviceReport FindAdvice(const Session& session, const AdviceOptions& options) {
     advice::Value(drafts.levels(), draft);
     Finding& finding = draft.finding;
     PatternSummary& summary = report.patterns[static_cast<std::size_t>(finding.pattern)];
-    const double noise =
-        options.noise * static_cast<double>(advice::PeakFor(drafts.levels(), finding.device));
-    const double weight = advice::Weight(finding, seconds);
-    if (options.noise > 0 && !advice::AlwaysShown(finding.pattern) &&
-        (weight == 0 || weight < noise)) {
-      ++summary.hidden;
-      ++report.hidden;
-      continue;
-    }
-    ++summary.findings;
+    finding.below_noise = advice::IsNoise(drafts, finding, options.noise, seconds);
+    report.hidden += finding.below_noise;
+    ++(finding.below_noise ? summary.hidden : summary.findings);
+    if (finding.below_noise && !options.keep_noise) continue;
     for (auto& [size, example] : draft.examples) finding.examples.push_back(std::move(example));
     advice::Explain(session, draft, &finding);
     report.findings.push_back(std::move(finding));

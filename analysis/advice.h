@@ -79,7 +79,8 @@ struct Finding {
   double byte_seconds = 0;        // that would no longer be held
   std::uint64_t moved_bytes = 0;  // of copies, memsets, allocations that would no longer be made
 
-  std::vector<AdviceExample> examples;  // at most three, largest first
+  std::vector<AdviceExample> examples;  // largest first, as many as the options say
+  bool below_noise = false;             // see AdviceOptions::keep_noise
   std::string why, fix, assumption;     // sentences; the last may be empty
 };
 
@@ -103,6 +104,12 @@ struct AdviceOptions {
   // Stacks of one number are one call site; empty: each stack is one.
   std::function<std::uint32_t(StackId)> site_of;
   double noise = 0.001;  // of a device's peak; 0: nothing is hidden
+  // What is below the noise is a finding all the same, and says so; it still counts as hidden.
+  bool keep_noise = false;
+  std::size_t max_examples = 3;  // of each finding
+  // Called from time to time with the share done in [0, 1]; returning false gives up, and the
+  // report is then empty.
+  ProgressFunction progress;
 };
 
 // Thread-safe. O(n log n) in the number of events and uses.

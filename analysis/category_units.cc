@@ -2,6 +2,7 @@
 #include "analysis/category_units.h"
 
 #include <algorithm>
+#include <span>
 
 #include "absl/container/flat_hash_map.h"
 #include "analysis/replay.h"
@@ -20,6 +21,7 @@ class Selector {
 
   std::vector<CategoryUnit> Select() {
     std::vector<CategoryUnit> units;
+    units.reserve(records_.size());  // what is not used of it is never touched
     for (std::uint32_t i = 0; i < records_.size(); ++i) {
       const AllocationRecord& a = records_[i];
       if (!IsUnit(AllocationId(i))) continue;
@@ -106,10 +108,18 @@ class LevelVisitor {
 void ReadStep(const Session& session, const std::vector<std::uint64_t>& levels,
               const std::vector<bool>& apart, const std::vector<std::uint32_t>& rows,
               std::uint64_t level_after, std::uint32_t* hills, std::vector<CategoryUnit>* units) {
-  std::vector<std::uint64_t> step_levels, bytes;
-  for (const std::uint32_t u : rows) {
-    step_levels.push_back(levels[u]);
+  std::vector<std::uint64_t> gathered, bytes;
+  bytes.reserve(rows.size());
+  for (const std::uint32_t u : rows)
     bytes.push_back(apart[u] ? 0 : session.record((*units)[u].id).bytes);
+  // Units of one device follow each other, mostly.
+  std::span<const std::uint64_t> step_levels = gathered;
+  if (rows.back() - rows.front() + 1 == rows.size()) {
+    step_levels = std::span(levels).subspan(rows.front(), rows.size());
+  } else {
+    gathered.reserve(rows.size());
+    for (const std::uint32_t u : rows) gathered.push_back(levels[u]);
+    step_levels = gathered;
   }
   std::vector<std::uint32_t> hill_ends;
   const std::vector<Slope> slopes = FindSlopes(step_levels, bytes, level_after, &hill_ends);
@@ -140,14 +150,14 @@ void ReadStep(const Session& session, const std::vector<std::uint64_t>& levels,
 
 }  // namespace
 
-std::vector<Slope> FindSlopes(const std::vector<std::uint64_t>& levels,
-                              const std::vector<std::uint64_t>& bytes, std::uint64_t level_after,
+std::vector<Slope> FindSlopes(std::span<const std::uint64_t> levels,
+                              std::span<const std::uint64_t> bytes, std::uint64_t level_after,
                               std::vector<std::uint32_t>* hill_ends) {
   const std::size_t n = levels.size();
   std::vector<Slope> slopes(n, Slope::kFlat);
   hill_ends->assign(n, static_cast<std::uint32_t>(n));
   if (n == 0) return slopes;
-  std::vector<std::uint64_t> floor(levels);
+  std::vector<std::uint64_t> floor(levels.begin(), levels.end());
   floor.back() = std::min(floor.back(), level_after);
   for (std::size_t i = n; i-- > 1;) floor[i - 1] = std::min(floor[i - 1], floor[i]);
   double swing = 0;  // of what does not stay

@@ -19,6 +19,7 @@ enum class Slope : std::uint8_t {
 };
 
 // A block, driver memory that nobody carves, or a tensor that lies in what others share.
+// One for each allocation that is judged, of which there may be many millions: 40 bytes.
 struct CategoryUnit {
   AllocationId id;
   AllocationId tensor;      // the largest that lies in it; none
@@ -26,13 +27,15 @@ struct CategoryUnit {
   EventId birth, death;
   StackId stack;
   std::int32_t step = -1;  // index among the session's steps
+  std::uint32_t hill = 0;  // which one, counted over the run; units of one hill are of one device
   std::int16_t device = kNoDevice;
   Slope slope = Slope::kBefore;
-  std::uint32_t hill = 0;  // which one, counted over the run; units of one hill are of one device
-  bool outlives_hill = false;  // lives on when the hill that it was born on is over
-  bool scratch = false;        // nothing else is made on its device while it lives
-  bool stays = false;  // lives when the last step begins, and at least from one step to another
+  bool outlives_hill : 1 = false;  // lives on when the hill that it was born on is over
+  bool scratch : 1 = false;        // nothing else is made on its device while it lives
+  // Lives when the last step begins, and at least from one step to another.
+  bool stays : 1 = false;
 };
+static_assert(sizeof(CategoryUnit) == 40);
 
 // In order of birth, without slopes. `steps` are the session's, or others. O(events).
 std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
@@ -47,8 +50,8 @@ void ReadHills(const Session& session, const std::vector<bool>& apart,
 // Finds slopes: of `units` of one device, in order of birth, within one step. Exposed for tests.
 // `levels[i]` are the bytes live right before unit i is born, `level_after` when the step is over;
 // `hill_ends[i]` is the unit with which the hill of unit i is over.
-std::vector<Slope> FindSlopes(const std::vector<std::uint64_t>& levels,
-                              const std::vector<std::uint64_t>& bytes, std::uint64_t level_after,
+std::vector<Slope> FindSlopes(std::span<const std::uint64_t> levels,
+                              std::span<const std::uint64_t> bytes, std::uint64_t level_after,
                               std::vector<std::uint32_t>* hill_ends);
 
 }  // namespace memprof::analysis

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "absl/container/flat_hash_map.h"
 #include "analysis/peak_finder.h"
 #include "analysis/replay.h"
 
@@ -30,13 +31,15 @@ std::size_t SumOf(const AllocationRecord& a) {
 // The largest block that each pool was asked for up to `time`.
 std::map<PoolKey, std::uint64_t> LargestRequests(const Session& session, TimeNs time) {
   std::map<PoolKey, std::uint64_t> largest;
+  // Where a segment's pool is in the map: millions of blocks lie in few segments.
+  absl::flat_hash_map<std::uint32_t, std::uint64_t*> of_segment;
   for (const AllocationRecord& a : session.records()) {
     if (session.events().time(a.birth.value) > time) break;  // in order of birth
     if (a.layer != Layer::kBlock || !a.parent.valid()) continue;
-    const Allocation& segment = session.allocation(a.parent);
-    if (segment.layer != Layer::kSegment) continue;
-    std::uint64_t& bytes = largest[KeyOf(segment)];
-    bytes = std::max(bytes, a.bytes);
+    if (session.record(a.parent).layer != Layer::kSegment) continue;
+    std::uint64_t*& bytes = of_segment[a.parent.value];
+    if (bytes == nullptr) bytes = &largest[KeyOf(session.allocation(a.parent))];
+    *bytes = std::max(*bytes, a.bytes);
   }
   return largest;
 }
@@ -195,6 +198,12 @@ void AppendPools(const Session& session, int device, TimeNs time,
 }
 
 }  // namespace
+
+std::vector<PoolFragmentation> FragmentationAt(const Session& session, int device, TimeNs time) {
+  std::vector<PoolFragmentation> pools;
+  AppendPools(session, device, time, pools);
+  return pools;
+}
 
 FragmentationReport AnalyseFragmentation(const Session& session, int device, TimeNs time) {
   FragmentationReport report;

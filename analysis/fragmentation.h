@@ -70,4 +70,8 @@ struct FragmentationReport {
 FragmentationReport AnalyseFragmentation(const Session& session, int device = kNoDevice,
                                          TimeNs time = kForever);
 
+// Only the pools of one device at one instant: what AnalyseFragmentation says of them, without the
+// figures of the whole run. O(records up to then + live set + blocks ever in the live segments).
+std::vector<PoolFragmentation> FragmentationAt(const Session& session, int device, TimeNs time);
+
 }  // namespace memprof::analysis

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
+#include "analysis/fragmentation_thinning.h"
 #include "analysis/pool_layout.h"
 #include "analysis/replay.h"
 
@@ -41,15 +43,43 @@ bool Worse(const PoolState& a, const PoolState& b) {
   return std::tuple(a.pinned, a.free()) > std::tuple(b.pinned, b.free());
 }
 
+// The curves of one pool as they grow.
+struct PoolCurves {
+  explicit PoolCurves(std::size_t max_groups)
+      : reserved(max_groups),
+        allocated(max_groups),
+        pinned(max_groups),
+        largest_hole(max_groups),
+        share(max_groups) {}
+
+  void Add(TimeNs time, const PoolState& state) {
+    reserved.Add(time, state.reserved);
+    allocated.Add(time, state.allocated);
+    pinned.Add(time, state.pinned);
+    largest_hole.Add(time, state.largest_hole);
+    share.Add(time, state.reserved == 0
+                        ? 0
+                        : static_cast<std::uint64_t>(1e6 * static_cast<double>(state.pinned) /
+                                                     static_cast<double>(state.reserved)));
+  }
+
+  ThinnedSeries reserved, allocated, pinned, largest_hole, share;
+};
+
 class SeriesBuilder {
  public:
-  SeriesBuilder(const Session& session, int device, std::size_t most)
+  // `max_groups` of curves; 0 = no curves are wanted.
+  SeriesBuilder(const Session& session, int device, std::size_t most, std::size_t max_groups = 0,
+                const ProgressFunction* progress = nullptr)
       : session_(session),
         device_(device),
+        max_groups_(max_groups),
+        progress_(progress),
         begins_(PointsOf(session, most)),
         base_(session.records().size(), AllocationId::kNone) {}
 
   void Birth(EventId event, AllocationId id) {
+    if (stopped_) return;
     GoTo(session_.events().time(event.value));
     const AllocationRecord& a = session_.record(id);
     if (a.layer == Layer::kSegment) {
@@ -74,6 +104,7 @@ class SeriesBuilder {
   }
 
   void Death(EventId event, AllocationId id) {
+    if (stopped_) return;
     GoTo(session_.events().time(event.value));
     const AllocationRecord& a = session_.record(id);
     if (a.layer == Layer::kSegment) {
@@ -93,6 +124,7 @@ class SeriesBuilder {
   }
 
   void After(EventId event) {
+    if (stopped_ || !GoesOn(event)) return;
     const EventTable& events = session_.events();
     const TimeNs time = events.time(event.value);
     if (events.op(event.value) == Op::kPoolSample && events.layer(event.value) != Layer::kGraph) {
@@ -110,9 +142,56 @@ class SeriesBuilder {
     changed_.clear();
   }
 
+  bool stopped() const { return stopped_; }
+
   std::vector<PoolSeries> Finish() {
-    if (!session_.events().empty()) GoTo(session_.events().last_time());
     std::vector<PoolSeries> all;
+    Finish([&all](Pool& pool) { all.push_back(std::move(pool.series)); });
+    return all;
+  }
+
+  std::vector<PoolTimeline> FinishTimelines() {
+    std::vector<PoolTimeline> all;
+    Finish([&all](Pool& pool) {
+      PoolTimeline& timeline = all.emplace_back();
+      PoolCurves& curves = *pool.curves;
+      timeline.pool = std::move(pool.series);
+      timeline.reserved = curves.reserved.Finish();
+      timeline.allocated = curves.allocated.Finish();
+      timeline.pinned = curves.pinned.Finish();
+      timeline.largest_hole = curves.largest_hole.Finish();
+      timeline.share = curves.share.Finish();
+      for (const ThinnedSeries* curve : {&curves.reserved, &curves.allocated, &curves.pinned,
+                                         &curves.largest_hole, &curves.share})
+        timeline.stride = std::max(timeline.stride, curve->stride());
+    });
+    return all;
+  }
+
+ private:
+  struct Pool {
+    PoolSeries series;
+    PoolLayout layout;
+    std::uint64_t live = 0, sampled = 0;  // of driver pools
+    std::unique_ptr<PoolCurves> curves;
+    bool changed = false;
+  };
+  // Device, kind, stream or handle, small blocks.
+  using Key = std::tuple<int, PoolKind, std::uint64_t, bool>;
+
+  // Reports progress now and then; false once nobody wants the result.
+  bool GoesOn(EventId event) {
+    constexpr std::uint32_t kEvery = 1u << 16;
+    if (progress_ == nullptr || !*progress_ || event.value % kEvery != 0) return true;
+    stopped_ = !(*progress_)(static_cast<double>(event.value) /
+                             static_cast<double>(session_.events().size()));
+    return !stopped_;
+  }
+
+  // Calls `keep(pool)` for each that ever held anything.
+  template <typename Keep>
+  void Finish(Keep keep) {
+    if (!session_.events().empty()) GoTo(session_.events().last_time());
     for (auto& [key, pool] : pools_) {
       PoolSeries& series = pool.series;
       if (series.points.empty() || (device_ != kNoDevice && series.device != device_)) continue;
@@ -122,20 +201,9 @@ class SeriesBuilder {
       series.worst =
           *std::max_element(series.points.begin(), series.points.end(),
                             [](const auto& a, const auto& b) { return Worse(b.state, a.state); });
-      all.push_back(std::move(series));
+      keep(pool);
     }
-    return all;
   }
-
- private:
-  struct Pool {
-    PoolSeries series;
-    PoolLayout layout;
-    std::uint64_t live = 0, sampled = 0;  // of driver pools
-    bool changed = false;
-  };
-  // Device, kind, stream or handle, small blocks.
-  using Key = std::tuple<int, PoolKind, std::uint64_t, bool>;
 
   // The segment of a block, else the driver memory that it lies in, else itself.
   AllocationId BaseOf(AllocationId block) const {
@@ -170,6 +238,7 @@ class SeriesBuilder {
     std::tie(pool.series.device, pool.series.kind, number, small) = key;
     (pool.series.kind == PoolKind::kSegments ? pool.series.stream : pool.series.pool) = number;
     pool.series.small_blocks = small;
+    if (max_groups_ > 0) pool.curves = std::make_unique<PoolCurves>(max_groups_);
     for (std::size_t i = 0; i <= now_; ++i) AddPoint(pool, i);
     return pool;
   }
@@ -212,6 +281,7 @@ class SeriesBuilder {
   void Consider(Pool& pool, TimeNs time) {
     FragmentationPoint& point = pool.series.points.back();
     const PoolState state = StateOf(pool);
+    if (pool.curves != nullptr) pool.curves->Add(time, state);
     if (point.time == time || Worse(state, point.state)) {
       point.time = time;
       point.state = state;
@@ -220,6 +290,9 @@ class SeriesBuilder {
 
   const Session& session_;
   const int device_;
+  const std::size_t max_groups_;
+  const ProgressFunction* const progress_;
+  bool stopped_ = false;
   const std::vector<TimeNs> begins_;
   std::size_t now_ = 0;
   std::map<Key, Pool> pools_;
@@ -235,6 +308,16 @@ std::vector<PoolSeries> BuildFragmentationSeries(const Session& session, int dev
   SeriesBuilder builder(session, device, max_points);
   ReplayLifetimes(session, builder);
   return builder.Finish();
+}
+
+std::vector<PoolTimeline> BuildPoolTimelines(const Session& session, std::size_t max_points,
+                                             std::size_t max_groups,
+                                             const ProgressFunction& progress) {
+  SeriesBuilder builder(session, kNoDevice, max_points, std::max<std::size_t>(max_groups, 2),
+                        &progress);
+  ReplayLifetimes(session, builder);
+  if (builder.stopped()) return {};
+  return builder.FinishTimelines();
 }
 
 }  // namespace memprof::analysis

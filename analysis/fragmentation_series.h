@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/session.h"
+#include "analysis/timeline.h"
 
 namespace memprof::analysis {
 
@@ -53,5 +54,22 @@ struct PoolSeries {
 // O(events × log holes).
 std::vector<PoolSeries> BuildFragmentationSeries(const Session& session, int device,
                                                  std::size_t max_points);
+
+// A pool over all of the recorded time, change by change.
+struct PoolTimeline {
+  PoolSeries pool;                                   // with its points
+  Series reserved, allocated, pinned, largest_hole;  // bytes
+  Series share;                                      // pinned / reserved, in millionths
+  // Changes that lie between two entries at most: 1 = every change is there. Where it is more,
+  // extremes are still exact, and when they were.
+  std::uint64_t stride = 1;
+};
+
+// The same pools as BuildFragmentationSeries, of all devices. At most `max_groups` (at least 2)
+// groups of changes are kept of each curve (ThinnedSeries). `progress` may be empty; once it
+// returns false, the result is empty.
+std::vector<PoolTimeline> BuildPoolTimelines(const Session& session, std::size_t max_points,
+                                             std::size_t max_groups,
+                                             const ProgressFunction& progress = {});
 
 }  // namespace memprof::analysis

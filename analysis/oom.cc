@@ -144,8 +144,16 @@ FailureExplainer::FailureExplainer(const Session& session, Symbols& symbols, Sit
     : session_(session),
       symbols_(symbols),
       sites_(sites),
-      samples_(session),
-      timelines_(BuildTimelines(session)) {
+      samples_(session) {
+  // Of millions of events only what is looked at is kept.
+  for (DeviceTimeline& timeline : BuildTimelines(session)) {
+    constexpr auto kModule = static_cast<std::size_t>(Layer::kModule);
+    DeviceTimeline& kept = timelines_.emplace_back();
+    kept.device = timeline.device;
+    kept.reserved = std::move(timeline.reserved);
+    kept.total = std::move(timeline.total);
+    kept.layer[kModule] = std::move(timeline.layer[kModule]);
+  }
   std::unordered_set<std::string> functions;
   for (const AllocationRecord& a : session.records()) {
     if (a.layer == Layer::kTensor || !a.stack.valid() || !stacks_.insert(a.stack.value).second)

@@ -158,7 +158,7 @@ class FailureExplainer {
   Symbols& symbols_;
   SiteGroups& sites_;
   MemorySamples samples_;
-  std::vector<DeviceTimeline> timelines_;
+  std::vector<DeviceTimeline> timelines_;                 // of each what is looked at
   std::unordered_set<std::uint32_t> stacks_;              // of segments, blocks, driver memory
   std::unordered_map<std::string, std::uint32_t> votes_;  // by function: stacks that pass through
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/allocation_filter.h"
 #include "analysis/site_query.h"
 
 namespace memprof::analysis {
@@ -10,13 +11,14 @@ namespace memprof::analysis {
 std::vector<AllocationId> SelectAllocations(const Session& session, const SiteQuery& query) {
   std::vector<AllocationId> selected;
   const auto allocations = session.records();
-  const auto accept = [&query](const AllocationRecord& a) {
+  const auto accept = [&query](AllocationId id, const AllocationRecord& a) {
     return (query.layers & LayerBit(a.layer)) != 0 &&
-           (query.device == kNoDevice || query.device == a.device);
+           (query.device == kNoDevice || query.device == a.device) &&
+           (query.passing == nullptr || query.passing->Has(id));
   };
   if (query.metric == Metric::kLiveBytes && query.at != kForever) {
     for (const AllocationId id : session.LiveAt(query.at, query.layers)) {
-      if (accept(session.record(id))) selected.push_back(id);
+      if (accept(id, session.record(id))) selected.push_back(id);
     }
     return selected;
   }
@@ -24,7 +26,7 @@ std::vector<AllocationId> SelectAllocations(const Session& session, const SiteQu
   for (std::uint32_t i = 0; i < allocations.size(); ++i) {
     const AllocationRecord& a = allocations[i];
     if (live ? !a.alive() : !query.window.Contains(session.events().time(a.birth.value))) continue;
-    if (accept(a)) selected.push_back(AllocationId(i));
+    if (accept(AllocationId(i), a)) selected.push_back(AllocationId(i));
   }
   return selected;
 }

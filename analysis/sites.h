@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "analysis/symbols.h"
 
 namespace memprof::analysis {
+
+class AllocationSet;  // analysis/allocation_filter.h
 
 enum class Metric {
   kLiveBytes,        // alive at an instant
@@ -23,6 +26,7 @@ struct SiteQuery {
   TimeWindow window;                     // for the others
   std::uint32_t layers = kDeviceLayers;  // LayerBit set
   int device = kNoDevice;                // kNoDevice = all
+  std::shared_ptr<const AllocationSet> passing = nullptr;  // only these; null = all
 };
 
 // One call site = one distinct stack.
@@ -48,10 +52,12 @@ struct FlameNode {
   int parent = -1;
   std::vector<int> children;
   bool python = false;
+  StackId stack;  // the costliest that passes; none where no stack is known
 };
 struct FlameTree {
-  std::vector<FlameNode> nodes;
-};  // nodes[0] = root "all"
+  std::vector<FlameNode> nodes;  // nodes[0] = root "all"
+  bool whole = true;             // no node was left out
+};
 
 // `bottom_up`: callers below callees (icicle of leaves). Frames are merged by function and module.
 FlameTree BuildFlame(const Session& session, Symbols& symbols, const SiteQuery& query,

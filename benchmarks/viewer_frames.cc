@@ -110,10 +110,11 @@ std::string MeasureView(MainWindow& window, const ViewEntry& entry, int frames, 
     const TimeNs instant = bounds.begin + random() % (bounds.end - bounds.begin);
     watch.start();
     window.selection().SetInstant(instant);
-    while (JobTracker::ActiveJobs() > 0)
-      QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 20);
-    QCoreApplication::processEvents();
-    Paint(page, screen);
+    // The window itself repaints what changed, here as on a screen.
+    do {
+      QCoreApplication::processEvents(QEventLoop::AllEvents);
+    } while (JobTracker::ActiveJobs() > 0);
+    QCoreApplication::processEvents(QEventLoop::AllEvents);
     click.Add(Milliseconds(watch));
   }
   window.WaitUntilSettled();

@@ -1,4 +1,5 @@
 // The JSON of `memprof oom`.
+#include "analysis/oom_words.h"
 #include "cli/names.h"
 #include "cli/sections_oom.h"
 #include "cli/text.h"
@@ -44,11 +45,12 @@ Json SpaceJson(const analysis::DeviceSpace& space) {
 Json RemedyJson(const Session& session, analysis::Symbols& symbols,
                 const analysis::SiteGroups& sites, const FailureReport& report,
                 const analysis::Remedy& remedy) {
+  const auto name = [&symbols](analysis::StackId stack) { return SiteLabel(symbols, stack); };
   Json json = {{"kind", analysis::RemedyKindName(remedy.kind)},
                {"fits", remedy.fits},
                {"bytes", remedy.bytes},
                {"short_by_bytes", remedy.short_by},
-               {"words", RemedyWords(session, symbols, sites, report, remedy)}};
+               {"words", analysis::RemedyWords(session, sites, report, remedy, name)}};
   for (const analysis::SiteUse& use : remedy.sites)
     json["sites"].push_back({{"site", SiteLabel(symbols, sites.Example(use.site))},
                              {"bytes", use.bytes},
@@ -92,7 +94,7 @@ Json FailureJson(const Session& session, analysis::Symbols& symbols,
     json["site_frame"] = FrameJson(report.site);
   }
   json["cause"] = analysis::FailureCauseName(report.cause);
-  json["why"] = FailureVerdict(report);
+  json["why"] = analysis::FailureVerdict(report);
   json["missing_bytes"] = report.missing;
   if (report.request.framework) {
     json["small_pool"] = report.small_pool;

@@ -2,8 +2,8 @@
 #include "cli/sections_oom.h"
 
 #include <algorithm>
-#include <set>
 
+#include "analysis/oom_words.h"
 #include "analysis/units.h"
 #include "cli/names.h"
 #include "cli/sections.h"
@@ -16,13 +16,10 @@ namespace {
 
 using analysis::DeviceSpace;
 using analysis::FailedRequest;
-using analysis::FailureCause;
 using analysis::FailureReport;
 using analysis::FormatBytes;
 using analysis::FormatCount;
-using analysis::FormatNumberOf;
 using analysis::Remedy;
-using analysis::RemedyKind;
 using analysis::Session;
 
 std::size_t Shown(std::size_t total, std::size_t top) {
@@ -41,41 +38,13 @@ std::string SignedBytes(std::uint64_t before, std::uint64_t after) {
 std::string SpaceTable(const FailureReport& report) {
   const DeviceSpace& space = report.space;
   Table table({Align::kRight, Align::kRight, Align::kLeft});
-  const bool known_total = space.total > 0;
-  const std::uint64_t whole = known_total ? space.total : space.known();
+  const std::uint64_t whole = analysis::SpaceWhole(space);
   table.Header({"bytes", "share",
-                Cat("of the ", FormatBytes(whole), known_total ? "" : " that the log knows of",
+                Cat("of the ", FormatBytes(whole), space.total > 0 ? "" : " that the log knows of",
                     " of device ", report.request.device)});
-  const auto row = [&](std::uint64_t bytes, std::string what, bool always = false) {
-    if (bytes == 0 && !always) return;
-    table.Row({FormatBytes(bytes), Percent(static_cast<double>(bytes), static_cast<double>(whole)),
-               std::move(what)});
-  };
-  const auto pieces = [](const analysis::FreePieces& free) {
-    return Cat(" (", FormatNumberOf(free.count, "piece"), ", the largest ",
-               FormatBytes(free.largest), ")");
-  };
-  row(space.blocks, "live blocks of allocators, as asked for");
-  row(space.rounding, "rounding of these blocks");
-  if (report.request.framework) {
-    row(space.own_pool.bytes, Cat("free in segments in use, usable", pieces(space.own_pool)));
-    row(space.other_pools.bytes,
-        Cat("free in segments in use of other pools", pieces(space.other_pools)));
-  } else {
-    row(space.other_pools.bytes,
-        Cat("free in an allocator's segments in use", pieces(space.other_pools)));
-  }
-  row(space.foreign.bytes, Cat("free in segments of the other processes", pieces(space.foreign)));
-  row(space.cached.bytes, Cat("whole segments without a block", pieces(space.cached)));
-  for (std::size_t i = 0; i < space.direct.size(); ++i)
-    row(space.direct[i], Cat(analysis::LayerName(static_cast<analysis::Layer>(i)),
-                             " memory that no allocator carves"));
-  row(space.pools, "held in reserve by driver pools and mappings");
-  row(space.modules, "code (modules)");
-  if (space.others) row(*space.others, "other processes", true);
-  row(space.untracked, "untracked: contexts, libraries' own memory, lazily loaded code");
-  row(space.free, space.sampled ? "free, as the driver said" : "free, if nothing else was used",
-      known_total);
+  for (const analysis::SpacePart& part : analysis::SpaceParts(report))
+    table.Row({FormatBytes(part.bytes),
+               Percent(static_cast<double>(part.bytes), static_cast<double>(whole)), part.words});
   std::string text = table.Text(kWidth);
   if (space.elsewhere > 0)
     Append(text, "  ", FormatBytes(space.elsewhere),
@@ -131,110 +100,6 @@ std::string RequestLines(const Session& session, const FailureReport& report) {
 
 }  // namespace
 
-std::string FailureVerdict(const FailureReport& report) {
-  const DeviceSpace& space = report.space;
-  const FailedRequest& request = report.request;
-  const std::string asked = FormatBytes(request.bytes), free = FormatBytes(space.free);
-  const std::uint64_t holes = space.own_pool.bytes + space.other_pools.bytes + space.cached.bytes;
-  switch (report.cause) {
-    case FailureCause::kCapacity:
-      return Cat("Capacity: ", FormatBytes(report.missing), " too little. The driver had ", free,
-                 " free",
-                 holes > 0 ? Cat(", and the allocator ", FormatBytes(holes), " unused") : "",
-                 ": together less than the ", asked, " asked for.");
-    case FailureCause::kFragmentation:
-      return Cat("Fragmentation: ", FormatBytes(space.free + holes + space.pools),
-                 " were unused, but not in one piece of ", asked, ". The largest that could serve ",
-                 "the request had ", FormatBytes(std::max(space.largest_own, space.free)), ".");
-    case FailureCause::kOtherPool:
-      return Cat("Stranded memory: a free piece of ", FormatBytes(space.largest_other),
-                 " was there, but in a pool for another stream or for blocks of another size; the "
-                 "request's own pool had at most ",
-                 FormatBytes(space.largest_own), " in one piece, and the driver ", free, ".");
-    case FailureCause::kAllocatorRule:
-      return Cat("The allocator's own rules: a free piece of ", FormatBytes(space.largest_own),
-                 " was in the right pool, and was not used (a limit on splitting, or a private "
-                 "pool that the log does not name).");
-    case FailureCause::kSegmentSize:
-      return Cat("Segment size: the driver had ", free, " free, enough for ", asked,
-                 ", but the allocator takes no less than ", FormatBytes(request.driver_bytes),
-                 " from it for such requests.");
-    case FailureCause::kReserve:
-      return Cat("Reserve: the driver had only ", free, " free, while ",
-                 FormatBytes(space.cached.bytes + space.pools),
-                 " lay unused in whole segments and pools that could have been given back.");
-    case FailureCause::kDespiteFree:
-      return Cat("The driver refused ", FormatBytes(request.driver_bytes),
-                 " although it said that ", free,
-                 " were free: rounding to its page size, a limit on a pool, or memory taken "
-                 "in between by someone else.");
-    case FailureCause::kTooLarge:
-      return Cat("Too large: ", asked, " is more than the device has (", FormatBytes(space.total),
-                 ").");
-    case FailureCause::kHostMemory:
-      return "Host memory: the request was for page-locked memory of the host, which the device's "
-             "memory says nothing about.";
-    case FailureCause::kRefused:
-      return Cat("No want of memory: the driver refused the call with CUresult ", request.result,
-                 ".");
-    case FailureCause::kUnknown:
-      break;
-  }
-  if (request.bytes == 0)
-    return "The call names no size (a context, a module, a graph): what it needed is not in the "
-           "log.";
-  return "What was free at that instant is not in the log, nor how much the device has.";
-}
-
-std::string RemedyWords(const Session& session, analysis::Symbols& symbols,
-                        const analysis::SiteGroups& sites, const FailureReport& report,
-                        const Remedy& remedy) {
-  const std::string bytes = FormatBytes(remedy.bytes);
-  switch (remedy.kind) {
-    case RemedyKind::kReleaseCache:
-      return Cat("giving unused segments back to the driver: ", bytes);
-    case RemedyKind::kTrimPools:
-      return Cat("trimming driver pools: ", bytes);
-    case RemedyKind::kSmallSegments:
-      return Cat("taking no larger segment from the driver than the request needs");
-    case RemedyKind::kOnePool:
-      return Cat("one pool for all streams and sizes: its largest piece has ", bytes);
-    case RemedyKind::kExpandable:
-      return Cat("expandable segments: ", bytes, " of whole 2 MiB pages of segments are unused");
-    case RemedyKind::kPacked:
-      return Cat("no fragmentation at all: ", bytes, " of holes in one piece with what is free");
-    case RemedyKind::kFreeBlocks: {
-      const analysis::StackId stack = session.record(remedy.blocks[0]).stack;
-      std::set<std::uint32_t> stacks;
-      for (const analysis::AllocationId id : remedy.blocks)
-        stacks.insert(session.record(id).stack.value);
-      return Cat("freeing ", FormatNumberOf(remedy.blocks.size(), "neighbouring block"), ", ",
-                 bytes, ", of ", SiteLabel(symbols, stack), stacks.size() > 1 ? " and others" : "");
-    }
-    case RemedyKind::kSites: {
-      std::string names;
-      for (std::size_t i = 0; i < std::min<std::size_t>(remedy.sites.size(), 3); ++i)
-        Append(names, i == 0 ? "" : ", ", SiteLabel(symbols, sites.Example(remedy.sites[i].site)),
-               " (", FormatBytes(remedy.sites[i].bytes), ")");
-      if (remedy.sites.size() > 3) Append(names, " and ", remedy.sites.size() - 3, " more");
-      if (remedy.sites.empty()) return Cat("all call sites without their memory: ", bytes);
-      return Cat(
-          remedy.sites.size() == 1 ? "without the memory of " : "without the memory of all of ",
-          names);
-    }
-    case RemedyKind::kOtherProcesses:
-      return Cat("without other processes on the device: ", bytes);
-    case RemedyKind::kSmallerRequest:
-      return remedy.bytes == 0
-                 ? std::string("a smaller request: none of its kind would have fitted")
-                 : Cat("a request of at most ", bytes, " (", FormatCount(remedy.bytes), " bytes)");
-    case RemedyKind::kLargerDevice:
-      return Cat("a device with ", bytes,
-                 " more: ", FormatBytes(report.space.total + remedy.bytes));
-  }
-  return "";
-}
-
 std::string FailureTable(const Session& session, const analysis::FailureExplainer& explainer,
                          const std::vector<FailedRequest>& failures, std::size_t top) {
   Table table(
@@ -260,23 +125,25 @@ std::string FailureText(const Session& session, analysis::Symbols& symbols,
   std::string text =
       Heading(Cat("Event ", request.event.value, ": ", FormatBytes(request.bytes), where,
                   StepLabel(session, request.step), ", after ", Since(session, request.time)));
-  Append(text, Styled(Style::kBold, Indented(FailureVerdict(report), 2)), "\n",
+  Append(text, Styled(Style::kBold, Indented(analysis::FailureVerdict(report), 2)), "\n",
          request.recovered ? "  The same thread then got the memory after all.\n" : "",
          RequestLines(session, report));
   if (report.space.total > 0 || report.space.known() > 0)
     Append(text, "\n  Where every byte was:\n", SpaceTable(report));
   if (!report.remedies.empty()) {
+    const auto name = [&symbols](analysis::StackId stack) { return SiteLabel(symbols, stack); };
     text += "\n  Would it have fitted?\n";
     for (const Remedy& remedy : report.remedies)
-      Append(text, "    ", remedy.fits ? Styled(Style::kGreen, "yes") : Styled(Style::kDim, "no "),
-             "  ",
-             Indented(Cat(RemedyWords(session, symbols, sites, report, remedy),
-                          remedy.short_by > 0 && remedy.kind != RemedyKind::kSmallerRequest
-                              ? Cat("; ", FormatBytes(remedy.short_by), " short")
-                              : ""),
-                      9)
-                 .substr(9),
-             "\n");
+      Append(
+          text, "    ", remedy.fits ? Styled(Style::kGreen, "yes") : Styled(Style::kDim, "no "),
+          "  ",
+          Indented(Cat(analysis::RemedyWords(session, sites, report, remedy, name),
+                       remedy.short_by > 0 && remedy.kind != analysis::RemedyKind::kSmallerRequest
+                           ? Cat("; ", FormatBytes(remedy.short_by), " short")
+                           : ""),
+                   9)
+              .substr(9),
+          "\n");
   }
   if (!report.sites.empty())
     Append(text, "\n  Live then, by call site:\n", SiteTable(symbols, sites, report, top));

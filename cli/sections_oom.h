@@ -23,13 +23,6 @@ std::string FailureText(const analysis::Session& session, analysis::Symbols& sym
 std::string HeadroomText(const analysis::Session& session,
                          const std::vector<analysis::Headroom>& rooms);
 
-// One sentence: why it failed.
-std::string FailureVerdict(const analysis::FailureReport& report);
-// One line: what a remedy is, with its figures.
-std::string RemedyWords(const analysis::Session& session, analysis::Symbols& symbols,
-                        const analysis::SiteGroups& sites, const analysis::FailureReport& report,
-                        const analysis::Remedy& remedy);
-
 Json FailedRequestJson(const analysis::Session& session, analysis::Symbols& symbols,
                        const analysis::FailedRequest& request);
 Json FailureJson(const analysis::Session& session, analysis::Symbols& symbols,

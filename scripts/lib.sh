@@ -15,7 +15,7 @@ packages=(
   g++ cmake ninja-build ccache python3 python3-pip pkg-config ca-certificates
   libabsl-dev libprotobuf-dev protobuf-compiler libprotozero-dev libzstd-dev libsqlite3-dev
   libunwind-dev libdw-dev libelf-dev nlohmann-json3-dev
-  qt6-base-dev qt6-svg-dev libgl1-mesa-dev fonts-dejavu-core
+  qt6-base-dev qt6-svg-dev libgl1-mesa-dev fonts-dejavu-core xvfb xauth
   libgtest-dev libgmock-dev
 )
 

@@ -51,7 +51,7 @@ int OpenWindows(const Options& options) {
   for (const QStringList& logs : windows) {
     auto* window = new MainWindow(MainWindow::Settings::kKept);
     window->setAttribute(Qt::WA_DeleteOnClose);
-    window->selection().SetAxis(options.axis);
+    if (options.axis.has_value()) window->selection().SetAxis(*options.axis);
     if (options.view.has_value()) window->ShowView(*options.view);
     window->show();
     if (!logs.isEmpty()) window->OpenTogether(logs);

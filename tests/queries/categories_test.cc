@@ -125,11 +125,13 @@ TEST(CategoryWordsTest, EveryCategoryHasItsOwnNames) {
   EXPECT_EQ(std::adjacent_find(keys.begin(), keys.end()), keys.end());
 }
 
+using Bytes = std::vector<std::uint64_t>;
+
 TEST(CategoryHillsTest, UpDownAndFlat) {
   std::vector<std::uint32_t> ends;
   // Three up, two down, then a small one when all is given back.
   const std::vector<Slope> slopes =
-      FindSlopes({0, 100, 200, 250, 150, 0}, {100, 100, 100, 10, 10, 5}, 0, &ends);
+      FindSlopes(Bytes{0, 100, 200, 250, 150, 0}, Bytes{100, 100, 100, 10, 10, 5}, 0, &ends);
   EXPECT_THAT(slopes, ::testing::ElementsAre(Slope::kUp, Slope::kUp, Slope::kUp, Slope::kDown,
                                              Slope::kDown, Slope::kFlat));
   EXPECT_THAT(ends, ::testing::ElementsAre(5, 5, 5, 5, 5, 6));
@@ -137,9 +139,9 @@ TEST(CategoryHillsTest, UpDownAndFlat) {
 
 TEST(CategoryHillsTest, WhatStaysIsNoHill) {
   std::vector<std::uint32_t> ends;
-  for (const Slope slope : FindSlopes({0, 10, 20, 30}, {10, 10, 10, 10}, 40, &ends))
+  for (const Slope slope : FindSlopes(Bytes{0, 10, 20, 30}, Bytes{10, 10, 10, 10}, 40, &ends))
     EXPECT_EQ(slope, Slope::kFlat);
-  EXPECT_TRUE(FindSlopes({}, {}, 0, &ends).empty());
+  EXPECT_TRUE(FindSlopes(Bytes(), Bytes(), 0, &ends).empty());
   EXPECT_TRUE(ends.empty());
 }
 

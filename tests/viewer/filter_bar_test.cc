@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <QLineEdit>
+#include <QSettings>
 #include <QToolButton>
 
 #include "tests/viewer/window_fixture.h"
@@ -143,6 +144,44 @@ TEST(ViewTableTest, NamesAreDifferentAndEveryViewHasAGroup) {
   }
   EXPECT_EQ(names.removeDuplicates(), 0);
   EXPECT_EQ(ViewNames().count(QStringLiteral(" or ")), 1);
+}
+
+// The user's settings, in a folder of the test's own.
+class SettingsTest : public WindowFixture {
+ protected:
+  void SetUp() override {
+    QCoreApplication::setOrganizationName(QStringLiteral("memprof-test"));
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, directory_.path());
+  }
+};
+
+TEST_F(SettingsTest, AWindowComesBackAsItWasLeft) {
+  const QString log = testing::WriteDemoLog(directory_, {.steps = 5});
+  {
+    MainWindow window(MainWindow::Settings::kKept);
+    window.show();
+    window.resize(1111, 777);
+    window.Open(log);
+    window.ShowView(ViewKind::kLeaks);
+    window.selection().SetAxis(AxisKind::kSteps);
+    window.WaitUntilSettled();
+    window.close();
+  }
+  MainWindow window(MainWindow::Settings::kKept);
+  EXPECT_EQ(window.view(), ViewKind::kLeaks);
+  EXPECT_EQ(window.size(), QSize(1111, 777));
+  EXPECT_EQ(window.selection().axis(), AxisKind::kSteps);
+  window.show();
+  EXPECT_EQ(QSettings().value(QStringLiteral("recent")).toStringList(), QStringList({log}));
+  // Settings that somebody spoilt are no reason to fail.
+  QSettings store;
+  store.setValue(QStringLiteral("window/geometry"), QStringLiteral("nonsense"));
+  store.setValue(QStringLiteral("window/view"), 17);
+  store.setValue(QStringLiteral("window/axis"), -3);
+  MainWindow spoilt(MainWindow::Settings::kKept);
+  EXPECT_EQ(spoilt.view(), ViewKind::kTimeline);
+  EXPECT_EQ(spoilt.selection().axis(), AxisKind::kTime);
 }
 
 using ExportTest = WindowFixture;

@@ -1,4 +1,4 @@
-// main() of the viewer's tests: a QApplication without a display around GoogleTest.
+// main() of the viewer's tests: a QApplication around GoogleTest, without a display unless told.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -7,7 +7,7 @@
 #include "viewer/jobs/job_tracker.h"
 
 int main(int argc, char** argv) {
-  qputenv("QT_QPA_PLATFORM", "offscreen");
+  if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   QStandardPaths::setTestModeEnabled(true);  // never the user's own settings
   ::testing::InitGoogleTest(&argc, argv);
   QApplication application(argc, argv);

@@ -133,6 +133,50 @@ TEST_F(MapPictureTest, DescribesHolesAndSegments) {
             QStringLiteral("segment of 16.0 MiB at 0x7f0000000000"));
 }
 
+TEST_F(MapPictureTest, AHolesStoryNamesTheBlockToBlame) {
+  // Between weights of 4 MiB and a pin of 1: without the pin, 5 + 1 + 6.
+  const auto [segment, piece] = At(kBase + 4 * kMiB);
+  const HoleStory left = TellHole(*session_, *picture_, segment, piece);
+  EXPECT_EQ(left.pin, Id(kBase + 9 * kMiB));
+  for (const char* part : {"Hole of 5.00 MiB", "segment of 16.0 MiB", "2 blocks",
+                           "pinned by Workspace (w.cc:7) (1.00 MiB) and w<0> (4.00 MiB)",
+                           "Without the first it would be 12.0 MiB."}) {
+    EXPECT_TRUE(left.text.contains(QString::fromUtf8(part))) << part << qPrintable(left.text);
+  }
+  const auto [at, right_piece] = At(kBase + 10 * kMiB);
+  const HoleStory right = TellHole(*session_, *picture_, at, right_piece);
+  EXPECT_EQ(right.pin, left.pin) << "at the segment's end there is only the pin";
+  EXPECT_TRUE(right.text.contains(QStringLiteral("Without the block it would be 12.0 MiB.")))
+      << qPrintable(right.text);
+}
+
+TEST_F(MapPictureTest, ComparesWithTheNearestFailure) {
+  std::vector<analysis::FailedRequest> failures(3);
+  failures[0].device = failures[1].device = 0;
+  failures[2].device = 1;
+  failures[0].bytes = 7 * kMiB;
+  failures[1].bytes = 3 * kMiB;
+  failures[2].bytes = kMiB;
+  failures[0].time = picture_->map.time + 100;
+  failures[1].time = picture_->map.time + 5000;
+  failures[2].time = picture_->map.time;
+  failures[1].step = 5;
+  const auto at = [&](analysis::TimeNs time) {
+    return MakeMapPicture(*session_, *symbols_, 0, time, failures);
+  };
+  const auto near = at(picture_->map.time);
+  ASSERT_TRUE(near->request.has_value());
+  EXPECT_EQ(near->request->bytes, 7 * kMiB);
+  EXPECT_EQ(near->request_text, QStringLiteral("failed: needed 7.00 MiB, the largest hole here is "
+                                               "6.00 MiB, 1.00 MiB too small"));
+  const auto far = at(picture_->map.time + 6000);
+  EXPECT_TRUE(far->request_text.startsWith(QStringLiteral("failed in step 5: needed 3.00 MiB")));
+  EXPECT_TRUE(far->request_text.contains(QStringLiteral("would hold it")));
+  EXPECT_FALSE(picture_->request.has_value());
+  EXPECT_FALSE(
+      MakeMapPicture(*session_, *symbols_, 4, picture_->map.time, failures)->request.has_value());
+}
+
 TEST_F(MapPictureTest, TensorsAreThoseOfTheInstant) {
   const AllocationId block = Id(kBase);
   const analysis::TimeNs now = picture_->map.time;

@@ -104,7 +104,7 @@ TEST_F(MapTest, TheSelectedBlockAndItsSiteAreFramed) {
 }
 
 TEST_F(MapTest, ColoursCanMeanAgeOrSize) {
-  auto* choice = window_.map()->findChild<QComboBox*>();
+  auto* choice = window_.map()->coloring();
   ASSERT_NE(choice, nullptr);
   for (const auto& [index, coloring] :
        {std::pair{1, MapCanvas::Coloring::kAge}, std::pair{2, MapCanvas::Coloring::kSize}}) {
@@ -169,6 +169,118 @@ TEST_F(MapTest, FillsTheView) {
   EXPECT_GT(canvas_->layout_of_map().content_height, 0.7 * height);
 }
 
+TEST_F(MapTest, AHoleTellsWhatPinsItAndSelectsThat) {
+  window_.selection().SetInstant(window_.selection().bounds().end);
+  window_.WaitUntilSettled();
+  const analysis::Session& session = *window_.document().session();
+  const auto tell = [&](const MapHit& hit) {
+    return TellHole(session, *canvas_->picture(), hit.segment, hit.piece);
+  };
+  std::optional<MapHit> hole;
+  for (const MapHit& hit : WidePieces(10))
+    if (PieceOf(hit).hole() && tell(hit).pin.valid()) hole = hit;
+  ASSERT_TRUE(hole.has_value());
+  const HoleStory story = tell(*hole);
+  QTest::mouseClick(canvas_, Qt::LeftButton, {}, canvas_->RectOf(*hole)->center().toPoint());
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.selection().allocation(), story.pin);
+  EXPECT_EQ(window_.map()->HoleText(), story.text) << "and goes on telling it";
+  EXPECT_TRUE(story.text.contains(QStringLiteral("pinned by")));
+  // A block tells nothing here: the details do.
+  QTest::mouseClick(canvas_, Qt::LeftButton, {},
+                    canvas_->RectOf(WidePieces(40)[0])->center().toPoint());
+  EXPECT_TRUE(window_.map()->HoleText().isEmpty());
+  // The same by keyboard.
+  canvas_->setFocus();
+  QTest::keyClick(canvas_, Qt::Key_H);
+  EXPECT_EQ(window_.map()->HoleText(), tell(*FindLargestHole(canvas_->picture()->map)).text);
+}
+
+TEST_F(MapTest, KeysGoFromPieceToPiece) {
+  canvas_->setFocus();
+  QTest::keyClick(canvas_, Qt::Key_Right);
+  EXPECT_EQ(window_.selection().allocation(), PieceOf({0, 0}).allocation) << "from the first on";
+  std::size_t pieces = 0;
+  for (const analysis::MapSegment& segment : segments()) pieces += segment.pieces.size();
+  for (std::size_t i = 0; i < pieces + 3; ++i) QTest::keyClick(canvas_, Qt::Key_Right);
+  const int last = static_cast<int>(segments().size()) - 1;
+  const int end = static_cast<int>(segments().back().pieces.size()) - 1;
+  EXPECT_EQ(window_.selection().allocation(), PieceOf({last, end}).allocation) << "up to the last";
+  for (std::size_t i = 0; i < pieces + 3; ++i) QTest::keyClick(canvas_, Qt::Key_Left);
+  EXPECT_EQ(window_.selection().allocation(), PieceOf({0, 0}).allocation);
+}
+
+TEST_F(MapTest, WhatTheFilterHidesIsGrey) {
+  analysis::AllocationFilter filter;
+  filter.least_bytes = 8 << 20;
+  window_.selection().SetFilter(filter);
+  window_.WaitUntilSettled();
+  const QImage image = Grab(canvas_);
+  int passing = 0, hidden = 0;
+  for (const MapHit& hit : WidePieces(12)) {
+    if (PieceOf(hit).hole()) continue;
+    const bool passes = PieceOf(hit).bytes >= filter.least_bytes;
+    EXPECT_EQ(Near(Corner(image, hit), theme().border, 2), !passes);
+    ++(passes ? passing : hidden);
+  }
+  EXPECT_GT(passing, 2);
+  EXPECT_GT(hidden, 2);
+}
+
+TEST_F(MapTest, WritesItsPieces) {
+  QString text;
+  QTextStream out(&text);
+  ASSERT_TRUE(window_.map()->WriteCsv(&out));
+  const QStringList lines = text.split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+  EXPECT_EQ(lines[0], QStringLiteral("segment,address,bytes,state,allocation,site"));
+  int pieces = 0;
+  for (const analysis::MapSegment& segment : segments())
+    pieces += static_cast<int>(segment.pieces.size());
+  EXPECT_EQ(lines.size(), pieces + 1);
+  EXPECT_TRUE(text.contains(QStringLiteral(",in use,")));
+  EXPECT_TRUE(text.contains(QStringLiteral(",free,,")));
+}
+
+TEST_F(MapTest, ShowsAddressesOverTime) {
+  window_.map()->SetMode(MapView::Mode::kOverTime);
+  window_.WaitUntilSettled();
+  const AllocationsCanvas& over_time = *window_.map()->over_time()->canvas();
+  ASSERT_NE(over_time.picture(), nullptr);
+  const analysis::Session& session = *window_.document().session();
+  const QImage image = Grab(window_.map()->over_time()->canvas());
+  // Blocks in their colours where their addresses are, above each other as these are.
+  std::optional<QRectF> below;
+  std::uint64_t below_address = 0;
+  int checked = 0, holes = 0;
+  const AllocationIndex& index = *over_time.index();
+  for (std::size_t row = 0; row < index.size(); ++row) {
+    const auto rect = over_time.RectOf(index.id(row));
+    ASSERT_TRUE(rect.has_value());
+    if (rect->height() < 6 || rect->width() < 10) continue;
+    const QColor color = QColor::fromRgb(over_time.colors()->palette[over_time.colors()->of[row]]);
+    EXPECT_TRUE(Near(
+        image.pixelColor(static_cast<int>(rect->right()) - 3, static_cast<int>(rect->bottom()) - 2),
+        color));
+    const std::uint64_t address = session.record(index.id(row)).address;
+    if (below.has_value() && address != below_address) {
+      EXPECT_EQ(rect->bottom() <= below->top() + 0.01, address > below_address);
+    }
+    below = rect;
+    below_address = address;
+    ++checked;
+  }
+  EXPECT_GT(checked, 20);
+  holes = Count(image, over_time.PlotRect().toRect(), theme().hole);
+  EXPECT_GT(holes, 1000) << "free memory of segments";
+  QString text;
+  QTextStream out(&text);
+  EXPECT_TRUE(window_.map()->WriteCsv(&out));
+  EXPECT_TRUE(text.contains(QStringLiteral("born")));
+  window_.map()->SetMode(MapView::Mode::kInstant);
+  window_.WaitUntilSettled();
+  EXPECT_NE(canvas_->picture(), nullptr);
+}
+
 class OwnMapTest : public testing::WindowFixture {};
 
 TEST_F(OwnMapTest, APinIsMarked) {
@@ -185,6 +297,44 @@ TEST_F(OwnMapTest, APinIsMarked) {
   ASSERT_TRUE(hit.has_value());
   EXPECT_GT(Count(Grab(canvas), canvas->RectOf(*hit)->toRect(), theme().danger), 8);
   EXPECT_TRUE(window_.map()->SummaryText().contains(QStringLiteral("worst pin")));
+}
+
+TEST_F(OwnMapTest, AFailedRequestIsDrawnBesideTheLargestHole) {
+  // 16 MiB of which 256 KiB are free; 384 KiB were asked for.
+  analysis::testing::LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(analysis::Layer::kLinear, 0x7f0000000000, 16 << 20);
+  log.Alloc(analysis::Layer::kSegment, 0x7f0000000000, 16 << 20);
+  log.Alloc(analysis::Layer::kBlock, 0x7f0000000000 + (1 << 18), 63 << 18);
+  log.AdvanceTime(1'000'000);
+  log.AllocFailed(analysis::Layer::kLinear, 3 << 17, {.result = 2, .api = "cudaMalloc"});
+  log.AdvanceTime(1'000'000);
+  log.Free(analysis::Layer::kBlock, 0x7f0000000000 + (1 << 18));
+  OpenLog(log, ViewKind::kMap);
+  window_.selection().SetInstant(window_.selection().bounds().begin + 5000);
+  window_.WaitUntilSettled();
+  MapView* map = window_.map();
+  const QString text = map->SummaryText();
+  EXPECT_TRUE(text.contains(QStringLiteral("needed 384 KiB"))) << qPrintable(text);
+  EXPECT_TRUE(text.contains(QStringLiteral("largest hole here is 256 KiB, 128 KiB too small")));
+  const auto bar = map->canvas()->RequestRect();
+  ASSERT_TRUE(bar.has_value());
+  const auto hole = map->canvas()->RectOf(*FindLargestHole(map->canvas()->picture()->map));
+  EXPECT_NEAR(bar->width(), hole->width() * 3 / 2, 2) << "to scale";
+  EXPECT_NEAR(bar->left(), hole->left(), 1);
+  EXPECT_GT(Count(Grab(map->canvas()), bar->toRect(), theme().danger),
+            static_cast<int>(bar->width() * 3));
+  // The link goes to the instant of the failure.
+  emit map->notes()->linkActivated(QStringLiteral("request"));
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.selection().instant(), map->canvas()->picture()->request->time);
+  EXPECT_FALSE(map->SummaryText().contains(QStringLiteral("href")));
+  // Later, all is one hole that would hold it.
+  window_.selection().SetInstant(window_.selection().bounds().end);
+  window_.WaitUntilSettled();
+  EXPECT_TRUE(map->SummaryText().contains(QStringLiteral("would hold it")));
+  EXPECT_TRUE(TellHole(*window_.document().session(), *map->canvas()->picture(), 0, 0)
+                  .text.contains(QStringLiteral("nothing is in")));
 }
 
 TEST_F(OwnMapTest, AnInstantBeforeEverythingSaysSo) {

@@ -44,7 +44,7 @@ TEST(Options, EveryChoiceIsTaken) {
   EXPECT_FALSE(Parse("a").options.view.has_value()) << "the one that was shown last";
   EXPECT_EQ(Parse("--axis steps a").options.axis, AxisKind::kSteps);
   EXPECT_EQ(Parse("--axis=time a").options.axis, AxisKind::kTime);
-  EXPECT_EQ(Parse("a").options.axis, AxisKind::kTime);
+  EXPECT_EQ(Parse("a").options.axis, std::nullopt) << "as it was left";
   EXPECT_EQ(Parse("--theme light a").options.theme, ThemeChoice::kLight);
   EXPECT_EQ(Parse("--theme system a").options.theme, ThemeChoice::kSystem);
   EXPECT_EQ(Parse("--size 320x240 a").options.size, QSize(320, 240)) << "the least";

@@ -17,6 +17,57 @@ RangeInfo Range(std::uint32_t thread, int depth, analysis::TimeNs begin, analysi
 
 const TimeScale kScale{{0, 1000}, 100, 500};
 
+RangeLanes LayOutRanges(const std::vector<RangeInfo>& ranges, const TimeScale& scale, int rows) {
+  return RangeIndex(ranges, rows).LayOut(scale);
+}
+
+// Boxes of one row, range after range.
+std::vector<RangeBox> OneByOne(const std::vector<RangeInfo>& ranges, const TimeScale& scale) {
+  std::vector<RangeBox> boxes;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (ranges[i].begin >= scale.window.end || ranges[i].end <= scale.window.begin) continue;
+    const RangeBox box{i, 1, 0, std::max(scale.X(ranges[i].begin), scale.left),
+                       std::min(scale.X(ranges[i].end), scale.left + scale.width)};
+    RangeBox* last = boxes.empty() ? nullptr : &boxes.back();
+    if (last != nullptr && box.right - box.left < 3 && box.left - last->right < 3 &&
+        (last->count > 1 || last->right - last->left < 3)) {
+      ++last->count;
+      last->right = std::max(last->right, box.right);
+    } else {
+      boxes.push_back(box);
+    }
+  }
+  return boxes;
+}
+
+TEST(RangeLanes, AreThoseThatEveryRangeByItselfGives) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<RangeInfo> ranges;
+    analysis::TimeNs now = 0;
+    for (int i = 0; i < 400; ++i) {
+      now += random() % 10 == 0 ? random() % 3000 : random() % 20;
+      const analysis::TimeNs length = random() % 15 == 0 ? random() % 4000 : random() % 15;
+      ranges.push_back(Range(0, 0, now, now + length));
+      now += length;
+    }
+    const std::vector<analysis::StepInfo> steps = {
+        {0, 0, now / 9, {}}, {1, now / 9, now / 2, {}}, {2, now / 2, now, {}}};
+    const StepClock clock(steps, {0, now});
+    const analysis::TimeNs begin = random() % now, end = begin + 1 + random() % (now - begin + 9);
+    const TimeScale scale{{begin, end}, 40, 300, round % 2 == 0 ? nullptr : &clock};
+    const std::vector<RangeBox> expected = OneByOne(ranges, scale);
+    const RangeLanes lanes = LayOutRanges(ranges, scale, 5);
+    ASSERT_EQ(lanes.boxes.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ(lanes.boxes[i].first, expected[i].first);
+      ASSERT_EQ(lanes.boxes[i].count, expected[i].count);
+      ASSERT_NEAR(lanes.boxes[i].left, expected[i].left, 1e-9);
+      ASSERT_NEAR(lanes.boxes[i].right, expected[i].right, 1e-9);
+    }
+  }
+}
+
 TEST(RangeLanes, NestThreadsBelowEachOther) {
   const std::vector<RangeInfo> ranges = {Range(4, 0, 0, 600), Range(4, 1, 100, 200),
                                          Range(2, 0, 50, 900), Range(4, 1, 300, 500)};

@@ -226,8 +226,8 @@ TEST_F(TimelineTest, FlagsStandAtPeaksAndSnapshots) {
   OpenPlateaus();
   const QImage image = Grab(view());
   EXPECT_TRUE(Near(image.pixelColor(X(0.300001), Y(60)), theme().danger, 40)) << "the peak's dot";
-  const QRect below(X(1) - 12, view()->PlotRect().toRect().bottom() - 12, 24, 16);
-  EXPECT_GT(Count(image, below, theme().good), 5) << "the snapshot's dot";
+  const QRect above(X(1) - 12, view()->PlotRect().toRect().top() - 24, 24, 16);
+  EXPECT_GT(Count(image, above, theme().good), 5) << "the snapshot's sign";
 }
 
 TEST_F(TimelineTest, TheCapacityIsALineWhereItIsNear) {

@@ -420,7 +420,8 @@ TEST_F(WindowTest, DropsAndExports) {
   const QString picture = directory_.filePath(QStringLiteral("view.png"));
   EXPECT_EQ(window_.Export(picture), QString());
   EXPECT_FALSE(QImage(picture).isNull());
-  EXPECT_TRUE(window_.Export(QStringLiteral("/nowhere/at/all.png")).contains(QStringLiteral("cannot be written")));
+  EXPECT_TRUE(window_.Export(QStringLiteral("/nowhere/at/all.png"))
+                  .contains(QStringLiteral("cannot be written")));
 }
 
 TEST_F(WindowTest, OverviewMovesTheInstantAndTheWindow) {

@@ -28,40 +28,71 @@ std::map<std::uint32_t, int> RowsOfThreads(std::span<const RangeInfo> ranges, in
 
 }  // namespace
 
-RangeLanes LayOutRanges(std::span<const RangeInfo> ranges, const TimeScale& scale, int max_rows,
-                        double min_width) {
-  RangeLanes lanes;
+RangeIndex::RangeIndex(std::span<const RangeInfo> ranges, int max_rows) : ranges_(ranges) {
   int total = 0;
   const std::map<std::uint32_t, int> first_row = RowsOfThreads(ranges, &total);
-  lanes.rows = std::min(total, max_rows);
-  lanes.hidden = total - lanes.rows;
-  const double right = scale.left + scale.width;
-  std::vector<RangeBox> boxes;
+  by_row_.resize(static_cast<std::size_t>(std::min(total, max_rows)));
+  hidden_ = total - rows();
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const RangeInfo& range = ranges[i];
-    const int row = first_row.at(range.thread) + range.depth;
-    if (row >= lanes.rows || range.begin >= scale.window.end || range.end <= scale.window.begin) {
-      continue;
-    }
-    boxes.push_back({i, 1, row, std::max(scale.X(range.begin), scale.left),
-                     std::min(scale.X(range.end), right)});
+    const int row = first_row.at(ranges[i].thread) + ranges[i].depth;
+    if (row < rows())
+      by_row_[static_cast<std::size_t>(row)].push_back(static_cast<std::uint32_t>(i));
   }
-  std::stable_sort(boxes.begin(), boxes.end(), [](const RangeBox& a, const RangeBox& b) {
-    return a.row != b.row ? a.row < b.row : a.left < b.left;
-  });
-  for (const RangeBox& box : boxes) {
-    RangeBox* last = lanes.boxes.empty() ? nullptr : &lanes.boxes.back();
-    const bool joins = last != nullptr && last->row == box.row &&
-                       box.right - box.left < min_width && box.left - last->right < min_width &&
-                       (last->count > 1 || last->right - last->left < min_width);
-    if (joins) {
-      ++last->count;
-      last->right = std::max(last->right, box.right);
-    } else {
-      lanes.boxes.push_back(box);
-    }
+  for (std::vector<std::uint32_t>& row : by_row_) {
+    std::stable_sort(row.begin(), row.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return ranges[a].begin < ranges[b].begin;
+    });
   }
+}
+
+RangeLanes RangeIndex::LayOut(const TimeScale& scale, double min_width) const {
+  RangeLanes lanes;
+  lanes.rows = rows();
+  lanes.hidden = hidden_;
+  for (int row = 0; row < rows(); ++row) LayOutRow(row, scale, min_width, &lanes);
   return lanes;
+}
+
+void RangeIndex::LayOutRow(int row, const TimeScale& scale, double min_width,
+                           RangeLanes* lanes) const {
+  const std::vector<std::uint32_t>& order = by_row_[static_cast<std::size_t>(row)];
+  // The first range that begins at `time` or later.
+  const auto from = [&](analysis::TimeNs time) {
+    const auto it = std::lower_bound(
+        order.begin(), order.end(), time,
+        [&](std::uint32_t range, analysis::TimeNs t) { return ranges_[range].begin < t; });
+    return static_cast<std::size_t>(it - order.begin());
+  };
+  const double right = scale.left + scale.width;
+  const std::size_t first_box = lanes->boxes.size();
+  std::size_t i = from(scale.window.begin);
+  if (i > 0) --i;  // it may reach into the window
+  for (; i < order.size() && ranges_[order[i]].begin < scale.window.end; ++i) {
+    const RangeInfo& range = ranges_[order[i]];
+    if (range.end <= scale.window.begin) continue;
+    RangeBox box{order[i], 1, row, std::max(scale.X(range.begin), scale.left),
+                 std::min(scale.X(range.end), right)};
+    if (box.right - box.left < min_width) {
+      // All that end within `min_width` of its begin become one with it: past them at once.
+      const std::size_t beyond = from(scale.At(box.left + min_width));
+      if (beyond > i + 2) {
+        const std::size_t last = beyond - 2;  // ends before the next one begins
+        box.count += last - i;
+        box.right = std::min(std::max(box.right, scale.X(ranges_[order[last]].end)), right);
+        i = last;
+      }
+    }
+    RangeBox* before = lanes->boxes.size() > first_box ? &lanes->boxes.back() : nullptr;
+    const bool joins = before != nullptr && (box.count > 1 || box.right - box.left < min_width) &&
+                       box.left - before->right < min_width &&
+                       (before->count > 1 || before->right - before->left < min_width);
+    if (joins) {
+      before->count += box.count;
+      before->right = std::max(before->right, box.right);
+    } else {
+      lanes->boxes.push_back(box);
+    }
+  }
 }
 
 int HitRange(const RangeLanes& lanes, int row, double x) {

@@ -24,11 +24,29 @@ struct RangeLanes {
   std::vector<RangeBox> boxes;  // by row, then from left to right
 };
 
-// At most `max_rows` rows, the same whatever the window is, so that nothing jumps when it moves.
-// Boxes narrower than `min_width` that follow each other closer than that become one. Cost:
-// O(n log n) of all ranges.
-RangeLanes LayOutRanges(std::span<const analysis::RangeInfo> ranges, const TimeScale& scale,
-                        int max_rows, double min_width = 3);
+// The ranges of a log by the row that they lie in, so that laying out a window costs no more than
+// the window shows. Immutable once made.
+class RangeIndex {
+ public:
+  RangeIndex() = default;
+  // At most `max_rows` rows, the same whatever the window is, so that nothing jumps when it moves.
+  // `ranges` must outlive the index. O(n log n).
+  RangeIndex(std::span<const analysis::RangeInfo> ranges, int max_rows);
+
+  int rows() const { return static_cast<int>(by_row_.size()); }
+  int hidden() const { return hidden_; }
+
+  // Boxes narrower than `min_width` that follow each other closer than that become one. Ranges of
+  // one row follow each other, as a program pushes and pops them. O(pixels × rows × log n).
+  RangeLanes LayOut(const TimeScale& scale, double min_width = 3) const;
+
+ private:
+  void LayOutRow(int row, const TimeScale& scale, double min_width, RangeLanes* lanes) const;
+
+  std::span<const analysis::RangeInfo> ranges_;
+  std::vector<std::vector<std::uint32_t>> by_row_;  // by begin
+  int hidden_ = 0;
+};
 
 // The box at a position of a row, -1 for none. Thin boxes are met up to two pixels beside them.
 int HitRange(const RangeLanes& lanes, int row, double x);

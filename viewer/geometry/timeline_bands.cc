@@ -1,158 +1,228 @@
-// What the timeline stacks: a device's memory split into bands that add up.
+// What the timeline stacks: names and colours of its bands.
 #include "viewer/geometry/timeline_bands.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "viewer/geometry/names.h"
+#include "viewer/geometry/units.h"
+
 namespace memprof::viewer {
 namespace {
 
-using analysis::DeviceTimeline;
+using analysis::Category;
 using analysis::Layer;
-using analysis::Series;
-using analysis::TimeNs;
+using analysis::StackBand;
+using analysis::StackBandKind;
+using analysis::TimelineGrouping;
 
-// combine(a(t), b(t)) for all t: a merge of the two step functions, equal values run together.
-template <typename Combine>
-Series Merge(const Series& a, const Series& b, Combine combine) {
-  std::vector<TimeNs> times;
-  std::vector<std::uint64_t> values;
-  times.reserve(a.times().size() + b.times().size());
-  values.reserve(times.capacity());
-  std::size_t i = 0, j = 0;
-  std::uint64_t value_a = 0, value_b = 0;
-  while (i < a.times().size() || j < b.times().size()) {
-    const TimeNs next_a = i < a.times().size() ? a.times()[i] : analysis::kForever;
-    const TimeNs next_b = j < b.times().size() ? b.times()[j] : analysis::kForever;
-    const TimeNs now = std::min(next_a, next_b);
-    // One change of each at a time, also within one instant: a maximum there must not be lost.
-    if (next_a == now) value_a = a.values()[i++];
-    if (next_b == now) value_b = b.values()[j++];
-    const std::uint64_t value = combine(value_a, value_b);
-    if (!values.empty() && values.back() == value) continue;
-    if (values.empty() && value == 0) continue;
-    times.push_back(now);
-    values.push_back(value);
+Band Make(BandRole role, const char* name, const char* help) {
+  return {role, 0, QString::fromUtf8(name), QString::fromUtf8(help), {}};
+}
+
+Band OfLayer(Layer layer) {
+  switch (layer) {
+    case Layer::kLinear:
+      return Make(BandRole::kLinear, "Driver allocations",
+                  "Memory from cudaMalloc and cuMemAlloc.");
+    case Layer::kPitched:
+      return Make(BandRole::kPitched, "Pitched", "Memory from cudaMallocPitch and its kin.");
+    case Layer::kArray:
+      return Make(BandRole::kArray, "Arrays", "CUDA arrays and mipmapped arrays.");
+    case Layer::kManaged:
+      return Make(BandRole::kManaged, "Managed", "Unified memory from cudaMallocManaged.");
+    case Layer::kStreamOrdered:
+      return Make(BandRole::kStreamOrdered, "Stream-ordered", "Memory from cudaMallocAsync.");
+    case Layer::kVmmPhysical:
+      return Make(BandRole::kVmm, "VMM", "Physical memory from cuMemCreate.");
+    case Layer::kGraph:
+      return Make(BandRole::kGraph, "Graphs", "Memory of CUDA graph allocation nodes.");
+    case Layer::kPinned:
+      return Make(BandRole::kPinned, "Pinned", "Page-locked host memory.");
+    case Layer::kRegistered:
+      return Make(BandRole::kRegistered, "Registered", "Host memory registered with the driver.");
+    default:
+      return Make(BandRole::kOther, "Other", "Memory of another layer.");
   }
-  return Series(std::move(times), std::move(values));
 }
 
-struct DriverLayer {
-  Layer layer;
-  BandRole role;
-  const char* name;
-  const char* help;
-};
-
-constexpr DriverLayer kDriverLayers[] = {
-    {Layer::kLinear, BandRole::kLinear, "Driver allocations",
-     "Memory from cudaMalloc and cuMemAlloc."},
-    {Layer::kPitched, BandRole::kPitched, "Pitched", "Memory from cudaMallocPitch and its kin."},
-    {Layer::kArray, BandRole::kArray, "Arrays", "CUDA arrays and mipmapped arrays."},
-    {Layer::kManaged, BandRole::kManaged, "Managed", "Unified memory from cudaMallocManaged."},
-    {Layer::kStreamOrdered, BandRole::kStreamOrdered, "Stream-ordered",
-     "Memory from cudaMallocAsync."},
-    {Layer::kVmmPhysical, BandRole::kVmm, "VMM", "Physical memory from cuMemCreate."},
-    {Layer::kGraph, BandRole::kGraph, "Graphs", "Memory of CUDA graph allocation nodes."},
-};
-
-const Series& LayerSeries(const DeviceTimeline& timeline, Layer layer) {
-  return timeline.layer[static_cast<std::size_t>(layer)];
-}
-
-// Adds the band between the uppermost edge so far and `edge`, which nowhere lies below it. Bands
-// are differences of edges, and not the other way round, so that the maximum of an edge is exact.
-void AddBand(TimelineBands& out, BandRole role, const char* name, const char* help,
-             const Series& edge) {
-  Series series = out.bands.empty() ? edge : Subtract(edge, out.bands.back().edge);
-  if (series.empty() || series.max() == 0) return;
-  out.bands.push_back(
-      {role, QString::fromUtf8(name), QString::fromUtf8(help), std::move(series), edge});
-}
-
-constexpr const char* kTensorsHelp = "Live tensors, as the program named them.";
-
-// Returns the uppermost edge.
-Series AddFramework(TimelineBands& out, const DeviceTimeline& timeline) {
-  AddBand(out, BandRole::kTensors, "Tensors", kTensorsHelp,
-          Minimum(timeline.tensors, timeline.framework_allocated));
-  AddBand(
-      out, BandRole::kBlocks, "Blocks without tensor",
-      "In use by the framework's allocator, but no tensor is known there: workspaces, rounding.",
-      timeline.framework_allocated);
-  const Series held = Maximum(timeline.framework_allocated, timeline.framework_reserved);
-  AddBand(out, BandRole::kCached, "Cached in segments",
-          "Held by the framework's allocator, free inside: it can be used again by this framework "
-          "only.",
-          held);
-  const Series all = Maximum(held, timeline.total);
-  AddBand(out, BandRole::kLinear, "Other driver memory",
-          "Asked of the driver by code other than the framework's allocator.", all);
-  return all;
-}
-
-// Tensors that lie straight in driver memory are taken out of the layers, lowest layer first.
-Series AddDriver(TimelineBands& out, const DeviceTimeline& timeline) {
-  const Series tensors = Minimum(timeline.tensors, timeline.total);
-  AddBand(out, BandRole::kTensors, "Tensors", kTensorsHelp, tensors);
-  Series layers;
-  for (const DriverLayer& layer : kDriverLayers) {
-    const Series& series = LayerSeries(timeline, layer.layer);
-    if (series.empty()) continue;
-    layers = Sum(layers, series);
-    AddBand(out, layer.role, layer.name, layer.help, Maximum(tensors, layers));
+// The same colour for a category in every log.
+int ColorOf(Category category) {
+  switch (category) {
+    case Category::kParameters:
+      return 0;
+    case Category::kGradients:
+      return 1;
+    case Category::kOptimizerState:
+      return 2;
+    case Category::kInputs:
+      return 3;
+    case Category::kActivations:
+      return 4;
+    case Category::kWorkspaces:
+      return 5;
+    case Category::kCommunication:
+      return 6;
+    default:
+      return 7;
   }
-  return Maximum(tensors, layers);
+}
+
+Band OfCategory(Category category) {
+  if (category == Category::kUnknown) {
+    return Make(BandRole::kOther, "Unknown purpose",
+                "Neither names nor stacks nor lifetimes tell what this memory is for.");
+  }
+  QString name = ToQString(analysis::CategoryName(category));
+  const QString help =
+      QStringLiteral("Judged to be %1 from names, stacks, ranges, lifetimes and sizes.").arg(name);
+  name[0] = name[0].toUpper();
+  return {BandRole::kGroup, ColorOf(category), name, help, {}};
+}
+
+Band OfSite(analysis::StackId site, int color, analysis::Symbols* symbols) {
+  Band band{BandRole::kGroup, color, QStringLiteral("No call stack"),
+            QStringLiteral("Made by calls whose stack was not recorded."), site};
+  if (!site.valid()) return band;
+  band.name = symbols == nullptr ? QStringLiteral("Call stack %1").arg(site.value)
+                                 : ShortSite(symbols->Site(site));
+  band.help = QStringLiteral("Made at this place, whatever the way there. Click: select it.");
+  if (symbols != nullptr)
+    band.help = ToQString(analysis::Symbols::Describe(symbols->Site(site))) + QLatin1String(". ") +
+                band.help;
+  return band;
+}
+
+Band OfStream(std::uint64_t stream, int color) {
+  QString name = QStringLiteral("Stream %1").arg(FormatAddress(stream));
+  if (stream == 0) name = QStringLiteral("Default stream");
+  return {
+      BandRole::kGroup, color, name, QStringLiteral("Memory made for work of this stream."), {}};
+}
+
+Band OfProcess(const analysis::Session& session, std::uint32_t row, int color) {
+  Band band{BandRole::kGroup, color, QStringLiteral("Process %1").arg(row), {}, {}};
+  if (row >= session.processes().size()) return band;
+  const analysis::ProcessInfo& process = session.processes()[row];
+  band.name = QStringLiteral("pid %1").arg(process.run.pid);
+  if (process.rank >= 0)
+    band.name = QStringLiteral("Rank %1 · %2").arg(process.rank).arg(band.name);
+  band.help = QStringLiteral("What this process made: %1").arg(ToQString(process.path));
+  return band;
+}
+
+Band OfOther(const analysis::TimelineStack& stack, const StackBand& band) {
+  QString what = QStringLiteral("group");
+  for (const StackBand& other : stack.bands()) {
+    if (other.kind == StackBandKind::kSite) what = QStringLiteral("site");
+    if (other.kind == StackBandKind::kStream) what = QStringLiteral("stream");
+    if (other.kind == StackBandKind::kProcess) what = QStringLiteral("process");
+  }
+  if (band.members != 1)
+    what += what == QLatin1String("process") ? QStringLiteral("es") : QStringLiteral("s");
+  return {BandRole::kOther,
+          0,
+          QStringLiteral("%1 other %2").arg(FormatCount(band.members), what),
+          QStringLiteral("All that held less when most was in use."),
+          {}};
+}
+
+Band BandFor(const analysis::TimelineStack& stack, const StackBand& band, int color,
+             analysis::Symbols* symbols) {
+  // Orange stands for driver memory among kinds, and for a group among groups.
+  const auto bands = stack.bands();
+  const bool kinds = std::any_of(bands.begin(), bands.end(), [](const StackBand& other) {
+    return other.kind == StackBandKind::kBlocks || other.kind == StackBandKind::kTensors;
+  });
+  switch (band.kind) {
+    case StackBandKind::kTensors:
+      return Make(BandRole::kTensors, "Tensors", "Live tensors, as the program named them.");
+    case StackBandKind::kBlocks:
+      return Make(BandRole::kBlocks, "Blocks without tensor",
+                  "In use by the framework's allocator, but no tensor is known there: workspaces, "
+                  "rounding.");
+    case StackBandKind::kLayer:
+      return OfLayer(band.layer);
+    case StackBandKind::kCategory:
+      return OfCategory(band.category);
+    case StackBandKind::kSite:
+      return OfSite(band.site, color, symbols);
+    case StackBandKind::kStream:
+      return OfStream(band.stream, color);
+    case StackBandKind::kProcess:
+      return OfProcess(*stack.session(), band.process, color);
+    case StackBandKind::kOther:
+      return OfOther(stack, band);
+    case StackBandKind::kFilteredOut:
+      return Make(BandRole::kFilteredOut, "Filtered out",
+                  "In use, but the filter above does not let it pass.");
+    case StackBandKind::kCached:
+      return Make(BandRole::kCached, "Cached in segments",
+                  "Held by the framework's allocator, free inside: it can be used again by this "
+                  "framework only.");
+    case StackBandKind::kOtherDriver:
+      return Make(kinds ? BandRole::kLinear : BandRole::kOtherDriver, "Other driver memory",
+                  "Asked of the driver by code other than the framework's allocator.");
+    case StackBandKind::kPools:
+      return Make(BandRole::kPool, "Held by driver pools",
+                  "Kept by stream-ordered pools and VMM beyond what the program asked for.");
+  }
+  return {};
 }
 
 }  // namespace
 
-// What is equal shares its samples: with millions of them that is most of a window's memory.
-Series Subtract(const Series& a, const Series& b) {
-  if (b.empty()) return a;
-  if (a.IsCopyOf(b)) return Series();
-  return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return x > y ? x - y : 0; });
-}
-
-Series Minimum(const Series& a, const Series& b) {
-  if (a.empty() || a.IsCopyOf(b)) return a;
-  if (b.empty()) return b;
-  return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return std::min(x, y); });
-}
-
-Series Maximum(const Series& a, const Series& b) {
-  if (b.empty() || a.IsCopyOf(b)) return a;
-  if (a.empty()) return b;
-  return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return std::max(x, y); });
-}
-
-Series Sum(const Series& a, const Series& b) {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  return Merge(a, b, [](std::uint64_t x, std::uint64_t y) { return x + y; });
-}
-
-TimelineBands MakeBands(const DeviceTimeline& timeline) {
+TimelineBands MakeBands(std::shared_ptr<const analysis::TimelineStack> stack,
+                        analysis::Symbols* symbols) {
+  using Line = analysis::TimelineStack::Line;
   TimelineBands out;
-  out.device = timeline.device;
-  if (timeline.device == analysis::kNoDevice) {
-    const Series& pinned = LayerSeries(timeline, Layer::kPinned);
-    out.allocated = Sum(pinned, LayerSeries(timeline, Layer::kRegistered));
-    AddBand(out, BandRole::kPinned, "Pinned", "Page-locked host memory.", pinned);
-    AddBand(out, BandRole::kRegistered, "Registered", "Host memory registered with the driver.",
-            out.allocated);
-    out.top = out.allocated;
-    out.in_use = out.allocated;
-    return out;
-  }
-  out.framework = !timeline.framework_reserved.empty() && timeline.framework_reserved.max() > 0;
-  const Series asked = out.framework ? AddFramework(out, timeline) : AddDriver(out, timeline);
-  out.top = Maximum(asked, timeline.reserved);
-  AddBand(out, BandRole::kPool, "Held by driver pools",
-          "Kept by stream-ordered pools and VMM beyond what the program asked for.", out.top);
-  out.allocated = timeline.total;
-  out.in_use = out.framework ? timeline.framework_allocated : timeline.total;
+  out.device = stack->device();
+  out.framework = stack->framework();
+  out.top = StackLine(stack, Line::kTop);
+  out.allocated = StackLine(stack, Line::kAllocated);
+  out.in_use = StackLine(stack, Line::kInUse);
+  for (std::size_t b = 0; b < stack->bands().size(); ++b)
+    out.bands.push_back(BandFor(*stack, stack->bands()[b], static_cast<int>(b), symbols));
+  out.stack = std::move(stack);
   return out;
+}
+
+QString GroupingName(TimelineGrouping grouping) {
+  switch (grouping) {
+    case TimelineGrouping::kKind:
+      return QStringLiteral("Memory kind");
+    case TimelineGrouping::kLayer:
+      return QStringLiteral("Layer");
+    case TimelineGrouping::kCategory:
+      return QStringLiteral("Category");
+    case TimelineGrouping::kSite:
+      return QStringLiteral("Call site");
+    case TimelineGrouping::kStream:
+      return QStringLiteral("Stream");
+    case TimelineGrouping::kProcess:
+      return QStringLiteral("Process");
+  }
+  return {};
+}
+
+QString GroupingHelp(TimelineGrouping grouping) {
+  switch (grouping) {
+    case TimelineGrouping::kKind:
+      return QStringLiteral(
+          "Tensors, other blocks, what is cached; without a framework, driver memory by layer.");
+    case TimelineGrouping::kLayer:
+      return QStringLiteral("What was asked of the driver, by the kind of call.");
+    case TimelineGrouping::kCategory:
+      return QStringLiteral("Parameters, gradients, optimizer state, activations, …");
+    case TimelineGrouping::kSite:
+      return QStringLiteral("The %1 call sites that held most when most was in use, and the rest.")
+          .arg(analysis::kOwnBands);
+    case TimelineGrouping::kStream:
+      return QStringLiteral("The streams that memory was made for.");
+    case TimelineGrouping::kProcess:
+      return QStringLiteral("The processes, or ranks, of the job.");
+  }
+  return {};
 }
 
 }  // namespace memprof::viewer

@@ -1,10 +1,13 @@
-// What the timeline stacks: a device's memory split into bands that add up. Pure; thread-safe.
+// What the timeline stacks: a device's memory split into bands that add up, with their names and
+// colours. Pure; thread-safe.
 #pragma once
 
 #include <QString>
+#include <memory>
 #include <vector>
 
-#include "analysis/timeline.h"
+#include "analysis/symbols.h"
+#include "analysis/timeline_groups.h"
 
 namespace memprof::viewer {
 
@@ -19,38 +22,65 @@ enum class BandRole {
   kManaged,
   kStreamOrdered,
   kVmm,
-  kGraph,  // straight from the driver
-  kPool,   // held by the driver's pools and VMM beyond what was asked
+  kGraph,        // straight from the driver
+  kPool,         // held by the driver's pools and VMM beyond what was asked
+  kOtherDriver,  // straight from the driver, beside a framework's groups
   kPinned,
-  kRegistered,  // host memory
+  kRegistered,   // host memory
+  kGroup,        // one group of many: Band::color tells them apart
+  kOther,        // the groups that have no band of their own
+  kFilteredOut,  // in use, but the filter does not let it pass
 };
 
 struct Band {
   BandRole role = BandRole::kLinear;
+  int color = 0;  // of kGroup: from 0
   QString name;
-  QString help;  // one sentence: what counts here
-  analysis::Series series;
-  analysis::Series edge;  // this band and all below it: where its upper edge is drawn
+  QString help;            // one sentence: what counts here
+  analysis::StackId site;  // of a call site's band: one of its stacks
+};
+
+// A line of a stack over time, asked like an analysis::Series.
+class StackLine {
+ public:
+  StackLine() = default;
+  StackLine(std::shared_ptr<const analysis::TimelineStack> stack,
+            analysis::TimelineStack::Line line)
+      : stack_(std::move(stack)), line_(line) {}
+
+  bool empty() const { return stack_ == nullptr || stack_->Max(line_) == 0; }
+  std::uint64_t At(analysis::TimeNs time) const {
+    return stack_ == nullptr ? 0 : stack_->At(line_, time);
+  }
+  analysis::Series::Sample Between(analysis::TimeNs begin, analysis::TimeNs end) const {
+    return stack_ == nullptr ? analysis::Series::Sample() : stack_->Between(line_, begin, end);
+  }
+  std::uint64_t max() const { return stack_ == nullptr ? 0 : stack_->Max(line_); }
+  analysis::TimeNs time_of_max() const { return stack_ == nullptr ? 0 : stack_->TimeOfMax(line_); }
+
+ private:
+  std::shared_ptr<const analysis::TimelineStack> stack_;
+  analysis::TimelineStack::Line line_ = analysis::TimelineStack::Line::kTop;
 };
 
 // One device's stack, bottom band first. At every instant the bands add up to `top`.
 struct TimelineBands {
   int device = 0;  // analysis::kNoDevice: host memory
   std::vector<Band> bands;
-  analysis::Series top;
-  analysis::Series allocated;  // what the device's peak is measured on: driver bytes as requested
-  analysis::Series in_use;     // the framework's live blocks where it was seen, else `allocated`
-  bool framework = false;      // a framework's allocator was seen on this device
+  StackLine top;
+  StackLine allocated;     // what the device's peak is measured on: driver bytes as requested
+  StackLine in_use;        // the framework's live blocks where it was seen, else `allocated`
+  bool framework = false;  // a framework's allocator was seen on this device
+  std::shared_ptr<const analysis::TimelineStack> stack;  // never null
 };
 
-// max(a - b, 0), min(a, b), max(a, b) and a + b at every instant.
-analysis::Series Subtract(const analysis::Series& a, const analysis::Series& b);
-analysis::Series Minimum(const analysis::Series& a, const analysis::Series& b);
-analysis::Series Maximum(const analysis::Series& a, const analysis::Series& b);
-analysis::Series Sum(const analysis::Series& a, const analysis::Series& b);
+// Names and colours for a stack. `symbols` names call sites; null: by number.
+TimelineBands MakeBands(std::shared_ptr<const analysis::TimelineStack> stack,
+                        analysis::Symbols* symbols);
 
-// With a framework: tensors, other blocks, cached, other driver memory. Without: tensors and the
-// rest by driver layer. Bands that are zero throughout are left out.
-TimelineBands MakeBands(const analysis::DeviceTimeline& timeline);
+// "Memory kind", "Layer", …: what one chooses from; and a sentence that says what it groups.
+QString GroupingName(analysis::TimelineGrouping grouping);
+QString GroupingHelp(analysis::TimelineGrouping grouping);
+inline constexpr int kGroupings = 6;
 
 }  // namespace memprof::viewer

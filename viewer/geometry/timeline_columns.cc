@@ -2,10 +2,9 @@
 #include "viewer/geometry/timeline_columns.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace memprof::viewer {
-
-using analysis::Series;
 
 TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, int columns) {
   TimelineColumns out;
@@ -13,25 +12,20 @@ TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, 
   out.clock = scale.clock;
   if (columns <= 0 || scale.window.end <= scale.window.begin) return out;
   out.columns = columns;
-  const std::vector<analysis::TimeNs> edges = ColumnEdges(scale, columns);
-  const auto n = static_cast<std::size_t>(columns);
-  for (const Band& band : bands.bands) {
-    std::vector<std::uint64_t>& low = out.low.emplace_back(n, 0);
-    std::vector<std::uint64_t>& high = out.high.emplace_back(n, 0);
-    for (std::size_t i = 0; i < n; ++i) {
-      const Series::Sample sample = band.edge.Between(edges[i], edges[i + 1]);
-      low[i] = sample.min;
-      high[i] = sample.max;
-    }
-  }
+  // A sixteenth of a column cannot be seen.
+  constexpr double kSlack = 1.0 / 16;
+  analysis::TimelineStack::Columns edges = bands.stack->Edges(ColumnEdges(scale, columns), kSlack);
+  out.low = std::move(edges.low);
+  out.high = std::move(edges.high);
   return out;
 }
 
-std::vector<std::uint64_t> ValuesAt(const TimelineBands& bands, analysis::TimeNs time) {
-  std::vector<std::uint64_t> values;
-  values.reserve(bands.bands.size());
-  for (const Band& band : bands.bands) values.push_back(band.series.At(time));
-  return values;
+int TimelineColumns::BandAt(int column, std::uint64_t bytes) const {
+  if (column < 0 || column >= columns) return -1;
+  const auto i = static_cast<std::size_t>(column);
+  for (std::size_t b = 0; b < high.size(); ++b)
+    if (bytes < high[b][i]) return static_cast<int>(b);
+  return -1;
 }
 
 AxisRange ChooseAxis(std::uint64_t highest, std::uint64_t capacity) {

@@ -2,7 +2,8 @@
 //
 // A column may stand for thousands of events. Every band keeps the exact maximum and minimum that
 // its upper edge has within the column, so that no peak of any layer is ever hidden: up to the
-// minimum the band was there all the time, between minimum and maximum only at times.
+// minimum the band was there all the time, between minimum and maximum only at times. Where a
+// column holds more than a thousand events, its ends may be off by a sixteenth of it.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +25,13 @@ struct TimelineColumns {
     return columns == wanted && clock == scale.clock && window.begin == scale.window.begin &&
            window.end == scale.window.end;
   }
+  // The band that is drawn at so many bytes in a column, -1 above all of them. Where a band is
+  // there only at times, that band.
+  int BandAt(int column, std::uint64_t bytes) const;
 };
 
-// Cost: O(bands * columns * log events).
+// Cost: O(columns * (bands * log events + 256)).
 TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, int columns);
-
-// The values of every band at one instant, bottom first.
-std::vector<std::uint64_t> ValuesAt(const TimelineBands& bands, analysis::TimeNs time);
 
 // What the vertical axis must show: the highest value, with room above it, and the capacity where
 // it is near enough (at most 1.6 times the highest value) to be worth the space.

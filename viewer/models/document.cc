@@ -31,10 +31,9 @@ LeakRow MakeLeakRow(const Session& session, analysis::Symbols& symbols,
 }
 
 std::shared_ptr<const ReportData> MakeReport(const Session& session, analysis::Symbols& symbols,
-                                             std::span<const analysis::DeviceTimeline> timelines,
                                              const std::stop_token& stop) {
   auto data = std::make_shared<ReportData>();
-  data->report = analysis::BuildReport(session, timelines);
+  data->report = analysis::BuildReport(session);
   const analysis::LeakReport& leaks = data->report.leaks;
   for (const analysis::Leak& leak : leaks.leaks) {
     if (stop.stop_requested()) return data;
@@ -66,13 +65,11 @@ absl::StatusOr<std::shared_ptr<const Session>> Load(const std::vector<std::strin
                            : Session::LoadTogether(*logs, options);
 }
 
-std::shared_ptr<const std::vector<TimelineBands>> MakeBandsOfAll(
-    std::span<const analysis::DeviceTimeline> timelines, const std::stop_token& stop) {
+std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(
+    const std::shared_ptr<const Session>& session) {
   auto bands = std::make_shared<std::vector<TimelineBands>>();
-  for (const analysis::DeviceTimeline& timeline : timelines) {
-    if (stop.stop_requested()) break;
-    bands->push_back(MakeBands(timeline));
-  }
+  for (const auto& stack : analysis::BuildKindStacks(session))
+    bands->push_back(MakeBands(stack, nullptr));
   return bands;
 }
 
@@ -133,33 +130,24 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
 // One after the other: the picture is what people wait for, and each needs memory of its own while
 // it works.
 void Document::StartJobs() {
-  struct Timelines {
-    std::vector<analysis::DeviceTimeline> devices;
-    std::shared_ptr<const std::vector<TimelineBands>> bands;
-  };
   timeline_job_.Start(
-      [session = session_](std::stop_token stop) {
-        Timelines timelines{analysis::BuildTimelines(*session), nullptr};
-        timelines.bands = MakeBandsOfAll(timelines.devices, stop);
-        return timelines;
-      },
-      [this](Timelines timelines) {
-        timelines_ = std::move(timelines.bands);
-        StartReport(std::move(timelines.devices));
+      [session = session_](std::stop_token) { return MakeTimelines(session); },
+      [this](std::shared_ptr<const std::vector<TimelineBands>> bands) {
+        timelines_ = std::move(bands);
+        StartReport();
         emit TimelinesReady();
       });
   if (!filter_.everything()) SetFilter(filter_);
 }
 
-void Document::StartReport(std::vector<analysis::DeviceTimeline> timelines) {
-  report_job_.Start(
-      [session = session_, symbols = symbols_, timelines = std::move(timelines)](
-          std::stop_token stop) { return MakeReport(*session, *symbols, timelines, stop); },
-      [this](std::shared_ptr<const ReportData> report) {
-        report_ = std::move(report);
-        StartCategories();
-        emit ReportReady();
-      });
+void Document::StartReport() {
+  report_job_.Start([session = session_, symbols = symbols_](
+                        std::stop_token stop) { return MakeReport(*session, *symbols, stop); },
+                    [this](std::shared_ptr<const ReportData> report) {
+                      report_ = std::move(report);
+                      StartCategories();
+                      emit ReportReady();
+                    });
 }
 
 void Document::StartCategories() {
@@ -200,9 +188,8 @@ void Document::ReadAgain() {
         if (!session.ok()) return contents;
         contents.session = *std::move(session);
         contents.symbols = std::make_shared<analysis::Symbols>(contents.session);
-        const auto timelines = analysis::BuildTimelines(*contents.session);
-        contents.timelines = MakeBandsOfAll(timelines, stop);
-        contents.report = MakeReport(*contents.session, *contents.symbols, timelines, stop);
+        contents.timelines = MakeTimelines(contents.session);
+        contents.report = MakeReport(*contents.session, *contents.symbols, stop);
         contents.categories =
             std::make_shared<const analysis::Categories>(*contents.session, contents.symbols.get());
         return contents;

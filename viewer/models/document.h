@@ -114,7 +114,7 @@ class Document : public QObject {
 
   void Loaded(absl::StatusOr<std::shared_ptr<const analysis::Session>> session);
   void StartJobs();
-  void StartReport(std::vector<analysis::DeviceTimeline> timelines);
+  void StartReport();
   void StartCategories();
   void FollowLater(double load_seconds);
   void ReadAgain();

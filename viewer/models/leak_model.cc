@@ -92,7 +92,7 @@ QString TierMeaning(LeakTier tier) {
   return {};
 }
 
-void LeakModel::SetReport(std::shared_ptr<const ReportData> report) {
+void LeakModel::SetReport(std::shared_ptr<const ReportData> report, const ShownFunction& shown) {
   beginResetModel();
   report_ = std::move(report);
   tiers_.clear();
@@ -103,16 +103,53 @@ void LeakModel::SetReport(std::shared_ptr<const ReportData> report) {
       Tier branch{tier, {}, 0};
       for (const std::vector<LeakRow>* rows : {&report_->leaks, &report_->live_at_exit}) {
         for (const LeakRow& row : *rows) {
-          if (row.leak.tier != tier) continue;
+          if (row.leak.tier != tier || (shown && !shown(row))) continue;
           branch.rows.push_back(&row);
           branch.bytes += row.leak.bytes;
           largest_ = std::max(largest_, row.leak.bytes);
         }
       }
+      SortTier(branch);
       if (!branch.rows.empty()) tiers_.push_back(std::move(branch));
     }
   }
   endResetModel();
+}
+
+void LeakModel::SortTier(Tier& tier) const {
+  if (sort_column_ < 0) return;
+  const bool text = sort_column_ <= kLayer;
+  const auto less = [&](const LeakRow* a, const LeakRow* b) {
+    if (text) return LeakText(*a, sort_column_).localeAwareCompare(LeakText(*b, sort_column_)) < 0;
+    return SortValue(a->leak, sort_column_).toDouble() <
+           SortValue(b->leak, sort_column_).toDouble();
+  };
+  std::stable_sort(tier.rows.begin(), tier.rows.end(), [&](const LeakRow* a, const LeakRow* b) {
+    return sort_order_ == Qt::AscendingOrder ? less(a, b) : less(b, a);
+  });
+}
+
+void LeakModel::sort(int column, Qt::SortOrder order) {
+  if (column >= kColumnCount) return;
+  emit layoutAboutToBeChanged({}, QAbstractItemModel::VerticalSortHint);
+  sort_column_ = column;
+  sort_order_ = order;
+  const QModelIndexList before = persistentIndexList();
+  std::vector<const LeakRow*> rows;
+  for (const QModelIndex& index : before) rows.push_back(leak(index));
+  for (Tier& tier : tiers_) SortTier(tier);
+  QModelIndexList after;
+  for (qsizetype i = 0; i < before.size(); ++i) {
+    const LeakRow* row = rows[static_cast<std::size_t>(i)];
+    int place = before[i].row();
+    if (row != nullptr) {
+      const auto& in = tiers_[before[i].internalId()].rows;
+      place = static_cast<int>(std::find(in.begin(), in.end(), row) - in.begin());
+    }
+    after << createIndex(place, before[i].column(), before[i].internalId());
+  }
+  changePersistentIndexList(before, after);
+  emit layoutChanged({}, QAbstractItemModel::VerticalSortHint);
 }
 
 const LeakRow* LeakModel::leak(const QModelIndex& index) const {

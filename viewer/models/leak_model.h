@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QAbstractItemModel>
+#include <functional>
 #include <memory>
 
 #include "viewer/models/document.h"
@@ -29,7 +30,10 @@ class LeakModel : public QAbstractItemModel {
 
   explicit LeakModel(QObject* parent = nullptr) : QAbstractItemModel(parent) {}
 
-  void SetReport(std::shared_ptr<const ReportData> report);
+  using ShownFunction = std::function<bool(const LeakRow&)>;
+
+  // `shown` is asked about each leak; empty = all are.
+  void SetReport(std::shared_ptr<const ReportData> report, const ShownFunction& shown = {});
   // The leak of a row; null for the headings of tiers.
   const LeakRow* leak(const QModelIndex& index) const;
   // The row of a site; invalid where none is.
@@ -41,6 +45,8 @@ class LeakModel : public QAbstractItemModel {
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  // Within each tier.
+  void sort(int column, Qt::SortOrder order) override;
 
  private:
   struct Tier {
@@ -49,12 +55,15 @@ class LeakModel : public QAbstractItemModel {
     std::uint64_t bytes = 0;
   };
 
+  void SortTier(Tier& tier) const;
   QVariant TierData(const Tier& tier, int column, int role) const;
   QVariant LeakData(const LeakRow& row, int column, int role) const;
 
   std::shared_ptr<const ReportData> report_;
   std::vector<Tier> tiers_;
   std::uint64_t largest_ = 0;
+  int sort_column_ = -1;  // -1 = as the report has them, worst first
+  Qt::SortOrder sort_order_ = Qt::DescendingOrder;
 };
 
 // "Definite", … with what it means.

@@ -81,6 +81,46 @@ void FindPins(const Session& session, MapPicture& picture) {
           .arg(who, FormatBytes(worst->bytes), FormatBytes(worst->frees_bytes));
 }
 
+// The failure of the device that is nearest in time, of those that said how much they needed.
+void FindRequest(std::span<const analysis::FailedRequest> failures, MapPicture& picture) {
+  const auto distance = [&picture](const analysis::FailedRequest& failure) {
+    return failure.time > picture.map.time ? failure.time - picture.map.time
+                                           : picture.map.time - failure.time;
+  };
+  for (const analysis::FailedRequest& failure : failures) {
+    if (failure.device != picture.map.device || failure.bytes == 0) continue;
+    if (!picture.request.has_value() || distance(failure) < distance(*picture.request))
+      picture.request = failure;
+  }
+  if (!picture.request.has_value()) return;
+  const std::uint64_t needed = picture.request->bytes, hole = picture.map.largest_hole;
+  QString text = picture.request->step >= 0
+                     ? QStringLiteral("failed in step %1: needed %2, ")
+                           .arg(picture.request->step)
+                           .arg(FormatBytes(needed))
+                     : QStringLiteral("failed: needed %1, ").arg(FormatBytes(needed));
+  if (hole == 0) {
+    text += QStringLiteral("there is no hole here");
+  } else if (hole < needed) {
+    text += QStringLiteral("the largest hole here is %1, %2 too small")
+                .arg(FormatBytes(hole), FormatBytes(needed - hole));
+  } else {
+    text += QStringLiteral("the largest hole here is %1 and would hold it, if its pool may use it")
+                .arg(FormatBytes(hole));
+  }
+  picture.request_text = text;
+}
+
+// "h.0.attn.weight (7.00 MiB)": the tensor of a block, else its site.
+QString NameBlock(const Session& session, const MapPicture& picture, const MapPiece& piece) {
+  QString name = TensorAt(session, piece.allocation, picture.map.time);
+  name = name.left(name.indexOf(QStringLiteral("  ")));
+  const auto site = picture.rank.find(MapPicture::SiteOf(session, piece.allocation));
+  if (name.isEmpty() && site != picture.rank.end())
+    name = picture.sites[static_cast<std::size_t>(site->second)].name;
+  return QStringLiteral("%1 (%2)").arg(name, FormatBytes(piece.bytes));
+}
+
 QString Row(const QString& name, const QString& value) {
   return QStringLiteral("<tr><td style='padding-right:10px'>%1</td><td>%2</td></tr>")
       .arg(name, value.toHtmlEscaped());
@@ -92,14 +132,65 @@ StackId MapPicture::SiteOf(const Session& session, AllocationId id) {
   return id.valid() ? session.allocation(id).stack : StackId();
 }
 
-std::shared_ptr<const MapPicture> MakeMapPicture(const Session& session, analysis::Symbols& symbols,
-                                                 int device, analysis::TimeNs time) {
+std::shared_ptr<const MapPicture> MakeMapPicture(
+    const Session& session, analysis::Symbols& symbols, int device, analysis::TimeNs time,
+    std::span<const analysis::FailedRequest> failures) {
   auto picture = std::make_shared<MapPicture>();
   picture->map = analysis::BuildAddressMap(session, device, time);
   picture->step = session.StepAt(time);
   RankSites(session, symbols, *picture);
   FindPins(session, *picture);
+  FindRequest(failures, *picture);
   return picture;
+}
+
+HoleStory TellHole(const Session& session, const MapPicture& picture, int segment, int piece) {
+  const MapSegment& in = picture.map.segments[static_cast<std::size_t>(segment)];
+  const std::vector<MapPiece>& pieces = in.pieces;
+  const auto at = static_cast<std::ptrdiff_t>(piece);
+  const MapPiece& hole = pieces[static_cast<std::size_t>(piece)];
+  HoleStory story;
+  const QString title = QStringLiteral("Hole of %1 in a segment of %2")
+                            .arg(FormatBytes(hole.bytes), FormatBytes(in.bytes));
+  const auto blocks = static_cast<std::uint64_t>(std::count_if(
+      pieces.begin(), pieces.end(), [](const MapPiece& other) { return !other.hole(); }));
+  if (blocks == 0) {
+    story.text = title + QStringLiteral(
+                             " that nothing is in: its allocator keeps it, and could give it back "
+                             "to the driver.");
+    return story;
+  }
+  // What the hole would be without the block on either side.
+  const auto without = [&](std::ptrdiff_t side) -> std::uint64_t {
+    const std::ptrdiff_t block = at + side, beyond = at + 2 * side;
+    if (block < 0 || block >= static_cast<std::ptrdiff_t>(pieces.size())) return 0;
+    std::uint64_t bytes = hole.bytes + pieces[static_cast<std::size_t>(block)].bytes;
+    if (beyond >= 0 && beyond < static_cast<std::ptrdiff_t>(pieces.size()) &&
+        pieces[static_cast<std::size_t>(beyond)].hole()) {
+      bytes += pieces[static_cast<std::size_t>(beyond)].bytes;
+    }
+    return bytes;
+  };
+  const auto block = [&](std::ptrdiff_t side) -> const MapPiece& {
+    return pieces[static_cast<std::size_t>(at + side)];
+  };
+  const std::uint64_t before = without(-1), after = without(1);
+  const bool first =
+      before > after || (before == after && before > 0 && block(-1).bytes <= block(1).bytes);
+  const std::ptrdiff_t side = first ? -1 : 1;
+  story.pin = block(side).allocation;
+  story.text = title + QStringLiteral(" with %1, pinned by %2")
+                           .arg(FormatPlural(blocks, QStringLiteral("block")),
+                                NameBlock(session, picture, block(side)));
+  if (std::min(before, after) > 0) {
+    story.text += QStringLiteral(" and %1").arg(NameBlock(session, picture, block(-side)));
+  }
+  story.text += blocks == 1 ? QStringLiteral(". Without it the segment would be empty.")
+                            : QStringLiteral(". Without the %1 it would be %2.")
+                                  .arg(std::min(before, after) > 0 ? QStringLiteral("first")
+                                                                   : QStringLiteral("block"),
+                                       FormatBytes(std::max(before, after)));
+  return story;
 }
 
 QString TensorAt(const Session& session, AllocationId id, analysis::TimeNs time) {

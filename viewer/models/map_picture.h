@@ -5,10 +5,13 @@
 #include <QString>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "analysis/address_map.h"
 #include "analysis/fragmentation.h"
+#include "analysis/oom.h"
 #include "analysis/symbols.h"
 
 namespace memprof::viewer {
@@ -28,6 +31,9 @@ struct MapPicture {
   analysis::AllocationId worst_pin;
   std::uint64_t largest_block = 0;  // bytes, for colours by size
   std::int64_t step = -1;
+  // The request on this device that failed nearest to the instant; none where none did.
+  std::optional<analysis::FailedRequest> request;
+  QString request_text;  // what it needed, against the largest hole
 
   // Worth a mark: freeing it would join at least half its own size of free memory.
   bool Pins(analysis::AllocationId id) const {
@@ -39,9 +45,19 @@ struct MapPicture {
   static analysis::StackId SiteOf(const analysis::Session& session, analysis::AllocationId id);
 };
 
-std::shared_ptr<const MapPicture> MakeMapPicture(const analysis::Session& session,
-                                                 analysis::Symbols& symbols, int device,
-                                                 analysis::TimeNs time);
+// `failures`: of the session, of any device.
+std::shared_ptr<const MapPicture> MakeMapPicture(
+    const analysis::Session& session, analysis::Symbols& symbols, int device, analysis::TimeNs time,
+    std::span<const analysis::FailedRequest> failures = {});
+
+// Why a hole is no larger: the blocks beside it, and the one of them whose end would make the
+// larger hole (of equals, the smaller block). None of them where nothing is in the segment.
+struct HoleStory {
+  QString text;
+  analysis::AllocationId pin;
+};
+HoleStory TellHole(const analysis::Session& session, const MapPicture& picture, int segment,
+                   int piece);
 
 // The tensor that lies in a block (or is the allocation) at an instant, in words; "" for none.
 QString TensorAt(const analysis::Session& session, analysis::AllocationId id,

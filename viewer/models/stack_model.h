@@ -19,6 +19,9 @@ class StackModel : public QAbstractTableModel {
   // `site` is the frame to point out: the one that a person would name.
   void SetFrames(std::vector<analysis::SourceFrame> frames, const analysis::SourceFrame& site);
   void Clear() { SetFrames({}, {}); }
+  const analysis::SourceFrame& frame(int row) const {
+    return frames_[static_cast<std::size_t>(row)];
+  }
   // All frames as text, one a line, for the clipboard.
   QString Text() const;
 

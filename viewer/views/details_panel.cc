@@ -22,6 +22,16 @@ namespace memprof::viewer {
 namespace {
 
 constexpr std::size_t kMaxRows = 200;
+// What holds more than this is a segment: it is no tensor, and asking each child takes long.
+constexpr std::size_t kFewChildren = 1000;
+
+bool HoldsFewTensors(const analysis::Session& session, analysis::AllocationId id) {
+  return session.Children(id).size() <= kFewChildren;
+}
+
+QString TensorOf(const analysis::Session& session, analysis::AllocationId id) {
+  return HoldsFewTensors(session, id) ? TensorLabel(session, id) : QString();
+}
 
 void SetUpList(QTreeView* view, QAbstractItemModel* model) {
   view->setModel(model);
@@ -54,22 +64,30 @@ DetailsPanel::DetailsPanel(Document* document, Selection* selection, QWidget* pa
   selected_->setTextFormat(Qt::RichText);
   selected_->setWordWrap(true);
   selected_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  stack_ = new StackModel(this);
-  stack_view_ = new QTreeView(this);
-  SetUpList(stack_view_, stack_);
-  stack_view_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  QAction* copy = stack_view_->addAction(tr("Copy stack"));
-  connect(copy, &QAction::triggered, this,
-          [this] { QApplication::clipboard()->setText(stack_->Text()); });
+  selected_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  QAction* copy = selected_->addAction(tr("Copy all of it"));
+  connect(copy, &QAction::triggered, this, [this] {
+    const analysis::AllocationId id = selection_->allocation();
+    if (document_->session() == nullptr || !id.valid()) return;
+    QString text = Title(id) + QLatin1Char('\n');
+    for (const auto& [name, value] : Facts(id))
+      text += name + QLatin1Char('\t') + value + QLatin1Char('\n');
+    QApplication::clipboard()->setText(text + stack_->stack().Text());
+  });
+  stack_ = new StackView(document_, selection_, this);
+  stack_->setTextElideMode(Qt::ElideRight);  // the function comes first
   column->addWidget(instant_);
   column->addWidget(rankings_, 1);
   column->addWidget(selected_);
-  column->addWidget(stack_view_, 1);
+  column->addWidget(stack_, 1);
   connect(document_, &Document::StateChanged, this, [this] {
     AskInstant();
     AskSelection();
   });
   connect(document_, &Document::TimelinesReady, this, &DetailsPanel::AskInstant);
+  connect(document_, &Document::PassingChanged, this, &DetailsPanel::AskInstant);
+  connect(document_, &Document::CategoriesReady, this, &DetailsPanel::ShowSelection);
+  connect(AccessIndex::Of(document_), &AccessIndex::Ready, this, &DetailsPanel::ShowSelection);
   connect(selection_, &Selection::InstantChanged, this, &DetailsPanel::AskInstant);
   connect(selection_, &Selection::DeviceChanged, this, &DetailsPanel::AskInstant);
   connect(selection_, &Selection::SelectionChanged, this, &DetailsPanel::AskSelection);
@@ -101,6 +119,7 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
   found.blocks = peak.tensors.empty();
   for (const analysis::AllocationId id : found.blocks ? peak.blocks : peak.tensors) {
     if (found.tensors.size() >= kMaxRows) break;
+    if (!Passes(query.passing.get(), id)) continue;
     const analysis::Allocation& allocation = session.allocation(id);
     QString name = TensorLabel(session, id);
     if (name.isEmpty()) {
@@ -122,6 +141,7 @@ void DetailsPanel::AskInstant() {
   query.device = selection_->device();
   query.at = selection_->instant();
   query.layers = SiteLayers(document_->bands(query.device));
+  query.passing = document_->passing();
   instant_job_.Start([session = document_->session(), symbols = document_->symbols(),
                       query](std::stop_token) { return MakeInstant(*session, *symbols, query); },
                      [this](InstantData found) { ShowInstant(std::move(found)); });
@@ -149,35 +169,90 @@ void DetailsPanel::ShowInstant(InstantData found) {
 
 QString DetailsPanel::SelectionText() const { return selected_->text(); }
 
-QString DetailsPanel::DescribeAllocation(analysis::AllocationId id) const {
+QString DetailsPanel::Title(analysis::AllocationId id) const {
   const analysis::Session& session = *document_->session();
-  const analysis::Allocation& allocation = session.allocation(id);
-  QString title = TensorAt(session, id, selection_->instant());
-  if (title.isEmpty()) title = TensorLabel(session, id);
-  if (title.isEmpty()) title = ToQString(analysis::LayerName(allocation.layer));
-  QStringList facts;
-  facts << tr("%1 at %2").arg(FormatBytes(allocation.bytes), FormatAddress(allocation.address));
-  QString life = allocation.birth_step >= 0 ? tr("born in step %1").arg(allocation.birth_step)
-                                            : tr("born before the first step");
-  if (allocation.alive()) {
-    life += tr(", never freed");
-  } else {
-    life += tr(", lived %1").arg(FormatDuration(allocation.death_time - allocation.birth_time));
-    if (allocation.death_step >= 0) life += tr(", freed in step %1").arg(allocation.death_step);
+  QString title;
+  if (HoldsFewTensors(session, id)) title = TensorAt(session, id, selection_->instant());
+  if (title.isEmpty()) title = TensorOf(session, id);
+  return title.isEmpty() ? ToQString(analysis::LayerName(session.record(id).layer)) : title;
+}
+
+QList<std::pair<QString, QString>> DetailsPanel::Facts(analysis::AllocationId id) const {
+  const analysis::Session& session = *document_->session();
+  const analysis::Allocation allocation = session.allocation(id);
+  QList<std::pair<QString, QString>> facts;
+  const auto add = [&facts](const QString& name, const QString& value) {
+    facts.append({name, value});
+  };
+  const auto since_start = [this](analysis::TimeNs time) {
+    return FormatDuration(time - std::min(time, document_->bounds().begin));
+  };
+  QString size = FormatBytes(allocation.bytes);
+  if (allocation.requested > 0 && allocation.requested != allocation.bytes)
+    size += tr(", %1 bytes asked for").arg(FormatCount(allocation.requested));
+  add(tr("Size"), size);
+  QString layer = ToQString(analysis::LayerName(allocation.layer));
+  layer += allocation.device >= 0 ? tr(" on GPU %1").arg(allocation.device) : tr(" on the host");
+  add(tr("Kind"), layer);
+  add(tr("Address"), FormatAddress(allocation.address));
+  if (allocation.stream != 0) add(tr("Stream"), FormatAddress(allocation.stream));
+  const QString tensor = TensorOf(session, id);
+  if (!tensor.isEmpty() && tensor != Title(id)) add(tr("Tensor"), tensor);
+  if (document_->categories() != nullptr) {
+    const analysis::CategoryVerdict& verdict = document_->categories()->Of(id);
+    QString category = ToQString(analysis::CategoryName(verdict.category));
+    if (verdict.reason != analysis::CategoryReason::kNothing)
+      category += tr(", by %1, %2 sure")
+                      .arg(ToQString(analysis::CategoryReasonText(verdict.reason)),
+                           FormatPercent(static_cast<double>(verdict.confidence)));
+    add(tr("Category"), category);
   }
-  facts << life;
+  const QString born = allocation.birth_step >= 0 ? tr("born in step %1").arg(allocation.birth_step)
+                                                  : tr("born before the first step");
+  add(tr("Life"), tr("%1, at %2").arg(born, since_start(allocation.birth_time)));
+  if (allocation.alive()) {
+    add(tr("Freed"), tr("never freed"));
+  } else {
+    const QString when = since_start(allocation.death_time);
+    add(tr("Freed"),
+        (allocation.death_step >= 0 ? tr("in step %1, at %2").arg(allocation.death_step).arg(when)
+                                    : tr("at %1").arg(when)) +
+            tr(", lived %1").arg(FormatDuration(allocation.death_time - allocation.birth_time)));
+  }
+  add(tr("Last use"), DescribeLastUse(session, AccessIndex::Of(document_)->Ask().get(), id));
   // What it lies in, from the nearest: tensor, block, segment, driver allocation.
   QStringList chain;
   for (analysis::AllocationId at = allocation.parent; at.valid() && chain.size() < 4;
-       at = session.allocation(at).parent) {
-    const analysis::Allocation& outer = session.allocation(at);
+       at = session.record(at).parent) {
+    const analysis::AllocationRecord& outer = session.record(at);
     chain << QStringLiteral("%1 (%2)").arg(ToQString(analysis::LayerName(outer.layer)),
                                            FormatBytes(outer.bytes));
   }
-  if (!chain.isEmpty()) facts << tr("in %1").arg(chain.join(tr(" in ")));
-  QString text = QStringLiteral("<b>%1</b>").arg(title.toHtmlEscaped());
-  for (const QString& fact : facts) text += QStringLiteral("<br>") + fact.toHtmlEscaped();
-  return text;
+  if (!chain.isEmpty()) add(tr("Lies"), tr("in %1").arg(chain.join(tr(" in "))));
+  return facts;
+}
+
+QString DetailsPanel::DescribeAllocation(analysis::AllocationId id) const {
+  const Theme theme = Theme::From(palette());
+  QString text = QStringLiteral("<b>%1</b><table cellspacing='0' cellpadding='1'>")
+                     .arg(Title(id).toHtmlEscaped());
+  for (const auto& [name, value] : Facts(id))
+    text += QStringLiteral(
+                "<tr><td style='color:%1; padding-right:6px; "
+                "white-space:nowrap'>%2</td><td>%3</td></tr>")
+                .arg(theme.muted.name(), name.toHtmlEscaped(), value.toHtmlEscaped());
+  return text + QStringLiteral("</table>");
+}
+
+void DetailsPanel::ShowSelection() {
+  if (document_->session() == nullptr) return;
+  const analysis::AllocationId id = selection_->allocation();
+  // Right after another log was opened, what was selected in the last one is still to be cleared.
+  if (id.valid() && id.value >= document_->session()->records().size()) return;
+  if (id.valid())
+    selected_->setText(DescribeAllocation(id));
+  else if (selection_->site().valid())
+    selected_->setText(QStringLiteral("<b>%1</b>").arg(tr("Call site")));
 }
 
 void DetailsPanel::AskSelection() {
@@ -186,23 +261,23 @@ void DetailsPanel::AskSelection() {
   if (document_->session() == nullptr || (!site.valid() && !selection_->allocation().valid())) {
     stack_job_.Cancel();
     stack_->Clear();
-    stack_view_->setVisible(false);
+    stack_->setVisible(false);
     selected_->setText(QStringLiteral("<span style='color:%1'>%2</span>")
                            .arg(theme.muted.name(),
                                 tr("Select a block, a leak or a call site to see its stack.")));
     return;
   }
-  stack_view_->setVisible(true);
-  selected_->setText(selection_->allocation().valid()
-                         ? DescribeAllocation(selection_->allocation())
-                         : QStringLiteral("<b>%1</b>").arg(tr("Call site")));
+  stack_->setVisible(true);
+  ShowSelection();
   stack_job_.Start(
       [symbols = document_->symbols(), site](std::stop_token) {
         StackData found;
         if (site.valid()) found = {symbols->ResolveStack(site), symbols->Site(site)};
         return found;
       },
-      [this](StackData found) { stack_->SetFrames(std::move(found.frames), found.site); });
+      [this, site](StackData found) {
+        stack_->SetFrames(std::move(found.frames), found.site, site);
+      });
 }
 
 }  // namespace memprof::viewer

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "viewer/jobs/job_tracker.h"
+#include "viewer/models/access_index.h"
 #include "viewer/models/document.h"
 #include "viewer/models/ranked_model.h"
 #include "viewer/models/selection.h"
-#include "viewer/models/stack_model.h"
+#include "viewer/views/stack_view.h"
 
 class QLabel;
 class QTabWidget;
@@ -26,7 +27,7 @@ class DetailsPanel : public QWidget {
 
   const RankedModel& sites() const { return *sites_; }
   const RankedModel& tensors() const { return *tensors_; }
-  const StackModel& stack() const { return *stack_; }
+  const StackModel& stack() const { return stack_->stack(); }
   QString SelectionText() const;
 
  private:
@@ -43,6 +44,10 @@ class DetailsPanel : public QWidget {
   void AskInstant();
   void ShowInstant(InstantData data);
   void AskSelection();
+  void ShowSelection();  // what is known of it so far
+  // Label and value of every fact, for the label and for the clipboard.
+  QList<std::pair<QString, QString>> Facts(analysis::AllocationId id) const;
+  QString Title(analysis::AllocationId id) const;
   QString DescribeAllocation(analysis::AllocationId id) const;
   static InstantData MakeInstant(const analysis::Session& session, analysis::Symbols& symbols,
                                  const analysis::SiteQuery& query);
@@ -51,11 +56,10 @@ class DetailsPanel : public QWidget {
   Selection* const selection_;
   RankedModel* sites_;
   RankedModel* tensors_;
-  StackModel* stack_;
   QLabel* instant_;
   QTabWidget* rankings_;
   QLabel* selected_;
-  QTreeView* stack_view_;
+  StackView* stack_;
   JobTracker instant_job_, stack_job_;
 };
 

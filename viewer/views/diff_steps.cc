@@ -126,7 +126,7 @@ void DiffSteps::paintEvent(QPaintEvent*) {
   PaintLine(painter, plot, false, before);
   if (const auto first = data_->report.first_difference) {
     const double x = std::round(X(*first)) + 0.5;
-    PaintFlag(painter, plot, x, plot.top(), tr("first difference"), theme.warning, theme);
+    FlagPainter(painter, plot, theme).Paint(x, plot.top(), tr("first difference"), theme.warning);
   }
   double x = plot.left();
   const auto legend = [&](const QString& text, const QColor& color, Qt::PenStyle style) {

@@ -5,6 +5,7 @@
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
 #include <QToolTip>
@@ -13,6 +14,8 @@
 
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/call_tree_model.h"
+#include "viewer/views/frame_actions.h"
 #include "viewer/views/text.h"
 #include "viewer/views/theme.h"
 
@@ -25,25 +28,86 @@ const analysis::FlameNode& Node(const analysis::FlameTree& tree, int index) {
   return tree.nodes[static_cast<std::size_t>(index)];
 }
 
+analysis::SourceFrame FrameOf(const analysis::FlameNode& node) {
+  analysis::SourceFrame frame;
+  frame.function = node.function;
+  frame.file = node.file;
+  frame.line = node.line;
+  frame.module = node.module;
+  frame.python = node.python;
+  frame.symbolised = true;
+  return frame;
+}
+
 }  // namespace
 
 FlameCanvas::FlameCanvas(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
   setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Flame graph"));
+  setAccessibleDescription(
+      tr("Arrows move, Space zooms to a frame, Backspace out of it, Enter opens its source."));
+  empty_text_ = tr("Nothing was allocated here at this instant.");
   connect(selection_, &Selection::ZoomChanged, this, &FlameCanvas::Relayout);
+  connect(selection_, &Selection::SelectionChanged, this, &FlameCanvas::Mark);
 }
 
 double FlameCanvas::RowHeight() const {
   return row_height_ > 0 ? row_height_ : QFontMetricsF(font()).height() + 7;
 }
 
-void FlameCanvas::SetTree(std::shared_ptr<const analysis::FlameTree> tree, FlameValue value) {
+void FlameCanvas::SetTree(std::shared_ptr<const analysis::FlameTree> tree,
+                          std::shared_ptr<const analysis::CallTree> source, FlameValue value) {
+  const bool kept = tree_ != nullptr && tree != nullptr && current_ >= 0;
+  const QStringList at = kept ? FlamePath(*tree_, current_) : QStringList();
   tree_ = std::move(tree);
+  source_ = std::move(source);
   value_ = value;
   hover_ = -1;
+  current_ = kept ? FlameFind(*tree_, at) : -1;
   SetSearch(search_);
+  Mark();
   Relayout();
+}
+
+void FlameCanvas::SetRising(bool rising) {
+  rising_ = rising;
+  update();
+}
+
+QRectF FlameCanvas::Place(const QRectF& box) const {
+  return rising_ ? QRectF(box.left(), height() - box.bottom(), box.width(), box.height()) : box;
+}
+
+int FlameCanvas::NodeAt(QPointF point) {
+  if (tree_ == nullptr) return -1;
+  if (rising_) point.setY(height() - point.y());
+  return FlameHit(Layout(), point, RowHeight());
+}
+
+void FlameCanvas::Mark() {
+  marked_.clear();
+  update();
+  const analysis::StackId site = selection_->site();
+  if (tree_ == nullptr || source_ == nullptr || !site.valid()) return;
+  const analysis::CallStacks& stacks = source_->stacks();
+  std::size_t row = 0;
+  while (row < stacks.size() && stacks.site(row) != site) ++row;
+  if (row == stacks.size()) return;
+  const auto path = stacks.path(row);
+  int node = 0;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const analysis::SourceFrame& frame =
+        stacks.frame(path[source_->bottom_up() ? path.size() - 1 - i : i]);
+    const std::vector<int>& children = Node(*tree_, node).children;
+    const auto child = std::find_if(children.begin(), children.end(), [&](int c) {
+      return Node(*tree_, c).function == frame.function && Node(*tree_, c).module == frame.module;
+    });
+    if (child == children.end()) return;
+    node = *child;
+    marked_.push_back(node);
+  }
 }
 
 void FlameCanvas::SetSearch(const QString& text) {
@@ -52,8 +116,12 @@ void FlameCanvas::SetSearch(const QString& text) {
   matched_ = -1;
   if (tree_ != nullptr && !tree_->nodes.empty() && !text.isEmpty()) {
     matches_ = FlameSearch(*tree_, text);
-    const auto whole = static_cast<double>(NodeValue(Node(*tree_, 0), value_));
-    matched_ = whole > 0 ? static_cast<double>(FlameMatched(*tree_, matches_, value_)) / whole : 0;
+    // Also what is too small to be drawn.
+    matched_ =
+        source_ == nullptr
+            ? 0
+            : analysis::MatchedShare(source_->stacks(), MatchingFunctions(source_->stacks(), text),
+                                     value_ == FlameValue::kCount);
   }
   update();
 }
@@ -61,7 +129,7 @@ void FlameCanvas::SetSearch(const QString& text) {
 void FlameCanvas::Relayout() {
   dirty_ = true;
   if (tree_ != nullptr && width() > 0) {
-    const double wanted = Layout().content_height + kSpace;
+    const double wanted = Layout().content_height + (rising_ ? 0 : kSpace);
     setMinimumHeight(static_cast<int>(std::ceil(wanted)));
   }
   update();
@@ -88,38 +156,39 @@ void FlameCanvas::paintEvent(QPaintEvent* event) {
   if (tree_ == nullptr || tree_->nodes.empty() || NodeValue(Node(*tree_, 0), value_) == 0) {
     painter.setPen(theme.muted);
     painter.drawText(rect().adjusted(0, 3 * kSpace, 0, 0), Qt::AlignHCenter | Qt::AlignTop,
-                     tree_ == nullptr ? tr("Finding call sites …")
-                                      : tr("Nothing was allocated here at this instant."));
+                     tree_ == nullptr ? tr("Finding call sites …") : empty_text_);
     return;
   }
   const int zoomed = FlameFind(*tree_, selection_->flame_path());
   for (const FlameBox& box : Layout().boxes) {
-    if (box.rect.intersects(event->rect())) PaintBox(painter, box, zoomed);
+    if (Place(box.rect).intersects(event->rect())) PaintBox(painter, box, zoomed);
   }
+}
+
+QColor FlameCanvas::Fill(const FlameBox& box, int zoomed) const {
+  const Theme theme = Theme::From(palette());
+  const analysis::FlameNode& node = Node(*tree_, box.node);
+  if (!search_.isEmpty())
+    return matches_[static_cast<std::size_t>(box.node)] ? theme.Categorical(3) : theme.hole;
+  const QColor fill = box.node == 0 ? theme.Categorical(-1).lighter(theme.dark ? 80 : 130)
+                                    : theme.Frame(node.python, ToQString(node.function));
+  const bool above = box.depth < 1
+                         ? zoomed != box.node
+                         : box.rect.width() >= width() && box.node != zoomed && box.node < zoomed;
+  return above ? fill.darker(theme.dark ? 150 : 108) : fill;
 }
 
 void FlameCanvas::PaintBox(QPainter& painter, const FlameBox& box, int zoomed) {
   const Theme theme = Theme::From(palette());
   const analysis::FlameNode& node = Node(*tree_, box.node);
-  const QString function = ToQString(node.function);
-  QColor fill = box.node == 0 ? theme.Categorical(-1).lighter(theme.dark ? 80 : 130)
-                              : theme.Frame(node.python, function);
-  const bool above = box.depth < 1
-                         ? zoomed != box.node
-                         : box.rect.width() >= width() && box.node != zoomed && box.node < zoomed;
-  if (above) fill = fill.darker(theme.dark ? 150 : 108);
-  if (!search_.isEmpty()) {
-    if (matches_[static_cast<std::size_t>(box.node)]) {
-      fill = theme.Categorical(3);
-    } else {
-      fill = theme.hole;
-    }
-  }
+  QColor fill = Fill(box, zoomed);
   if (box.node == hover_) fill = fill.lighter(theme.dark ? 125 : 108);
-  QRectF rect = box.rect.adjusted(0, 0, box.rect.width() > 3 ? -1 : 0, -1);
+  QRectF rect = Place(box.rect).adjusted(0, 0, box.rect.width() > 3 ? -1 : 0, -1);
   painter.fillRect(rect, fill);
-  if (box.node == hover_) {
-    painter.setPen(theme.text);
+  if (std::binary_search(marked_.begin(), marked_.end(), box.node))
+    painter.fillRect(QRectF(rect.left(), rect.bottom() - 2, rect.width(), 2), theme.accent);
+  if (box.node == hover_ || (box.node == current_ && hasFocus())) {
+    painter.setPen(QPen(theme.text, box.node == current_ && hasFocus() ? 2 : 1));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(rect.adjusted(0.5, 0.5, -0.5, -0.5));
   }
@@ -128,7 +197,7 @@ void FlameCanvas::PaintBox(QPainter& painter, const FlameBox& box, int zoomed) {
   painter.setPen(!search_.isEmpty() && !matches_[static_cast<std::size_t>(box.node)]
                      ? theme.muted
                      : Theme::TextOn(fill));
-  const QString name = ShortFunction(function);
+  const QString name = ShortFunction(ToQString(node.function));
   const QString value =
       value_ == FlameValue::kBytes ? FormatBytes(node.bytes) : FormatCount(node.blocks);
   const QFontMetricsF metrics(painter.font());
@@ -162,20 +231,85 @@ QString FlameCanvas::NodeText(int index) const {
   return text;
 }
 
+void FlameCanvas::Choose(int node) {
+  if (node < 0) return;
+  selection_->SetFlamePath(FlamePath(*tree_, node));
+  SetCurrent(node);
+}
+
 void FlameCanvas::mousePressEvent(QMouseEvent* event) {
   if (tree_ == nullptr || event->button() != Qt::LeftButton) {
     QWidget::mousePressEvent(event);
     return;
   }
-  const int node = FlameHit(Layout(), event->position(), RowHeight());
-  if (node >= 0) selection_->SetFlamePath(FlamePath(*tree_, node));
+  Choose(NodeAt(event->position()));
+}
+
+void FlameCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
+  // The first click zoomed to it: it lies where it lay.
+  if (event->button() == Qt::LeftButton) OpenSource(NodeAt(event->position()));
+}
+
+void FlameCanvas::OpenSource(int node) {
+  if (node > 0) OpenInEditor(this, *document_, FrameOf(Node(*tree_, node)));
 }
 
 void FlameCanvas::mouseMoveEvent(QMouseEvent* event) {
-  const int node = tree_ == nullptr ? -1 : FlameHit(Layout(), event->position(), RowHeight());
+  const int node = NodeAt(event->position());
   if (node == hover_) return;
   hover_ = node;
   setCursor(node >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
+  update();
+}
+
+void FlameCanvas::SetCurrent(int node) {
+  current_ = node;
+  if (node > 0) selection_->SelectSite(Node(*tree_, node).stack);
+  update();
+}
+
+int FlameCanvas::Beside(int node, int by) const {
+  const int parent = Node(*tree_, node).parent;
+  if (parent < 0) return node;
+  const std::vector<int>& siblings = Node(*tree_, parent).children;
+  const auto at = std::find(siblings.begin(), siblings.end(), node) - siblings.begin() + by;
+  if (at < 0 || at >= static_cast<std::ptrdiff_t>(siblings.size())) return node;
+  return siblings[static_cast<std::size_t>(at)];
+}
+
+void FlameCanvas::keyPressEvent(QKeyEvent* event) {
+  if (tree_ == nullptr || tree_->nodes.empty()) return QWidget::keyPressEvent(event);
+  const int zoomed = FlameFind(*tree_, selection_->flame_path());
+  if (current_ < 0) current_ = zoomed;
+  const int inwards = rising_ ? Qt::Key_Up : Qt::Key_Down;
+  const int outwards = rising_ ? Qt::Key_Down : Qt::Key_Up;
+  const analysis::FlameNode& node = Node(*tree_, current_);
+  if (event->key() == inwards) {
+    if (!node.children.empty()) SetCurrent(node.children.front());
+  } else if (event->key() == outwards) {
+    if (node.parent >= 0) SetCurrent(node.parent);
+  } else if (event->key() == Qt::Key_Left || event->key() == Qt::Key_Right) {
+    SetCurrent(Beside(current_, event->key() == Qt::Key_Left ? -1 : 1));
+  } else if (event->key() == Qt::Key_Space) {
+    Choose(current_);
+  } else if (event->key() == Qt::Key_Backspace) {
+    Choose(Node(*tree_, zoomed).parent);
+  } else if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
+    OpenSource(current_);
+  } else if (event->matches(QKeySequence::Copy)) {
+    QApplication::clipboard()->setText(NodeText(current_));
+  } else {
+    QWidget::keyPressEvent(event);
+  }
+}
+
+void FlameCanvas::focusInEvent(QFocusEvent* event) {
+  QWidget::focusInEvent(event);
+  update();
+}
+
+void FlameCanvas::focusOutEvent(QFocusEvent* event) {
+  QWidget::focusOutEvent(event);
   update();
 }
 
@@ -185,20 +319,26 @@ void FlameCanvas::leaveEvent(QEvent*) {
 }
 
 void FlameCanvas::contextMenuEvent(QContextMenuEvent* event) {
-  const int node = tree_ == nullptr ? -1 : FlameHit(Layout(), event->pos(), RowHeight());
+  const bool keyboard = event->reason() == QContextMenuEvent::Keyboard;
+  const int node = keyboard ? current_ : NodeAt(event->pos());
   QMenu menu(this);
+  if (node > 0)
+    AddFrameActions(&menu, this, document_, selection_,
+                    {FrameOf(Node(*tree_, node)), Node(*tree_, node).stack});
   if (node >= 0) {
-    menu.addAction(tr("Copy"), this,
+    menu.addSeparator();
+    menu.addAction(tr("Copy &figures"), this,
                    [this, node] { QApplication::clipboard()->setText(NodeText(node)); });
+    menu.addAction(tr("&Zoom to it"), this, [this, node] { Choose(node); });
   }
-  menu.addAction(tr("Zoom all the way out"), this, [this] { selection_->SetFlamePath({}); });
+  menu.addAction(tr("Zoom all the way o&ut"), this, [this] { selection_->SetFlamePath({}); });
   menu.exec(event->globalPos());
 }
 
 bool FlameCanvas::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  const int node = tree_ == nullptr ? -1 : FlameHit(Layout(), help->pos(), RowHeight());
+  const int node = NodeAt(help->pos());
   if (node < 0) {
     QToolTip::hideText();
   } else {

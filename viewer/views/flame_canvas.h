@@ -1,9 +1,10 @@
-// The flame graph itself: boxes of frames, hover, click to zoom, search marks.
+// The flame graph itself: boxes of frames, hover, click to zoom, search marks, keys.
 #pragma once
 
 #include <QWidget>
 #include <memory>
 
+#include "analysis/call_tree.h"
 #include "viewer/geometry/flame_geometry.h"
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
@@ -16,7 +17,13 @@ class FlameCanvas : public QWidget {
  public:
   FlameCanvas(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  void SetTree(std::shared_ptr<const analysis::FlameTree> tree, FlameValue value);
+  // `source` is what the tree was made of: it tells where the selected stack lies.
+  void SetTree(std::shared_ptr<const analysis::FlameTree> tree,
+               std::shared_ptr<const analysis::CallTree> source, FlameValue value);
+  // Flames rise from a root at the bottom; icicles hang from one at the top.
+  void SetRising(bool rising);
+  // What is told where there is nothing to draw.
+  void SetEmptyText(const QString& text) { empty_text_ = text; }
   void SetSearch(const QString& text);
   // What share of the whole the search matches, in [0, 1]; -1 without a search.
   double matched() const { return matched_; }
@@ -25,13 +32,22 @@ class FlameCanvas : public QWidget {
   double RowHeight() const;
   const FlameLayout& Layout();
   const analysis::FlameTree* tree() const { return tree_.get(); }
+  const std::shared_ptr<const analysis::CallTree>& source() const { return source_; }
   // "main · 12.3 MiB · 45 % of all": also the tooltip, without markup.
   QString NodeText(int node) const;
+  // Where a box of the layout is drawn.
+  QRectF Place(const QRectF& box) const;
+  // The node that the keys move; -1 for none.
+  int current() const { return current_; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
   bool event(QEvent* event) override;
@@ -40,10 +56,18 @@ class FlameCanvas : public QWidget {
  private:
   void Relayout();
   void PaintBox(QPainter& painter, const FlameBox& box, int zoomed);
+  QColor Fill(const FlameBox& box, int zoomed) const;
+  int NodeAt(QPointF point);
+  void Choose(int node);  // zooms to it and selects its costliest stack
+  void Mark();            // the frames of the stack that is selected
+  void SetCurrent(int node);
+  int Beside(int node, int by) const;  // the next sibling that is drawn, or `node`
+  void OpenSource(int node);
 
   Document* const document_;
   Selection* const selection_;
   std::shared_ptr<const analysis::FlameTree> tree_;
+  std::shared_ptr<const analysis::CallTree> source_;
   FlameValue value_ = FlameValue::kBytes;
   FlameLayout layout_;
   bool dirty_ = true;
@@ -52,6 +76,10 @@ class FlameCanvas : public QWidget {
   double matched_ = -1;
   double row_height_ = 0;
   int hover_ = -1;
+  int current_ = -1;
+  bool rising_ = false;
+  QString empty_text_;
+  std::vector<int> marked_;  // nodes of the selected stack, ascending
 };
 
 }  // namespace memprof::viewer

@@ -1,49 +1,110 @@
-// Call sites as a flame graph, with the choice of metric and direction, and search.
+// Call sites: graphs, trees, callers and callees of one question.
 #include "viewer/views/flame_view.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalBlocker>
+#include <QStackedWidget>
+#include <QTabBar>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "viewer/geometry/units.h"
+#include "viewer/views/call_tree_panel.h"
+#include "viewer/views/callers_panel.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
+namespace {
+
+// What is smaller is no pixel wide on any screen.
+constexpr double kLeastShare = 1.0 / 10'000;
+
+}  // namespace
 
 FlameView::FlameView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
   auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
+  column->setContentsMargins(2 * kSpace, kSpace / 2, 2 * kSpace, kSpace);
   column->setSpacing(kSpace);
+  column->addWidget(BuildModes());
   column->addWidget(BuildBar());
-  auto* scroll = new QScrollArea(this);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  canvas_ = new FlameCanvas(document, selection, scroll);
-  scroll->setWidget(canvas_);
-  column->addWidget(scroll, 1);
-  const auto ask = [this] { Invalidate(); };
-  connect(document, &Document::StateChanged, this, ask);
-  connect(document, &Document::TimelinesReady, this, &FlameView::FillLayers);
-  connect(selection, &Selection::DeviceChanged, this, &FlameView::FillLayers);
-  connect(layers_, &QComboBox::currentIndexChanged, this, ask);
-  connect(selection, &Selection::InstantChanged, this, [this] {
-    if (choice_->currentIndex() == static_cast<int>(Choice::kLiveAtInstant)) Invalidate();
+  pages_ = new QStackedWidget(this);
+  scroll_ = new QScrollArea(pages_);
+  scroll_->setWidgetResizable(true);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  canvas_ = new FlameCanvas(document, selection, scroll_);
+  scroll_->setWidget(canvas_);
+  tree_ = new CallTreePanel(document, selection, pages_);
+  callers_ = new CallersPanel(document, selection, pages_);
+  for (QWidget* page : {static_cast<QWidget*>(scroll_), static_cast<QWidget*>(tree_),
+                        static_cast<QWidget*>(callers_)})
+    pages_->addWidget(page);
+  column->addWidget(pages_, 1);
+  Connect();
+}
+
+void FlameView::Connect() {
+  const auto anew = [this] { DataChanged(); };
+  connect(document_, &Document::StateChanged, this, anew);
+  connect(document_, &Document::PassingChanged, this, anew);
+  connect(document_, &Document::TimelinesReady, this, &FlameView::FillLayers);
+  connect(selection_, &Selection::DeviceChanged, this, &FlameView::FillLayers);
+  connect(selection_, &Selection::InstantChanged, this, [this] {
+    if (choice_->currentIndex() == static_cast<int>(Choice::kLiveAtInstant)) DataChanged();
   });
-  connect(selection, &Selection::ZoomChanged, this, [this] {
-    if (choice_->currentIndex() >= static_cast<int>(Choice::kAllocatedInWindow)) Invalidate();
+  connect(selection_, &Selection::ZoomChanged, this, &FlameView::Zoomed);
+  connect(layers_, &QComboBox::currentIndexChanged, this, anew);
+  connect(choice_, &QComboBox::currentIndexChanged, this, anew);
+  connect(from_site_, &QCheckBox::toggled, this, anew);
+  connect(direction_, &QComboBox::currentIndexChanged, this, [this] { Invalidate(); });
+  connect(modes_, &QTabBar::currentChanged, this, &FlameView::ModeChanged);
+  connect(search_, &QLineEdit::textChanged, this, &FlameView::Search);
+  connect(search_, &QLineEdit::returnPressed, this, [this] {
+    if (pages_->currentWidget() == tree_) tree_->NextMatch();
   });
-  connect(choice_, &QComboBox::currentIndexChanged, this, ask);
-  connect(direction_, &QComboBox::currentIndexChanged, this, ask);
-  connect(search_, &QLineEdit::textChanged, this, [this](const QString& text) {
-    canvas_->SetSearch(text);
-    note_->setText(Explanation());
+  // Flames rise from the bottom: that is where one begins to read.
+  connect(scroll_->verticalScrollBar(), &QScrollBar::rangeChanged, this, [this](int, int most) {
+    if (mode() == Mode::kFlame) scroll_->verticalScrollBar()->setValue(most);
   });
+}
+
+QWidget* FlameView::BuildModes() {
+  auto* bar = new QWidget(this);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(kSpace);
+  modes_ = new QTabBar(bar);
+  modes_->setAccessibleName(tr("How call sites are shown"));
+  modes_->setExpanding(false);
+  modes_->setDrawBase(false);
+  modes_->setUsesScrollButtons(false);
+  // In the order of Mode.
+  const std::pair<QString, QString> kModes[] = {
+      {tr("Icicle"), tr("Callers on top, what they call below")},
+      {tr("Flame graph"), tr("The same, risen from the bottom")},
+      {tr("Top-down"), tr("From main() to what allocates, as a tree")},
+      {tr("Bottom-up"), tr("From what allocates to its callers, as a tree")},
+      {tr("Callers"), tr("A function, who calls it, and whom it calls")}};
+  for (const auto& [title, tip] : kModes) modes_->setTabToolTip(modes_->addTab(title), tip);
+  legend_ = new QLabel(bar);
+  legend_->setTextFormat(Qt::RichText);
+  from_site_ = new QCheckBox(tr("Hide libraries"), bar);
+  from_site_->setToolTip(
+      tr("Stacks from the call site outward, without CUDA, frameworks, the "
+         "standard library and allocators"));
+  row->addWidget(modes_);
+  row->addStretch(1);
+  row->addWidget(from_site_);
+  row->addSpacing(kSpace);
+  row->addWidget(legend_);
+  return bar;
 }
 
 QWidget* FlameView::BuildBar() {
@@ -54,7 +115,7 @@ QWidget* FlameView::BuildBar() {
   choice_ = new QComboBox(bar);
   // In the order of Choice.
   choice_->addItems({tr("Alive at the instant"), tr("Alive at the peak"), tr("Allocated in window"),
-                     tr("Allocations in window")});
+                     tr("Allocations in window"), tr("Alive at the end")});
   choice_->setAccessibleName(tr("What is measured"));
   layers_ = new QComboBox(bar);
   layers_->setAccessibleName(tr("Which memory"));
@@ -62,26 +123,22 @@ QWidget* FlameView::BuildBar() {
       tr("Blocks: what the framework's allocator handed out. "
          "Driver: what was asked of the driver, segments among it."));
   direction_ = new QComboBox(bar);
-  direction_->addItems({tr("Top-down"), tr("Bottom-up")});
+  direction_->addItems({tr("From main()"), tr("From allocators")});
   direction_->setAccessibleName(tr("Direction"));
   search_ = new QLineEdit(bar);
   search_->setPlaceholderText(tr("Search function, file or module"));
   search_->setClearButtonEnabled(true);
   search_->setMinimumWidth(110);
-  search_->setMaximumWidth(320);
   note_ = new QLabel(bar);
+  note_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  note_->setTextFormat(Qt::PlainText);
   for (QComboBox* box : {layers_, choice_, direction_}) {
     box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     box->setMinimumWidth(90);
+    row->addWidget(box);
   }
-  note_->setTextFormat(Qt::RichText);
-  note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  note_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-  row->addWidget(layers_);
-  row->addWidget(choice_);
-  row->addWidget(direction_);
   row->addWidget(search_, 1);
-  row->addWidget(note_, 1);
+  row->addWidget(note_);
   return bar;
 }
 
@@ -100,11 +157,19 @@ void FlameView::FillLayers() {
       layers_->addItem(tr("Host memory"), SiteLayers(bands));
     }
   }
-  Invalidate();
+  DataChanged();
 }
 
 void FlameView::SetChoice(Choice choice) { choice_->setCurrentIndex(static_cast<int>(choice)); }
+void FlameView::SetMode(Mode mode) { modes_->setCurrentIndex(static_cast<int>(mode)); }
 void FlameView::SetBottomUp(bool bottom_up) { direction_->setCurrentIndex(bottom_up ? 1 : 0); }
+void FlameView::SetFromSite(bool from_site) { from_site_->setChecked(from_site); }
+
+FlameView::Mode FlameView::mode() const { return static_cast<Mode>(modes_->currentIndex()); }
+
+bool FlameView::by_count() const {
+  return choice_->currentIndex() == static_cast<int>(Choice::kCountInWindow);
+}
 
 bool FlameView::FocusSearch() {
   search_->setFocus(Qt::ShortcutFocusReason);
@@ -112,60 +177,209 @@ bool FlameView::FocusSearch() {
   return true;
 }
 
+void FlameView::DataChanged() {
+  stacks_.reset();
+  Invalidate();
+}
+
+void FlameView::Zoomed() {
+  // What was too small to be drawn may be seen now.
+  const bool partly = canvas_->tree() != nullptr && !canvas_->tree()->whole;
+  if (partly && selection_->flame_path() != flame_path_) Invalidate();
+  const analysis::TimeWindow window = selection_->window();
+  if (window.begin == window_.begin && window.end == window_.end) return;
+  const auto choice = static_cast<Choice>(choice_->currentIndex());
+  if (choice == Choice::kAllocatedInWindow || choice == Choice::kCountInWindow) DataChanged();
+}
+
+void FlameView::ModeChanged() {
+  const bool graph = mode() == Mode::kIcicle || mode() == Mode::kFlame;
+  direction_->setVisible(graph);
+  canvas_->SetRising(mode() == Mode::kFlame);
+  pages_->setCurrentWidget(graph                      ? static_cast<QWidget*>(scroll_)
+                           : mode() == Mode::kCallers ? static_cast<QWidget*>(callers_)
+                                                      : static_cast<QWidget*>(tree_));
+  if (mode() == Mode::kFlame)
+    scroll_->verticalScrollBar()->setValue(scroll_->verticalScrollBar()->maximum());
+  Invalidate();
+}
+
+void FlameView::Search(const QString& text) {
+  const QWidget* page = pages_->currentWidget();
+  if (page == scroll_) canvas_->SetSearch(text);
+  if (page == tree_) tree_->SetSearch(text);
+  if (page == callers_) callers_->SetSearch(text);
+  note_->setText(Explanation());
+}
+
+analysis::TimeNs FlameView::PeakTime(std::uint32_t layers) const {
+  const TimelineBands* bands = document_->bands(selection_->device());
+  if (bands == nullptr) return selection_->instant();
+  const bool blocks = bands->framework && layers != analysis::kDeviceLayers;
+  const StackLine& series = blocks ? bands->in_use : bands->allocated;
+  return series.empty() ? selection_->instant() : series.time_of_max();
+}
+
 analysis::SiteQuery FlameView::Query() const {
   analysis::SiteQuery query;
   query.device = selection_->device();
   query.layers = layers_->currentData().toUInt();
-  query.window = selection_->window();
   query.at = selection_->instant();
+  query.window = selection_->window();
+  query.passing = document_->passing();
   switch (static_cast<Choice>(choice_->currentIndex())) {
     case Choice::kLiveAtInstant:
       break;
-    case Choice::kLiveAtPeak: {
-      const TimelineBands* bands = document_->bands(selection_->device());
-      if (bands == nullptr) break;
-      const bool blocks = bands->framework && query.layers != analysis::kDeviceLayers;
-      const analysis::Series& series = blocks ? bands->in_use : bands->allocated;
-      if (!series.empty()) query.at = series.time_of_max();
+    case Choice::kLiveAtPeak:
+      query.at = PeakTime(query.layers);
       break;
-    }
     case Choice::kAllocatedInWindow:
       query.metric = analysis::Metric::kAllocatedBytes;
       break;
     case Choice::kCountInWindow:
       query.metric = analysis::Metric::kAllocationCount;
       break;
+    case Choice::kLiveAtEnd:
+      query.at = analysis::kForever;
+      break;
   }
   return query;
 }
 
+QString FlameView::EmptyText() const {
+  QString text;
+  switch (static_cast<Choice>(choice_->currentIndex())) {
+    case Choice::kLiveAtInstant:
+      text = tr("Nothing was allocated here at this instant. Choose another in the timeline.");
+      break;
+    case Choice::kLiveAtPeak:
+      text = tr("Nothing was ever allocated here.");
+      break;
+    case Choice::kAllocatedInWindow:
+    case Choice::kCountInWindow:
+      text = tr("Nothing was allocated here in this window. Home shows all of the recording.");
+      break;
+    case Choice::kLiveAtEnd:
+      text = tr("Nothing was left here when the log ended.");
+      break;
+  }
+  if (document_->passing() != nullptr) text += tr(" The filter may hide it.");
+  return text;
+}
+
 QString FlameView::Explanation() const {
-  if (canvas_->matched() >= 0) return tr("%1 match").arg(FormatPercent(canvas_->matched()));
-  const Theme theme = Theme::From(palette());
-  return QStringLiteral(
-             "<span style='color:%1'>■</span> %2&nbsp; <span style='color:%3'>■</span> %4")
-      .arg(theme.Frame(false, {}).name(), tr("native"), theme.Frame(true, {}).name(), tr("Python"));
+  const QWidget* page = pages_->currentWidget();
+  const double matched = search_->text().isEmpty() ? -1
+                         : page == scroll_         ? canvas_->matched()
+                         : page == tree_           ? tree_->matched()
+                                                   : -1;
+  if (matched >= 0) return tr("%1 match").arg(FormatPercent(matched));
+  if (stacks_ == nullptr) return {};
+  return by_count() ? FormatPlural(stacks_->total().blocks, tr("allocation"))
+                    : tr("%1 in %2")
+                          .arg(FormatBytes(stacks_->total().bytes),
+                               FormatPlural(stacks_->total().blocks, tr("block")));
+}
+
+void FlameView::Clear() {
+  stacks_.reset();
+  job_.Cancel();
+  canvas_->SetTree(nullptr, nullptr, FlameValue::kBytes);
+  tree_->SetTree(nullptr, false);
+  callers_->SetStacks(nullptr, {}, {}, false);
+  note_->clear();
 }
 
 void FlameView::Ask() {
-  if (document_->session() == nullptr || document_->timelines() == nullptr) {
-    job_.Cancel();
-    canvas_->SetTree(nullptr, FlameValue::kBytes);
-    return;
-  }
-  const FlameValue value = choice_->currentIndex() == static_cast<int>(Choice::kCountInWindow)
-                               ? FlameValue::kCount
-                               : FlameValue::kBytes;
+  const Theme theme = Theme::From(palette());
+  legend_->setText(QStringLiteral("<span style='color:%1'>■</span> %2&nbsp; "
+                                  "<span style='color:%3'>■</span> %4")
+                       .arg(theme.Frame(false, {}).name(), tr("native"),
+                            theme.Frame(true, {}).name(), tr("Python")));
+  if (document_->session() == nullptr || document_->timelines() == nullptr) return Clear();
+  window_ = selection_->window();
+  flame_path_ = selection_->flame_path();
+  std::vector<std::string> zoom;
+  for (const QString& function : flame_path_) zoom.push_back(function.toStdString());
+  using analysis::CallStacks;
   job_.Start(
       [session = document_->session(), symbols = document_->symbols(), query = Query(),
-       bottom_up = direction_->currentIndex() == 1](std::stop_token) {
-        return std::make_shared<const analysis::FlameTree>(
-            analysis::BuildFlame(*session, *symbols, query, bottom_up));
+       stacks = stacks_, last = canvas_->source(), zoom = std::move(zoom), mode = mode(),
+       by_count = by_count(), from_allocators = direction_->currentIndex() == 1,
+       depth = from_site_->isChecked() ? CallStacks::Depth::kFromSite
+                                       : CallStacks::Depth::kWhole](std::stop_token stop) {
+        Found found;
+        found.stacks = stacks;
+        if (stacks == nullptr) {
+          const std::vector<analysis::Site> sites = analysis::FindSites(*session, query);
+          if (stop.stop_requested()) return found;
+          found.stacks = std::make_shared<const CallStacks>(*session, *symbols, sites, depth);
+        }
+        const bool graph = mode == Mode::kIcicle || mode == Mode::kFlame;
+        const bool bottom_up = graph ? from_allocators : mode == Mode::kBottomUp;
+        if (stop.stop_requested()) return found;
+        if (mode == Mode::kCallers) {
+          found.functions = found.stacks->Functions();
+          if (found.stacks->size() > 0)
+            found.first = found.stacks->FindFunction(symbols->Site(found.stacks->site(0)));
+          return found;
+        }
+        const bool same = last != nullptr && &last->stacks() == found.stacks.get() &&
+                          last->bottom_up() == bottom_up;
+        found.tree =
+            same ? last : std::make_shared<const analysis::CallTree>(found.stacks, bottom_up);
+        if (graph) {
+          found.flame = std::make_shared<const analysis::FlameTree>(
+              analysis::FlattenTree(*found.tree, by_count, kLeastShare, zoom));
+        }
+        return found;
       },
-      [this, value](std::shared_ptr<const analysis::FlameTree> tree) {
-        canvas_->SetTree(std::move(tree), value);
-        note_->setText(Explanation());
-      });
+      [this](Found found) { Show(std::move(found)); });
+}
+
+void FlameView::Show(Found found) {
+  stacks_ = std::move(found.stacks);
+  const QWidget* page = pages_->currentWidget();
+  if (page == scroll_) {
+    canvas_->SetEmptyText(EmptyText());
+    canvas_->SetTree(std::move(found.flame), std::move(found.tree),
+                     by_count() ? FlameValue::kCount : FlameValue::kBytes);
+    canvas_->SetSearch(search_->text());
+  } else if (page == tree_) {
+    tree_->SetTree(std::move(found.tree), by_count());
+    tree_->SetSearch(search_->text());
+  } else {
+    callers_->SetStacks(stacks_, std::move(found.functions), found.first, by_count());
+    callers_->SetSearch(search_->text());
+  }
+  note_->setText(Explanation());
+}
+
+bool FlameView::WriteCsv(QTextStream* out) const {
+  if (pages_->currentWidget() == tree_) {
+    tree_->WriteCsv(out);
+  } else if (pages_->currentWidget() == callers_) {
+    callers_->WriteCsv(out);
+  } else {
+    WriteFrameCsvHeader(out);
+    // All of it, also what is too small to be drawn.
+    analysis::FlameTree flame;
+    if (canvas_->source() != nullptr) flame = analysis::FlattenTree(*canvas_->source(), by_count());
+    std::vector<int> depths(flame.nodes.size(), 0);
+    for (std::size_t i = 1; i < depths.size(); ++i) {
+      const analysis::FlameNode& node = flame.nodes[i];
+      depths[i] = depths[static_cast<std::size_t>(node.parent)] + 1;
+      analysis::SourceFrame frame;
+      frame.function = node.function;
+      frame.file = node.file;
+      frame.line = node.line;
+      frame.module = node.module;
+      frame.python = node.python;
+      WriteFrameCsv(out, direction_->currentIndex() == 1 ? tr("bottom-up") : tr("top-down"),
+                    depths[i] - 1, frame, node.bytes, node.self_bytes, node.blocks);
+    }
+  }
+  return true;
 }
 
 }  // namespace memprof::viewer

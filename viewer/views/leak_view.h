@@ -1,12 +1,19 @@
 // Suspected leaks by tier, and for the chosen one why it is thought to be a leak, what would
-// disprove it, its survivors by birth step, and its call stack.
+// disprove it, its survivors by birth step, when they were last used, and its call stack. What
+// somebody lives with can be left out, here or with a file of suppressions.
 #pragma once
 
+#include "analysis/survivors.h"
+#include "viewer/jobs/job_tracker.h"
+#include "viewer/models/access_index.h"
 #include "viewer/models/leak_model.h"
-#include "viewer/models/stack_model.h"
+#include "viewer/models/leak_suppressions.h"
+#include "viewer/views/stack_view.h"
 #include "viewer/views/view.h"
 
+class QAction;
 class QLabel;
+class QToolButton;
 class QSplitter;
 class QTreeView;
 
@@ -23,31 +30,71 @@ class LeakView : public View {
   QTreeView* table() const { return table_; }
   SurvivorChart* chart() const { return chart_; }
   const LeakModel& model() const { return *model_; }
+  const StackModel& stack() const { return stack_->stack(); }
   QString EvidenceText() const;
+  QString VerdictText() const;
+  // Leaves out the leak of the current row; does nothing for a tier.
+  void SuppressCurrent();
+  // The current leak as lines of a file of suppressions; empty for a tier, or without a name.
+  QString CurrentAsSuppression() const;
+  // Leaves out what a file names; returns what is wrong with it, in one line, or "".
+  QString ApplyFile(const QString& path);
+  void UndoSuppression();
+  bool WriteCsv(QTextStream* out) const override;
   // It shows stacks and evidence itself.
   bool wants_details() const override { return false; }
 
  protected:
-  void Refresh() override {}  // the model follows the report at once: nothing is computed
+  void Refresh() override { AskSurvivors(); }
   void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;  // the table's keys
 
  private:
-  void Fill();
-  void FitTable();  // as high as its rows, up to a part of the view
-  void Follow();    // the selection made in another view
+  void Fill();                          // anew from the report
+  void AskHidden();                     // which leaks are suppressed
+  void ShowRows();                      // those that are not left out, with the current one kept
+  int RowOf(const LeakRow& row) const;  // among all rows of the report; -1 = of another
+  void AskSurvivors();                  // what the filter and the recorded uses say about each leak
+  void FitTable();                      // as high as its rows, up to a part of the view
+  void Follow();                        // the selection made in another view
   void ShowLeak(const QModelIndex& index);
+  void ShowEvidence(const LeakRow& row);
+  void ShowMenu(const QPoint& at);
+  void ChooseFile();
+  QString StalenessText(const LeakRow& row) const;
+  const analysis::SurvivorFacts* FactsOf(const LeakRow& row) const;
+  QWidget* BuildHeader();
+  QWidget* BuildTable();
   QWidget* BuildEvidence();
+  void BuildActions();
 
+  AccessIndex* access_;
   LeakModel* model_;
-  StackModel* stack_;
   QLabel* verdict_;
+  QLabel* hidden_;
+  QAction *suppress_, *copy_suppression_, *undo_, *open_file_;
   QSplitter* splitter_;
   QTreeView* table_;
   QWidget* evidence_;
   QLabel* why_;
   SurvivorChart* chart_;
-  QTreeView* stack_view_;
+  StackView* stack_;
   bool following_ = false;
+  LeakSuppressions suppressions_;
+  // Of the leaks of the report, then of what is alive at the end.
+  struct Hidden {
+    std::shared_ptr<const ReportData> report;
+    std::vector<bool> rows;
+  };
+  Hidden hidden_rows_;
+  JobTracker hidden_job_;
+  struct Survivors {
+    std::shared_ptr<const ReportData> report;
+    bool uses_known = false;
+    std::vector<analysis::SurvivorFacts> facts;  // of the same rows
+  };
+  Survivors survivors_;
+  JobTracker survivors_job_;
 };
 
 }  // namespace memprof::viewer

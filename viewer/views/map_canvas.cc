@@ -2,6 +2,7 @@
 #include "viewer/views/map_canvas.h"
 
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QPainter>
 #include <QToolTip>
 #include <QWheelEvent>
@@ -19,13 +20,16 @@ using analysis::MapSegment;
 MapCanvas::MapCanvas(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
   setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Address map"));
+  connect(document_, &Document::PassingChanged, this, qOverload<>(&QWidget::update));
   connect(selection_, &Selection::SelectionChanged, this, [this] { update(); });
 }
 
 void MapCanvas::SetPicture(std::shared_ptr<const MapPicture> picture) {
   picture_ = std::move(picture);
   hover_.reset();
+  chosen_.reset();
   Relayout();
 }
 
@@ -65,6 +69,7 @@ const MapLayout& MapCanvas::layout_of_map() {
 
 QColor MapCanvas::PieceColor(const MapPiece& piece, const Theme& theme) const {
   if (piece.hole()) return theme.hole;
+  if (!Passes(document_->passing().get(), piece.allocation)) return theme.border;
   const analysis::Allocation& allocation = document_->session()->allocation(piece.allocation);
   switch (coloring_) {
     case Coloring::kSite: {
@@ -223,6 +228,7 @@ void MapCanvas::PaintFrames(QPainter& painter, const Theme& theme) {
       }
     }
   }
+  PaintRequest(painter, theme);
   // All blocks of the selected site, and the selected one itself.
   if (selection_->site().valid()) {
     for (std::size_t s = 0; s < picture_->map.segments.size(); ++s) {
@@ -239,19 +245,116 @@ void MapCanvas::PaintFrames(QPainter& painter, const Theme& theme) {
   if (const auto hit = FindAllocation(picture_->map, selection_->allocation())) {
     frame(*hit, theme.text, 2.5);
   }
+  // A block that was chosen is selected; a hole is nobody's selection.
+  if (chosen_.has_value() && chosen_->piece >= 0 &&
+      picture_->map.segments[static_cast<std::size_t>(chosen_->segment)]
+          .pieces[static_cast<std::size_t>(chosen_->piece)]
+          .hole()) {
+    frame(*chosen_, theme.text, 1.5);
+  }
   if (hover_.has_value()) frame(*hover_, theme.accent, 2);
+}
+
+std::optional<QRectF> MapCanvas::RequestRect() {
+  if (picture_ == nullptr || !picture_->request.has_value()) return std::nullopt;
+  const auto hole = FindLargestHole(picture_->map);
+  if (!hole.has_value()) return std::nullopt;
+  const auto rect = WidestRectOf(*hole);
+  if (!rect.has_value()) return std::nullopt;
+  const double needed =
+      static_cast<double>(picture_->request->bytes) / layout_of_map().bytes_per_pixel;
+  return QRectF(rect->left(), rect->bottom() - 5,
+                std::max(2.0, std::min(needed, width() - kSpace - rect->left())), 5);
+}
+
+void MapCanvas::PaintRequest(QPainter& painter, const Theme& theme) {
+  const auto bar = RequestRect();
+  if (!bar.has_value()) return;
+  painter.fillRect(bar->adjusted(0, -1, 0, 0), theme.surface);
+  painter.fillRect(*bar, theme.danger);
+  const double needed =
+      static_cast<double>(picture_->request->bytes) / layout_of_map().bytes_per_pixel;
+  QString text = tr("needed %1").arg(FormatBytes(picture_->request->bytes));
+  if (needed > bar->width() + 1) text += QStringLiteral(" →");  // goes on beyond the line
+  const double text_width = TextWidth(painter.font(), text) + kSpace;
+  const double height = QFontMetricsF(painter.font()).height();
+  const double top = bar->top() - 1 - height;
+  const double left = std::clamp(bar->right() - text_width, LabelWidth(), width() - text_width);
+  const QRectF box(left, top, text_width, height);
+  painter.fillRect(box, theme.surface);
+  painter.setPen(theme.danger);
+  painter.drawText(box, Qt::AlignCenter, text);
+}
+
+void MapCanvas::Choose(const MapHit& hit) {
+  chosen_ = hit;
+  const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(hit.segment)];
+  analysis::AllocationId id = segment.allocation;
+  QString told;
+  if (hit.piece >= 0) {
+    const MapPiece& piece = segment.pieces[static_cast<std::size_t>(hit.piece)];
+    id = piece.allocation;
+    if (piece.hole()) {
+      HoleStory story = TellHole(*document_->session(), *picture_, hit.segment, hit.piece);
+      id = story.pin;
+      told = std::move(story.text);
+    }
+  }
+  emit HoleChosen(told);
+  selection_->SelectAllocation(id, MapPicture::SiteOf(*document_->session(), id));
+  update();
 }
 
 void MapCanvas::mousePressEvent(QMouseEvent* event) {
   if (picture_ == nullptr || event->button() != Qt::LeftButton) return;
   const auto hit = HitTest(picture_->map, layout_of_map(), event->position());
-  analysis::AllocationId id;
   if (hit.has_value()) {
-    const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(hit->segment)];
-    id = hit->piece < 0 ? segment.allocation
-                        : segment.pieces[static_cast<std::size_t>(hit->piece)].allocation;
+    Choose(*hit);
+    return;
   }
-  selection_->SelectAllocation(id, MapPicture::SiteOf(*document_->session(), id));
+  chosen_.reset();
+  emit HoleChosen({});
+  selection_->SelectAllocation({}, {});
+}
+
+std::optional<MapHit> MapCanvas::Neighbour(int step) const {
+  const std::vector<MapSegment>& segments = picture_->map.segments;
+  auto at = chosen_.has_value() ? chosen_ : FindAllocation(picture_->map, selection_->allocation());
+  if (segments.empty()) return std::nullopt;
+  if (!at.has_value()) return MapHit{0, 0};
+  at->piece = std::max(0, at->piece) + step;
+  const auto pieces = [&](int segment) {
+    return static_cast<int>(segments[static_cast<std::size_t>(segment)].pieces.size());
+  };
+  while (at->piece < 0 && at->segment > 0) at->piece += pieces(--at->segment);
+  while (at->piece >= pieces(at->segment) && at->segment + 1 < static_cast<int>(segments.size())) {
+    at->piece -= pieces(at->segment++);
+  }
+  at->piece = std::clamp(at->piece, 0, std::max(0, pieces(at->segment) - 1));
+  return at;
+}
+
+void MapCanvas::keyPressEvent(QKeyEvent* event) {
+  if (picture_ == nullptr || picture_->map.segments.empty()) {
+    QWidget::keyPressEvent(event);
+    return;
+  }
+  std::optional<MapHit> next;
+  switch (event->key()) {
+    case Qt::Key_Left:
+      next = Neighbour(-1);
+      break;
+    case Qt::Key_Right:
+      next = Neighbour(1);
+      break;
+    case Qt::Key_H:
+      next = FindLargestHole(picture_->map);
+      break;
+    default:
+      QWidget::keyPressEvent(event);
+      return;
+  }
+  if (next.has_value()) Choose(*next);
 }
 
 void MapCanvas::mouseMoveEvent(QMouseEvent* event) {

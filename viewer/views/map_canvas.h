@@ -30,9 +30,15 @@ class MapCanvas : public QWidget {
   QColor PieceColor(const analysis::MapPiece& piece, const Theme& theme) const;
   // Where a hit is drawn first; null when it is not.
   std::optional<QRectF> RectOf(const MapHit& hit);
+  // Where the request that failed is drawn to scale, from the begin of the largest hole on, cut at
+  // the end of its line; null without one.
+  std::optional<QRectF> RequestRect();
+  // Selects what is there; of a hole, the block that pins it.
+  void Choose(const MapHit& hit);
 
  signals:
-  void Hovered(const QString& text);
+  // What a chosen hole has to tell; empty where something else was chosen.
+  void HoleChosen(const QString& story);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -40,6 +46,7 @@ class MapCanvas : public QWidget {
   void mouseMoveEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
@@ -52,6 +59,9 @@ class MapCanvas : public QWidget {
   // The largest of the parts of a piece that goes on over several lines.
   std::optional<QRectF> WidestRectOf(const MapHit& hit);
   void PaintFrames(QPainter& painter, const Theme& theme);
+  void PaintRequest(QPainter& painter, const Theme& theme);
+  // The piece by so many pieces further; stops at the ends.
+  std::optional<MapHit> Neighbour(int step) const;
   double LabelWidth() const;
 
   Document* const document_;
@@ -63,6 +73,7 @@ class MapCanvas : public QWidget {
   double zoom_ = 1;
   int view_height_ = 300;
   std::optional<MapHit> hover_;
+  std::optional<MapHit> chosen_;  // by mouse or keys
 };
 
 }  // namespace memprof::viewer

@@ -2,9 +2,11 @@
 #include "viewer/views/map_view.h"
 
 #include <QComboBox>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QScrollArea>
+#include <QStackedWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -17,43 +19,142 @@ MapView::MapView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
-  auto* row = new QHBoxLayout();
-  summary_ = new QLabel(this);
-  summary_->setTextFormat(Qt::RichText);
-  summary_->setWordWrap(true);
-  coloring_ = new QComboBox(this);
-  // In the order of MapCanvas::Coloring.
-  coloring_->addItems({tr("Colour: call site"), tr("Colour: age"), tr("Colour: size")});
-  coloring_->setAccessibleName(tr("What colours mean"));
-  row->addWidget(summary_, 1);
-  row->addWidget(coloring_, 0, Qt::AlignTop);
-  column->addLayout(row);
-  legend_ = new QLabel(this);
-  legend_->setTextFormat(Qt::RichText);
-  legend_->setWordWrap(true);
-  column->addWidget(legend_);
-  scroll_ = new QScrollArea(this);
-  scroll_->setWidgetResizable(true);
-  scroll_->setFrameShape(QFrame::NoFrame);
-  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  canvas_ = new MapCanvas(document, selection, scroll_);
-  scroll_->setWidget(canvas_);
-  column->addWidget(scroll_, 1);
+  pages_ = new QStackedWidget(this);
+  column->addWidget(pages_);
+  pages_->addWidget(BuildInstant());
+  over_time_ = new AllocationsPanel(
+      document, selection, AllocationsCanvas::Layout::kAddresses,
+      [this] {
+        if (mode() == Mode::kOverTime) Invalidate();
+      },
+      pages_);
+  over_time_->AddControl(MakeModeChoice(over_time_));
+  pages_->addWidget(over_time_);
   const auto ask = [this] { Invalidate(); };
   connect(document, &Document::TimelinesReady, this, ask);
   connect(document, &Document::StateChanged, this, ask);
   connect(selection, &Selection::InstantChanged, this, ask);
   connect(selection, &Selection::DeviceChanged, this, ask);
+}
+
+QWidget* MapView::BuildInstant() {
+  auto* page = new QWidget(pages_);
+  auto* column = new QVBoxLayout(page);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(kSpace);
+  auto* row = new QHBoxLayout();
+  summary_ = new QLabel(page);
+  summary_->setTextFormat(Qt::RichText);
+  summary_->setWordWrap(true);
+  notes_ = new QLabel(page);
+  notes_->setTextFormat(Qt::RichText);
+  notes_->setWordWrap(true);
+  connect(notes_, &QLabel::linkActivated, this, [this] {
+    const MapPicture* picture = canvas_->picture();
+    if (picture != nullptr && picture->request.has_value())
+      selection_->SetInstant(picture->request->time);
+  });
+  coloring_ = new QComboBox(page);
+  // In the order of MapCanvas::Coloring.
+  coloring_->addItems({tr("Colour: call site"), tr("Colour: age"), tr("Colour: size")});
+  coloring_->setAccessibleName(tr("What colours mean"));
+  row->addWidget(summary_, 1);
+  row->addWidget(MakeModeChoice(page), 0, Qt::AlignTop);
+  row->addWidget(coloring_, 0, Qt::AlignTop);
+  column->addLayout(row);
+  column->addWidget(notes_);
+  legend_ = new QLabel(page);
+  legend_->setTextFormat(Qt::RichText);
+  legend_->setWordWrap(true);
+  column->addWidget(legend_);
+  scroll_ = new QScrollArea(page);
+  scroll_->setWidgetResizable(true);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  canvas_ = new MapCanvas(document_, selection_, scroll_);
+  scroll_->setWidget(canvas_);
+  scroll_->viewport()->installEventFilter(this);
+  column->addWidget(scroll_, 1);
+  // Below the map, so that it stays where it is when there is something to tell.
+  hole_ = new QLabel(page);
+  hole_->setWordWrap(true);
+  hole_->setTextFormat(Qt::PlainText);
+  hole_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  hole_->setMinimumHeight(2 * fontMetrics().height());
+  hole_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  column->addWidget(hole_);
+  connect(canvas_, &MapCanvas::HoleChosen, hole_, &QLabel::setText);
   connect(coloring_, &QComboBox::currentIndexChanged, this, [this](int index) {
     canvas_->SetColoring(static_cast<MapCanvas::Coloring>(index));
     FillLegend();
   });
+  return page;
 }
 
-QString MapView::SummaryText() const { return summary_->text(); }
+QComboBox* MapView::MakeModeChoice(QWidget* parent) {
+  auto* choice = new QComboBox(parent);
+  // In the order of Mode.
+  choice->addItems({tr("Layout at the instant"), tr("Address over time")});
+  choice->setAccessibleName(tr("What the map shows"));
+  mode_choices_.push_back(choice);
+  connect(choice, &QComboBox::currentIndexChanged, this,
+          [this](int index) { SetMode(static_cast<Mode>(index)); });
+  return choice;
+}
 
-void MapView::resizeEvent(QResizeEvent*) { canvas_->SetViewHeight(scroll_->viewport()->height()); }
+MapView::Mode MapView::mode() const { return static_cast<Mode>(pages_->currentIndex()); }
+
+void MapView::SetMode(Mode mode) {
+  const int index = static_cast<int>(mode);
+  for (QComboBox* choice : mode_choices_) choice->setCurrentIndex(index);
+  if (pages_->currentIndex() == index) return;
+  pages_->setCurrentIndex(index);
+  Invalidate();
+}
+
+void MapView::Refresh() {
+  if (mode() == Mode::kInstant) {
+    Ask();
+  } else {
+    over_time_->Update();
+  }
+}
+
+QString MapView::HoleText() const { return hole_->text(); }
+
+bool MapView::WriteCsv(QTextStream* out) const {
+  if (mode() == Mode::kOverTime) return over_time_->WriteCsv(out);
+  const MapPicture* picture = canvas_->picture();
+  if (picture == nullptr || picture->map.segments.empty()) return false;
+  *out << "segment,address,bytes,state,allocation,site\n";
+  for (const analysis::MapSegment& segment : picture->map.segments) {
+    for (const analysis::MapPiece& piece : segment.pieces) {
+      *out << FormatAddress(segment.address) << ',' << FormatAddress(piece.address) << ','
+           << piece.bytes << ',' << (piece.hole() ? "free" : "in use") << ',';
+      if (!piece.hole()) {
+        const auto rank =
+            picture->rank.find(MapPicture::SiteOf(*document_->session(), piece.allocation));
+        *out << piece.allocation.value << ','
+             << (rank != picture->rank.end()
+                     ? CsvField(picture->sites[static_cast<std::size_t>(rank->second)].name)
+                     : QString());
+      } else {
+        *out << ',';
+      }
+      *out << '\n';
+    }
+  }
+  return true;
+}
+
+QString MapView::SummaryText() const { return summary_->text() + notes_->text(); }
+
+bool MapView::eventFilter(QObject* watched, QEvent* event) {
+  // Also where only the words above take more or less room.
+  if (event->type() == QEvent::Resize && watched == scroll_->viewport())
+    canvas_->SetViewHeight(scroll_->viewport()->height());
+  return View::eventFilter(watched, event);
+}
 
 void MapView::Ask() {
   if (document_->session() == nullptr || document_->timelines() == nullptr) {
@@ -61,17 +162,32 @@ void MapView::Ask() {
     Show(nullptr);
     return;
   }
-  job_.Start([session = document_->session(), symbols = document_->symbols(),
-              device = selection_->device(), time = selection_->instant()](
-                 std::stop_token) { return MakeMapPicture(*session, *symbols, device, time); },
-             [this](std::shared_ptr<const MapPicture> picture) { Show(std::move(picture)); });
+  // Failures are of the whole log: they are looked for once.
+  if (failures_of_.lock() != document_->session()) failures_.reset();
+  job_.Start(
+      [session = document_->session(), symbols = document_->symbols(),
+       device = selection_->device(), time = selection_->instant(),
+       failures = failures_](std::stop_token) mutable {
+        if (failures == nullptr)
+          failures = std::make_shared<const std::vector<analysis::FailedRequest>>(
+              analysis::FindFailures(*session));
+        return Made{MakeMapPicture(*session, *symbols, device, time, *failures), failures};
+      },
+      [this](Made made) {
+        failures_of_ = document_->session();
+        failures_ = std::move(made.failures);
+        Show(std::move(made.picture));
+      });
 }
 
 void MapView::Show(std::shared_ptr<const MapPicture> picture) {
   const Theme theme = Theme::From(palette());
   canvas_->SetPicture(picture);
+  hole_->clear();
   if (picture == nullptr) {
     summary_->clear();
+    notes_->clear();
+    notes_->hide();
     legend_->clear();
     return;
   }
@@ -84,14 +200,23 @@ void MapView::Show(std::shared_ptr<const MapPicture> picture) {
                  part(tr("reserved"), FormatBytes(map.reserved_bytes)) +
                  part(tr("largest hole"), FormatBytes(map.largest_hole));
   if (picture->step >= 0) text = part(tr("step"), QString::number(picture->step)) + text;
-  if (!picture->pinned_by.isEmpty()) {
-    text += QStringLiteral("<br><span style='color:%1'>●</span> %2")
-                .arg(theme.danger.name(), picture->pinned_by.toHtmlEscaped());
+  QStringList notes;
+  const auto note = [&](const QString& mark, const QString& words) {
+    notes << QStringLiteral("<span style='color:%1'>%2</span> %3")
+                 .arg(theme.danger.name(), mark, words.toHtmlEscaped());
+  };
+  if (!picture->pinned_by.isEmpty()) note(QStringLiteral("●"), picture->pinned_by);
+  if (picture->request.has_value()) {
+    note(QStringLiteral("▬"), picture->request_text);
+    if (picture->request->time != map.time) {
+      notes.back() += QStringLiteral(" &nbsp;<a href='request' style='color:%1'>%2</a>")
+                          .arg(theme.accent.name(), tr("show the layout at that moment"));
+    }
   }
+  notes_->setText(notes.join(QStringLiteral("<br>")));
+  notes_->setVisible(!notes.isEmpty());
   summary_->setText(text);
   FillLegend();
-  layout()->activate();
-  canvas_->SetViewHeight(scroll_->viewport()->height());
 }
 
 void MapView::FillLegend() {

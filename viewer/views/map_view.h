@@ -1,13 +1,16 @@
-// The address map with its summary line, legend and choice of colours.
+// The address map: the layout at the chosen instant with its summary line, legend and choice of
+// colours, or what lay at each address over time.
 #pragma once
 
 #include "viewer/jobs/job_tracker.h"
+#include "viewer/views/allocations_panel.h"
 #include "viewer/views/map_canvas.h"
 #include "viewer/views/view.h"
 
 class QComboBox;
 class QLabel;
 class QScrollArea;
+class QStackedWidget;
 
 namespace memprof::viewer {
 
@@ -17,23 +20,47 @@ class MapView : public View {
  public:
   MapView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
+  // In the order in which they are offered.
+  enum class Mode { kInstant, kOverTime };
+
+  Mode mode() const;
+  void SetMode(Mode mode);
   MapCanvas* canvas() const { return canvas_; }
-  QString SummaryText() const;
+  AllocationsPanel* over_time() const { return over_time_; }
+  QComboBox* coloring() const { return coloring_; }
+  QString SummaryText() const;  // with the notes
+  QLabel* notes() const { return notes_; }
+  QString HoleText() const;
+  bool WriteCsv(QTextStream* out) const override;
 
  protected:
-  void Refresh() override { Ask(); }
-  void resizeEvent(QResizeEvent* event) override;
+  void Refresh() override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  struct Made {
+    std::shared_ptr<const MapPicture> picture;
+    std::shared_ptr<const std::vector<analysis::FailedRequest>> failures;
+  };
+
+  QWidget* BuildInstant();
+  QComboBox* MakeModeChoice(QWidget* parent);
   void Ask();
   void Show(std::shared_ptr<const MapPicture> picture);
   void FillLegend();
 
+  QStackedWidget* pages_;                 // in the order of Mode
+  std::vector<QComboBox*> mode_choices_;  // one in each page
+  AllocationsPanel* over_time_;
   QLabel* summary_;
+  QLabel* notes_;  // pins, and the request that failed
+  QLabel* hole_;
   QComboBox* coloring_;
   QLabel* legend_;
   QScrollArea* scroll_;
   MapCanvas* canvas_;
+  std::weak_ptr<const analysis::Session> failures_of_;
+  std::shared_ptr<const std::vector<analysis::FailedRequest>> failures_;
   JobTracker job_;
 };
 

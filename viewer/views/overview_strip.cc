@@ -15,19 +15,18 @@
 namespace memprof::viewer {
 
 OverviewStrip::OverviewStrip(Document* document, Selection* selection, QWidget* parent)
-    : QWidget(parent), document_(document), selection_(selection) {
+    : QWidget(parent),
+      document_(document),
+      selection_(selection),
+      stacks_(TimelineStacks::Of(document, selection)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName(QStringLiteral("Overview of the whole recording"));
   setToolTip(
       tr("The whole recording. Click: choose the instant that all views show. "
          "Drag: choose the window of the timeline."));
-  const auto forget = [this] {
-    columns_of_ = nullptr;
-    update();
-  };
-  connect(document_, &Document::TimelinesReady, this, forget);
-  connect(document_, &Document::StateChanged, this, forget);
   const auto repaint = [this] { update(); };
+  connect(document_, &Document::StateChanged, this, repaint);
+  connect(stacks_, &TimelineStacks::Changed, this, repaint);
   connect(selection_, &Selection::DeviceChanged, this, repaint);
   connect(selection_, &Selection::InstantChanged, this, repaint);
   connect(selection_, &Selection::ZoomChanged, this, repaint);
@@ -35,7 +34,8 @@ OverviewStrip::OverviewStrip(Document* document, Selection* selection, QWidget* 
 }
 
 QRectF OverviewStrip::PlotRect() const {
-  const double left = TextWidth(SmallFont(font()), QStringLiteral("00000 MiB")) + 2 * kSpace;
+  const double left =
+      std::ceil(TextWidth(SmallFont(font()), QStringLiteral("00000 MiB")) + 2 * kSpace);
   return QRectF(left, 5, std::max(10.0, width() - left - 2 * kSpace), height() - 10);
 }
 
@@ -50,7 +50,7 @@ void OverviewStrip::paintEvent(QPaintEvent*) {
   painter.fillRect(rect(), theme.surface);
   painter.setPen(theme.border);
   painter.drawLine(QPointF(0, 0.5), QPointF(width(), 0.5));
-  const TimelineBands* shown = document_->bands(selection_->device());
+  const std::shared_ptr<const TimelineBands> shown = stacks_->bands();
   if (shown == nullptr) return;
   const QRectF plot = PlotRect();
   const int columns =

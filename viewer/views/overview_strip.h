@@ -1,13 +1,16 @@
 // A thin strip of all of the recorded time, below every view: where the window lies, which instant
-// is chosen. A click chooses an instant; dragging in it moves or brushes the window.
+// is chosen, stacked as the timeline is. A click chooses an instant; dragging in it moves or
+// brushes the window.
 #pragma once
 
 #include <QWidget>
+#include <memory>
 
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
+#include "viewer/views/timeline_stacks.h"
 
 namespace memprof::viewer {
 
@@ -35,8 +38,9 @@ class OverviewStrip : public QWidget {
 
   Document* const document_;
   Selection* const selection_;
+  TimelineStacks* const stacks_;
   TimelineColumns columns_;
-  const TimelineBands* columns_of_ = nullptr;
+  std::shared_ptr<const TimelineBands> columns_of_;
   Drag drag_ = Drag::kNone;
   QPointF drag_from_;
   analysis::TimeWindow drag_window_;

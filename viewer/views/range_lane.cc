@@ -13,13 +13,13 @@ using analysis::RangeInfo;
 void RangeLane::Reset() {
   lanes_ = RangeLanes();
   laid_out_ = false;
-  rows_ = document_->session() == nullptr
-              ? 0
-              : LayOutRanges(document_->session()->ranges(), TimeScale(), kMaxRows).rows;
+  // The index points into the session: it is made anew when another one is there.
+  index_ = document_->session() == nullptr ? RangeIndex()
+                                           : RangeIndex(document_->session()->ranges(), kMaxRows);
 }
 
 double RangeLane::Height(const QFont& font) const {
-  return rows_ == 0 ? 0 : rows_ * (QFontMetricsF(font).height() + 2) + kSpace / 2.0;
+  return index_.rows() == 0 ? 0 : index_.rows() * (QFontMetricsF(font).height() + 2) + kSpace / 2.0;
 }
 
 void RangeLane::LayOut(const TimeScale& scale, double top, const QFont& font) {
@@ -31,9 +31,7 @@ void RangeLane::LayOut(const TimeScale& scale, double top, const QFont& font) {
   if (same) return;
   scale_ = scale;
   laid_out_ = true;
-  lanes_ = document_->session() == nullptr
-               ? RangeLanes()
-               : LayOutRanges(document_->session()->ranges(), scale, kMaxRows);
+  lanes_ = index_.LayOut(scale);
 }
 
 QRectF RangeLane::RectOf(const RangeBox& box) const {

@@ -46,10 +46,10 @@ class RangeLane {
 
   const Document* const document_;
   const Selection* const selection_;
+  RangeIndex index_;
   RangeLanes lanes_;
   TimeScale scale_;
   bool laid_out_ = false;
-  int rows_ = 0;  // of the log's ranges, in whatever window
   double top_ = 0, row_ = 0;
 };
 

@@ -71,6 +71,13 @@ QColor Theme::Band(BandRole role) const {
       return tone(0xff009e73);
     case BandRole::kRegistered:
       return tone(0xffcc79a7);
+    case BandRole::kGroup:
+    case BandRole::kOther:
+      return Mix(surface, text, dark ? 0.52 : 0.42);
+    case BandRole::kOtherDriver:
+      return Mix(surface, text, dark ? 0.36 : 0.28);
+    case BandRole::kFilteredOut:
+      return Mix(surface, text, dark ? 0.13 : 0.10);
   }
   return muted;
 }

@@ -1,70 +1,144 @@
 // Paints a stacked timeline into a rectangle.
 #include "viewer/views/timeline_painter.h"
 
+#include <QPaintEngine>
 #include <QPolygonF>
 #include <algorithm>
+#include <cmath>
 
 #include "viewer/geometry/units.h"
 #include "viewer/views/text.h"
 
 namespace memprof::viewer {
 
-void FillBand(QPainter& painter, const QPolygonF& shape, BandRole role, const Theme& theme) {
-  painter.setPen(Qt::NoPen);
-  const QColor color = theme.Band(role);
-  painter.setBrush(color);
-  painter.drawPolygon(shape);
-  if (role == BandRole::kCached || role == BandRole::kPool) {
-    // Held, not used: hatched, so that it is told apart without colour too.
-    painter.setBrush(QBrush(theme.dark ? color.lighter(130) : color.darker(118), Qt::BDiagPattern));
-    painter.drawPolygon(shape);
-  }
+namespace {
+
+// An eighth colour, for those who have eight kinds: apart from the seven for any colour vision.
+constexpr QRgb kEighth = 0xff9a6fb0;
+// How much of a band's own colour is left where another one is selected.
+constexpr double kPale = 0.38;
+
+QColor Pale(const QColor& color, const Theme& theme) {
+  const auto mix = [](int a, int b) {
+    return static_cast<int>(std::lround(a * kPale + b * (1 - kPale)));
+  };
+  return QColor(mix(color.red(), theme.surface.red()), mix(color.green(), theme.surface.green()),
+                mix(color.blue(), theme.surface.blue()));
 }
 
-void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& bands,
-                const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme) {
-  if (columns.columns == 0) return;
+// The area from one edge up to another; from the axis where there is no lower one. Columns of the
+// same height are one: a polygon has as many corners as the picture, not as the log.
+QPolygonF Area(const QRectF& plot, const ByteScale& scale, const std::vector<std::uint64_t>* lower,
+               const std::vector<std::uint64_t>& upper) {
+  const std::size_t n = upper.size();
+  const double step = plot.width() / static_cast<double>(n);
+  QPolygonF shape;
+  shape.reserve(static_cast<qsizetype>(4 * n));
+  const auto y_of = [&](const std::vector<std::uint64_t>& edge, std::size_t i) {
+    return scale.Y(static_cast<double>(edge[i]));
+  };
+  for (std::size_t begin = 0; begin < n;) {
+    std::size_t i = begin + 1;
+    while (i < n && upper[i] == upper[begin]) ++i;
+    const double y = y_of(upper, begin);
+    shape << QPointF(plot.left() + static_cast<double>(begin) * step, y)
+          << QPointF(plot.left() + static_cast<double>(i) * step, y);
+    begin = i;
+  }
+  if (lower == nullptr) {
+    shape << QPointF(plot.right(), plot.bottom()) << QPointF(plot.left(), plot.bottom());
+    return shape;
+  }
+  for (std::size_t end = n; end > 0;) {
+    std::size_t i = end - 1;
+    while (i > 0 && (*lower)[i - 1] == (*lower)[end - 1]) --i;
+    const double y = y_of(*lower, end - 1);
+    shape << QPointF(plot.left() + static_cast<double>(end) * step, y)
+          << QPointF(plot.left() + static_cast<double>(i) * step, y);
+    end = i;
+  }
+  return shape;
+}
+
+}  // namespace
+
+QColor BandColor(const Band& band, const Theme& theme) {
+  if (band.role != BandRole::kGroup) return theme.Band(band.role);
+  if (band.color < Theme::kCategories) return theme.Categorical(band.color);
+  const QColor eighth = QColor::fromRgb(kEighth);
+  return theme.dark ? eighth.lighter(112) : eighth;
+}
+
+BandFill FillOf(const Band& band, const Theme& theme) {
+  BandFill fill{BandColor(band, theme), {}, Qt::NoBrush};
+  // Held, not used: hatched, so that it is told apart without colour too.
+  if (band.role == BandRole::kCached || band.role == BandRole::kPool) fill.hatch = Qt::BDiagPattern;
+  if (band.role == BandRole::kOtherDriver) fill.hatch = Qt::FDiagPattern;
+  fill.stripes = theme.dark ? fill.color.lighter(130) : fill.color.darker(118);
+  return fill;
+}
+
+void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill) {
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(fill.color);
+  painter.drawPolygon(shape);
+  if (fill.hatch == Qt::NoBrush) return;
+  painter.setBrush(QBrush(fill.stripes, fill.hatch));
+  painter.drawPolygon(shape);
+}
+
+void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
+                      std::span<const BandFill> fills, std::uint64_t max_bytes) {
   painter.save();
   painter.setClipRect(plot);
   painter.setRenderHint(QPainter::Antialiasing, false);
   const ByteScale scale{max_bytes, plot.bottom(), plot.height()};
   const double step = plot.width() / columns.columns;
   const auto n = static_cast<std::size_t>(columns.columns);
-  // The area from one edge up to another; from the axis where there is no lower one.
-  const auto area = [&](const std::vector<std::uint64_t>* lower,
-                        const std::vector<std::uint64_t>& upper) {
-    QPolygonF shape;
-    shape.reserve(static_cast<qsizetype>(4 * n));
-    const auto add = [&](const std::vector<std::uint64_t>* edge, std::size_t i, bool backwards) {
-      const double y = edge == nullptr ? plot.bottom() : scale.Y(static_cast<double>((*edge)[i]));
-      const double left = plot.left() + static_cast<double>(i) * step;
-      shape << QPointF(backwards ? left + step : left, y)
-            << QPointF(backwards ? left : left + step, y);
-    };
-    for (std::size_t i = 0; i < n; ++i) add(&upper, i, false);
-    for (std::size_t i = n; i-- > 0;) add(lower, i, true);
-    return shape;
-  };
   // From the top band down, each over those above it: what is always there is solid, what is there
   // at times only lets the bands above it shine through, so that each layer's own peak is seen.
   for (std::size_t b = columns.high.size(); b-- > 0;) {
-    FillBand(painter, area(nullptr, columns.low[b]), bands.bands[b].role, theme);
+    FillBand(painter, Area(plot, scale, nullptr, columns.low[b]), fills[b]);
     if (columns.low[b] == columns.high[b]) continue;
     // Not below the highest that the bands beneath reach: what is seen there is theirs.
     std::vector<std::uint64_t> from = columns.low[b];
     for (std::size_t i = 0; b > 0 && i < n; ++i)
       from[i] = std::max(from[i], columns.high[b - 1][i]);
+    std::vector<std::uint64_t> to = columns.high[b];
+    for (std::size_t i = 0; i < n; ++i) to[i] = std::max(to[i], from[i]);
     painter.setOpacity(kAtTimesOpacity);
-    FillBand(painter, area(&from, columns.high[b]), bands.bands[b].role, theme);
+    FillBand(painter, Area(plot, scale, &from, to), fills[b]);
     painter.setOpacity(1);
-    const QColor cap = theme.Band(bands.bands[b].role);
     for (std::size_t i = 0; i < n; ++i) {
-      if (columns.low[b][i] == columns.high[b][i]) continue;
+      if (columns.high[b][i] <= from[i]) continue;
       const double top = scale.Y(static_cast<double>(columns.high[b][i]));
-      painter.fillRect(QRectF(plot.left() + static_cast<double>(i) * step, top, step, 1), cap);
+      painter.fillRect(QRectF(plot.left() + static_cast<double>(i) * step, top, step, 1),
+                       fills[b].color);
     }
   }
   painter.restore();
+}
+
+void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& bands,
+                const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme,
+                int selected) {
+  if (columns.columns == 0) return;
+  std::vector<BandFill> fills;
+  for (const Band& band : bands.bands) {
+    BandFill fill = FillOf(band, theme);
+    if (selected >= 0 && static_cast<int>(fills.size()) != selected) {
+      fill.color = Pale(fill.color, theme);
+      fill.stripes = Pale(fill.stripes, theme);
+    }
+    fills.push_back(fill);
+  }
+  if (painter.paintEngine()->type() != QPaintEngine::Raster)
+    return PaintStackShapes(painter, plot, columns, fills, max_bytes);
+  const double ratio = painter.device()->devicePixelRatioF();
+  QImage pixels =
+      RasterStack(columns, fills, max_bytes, static_cast<int>(std::lround(plot.height() * ratio)),
+                  static_cast<int>(std::lround(ratio)));
+  painter.drawImage(plot, pixels);
 }
 
 void PaintByteAxis(QPainter& painter, const QRectF& plot, std::uint64_t max_bytes,
@@ -145,28 +219,45 @@ void PaintLevel(QPainter& painter, const QRectF& plot, double y, const QString& 
   painter.restore();
 }
 
-void PaintFlag(QPainter& painter, const QRectF& plot, double x, double y, const QString& label,
-               const QColor& color, const Theme& theme) {
-  painter.save();
-  painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(QPen(color, 1, Qt::DotLine));
-  painter.drawLine(QPointF(x, y), QPointF(x, plot.bottom()));
-  painter.setPen(QPen(theme.surface, 1.5));
-  painter.setBrush(color);
-  painter.drawEllipse(QPointF(x, y), 4.5, 4.5);
-  const QFontMetricsF metrics(painter.font());
-  const double width = metrics.horizontalAdvance(label) + 2 * kSpace;
-  const double height = metrics.height() + 4;
+QRectF FlagPainter::Place(double x, double y, QSizeF size) const {
   double left = x + 8;
-  if (left + width > plot.right()) left = x - 8 - width;
-  const double top = std::clamp(y - height - 6, plot.top() + 2, plot.bottom() - height);
-  const QRectF box(std::max(left, plot.left() + 2), top, width, height);
-  painter.setPen(QPen(theme.border, 1));
-  painter.setBrush(theme.surface);
-  painter.drawRoundedRect(box, 4, 4);
-  painter.setPen(theme.text);
-  painter.drawText(box, Qt::AlignCenter, label);
-  painter.restore();
+  if (left + size.width() > plot_.right()) left = x - 8 - size.width();
+  const double top = std::clamp(y - size.height() - 6, plot_.top() + 2,
+                                std::max(plot_.top() + 2, plot_.bottom() - size.height()));
+  const QRectF box(QPointF(std::max(left, plot_.left() + 2), top), size);
+  const auto free = [this](const QRectF& wanted) {
+    return std::none_of(taken_.begin(), taken_.end(),
+                        [&](const QRectF& other) { return other.intersects(wanted); });
+  };
+  // Down, where the stack is, before up, where there may be no room.
+  for (int i = 0; i < 6; ++i) {
+    for (const double direction : {1.0, -1.0}) {
+      const QRectF moved = box.translated(0, direction * i * (size.height() + 3));
+      if (moved.top() >= plot_.top() && moved.bottom() <= plot_.bottom() && free(moved))
+        return moved;
+    }
+  }
+  return box;
+}
+
+void FlagPainter::Paint(double x, double y, const QString& label, const QColor& color) {
+  painter_.save();
+  painter_.setRenderHint(QPainter::Antialiasing);
+  painter_.setPen(QPen(color, 1, Qt::DotLine));
+  painter_.drawLine(QPointF(x, y), QPointF(x, plot_.bottom()));
+  painter_.setPen(QPen(theme_.surface, 1.5));
+  painter_.setBrush(color);
+  painter_.drawEllipse(QPointF(x, y), 4.5, 4.5);
+  const QFontMetricsF metrics(painter_.font());
+  const QRectF box =
+      Place(x, y, {metrics.horizontalAdvance(label) + 2 * kSpace, metrics.height() + 4});
+  taken_.push_back(box);
+  painter_.setPen(QPen(theme_.border, 1));
+  painter_.setBrush(theme_.surface);
+  painter_.drawRoundedRect(box, 4, 4);
+  painter_.setPen(theme_.text);
+  painter_.drawText(box, Qt::AlignCenter, label);
+  painter_.restore();
 }
 
 }  // namespace memprof::viewer

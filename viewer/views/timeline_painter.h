@@ -5,23 +5,29 @@
 #include <QRectF>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "analysis/session.h"
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
 #include "viewer/views/theme.h"
+#include "viewer/views/timeline_raster.h"
 
 namespace memprof::viewer {
 
-// Opacity of what a column holds at times only.
-inline constexpr double kAtTimesOpacity = 0.5;
+// What the legend and the plot fill a band with; hatched is memory that is held, not used.
+QColor BandColor(const Band& band, const Theme& theme);
+BandFill FillOf(const Band& band, const Theme& theme);
+void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill);
 
-// The colour that the legend and the plot use for a band.
-void FillBand(QPainter& painter, const QPolygonF& shape, BandRole role, const Theme& theme);
-
-// The stack alone, in `plot`; columns one per device pixel.
+// The stack alone, in `plot`; columns one per device pixel. All bands but `selected` are paler;
+// -1: none is selected. As pixels on a screen or in a picture, as shapes in a drawing.
 void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& bands,
-                const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme);
+                const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme,
+                int selected = -1);
+// As shapes wherever: what the pixels are compared with.
+void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
+                      std::span<const BandFill> fills, std::uint64_t max_bytes);
 
 // Byte ticks with grid lines; labels end at plot.left() - kSpace.
 void PaintByteAxis(QPainter& painter, const QRectF& plot, std::uint64_t max_bytes,
@@ -33,8 +39,21 @@ void PaintTimeAxis(QPainter& painter, const QRectF& plot, const TimeScale& scale
 // A level across the plot (capacity) with a label at its right end.
 void PaintLevel(QPainter& painter, const QRectF& plot, double y, const QString& label,
                 const QColor& color, const Theme& theme);
-// A flag at an instant: a thin line down the plot and a label that keeps inside it.
-void PaintFlag(QPainter& painter, const QRectF& plot, double x, double y, const QString& label,
-               const QColor& color, const Theme& theme);
+// Flags at instants: a thin line down the plot, and a label that keeps inside it and off the labels
+// of the flags before it.
+class FlagPainter {
+ public:
+  FlagPainter(QPainter& painter, const QRectF& plot, const Theme& theme)
+      : painter_(painter), plot_(plot), theme_(theme) {}
+  void Paint(double x, double y, const QString& label, const QColor& color);
+
+ private:
+  QRectF Place(double x, double y, QSizeF size) const;
+
+  QPainter& painter_;
+  const QRectF plot_;
+  const Theme& theme_;
+  std::vector<QRectF> taken_;
+};
 
 }  // namespace memprof::viewer

@@ -1,8 +1,9 @@
-// The memory timeline: painting. Mouse and keys are in timeline_input.cc.
+// The memory timeline: what is where, and painting. Mouse and keys are in timeline_input.cc.
 #include "viewer/views/timeline_view.h"
 
 #include <QComboBox>
 #include <QPainter>
+#include <QShortcut>
 #include <algorithm>
 #include <cmath>
 
@@ -10,55 +11,132 @@
 #include "viewer/views/text.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/timeline_painter.h"
+#include "viewer/views/timeline_readout.h"
 
 namespace memprof::viewer {
 
+using analysis::TimelineGrouping;
 using analysis::TimeNs;
 
 TimelineView::TimelineView(Document* document, Selection* selection, QWidget* parent)
-    : View(document, selection, parent), lane_(document, selection) {
+    : View(document, selection, parent),
+      stacks_(TimelineStacks::Of(document, selection)),
+      lane_(document, selection) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(QStringLiteral("Memory timeline"));
+  MakeChoices();
+  ConnectAll();
+}
+
+void TimelineView::MakeChoices() {
+  grouping_choice_ = new QComboBox(this);
+  for (int i = 0; i < kGroupings; ++i) {
+    const auto grouping = static_cast<TimelineGrouping>(i);
+    grouping_choice_->addItem(tr("By %1").arg(GroupingName(grouping).toLower()));
+    grouping_choice_->setItemData(i, GroupingHelp(grouping), Qt::ToolTipRole);
+  }
+  grouping_choice_->setAccessibleName(tr("What the stack is split by"));
+  grouping_choice_->setToolTip(tr("What the stack is split by. Key: G"));
   axis_choice_ = new QComboBox(this);
   // In the order of AxisKind.
   axis_choice_->addItems({tr("Axis: time"), tr("Axis: steps")});
   axis_choice_->setAccessibleName(tr("What runs evenly along the axis"));
   axis_choice_->setToolTip(
-      tr("Time: as it passed. Steps: every training step is equally wide, however long it took."));
-  axis_choice_->setFont(SmallFont(font()));
-  axis_choice_->setVisible(false);
+      tr("Time: as it passed. Steps: every training step is equally wide, however long it took. "
+         "Key: S"));
+  for (QComboBox* choice : {grouping_choice_, axis_choice_}) {
+    choice->setFont(SmallFont(font()));
+    choice->setVisible(false);
+  }
+}
+
+void TimelineView::ConnectAll() {
   const auto repaint = [this] { update(); };
   const auto forget = [this] {
-    columns_of_ = nullptr;
     lane_.Reset();
-    PlaceAxisChoice();
-    update();
+    Arrange();
   };
-  connect(document, &Document::TimelinesReady, this, forget);
-  connect(document, &Document::StateChanged, this, forget);
-  connect(document, &Document::ReportReady, this, repaint);
-  connect(selection, &Selection::DeviceChanged, this, repaint);
-  connect(selection, &Selection::InstantChanged, this, repaint);
-  connect(selection, &Selection::ZoomChanged, this, repaint);
-  connect(selection, &Selection::AxisChanged, this, [this] {
+  connect(document_, &Document::TimelinesReady, this, forget);
+  connect(document_, &Document::StateChanged, this, forget);
+  connect(document_, &Document::ReportReady, this, repaint);
+  connect(stacks_, &TimelineStacks::Changed, this, &TimelineView::Arrange);
+  connect(stacks_, &TimelineStacks::GroupingChanged, this,
+          [this] { grouping_choice_->setCurrentIndex(static_cast<int>(stacks_->grouping())); });
+  connect(selection_, &Selection::DeviceChanged, this, &TimelineView::Arrange);
+  connect(selection_, &Selection::InstantChanged, this, repaint);
+  connect(selection_, &Selection::SelectionChanged, this, repaint);
+  connect(selection_, &Selection::ZoomChanged, this, repaint);
+  connect(selection_, &Selection::AxisChanged, this, [this] {
     axis_choice_->setCurrentIndex(static_cast<int>(selection_->axis()));
     update();
   });
   connect(axis_choice_, &QComboBox::currentIndexChanged, this,
           [this](int index) { selection_->SetAxis(static_cast<AxisKind>(index)); });
+  connect(grouping_choice_, &QComboBox::currentIndexChanged, this,
+          [this](int index) { stacks_->SetGrouping(static_cast<TimelineGrouping>(index)); });
+  connect(new QShortcut(Qt::Key_G, this), &QShortcut::activated, this, [this] { StepGrouping(1); });
+  connect(new QShortcut(Qt::SHIFT | Qt::Key_G, this), &QShortcut::activated, this,
+          [this] { StepGrouping(-1); });
 }
 
-const TimelineBands* TimelineView::bands() const { return document_->bands(selection_->device()); }
+void TimelineView::StepGrouping(int by) {
+  const int next = (static_cast<int>(stacks_->grouping()) + by + kGroupings) % kGroupings;
+  stacks_->SetGrouping(static_cast<TimelineGrouping>(next));
+}
+
+QStringList TimelineView::Notes() const {
+  QStringList notes;
+  if (bands() == nullptr) return notes;
+  const QString note = stacks_->Note();
+  if (!note.isEmpty()) notes << note;
+  const analysis::DeviceInfo* device = document_->device(selection_->device());
+  if (device != nullptr && device->capacity_bytes > 0 &&
+      !ChooseAxis(bands()->top.max(), device->capacity_bytes).shows_capacity) {
+    notes << tr("capacity %1, above this scale").arg(FormatBytes(device->capacity_bytes));
+  }
+  return notes;
+}
+
+void TimelineView::Arrange() {
+  const QFont small = SmallFont(font());
+  const QFontMetricsF metrics(small);
+  grouping_choice_->setVisible(bands() != nullptr);
+  axis_choice_->setVisible(document_->step_clock().known());
+  double right = width() - 2 * kSpace;
+  for (QComboBox* choice : {axis_choice_, grouping_choice_}) {
+    choice->adjustSize();
+    if (!choice->isVisibleTo(this)) continue;
+    choice->move(static_cast<int>(right) - choice->width(), kSpace / 2);
+    right -= choice->width() + kSpace;
+  }
+  LegendSpace space;
+  space.left = metrics.horizontalAdvance(QStringLiteral("00000 MiB")) + 2 * kSpace;
+  space.right = std::max(space.left + 10, width() - 2.0 * kSpace);
+  space.first_right = right;
+  space.first_height = std::max<double>(metrics.height() + 2 * kSpace,
+                                        grouping_choice_->sizeHint().height() + kSpace);
+  space.row_height = metrics.height() + 4;
+  legend_.LayOut(stacks_->bands(), Notes(), space, small);
+  QStringList names;
+  for (std::size_t i = legend_.entries(); bands() != nullptr && i-- > 0;)
+    if (i < bands()->bands.size()) names << bands()->bands[i].name;
+  setAccessibleDescription(tr("Stacked from the top: %1").arg(names.join(QStringLiteral(", "))));
+  update();
+}
 
 QRectF TimelineView::PlotRect() const {
-  const QFontMetricsF small(SmallFont(font()));
+  const QFont font = SmallFont(this->font());
+  const QFontMetricsF small(font);
   const double left = small.horizontalAdvance(QStringLiteral("00000 MiB")) + 2 * kSpace;
-  const double legend = LegendHeight() + lane_.Height(SmallFont(font()));
+  const double above =
+      legend_.height() + lane_.Height(font) + MarkerLane::Height(*stacks_->markers(), font);
   const bool steps = document_->session() != nullptr && !document_->session()->steps().empty();
   const double axis = small.height() * (steps ? 2 : 1) + 2 * kSpace;
-  return QRectF(left, legend + kSpace, std::max(10.0, width() - left - 2 * kSpace),
-                std::max(10.0, height() - legend - kSpace - axis));
+  // On whole pixels: columns are pixels.
+  const double x = std::ceil(left), y = std::ceil(above) + kSpace;
+  return QRectF(x, y, std::max(10.0, width() - x - 2 * kSpace),
+                std::max(10.0, std::floor(height() - y - axis)));
 }
 
 TimeScale TimelineView::Scale() const {
@@ -66,17 +144,7 @@ TimeScale TimelineView::Scale() const {
   return {selection_->window(), plot.left(), plot.width(), ShownClock(*document_, *selection_)};
 }
 
-double TimelineView::LegendHeight() const {
-  return QFontMetricsF(SmallFont(font())).height() + 2 * kSpace;
-}
-
-void TimelineView::PlaceAxisChoice() {
-  axis_choice_->setVisible(document_->step_clock().known());
-  axis_choice_->adjustSize();
-  axis_choice_->move(width() - axis_choice_->width() - kSpace, kSpace / 2);
-}
-
-void TimelineView::resizeEvent(QResizeEvent*) { PlaceAxisChoice(); }
+void TimelineView::resizeEvent(QResizeEvent*) { Arrange(); }
 
 std::uint64_t TimelineView::AxisMax() const {
   const TimelineBands* shown = bands();
@@ -85,12 +153,31 @@ std::uint64_t TimelineView::AxisMax() const {
   return ChooseAxis(shown->top.max(), device != nullptr ? device->capacity_bytes : 0).max_bytes;
 }
 
+int TimelineView::SelectedBand() const {
+  const bool sites = bands() != nullptr && stacks_->grouping() == TimelineGrouping::kSite;
+  return sites ? bands()->stack->BandOfSite(selection_->site()) : -1;
+}
+
+int TimelineView::BandAt(QPointF point) const {
+  const QRectF plot = PlotRect();
+  if (columns_of_ == nullptr || columns_.columns == 0 || !plot.contains(point)) return -1;
+  const double share = (point.x() - plot.left()) / plot.width();
+  const double bytes = (plot.bottom() - point.y()) / plot.height() * static_cast<double>(AxisMax());
+  return columns_.BandAt(static_cast<int>(share * columns_.columns),
+                         static_cast<std::uint64_t>(std::max(0.0, bytes)));
+}
+
+void TimelineView::LayOutLanes(const TimeScale& scale, const QFont& font) {
+  lane_.LayOut(scale, legend_.height(), font);
+  marks_.LayOut(stacks_->markers(), scale, legend_.height() + lane_.Height(font), font);
+}
+
 void TimelineView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme theme = Theme::From(palette());
   painter.fillRect(rect(), theme.surface);
   painter.setFont(SmallFont(font()));
-  const TimelineBands* shown = bands();
+  const std::shared_ptr<const TimelineBands> shown = stacks_->bands();
   if (shown == nullptr || document_->session() == nullptr) {
     painter.setPen(theme.muted);
     painter.drawText(rect(), Qt::AlignCenter,
@@ -109,71 +196,41 @@ void TimelineView::paintEvent(QPaintEvent*) {
   }
   const std::uint64_t max_bytes = AxisMax();
   PaintByteAxis(painter, plot, max_bytes, theme);
-  PaintStack(painter, plot, *shown, columns_, max_bytes, theme);
+  PaintStack(painter, plot, *shown, columns_, max_bytes, theme, SelectedBand());
   PaintTimeAxis(painter, plot, scale, document_->bounds().begin, document_->session()->steps(),
                 theme);
-  PaintMarkers(painter, plot, scale);
-  lane_.LayOut(scale, LegendHeight(), painter.font());
+  LayOutLanes(scale, painter.font());
+  marks_.Paint(painter, plot, theme);
+  PaintFlags(painter, plot, scale);
   lane_.Paint(painter, theme);
-  const double taken = axis_choice_->isVisibleTo(this) ? axis_choice_->width() + kSpace : 0;
-  PaintLegend(painter, QRectF(plot.left(), 0, plot.width() - taken, LegendHeight()));
+  legend_.Paint(painter, theme, SelectedBand());
   PaintCursor(painter, plot, scale);
 }
 
-void TimelineView::PaintMarkers(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
+void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
   const Theme theme = Theme::From(palette());
-  const TimelineBands& shown = *bands();
+  const std::uint64_t top = bands()->top.max();
   const ByteScale bytes{AxisMax(), plot.bottom(), plot.height()};
   const analysis::DeviceInfo* device = document_->device(selection_->device());
-  if (device != nullptr && ChooseAxis(shown.top.max(), device->capacity_bytes).shows_capacity) {
+  if (device != nullptr && ChooseAxis(top, device->capacity_bytes).shows_capacity) {
     PaintLevel(painter, plot, bytes.Y(static_cast<double>(device->capacity_bytes)),
                tr("capacity %1").arg(FormatBytes(device->capacity_bytes)), theme.danger, theme);
   }
-  for (const analysis::SnapshotInfo& snapshot : document_->session()->snapshots()) {
-    const double x = scale.X(snapshot.time);
-    if (x < plot.left() || x > plot.right()) continue;
-    PaintFlag(painter, plot, x, plot.bottom() - 4, ToQString(snapshot.label), theme.good, theme);
-  }
-  const auto peak_flag = [&](const analysis::Series& series, const QString& text) {
-    if (series.empty() || series.max() == 0) return;
-    const TimeNs peak = series.time_of_max();
+  const TimelineBands* kinds = document_->bands(selection_->device());
+  if (kinds == nullptr) return;
+  FlagPainter flags(painter, plot, theme);
+  const auto peak_flag = [&](const StackLine& line, const QString& text) {
+    if (line.empty()) return;
+    const TimeNs peak = line.time_of_max();
     const double x = scale.X(peak);
     if (x < plot.left() || x > plot.right()) return;
     const std::int64_t step = document_->session()->StepAt(peak);
-    QString label = text.arg(FormatBytes(series.max()));
+    QString label = text.arg(FormatBytes(line.max()));
     if (step >= 0) label += tr(" at step %1").arg(step);
-    PaintFlag(painter, plot, x, bytes.Y(static_cast<double>(series.max())), label, theme.danger,
-              theme);
+    flags.Paint(x, bytes.Y(static_cast<double>(line.max())), label, theme.danger);
   };
-  if (shown.framework) peak_flag(shown.in_use, tr("in use: peak %1"));
-  peak_flag(shown.allocated, shown.framework ? tr("device: peak %1") : tr("peak %1"));
-}
-
-void TimelineView::PaintLegend(QPainter& painter, const QRectF& box) {
-  const Theme theme = Theme::From(palette());
-  const TimelineBands& shown = *bands();
-  double x = box.left();
-  const double swatch = 11;
-  // From top to bottom of the stack, as the eye meets them.
-  for (auto band = shown.bands.rbegin(); band != shown.bands.rend(); ++band) {
-    const double width = TextWidth(painter.font(), band->name) + swatch + 6 + 2 * kSpace;
-    if (x + width > box.right()) break;
-    const QRectF square(x, box.center().y() - swatch / 2, swatch, swatch);
-    FillBand(painter, QPolygonF(square), band->role, theme);
-    painter.setPen(theme.text);
-    painter.drawText(QRectF(square.right() + 6, box.top(), width, box.height()),
-                     Qt::AlignLeft | Qt::AlignVCenter, band->name);
-    x += width;
-  }
-  const analysis::DeviceInfo* device = document_->device(selection_->device());
-  if (device == nullptr || device->capacity_bytes == 0 ||
-      ChooseAxis(shown.top.max(), device->capacity_bytes).shows_capacity) {
-    return;
-  }
-  painter.setPen(theme.muted);
-  DrawElided(painter, QRectF(x, box.top(), box.right() - x, box.height()),
-             Qt::AlignRight | Qt::AlignVCenter,
-             tr("capacity %1, above this scale").arg(FormatBytes(device->capacity_bytes)));
+  peak_flag(kinds->allocated, kinds->framework ? tr("device: peak %1") : tr("peak %1"));
+  if (kinds->framework) peak_flag(kinds->in_use, tr("in use: peak %1"));
 }
 
 QString TimelineView::InstantText(TimeNs time) const {
@@ -197,7 +254,11 @@ void TimelineView::PaintCursor(QPainter& painter, const QRectF& plot, const Time
         QPolygonF({QPointF(chosen - 5, plot.top() - 8), QPointF(chosen + 5, plot.top() - 8),
                    QPointF(chosen, plot.top())}));
   }
-  if (!cursor_.has_value()) return;
+  if (cursor_.has_value()) PaintHover(painter, plot, scale);
+}
+
+void TimelineView::PaintHover(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
+  const Theme theme = Theme::From(palette());
   if (drag_ == Drag::kBrush) {
     QColor fill = theme.accent;
     fill.setAlpha(60);
@@ -209,48 +270,44 @@ void TimelineView::PaintCursor(QPainter& painter, const QRectF& plot, const Time
   if (!plot.contains(*cursor_)) return;
   painter.setPen(QPen(theme.muted, 1, Qt::DashLine));
   painter.drawLine(QPointF(cursor_->x(), plot.top()), QPointF(cursor_->x(), plot.bottom()));
-  PaintReadout(painter, plot, scale.At(cursor_->x()), cursor_->x());
+  const TimeNs time = scale.At(cursor_->x());
+  PaintReadout(painter, plot, cursor_->x(), InstantText(time), *bands(),
+               bands()->stack->BytesAt(time), BandAt(*cursor_), theme);
 }
 
-void TimelineView::PaintReadout(QPainter& painter, const QRectF& plot, TimeNs time, double x) {
-  const Theme theme = Theme::From(palette());
-  const TimelineBands& shown = *bands();
-  const std::vector<std::uint64_t> values = ValuesAt(shown, time);
-  const QFontMetricsF metrics(painter.font());
-  const double row = metrics.height() + 2;
-  double names = metrics.horizontalAdvance(tr("Total"));
-  for (const Band& band : shown.bands)
-    names = std::max(names, metrics.horizontalAdvance(band.name));
-  const double numbers = metrics.horizontalAdvance(QStringLiteral("00.0 MiB"));
-  const QString title = InstantText(time);
-  const double width =
-      std::max(names + numbers + 4 * kSpace + 16.0, metrics.horizontalAdvance(title) + 2 * kSpace);
-  const double height = row * static_cast<double>(shown.bands.size() + 2) + 2 * kSpace;
-  double left = x + 14;
-  if (left + width > plot.right()) left = x - 14 - width;
-  const QRectF box(std::max(left, plot.left()), plot.top() + kSpace, width, height);
-  painter.setPen(theme.border);
-  painter.setBrush(theme.surface);
-  painter.drawRoundedRect(box, 5, 5);
-  double y = box.top() + kSpace;
-  const auto line = [&](const QString& name, const QString& value, const QColor& color) {
-    painter.setPen(color);
-    painter.drawText(QRectF(box.left() + kSpace + 16, y, names + kSpace, row),
-                     Qt::AlignLeft | Qt::AlignVCenter, name);
-    painter.drawText(QRectF(box.right() - kSpace - numbers - kSpace, y, numbers + kSpace, row),
-                     Qt::AlignRight | Qt::AlignVCenter, value);
-    y += row;
-  };
-  painter.setPen(theme.muted);
-  painter.drawText(QRectF(box.left() + kSpace, y, width, row), Qt::AlignLeft | Qt::AlignVCenter,
-                   title);
-  y += row;
-  for (std::size_t i = shown.bands.size(); i-- > 0;) {
-    FillBand(painter, QPolygonF(QRectF(box.left() + kSpace, y + row / 2 - 5, 10, 10)),
-             shown.bands[i].role, theme);
-    line(shown.bands[i].name, FormatBytes(values[i]), theme.text);
+QString TimelineView::LegendText(QPointF point) const {
+  QString text = legend_.TextAt(point);
+  const int band = legend_.BandAt(point);
+  if (band < 0 || bands() == nullptr) return text;
+  const std::vector<std::uint64_t> bytes = bands()->stack->BytesAt(selection_->instant());
+  if (static_cast<std::size_t>(band) < bytes.size()) {
+    text +=
+        tr("<br>%1 at the chosen instant").arg(FormatBytes(bytes[static_cast<std::size_t>(band)]));
   }
-  line(tr("Total"), FormatBytes(shown.top.At(time)), theme.text);
+  return text;
+}
+
+bool TimelineView::WriteCsv(QTextStream* out) const {
+  if (bands() == nullptr) return false;
+  const TimeScale scale = Scale();
+  const std::vector<TimeNs> times =
+      ColumnEdges(scale, std::max(1, static_cast<int>(std::lround(PlotRect().width()))));
+  const analysis::TimelineStack::Columns columns = bands()->stack->Bytes(times);
+  *out << "time (s)";
+  for (const Band& band : bands()->bands) {
+    *out << ',' << CsvField(tr("%1, least (bytes)").arg(band.name)) << ','
+         << CsvField(tr("%1, most (bytes)").arg(band.name));
+  }
+  *out << '\n';
+  const TimeNs origin = document_->bounds().begin;
+  for (std::size_t i = 0; i + 1 < times.size(); ++i) {
+    *out << QString::number(static_cast<double>(times[i] - std::min(origin, times[i])) / 1e9, 'f',
+                            9);
+    for (std::size_t b = 0; b < columns.low.size(); ++b)
+      *out << ',' << columns.low[b][i] << ',' << columns.high[b][i];
+    *out << '\n';
+  }
+  return true;
 }
 
 }  // namespace memprof::viewer

@@ -1,13 +1,17 @@
-// The memory timeline: a device's bytes over time, stacked, with steps, peak, capacity and
-// markers. Wheel zooms at the cursor, drag brushes a window, Shift or middle button pans, a click
-// chooses the instant that the other views show.
+// The memory timeline: a device's bytes over time, stacked by what is chosen, with steps, ranges,
+// peak, capacity, failed requests and snapshots. Wheel zooms at the cursor, drag brushes a window,
+// Shift or middle button pans, a click chooses the instant that the other views show, and the call
+// site where the stack is by call site.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
 #include "viewer/views/range_lane.h"
+#include "viewer/views/timeline_lanes.h"
+#include "viewer/views/timeline_stacks.h"
 #include "viewer/views/view.h"
 
 class QComboBox;
@@ -21,14 +25,23 @@ class TimelineView : public View {
   TimelineView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
   QSize minimumSizeHint() const override { return {360, 240}; }
+  // Seconds since the start, then the least and the most of every band's own bytes, one line for
+  // each pixel column of the plot. O(events in the window).
+  bool WriteCsv(QTextStream* out) const override;
 
   // Where the stack is drawn, in this widget's coordinates; for tests and overlays.
   QRectF PlotRect() const;
   TimeScale Scale() const;
   std::uint64_t AxisMax() const;
-  // The named ranges above the plot, as painted last.
+  // What is painted above the plot: as laid out last.
   const RangeLane& lane() const { return lane_; }
+  const TimelineLegend& legend() const { return legend_; }
+  const MarkerLane& markers() const { return marks_; }
   QComboBox* axis_choice() const { return axis_choice_; }
+  QComboBox* grouping_choice() const { return grouping_choice_; }
+  TimelineStacks* stacks() const { return stacks_; }
+  // The band drawn at a point of the plot; -1 beside all of them.
+  int BandAt(QPointF point) const;
 
  protected:
   void Refresh() override { update(); }
@@ -47,19 +60,35 @@ class TimelineView : public View {
  private:
   enum class Drag { kNone, kBrush, kPan };
 
-  double LegendHeight() const;
-  void PlaceAxisChoice();
-  void PaintMarkers(QPainter& painter, const QRectF& plot, const TimeScale& scale);
-  void PaintLegend(QPainter& painter, const QRectF& box);
+  void MakeChoices();
+  void ConnectAll();
+  // Places what is above the plot; for another log, size, font or stack.
+  void Arrange();
+  QStringList Notes() const;
+  void LayOutLanes(const TimeScale& scale, const QFont& font);
+  void PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale);
   void PaintCursor(QPainter& painter, const QRectF& plot, const TimeScale& scale);
-  void PaintReadout(QPainter& painter, const QRectF& plot, analysis::TimeNs time, double x);
+  void PaintHover(QPainter& painter, const QRectF& plot, const TimeScale& scale);
   QString InstantText(analysis::TimeNs time) const;
-  const TimelineBands* bands() const;
+  QString LegendText(QPointF point) const;
+  const TimelineBands* bands() const { return stacks_->bands().get(); }
+  int SelectedBand() const;
 
+  void Click(QPointF point);
+  bool SelectBand(int band);  // true where that is a call site's
+  void StepGrouping(int by);
+  void StepMarker(bool forward);
+  void StepInstant(double share);
+  void StepBand(int by);
+
+  TimelineStacks* const stacks_;
+  QComboBox* grouping_choice_;
   QComboBox* axis_choice_;
   RangeLane lane_;
+  TimelineLegend legend_;
+  MarkerLane marks_;
   TimelineColumns columns_;  // of what was painted last
-  const TimelineBands* columns_of_ = nullptr;
+  std::shared_ptr<const TimelineBands> columns_of_;
   std::optional<QPointF> cursor_;  // under the mouse
   Drag drag_ = Drag::kNone;
   QPointF drag_from_;

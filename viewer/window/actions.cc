@@ -64,10 +64,10 @@ void MainWindow::BuildViewMenu() {
     ++digit;
   }
   view->addSeparator();
-  QAction* back =
-      view->addAction(tr("Zoom &back"), QKeySequence::Back, selection_, &Selection::Back);
-  QAction* forward =
-      view->addAction(tr("Zoom &forward"), QKeySequence::Forward, selection_, &Selection::Forward);
+  QAction* back = view->addAction(tr("&Undo zoom or filter"), selection_, &Selection::Back);
+  back->setShortcuts({QKeySequence::Back, QKeySequence::Undo});
+  QAction* forward = view->addAction(tr("&Redo zoom or filter"), selection_, &Selection::Forward);
+  forward->setShortcuts({QKeySequence::Forward, QKeySequence::Redo});
   QAction* all =
       view->addAction(tr("Show &all"), QKeySequence(Qt::Key_Home), selection_, &Selection::ShowAll);
   const auto enable = [this, back, forward, all] {

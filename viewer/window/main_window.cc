@@ -13,6 +13,7 @@
 #include <QStandardPaths>
 #include <QUrl>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <utility>
 
 #include "viewer/geometry/units.h"
@@ -55,14 +56,30 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
   connect(welcome_, &WelcomePage::OpenRequested, this, &MainWindow::AskForLog);
   connect(welcome_, &WelcomePage::LogChosen, this, &MainWindow::Open);
   connect(welcome_, &WelcomePage::CancelRequested, document_, &Document::Cancel);
-  if (settings_ == Settings::kKept) {
-    QSettings store;
-    restoreGeometry(store.value(QStringLiteral("window/geometry")).toByteArray());
-    const QString shown = store.value(QStringLiteral("window/view")).toString();
-    for (const ViewEntry& view : ViewTable())
-      if (shown == QString::fromUtf8(view.name)) ShowView(view.kind);
-    welcome_->SetRecent(store.value(QStringLiteral("recent")).toStringList());
-  }
+  RestoreSettings();
+}
+
+void MainWindow::RestoreSettings() {
+  if (settings_ == Settings::kIgnored) return;
+  const QSettings store;
+  restoreGeometry(store.value(QStringLiteral("window/geometry")).toByteArray());
+  splitter_->restoreState(store.value(QStringLiteral("window/details")).toByteArray());
+  selection_->SetAxis(static_cast<AxisKind>(
+      std::clamp(store.value(QStringLiteral("window/axis"), 0).toInt(), 0, 1)));
+  const QString shown = store.value(QStringLiteral("window/view")).toString();
+  for (const ViewEntry& view : ViewTable())
+    if (shown == QString::fromUtf8(view.name)) ShowView(view.kind);
+  welcome_->SetRecent(store.value(QStringLiteral("recent")).toStringList());
+}
+
+void MainWindow::KeepSettings() {
+  if (settings_ == Settings::kIgnored) return;
+  QSettings store;
+  store.setValue(QStringLiteral("window/geometry"), saveGeometry());
+  store.setValue(QStringLiteral("window/details"), splitter_->saveState());
+  store.setValue(QStringLiteral("window/axis"), static_cast<int>(selection_->axis()));
+  const ViewEntry& shown = ViewTable()[static_cast<std::size_t>(navigation_->current())];
+  store.setValue(QStringLiteral("window/view"), QString::fromUtf8(shown.name));
 }
 
 MainWindow::~MainWindow() = default;
@@ -106,20 +123,20 @@ QWidget* MainWindow::BuildContent() {
   middle->setSpacing(0);
   navigation_ = new Navigation(content);
   middle->addWidget(navigation_);
-  auto* splitter = new QSplitter(Qt::Horizontal, content);
-  splitter->setChildrenCollapsible(false);
-  views_ = new QStackedWidget(splitter);
+  splitter_ = new QSplitter(Qt::Horizontal, content);
+  splitter_->setChildrenCollapsible(false);
+  views_ = new QStackedWidget(splitter_);
   for (const ViewEntry& view : ViewTable())
     views_->addWidget(view.make(document_, selection_, views_));
   connect(navigation_, &Navigation::Chosen, this, &MainWindow::Chosen);
-  details_ = new DetailsPanel(document_, selection_, splitter);
+  details_ = new DetailsPanel(document_, selection_, splitter_);
   details_->setMaximumWidth(440);  // names and sizes need no more: the rest is the views'
-  splitter->addWidget(views_);
-  splitter->addWidget(details_);
-  splitter->setStretchFactor(0, 6);
-  splitter->setStretchFactor(1, 1);
-  splitter->setSizes({960, 300});
-  middle->addWidget(splitter, 1);
+  splitter_->addWidget(views_);
+  splitter_->addWidget(details_);
+  splitter_->setStretchFactor(0, 6);
+  splitter_->setStretchFactor(1, 1);
+  splitter_->setSizes({960, 300});
+  middle->addWidget(splitter_, 1);
   layout->addLayout(middle, 1);
   navigation_->SetCurrent(0);
   overview_ = new OverviewStrip(document_, selection_, content);
@@ -251,12 +268,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   document_->Cancel();
-  if (settings_ == Settings::kKept) {
-    QSettings store;
-    store.setValue(QStringLiteral("window/geometry"), saveGeometry());
-    const ViewEntry& shown = ViewTable()[static_cast<std::size_t>(navigation_->current())];
-    store.setValue(QStringLiteral("window/view"), QString::fromUtf8(shown.name));
-  }
+  KeepSettings();
   QMainWindow::closeEvent(event);
 }
 

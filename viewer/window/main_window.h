@@ -12,6 +12,7 @@
 class QComboBox;
 class QLabel;
 class QMenu;
+class QSplitter;
 class QStackedWidget;
 
 namespace memprof::viewer {
@@ -77,6 +78,8 @@ class MainWindow : public QMainWindow {
   void StateChanged();
   void ShowGrown();
   void OfferDemo();
+  void RestoreSettings();
+  void KeepSettings();
   void TimelinesReady();
   QWidget* FrontPage() const;  // the view in front, or the welcome page
   void AskForLog();
@@ -95,6 +98,7 @@ class MainWindow : public QMainWindow {
   DemoRecorder* demo_ = nullptr;
   QWidget* content_ = nullptr;
   SummaryHeader* header_ = nullptr;
+  QSplitter* splitter_ = nullptr;  // view and details
   FilterBar* filter_bar_ = nullptr;
   Navigation* navigation_ = nullptr;
   QStackedWidget* views_ = nullptr;  // in the order of ViewTable()

@@ -13,7 +13,7 @@ int TakeScreenshot(const Options& options) {
   // Fixed: the picture has the size asked for, whatever the views would like.
   window.setFixedSize(options.size / options.scale);
   window.ShowView(options.view.value_or(ViewKind::kTimeline));
-  window.selection().SetAxis(options.axis);
+  window.selection().SetAxis(options.axis.value_or(AxisKind::kTime));
   window.show();
   window.OpenTogether(options.logs);
   window.WaitUntilSettled();

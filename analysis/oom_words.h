@@ -1,0 +1,53 @@
+// What a report about a failed request says in words and rows: the same wherever memprof tells it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/oom.h"
+
+namespace memprof::analysis {
+
+// How a call site is named, "Step (train.cc:42)".
+using SiteNamer = std::function<std::string(StackId)>;
+
+// One sentence: why it failed.
+std::string FailureVerdict(const FailureReport& report);
+
+// One line: what a remedy is, with its figures.
+std::string RemedyWords(const Session& session, const SiteGroups& sites,
+                        const FailureReport& report, const Remedy& remedy,
+                        const SiteNamer& site_name);
+
+// What a byte of a device can be at the instant of a failure.
+enum class SpaceKind {
+  kBlocks,
+  kRounding,
+  kOwnPool,
+  kOtherPools,
+  kForeign,
+  kCached,
+  kDirect,  // of `layer`
+  kReserve,
+  kModules,
+  kOthers,
+  kUntracked,
+  kFree,
+};
+
+// One row of the table that closes (docs/oom.md).
+struct SpacePart {
+  SpaceKind kind = SpaceKind::kFree;
+  Layer layer = Layer::kUnspecified;  // of kDirect
+  std::uint64_t bytes = 0;
+  std::string words;
+};
+
+// The rows with any bytes, and those whose being 0 says something. They sum to the whole.
+std::vector<SpacePart> SpaceParts(const FailureReport& report);
+
+// The device's capacity, or what the log knows of where it does not know that.
+std::uint64_t SpaceWhole(const DeviceSpace& space);
+
+}  // namespace memprof::analysis

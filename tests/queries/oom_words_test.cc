@@ -1,0 +1,97 @@
+// The rows of a device at a failure sum to the whole, and every cause and remedy has its words.
+#include "analysis/oom_words.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/queries/oom_case.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::AllocatorGivesUp;
+using testing::Case;
+using testing::DriverRefuses;
+using ::testing::HasSubstr;
+using testing::kBase;
+using testing::kMiB;
+using testing::RandomLog;
+
+TEST(SpaceParts, SumToTheWholeOnRandomLogs) {
+  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+    RandomLog log({.seed = seed, .devices = 1});
+    DriverRefuses(log.builder(), 8 * kMiB, 2 * kMiB, 64 * kMiB);
+    if (seed % 2 == 0) AllocatorGivesUp(log.builder(), 6 * kMiB);
+    const Case c = Load(log.builder());
+    ASSERT_FALSE(c.failures.empty());
+    std::uint64_t sum = 0;
+    for (const SpacePart& part : SpaceParts(c.last)) {
+      sum += part.bytes;
+      EXPECT_FALSE(part.words.empty());
+      EXPECT_EQ(part.layer != Layer::kUnspecified, part.kind == SpaceKind::kDirect);
+    }
+    EXPECT_EQ(SpaceWhole(c.last.space), 64 * kMiB);
+    EXPECT_EQ(sum, 64 * kMiB + c.last.space.elsewhere);
+  }
+}
+
+TEST(SpaceParts, SayOfOtherProcessesEvenThatThereIsNone) {
+  FailureReport report;
+  report.space.total = 100;
+  report.space.free = 0;
+  report.space.others = 0;
+  std::set<SpaceKind> kinds;
+  for (const SpacePart& part : SpaceParts(report)) kinds.insert(part.kind);
+  EXPECT_EQ(kinds, (std::set<SpaceKind>{SpaceKind::kOthers, SpaceKind::kFree}));
+  report.space.total = 0;
+  report.space.others.reset();
+  EXPECT_TRUE(SpaceParts(report).empty());
+  report.space.cached = {12, 12, 1};
+  EXPECT_EQ(SpaceWhole(report.space), 12u);
+}
+
+TEST(FailureVerdict, HasWordsOfItsOwnForEveryCause) {
+  FailureReport report;
+  report.request.bytes = 3 * kMiB;
+  report.space.total = 64 * kMiB;
+  std::set<std::string> verdicts;
+  for (const FailureCause cause :
+       {FailureCause::kCapacity, FailureCause::kFragmentation, FailureCause::kOtherPool,
+        FailureCause::kAllocatorRule, FailureCause::kSegmentSize, FailureCause::kReserve,
+        FailureCause::kDespiteFree, FailureCause::kTooLarge, FailureCause::kHostMemory,
+        FailureCause::kRefused, FailureCause::kUnknown}) {
+    report.cause = cause;
+    verdicts.insert(FailureVerdict(report));
+  }
+  EXPECT_EQ(verdicts.size(), 11u);
+  report.request.bytes = 0;
+  EXPECT_THAT(FailureVerdict(report), HasSubstr("names no size"));
+}
+
+TEST(RemedyWords, NameSitesAndBytes) {
+  testing::LogBuilder log;
+  log.Device(0, 64 * kMiB);
+  const int keep = log.Stack({"main (a.cc:1)", "Keep (a.cc:2)"});
+  testing::Segment(log, kBase, 40 * kMiB, {.stack = keep});
+  log.Alloc(Layer::kBlock, kBase, 30 * kMiB, {.stack = keep, .aux0 = 30 * kMiB});
+  DriverRefuses(log, 32 * kMiB, 20 * kMiB, 64 * kMiB, keep);
+  AllocatorGivesUp(log, 32 * kMiB, keep);
+  const Case c = Load(log);
+  ASSERT_FALSE(c.last.remedies.empty());
+  const auto name = [&](StackId stack) { return "<" + c.symbols->Site(stack).function + ">"; };
+  bool named = false;
+  std::set<std::string> all;
+  for (const Remedy& remedy : c.last.remedies) {
+    const std::string words = RemedyWords(*c.session, *c.sites, c.last, remedy, name);
+    EXPECT_FALSE(words.empty());
+    all.insert(words);
+    named |= words.find("<Keep>") != std::string::npos;
+  }
+  EXPECT_EQ(all.size(), c.last.remedies.size());
+  EXPECT_TRUE(named);
+}
+
+}  // namespace
+}  // namespace memprof::analysis

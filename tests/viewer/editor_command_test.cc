@@ -1,0 +1,70 @@
+// Which editor is started, with which arguments; and that files stay one argument.
+#include "viewer/models/editor_command.h"
+
+#include <gtest/gtest.h>
+
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+
+namespace memprof::viewer {
+namespace {
+
+QString S(const char* text) { return QString::fromUtf8(text); }
+
+struct Case {
+  const char *memprof_editor, *setting, *visual, *editor;
+  const char* want;  // program and arguments, separated by |; "" = no command
+};
+
+TEST(EditorCommand, TheFirstThatIsNamedCounts) {
+  const Case kCases[] = {
+      {"ed -l {line} {file}", "code", "gvim", "gvim", "ed|-l|12|/a b/c.cc"},
+      {"", "code -g {file}:{line}", "gvim", "gvim", "code|-g|/a b/c.cc:12"},
+      {"", "", "gvim", "emacs", "gvim|+12|/a b/c.cc"},
+      {"", "", "", "/usr/bin/emacs", "/usr/bin/emacs|+12|/a b/c.cc"},
+      // Those stay in a terminal, or nobody knows.
+      {"", "", "vim", "nano", ""},
+      {"", "", "emacs -nw", "kate", "kate|--line|12|/a b/c.cc"},
+      {"", "", "", "", ""},
+      {"   ", "", "", "", ""},
+      // Without {file} it comes last, with the line as the editor wants it where that is known.
+      {"code", "", "", "", "code|-g|/a b/c.cc:12"},
+      {"myed --wait", "", "", "", "myed|--wait|/a b/c.cc"},
+      {"myed +{line}", "", "", "", "myed|+12|/a b/c.cc"},
+      {"\"/opt/my ed/ed\" {file}", "", "", "", "/opt/my ed/ed|/a b/c.cc"},
+  };
+  for (const Case& c : kCases) {
+    const auto command = MakeEditorCommand(
+        {S(c.memprof_editor), S(c.setting), S(c.visual), S(c.editor)}, S("/a b/c.cc"), 12);
+    const QString have =
+        command.has_value()
+            ? (QStringList(command->program) + command->arguments).join(QLatin1Char('|'))
+            : QString();
+    EXPECT_EQ(have, S(c.want)) << c.memprof_editor << " / " << c.visual;
+  }
+}
+
+TEST(EditorCommand, AFileIsOneArgumentWhateverItIsCalled) {
+  for (const char* file : {"/x/$(reboot).cc", "/x/a;b|c.cc", "/x/\"q\" 'p'.cc", "/x/{line}.cc"}) {
+    const auto command = MakeEditorCommand({S("ed {line} {file}"), {}, {}, {}}, S(file), 0);
+    ASSERT_TRUE(command.has_value());
+    EXPECT_EQ(command->arguments, QStringList({S("1"), S(file)})) << "line 0 is the first";
+  }
+}
+
+TEST(FindSourceFile, LooksWhereTheProgramRan) {
+  QTemporaryDir directory;
+  QFile file(directory.filePath(S("train.py")));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  const QString path = QDir(directory.path()).absoluteFilePath(S("train.py"));
+  EXPECT_EQ(FindSourceFile(path, {}), path);
+  EXPECT_EQ(FindSourceFile(S("train.py"), directory.path()), path);
+  EXPECT_EQ(FindSourceFile(S("train.py"), {}), QString()) << "not from where the viewer runs";
+  EXPECT_EQ(FindSourceFile(S("other.py"), directory.path()), QString());
+  EXPECT_EQ(FindSourceFile(directory.path(), {}), QString()) << "a folder is no source";
+  EXPECT_EQ(FindSourceFile({}, directory.path()), QString());
+}
+
+}  // namespace
+}  // namespace memprof::viewer

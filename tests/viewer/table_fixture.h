@@ -1,0 +1,41 @@
+// What tests of tables share: models as text, and clicks into cells.
+#pragma once
+
+#include <QAbstractItemModel>
+#include <QString>
+#include <QStringList>
+#include <QTableView>
+#include <QTest>
+#include <QTextStream>
+
+#include "viewer/views/view.h"
+
+namespace memprof::viewer::testing {
+
+// One line a row, the chosen columns separated by |.
+inline QStringList PrintColumns(const QAbstractItemModel& model, const QList<int>& columns,
+                                int rows = -1) {
+  QStringList lines;
+  for (int row = 0; row < model.rowCount() && row != rows; ++row) {
+    QStringList cells;
+    for (const int column : columns) cells << model.index(row, column).data().toString();
+    lines << cells.join(QLatin1Char('|'));
+  }
+  return lines;
+}
+
+inline void ClickCell(QTableView* table, int row, int column) {
+  const QModelIndex index = table->model()->index(row, column);
+  table->scrollTo(index);
+  QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(index).center());
+}
+
+inline QString Csv(const View& view) {
+  QString text;
+  QTextStream out(&text);
+  EXPECT_TRUE(view.WriteCsv(&out));
+  out.flush();
+  return text;
+}
+
+}  // namespace memprof::viewer::testing

@@ -1,0 +1,365 @@
+// Models of the views that say why: facts as a table, findings as a tree, and the pictures of holes
+// and failures, from small logs.
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+
+#include "tests/viewer/demo_log.h"
+#include "viewer/models/advice_model.h"
+#include "viewer/models/fact_table.h"
+#include "viewer/models/fragmentation_picture.h"
+#include "viewer/models/oom_picture.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::AllocationId;
+using analysis::Layer;
+using analysis::Op;
+using analysis::Pattern;
+using analysis::Session;
+using analysis::StackId;
+using analysis::testing::LogBuilder;
+
+constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
+constexpr std::uint64_t kMiB = 1 << 20;
+
+QStringList Print(const QAbstractItemModel& model, const QModelIndex& parent = {}, int depth = 0) {
+  QStringList lines;
+  for (int row = 0; row < model.rowCount(parent); ++row) {
+    QStringList cells;
+    for (int column = 0; column < model.columnCount(parent); ++column)
+      cells << model.index(row, column, parent).data().toString();
+    lines << QString(depth * 2, QLatin1Char(' ')) + cells.join(QLatin1Char('|'));
+    lines << Print(model, model.index(row, 0, parent), depth + 1);
+  }
+  return lines;
+}
+
+QStringList Lines(std::initializer_list<const char*> lines) {
+  QStringList all;
+  for (const char* line : lines) all << QString::fromUtf8(line);
+  return all;
+}
+
+FactRow Row(const char* name, std::uint64_t bytes, std::uint32_t allocation, std::uint32_t site) {
+  FactRow row;
+  row.cells = {QString::fromUtf8(name), FactCell::Bytes(bytes)};
+  row.allocation = AllocationId(allocation);
+  row.site = StackId(site);
+  row.key = bytes;
+  return row;
+}
+
+TEST(FactTable, SortsByWhatItMeansAndFindsRows) {
+  FactTable table({{QStringLiteral("Name"), false, {}}, {QStringLiteral("Size"), true, {}}});
+  const QAbstractItemModelTester tester(&table, kFatal);
+  table.SetRows({Row("b", 2048, 1, 7), Row("c", 512, 2, 7), Row("a", 1 << 20, 3, 9)}, 1);
+  EXPECT_EQ(Print(table), Lines({"b|2.00 KiB", "c|512 B", "a|1.00 MiB"}));
+  const QPersistentModelIndex kept = table.index(1, 0);
+  table.sort(1, Qt::DescendingOrder);
+  EXPECT_EQ(Print(table), Lines({"a|1.00 MiB", "b|2.00 KiB", "c|512 B"}));
+  EXPECT_EQ(kept.data().toString(), QStringLiteral("c"));
+  table.sort(0, Qt::AscendingOrder);
+  EXPECT_EQ(Print(table), Lines({"a|1.00 MiB", "b|2.00 KiB", "c|512 B"}));
+  table.sort(-1, Qt::AscendingOrder);
+  EXPECT_EQ(Print(table), Lines({"b|2.00 KiB", "c|512 B", "a|1.00 MiB"}));
+  EXPECT_EQ(table.Find(AllocationId(3), {}), 2);
+  EXPECT_EQ(table.Find({}, StackId(7)), 0);
+  EXPECT_EQ(table.Find(AllocationId(99), StackId(98)), -1);
+  EXPECT_EQ(table.FindKey(512), 1);
+  EXPECT_EQ(table.index(2, 1).data(FactTable::kShareRole).toDouble(), 1.0);
+  EXPECT_NEAR(table.index(0, 1).data(FactTable::kShareRole).toDouble(), 2048.0 / kMiB, 1e-9);
+  EXPECT_FALSE(table.index(0, 0).data(FactTable::kShareRole).isValid());
+  EXPECT_EQ(table.RawRow(2), Lines({"a", "1048576"}));
+  EXPECT_EQ(table.RowText(2), QStringLiteral("a\t1.00 MiB"));
+}
+
+AdviceEntry Entry(Pattern pattern, const char* site, std::uint32_t stack, std::uint64_t saves) {
+  AdviceEntry entry;
+  entry.finding.pattern = pattern;
+  entry.finding.stack = StackId(stack);
+  entry.finding.saves_bytes = saves;
+  entry.finding.peak_of = analysis::PeakOf::kBlocks;
+  entry.finding.new_peak.bytes = 100 * kMiB - saves;
+  entry.finding.why = "because";
+  entry.site = QString::fromUtf8(site);
+  return entry;
+}
+
+std::shared_ptr<AdvicePicture> SampleAdvice() {
+  auto picture = std::make_shared<AdvicePicture>();
+  picture->entries = {Entry(Pattern::kLeak, "Leak (a.cc:1)", 1, 8 * kMiB),
+                      Entry(Pattern::kLateRelease, "Late (a.cc:2)", 2, 4 * kMiB),
+                      Entry(Pattern::kLateRelease, "Leak (a.cc:1)", 1, 2 * kMiB),
+                      Entry(Pattern::kIdle, "Idle (a.cc:3)", 3, 16 * kMiB),
+                      Entry(Pattern::kUnused, "Tiny (a.cc:4)", 4, 512)};
+  picture->entries[1].held = 2048;
+  picture->entries[3].finding.upper_bound = true;
+  picture->entries[4].finding.below_noise = true;
+  picture->entries[4].finding.moved_bytes = 4096;
+  picture->hidden = 1;
+  return picture;
+}
+
+TEST(AdviceModel, GroupsByCostPatternOrSite) {
+  AdviceModel model;
+  const QAbstractItemModelTester tester(&model, kFatal);
+  EXPECT_EQ(Print(model), QStringList());
+  model.SetPicture(SampleAdvice());
+  EXPECT_EQ(Print(model),
+            Lines({"At no cost|3 findings||||", "  Leak|Leak (a.cc:1)|8.00 MiB|–|–|certain",
+                   "  Late release|Late (a.cc:2)|4.00 MiB|2.00 KiB|–|certain",
+                   "  Late release|Leak (a.cc:1)|2.00 MiB|–|–|certain",
+                   "Trade-offs and bounds|1 finding||||",
+                   "  Temporary idleness|Idle (a.cc:3)|≤ 16.0 MiB|–|–|certain"}));
+  model.SetGrouping(AdviceGrouping::kSite);
+  EXPECT_EQ(
+      Print(model),
+      Lines({"Leak (a.cc:1)|2 findings||||", "  Leak|Leak (a.cc:1)|8.00 MiB|–|–|certain",
+             "  Late release|Leak (a.cc:1)|2.00 MiB|–|–|certain", "Late (a.cc:2)|1 finding||||",
+             "  Late release|Late (a.cc:2)|4.00 MiB|2.00 KiB|–|certain",
+             "Idle (a.cc:3)|1 finding||||",
+             "  Temporary idleness|Idle (a.cc:3)|≤ 16.0 MiB|–|–|certain"}));
+  model.SetGrouping(AdviceGrouping::kPattern);
+  EXPECT_EQ(model.rowCount(), 3);
+  EXPECT_EQ(model.rowCount(model.index(1, 0)), 2);
+  model.SetNoiseShown(true);
+  EXPECT_EQ(model.rowCount(), 4);
+  EXPECT_EQ(model.shown(), 5u);
+}
+
+TEST(AdviceModel, SortsWithinGroupsAndKeepsToTheFilter) {
+  AdviceModel model;
+  const QAbstractItemModelTester tester(&model, kFatal);
+  model.SetPicture(SampleAdvice());
+  model.sort(AdviceModel::kPeak, Qt::AscendingOrder);
+  EXPECT_EQ(model.index(0, AdviceModel::kPeak, model.index(0, 0)).data().toString(),
+            QStringLiteral("2.00 MiB"));
+  EXPECT_EQ(model.FindSite(StackId(2)).row(), 1);
+  EXPECT_FALSE(model.FindSite(StackId(4)).isValid());  // below the noise
+  model.SetPassing(
+      std::make_shared<const std::vector<bool>>(std::vector<bool>{false, true, false, true, true}));
+  EXPECT_EQ(model.shown(), 2u);
+  EXPECT_EQ(model.filtered(), 2u);
+  EXPECT_EQ(model.entry(model.First())->site, QStringLiteral("Late (a.cc:2)"));
+  EXPECT_EQ(model.entry(model.index(0, 0)), nullptr);
+  // Bars are shares of the largest that is shown.
+  const QModelIndex late = model.index(0, AdviceModel::kPeak, model.index(0, 0));
+  EXPECT_DOUBLE_EQ(late.data(AdviceModel::kShareRole).toDouble(), 0.25);
+  model.SetPassing(nullptr);
+  EXPECT_EQ(model.filtered(), 0u);
+  EXPECT_EQ(model.RawRow(*model.entry(model.First())).size(), model.Headings().size());
+}
+
+TEST(GainText, SaysWhatIsSaved) {
+  AdviceEntry entry = Entry(Pattern::kLeak, "x", 1, 3 * kMiB);
+  EXPECT_EQ(GainText(entry), QStringLiteral("3.00 MiB off the peak of blocks"));
+  entry.finding.saves_bytes = 0;
+  entry.held = 4096;
+  EXPECT_EQ(GainText(entry), QStringLiteral("nothing off the peak of blocks; 4.00 KiB less held on "
+                                            "average of the run"));
+  AdviceEntry copies;
+  copies.finding.pattern = Pattern::kDuplicateTransfer;
+  EXPECT_EQ(GainText(copies), QStringLiteral("time, not memory"));
+  copies.finding.moved_bytes = 1024;
+  EXPECT_EQ(GainText(copies), QStringLiteral("1.00 KiB less moved"));
+  copies.finding.pattern = Pattern::kPageableCopy;
+  EXPECT_EQ(GainText(copies), QStringLiteral("1.00 KiB no longer copied twice"));
+}
+
+class PictureTest : public ::testing::Test {
+ protected:
+  void Load(const LogBuilder& log) {
+    const std::string path = directory_.filePath(QStringLiteral("x.mprof")).toStdString();
+    ASSERT_TRUE(log.WriteTo(path).ok());
+    auto session = Session::Load(path);
+    ASSERT_TRUE(session.ok());
+    session_ = *session;
+    symbols_ = std::make_shared<analysis::Symbols>(session_);
+  }
+  std::shared_ptr<const AdvicePicture> Advice() {
+    return MakeAdvicePicture(*session_, *symbols_, {}, {});
+  }
+
+  QTemporaryDir directory_;
+  std::shared_ptr<const Session> session_;
+  std::shared_ptr<analysis::Symbols> symbols_;
+};
+
+TEST_F(PictureTest, AdviceOfALeakNamesItsAllocations) {
+  LogBuilder log;
+  testing::FillDemoLog(log);
+  Load(log);
+  const auto picture = Advice();
+  ASSERT_NE(picture, nullptr);
+  const AdviceEntry* leak = nullptr;
+  for (const AdviceEntry& entry : picture->entries)
+    if (entry.finding.pattern == Pattern::kLeak) leak = &entry;
+  ASSERT_NE(leak, nullptr);
+  EXPECT_TRUE(leak->site.startsWith(QLatin1String(testing::kLeakFunction)));
+  EXPECT_EQ(leak->peak_before, leak->finding.new_peak.bytes + leak->finding.saves_bytes);
+  EXPECT_FALSE(leak->stack.empty());
+  const std::vector<FactRow> rows = AffectedRows(*session_, *leak);
+  EXPECT_GT(rows.size(), 3u);
+  for (const FactRow& row : rows) {
+    EXPECT_EQ(session_->record(row.allocation).bytes, testing::kLeakBytes);
+    EXPECT_TRUE(row.cells[3].text.contains(QStringLiteral("loss.retained")));
+    EXPECT_EQ(row.cells.size(), AffectedColumns().size());
+  }
+  EXPECT_FALSE(picture->notes.isEmpty());  // no launches are in it
+}
+
+TEST_F(PictureTest, AdviceGivesUpWhenAsked) {
+  LogBuilder log;
+  testing::FillDemoLog(log);
+  Load(log);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(MakeAdvicePicture(*session_, *symbols_, {}, stop.get_token()), nullptr);
+  EXPECT_EQ(MakePoolsPicture(*session_, {}, stop.get_token()), nullptr);
+}
+
+TEST_F(PictureTest, AFilterLeavesTheFindingsOfOtherSitesOut) {
+  LogBuilder log;
+  testing::FillDemoLog(log);
+  Load(log);
+  const auto picture = Advice();
+  analysis::AllocationFilter filter;
+  filter.text = testing::kLeakFunction;
+  const auto passing = analysis::Matching(*session_, *symbols_, nullptr, filter);
+  const auto shown = PassingEntries(*session_, *symbols_, *picture, passing);
+  ASSERT_EQ(shown.size(), picture->entries.size());
+  std::size_t left_out = 0;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const bool leaky = picture->entries[i].site.startsWith(QLatin1String(testing::kLeakFunction));
+    EXPECT_EQ(shown[i], leaky) << picture->entries[i].site.toStdString();
+    left_out += !shown[i];
+  }
+  EXPECT_GT(left_out, 0u);
+}
+
+TEST_F(PictureTest, HolesAreThoseOfTheInstant) {
+  LogBuilder log;
+  testing::FillDemoLog(log, {.steps = 12});
+  Load(log);
+  const auto pools = MakePoolsPicture(*session_, {}, {});
+  ASSERT_EQ(pools->Of(0).size(), 1u);
+  EXPECT_TRUE(pools->Of(1).empty());
+  EXPECT_EQ(pools->Worst(1), nullptr);
+  const analysis::FragmentationPoint* worst = pools->Worst(0);
+  ASSERT_NE(worst, nullptr);
+  const auto at = MakeHolesPicture(*session_, *symbols_, 0, worst->time);
+  EXPECT_EQ(at->pinned, worst->state.pinned);
+  EXPECT_EQ(at->largest_hole, worst->state.largest_hole);
+  EXPECT_EQ(at->holes, worst->state.holes);
+  EXPECT_EQ(at->free_bytes, at->pinned + at->releasable);
+  ASSERT_FALSE(at->pin_rows.empty());
+  ASSERT_FALSE(at->hole_rows.empty());
+  EXPECT_EQ(at->pin_rows[0].cells.size(), PinColumns().size());
+  EXPECT_EQ(at->hole_rows[0].cells.size(), HoleColumns().size());
+  EXPECT_EQ(at->hole_rows[0].cells[0].sort, static_cast<double>(at->largest_hole));
+  for (const FactRow& row : at->pin_rows) {
+    EXPECT_TRUE(row.allocation.valid());
+    EXPECT_EQ(row.site, session_->record(row.allocation).stack);
+  }
+}
+
+TEST_F(PictureTest, ColumnsHoldTheExtremesOfTheirTimes) {
+  LogBuilder log;
+  testing::FillDemoLog(log, {.steps = 12});
+  Load(log);
+  const auto pools = MakePoolsPicture(*session_, {}, {});
+  const analysis::PoolTimeline& pool = pools->pools[0];
+  const analysis::EventTable& events = session_->events();
+  const TimeScale scale{{events.first_time(), events.last_time() + 1}, 0, 50, nullptr};
+  const PoolColumns columns = MakePoolColumns(pool, scale, 50);
+  EXPECT_TRUE(columns.Fit(scale, 50));
+  EXPECT_FALSE(columns.Fit(scale, 51));
+  std::uint64_t reserved = 0, share = 0;
+  for (std::size_t i = 0; i < 50; ++i) {
+    EXPECT_LE(columns.allocated[i].max, columns.reserved[i].max);
+    EXPECT_LE(columns.allocated[i].min, columns.allocated[i].max);
+    reserved = std::max(reserved, columns.reserved[i].max);
+    share = std::max(share, columns.share[i].max);
+  }
+  EXPECT_EQ(reserved, pool.reserved.max());
+  EXPECT_EQ(share, pool.share.max());
+}
+
+// The demo's log, and then an allocator that gives up while another pool has a large hole.
+void FillOomLog(LogBuilder& log) {
+  testing::FillDemoLog(log, {.steps = 6, .capacity = 600 * kMiB});
+  const int site =
+      log.Stack({"main (train.cc:210)", "Model::Forward (model.cc:64)", "Big (big.cc:5)"});
+  log.AllocFailed(
+      Layer::kLinear, 64 * kMiB,
+      {.stack = site, .aux0 = 2 * kMiB, .aux1 = 600 * kMiB, .result = 2, .api = "cuMemAlloc_v2"});
+  log.Event(Op::kFrameworkOom, Layer::kBlock, 0, 60 * kMiB, 0, {.stack = site});
+  log.AdvanceTime(1000);
+}
+
+TEST_F(PictureTest, EveryByteAtAFailureIsInTheBars) {
+  LogBuilder log;
+  FillOomLog(log);
+  Load(log);
+  const auto failures = MakeFailuresPicture(session_, symbols_);
+  ASSERT_EQ(failures->failures.size(), 1u);
+  EXPECT_EQ(failures->first, 0);
+  EXPECT_EQ(failures->rows[0].cells.size(), FailureColumns().size());
+  EXPECT_TRUE(failures->rooms.empty());
+  const analysis::Categories categories(*session_, symbols_.get());
+  const auto picture =
+      MakeOomPicture(*session_, *failures->explainer, &categories, failures->failures[0]);
+  EXPECT_EQ(picture->whole, 600 * kMiB);
+  EXPECT_EQ(picture->by_site.bytes(), 600 * kMiB);
+  EXPECT_EQ(picture->by_category.bytes(), 600 * kMiB);
+  EXPECT_TRUE(picture->headline.startsWith(QStringLiteral("60.0 MiB on device 0 at step 5")));
+  EXPECT_TRUE(picture->driver_call.contains(QStringLiteral("64.0 MiB")));
+  double space = 0;
+  for (const FactRow& row : picture->space) space += row.cells[0].sort;
+  EXPECT_EQ(space, 600.0 * kMiB);
+  ASSERT_FALSE(picture->scale.empty());
+  EXPECT_EQ(picture->scale[0].bytes(), 60 * kMiB);
+  EXPECT_FALSE(picture->remedies.empty());
+  EXPECT_FALSE(picture->live.empty());
+  const auto without =
+      MakeOomPicture(*session_, *failures->explainer, nullptr, failures->failures[0]);
+  EXPECT_TRUE(without->by_category.parts.empty());
+}
+
+TEST_F(PictureTest, TheFailureToBeginWithIsTheLastForGood) {
+  LogBuilder log;
+  log.Device(0, 600 * kMiB);
+  const auto fail = [&](std::uint64_t bytes) {
+    log.AllocFailed(Layer::kLinear, bytes, {.aux0 = kMiB, .aux1 = 600 * kMiB, .result = 2});
+    log.AdvanceTime(1000);
+  };
+  fail(64 * kMiB);
+  fail(32 * kMiB);
+  log.Alloc(Layer::kLinear, 0x100000000, 32 * kMiB);  // that one then succeeded
+  Load(log);
+  const auto failures = MakeFailuresPicture(session_, symbols_);
+  ASSERT_EQ(failures->failures.size(), 2u);
+  EXPECT_EQ(failures->first, 0);
+  EXPECT_EQ(failures->rows[1].cells[4].text, QStringLiteral("succeeded"));
+}
+
+TEST_F(PictureTest, WithoutAFailureItIsToldHowNearItCame) {
+  LogBuilder log;
+  testing::FillDemoLog(log, {.steps = 6});
+  Load(log);
+  const auto failures = MakeFailuresPicture(session_, symbols_);
+  EXPECT_EQ(failures->first, -1);
+  EXPECT_EQ(failures->explainer, nullptr);
+  ASSERT_EQ(failures->rooms.size(), 1u);
+  const QString sentence = HeadroomSentence(*session_, failures->rooms);
+  EXPECT_TRUE(sentence.contains(QStringLiteral("Device 0 came nearest"))) << sentence.toStdString();
+  const std::vector<ByteBar> bars = HeadroomBars(failures->rooms);
+  ASSERT_EQ(bars.size(), 1u);
+  EXPECT_EQ(bars[0].bytes(), std::uint64_t{1} << 30);
+  EXPECT_TRUE(HeadroomSentence(*session_, {}).contains(QStringLiteral("not known")));
+}
+
+}  // namespace
+}  // namespace memprof::viewer

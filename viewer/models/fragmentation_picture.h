@@ -1,0 +1,67 @@
+// What the page about holes shows: pools over time, worked out once for a session, and who pins
+// which hole at an instant.
+#pragma once
+
+#include <QString>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "analysis/fragmentation.h"
+#include "analysis/fragmentation_series.h"
+#include "analysis/symbols.h"
+#include "viewer/geometry/axis.h"
+#include "viewer/models/document.h"
+#include "viewer/models/fact_table.h"
+
+namespace memprof::viewer {
+
+struct PoolsPicture {
+  std::vector<analysis::PoolTimeline> pools;
+
+  // Those of a device, as indices into `pools`; its fullest first comes from the order of pools.
+  std::vector<std::size_t> Of(int device) const;
+  // The instant at which most was free and pinned in any pool of a device; null without one.
+  const analysis::FragmentationPoint* Worst(int device) const;
+};
+
+// Null once `stop` asks for it. At 10⁷ events a few MiB for each pool.
+std::shared_ptr<const PoolsPicture> MakePoolsPicture(const analysis::Session& session,
+                                                     const std::function<void(double)>& progress,
+                                                     const std::stop_token& stop);
+
+// "small blocks", "large blocks, stream 0x7f…", "driver pool 0x55…".
+QString PoolName(const analysis::PoolSeries& pool);
+QString PoolName(const analysis::PoolFragmentation& pool);
+
+// One pixel column after the other of a pool's curves: exact extremes within each.
+struct PoolColumns {
+  analysis::TimeWindow window;
+  const StepClock* clock = nullptr;
+  std::vector<analysis::Series::Sample> reserved, allocated, largest_hole, share;
+
+  bool Fit(const TimeScale& scale, int columns) const {
+    return static_cast<int>(reserved.size()) == columns && clock == scale.clock &&
+           window.begin == scale.window.begin && window.end == scale.window.end;
+  }
+};
+PoolColumns MakePoolColumns(const analysis::PoolTimeline& pool, const TimeScale& scale,
+                            int columns);
+
+struct HolesPicture {
+  int device = 0;
+  analysis::TimeNs time = 0;
+  std::int64_t step = -1;
+  std::uint64_t free_bytes = 0, largest_hole = 0, holes = 0, releasable = 0, pinned = 0;
+  std::vector<FactRow> pin_rows;   // blocks that pin most first; of all pools
+  std::vector<FactRow> hole_rows;  // largest first; each selects the smaller of its neighbours
+};
+
+std::shared_ptr<const HolesPicture> MakeHolesPicture(const analysis::Session& session,
+                                                     analysis::Symbols& symbols, int device,
+                                                     analysis::TimeNs time);
+std::vector<FactColumn> PinColumns();
+std::vector<FactColumn> HoleColumns();
+
+}  // namespace memprof::viewer

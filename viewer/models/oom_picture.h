@@ -1,0 +1,91 @@
+// What the page about failed requests shows: which failed, and of a chosen one why, where every
+// byte was, and what would have let it fit.
+#pragma once
+
+#include <QString>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "analysis/categories.h"
+#include "analysis/oom.h"
+#include "analysis/oom_words.h"
+#include "analysis/symbols.h"
+#include "viewer/geometry/byte_bars.h"
+#include "viewer/models/fact_table.h"
+
+namespace memprof::viewer {
+
+// Explains failures, one at a time, from any thread. Making it looks at all of the log.
+class OomExplainer {
+ public:
+  OomExplainer(std::shared_ptr<const analysis::Session> session,
+               std::shared_ptr<analysis::Symbols> symbols)
+      : session_(std::move(session)),
+        symbols_(std::move(symbols)),
+        sites_(*session_, *symbols_),
+        explainer_(*session_, *symbols_, sites_) {}
+
+  struct Explained {
+    analysis::FailureReport report;
+    QString verdict, asked_by, driver_call;
+    std::vector<QString> remedies;  // in words, as report.remedies
+    // Of the groups that the report names: a stack of each, and its name.
+    std::map<std::uint32_t, analysis::StackId> sites;
+    std::map<std::uint32_t, QString> site_names;
+  };
+  Explained Explain(const analysis::FailedRequest& request);
+  QString SiteOf(const analysis::FailedRequest& request);
+
+ private:
+  std::mutex mutex_;
+  const std::shared_ptr<const analysis::Session> session_;
+  const std::shared_ptr<analysis::Symbols> symbols_;
+  analysis::SiteGroups sites_;
+  analysis::FailureExplainer explainer_;
+};
+
+// All failures of a session, or how close it came to one.
+struct FailuresPicture {
+  std::vector<analysis::FailedRequest> failures;
+  std::vector<FactRow> rows;                // key = index into `failures`
+  std::shared_ptr<OomExplainer> explainer;  // null without failures
+  std::vector<analysis::Headroom> rooms;    // without failures
+  // The one to begin with: the last that was for good, else the last; -1 without failures.
+  int first = -1;
+};
+std::shared_ptr<const FailuresPicture> MakeFailuresPicture(
+    const std::shared_ptr<const analysis::Session>& session,
+    const std::shared_ptr<analysis::Symbols>& symbols);
+std::vector<FactColumn> FailureColumns();
+
+// One failure, explained.
+struct OomPicture {
+  analysis::FailedRequest request;
+  analysis::FailureCause cause = analysis::FailureCause::kUnknown;
+  QString headline;  // "1.00 MiB on device 0 at step 15, after 2.57 s"
+  QString verdict, asked_by, driver_call;
+  std::uint64_t whole = 0;  // bytes that the bars stand for
+  bool whole_is_capacity = false;
+  ByteBar by_site, by_category;  // where every byte was; the second empty where unknown
+  std::vector<ByteBar> scale;    // the request against what was free
+  std::vector<FactRow> space;    // the table that closes
+  std::vector<FactRow> remedies, live, changes;
+  QString since;  // heading of `changes`; empty where there is none
+};
+std::shared_ptr<const OomPicture> MakeOomPicture(const analysis::Session& session,
+                                                 OomExplainer& explainer,
+                                                 const analysis::Categories* categories,
+                                                 const analysis::FailedRequest& request);
+std::vector<FactColumn> SpaceColumns();
+std::vector<FactColumn> RemedyColumns();
+std::vector<FactColumn> LiveColumns();
+std::vector<FactColumn> ChangeColumns();
+
+// How near the devices came, in a sentence and as bars.
+QString HeadroomSentence(const analysis::Session& session,
+                         const std::vector<analysis::Headroom>& rooms);
+std::vector<ByteBar> HeadroomBars(const std::vector<analysis::Headroom>& rooms);
+
+}  // namespace memprof::viewer

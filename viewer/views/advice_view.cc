@@ -1,0 +1,416 @@
+// Findings, best first.
+#include "viewer/views/advice_view.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QTreeView>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "viewer/geometry/units.h"
+#include "viewer/views/byte_bars_widget.h"
+#include "viewer/views/fact_view.h"
+#include "viewer/views/theme.h"
+
+namespace memprof::viewer {
+namespace {
+
+QString Paragraph(const Theme& theme, const QString& caption, const QString& text) {
+  if (text.isEmpty()) return {};
+  return QStringLiteral("<p style='margin:0 0 6px 0'><span style='color:%1'>%2</span> %3</p>")
+      .arg(theme.muted.name(), caption, text.toHtmlEscaped());
+}
+
+QString StepsText(const analysis::Finding& f) {
+  if (f.last_step < 0) return {};
+  const QString first = f.first_step < 0 ? AdviceView::tr("set-up") : QString::number(f.first_step);
+  return f.first_step == f.last_step ? AdviceView::tr(", step %1").arg(first)
+                                     : AdviceView::tr(", steps %1…%2").arg(first).arg(f.last_step);
+}
+
+QString WhereText(const analysis::Finding& f) {
+  const QString device = f.device == analysis::kNoDevice
+                             ? AdviceView::tr("host")
+                             : AdviceView::tr("device %1").arg(f.device);
+  return AdviceView::tr("%1, %2%3, %4 in %5")
+      .arg(device, ToQString(LayerName(f.layer)), StepsText(f), FormatBytes(f.bytes),
+           FormatPlural(f.count, AdviceView::tr("case")));
+}
+
+}  // namespace
+
+AdviceView::AdviceView(Document* document, Selection* selection, QWidget* parent)
+    : View(document, selection, parent) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
+  column->setSpacing(kSpace);
+  column->addWidget(BuildHead());
+  progress_ = new QProgressBar(this);
+  progress_->setTextVisible(false);
+  progress_->setMaximumHeight(4);
+  progress_->setRange(0, 1000);
+  progress_->hide();
+  column->addWidget(progress_);
+  model_ = new AdviceModel(this);
+  table_ = new QTreeView(this);
+  table_->setModel(model_);
+  SetUpTable(table_, AdviceModel::kShareRole);
+  table_->setIndentation(kSpace);
+  table_->setRootIsDecorated(false);
+  table_->setAccessibleName(tr("Findings"));
+  table_->header()->setSectionResizeMode(AdviceModel::kSite, QHeaderView::Stretch);
+  table_->header()->setSortIndicator(-1, Qt::DescendingOrder);
+  table_->header()->setSortIndicatorClearable(true);
+  table_->setSortingEnabled(true);
+  table_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  QAction* copy = table_->addAction(tr("Copy finding"));
+  copy->setShortcut(QKeySequence::Copy);
+  copy->setShortcutContext(Qt::WidgetShortcut);
+  connect(copy, &QAction::triggered, this, [this] {
+    const AdviceEntry* entry = model_->entry(table_->currentIndex());
+    if (entry != nullptr)
+      QApplication::clipboard()->setText(model_->RawRow(*entry).join(QLatin1Char('\t')));
+  });
+  connect(table_->addAction(tr("Show only this site, in all views")), &QAction::triggered, this,
+          &AdviceView::OnlyThisSite);
+  splitter_ = new QSplitter(Qt::Vertical, this);
+  splitter_->setChildrenCollapsible(false);
+  splitter_->addWidget(table_);
+  details_ = BuildDetails();
+  splitter_->addWidget(details_);
+  splitter_->setStretchFactor(0, 2);
+  splitter_->setStretchFactor(1, 3);
+  splitter_->setSizes({200, 340});
+  column->addWidget(splitter_, 1);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& index) { ShowFinding(index); });
+  // Another order is another list of rows: what was chosen is chosen anew.
+  connect(model_, &QAbstractItemModel::modelReset, this, &AdviceView::ChooseFirst);
+  connect(document, &Document::StateChanged, this, [this] { Invalidate(); });
+  connect(document, &Document::ReportReady, this, [this] { Invalidate(); });
+  connect(document, &Document::PassingChanged, this, [this] { Invalidate(); });
+  connect(selection, &Selection::SelectionChanged, this, &AdviceView::Follow);
+  details_->hide();
+}
+
+QWidget* AdviceView::BuildHead() {
+  auto* head = new QWidget(this);
+  auto* row = new QHBoxLayout(head);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(kSpace);
+  summary_ = new QLabel(tr("Looking for what could be saved …"), head);
+  summary_->setWordWrap(true);
+  noise_ = new QCheckBox(tr("Small ones too"), head);
+  noise_->setToolTip(tr("Also findings that weigh less than 0.1 % of the peak"));
+  grouping_ = new QComboBox(head);
+  // In the order of AdviceGrouping.
+  grouping_->addItems({tr("By cost"), tr("By pattern"), tr("By call site")});
+  grouping_->setAccessibleName(tr("How findings are grouped"));
+  row->addWidget(summary_, 1);
+  row->addWidget(noise_, 0, Qt::AlignTop);
+  row->addWidget(grouping_, 0, Qt::AlignTop);
+  connect(noise_, &QCheckBox::toggled, this, [this](bool shown) {
+    model_->SetNoiseShown(shown);
+    FillSummary();
+  });
+  connect(grouping_, &QComboBox::currentIndexChanged, this,
+          [this](int index) { model_->SetGrouping(static_cast<AdviceGrouping>(index)); });
+  return head;
+}
+
+QWidget* AdviceView::BuildDetails() {
+  auto* details = new QWidget(this);
+  auto* row = new QHBoxLayout(details);
+  row->setContentsMargins(0, kSpace, 0, 0);
+  row->setSpacing(2 * kSpace);
+  auto* scroll = new QScrollArea(details);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* sheet = new QWidget(scroll);
+  sheet->setBackgroundRole(QPalette::Base);
+  auto* left = new QVBoxLayout(sheet);
+  left->setContentsMargins(0, 0, kSpace, 0);
+  title_ = new QLabel(sheet);
+  title_->setWordWrap(true);
+  peak_ = new ByteBarsWidget(sheet);
+  peak_->setAccessibleName(tr("The peak as it was, and as it would be"));
+  text_ = new QLabel(sheet);
+  text_->setWordWrap(true);
+  text_->setTextFormat(Qt::RichText);
+  text_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  only_ = new QPushButton(tr("Show only this site"), sheet);
+  only_->setToolTip(tr("Filters every view to the memory of this call site (undo: Alt+←)"));
+  left->addWidget(title_);
+  left->addWidget(peak_);
+  left->addWidget(text_);
+  left->addWidget(only_, 0, Qt::AlignLeft);
+  left->addStretch(1);
+  scroll->setWidget(sheet);
+  row->addWidget(scroll, 1);
+  tabs_ = new QTabWidget(details);
+  tabs_->setDocumentMode(true);
+  affected_rows_ = new FactTable(AffectedColumns(), this);
+  affected_ = new FactView(affected_rows_, 3, tabs_);
+  affected_->setAccessibleName(tr("What the finding is about"));
+  stack_ = new StackModel(this);
+  stack_view_ = new QTreeView(tabs_);
+  stack_view_->setModel(stack_);
+  SetUpTable(stack_view_, -1);
+  stack_view_->setRootIsDecorated(false);
+  stack_view_->header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
+  stack_view_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  connect(stack_view_->addAction(tr("Copy stack")), &QAction::triggered, this,
+          [this] { QApplication::clipboard()->setText(stack_->Text()); });
+  notes_ = new QLabel(tabs_);
+  notes_->setWordWrap(true);
+  notes_->setMargin(kSpace);
+  notes_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  notes_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  tabs_->addTab(affected_, tr("Affected"));
+  tabs_->addTab(stack_view_, tr("Call stack"));
+  tabs_->addTab(notes_, tr("Not known"));
+  row->addWidget(tabs_, 1);
+  connect(only_, &QPushButton::clicked, this, &AdviceView::OnlyThisSite);
+  connect(peak_, &ByteBarsWidget::PartClicked, this, [this] {
+    const AdviceEntry* entry = model_->entry(table_->currentIndex());
+    if (entry != nullptr && entry->peak_time) selection_->SetInstant(*entry->peak_time);
+  });
+  const auto go = [this](const FactRow& fact, bool instant) {
+    following_ = true;
+    if (instant && fact.time) selection_->SetInstant(*fact.time);
+    selection_->SelectAllocation(fact.allocation, fact.site);
+    following_ = false;
+  };
+  connect(affected_, &FactView::Chosen, this, [go](const FactRow& fact) { go(fact, false); });
+  connect(affected_, &FactView::Opened, this, [go](const FactRow& fact) { go(fact, true); });
+  connect(stack_view_, &QTreeView::activated, this, [this] {
+    const AdviceEntry* entry = model_->entry(table_->currentIndex());
+    if (entry != nullptr) selection_->SelectSite(entry->finding.stack);
+  });
+  return details;
+}
+
+void AdviceView::FitTable() {
+  int rows = 1;  // the header
+  for (int i = 0; i < model_->rowCount(); ++i) rows += 1 + model_->rowCount(model_->index(i, 0));
+  const int row = fontMetrics().height() + kSpace;
+  const int all = splitter_->height();
+  const int wanted = std::clamp(row * rows + 2 * kSpace, 4 * row, std::max(4 * row, all * 2 / 5));
+  splitter_->setSizes({wanted, std::max(1, all - wanted)});
+}
+
+void AdviceView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  layout()->activate();
+  FitTable();
+}
+
+void AdviceView::Refresh() {
+  Ask();
+  AskPassing();
+}
+
+void AdviceView::Ask() {
+  if (document_->session() == shown_) return;
+  // A log that grows is looked at anew when the last look is done, and shown as it was until then.
+  const bool grew = picture_ != nullptr && document_->grew();
+  if (grew && job_.running()) return;
+  if (!grew) {
+    job_.Cancel();
+    Show(nullptr);
+    summary_->setText(tr("Looking for what could be saved …"));
+  }
+  // One after the other: each needs memory of its own while it works.
+  if (document_->session() == nullptr || document_->report() == nullptr) return;
+  shown_ = document_->session();
+  progress_->setValue(0);
+  progress_->show();
+  const auto report =
+      job_.Reporter([this](double share) { progress_->setValue(static_cast<int>(1000 * share)); });
+  job_.Start(
+      [session = shown_, symbols = document_->symbols(), report](std::stop_token stop) {
+        return MakeAdvicePicture(*session, *symbols, report, stop);
+      },
+      [this](std::shared_ptr<const AdvicePicture> picture) { Show(std::move(picture)); });
+}
+
+void AdviceView::Show(std::shared_ptr<const AdvicePicture> picture) {
+  picture_ = std::move(picture);
+  progress_->hide();
+  model_->SetPicture(picture_);
+  table_->expandAll();
+  if (picture_ == nullptr) return;
+  AskPassing();
+  Ask();  // it may have grown meanwhile
+}
+
+void AdviceView::AskPassing() {
+  if (picture_ == nullptr) return;
+  if (document_->passing() == nullptr) {
+    passing_job_.Cancel();
+    if (model_->filters()) model_->SetPassing(nullptr);
+    FillSummary();
+    return;
+  }
+  passing_job_.Start(
+      [session = shown_, symbols = document_->symbols(), picture = picture_,
+       passing = document_->passing()](std::stop_token) {
+        return std::make_shared<const std::vector<bool>>(
+            PassingEntries(*session, *symbols, *picture, *passing));
+      },
+      [this](std::shared_ptr<const std::vector<bool>> passing) {
+        model_->SetPassing(std::move(passing));
+        FillSummary();
+      });
+}
+
+QString AdviceView::SummaryText() const { return summary_->text(); }
+QString AdviceView::DetailText() const { return text_->text(); }
+
+void AdviceView::FillSummary() {
+  if (picture_ == nullptr) return;
+  const std::size_t shown = model_->shown();
+  QString text = shown == 0
+                     ? tr("Nothing to advise.")
+                     : tr("%1, best first; each gain is exact on its own, they do not add up.")
+                           .arg(FormatPlural(shown, tr("finding")));
+  if (model_->filtered() > 0)
+    text += tr(" %1 more at sites that the filter leaves out.").arg(model_->filtered());
+  if (picture_->hidden > 0 && !noise_->isChecked())
+    text += tr(" %1 more below %2 (0.1 % of the peak).")
+                .arg(picture_->hidden)
+                .arg(FormatBytes(picture_->noise_bytes));
+  const QString notes = picture_->notes.join(QStringLiteral("\n\n"));
+  // Without findings there are no tabs: what could not be looked for is the answer then.
+  if (shown == 0 && !notes.isEmpty()) text += QStringLiteral("\n\n") + notes;
+  summary_->setText(text);
+  summary_->setContentsMargins(0, 0, 0, 0);
+  notes_->setText(notes);
+  tabs_->setTabVisible(2, !notes.isEmpty());
+  noise_->setEnabled(picture_->hidden > 0);
+  table_->setVisible(shown > 0);
+}
+
+void AdviceView::ChooseFirst() {
+  table_->expandAll();
+  const QModelIndex same = model_->FindSite(selection_->site());
+  const QModelIndex chosen = same.isValid() ? same : model_->First();
+  details_->setVisible(chosen.isValid());
+  FitTable();
+  if (!chosen.isValid()) return;
+  // Without making it the selection of the other views.
+  following_ = true;
+  table_->setCurrentIndex(chosen);
+  following_ = false;
+}
+
+void AdviceView::Follow() {
+  if (following_) return;
+  const QModelIndex index = model_->FindSite(selection_->site());
+  if (!index.isValid()) return;
+  following_ = true;
+  table_->setCurrentIndex(index);
+  table_->scrollTo(index);
+  following_ = false;
+}
+
+void AdviceView::ShowPeak(const AdviceEntry& entry) {
+  const analysis::Finding& f = entry.finding;
+  peak_->setVisible(f.peak_of.has_value());
+  if (!f.peak_of) return;
+  ByteBar before, after;
+  before.label = tr("Peak now");
+  before.value = FormatBytes(entry.peak_before);
+  before.parts.push_back({tr("stays"), f.new_peak.bytes, PartStyle::kAccent, -1, {}, {}});
+  before.parts.push_back({tr("saved"),
+                          f.saves_bytes,
+                          PartStyle::kHole,
+                          -1,
+                          tr("%1 less, if all of it were changed").arg(FormatBytes(f.saves_bytes)),
+                          {}});
+  after.label = f.upper_bound ? tr("At best") : tr("If done");
+  after.value = FormatBytes(f.new_peak.bytes);
+  QString tip = tr("The peak would be %1").arg(FormatBytes(f.new_peak.bytes));
+  if (entry.peak_step >= 0) tip += tr(", in step %1 (click goes there)").arg(entry.peak_step);
+  QString name;
+  if (entry.peak_step >= 0) name = tr("step %1").arg(entry.peak_step);
+  after.parts.push_back({name, f.new_peak.bytes, PartStyle::kGood, -1, tip, {}});
+  peak_->SetBars({before, after});
+}
+
+void AdviceView::ShowFinding(const QModelIndex& index) {
+  const AdviceEntry* entry = model_->entry(index);
+  if (entry == nullptr || shown_ == nullptr) return;
+  const Theme theme = Theme::From(palette());
+  const analysis::Finding& f = entry->finding;
+  QString name = ToQString(PatternName(f.pattern));
+  name[0] = name[0].toUpper();
+  title_->setText(QStringLiteral("<b>%1</b>  %2").arg(name, entry->site.toHtmlEscaped()));
+  ShowPeak(*entry);
+  QString text = Paragraph(theme, tr("Gain:"), GainText(*entry) + QLatin1Char('.'));
+  text += Paragraph(theme, tr("Seen:"), ToQString(f.why));
+  text += Paragraph(theme, tr("Change:"), ToQString(f.fix));
+  if (f.pattern == analysis::Pattern::kIdle)
+    text += Paragraph(theme, tr("Costs:"), tr("time, for bringing it back: a trade-off."));
+  text += Paragraph(theme, tr("Assumes:"), ToQString(f.assumption));
+  text += Paragraph(theme, tr("Sure:"), ToQString(ConfidenceName(f.confidence)));
+  text += Paragraph(theme, tr("Where:"), WhereText(f));
+  text_->setText(text);
+  only_->setVisible(f.stack.valid());
+  const std::vector<FactRow> rows = AffectedRows(*shown_, *entry);
+  tabs_->setTabText(0, f.count > rows.size()
+                           ? tr("Affected (%1 of %2)").arg(rows.size()).arg(FormatCount(f.count))
+                           : tr("Affected (%1)").arg(rows.size()));
+  affected_rows_->SetRows(rows, 0);
+  stack_->SetFrames(entry->stack, entry->frame);
+  tabs_->setTabEnabled(1, !entry->stack.empty());
+  if (following_) return;
+  following_ = true;
+  selection_->SelectAllocation(rows.empty() ? analysis::AllocationId() : rows.front().allocation,
+                               f.stack);
+  following_ = false;
+}
+
+void AdviceView::OnlyThisSite() {
+  const AdviceEntry* entry = model_->entry(table_->currentIndex());
+  if (entry == nullptr || !entry->finding.stack.valid()) return;
+  analysis::AllocationFilter filter = selection_->filter();
+  filter.site = entry->finding.stack;
+  selection_->SetFilter(filter);
+}
+
+bool AdviceView::WriteCsv(QTextStream* out) const {
+  const auto write = [out](const QStringList& fields) {
+    for (qsizetype i = 0; i < fields.size(); ++i)
+      *out << (i == 0 ? "" : ",") << CsvField(fields[i]);
+    *out << '\n';
+  };
+  if (picture_ == nullptr) return false;
+  write(model_->Headings());
+  for (int i = 0; i < model_->rowCount(); ++i) {
+    const QModelIndex top = model_->index(i, 0);
+    if (const AdviceEntry* entry = model_->entry(top)) write(model_->RawRow(*entry));
+    for (int j = 0; j < model_->rowCount(top); ++j)
+      write(model_->RawRow(*model_->entry(model_->index(j, 0, top))));
+  }
+  return model_->shown() > 0;
+}
+
+void AdviceView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) ShowFinding(table_->currentIndex());
+  View::changeEvent(event);
+}
+
+}  // namespace memprof::viewer

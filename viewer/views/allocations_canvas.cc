@@ -1,0 +1,372 @@
+// The picture of all allocations: what is computed when, and where things lie. Painting is in
+// allocations_painting.cc, mouse and keys in allocations_input.cc.
+#include "viewer/views/allocations_canvas.h"
+
+#include <QFontMetricsF>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "viewer/geometry/names.h"
+#include "viewer/geometry/units.h"
+#include "viewer/views/theme.h"
+
+namespace memprof::viewer {
+
+using analysis::AllocationId;
+using analysis::TimeNs;
+
+// Uses refer to their session.
+struct AllocationsCanvas::Uses {
+  explicit Uses(std::shared_ptr<const analysis::Session> of)
+      : session(std::move(of)), accesses(*session) {}
+  const std::shared_ptr<const analysis::Session> session;
+  const analysis::Accesses accesses;
+};
+
+namespace {
+
+std::shared_ptr<const AllocationsData> MakeData(
+    const std::shared_ptr<const analysis::Session>& session, int device, bool by_address,
+    analysis::TimeWindow bounds, const std::stop_token& stop) {
+  auto data = std::make_shared<AllocationsData>();
+  if (by_address) {
+    data->addresses = analysis::LayOutAddresses(*session, device, stop);
+    data->segments = std::make_shared<const AllocationIndex>(
+        session, std::move(data->addresses.segments), bounds);
+    data->index =
+        std::make_shared<const AllocationIndex>(session, std::move(data->addresses.lanes), bounds);
+    data->addresses.lanes = {};
+    data->addresses.segments = {};
+  } else {
+    data->index = std::make_shared<const AllocationIndex>(
+        session, analysis::PackLanes(*session, device, stop), bounds);
+  }
+  for (analysis::FailedRequest& failure : analysis::FindFailures(*session))
+    if (failure.device == device) data->failures.push_back(std::move(failure));
+  return data;
+}
+
+bool LogsUses(const analysis::Session& session, const std::stop_token& stop) {
+  const analysis::EventTable& events = session.events();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const analysis::Op op = events.op(i);
+    if (op == analysis::Op::kLaunch || op == analysis::Op::kMemcpy || op == analysis::Op::kMemset) {
+      return true;
+    }
+    if (i % (1 << 16) == 0 && stop.stop_requested()) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+AllocationsCanvas::AllocationsCanvas(Document* document, Selection* selection, Layout layout,
+                                     QWidget* parent)
+    : QWidget(parent), document_(document), selection_(selection), layout_(layout) {
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(layout == Layout::kPacked ? tr("Allocations over time")
+                                              : tr("Addresses over time"));
+  connect(selection_, &Selection::SelectionChanged, this, qOverload<>(&QWidget::update));
+  connect(selection_, &Selection::InstantChanged, this, qOverload<>(&QWidget::update));
+  // At once, also while nobody sees it: a log that is no longer open is large.
+  connect(document_, &Document::StateChanged, this, [this] {
+    if (session_ != nullptr && session_ != document_->session()) Forget();
+  });
+}
+
+AllocationsCanvas::~AllocationsCanvas() = default;
+
+void AllocationsCanvas::Forget() {
+  for (JobTracker* job : {&data_job_, &color_job_, &picture_job_, &uses_job_}) job->Cancel();
+  session_.reset();
+  data_.reset();
+  colors_.reset();
+  picture_.reset();
+  whole_.reset();
+  uses_.reset();
+  hover_.reset();
+  emit Changed();
+}
+
+void AllocationsCanvas::Update() {
+  update();
+  if (document_->session() == nullptr) {
+    Forget();
+    return;
+  }
+  if (session_ != document_->session() || device_ != selection_->device()) {
+    AskData();
+  } else if (data_ != nullptr) {
+    if (colors_ == nullptr || !(colors_key_ == WantedColors())) {
+      AskColors();
+    } else {
+      AskPicture();
+    }
+  }
+}
+
+void AllocationsCanvas::SetColoring(AllocationColoring coloring) {
+  coloring_ = coloring;
+  Update();
+}
+
+void AllocationsCanvas::AskData() {
+  // What is known of uses is of all devices.
+  const std::shared_ptr<const Uses> uses = uses_;
+  Forget();
+  session_ = document_->session();
+  device_ = selection_->device();
+  if (uses != nullptr && uses->session == session_) uses_ = uses;
+  data_job_.Start(
+      [session = session_, device = device_, by_address = layout_ == Layout::kAddresses,
+       bounds = document_->bounds()](std::stop_token stop) {
+        return MakeData(session, device, by_address, bounds, stop);
+      },
+      [this](std::shared_ptr<const AllocationsData> made) {
+        data_ = std::move(made);
+        low_ = 0;
+        high_ = std::max(1.0, WholeBox().high);
+        AskUses();
+        Update();
+      });
+}
+
+void AllocationsCanvas::AskUses() {
+  if (uses_ != nullptr && uses_->session == session_) return;
+  uses_.reset();
+  uses_job_.Start(
+      [session = session_](std::stop_token stop) -> std::shared_ptr<const Uses> {
+        if (!LogsUses(*session, stop)) return nullptr;
+        return std::make_shared<const Uses>(session);
+      },
+      [this](std::shared_ptr<const Uses> uses) { uses_ = std::move(uses); });
+}
+
+AllocationsCanvas::ColorKey AllocationsCanvas::WantedColors() const {
+  ColorKey key;
+  key.coloring = coloring_;
+  key.passing = document_->passing().get();
+  if (coloring_ == AllocationColoring::kCategory) key.extra = document_->categories().get();
+  if (coloring_ == AllocationColoring::kLeak) key.extra = document_->report().get();
+  key.site = selection_->site();
+  key.dark = Theme::From(palette()).dark;
+  return key;
+}
+
+void AllocationsCanvas::AskColors() {
+  AllocationColorInputs inputs;
+  inputs.index = data_->index;
+  inputs.symbols = document_->symbols();
+  inputs.passing = document_->passing();
+  inputs.categories = document_->categories();
+  inputs.report = document_->report();
+  inputs.coloring = coloring_;
+  inputs.site = selection_->site();
+  inputs.theme = Theme::From(palette());
+  color_job_.Start(
+      [inputs](std::stop_token) {
+        return std::make_shared<const AllocationColors>(ColorAllocations(inputs));
+      },
+      [this, key = WantedColors()](std::shared_ptr<const AllocationColors> colors) {
+        colors_ = std::move(colors);
+        colors_key_ = key;
+        picture_stale_ = whole_stale_ = true;
+        emit Changed();
+        AskPicture();
+      });
+}
+
+PictureBox AllocationsCanvas::WholeBox() const {
+  return {selection_->bounds(), 0, data_ != nullptr ? data_->index->bytes() : 1};
+}
+
+AllocationPictureQuery AllocationsCanvas::WantedPicture() const {
+  AllocationPictureQuery query;
+  const QRectF plot = PlotRect();
+  query.index = data_->index;
+  query.colors = colors_;
+  query.segments = data_->segments;
+  query.box = Box();
+  if (const StepClock* clock = ShownClock(*document_, *selection_)) query.clock = *clock;
+  query.ratio = devicePixelRatioF();
+  query.width = static_cast<int>(std::lround(plot.width() * query.ratio));
+  query.height = static_cast<int>(std::lround(plot.height() * query.ratio));
+  query.theme = Theme::From(palette());
+  query.label_height =
+      static_cast<int>(std::ceil((QFontMetricsF(SmallFont(font())).height() + 1) * query.ratio));
+  return query;
+}
+
+bool AllocationsCanvas::Shows(const AllocationPicture* picture, const PictureBox& box) const {
+  if (picture == nullptr) return false;
+  const QRectF plot = PlotRect();
+  const PictureBox& has = picture->box;
+  return has.window.begin == box.window.begin && has.window.end == box.window.end &&
+         has.low == box.low && has.high == box.high &&
+         picture->steps == (ShownClock(*document_, *selection_) != nullptr) &&
+         picture->image.width() ==
+             static_cast<int>(std::lround(plot.width() * devicePixelRatioF())) &&
+         picture->image.height() ==
+             static_cast<int>(std::lround(plot.height() * devicePixelRatioF()));
+}
+
+// One picture at a time: the newest window is drawn when the one before is there, so that there is
+// something new to see also while a gesture goes on.
+void AllocationsCanvas::AskPicture() {
+  if (picture_job_.running() || data_ == nullptr || colors_ == nullptr) return;
+  AllocationPictureQuery query = WantedPicture();
+  const bool picture_wanted = picture_stale_ || !Shows(picture_.get(), query.box);
+  // Of everything only while something else is shown.
+  const PictureBox whole = WholeBox();
+  const bool whole_wanted =
+      whole_stale_ || whole_ == nullptr || whole_->steps != query.clock.known();
+  if (!picture_wanted && !whole_wanted) return;
+  if (picture_wanted) {
+    picture_stale_ = false;
+  } else {
+    query.box = whole;
+    whole_stale_ = false;
+  }
+  picture_job_.Start(
+      [query = std::move(query)](std::stop_token stop) {
+        return std::make_shared<const AllocationPicture>(DrawAllocations(query, stop));
+      },
+      [this, picture_wanted](std::shared_ptr<const AllocationPicture> picture) {
+        if (picture->stopped) return;
+        const PictureBox all = WholeBox();
+        const bool is_whole = picture->box.window.begin == all.window.begin &&
+                              picture->box.window.end == all.window.end &&
+                              picture->box.low == all.low && picture->box.high == all.high;
+        if (is_whole) {
+          whole_ = picture;
+          if (!picture_stale_) whole_stale_ = false;
+        }
+        if (picture_wanted) picture_ = std::move(picture);
+        hover_.reset();
+        update();
+        emit Changed();
+        AskPicture();
+      });
+}
+
+QRectF AllocationsCanvas::PlotRect() const {
+  const QFontMetricsF small(SmallFont(font()));
+  const double left =
+      small.horizontalAdvance(layout_ == Layout::kPacked ? QStringLiteral("+00000 MiB")
+                                                         : QStringLiteral("0x7f0000000000")) +
+      2 * kSpace;
+  const bool steps = document_->session() != nullptr && !document_->session()->steps().empty();
+  const double axis = small.height() * (steps ? 2 : 1) + 2 * kSpace;
+  // Whole pixels, so that a picture is drawn as it is.
+  return QRectF(std::ceil(left), kSpace, std::max(10.0, std::floor(width() - left - kSpace)),
+                std::max(10.0, std::floor(height() - kSpace - axis)));
+}
+
+TimeScale AllocationsCanvas::Scale() const {
+  const QRectF plot = PlotRect();
+  return {selection_->window(), plot.left(), plot.width(), ShownClock(*document_, *selection_)};
+}
+
+double AllocationsCanvas::Y(double bytes) const {
+  const QRectF plot = PlotRect();
+  return plot.bottom() - (bytes - low_) / (high_ - low_) * plot.height();
+}
+
+double AllocationsCanvas::BytesAt(double y) const {
+  const QRectF plot = PlotRect();
+  return low_ + (plot.bottom() - y) / plot.height() * (high_ - low_);
+}
+
+void AllocationsCanvas::SetBytes(double low, double high) {
+  const double all = std::max(1.0, WholeBox().high);
+  // Never fewer than a unit in eight pixels.
+  const double span = std::clamp(high - low, std::min(all, 4096.0), all);
+  low_ = std::clamp((low + high - span) / 2, 0.0, all - span);
+  high_ = low_ + span;
+  Update();
+}
+
+std::optional<std::size_t> AllocationsCanvas::SelectedRow() const {
+  if (data_ == nullptr || session_ == nullptr) return std::nullopt;
+  for (AllocationId id = selection_->allocation();
+       id.valid() && id.value < session_->records().size(); id = session_->record(id).parent) {
+    if (const auto row = data_->index->Row(id)) return row;
+  }
+  return std::nullopt;
+}
+
+std::optional<QRectF> AllocationsCanvas::RectOf(AllocationId id) const {
+  if (data_ == nullptr) return std::nullopt;
+  const auto row = data_->index->Row(id);
+  if (!row.has_value()) return std::nullopt;
+  const TimeScale scale = Scale();
+  const QRectF plot = PlotRect();
+  const TimeNs death = std::min(data_->index->Death(*row), selection_->bounds().end);
+  QRectF rect(QPointF(scale.X(data_->index->Birth(*row)), Y(data_->index->high(*row))),
+              QPointF(scale.X(death), Y(data_->index->low(*row))));
+  if (rect.right() < plot.left() || rect.left() > plot.right() || rect.bottom() < plot.top() ||
+      rect.top() > plot.bottom()) {
+    return std::nullopt;
+  }
+  rect.setLeft(std::max(rect.left(), plot.left()));
+  rect.setRight(std::min(rect.right(), plot.right()));
+  rect.setTop(std::max(rect.top(), plot.top()));
+  rect.setBottom(std::min(rect.bottom(), plot.bottom()));
+  return rect;
+}
+
+std::optional<std::size_t> AllocationsCanvas::RowAt(QPointF point) const {
+  if (data_ == nullptr || !PlotRect().contains(point)) return std::nullopt;
+  const TimeScale scale = Scale();
+  PictureBox around{{scale.At(point.x() - 1), scale.At(point.x() + 1)},
+                    BytesAt(point.y() + 1),
+                    BytesAt(point.y() - 1)};
+  return data_->index->HitTest(scale.At(point.x()), BytesAt(point.y()), around);
+}
+
+QString AllocationsCanvas::Describe(std::size_t row) const {
+  const AllocationIndex& index = *data_->index;
+  const AllocationId id = index.id(row);
+  const analysis::Allocation a = session_->allocation(id);
+  QString rows;
+  const auto add = [&rows](const QString& name, const QString& value) {
+    rows += QStringLiteral("<tr><td style='padding-right:10px'>%1</td><td>%2</td></tr>")
+                .arg(name, value.toHtmlEscaped());
+  };
+  const TimeNs origin = document_->bounds().begin;
+  const auto when = [&](TimeNs time, std::int64_t step) {
+    QString text = FormatDuration(time - std::min(origin, time));
+    if (step >= 0) text += tr(", step %1").arg(step);
+    return text;
+  };
+  QString title = TensorLabel(*session_, id);
+  if (title.isEmpty()) title = ToQString(analysis::LayerName(a.layer));
+  add(tr("Size"), FormatBytes(a.bytes));
+  if (a.requested != 0 && a.requested != a.bytes) add(tr("Requested"), FormatBytes(a.requested));
+  if (a.stack.valid()) add(tr("Allocated at"), ShortSite(document_->symbols()->Site(a.stack)));
+  add(tr("Born"), when(a.birth_time, a.birth_step));
+  if (a.alive()) {
+    add(tr("Freed"), tr("never"));
+  } else {
+    add(tr("Freed"), when(a.death_time, a.death_step));
+    add(tr("Lived"), FormatDuration(a.death_time - a.birth_time));
+  }
+  if (uses_ != nullptr && uses_->session == session_) {
+    const auto used = uses_->accesses.Of(id);
+    if (!used.empty()) {
+      const TimeNs last = session_->events().time(used.back().event.value);
+      const TimeNs end = std::min(a.death_time, document_->bounds().end);
+      add(tr("Last use"),
+          tr("%1; idle %2 after it")
+              .arg(when(last, session_->StepAt(last)), FormatDuration(end - std::min(end, last))));
+    } else if (uses_->accesses.EvidenceFor(session_->record(id)).pointers()) {
+      add(tr("Last use"), tr("none seen"));
+    }
+  }
+  if (layout_ == Layout::kAddresses) add(tr("Address"), FormatAddress(a.address));
+  return QStringLiteral("<b>%1</b><table>%2</table>").arg(title.toHtmlEscaped(), rows);
+}
+
+}  // namespace memprof::viewer

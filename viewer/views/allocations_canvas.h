@@ -1,0 +1,149 @@
+// The picture of all allocations over time, packed or by address, with axes, selection and mouse.
+// Wheel zooms time at the cursor, with Ctrl bytes; drag brushes a window, Shift or middle button
+// pans; a click selects an allocation, a double click zooms to its lifetime.
+#pragma once
+
+#include <QWidget>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analysis/accesses.h"
+#include "analysis/oom.h"
+#include "viewer/geometry/allocation_index.h"
+#include "viewer/geometry/axis.h"
+#include "viewer/jobs/job_tracker.h"
+#include "viewer/models/allocation_colors.h"
+#include "viewer/models/allocation_picture.h"
+#include "viewer/models/document.h"
+#include "viewer/models/selection.h"
+
+namespace memprof::viewer {
+
+// What is known of a device's allocations, whatever is shown of them. Immutable.
+struct AllocationsData {
+  std::shared_ptr<const AllocationIndex> index;
+  std::shared_ptr<const AllocationIndex> segments;  // by address only
+  analysis::AddressLanes addresses;                 // by address only: its spans
+  std::vector<analysis::FailedRequest> failures;    // of the device
+};
+
+class AllocationsCanvas : public QWidget {
+  Q_OBJECT
+
+ public:
+  enum class Layout { kPacked, kAddresses };
+
+  AllocationsCanvas(Document* document, Selection* selection, Layout layout,
+                    QWidget* parent = nullptr);
+  ~AllocationsCanvas() override;
+
+  QSize minimumSizeHint() const override { return {320, 200}; }
+
+  // Brings jobs and picture up to what document and selection say. Called when the view is in
+  // front and any of these changed.
+  void Update();
+  void SetColoring(AllocationColoring coloring);
+  AllocationColoring coloring() const { return coloring_; }
+
+  // Null until they are known.
+  const AllocationIndex* index() const { return data_ != nullptr ? data_->index.get() : nullptr; }
+  const AllocationColors* colors() const { return colors_.get(); }
+  const AllocationPicture* picture() const { return picture_.get(); }
+
+  QRectF PlotRect() const;
+  TimeScale Scale() const;
+  double low() const { return low_; }  // of the bytes that are shown
+  double high() const { return high_; }
+  double Y(double bytes) const;
+  double BytesAt(double y) const;
+  // Where an allocation is drawn; null where it is not shown, or not in the window.
+  std::optional<QRectF> RectOf(analysis::AllocationId id) const;
+  std::optional<std::size_t> RowAt(QPointF point) const;
+  QString Describe(std::size_t row) const;
+  // The bytes from `low` to `high`, as far as there is picture.
+  void SetBytes(double low, double high);
+
+ signals:
+  void Changed();  // colours or picture
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  bool event(QEvent* event) override;  // tooltips
+
+ private:
+  enum class Drag { kNone, kBrush, kPan };
+  // What colours were made for.
+  struct ColorKey {
+    AllocationColoring coloring = AllocationColoring::kSite;
+    const void* passing = nullptr;
+    const void* extra = nullptr;  // categories or report, where the colouring needs them
+    analysis::StackId site;
+    bool dark = false;
+    bool operator==(const ColorKey&) const = default;
+  };
+  struct Uses;
+
+  void Forget();  // all that is of session_
+  void AskData();
+  void AskColors();
+  void AskPicture();
+  void AskUses();
+  ColorKey WantedColors() const;
+  AllocationPictureQuery WantedPicture() const;
+  bool Shows(const AllocationPicture* picture, const PictureBox& box) const;
+  PictureBox Box() const { return {selection_->window(), low_, high_}; }
+  PictureBox WholeBox() const;
+
+  void PaintPictures(QPainter& painter, const QRectF& plot);
+  void PaintOne(QPainter& painter, const QRectF& plot, const AllocationPicture& picture);
+  void PaintLabels(QPainter& painter, const QRectF& plot, const Theme& theme);
+  void PaintBytes(QPainter& painter, const QRectF& plot, const Theme& theme);
+  void PaintAddresses(QPainter& painter, const QRectF& plot, const Theme& theme);
+  void PaintMarks(QPainter& painter, const QRectF& plot, const Theme& theme);
+  void PaintFrames(QPainter& painter, const QRectF& plot, const Theme& theme);
+  QString EmptyText() const;
+
+  void Click(QPointF point);
+  void SelectRow(std::size_t row);
+  void SelectNeighbour(int step);  // of the selected site
+  void ZoomToSelected();
+  void ZoomBytes(double anchor, double factor);
+  bool ByteKey(QKeyEvent* event);
+  // The row of the selected allocation, or of the block that it lies in.
+  std::optional<std::size_t> SelectedRow() const;
+
+  Document* const document_;
+  Selection* const selection_;
+  const Layout layout_;
+  AllocationColoring coloring_ = AllocationColoring::kSite;
+  std::shared_ptr<const analysis::Session> session_;  // and device that data_ is, or will be, of
+  int device_ = 0;
+  std::shared_ptr<const AllocationsData> data_;
+  std::shared_ptr<const AllocationColors> colors_;
+  ColorKey colors_key_;
+  std::shared_ptr<const Uses> uses_;
+  // The last one drawn for the window, and one of everything, for while none is.
+  std::shared_ptr<const AllocationPicture> picture_, whole_;
+  bool picture_stale_ = true, whole_stale_ = true;
+  double low_ = 0, high_ = 1;
+  std::optional<std::size_t> hover_;
+  std::optional<QPointF> cursor_;
+  Drag drag_ = Drag::kNone;
+  QPointF drag_from_;
+  PictureBox drag_box_;
+  int gesture_ = 1;
+  qint64 last_wheel_ms_ = 0;
+  JobTracker data_job_, color_job_, picture_job_, uses_job_;
+};
+
+}  // namespace memprof::viewer

@@ -1,0 +1,255 @@
+// The picture of all allocations: mouse, wheel and keys.
+#include <QDateTime>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/geometry/window_math.h"
+#include "viewer/views/allocations_canvas.h"
+
+namespace memprof::viewer {
+namespace {
+
+constexpr double kClickSlop = 4;       // pixels that a click may move
+constexpr qint64 kWheelPauseMs = 600;  // a longer pause begins a new entry of the history
+constexpr double kZoomPerNotch = 0.8;
+
+}  // namespace
+
+void AllocationsCanvas::mousePressEvent(QMouseEvent* event) {
+  if (data_ == nullptr) return;
+  drag_from_ = event->position();
+  drag_box_ = Box();
+  cursor_ = event->position();
+  if (event->button() == Qt::MiddleButton ||
+      (event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier))) {
+    drag_ = Drag::kPan;
+    ++gesture_;
+    setCursor(Qt::ClosedHandCursor);
+  } else if (event->button() == Qt::LeftButton) {
+    drag_ = Drag::kBrush;
+  } else if (event->button() == Qt::BackButton) {
+    selection_->Back();
+  } else if (event->button() == Qt::ForwardButton) {
+    selection_->Forward();
+  }
+  update();
+}
+
+void AllocationsCanvas::mouseMoveEvent(QMouseEvent* event) {
+  cursor_ = event->position();
+  if (drag_ == Drag::kPan) {
+    const QPointF moved = drag_from_ - event->position();
+    const double bytes = -moved.y() / PlotRect().height() * (drag_box_.high - drag_box_.low);
+    TimeScale dragged = Scale();
+    dragged.window = drag_box_.window;
+    SetBytes(drag_box_.low + bytes, drag_box_.high + bytes);
+    selection_->SetWindow(PanBy(dragged, moved.x(), selection_->bounds()), gesture_);
+  } else if (drag_ == Drag::kNone) {
+    hover_ = RowAt(event->position());
+  }
+  update();
+}
+
+void AllocationsCanvas::mouseReleaseEvent(QMouseEvent* event) {
+  const Drag drag = std::exchange(drag_, Drag::kNone);
+  unsetCursor();
+  update();
+  if (drag != Drag::kBrush || event->button() != Qt::LeftButton) return;
+  if (std::abs(event->position().x() - drag_from_.x()) <= kClickSlop) {
+    Click(event->position());
+    return;
+  }
+  const TimeScale scale = Scale();
+  selection_->SetWindow(
+      Brush(scale.At(drag_from_.x()), scale.At(event->position().x()), selection_->bounds()));
+}
+
+void AllocationsCanvas::Click(QPointF point) {
+  const QRectF plot = PlotRect();
+  if (!plot.contains(point)) return;
+  const auto row = RowAt(point);
+  selection_->SetInstant(Scale().At(point.x()));
+  if (row.has_value()) {
+    SelectRow(*row);
+  } else {
+    selection_->SelectAllocation({}, {});
+  }
+}
+
+void AllocationsCanvas::SelectRow(std::size_t row) {
+  const analysis::AllocationId id = data_->index->id(row);
+  selection_->SelectAllocation(id, session_->record(id).stack);
+}
+
+void AllocationsCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (data_ == nullptr || event->button() != Qt::LeftButton) return;
+  const auto row = RowAt(event->position());
+  if (row.has_value()) {
+    SelectRow(*row);
+    ZoomToSelected();
+  } else {
+    selection_->ShowAll();
+    SetBytes(0, WholeBox().high);
+  }
+}
+
+void AllocationsCanvas::ZoomToSelected() {
+  const auto row = SelectedRow();
+  if (!row.has_value()) return;
+  const analysis::TimeNs birth = data_->index->Birth(*row);
+  const analysis::TimeNs death = std::min(data_->index->Death(*row), selection_->bounds().end);
+  // A little of what was before and after it.
+  const analysis::TimeNs margin = (death - std::min(birth, death)) / 20 + 1;
+  selection_->SetWindow({birth - std::min(birth, margin), death + margin});
+  // And its lane into the picture.
+  const double low = data_->index->low(*row), high = data_->index->high(*row);
+  if (high <= low_ || low >= high_) {
+    const double half = (high_ - low_) / 2;
+    SetBytes((low + high) / 2 - half, (low + high) / 2 + half);
+  }
+}
+
+void AllocationsCanvas::SelectNeighbour(int step) {
+  const auto selected = SelectedRow();
+  if (data_ == nullptr) return;
+  const AllocationIndex& index = *data_->index;
+  const auto size = static_cast<std::ptrdiff_t>(index.size());
+  const analysis::StackId site = selection_->site();
+  std::ptrdiff_t row = selected.has_value() ? static_cast<std::ptrdiff_t>(*selected)
+                       : step > 0           ? -1
+                                            : size;
+  for (row += step; row >= 0 && row < size; row += step) {
+    const analysis::AllocationId id = index.id(static_cast<std::size_t>(row));
+    if (site.valid() && session_->record(id).stack != site) continue;
+    if (!Passes(document_->passing().get(), id)) continue;
+    SelectRow(static_cast<std::size_t>(row));
+    return;
+  }
+}
+
+void AllocationsCanvas::ZoomBytes(double anchor, double factor) {
+  SetBytes(anchor - (anchor - low_) * factor, anchor + (high_ - anchor) * factor);
+}
+
+void AllocationsCanvas::wheelEvent(QWheelEvent* event) {
+  if (data_ == nullptr) return;
+  event->accept();
+  const QPoint angle = event->angleDelta();
+  const bool shift = event->modifiers().testFlag(Qt::ShiftModifier);
+  if (event->modifiers().testFlag(Qt::ControlModifier)) {
+    const double notches = (angle.y() != 0 ? angle.y() : angle.x()) / 120.0;
+    if (shift) {
+      const double bytes = notches * (high_ - low_) / 10;
+      SetBytes(low_ + bytes, high_ + bytes);
+    } else {
+      ZoomBytes(BytesAt(event->position().y()), std::pow(kZoomPerNotch, notches));
+    }
+    return;
+  }
+  const qint64 now = QDateTime::currentMSecsSinceEpoch();
+  if (now - last_wheel_ms_ > kWheelPauseMs) ++gesture_;
+  last_wheel_ms_ = now;
+  const TimeScale scale = Scale();
+  if (shift || std::abs(angle.x()) > std::abs(angle.y())) {
+    const double notches = (angle.x() != 0 ? angle.x() : angle.y()) / 120.0;
+    selection_->SetWindow(PanBy(scale, -notches * 60, selection_->bounds()), gesture_);
+  } else {
+    selection_->SetWindow(ZoomAt(scale, scale.At(event->position().x()),
+                                 std::pow(kZoomPerNotch, angle.y() / 120.0), selection_->bounds()),
+                          gesture_);
+  }
+}
+
+bool AllocationsCanvas::ByteKey(QKeyEvent* event) {
+  const double part = (high_ - low_) / 4;
+  const bool shift = event->modifiers().testFlag(Qt::ShiftModifier);
+  const double middle = (low_ + high_) / 2;
+  switch (event->key()) {
+    case Qt::Key_PageUp:
+      SetBytes(low_ + part, high_ + part);
+      return true;
+    case Qt::Key_PageDown:
+      SetBytes(low_ - part, high_ - part);
+      return true;
+    case Qt::Key_Up:
+      if (shift) ZoomBytes(middle, 0.5);
+      return shift;
+    case Qt::Key_Down:
+      if (shift) ZoomBytes(middle, 2);
+      return shift;
+    case Qt::Key_0:
+      SetBytes(0, WholeBox().high);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void AllocationsCanvas::keyPressEvent(QKeyEvent* event) {
+  if (data_ == nullptr || ByteKey(event)) return;
+  const TimeScale scale = Scale();
+  const analysis::TimeWindow bounds = selection_->bounds();
+  switch (event->key()) {
+    case Qt::Key_Left:
+      selection_->SetWindow(PanBy(scale, -scale.width / 8, bounds));
+      break;
+    case Qt::Key_Right:
+      selection_->SetWindow(PanBy(scale, scale.width / 8, bounds));
+      break;
+    case Qt::Key_Up:
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+      selection_->SetWindow(ZoomAt(scale, selection_->instant(), 0.5, bounds));
+      break;
+    case Qt::Key_Down:
+    case Qt::Key_Minus:
+      selection_->SetWindow(ZoomAt(scale, selection_->instant(), 2.0, bounds));
+      break;
+    case Qt::Key_BracketLeft:
+      SelectNeighbour(-1);
+      break;
+    case Qt::Key_BracketRight:
+      SelectNeighbour(1);
+      break;
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      ZoomToSelected();
+      break;
+    default:
+      QWidget::keyPressEvent(event);
+  }
+}
+
+void AllocationsCanvas::leaveEvent(QEvent*) {
+  cursor_.reset();
+  hover_.reset();
+  update();
+}
+
+void AllocationsCanvas::resizeEvent(QResizeEvent*) {
+  if (isVisible()) AskPicture();
+}
+
+void AllocationsCanvas::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange && isVisible()) Update();
+  QWidget::changeEvent(event);
+}
+
+bool AllocationsCanvas::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip || data_ == nullptr) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const auto row = RowAt(help->pos());
+  if (row.has_value()) {
+    QToolTip::showText(help->globalPos(), Describe(*row), this);
+  } else {
+    QToolTip::hideText();
+  }
+  return true;
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,47 @@
+// A picture of all allocations with its summary line, the choice of colours and their legend.
+#pragma once
+
+#include <QTextStream>
+#include <QWidget>
+#include <functional>
+
+#include "viewer/views/allocations_canvas.h"
+
+class QComboBox;
+class QHBoxLayout;
+class QLabel;
+
+namespace memprof::viewer {
+
+class AllocationsPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  // `changed` is called whenever Update() is due, which the view does when it is in front.
+  AllocationsPanel(Document* document, Selection* selection, AllocationsCanvas::Layout layout,
+                   const std::function<void()>& changed, QWidget* parent = nullptr);
+
+  AllocationsCanvas* canvas() const { return canvas_; }
+  QComboBox* coloring() const { return coloring_; }
+  QString SummaryText() const;
+  QString LegendText() const;
+
+  // Puts a widget beside the choice of colours.
+  void AddControl(QWidget* widget);
+  void Update() { canvas_->Update(); }
+  // The allocations of the window that the filter lets pass, in order of birth.
+  bool WriteCsv(QTextStream* out) const;
+
+ private:
+  void ShowWords();
+
+  Document* const document_;
+  Selection* const selection_;
+  QHBoxLayout* row_;
+  QLabel* summary_;
+  QComboBox* coloring_;
+  QLabel* legend_;
+  AllocationsCanvas* canvas_;
+};
+
+}  // namespace memprof::viewer

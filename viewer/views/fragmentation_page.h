@@ -1,0 +1,62 @@
+// Holes: pools over time, and at the chosen instant which blocks pin which hole since when.
+#pragma once
+
+#include <QWidget>
+#include <memory>
+
+#include "viewer/models/fragmentation_picture.h"
+#include "viewer/models/selection.h"
+
+class QLabel;
+class QPushButton;
+class QScrollArea;
+class QTabWidget;
+
+namespace memprof::viewer {
+
+class FactView;
+class FragmentationPlot;
+
+class FragmentationPage : public QWidget {
+  Q_OBJECT
+
+ public:
+  FragmentationPage(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+  // Asks for what is not there yet.
+  void Refresh();
+  bool WriteCsv(QTextStream* out) const;
+  // To the instant at which most was free and pinned.
+  void GoToWorst();
+
+  FragmentationPlot* plot() const { return plot_; }
+  FactView* pins() const { return pins_; }
+  FactView* holes() const { return holes_; }
+  QString SummaryText() const;
+
+ private:
+  void AskPools();
+  void AskHoles();
+  void FillTables();
+  void FillSummary();
+  void Follow();
+
+  Document* const document_;
+  Selection* const selection_;
+  QLabel* summary_;
+  QPushButton* worst_;
+  QScrollArea* scroll_;
+  FragmentationPlot* plot_;
+  QTabWidget* tabs_;
+  FactTable* pin_rows_;
+  FactTable* hole_rows_;
+  FactView* pins_;
+  FactView* holes_;
+  JobTracker pools_job_, holes_job_;
+  std::shared_ptr<const analysis::Session> shown_;  // whose pools are shown, or asked for
+  std::shared_ptr<const PoolsPicture> pools_;
+  std::shared_ptr<const HolesPicture> at_instant_;
+  bool following_ = false;
+};
+
+}  // namespace memprof::viewer

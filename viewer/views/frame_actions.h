@@ -1,0 +1,31 @@
+// What one can do with a frame of a call stack, wherever it is shown: open its source, copy it,
+// filter by it.
+#pragma once
+
+#include <QWidget>
+
+#include "viewer/models/document.h"
+#include "viewer/models/selection.h"
+
+class QMenu;
+
+namespace memprof::viewer {
+
+struct FrameTarget {
+  analysis::SourceFrame frame;
+  analysis::StackId stack;  // that the frame is of, or the costliest of several; may be none
+};
+
+// Opens the frame's source at its line in the editor of models/editor_command.h. Where that cannot
+// be, says why in a box on `owner` that does not stop anything, and returns that sentence; else "".
+QString OpenInEditor(QWidget* owner, const Document& document, const analysis::SourceFrame& frame);
+
+// Adds the actions for a frame. The document and the selection must outlive the menu.
+void AddFrameActions(QMenu* menu, QWidget* owner, Document* document, Selection* selection,
+                     const FrameTarget& target);
+
+// "Foo::Bar (file.cc:12)" of one frame, and all frames of a stack, one a line.
+QString FrameText(const analysis::SourceFrame& frame);
+QString StackText(const Document& document, analysis::StackId stack);
+
+}  // namespace memprof::viewer

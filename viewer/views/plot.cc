@@ -1,0 +1,252 @@
+// A plot over the time window that all views share.
+#include "viewer/views/plot.h"
+
+#include <QDateTime>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "viewer/geometry/units.h"
+#include "viewer/geometry/window_math.h"
+#include "viewer/views/text.h"
+#include "viewer/views/timeline_painter.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::TimeNs;
+
+constexpr double kClickSlop = 4;       // pixels that a click may move
+constexpr qint64 kWheelPauseMs = 600;  // a longer pause begins a new entry of the history
+constexpr double kZoomPerNotch = 0.8;
+
+}  // namespace
+
+TimePlot::TimePlot(Document* document, Selection* selection, QWidget* parent)
+    : QWidget(parent), document_(document), selection_(selection) {
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  const auto repaint = [this] { update(); };
+  connect(document, &Document::StateChanged, this, repaint);
+  connect(selection, &Selection::DeviceChanged, this, repaint);
+  connect(selection, &Selection::InstantChanged, this, repaint);
+  connect(selection, &Selection::ZoomChanged, this, repaint);
+  connect(selection, &Selection::AxisChanged, this, repaint);
+}
+
+double TimePlot::LeftMargin() const {
+  return QFontMetricsF(SmallFont(font())).horizontalAdvance(QStringLiteral("00000 MiB")) +
+         2 * kSpace;
+}
+
+double TimePlot::AxisHeight() const {
+  const bool steps = document_->session() != nullptr && !document_->session()->steps().empty();
+  return QFontMetricsF(SmallFont(font())).height() * (steps ? 2 : 1) + 2 * kSpace;
+}
+
+QRectF TimePlot::PlotRect() const {
+  return QRectF(LeftMargin(), kSpace, std::max(10.0, width() - LeftMargin() - 2 * kSpace),
+                std::max(10.0, height() - kSpace - AxisHeight()));
+}
+
+TimeScale TimePlot::Scale() const {
+  const QRectF plot = PlotRect();
+  return {selection_->window(), plot.left(), plot.width(), ShownClock(*document_, *selection_)};
+}
+
+QString TimePlot::InstantText(TimeNs time) const {
+  const TimeNs origin = document_->bounds().begin;
+  QString text = FormatInstant(time - std::min(origin, time),
+                               static_cast<TimeNs>(std::max(1.0, Scale().NsPerPixel())));
+  const std::int64_t step = document_->session()->StepAt(time);
+  if (step >= 0) text += tr("  ·  step %1").arg(step);
+  return text;
+}
+
+void TimePlot::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  const Theme theme = Theme::From(palette());
+  painter.fillRect(rect(), theme.surface);
+  painter.setFont(SmallFont(font()));
+  if (document_->session() == nullptr || !ready()) {
+    painter.setPen(theme.muted);
+    painter.drawText(rect().adjusted(kSpace, 0, -kSpace, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                     Waiting());
+    return;
+  }
+  const TimeScale scale = Scale();
+  const QRectF plot = PlotRect();
+  PaintTimeAxis(painter, plot, scale, document_->bounds().begin, document_->session()->steps(),
+                theme);
+  PaintContent(painter, scale, theme);
+  PaintInstant(painter, plot, scale, theme);
+  PaintReadout(painter, plot, scale, theme);
+}
+
+void TimePlot::PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
+                            const Theme& theme) {
+  const double chosen = scale.X(selection_->instant());
+  if (chosen < plot.left() || chosen > plot.right()) return;
+  painter.setPen(QPen(theme.text, 1.5));
+  painter.drawLine(QPointF(chosen, plot.top() - 2), QPointF(chosen, plot.bottom()));
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.text);
+  painter.drawPolygon(
+      QPolygonF({QPointF(chosen - 5, plot.top() - 6), QPointF(chosen + 5, plot.top() - 6),
+                 QPointF(chosen, plot.top())}));
+}
+
+void TimePlot::PaintReadout(QPainter& painter, const QRectF& plot, const TimeScale& scale,
+                            const Theme& theme) {
+  if (!cursor_) return;
+  const double x = std::clamp(cursor_->x(), plot.left(), plot.right());
+  if (drag_ == Drag::kBrush) {
+    QColor fill = theme.accent;
+    fill.setAlpha(60);
+    const double from = std::clamp(drag_from_.x(), plot.left(), plot.right());
+    painter.fillRect(
+        QRectF(QPointF(std::min(from, x), plot.top()), QPointF(std::max(from, x), plot.bottom())),
+        fill);
+  }
+  if (!plot.contains(*cursor_)) return;
+  painter.setPen(QPen(theme.muted, 1, Qt::DashLine));
+  painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
+  const TimeNs time = scale.At(x);
+  QStringList lines = Readout(time, *cursor_);
+  if (lines.isEmpty()) return;
+  lines.prepend(InstantText(time));
+  const QFontMetricsF metrics(painter.font());
+  double names = 0, values = 0, whole = 0;
+  for (const QString& line : lines) {
+    const QStringList parts = line.split(QLatin1Char('\t'));
+    if (parts.size() == 1) whole = std::max(whole, metrics.horizontalAdvance(line));
+    if (parts.size() < 2) continue;
+    names = std::max(names, metrics.horizontalAdvance(parts[0]));
+    values = std::max(values, metrics.horizontalAdvance(parts[1]));
+  }
+  const double row = metrics.height() + 2;
+  const double width = std::max(names + values + 2 * kSpace, whole) + 2 * kSpace;
+  const double height = row * static_cast<double>(lines.size()) + kSpace;
+  double left = x + 14;
+  if (left + width > plot.right()) left = x - 14 - width;
+  const double top =
+      std::clamp(cursor_->y() - height / 2, 0.0, std::max(0.0, this->height() - height));
+  const QRectF box(std::max(left, 0.0), top, width, height);
+  painter.setPen(theme.border);
+  painter.setBrush(theme.surface);
+  painter.drawRoundedRect(box, 5, 5);
+  double y = box.top() + kSpace / 2.0;
+  for (const QString& line : lines) {
+    const QStringList parts = line.split(QLatin1Char('\t'));
+    const QRectF place(box.left() + kSpace, y, box.width() - 2 * kSpace, row);
+    painter.setPen(parts.size() == 1 ? theme.muted : theme.text);
+    painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter, parts[0]);
+    if (parts.size() > 1) painter.drawText(place, Qt::AlignRight | Qt::AlignVCenter, parts[1]);
+    y += row;
+  }
+}
+
+void TimePlot::mousePressEvent(QMouseEvent* event) {
+  if (!ready()) return;
+  drag_from_ = event->position();
+  drag_window_ = selection_->window();
+  cursor_ = event->position();
+  if (event->button() == Qt::MiddleButton ||
+      (event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier))) {
+    drag_ = Drag::kPan;
+    ++gesture_;
+    setCursor(Qt::ClosedHandCursor);
+  } else if (event->button() == Qt::LeftButton) {
+    drag_ = Drag::kBrush;
+  } else if (event->button() == Qt::BackButton) {
+    selection_->Back();
+  } else if (event->button() == Qt::ForwardButton) {
+    selection_->Forward();
+  }
+  update();
+}
+
+void TimePlot::mouseMoveEvent(QMouseEvent* event) {
+  cursor_ = event->position();
+  if (drag_ == Drag::kPan) {
+    TimeScale dragged = Scale();
+    dragged.window = drag_window_;
+    selection_->SetWindow(
+        PanBy(dragged, drag_from_.x() - event->position().x(), selection_->bounds()), gesture_);
+  }
+  update();
+}
+
+void TimePlot::mouseReleaseEvent(QMouseEvent* event) {
+  const Drag drag = std::exchange(drag_, Drag::kNone);
+  unsetCursor();
+  update();
+  if (drag != Drag::kBrush || event->button() != Qt::LeftButton) return;
+  const TimeScale scale = Scale();
+  if (std::abs(event->position().x() - drag_from_.x()) <= kClickSlop) {
+    selection_->SetInstant(scale.At(event->position().x()));
+  } else {
+    selection_->SetWindow(
+        Brush(scale.At(drag_from_.x()), scale.At(event->position().x()), selection_->bounds()));
+  }
+}
+
+void TimePlot::mouseDoubleClickEvent(QMouseEvent*) { selection_->ShowAll(); }
+
+void TimePlot::wheelEvent(QWheelEvent* event) {
+  // Beside the plot it scrolls whatever the plot lies in.
+  if (!ready() || event->position().x() < PlotRect().left()) {
+    event->ignore();
+    return;
+  }
+  const qint64 now = QDateTime::currentMSecsSinceEpoch();
+  if (now - last_wheel_ms_ > kWheelPauseMs) ++gesture_;
+  last_wheel_ms_ = now;
+  const QPoint angle = event->angleDelta();
+  const TimeScale scale = Scale();
+  if (event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(angle.x()) > std::abs(angle.y())) {
+    const double notches = (angle.x() != 0 ? angle.x() : angle.y()) / 120.0;
+    selection_->SetWindow(PanBy(scale, -notches * 60, selection_->bounds()), gesture_);
+  } else {
+    selection_->SetWindow(ZoomAt(scale, scale.At(event->position().x()),
+                                 std::pow(kZoomPerNotch, angle.y() / 120.0), selection_->bounds()),
+                          gesture_);
+  }
+  event->accept();
+}
+
+void TimePlot::keyPressEvent(QKeyEvent* event) {
+  const TimeScale scale = Scale();
+  const analysis::TimeWindow bounds = selection_->bounds();
+  switch (event->key()) {
+    case Qt::Key_Left:
+      return selection_->SetWindow(PanBy(scale, -scale.width / 8, bounds));
+    case Qt::Key_Right:
+      return selection_->SetWindow(PanBy(scale, scale.width / 8, bounds));
+    case Qt::Key_Up:
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+      return selection_->SetWindow(ZoomAt(scale, selection_->instant(), 0.5, bounds));
+    case Qt::Key_Down:
+    case Qt::Key_Minus:
+      return selection_->SetWindow(ZoomAt(scale, selection_->instant(), 2.0, bounds));
+    default:
+      QWidget::keyPressEvent(event);
+  }
+}
+
+void TimePlot::leaveEvent(QEvent*) {
+  cursor_.reset();
+  update();
+}
+
+void TimePlot::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) update();
+  QWidget::changeEvent(event);
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,68 @@
+// A plot over the time window that all views share: its scale, what the mouse, the wheel and the
+// keys do to the window, and the chosen instant. What is drawn is up to who derives from it.
+#pragma once
+
+#include <QWidget>
+#include <optional>
+
+#include "viewer/geometry/axis.h"
+#include "viewer/models/document.h"
+#include "viewer/models/selection.h"
+#include "viewer/views/theme.h"
+
+namespace memprof::viewer {
+
+class TimePlot : public QWidget {
+  Q_OBJECT
+
+ public:
+  TimePlot(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+  // Where time runs; lanes and axes of whoever derives lie around it.
+  virtual QRectF PlotRect() const;
+  TimeScale Scale() const;
+
+ protected:
+  // Everything between the ground and the axis; nothing is painted but this where `ready` is false.
+  virtual bool ready() const = 0;
+  virtual void PaintContent(QPainter& painter, const TimeScale& scale, const Theme& theme) = 0;
+  // Lines "name\tvalue" of the box beside the pointer.
+  virtual QStringList Readout(analysis::TimeNs time, QPointF at) const = 0;
+  virtual QString Waiting() const = 0;
+
+  // Room for labels of bytes at the left, and for the axis below.
+  double LeftMargin() const;
+  double AxisHeight() const;
+  // "1.20 s  ·  step 12".
+  QString InstantText(analysis::TimeNs time) const;
+
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+  Document* const document_;
+  Selection* const selection_;
+
+ private:
+  enum class Drag { kNone, kBrush, kPan };
+
+  void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
+                    const Theme& theme);
+  void PaintReadout(QPainter& painter, const QRectF& plot, const TimeScale& scale,
+                    const Theme& theme);
+
+  Drag drag_ = Drag::kNone;
+  QPointF drag_from_;
+  analysis::TimeWindow drag_window_;
+  std::optional<QPointF> cursor_;
+  int gesture_ = 1 << 20;  // of its own, apart from those of other views
+  qint64 last_wheel_ms_ = 0;
+};
+
+}  // namespace memprof::viewer

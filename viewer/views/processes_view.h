@@ -1,0 +1,55 @@
+// The processes of a job side by side: figures, small timelines on one scale, what stands out.
+#pragma once
+
+#include <memory>
+
+#include "viewer/jobs/job_tracker.h"
+#include "viewer/models/process_model.h"
+#include "viewer/views/view.h"
+
+class QLabel;
+class QSortFilterProxyModel;
+class QTableView;
+
+namespace memprof::viewer {
+
+class ProcessLanes;
+
+class ProcessesView : public View {
+  Q_OBJECT
+
+ public:
+  ProcessesView(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+  QTableView* table() const { return table_; }
+  const ProcessModel& model() const { return *model_; }
+  QString SummaryText() const;
+
+  bool wants_details() const override { return false; }
+  bool WriteCsv(QTextStream* out) const override;
+
+ protected:
+  void Refresh() override;
+  void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  void BuildTable();
+  void Connect();
+  void Show(std::shared_ptr<const ProcessPicture> picture);
+  void Fit();  // heights of rows, width of the lanes
+  void Choose(const QModelIndex& index);
+  void ShowMenu(const QPoint& at);
+  void Copy();
+  std::uint32_t ProcessAt(const QModelIndex& index) const;
+
+  QLabel* summary_;
+  QLabel* legend_;
+  QTableView* table_;
+  ProcessModel* model_;
+  QSortFilterProxyModel* sorted_;
+  ProcessLanes* lanes_;
+  JobTracker job_;
+};
+
+}  // namespace memprof::viewer

@@ -1,0 +1,164 @@
+// How far the log can be trusted.
+#include "viewer/views/quality_view.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QStyledItemDelegate>
+#include <QTableView>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "viewer/views/theme.h"
+
+namespace memprof::viewer {
+namespace {
+
+QColor GradeColor(const Theme& theme, Grade grade) {
+  switch (grade) {
+    case Grade::kGood:
+      return theme.good;
+    case Grade::kInfo:
+      return theme.accent;
+    case Grade::kNotice:
+      return theme.warning;
+    case Grade::kDataLoss:
+    case Grade::kError:
+      break;
+  }
+  return theme.danger;
+}
+
+// Verdicts in their colours, what to do in a quieter one.
+class GradeDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+ protected:
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    const Theme theme = Theme::From(option->palette);
+    if (index.column() == QualityModel::kAdvice)
+      option->palette.setColor(QPalette::Text, theme.muted);
+    if (index.column() != QualityModel::kGrade) return;
+    const auto grade = static_cast<Grade>(index.data(QualityModel::kGradeRole).toInt());
+    option->palette.setColor(QPalette::Text, GradeColor(theme, grade));
+    option->font = StrongFont(option->font);
+  }
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return QStyledItemDelegate::sizeHint(option, index) + QSize(0, kSpace);
+  }
+};
+
+}  // namespace
+
+QualityView::QualityView(Document* document, Selection* selection, QWidget* parent)
+    : View(document, selection, parent) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
+  column->setSpacing(kSpace);
+  verdict_ = new QLabel(this);
+  verdict_->setWordWrap(true);
+  verdict_->setFont(StrongFont(font()));
+  column->addWidget(verdict_);
+  model_ = new QualityModel(this);
+  table_ = new QTableView(this);
+  table_->setModel(model_);
+  table_->setAccessibleName(tr("Data quality"));
+  table_->setItemDelegate(new GradeDelegate(table_));
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setShowGrid(false);
+  table_->setWordWrap(true);
+  table_->setAlternatingRowColors(true);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setTabKeyNavigation(false);
+  table_->setCornerButtonEnabled(false);
+  table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+  table_->verticalHeader()->setVisible(false);
+  table_->verticalHeader()->setMinimumSectionSize(1);
+  table_->horizontalHeader()->setHighlightSections(false);
+  table_->installEventFilter(this);
+  table_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  QAction* copy = table_->addAction(tr("Copy row"));
+  connect(copy, &QAction::triggered, this, &QualityView::Copy);
+  column->addWidget(table_, 1);
+  const auto again = [this] { Invalidate(); };
+  connect(document, &Document::StateChanged, this, again);
+  connect(document, &Document::ReportReady, this, again);
+}
+
+QString QualityView::VerdictText() const { return verdict_->text(); }
+
+void QualityView::Refresh() {
+  if (document_->session() == nullptr) {
+    model_->SetRows({});
+    verdict_->clear();
+    return;
+  }
+  std::vector<QualityRow> rows = FindQuality(*document_->session(), document_->report().get());
+  const QualityVerdict verdict = JudgeQuality(rows);
+  model_->SetRows(std::move(rows));
+  QPalette palette = this->palette();
+  const Grade shown =
+      std::max(verdict.worst == Grade::kInfo ? Grade::kGood : verdict.worst, Grade::kGood);
+  const QColor color = GradeColor(Theme::From(palette), shown);
+  palette.setColor(QPalette::WindowText, color);
+  palette.setColor(QPalette::Text, color);
+  verdict_->setPalette(palette);
+  verdict_->setText(verdict.text);
+  Fit();
+}
+
+void QualityView::Fit() {
+  const int letter = fontMetrics().averageCharWidth();
+  const int width = table_->viewport()->width();
+  table_->setColumnWidth(QualityModel::kArea, 20 * letter);
+  table_->setColumnWidth(QualityModel::kSubject, 22 * letter);
+  table_->setColumnWidth(QualityModel::kGrade, 13 * letter);
+  const int rest = std::max(60 * letter, width - 55 * letter);
+  table_->setColumnWidth(QualityModel::kFinding, rest * 9 / 20);
+  table_->setColumnWidth(QualityModel::kAdvice, rest - rest * 9 / 20);
+  table_->resizeRowsToContents();
+}
+
+void QualityView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  layout()->activate();
+  Fit();
+}
+
+void QualityView::Copy() {
+  const QModelIndex at = table_->currentIndex();
+  if (!at.isValid()) return;
+  QStringList cells;
+  for (int column = 0; column < QualityModel::kColumnCount; ++column)
+    cells << at.siblingAtColumn(column).data(QualityModel::kPlainRole).toString();
+  QApplication::clipboard()->setText(cells.join(QLatin1Char('\t')));
+}
+
+bool QualityView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == table_ && event->type() == QEvent::KeyPress &&
+      static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
+    Copy();
+    return true;
+  }
+  return View::eventFilter(watched, event);
+}
+
+bool QualityView::WriteCsv(QTextStream* out) const {
+  for (int row = -1; row < model_->rowCount(); ++row) {
+    QStringList cells;
+    for (int column = 0; column < QualityModel::kColumnCount; ++column)
+      cells << CsvField((row < 0
+                             ? model_->headerData(column, Qt::Horizontal, QualityModel::kPlainRole)
+                             : model_->index(row, column).data(QualityModel::kPlainRole))
+                            .toString());
+    *out << cells.join(QLatin1Char(',')) << '\n';
+  }
+  return model_->rowCount() > 0;
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,40 @@
+// A call stack as a list, innermost first: Enter or a double click opens a frame's source.
+#pragma once
+
+#include <QTreeView>
+
+#include "viewer/models/document.h"
+#include "viewer/models/selection.h"
+#include "viewer/models/stack_model.h"
+
+namespace memprof::viewer {
+
+class StackView : public QTreeView {
+  Q_OBJECT
+
+ public:
+  StackView(Document* document, Selection* selection, QWidget* parent = nullptr);
+
+  // `stack` is where the frames are of.
+  void SetFrames(std::vector<analysis::SourceFrame> frames, const analysis::SourceFrame& site,
+                 analysis::StackId stack);
+  void Clear() { SetFrames({}, {}, {}); }
+  const StackModel& stack() const { return *model_; }
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void FitPlaces();  // as wide as they are, but never more than leaves names room
+  void OpenSource(const QModelIndex& index);
+
+  Document* const document_;
+  Selection* const selection_;
+  StackModel* model_;
+  QAction* copy_;
+  analysis::StackId stack_;
+};
+
+}  // namespace memprof::viewer

@@ -1,0 +1,171 @@
+// The legend of the timeline, and its lane of marks.
+#include "viewer/views/timeline_lanes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "viewer/geometry/units.h"
+#include "viewer/views/text.h"
+#include "viewer/views/timeline_painter.h"
+
+namespace memprof::viewer {
+namespace {
+
+constexpr double kSwatch = 11;
+constexpr double kSwatchSpace = kSwatch + 6;
+constexpr double kMostName = 230;  // pixels of a name
+
+}  // namespace
+
+void TimelineLegend::LayOut(std::shared_ptr<const TimelineBands> bands, const QStringList& notes,
+                            const LegendSpace& space, const QFont& font) {
+  bands_ = std::move(bands);
+  texts_.clear();
+  std::vector<double> widths;
+  if (bands_ != nullptr) {
+    for (auto band = bands_->bands.rbegin(); band != bands_->bands.rend(); ++band) {
+      texts_ << band->name;
+      widths.push_back(kSwatchSpace + std::min(kMostName, TextWidth(font, band->name) + 2) +
+                       2 * kSpace);
+    }
+  }
+  for (const QString& note : notes) {
+    texts_ << note;
+    widths.push_back(TextWidth(font, note) + 2 + kSpace);
+  }
+  layout_ = LayOutLegend(widths, space);
+}
+
+void TimelineLegend::Paint(QPainter& painter, const Theme& theme, int selected) const {
+  const std::size_t bands = bands_ == nullptr ? 0 : bands_->bands.size();
+  for (std::size_t i = 0; i < layout_.boxes.size(); ++i) {
+    const QRectF& box = layout_.boxes[i];
+    const QString& text = texts_[static_cast<qsizetype>(i)];
+    if (i >= bands) {
+      painter.setPen(theme.muted);
+      DrawElided(painter, box, Qt::AlignLeft | Qt::AlignVCenter, text);
+      continue;
+    }
+    const std::size_t b = bands - 1 - i;
+    const QRectF square(box.left(), box.center().y() - kSwatch / 2, kSwatch, kSwatch);
+    FillBand(painter, QPolygonF(square), FillOf(bands_->bands[b], theme));
+    painter.setPen(theme.text);
+    const QRectF name = box.adjusted(kSwatchSpace, 0, -2 * kSpace, 0);
+    const double width =
+        DrawElided(painter, name, Qt::AlignLeft | Qt::AlignVCenter, text, Qt::ElideMiddle);
+    if (static_cast<int>(b) != selected) continue;
+    painter.setPen(QPen(theme.accent, 2));
+    const double y = box.center().y() + QFontMetricsF(painter.font()).height() / 2;
+    painter.drawLine(QPointF(name.left(), y), QPointF(name.left() + width, y));
+  }
+}
+
+int TimelineLegend::EntryAt(QPointF point) const {
+  for (std::size_t i = 0; i < layout_.boxes.size(); ++i)
+    if (layout_.boxes[i].contains(point)) return static_cast<int>(i);
+  return -1;
+}
+
+int TimelineLegend::BandAt(QPointF point) const {
+  const int entry = EntryAt(point);
+  const int bands = bands_ == nullptr ? 0 : static_cast<int>(bands_->bands.size());
+  return entry < 0 || entry >= bands ? -1 : bands - 1 - entry;
+}
+
+QString TimelineLegend::TextAt(QPointF point) const {
+  const int band = BandAt(point);
+  if (band < 0) {
+    const int entry = EntryAt(point);
+    return entry < 0 ? QString() : texts_[entry].toHtmlEscaped();
+  }
+  const Band& of = bands_->bands[static_cast<std::size_t>(band)];
+  return QStringLiteral("<b>%1</b><br>%2").arg(of.name.toHtmlEscaped(), of.help.toHtmlEscaped());
+}
+
+double MarkerLane::Height(const std::vector<TimelineMarker>& markers, const QFont& font) {
+  return markers.empty() ? 0 : QFontMetricsF(font).height() + 4;
+}
+
+void MarkerLane::LayOut(std::shared_ptr<const std::vector<TimelineMarker>> markers,
+                        const TimeScale& scale, double top, const QFont& font) {
+  markers_ = std::move(markers);
+  boxes_ = LayOutMarkers(*markers_, scale, 2 * kSign + 4);
+  left_ = scale.left;
+  top_ = top;
+  height_ = Height(*markers_, font);
+  font_ = font;
+}
+
+QString MarkerLane::LabelOf(const MarkerBox& box) const {
+  if (box.count == 1) return marker(box.first).label;
+  if (box.kind == MarkerKind::kFailedRequest) {
+    const auto failed =
+        std::count_if(markers_->begin() + static_cast<std::ptrdiff_t>(box.first),
+                      markers_->begin() + static_cast<std::ptrdiff_t>(box.first + box.count),
+                      [](const TimelineMarker& m) { return m.kind == MarkerKind::kFailedRequest; });
+    return QStringLiteral("%1 failed").arg(FormatCount(static_cast<std::uint64_t>(failed)));
+  }
+  return FormatPlural(box.count, QStringLiteral("mark"));
+}
+
+void MarkerLane::Paint(QPainter& painter, const QRectF& plot, const Theme& theme) const {
+  if (height_ <= 0) return;
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  const double middle = top_ + height_ / 2;
+  for (const MarkerBox& box : boxes_) {
+    const bool failed = box.kind == MarkerKind::kFailedRequest;
+    const QColor color = failed ? theme.danger : theme.good;
+    QColor line = color;
+    line.setAlpha(150);
+    painter.setPen(QPen(line, 1, failed ? Qt::DashLine : Qt::DotLine));
+    painter.drawLine(QPointF(box.x, top_ + height_), QPointF(box.x, plot.bottom()));
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(color);
+    if (failed) {
+      painter.drawPolygon(
+          QPolygonF({QPointF(box.x - kSign, middle - kSign), QPointF(box.x + kSign, middle - kSign),
+                     QPointF(box.x, middle + kSign)}));
+    } else {
+      painter.drawPolygon(
+          QPolygonF({QPointF(box.x, middle - kSign), QPointF(box.x + kSign, middle),
+                     QPointF(box.x, middle + kSign), QPointF(box.x - kSign, middle)}));
+    }
+    painter.setPen(failed ? theme.danger : theme.text);
+    DrawElided(painter,
+               QRectF(QPointF(box.x + kSign + 3, top_), QPointF(box.label_right, top_ + height_)),
+               Qt::AlignLeft | Qt::AlignVCenter, LabelOf(box));
+  }
+  painter.setPen(theme.muted);
+  painter.drawText(QRectF(0, top_, left_ - kSpace, height_), Qt::AlignRight | Qt::AlignVCenter,
+                   QStringLiteral("marks"));
+  painter.restore();
+}
+
+int MarkerLane::BoxAt(QPointF point) const {
+  if (height_ <= 0 || point.y() < top_ || point.y() >= top_ + height_) return -1;
+  return HitMarker(boxes_, point.x(), kSign + 2, [this](const MarkerBox& box) {
+    return std::min(TextWidth(font_, LabelOf(box)), box.label_right - box.x - kSign - 3);
+  });
+}
+
+const TimelineMarker* MarkerLane::At(QPointF point) const {
+  const int box = BoxAt(point);
+  if (box < 0) return nullptr;
+  const MarkerBox& hit = boxes_[static_cast<std::size_t>(box)];
+  // Of several, the one that gives them their sign.
+  for (std::size_t i = hit.first; i < hit.first + hit.count; ++i)
+    if (marker(i).kind == hit.kind) return &marker(i);
+  return &marker(hit.first);
+}
+
+QString MarkerLane::TextAt(QPointF point) const {
+  const int box = BoxAt(point);
+  if (box < 0) return {};
+  const MarkerBox& hit = boxes_[static_cast<std::size_t>(box)];
+  if (hit.count == 1) return marker(hit.first).text;
+  return QStringLiteral("<b>%1</b>, too close to be told apart here: zoom in.<br>The first:<br>%2")
+      .arg(FormatPlural(hit.count, QStringLiteral("mark")), At(point)->text);
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,20 @@
+// The box beside the mouse: what every band holds at that instant.
+#pragma once
+
+#include <QPainter>
+#include <QRectF>
+#include <cstdint>
+#include <span>
+
+#include "viewer/geometry/timeline_bands.h"
+#include "viewer/views/theme.h"
+
+namespace memprof::viewer {
+
+// Beside `x`, within `plot`; the row of band `hovered` stands out, -1 for none. `bytes` bottom
+// first, as the bands are.
+void PaintReadout(QPainter& painter, const QRectF& plot, double x, const QString& title,
+                  const TimelineBands& bands, std::span<const std::uint64_t> bytes, int hovered,
+                  const Theme& theme);
+
+}  // namespace memprof::viewer

@@ -1,0 +1,189 @@
+// What the timeline and the overview stack.
+#include "viewer/views/timeline_stacks.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/oom.h"
+#include "viewer/geometry/names.h"
+#include "viewer/geometry/units.h"
+
+namespace memprof::viewer {
+namespace {
+
+using analysis::FailedRequest;
+using analysis::Session;
+using analysis::TimelineGrouping;
+
+// Texts of so many failed requests are kept; a program that asks in a loop fails in a loop.
+constexpr std::size_t kMostFailures = 20'000;
+
+QString Asker(analysis::Symbols& symbols, analysis::StackId stack,
+              std::unordered_map<std::uint32_t, QString>* known) {
+  if (!stack.valid()) return {};
+  const auto [at, fresh] = known->try_emplace(stack.value);
+  if (fresh) at->second = ShortSite(symbols.Site(stack));
+  return at->second;
+}
+
+TimelineMarker MarkerOf(const Session& session, const FailedRequest& request,
+                        const QString& asker) {
+  TimelineMarker marker{MarkerKind::kFailedRequest,
+                        request.time,
+                        QStringLiteral("failed: %1").arg(FormatBytes(request.bytes)),
+                        {}};
+  QString text = QStringLiteral("<b>A request for %1 failed</b>").arg(FormatBytes(request.bytes));
+  if (!asker.isEmpty()) text += QStringLiteral("<br>asked by %1").arg(asker.toHtmlEscaped());
+  const QString api = ToQString(session.string(request.api));
+  text += request.framework ? QStringLiteral("<br>of the framework's allocator")
+                            : QStringLiteral("<br>of the driver");
+  if (!api.isEmpty()) text += QStringLiteral(", %1").arg(api.toHtmlEscaped());
+  if (request.driver_bytes != request.bytes)
+    text +=
+        QStringLiteral(", which asked the driver for %1").arg(FormatBytes(request.driver_bytes));
+  if (request.step >= 0) text += QStringLiteral("<br>in step %1").arg(request.step);
+  if (request.recovered)
+    text += QStringLiteral("<br>A later attempt of the same thread got as much.");
+  text += QStringLiteral("<br>Click: go to this instant.");
+  marker.text = text;
+  return marker;
+}
+
+TimelineMarker MarkerOf(const analysis::SnapshotInfo& snapshot) {
+  const QString label = ToQString(snapshot.label);
+  const QString name = label.isEmpty() ? QStringLiteral("snapshot") : label;
+  return {MarkerKind::kSnapshot, snapshot.time, name,
+          QStringLiteral("<b>%1</b><br>A snapshot that the program asked for."
+                         "<br>Click: go to this instant.")
+              .arg(name.toHtmlEscaped())};
+}
+
+}  // namespace
+
+TimelineStacks* TimelineStacks::Of(Document* document, Selection* selection) {
+  auto* stacks = selection->findChild<TimelineStacks*>(QString(), Qt::FindDirectChildrenOnly);
+  return stacks != nullptr ? stacks : new TimelineStacks(document, selection);
+}
+
+TimelineStacks::TimelineStacks(Document* document, Selection* selection)
+    : QObject(selection), document_(document), selection_(selection) {
+  connect(document, &Document::TimelinesReady, this, &TimelineStacks::Update);
+  connect(document, &Document::StateChanged, this, &TimelineStacks::Update);
+  connect(document, &Document::PassingChanged, this, &TimelineStacks::Update);
+  connect(document, &Document::CategoriesReady, this, &TimelineStacks::Update);
+  connect(selection, &Selection::DeviceChanged, this, [this] {
+    ChooseMarkers();
+    Update();
+  });
+  Update();
+}
+
+void TimelineStacks::SetGrouping(TimelineGrouping grouping) {
+  if (grouping == grouping_) return;
+  grouping_ = grouping;
+  emit GroupingChanged();
+  Update();
+}
+
+QString TimelineStacks::Note() const {
+  if (bands_ == nullptr) return {};
+  if (waits_for_categories_) return tr("judging what memory is for …");
+  return build_job_.running() ? tr("adding up …") : QString();
+}
+
+void TimelineStacks::Update() {
+  FindMarkers();
+  const TimelineBands* kinds = document_->bands(selection_->device());
+  if (kinds == nullptr) {
+    build_job_.Cancel();
+    wanted_ = {};
+    bands_.reset();
+    emit Changed();
+    return;
+  }
+  Source source{kinds->stack, grouping_, document_->passing(), nullptr};
+  waits_for_categories_ = false;
+  if (grouping_ == TimelineGrouping::kCategory) {
+    source.categories = document_->categories();
+    waits_for_categories_ = source.categories == nullptr;
+    if (waits_for_categories_) source.grouping = TimelineGrouping::kKind;
+  }
+  if (source == wanted_ && bands_ != nullptr) return emit Changed();
+  const bool same_stack = source.kinds == wanted_.kinds;
+  wanted_ = std::move(source);
+  const std::shared_ptr<const TimelineBands> plain(document_->timelines(), kinds);
+  if (wanted_.grouping == TimelineGrouping::kKind && wanted_.passing == nullptr) {
+    build_job_.Cancel();
+    bands_ = plain;
+  } else {
+    // A log that grows keeps its picture until the new one is there.
+    const bool stays =
+        bands_ != nullptr && bands_->device == kinds->device && (same_stack || document_->grew());
+    if (!stays) bands_ = plain;
+    Build();
+  }
+  emit Changed();
+}
+
+void TimelineStacks::Build() {
+  build_job_.Start(
+      [source = wanted_, symbols = document_->symbols()](std::stop_token stop) {
+        std::shared_ptr<const TimelineBands> bands;
+        analysis::StackGroups groups = analysis::FindGroups(
+            *source.kinds,
+            {source.grouping, source.passing, source.categories.get(), symbols.get()});
+        if (stop.stop_requested()) return bands;
+        bands = std::make_shared<const TimelineBands>(MakeBands(
+            std::make_shared<const analysis::TimelineStack>(*source.kinds, std::move(groups)),
+            symbols.get()));
+        return bands;
+      },
+      [this](std::shared_ptr<const TimelineBands> bands) {
+        if (bands != nullptr) bands_ = std::move(bands);
+        emit Changed();
+      });
+}
+
+void TimelineStacks::FindMarkers() {
+  const bool ready = document_->state() == Document::State::kReady || document_->grew();
+  const std::shared_ptr<const Session> session = ready ? document_->session() : marked_;
+  if (session == marked_) return;
+  marked_ = session;
+  failures_.clear();
+  ChooseMarkers();
+  if (session == nullptr) return marker_job_.Cancel();
+  marker_job_.Start(
+      [session, symbols = document_->symbols()](std::stop_token stop) {
+        std::vector<Failure> failures;
+        std::unordered_map<std::uint32_t, QString> askers;
+        for (const FailedRequest& request : analysis::FindFailures(*session)) {
+          if (stop.stop_requested() || failures.size() >= kMostFailures) break;
+          failures.push_back({request.device, MarkerOf(*session, request,
+                                                       Asker(*symbols, request.stack, &askers))});
+        }
+        return failures;
+      },
+      [this](std::vector<Failure> failures) {
+        failures_ = std::move(failures);
+        ChooseMarkers();
+        emit Changed();
+      });
+}
+
+void TimelineStacks::ChooseMarkers() {
+  auto markers = std::make_shared<std::vector<TimelineMarker>>();
+  if (marked_ != nullptr) {
+    for (const analysis::SnapshotInfo& snapshot : marked_->snapshots())
+      markers->push_back(MarkerOf(snapshot));
+  }
+  for (const Failure& failure : failures_)
+    if (failure.device == selection_->device() || failure.device == analysis::kNoDevice)
+      markers->push_back(failure.marker);
+  std::stable_sort(
+      markers->begin(), markers->end(),
+      [](const TimelineMarker& a, const TimelineMarker& b) { return a.time < b.time; });
+  markers_ = std::move(markers);
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,75 @@
+// What the timeline and the overview stack: the grouping that was chosen, its bands for the device
+// that is selected, and the marks above them. One for each window, shared by both; only what is
+// chosen is kept.
+#pragma once
+
+#include <QObject>
+#include <memory>
+#include <vector>
+
+#include "viewer/geometry/timeline_bands.h"
+#include "viewer/geometry/timeline_markers.h"
+#include "viewer/jobs/job_tracker.h"
+#include "viewer/models/document.h"
+#include "viewer/models/selection.h"
+
+namespace memprof::viewer {
+
+class TimelineStacks : public QObject {
+  Q_OBJECT
+
+ public:
+  // The one of a selection, made when it is first asked for. Lives as long as the selection; the
+  // document must too.
+  static TimelineStacks* Of(Document* document, Selection* selection);
+
+  analysis::TimelineGrouping grouping() const { return grouping_; }
+  // Outlives a log: people keep to one grouping.
+  void SetGrouping(analysis::TimelineGrouping grouping);
+
+  // Of the device that is selected; null while nothing is known of it. While what was chosen is
+  // added up, what was shown before of this device, or else its kinds of memory.
+  const std::shared_ptr<const TimelineBands>& bands() const { return bands_; }
+  // What one still waits for; "" when the bands are what was chosen.
+  QString Note() const;
+  // In order of time: snapshots, and requests that failed on the device.
+  const std::shared_ptr<const std::vector<TimelineMarker>>& markers() const { return markers_; }
+
+ signals:
+  void Changed();
+  void GroupingChanged();
+
+ private:
+  struct Failure {
+    int device;
+    TimelineMarker marker;
+  };
+  // What bands are made of. Holds it, so that nothing else can have its address meanwhile.
+  struct Source {
+    std::shared_ptr<const analysis::TimelineStack> kinds;
+    analysis::TimelineGrouping grouping = analysis::TimelineGrouping::kKind;
+    std::shared_ptr<const analysis::AllocationSet> passing;
+    std::shared_ptr<const analysis::Categories> categories;
+    bool operator==(const Source&) const = default;
+  };
+
+  TimelineStacks(Document* document, Selection* selection);
+  void Update();
+  void Build();
+  void FindMarkers();
+  void ChooseMarkers();
+
+  Document* const document_;
+  Selection* const selection_;
+  analysis::TimelineGrouping grouping_ = analysis::TimelineGrouping::kKind;
+  std::shared_ptr<const TimelineBands> bands_;
+  Source wanted_;
+  bool waits_for_categories_ = false;
+  std::shared_ptr<const analysis::Session> marked_;
+  std::vector<Failure> failures_;  // of all devices
+  std::shared_ptr<const std::vector<TimelineMarker>> markers_ =
+      std::make_shared<std::vector<TimelineMarker>>();
+  JobTracker build_job_, marker_job_;
+};
+
+}  // namespace memprof::viewer
