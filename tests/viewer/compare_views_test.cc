@@ -291,7 +291,7 @@ TEST_F(CompareTest, TwoLogs) {
 
 TEST_F(CompareTest, RowsAndSitesFollowEachOther) {
   Open({.steps = 12}, ViewKind::kDiff);
-  diff()->CompareWith(Other({.steps = 6}));
+  diff()->CompareWith(Other({.steps = 6, .framework = false}));
   window_.WaitUntilSettled();
   const DiffModel& model = diff()->model();
   ASSERT_GT(model.rowCount(), 0);

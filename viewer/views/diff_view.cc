@@ -125,7 +125,7 @@ QWidget* DiffView::BuildHead() {
   pin_ = new QPushButton(tr("&Pin A here"), head);
   pin_->setToolTip(
       tr("What is held at the selected instant becomes “before”; then select another instant"));
-  swap_ = new QPushButton(tr("S&wap"), head);
+  swap_ = new QPushButton(tr("&Swap"), head);
   swap_->setToolTip(tr("Before becomes after"));
   by_ = new QComboBox(head);
   by_->setAccessibleName(tr("Group by"));
@@ -275,11 +275,6 @@ QString DiffView::Verdict() const {
   QString plain = verdict_->text();
   plain.remove(QStringLiteral("<b>")).remove(QStringLiteral("</b>"));
   return plain;
-}
-
-bool DiffView::FocusSearch() {
-  with_->setFocus(Qt::ShortcutFocusReason);
-  return true;
 }
 
 // Where a run is under way: after its second step, or a tenth of its time.

@@ -41,7 +41,6 @@ class DiffView : public View {
   void Swap();
   void SetBy(DiffBy by);
 
-  bool FocusSearch() override;
   bool WriteCsv(QTextStream* out) const override;
   bool wants_details() const override { return false; }  // it shows stacks itself
 
