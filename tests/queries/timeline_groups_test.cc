@@ -330,6 +330,18 @@ TEST(TimelineGroupsTest, AMomentWithinOneInstantIsNotLost) {
   EXPECT_EQ(stack->Between(Line::kTop, 2001, 2500).max, 10u);
 }
 
+TEST(TimelineGroupsTest, TensorsAreNeverMoreThanWhatIsInUse) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kLinear, 0x1000, 100);
+  log.TensorCreate(0x1000, 150, log.Tensor("w", "fp32", {30}));
+  const Loaded loaded(log);
+  const TimelineStack* stack = loaded.KindsOf(0);
+  ASSERT_NE(stack, nullptr);
+  EXPECT_EQ(stack->BytesAt(kForever - 1), (std::vector<std::uint64_t>{100, 0}));
+  EXPECT_EQ(stack->bands()[0].kind, StackBandKind::kTensors);
+}
+
 TEST(TimelineGroupsTest, OnlyTheLargestSitesHaveBandsOfTheirOwn) {
   LogBuilder log;
   log.Device(0, 1 << 30);
