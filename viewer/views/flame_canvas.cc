@@ -161,12 +161,11 @@ void FlameCanvas::paintEvent(QPaintEvent* event) {
   }
   const int zoomed = FlameFind(*tree_, selection_->flame_path());
   for (const FlameBox& box : Layout().boxes) {
-    if (Place(box.rect).intersects(event->rect())) PaintBox(painter, box, zoomed);
+    if (Place(box.rect).intersects(event->rect())) PaintBox(painter, theme, box, zoomed);
   }
 }
 
-QColor FlameCanvas::Fill(const FlameBox& box, int zoomed) const {
-  const Theme theme = Theme::From(palette());
+QColor FlameCanvas::Fill(const Theme& theme, const FlameBox& box, int zoomed) const {
   const analysis::FlameNode& node = Node(*tree_, box.node);
   if (!search_.isEmpty())
     return matches_[static_cast<std::size_t>(box.node)] ? theme.Categorical(3) : theme.hole;
@@ -178,10 +177,9 @@ QColor FlameCanvas::Fill(const FlameBox& box, int zoomed) const {
   return above ? fill.darker(theme.dark ? 150 : 108) : fill;
 }
 
-void FlameCanvas::PaintBox(QPainter& painter, const FlameBox& box, int zoomed) {
-  const Theme theme = Theme::From(palette());
+void FlameCanvas::PaintBox(QPainter& painter, const Theme& theme, const FlameBox& box, int zoomed) {
   const analysis::FlameNode& node = Node(*tree_, box.node);
-  QColor fill = Fill(box, zoomed);
+  QColor fill = Fill(theme, box, zoomed);
   if (box.node == hover_) fill = fill.lighter(theme.dark ? 125 : 108);
   QRectF rect = Place(box.rect).adjusted(0, 0, box.rect.width() > 3 ? -1 : 0, -1);
   painter.fillRect(rect, fill);

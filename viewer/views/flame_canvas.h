@@ -11,6 +11,8 @@
 
 namespace memprof::viewer {
 
+struct Theme;
+
 class FlameCanvas : public QWidget {
   Q_OBJECT
 
@@ -55,8 +57,8 @@ class FlameCanvas : public QWidget {
 
  private:
   void Relayout();
-  void PaintBox(QPainter& painter, const FlameBox& box, int zoomed);
-  QColor Fill(const FlameBox& box, int zoomed) const;
+  void PaintBox(QPainter& painter, const Theme& theme, const FlameBox& box, int zoomed);
+  QColor Fill(const Theme& theme, const FlameBox& box, int zoomed) const;
   int NodeAt(QPointF point);
   void Choose(int node);  // zooms to it and selects its costliest stack
   void Mark();            // the frames of the stack that is selected
