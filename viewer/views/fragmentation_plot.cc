@@ -44,6 +44,18 @@ QPolygonF Line(const Samples& samples, const QRectF& plot, const ByteScale& byte
   return line;
 }
 
+QColor Free(const Theme& theme) { return theme.Band(BandRole::kCached); }
+
+// Held, not used: hatched, so that it is told apart without colour too.
+void FillFree(QPainter& painter, const QPolygonF& shape, const Theme& theme) {
+  const QColor color = Free(theme);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(color);
+  painter.drawPolygon(shape);
+  painter.setBrush(QBrush(theme.dark ? color.lighter(130) : color.darker(118), Qt::BDiagPattern));
+  painter.drawPolygon(shape);
+}
+
 QColor InUse(const Theme& theme) { return theme.Band(BandRole::kTensors); }
 
 }  // namespace
@@ -115,7 +127,7 @@ void FragmentationPlot::PaintLegend(QPainter& painter, const Theme& theme) const
   };
   entry(tr("in use"), [&](const QRectF& box) { painter.fillRect(box, InUse(theme)); });
   entry(tr("free in segments"),
-        [&](const QRectF& box) { FillBand(painter, QPolygonF(box), theme.hole, BandRole::kCached, theme); });
+        [&](const QRectF& box) { FillFree(painter, QPolygonF(box), theme); });
   entry(tr("largest hole"), [&](const QRectF& box) {
     painter.setPen(QPen(theme.danger, 1.5));
     painter.drawLine(QPointF(box.left(), box.center().y()), QPointF(box.right(), box.center().y()));
@@ -153,7 +165,7 @@ void FragmentationPlot::PaintLane(QPainter& painter, int lane, const TimeScale& 
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing, false);
   const ByteScale bytes{most, plot.bottom(), plot.height()};
-  FillBand(painter, Area(made.reserved, plot, bytes, true), theme.hole, BandRole::kCached, theme);
+  FillFree(painter, Area(made.reserved, plot, bytes, true), theme);
   painter.setPen(Qt::NoPen);
   painter.setBrush(InUse(theme));
   painter.setOpacity(kAtTimesOpacity);
