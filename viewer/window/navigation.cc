@@ -50,6 +50,12 @@ void Navigation::SetBadge(int view, const QString& badge) {
       badge.isEmpty() ? title : QStringLiteral("%1 (%2)").arg(title, badge));
 }
 
+void Navigation::showEvent(QShowEvent* event) {
+  QListWidget::showEvent(event);
+  // Rows were laid out before the style sheet gave them their height.
+  doItemsLayout();
+}
+
 QSize Navigation::sizeHint() const {
   return {fontMetrics().horizontalAdvance(QStringLiteral("Fragmentation (99)")) + 5 * kSpace, 200};
 }

@@ -21,6 +21,9 @@ class Navigation : public QListWidget {
 
   QSize sizeHint() const override;
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  signals:
   void Chosen(int view);
 
