@@ -181,9 +181,12 @@ void FinishPool(const Session& session, TimeNs time, PoolSums& sums) {
 
 void AppendPools(const Session& session, int device, TimeNs time,
                  std::vector<PoolFragmentation>& pools) {
+  const std::vector<MapSegment> segments = BuildAddressMap(session, device, time).segments;
+  const auto carved = [](const MapSegment& segment) { return segment.framework; };
+  if (std::none_of(segments.begin(), segments.end(), carved)) return;
   const std::map<PoolKey, std::uint64_t> largest = LargestRequests(session, time);
   std::map<PoolKey, PoolSums> by_key;
-  for (const MapSegment& segment : BuildAddressMap(session, device, time).segments) {
+  for (const MapSegment& segment : segments) {
     if (!segment.framework) continue;
     const PoolKey key = KeyOf(session.allocation(segment.allocation));
     const auto request = largest.find(key);

@@ -55,10 +55,10 @@ void RankSites(const Session& session, analysis::Symbols& symbols, MapPicture& p
 }
 
 void FindPins(const Session& session, MapPicture& picture) {
-  const analysis::FragmentationReport report =
-      analysis::AnalyseFragmentation(session, picture.map.device, picture.map.time);
+  const std::vector<analysis::PoolFragmentation> pools =
+      analysis::FragmentationAt(session, picture.map.device, picture.map.time);
   const analysis::Pin* worst = nullptr;
-  for (const analysis::PoolFragmentation& pool : report.pools) {
+  for (const analysis::PoolFragmentation& pool : pools) {
     for (const analysis::Pin& pin : pool.pins) {
       picture.pins.emplace(pin.block, pin);
       if (picture.Pins(pin.block) && (worst == nullptr || pin.frees_bytes > worst->frees_bytes)) {

@@ -212,7 +212,7 @@ QWidget* DiffView::BuildSites() {
   sites->addWidget(right);
   sites->setStretchFactor(0, 3);
   sites->setStretchFactor(1, 1);
-  sites->setSizes({830, 260});
+  sites->setSizes({760, 330});
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &DiffView::ShowRow);
   return sites;
