@@ -56,7 +56,8 @@ FlameTree FlattenTree(const CallTree& tree, bool by_count, double least_share,
     const auto next = std::find_if(children.begin(), children.end(), [&](const auto& child) {
       return leads_on && tree.stacks().frame(child.frame).function == zoom[at.node.depth];
     });
-    for (auto child = children.end(); child-- != children.begin();) {
+    for (auto child = children.end(); child != children.begin();) {
+      --child;
       const bool on_zoom = child == next;
       if (on_zoom) {
         todo.push_back({*child, index, share_of(*child), true});

@@ -374,7 +374,8 @@ TEST_F(CompareModels, TwoMoments) {
     }
   question.by = DiffBy::kCategory;
   std::int64_t sum = 0;
-  for (const DiffRow& row : Compare(question, {}, std::stop_token())->rows) sum += row.change();
+  const auto categories = Compare(question, {}, std::stop_token());
+  for (const DiffRow& row : categories->rows) sum += row.change();
   EXPECT_EQ(sum, static_cast<std::int64_t>(data->report.figures[0].change()))
       << "categories add up to the device's bytes";
 }
