@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
@@ -33,43 +34,102 @@ std::map<PoolKey, std::uint64_t> LargestRequests(const Session& session, TimeNs 
   std::map<PoolKey, std::uint64_t> largest;
   // Where a segment's pool is in the map: millions of blocks lie in few segments.
   absl::flat_hash_map<std::uint32_t, std::uint64_t*> of_segment;
+  const EventId last = session.EventAt(time);
+  AllocationId segment;  // of the block before: neighbours often lie in one
+  std::uint64_t* bytes = nullptr;
   for (const AllocationRecord& a : session.records()) {
-    if (session.events().time(a.birth.value) > time) break;  // in order of birth
+    if (!last.valid() || a.birth > last) break;  // in order of birth
     if (a.layer != Layer::kBlock || !a.parent.valid()) continue;
-    if (session.record(a.parent).layer != Layer::kSegment) continue;
-    std::uint64_t*& bytes = of_segment[a.parent.value];
-    if (bytes == nullptr) bytes = &largest[KeyOf(session.allocation(a.parent))];
+    if (a.parent != segment) {
+      if (session.record(a.parent).layer != Layer::kSegment) continue;
+      segment = a.parent;
+      std::uint64_t*& known = of_segment[segment.value];
+      if (known == nullptr) known = &largest[KeyOf(session.allocation(segment))];
+      bytes = known;
+    }
     *bytes = std::max(*bytes, a.bytes);
   }
   return largest;
 }
 
-// Since when nothing was in each hole of `segment`, by piece; 0 for blocks. O(blocks ever in it ×
-// log pieces + holes that they overlap).
-std::vector<TimeNs> UnusedSince(const Session& session, const MapSegment& segment, TimeNs now) {
-  const EventTable& events = session.events();
-  const TimeNs birth = events.time(session.record(segment.allocation).birth.value);
-  std::vector<TimeNs> since(segment.pieces.size(), 0);
-  for (std::size_t i = 0; i < since.size(); ++i)
-    if (segment.pieces[i].hole()) since[i] = birth;
-  for (const AllocationId id : session.Children(segment.allocation)) {
-    const AllocationRecord& block = session.record(id);
-    if (block.layer != Layer::kBlock || !block.death.valid()) continue;
-    const TimeNs death = events.time(block.death.value);
-    if (death > now) continue;
-    const std::uint64_t end = EndAddress(block.address, block.bytes);
-    auto piece = std::upper_bound(
-        segment.pieces.begin(), segment.pieces.end(), block.address,
-        [](std::uint64_t address, const MapPiece& p) { return address < p.address; });
-    if (piece != segment.pieces.begin()) --piece;
-    for (; piece != segment.pieces.end() && piece->address < end; ++piece) {
-      if (!piece->hole() || piece->address + piece->bytes <= block.address) continue;
-      TimeNs& last = since[static_cast<std::size_t>(piece - segment.pieces.begin())];
-      last = std::max(last, death);
+// Since when nothing was in the holes of segments: told by the last block that ended there. Looks
+// back from an instant at what ended before it, and stops when every hole is told: holes are young,
+// mostly. O(events back to the birth of the oldest segment with a hole that no block was ever in).
+class UnusedSince {
+ public:
+  UnusedSince(const Session& session, std::span<const MapSegment> segments, TimeNs now)
+      : session_(session),
+        segments_(segments),
+        since_(segments.size()),
+        untold_of_(segments.size()) {
+    std::uint32_t first = EventId::kNone;
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      since_[s].assign(segments[s].pieces.size(), 0);
+      for (std::size_t i = 0; i < segments[s].pieces.size(); ++i) {
+        if (!segments[s].pieces[i].hole()) continue;
+        since_[s][i] = kForever;  // not told yet
+        ++untold_;
+        ++untold_of_[s];
+        first = std::min(first, Birth(s).value);
+      }
+      if (untold_of_[s] > 0) of_[segments[s].allocation.value] = s;
+    }
+    LookBack(session.EventAt(now), first);
+    for (std::size_t s = 0; s < segments.size(); ++s)
+      for (TimeNs& time : since_[s])
+        if (time == kForever) time = session.events().time(Birth(s).value);
+  }
+
+  // By piece of a segment; 0 for blocks.
+  const std::vector<TimeNs>& Of(std::size_t segment) const { return since_[segment]; }
+
+ private:
+  EventId Birth(std::size_t segment) const {
+    return session_.record(segments_[segment].allocation).birth;
+  }
+  void LookBack(EventId from, std::uint32_t first) {
+    if (!from.valid()) return;
+    const EventTable& events = session_.events();
+    std::span<const AllocationId> others = session_.other_deaths();  // by death
+    for (std::uint32_t e = from.value + 1; untold_ > 0 && e-- > first;) {
+      while (!others.empty() && session_.record(others.back()).death.value >= e) {
+        if (session_.record(others.back()).death.value == e) Ended(others.back());
+        others = others.first(others.size() - 1);
+      }
+      if (events.op(e) != Op::kFree) continue;
+      const AllocationId ended = events.allocation(e);
+      if (ended.valid() && session_.record(ended).death.value == e) Ended(ended);
     }
   }
-  return since;
-}
+  void Ended(AllocationId id) {
+    const AllocationRecord& block = session_.record(id);
+    if (block.layer != Layer::kBlock || !block.parent.valid()) return;
+    const auto found = of_.find(block.parent.value);
+    if (found == of_.end()) return;
+    const std::size_t segment = found->second;
+    const std::vector<MapPiece>& pieces = segments_[segment].pieces;
+    const std::uint64_t end = EndAddress(block.address, block.bytes);
+    auto piece = std::upper_bound(
+        pieces.begin(), pieces.end(), block.address,
+        [](std::uint64_t address, const MapPiece& p) { return address < p.address; });
+    if (piece != pieces.begin()) --piece;
+    for (; piece != pieces.end() && piece->address < end; ++piece) {
+      if (!piece->hole() || piece->address + piece->bytes <= block.address) continue;
+      TimeNs& since = since_[segment][static_cast<std::size_t>(piece - pieces.begin())];
+      if (since != kForever) continue;
+      since = session_.events().time(block.death.value);
+      --untold_;
+      if (--untold_of_[segment] == 0) of_.erase(block.parent.value);
+    }
+  }
+
+  const Session& session_;
+  const std::span<const MapSegment> segments_;
+  std::vector<std::vector<TimeNs>> since_;
+  std::vector<std::size_t> untold_of_;                  // holes, by segment
+  absl::flat_hash_map<std::uint32_t, std::size_t> of_;  // segments with untold holes, by allocation
+  std::size_t untold_ = 0;
+};
 
 // The largest tensor that lives in a block; none if none does.
 TensorId TensorIn(const Session& session, AllocationId block, TimeNs now) {
@@ -133,7 +193,7 @@ struct PoolSums {
 };
 
 void AddSegment(const Session& session, const MapSegment& segment, std::uint64_t largest_request,
-                TimeNs time, PoolSums& sums) {
+                const std::vector<TimeNs>& since, PoolSums& sums) {
   PoolFragmentation& pool = sums.pool;
   ++pool.segments;
   pool.reserved_bytes += segment.bytes;
@@ -157,7 +217,6 @@ void AddSegment(const Session& session, const MapSegment& segment, std::uint64_t
     const Allocation& block = session.allocation(piece.allocation);
     if (block.bytes > block.requested) pool.rounding_bytes += block.bytes - block.requested;
   }
-  const std::vector<TimeNs> since = UnusedSince(session, segment, time);
   AddHoles(session, segment, since, pool.holes);
   AddPins(segment, since, pool.pins);
 }
@@ -181,18 +240,20 @@ void FinishPool(const Session& session, TimeNs time, PoolSums& sums) {
 
 void AppendPools(const Session& session, int device, TimeNs time,
                  std::vector<PoolFragmentation>& pools) {
-  const std::vector<MapSegment> segments = BuildAddressMap(session, device, time).segments;
-  const auto carved = [](const MapSegment& segment) { return segment.framework; };
-  if (std::none_of(segments.begin(), segments.end(), carved)) return;
+  std::vector<MapSegment> segments = BuildAddressMap(session, device, time).segments;
+  std::erase_if(segments, [](const MapSegment& segment) { return !segment.framework; });
+  if (segments.empty()) return;
   const std::map<PoolKey, std::uint64_t> largest = LargestRequests(session, time);
+  const UnusedSince unused(session, segments, time);
   std::map<PoolKey, PoolSums> by_key;
-  for (const MapSegment& segment : segments) {
-    if (!segment.framework) continue;
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    const MapSegment& segment = segments[s];
     const PoolKey key = KeyOf(session.allocation(segment.allocation));
     const auto request = largest.find(key);
     PoolSums& sums = by_key[key];
     std::tie(sums.pool.device, sums.pool.stream, sums.pool.small_blocks) = key;
-    AddSegment(session, segment, request == largest.end() ? 0 : request->second, time, sums);
+    AddSegment(session, segment, request == largest.end() ? 0 : request->second, unused.Of(s),
+               sums);
   }
   for (auto& [key, sums] : by_key) {
     FinishPool(session, time, sums);
