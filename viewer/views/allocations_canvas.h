@@ -17,6 +17,7 @@
 #include "viewer/models/allocation_picture.h"
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
+#include "viewer/views/time_gestures.h"
 
 namespace memprof::viewer {
 
@@ -147,8 +148,7 @@ class AllocationsCanvas : public QWidget {
   Drag drag_ = Drag::kNone;
   QPointF drag_from_;
   PictureBox drag_box_;
-  int gesture_ = 1;
-  qint64 last_wheel_ms_ = 0;
+  TimeGestures gestures_;
   JobTracker data_job_, color_job_, picture_job_, uses_job_;
 };
 

@@ -14,8 +14,7 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr double kClickSlop = 4;       // pixels that a click may move
-constexpr qint64 kWheelPauseMs = 600;  // a longer pause begins a new entry of the history
+constexpr double kClickSlop = 4;  // pixels that a click may move
 constexpr double kZoomPerNotch = 0.8;
 
 }  // namespace
@@ -28,7 +27,7 @@ void AllocationsCanvas::mousePressEvent(QMouseEvent* event) {
   if (event->button() == Qt::MiddleButton ||
       (event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier))) {
     drag_ = Drag::kPan;
-    ++gesture_;
+    gestures_.Begin();
     setCursor(Qt::ClosedHandCursor);
   } else if (event->button() == Qt::LeftButton) {
     drag_ = Drag::kBrush;
@@ -48,7 +47,7 @@ void AllocationsCanvas::mouseMoveEvent(QMouseEvent* event) {
     TimeScale dragged = Scale();
     dragged.window = drag_box_.window;
     SetBytes(drag_box_.low + bytes, drag_box_.high + bytes);
-    selection_->SetWindow(PanBy(dragged, moved.x(), selection_->bounds()), gesture_);
+    selection_->SetWindow(PanBy(dragged, moved.x(), selection_->bounds()), gestures_.current());
   } else if (drag_ == Drag::kNone) {
     hover_ = RowAt(event->position());
   }
@@ -151,18 +150,7 @@ void AllocationsCanvas::wheelEvent(QWheelEvent* event) {
     }
     return;
   }
-  const qint64 now = QDateTime::currentMSecsSinceEpoch();
-  if (now - last_wheel_ms_ > kWheelPauseMs) ++gesture_;
-  last_wheel_ms_ = now;
-  const TimeScale scale = Scale();
-  if (shift || std::abs(angle.x()) > std::abs(angle.y())) {
-    const double notches = (angle.x() != 0 ? angle.x() : angle.y()) / 120.0;
-    selection_->SetWindow(PanBy(scale, -notches * 60, selection_->bounds()), gesture_);
-  } else {
-    selection_->SetWindow(ZoomAt(scale, scale.At(event->position().x()),
-                                 std::pow(kZoomPerNotch, angle.y() / 120.0), selection_->bounds()),
-                          gesture_);
-  }
+  gestures_.Wheel(event, Scale(), selection_);
 }
 
 bool AllocationsCanvas::ByteKey(QKeyEvent* event) {
@@ -192,24 +180,8 @@ bool AllocationsCanvas::ByteKey(QKeyEvent* event) {
 
 void AllocationsCanvas::keyPressEvent(QKeyEvent* event) {
   if (data_ == nullptr || ByteKey(event)) return;
-  const TimeScale scale = Scale();
-  const analysis::TimeWindow bounds = selection_->bounds();
+  if (TimeGestures::Key(event, Scale(), selection_)) return;
   switch (event->key()) {
-    case Qt::Key_Left:
-      selection_->SetWindow(PanBy(scale, -scale.width / 8, bounds));
-      break;
-    case Qt::Key_Right:
-      selection_->SetWindow(PanBy(scale, scale.width / 8, bounds));
-      break;
-    case Qt::Key_Up:
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-      selection_->SetWindow(ZoomAt(scale, selection_->instant(), 0.5, bounds));
-      break;
-    case Qt::Key_Down:
-    case Qt::Key_Minus:
-      selection_->SetWindow(ZoomAt(scale, selection_->instant(), 2.0, bounds));
-      break;
     case Qt::Key_BracketLeft:
       SelectNeighbour(-1);
       break;

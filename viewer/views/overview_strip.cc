@@ -89,7 +89,7 @@ void OverviewStrip::mousePressEvent(QMouseEvent* event) {
   const bool whole = drag_window_.begin == selection_->bounds().begin &&
                      drag_window_.end == selection_->bounds().end;
   drag_ = inside && !whole ? Drag::kMove : Drag::kBrush;
-  ++gesture_;
+  gestures_.Begin();
 }
 
 void OverviewStrip::mouseMoveEvent(QMouseEvent* event) {
@@ -100,11 +100,12 @@ void OverviewStrip::mouseMoveEvent(QMouseEvent* event) {
     const TimeScale dragged{drag_window_, 0,
                             scale.X(drag_window_.end) - scale.X(drag_window_.begin), scale.clock};
     selection_->SetWindow(
-        PanBy(dragged, event->position().x() - drag_from_.x(), selection_->bounds()), gesture_);
+        PanBy(dragged, event->position().x() - drag_from_.x(), selection_->bounds()),
+        gestures_.current());
   } else {
     selection_->SetWindow(
         Brush(scale.At(drag_from_.x()), scale.At(event->position().x()), selection_->bounds()),
-        gesture_);
+        gestures_.current());
   }
 }
 
@@ -117,11 +118,12 @@ void OverviewStrip::mouseReleaseEvent(QMouseEvent* event) {
 
 void OverviewStrip::wheelEvent(QWheelEvent* event) {
   const TimeScale scale = Scale();
+  if (gestures_.current() == 0) gestures_.Begin();
   const TimeScale window{selection_->window(), 0, 1, scale.clock};
   selection_->SetWindow(
       ZoomAt(window, scale.At(event->position().x()),
              std::pow(0.8, event->angleDelta().y() / 120.0), selection_->bounds()),
-      gesture_);
+      gestures_.current());
   event->accept();
 }
 

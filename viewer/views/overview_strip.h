@@ -10,6 +10,7 @@
 #include "viewer/geometry/timeline_columns.h"
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
+#include "viewer/views/time_gestures.h"
 #include "viewer/views/timeline_stacks.h"
 
 namespace memprof::viewer {
@@ -44,7 +45,7 @@ class OverviewStrip : public QWidget {
   Drag drag_ = Drag::kNone;
   QPointF drag_from_;
   analysis::TimeWindow drag_window_;
-  int gesture_ = 1'000'000;  // apart from those of the timeline
+  TimeGestures gestures_;
 };
 
 }  // namespace memprof::viewer

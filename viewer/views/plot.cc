@@ -20,9 +20,7 @@ namespace {
 
 using analysis::TimeNs;
 
-constexpr double kClickSlop = 4;       // pixels that a click may move
-constexpr qint64 kWheelPauseMs = 600;  // a longer pause begins a new entry of the history
-constexpr double kZoomPerNotch = 0.8;
+constexpr double kClickSlop = 4;  // pixels that a click may move
 
 }  // namespace
 
@@ -158,7 +156,7 @@ void TimePlot::mousePressEvent(QMouseEvent* event) {
   if (event->button() == Qt::MiddleButton ||
       (event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier))) {
     drag_ = Drag::kPan;
-    ++gesture_;
+    gestures_.Begin();
     setCursor(Qt::ClosedHandCursor);
   } else if (event->button() == Qt::LeftButton) {
     drag_ = Drag::kBrush;
@@ -176,7 +174,8 @@ void TimePlot::mouseMoveEvent(QMouseEvent* event) {
     TimeScale dragged = Scale();
     dragged.window = drag_window_;
     selection_->SetWindow(
-        PanBy(dragged, drag_from_.x() - event->position().x(), selection_->bounds()), gesture_);
+        PanBy(dragged, drag_from_.x() - event->position().x(), selection_->bounds()),
+        gestures_.current());
   }
   update();
 }
@@ -203,40 +202,11 @@ void TimePlot::wheelEvent(QWheelEvent* event) {
     event->ignore();
     return;
   }
-  const qint64 now = QDateTime::currentMSecsSinceEpoch();
-  if (now - last_wheel_ms_ > kWheelPauseMs) ++gesture_;
-  last_wheel_ms_ = now;
-  const QPoint angle = event->angleDelta();
-  const TimeScale scale = Scale();
-  if (event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(angle.x()) > std::abs(angle.y())) {
-    const double notches = (angle.x() != 0 ? angle.x() : angle.y()) / 120.0;
-    selection_->SetWindow(PanBy(scale, -notches * 60, selection_->bounds()), gesture_);
-  } else {
-    selection_->SetWindow(ZoomAt(scale, scale.At(event->position().x()),
-                                 std::pow(kZoomPerNotch, angle.y() / 120.0), selection_->bounds()),
-                          gesture_);
-  }
-  event->accept();
+  gestures_.Wheel(event, Scale(), selection_);
 }
 
 void TimePlot::keyPressEvent(QKeyEvent* event) {
-  const TimeScale scale = Scale();
-  const analysis::TimeWindow bounds = selection_->bounds();
-  switch (event->key()) {
-    case Qt::Key_Left:
-      return selection_->SetWindow(PanBy(scale, -scale.width / 8, bounds));
-    case Qt::Key_Right:
-      return selection_->SetWindow(PanBy(scale, scale.width / 8, bounds));
-    case Qt::Key_Up:
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-      return selection_->SetWindow(ZoomAt(scale, selection_->instant(), 0.5, bounds));
-    case Qt::Key_Down:
-    case Qt::Key_Minus:
-      return selection_->SetWindow(ZoomAt(scale, selection_->instant(), 2.0, bounds));
-    default:
-      QWidget::keyPressEvent(event);
-  }
+  if (!TimeGestures::Key(event, Scale(), selection_)) QWidget::keyPressEvent(event);
 }
 
 void TimePlot::leaveEvent(QEvent*) {

@@ -9,6 +9,7 @@
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
 #include "viewer/views/theme.h"
+#include "viewer/views/time_gestures.h"
 
 namespace memprof::viewer {
 
@@ -61,8 +62,7 @@ class TimePlot : public QWidget {
   QPointF drag_from_;
   analysis::TimeWindow drag_window_;
   std::optional<QPointF> cursor_;
-  int gesture_ = 1 << 20;  // of its own, apart from those of other views
-  qint64 last_wheel_ms_ = 0;
+  TimeGestures gestures_;
 };
 
 }  // namespace memprof::viewer

@@ -13,9 +13,7 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr double kClickSlop = 4;       // pixels that a click may move
-constexpr qint64 kWheelPauseMs = 600;  // a longer pause begins a new entry of the history
-constexpr double kZoomPerNotch = 0.8;
+constexpr double kClickSlop = 4;  // pixels that a click may move
 
 }  // namespace
 
@@ -27,7 +25,7 @@ void TimelineView::mousePressEvent(QMouseEvent* event) {
   if (event->button() == Qt::MiddleButton ||
       (event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier))) {
     drag_ = Drag::kPan;
-    ++gesture_;
+    gestures_.Begin();
     setCursor(Qt::ClosedHandCursor);
   } else if (event->button() == Qt::LeftButton) {
     drag_ = Drag::kBrush;
@@ -45,7 +43,8 @@ void TimelineView::mouseMoveEvent(QMouseEvent* event) {
     TimeScale dragged = Scale();
     dragged.window = drag_window_;
     selection_->SetWindow(
-        PanBy(dragged, drag_from_.x() - event->position().x(), selection_->bounds()), gesture_);
+        PanBy(dragged, drag_from_.x() - event->position().x(), selection_->bounds()),
+        gestures_.current());
   }
   update();
 }
@@ -118,21 +117,7 @@ void TimelineView::leaveEvent(QEvent*) {
 }
 
 void TimelineView::wheelEvent(QWheelEvent* event) {
-  if (bands() == nullptr) return;
-  const qint64 now = QDateTime::currentMSecsSinceEpoch();
-  if (now - last_wheel_ms_ > kWheelPauseMs) ++gesture_;
-  last_wheel_ms_ = now;
-  const QPoint angle = event->angleDelta();
-  const TimeScale scale = Scale();
-  if (event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(angle.x()) > std::abs(angle.y())) {
-    const double notches = (angle.x() != 0 ? angle.x() : angle.y()) / 120.0;
-    selection_->SetWindow(PanBy(scale, -notches * 60, selection_->bounds()), gesture_);
-  } else {
-    selection_->SetWindow(ZoomAt(scale, scale.At(event->position().x()),
-                                 std::pow(kZoomPerNotch, angle.y() / 120.0), selection_->bounds()),
-                          gesture_);
-  }
-  event->accept();
+  if (bands() != nullptr) gestures_.Wheel(event, Scale(), selection_);
 }
 
 void TimelineView::StepMarker(bool forward) {
@@ -163,8 +148,6 @@ void TimelineView::StepBand(int by) {
 }
 
 void TimelineView::keyPressEvent(QKeyEvent* event) {
-  const TimeScale scale = Scale();
-  const analysis::TimeWindow bounds = selection_->bounds();
   if (event->modifiers().testFlag(Qt::ControlModifier)) {
     if (event->key() == Qt::Key_Left) return StepInstant(-0.01);
     if (event->key() == Qt::Key_Right) return StepInstant(0.01);
@@ -172,25 +155,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     if (event->key() == Qt::Key_Down) return StepBand(-1);
   }
   if (event->key() == Qt::Key_N) return StepMarker(!event->modifiers().testFlag(Qt::ShiftModifier));
-  switch (event->key()) {
-    case Qt::Key_Left:
-      selection_->SetWindow(PanBy(scale, -scale.width / 8, bounds));
-      break;
-    case Qt::Key_Right:
-      selection_->SetWindow(PanBy(scale, scale.width / 8, bounds));
-      break;
-    case Qt::Key_Up:
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-      selection_->SetWindow(ZoomAt(scale, selection_->instant(), 0.5, bounds));
-      break;
-    case Qt::Key_Down:
-    case Qt::Key_Minus:
-      selection_->SetWindow(ZoomAt(scale, selection_->instant(), 2.0, bounds));
-      break;
-    default:
-      QWidget::keyPressEvent(event);
-  }
+  if (!TimeGestures::Key(event, Scale(), selection_)) QWidget::keyPressEvent(event);
 }
 
 void TimelineView::changeEvent(QEvent* event) {

@@ -10,6 +10,7 @@
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
 #include "viewer/views/range_lane.h"
+#include "viewer/views/time_gestures.h"
 #include "viewer/views/timeline_lanes.h"
 #include "viewer/views/timeline_stacks.h"
 #include "viewer/views/view.h"
@@ -93,8 +94,7 @@ class TimelineView : public View {
   Drag drag_ = Drag::kNone;
   QPointF drag_from_;
   analysis::TimeWindow drag_window_;
-  int gesture_ = 1;  // distinguishes one turn of the wheel from the next
-  qint64 last_wheel_ms_ = 0;
+  TimeGestures gestures_;
 };
 
 }  // namespace memprof::viewer

@@ -158,37 +158,10 @@ void WhatIfCurves::mouseReleaseEvent(QMouseEvent* event) {
   }
 }
 
-void WhatIfCurves::wheelEvent(QWheelEvent* event) {
-  const qint64 now = QDateTime::currentMSecsSinceEpoch();
-  if (now - last_wheel_ms_ > 600) ++gesture_;
-  last_wheel_ms_ = now;
-  const TimeScale scale = Scale();
-  selection_->SetWindow(
-      ZoomAt(scale, scale.At(event->position().x()), std::pow(0.8, event->angleDelta().y() / 120.0),
-             selection_->bounds()),
-      gesture_);
-  event->accept();
-}
+void WhatIfCurves::wheelEvent(QWheelEvent* event) { gestures_.Wheel(event, Scale(), selection_); }
 
 void WhatIfCurves::keyPressEvent(QKeyEvent* event) {
-  const TimeScale scale = Scale();
-  const analysis::TimeWindow bounds = selection_->bounds();
-  switch (event->key()) {
-    case Qt::Key_Left:
-      selection_->SetWindow(PanBy(scale, -scale.width / 8, bounds));
-      break;
-    case Qt::Key_Right:
-      selection_->SetWindow(PanBy(scale, scale.width / 8, bounds));
-      break;
-    case Qt::Key_Up:
-      selection_->SetWindow(ZoomAt(scale, selection_->instant(), 0.5, bounds));
-      break;
-    case Qt::Key_Down:
-      selection_->SetWindow(ZoomAt(scale, selection_->instant(), 2.0, bounds));
-      break;
-    default:
-      QWidget::keyPressEvent(event);
-  }
+  if (!TimeGestures::Key(event, Scale(), selection_)) QWidget::keyPressEvent(event);
 }
 
 bool WhatIfCurves::event(QEvent* event) {

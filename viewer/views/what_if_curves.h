@@ -9,6 +9,7 @@
 #include "viewer/geometry/axis.h"
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
+#include "viewer/views/time_gestures.h"
 
 namespace memprof::viewer {
 
@@ -52,8 +53,7 @@ class WhatIfCurves : public QWidget {
   std::vector<WhatIfCurve> curves_;
   std::uint64_t capacity_ = 0;
   double drag_from_ = 0;
-  int gesture_ = 0;
-  qint64 last_wheel_ms_ = 0;
+  TimeGestures gestures_;
 };
 
 }  // namespace memprof::viewer
