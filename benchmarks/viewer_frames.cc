@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "viewer/jobs/heap.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/view.h"
 #include "viewer/window/main_window.h"
@@ -159,6 +160,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: viewer_frames LOG [FRAMES [VIEW...]]\n", stderr);
     return 2;
   }
+  memprof::viewer::KeepHeapSmall();
   qputenv("QT_QPA_PLATFORM", "offscreen");
   qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
   QApplication application(argc, argv);
