@@ -261,6 +261,7 @@ TEST_F(CompareTest, TwoLogs) {
   EXPECT_TRUE(diff()->Verdict().contains(QStringLiteral("Before: other.mprof, 9 steps")));
   EXPECT_EQ(diff()->figure_model().rowCount(), static_cast<int>(model.shown()->figures.size()));
   EXPECT_TRUE(diff()->steps()->isVisible());
+  EXPECT_FALSE(diff()->table()->isColumnHidden(DiffModel::kStep));
   EXPECT_GT(diff()->stack().rowCount(), 0) << "of the first row";
   const QImage table = Grab(diff()->table()->viewport());
   EXPECT_GT(Count(table, table.rect(), DeltaDelegate::More(theme())), 50);
@@ -337,6 +338,14 @@ TEST_F(CompareTest, TwoMomentsOfOneLog) {
   ASSERT_EQ(model.rowCount(), 1);
   EXPECT_EQ(model.row(0).change(), 12 * static_cast<std::int64_t>(testing::kLeakBytes));
   EXPECT_FALSE(diff()->steps()->isVisible());
+  EXPECT_TRUE(diff()->table()->isColumnHidden(DiffModel::kStep)) << "the same at both";
+  const auto run = model.shown()->question.run;
+  selection.SetInstant(steps[15].begin);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(model.row(0).change(), 11 * static_cast<std::int64_t>(testing::kLeakBytes));
+  EXPECT_EQ(model.shown()->question.run, run) << "the run was read once";
+  selection.SetInstant(steps[16].begin);
+  window_.WaitUntilSettled();
   diff()->Swap();
   window_.WaitUntilSettled();
   EXPECT_EQ(selection.instant(), steps[4].begin);
