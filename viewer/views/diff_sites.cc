@@ -44,10 +44,11 @@ DiffSites::DiffSites(Selection* selection, QWidget* parent)
   BuildStack();
   setStretchFactor(0, 4);
   setStretchFactor(1, 1);
-  setSizes({860, 240});
+  setSizes({820, 270});
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &DiffSites::ShowRow);
   connect(selection, &Selection::SelectionChanged, this, &DiffSites::Follow);
+  connect(this, &QSplitter::splitterMoved, this, &DiffSites::FitColumns);
 }
 
 void DiffSites::BuildTable() {
@@ -64,7 +65,7 @@ void DiffSites::BuildTable() {
   for (const int section : {DiffModel::kChange, DiffModel::kStep})
     header->resizeSection(section, width(QStringLiteral("+88.8 MiB")));
   header->resizeSection(DiffModel::kBlocks, width(QStringLiteral("+88,888")));
-  header->resizeSection(DiffModel::kNote, width(QStringLiteral("within variation")));
+  header->setResizeContentsPrecision(60);  // rows, by which the notes' column is as wide
   table_->setSortingEnabled(true);
   table_->sortByColumn(-1, Qt::AscendingOrder);
   addWidget(table_);
@@ -79,7 +80,6 @@ void DiffSites::BuildStack() {
   stack_title_->setWordWrap(true);
   stack_view_ = MakeDiffTable(stack_, tr("Call stack of the chosen row"), right);
   stack_view_->header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
-  stack_view_->header()->setSectionResizeMode(StackModel::kPlace, QHeaderView::ResizeToContents);
   column->addWidget(stack_title_);
   column->addWidget(stack_view_, 1);
   addWidget(right);
@@ -95,6 +95,7 @@ void DiffSites::SetData(std::shared_ptr<const DiffData> found, bool own_is_befor
   table_->setColumnHidden(DiffModel::kStep, found != nullptr && found->question.moments);
   model_->SetData(std::move(found));
   following_ = false;
+  FitColumns();
   if (model_->shown() == nullptr) return;
   Follow();
   if (table_->currentIndex().isValid() || model_->rowCount() == 0) return;
@@ -112,6 +113,11 @@ void DiffSites::resizeEvent(QResizeEvent* event) {
 void DiffSites::FitColumns() {
   const int most = fontMetrics().averageCharWidth() * 30;
   table_->header()->resizeSection(DiffModel::kBar, std::clamp(table_->width() / 8, 90, most));
+  table_->resizeColumnToContents(DiffModel::kNote);
+  // Functions have at least half of the stack's room.
+  stack_view_->resizeColumnToContents(StackModel::kPlace);
+  const int place = stack_view_->columnWidth(StackModel::kPlace);
+  stack_view_->setColumnWidth(StackModel::kPlace, std::min(place, stack_view_->width() / 2));
 }
 
 void DiffSites::ShowRow(const QModelIndex& index) {
@@ -139,7 +145,10 @@ void DiffSites::ShowRow(const QModelIndex& index) {
         [symbols, stack](std::stop_token) {
           return Frames(symbols->ResolveStack(stack), symbols->Site(stack));
         },
-        [this](Frames frames) { stack_->SetFrames(std::move(frames.first), frames.second); });
+        [this](Frames frames) {
+          stack_->SetFrames(std::move(frames.first), frames.second);
+          FitColumns();
+        });
   }
   if (following_) return;
   const analysis::StackId own = own_is_before_ ? row.before_stack : row.after_stack;

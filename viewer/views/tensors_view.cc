@@ -160,8 +160,11 @@ void TensorsView::Connect() {
   connect(document_, &Document::StateChanged, this, &TensorsView::Restart);
   connect(document_, &Document::CategoriesReady, this, again);
   connect(document_, &Document::PassingChanged, this, again);
-  connect(selection_, &Selection::InstantChanged, this, [this, repaint] {
-    repaint();
+  connect(selection_, &Selection::InstantChanged, this, [this] {
+    // Only the bars show it.
+    table_->viewport()->update(table_->columnViewportPosition(TensorModel::kBars), 0,
+                               table_->columnWidth(TensorModel::kBars),
+                               table_->viewport()->height());
     if (scope_->currentIndex() == static_cast<int>(RowScope::kAliveAtInstant)) Invalidate();
   });
   connect(selection_, &Selection::ZoomChanged, this, [this, repaint] {
