@@ -119,6 +119,7 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   paths_ = opening_;
   session_ = *std::move(session);
   symbols_ = std::make_shared<analysis::Symbols>(session_);
+  fragmentation_ = std::make_shared<const analysis::FragmentationHistory>(session_);
   step_clock_ = StepClock(session_->steps(), bounds());
   progress_ = 1;
   SetState(State::kReady);
@@ -130,13 +131,12 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
 // One after the other: the picture is what people wait for, and each needs memory of its own while
 // it works.
 void Document::StartJobs() {
-  timeline_job_.Start(
-      [session = session_](std::stop_token) { return MakeTimelines(session); },
-      [this](std::shared_ptr<const std::vector<TimelineBands>> bands) {
-        timelines_ = std::move(bands);
-        StartReport();
-        emit TimelinesReady();
-      });
+  timeline_job_.Start([session = session_](std::stop_token) { return MakeTimelines(session); },
+                      [this](std::shared_ptr<const std::vector<TimelineBands>> bands) {
+                        timelines_ = std::move(bands);
+                        StartReport();
+                        emit TimelinesReady();
+                      });
   if (!filter_.everything()) SetFilter(filter_);
 }
 
@@ -157,9 +157,21 @@ void Document::StartCategories() {
       },
       [this](std::shared_ptr<const analysis::Categories> categories) {
         categories_ = std::move(categories);
+        PrepareFragmentation();
         emit CategoriesReady();
         if (filter_.category) SetFilter(filter_);
       });
+}
+
+// Of a log that grows, the indices would be for nothing a second later.
+void Document::PrepareFragmentation() {
+  if (session_->run().growing) return;
+  fragmentation_job_.Start(
+      [history = fragmentation_](std::stop_token) {
+        history->Prepare();
+        return true;
+      },
+      [](bool) {});
 }
 
 void Document::FollowLater(double load_seconds) {
@@ -205,6 +217,7 @@ void Document::Grew(Contents contents) {
     job->Cancel();
   session_ = std::move(contents.session);
   symbols_ = std::move(contents.symbols);
+  fragmentation_ = std::make_shared<const analysis::FragmentationHistory>(session_);
   timelines_ = std::move(contents.timelines);
   report_ = std::move(contents.report);
   categories_ = std::move(contents.categories);
