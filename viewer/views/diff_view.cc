@@ -13,6 +13,7 @@
 #include <QPushButton>
 #include <QSettings>
 #include <QSplitter>
+#include <QTimer>
 #include <QTreeView>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -67,6 +68,10 @@ DiffView::DiffView(Document* document, Selection* selection, QWidget* parent)
   splitter_->setStretchFactor(0, 2);
   splitter_->setStretchFactor(1, 3);
   column->addWidget(splitter_, 1);
+  slow_ = new QTimer(this);
+  slow_->setSingleShot(true);
+  slow_->setInterval(150);
+  connect(slow_, &QTimer::timeout, this, &DiffView::ShowState);
   const auto again = [this] { Invalidate(); };
   connect(document, &Document::StateChanged, this, again);
   connect(document, &Document::PassingChanged, this, again);
@@ -290,6 +295,8 @@ void DiffView::Start() {
     if (!run_job_.running()) ReadRun();
     return;
   }
+  // Most moments are there at once: then nothing that comes and goes moves the rest about.
+  if (!job_.running()) slow_->start();
   DiffQuestion question;
   question.after = {document_->session(), document_->symbols(), document_->categories()};
   question.by = static_cast<DiffBy>(by_->currentData().toInt());
@@ -356,8 +363,13 @@ void DiffView::resizeEvent(QResizeEvent* event) {
   FitTotals();
 }
 
+bool DiffView::busy() const {
+  const bool is_quick = !two_logs() && slow_->isActive();
+  return load_job_.running() || run_job_.running() || (job_.running() && !is_quick);
+}
+
 void DiffView::ShowState() {
-  const bool busy = running();
+  const bool busy = this->busy();
   const auto& found = shown();
   progress_->setVisible(busy);
   cancel_->setVisible(busy || cancelled_ || !error_.isEmpty());

@@ -16,6 +16,7 @@ class QMenu;
 class QProgressBar;
 class QPushButton;
 class QSplitter;
+class QTimer;
 class QTreeView;
 class QVBoxLayout;
 
@@ -70,7 +71,8 @@ class DiffView : public View {
   void Start();
   void Show(std::shared_ptr<const DiffData> data);
   void ShowState();
-  void FitTotals();  // as high as their rows, up to a half
+  bool busy() const;  // as is shown: not with what is quick
+  void FitTotals();   // as high as their rows, up to a half
   void ChooseStep(std::size_t row);
   void Cancel();
   const std::shared_ptr<const DiffData>& shown() const { return sites_->model().shown(); }
@@ -93,6 +95,7 @@ class DiffView : public View {
   DiffSites* sites_;
   DiffSteps* steps_;
 
+  QTimer* slow_;  // runs while a comparison may still be quick
   JobTracker load_job_, run_job_, job_;
   DiffRun run_;
   std::shared_ptr<const analysis::Session> session_;  // of the document, that is compared
