@@ -1,28 +1,18 @@
 // A plot over the time window that all views share.
 #include "viewer/views/plot.h"
 
-#include <QDateTime>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QWheelEvent>
 #include <algorithm>
-#include <cmath>
-#include <utility>
 
 #include "viewer/geometry/units.h"
-#include "viewer/geometry/window_math.h"
 #include "viewer/views/text.h"
 #include "viewer/views/timeline_painter.h"
 
 namespace memprof::viewer {
-namespace {
-
 using analysis::TimeNs;
-
-constexpr double kClickSlop = 4;  // pixels that a click may move
-
-}  // namespace
 
 TimePlot::TimePlot(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
@@ -100,21 +90,15 @@ void TimePlot::PaintInstant(QPainter& painter, const QRectF& plot, const TimeSca
 
 void TimePlot::PaintReadout(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                             const Theme& theme) {
-  if (!cursor_) return;
-  const double x = std::clamp(cursor_->x(), plot.left(), plot.right());
-  if (drag_ == Drag::kBrush) {
-    QColor fill = theme.accent;
-    fill.setAlpha(60);
-    const double from = std::clamp(drag_from_.x(), plot.left(), plot.right());
-    painter.fillRect(
-        QRectF(QPointF(std::min(from, x), plot.top()), QPointF(std::max(from, x), plot.bottom())),
-        fill);
-  }
-  if (!plot.contains(*cursor_)) return;
+  if (!gestures_.cursor().has_value()) return;
+  gestures_.PaintBrushed(painter, plot, theme);
+  const QPointF cursor = *gestures_.cursor();
+  if (!plot.contains(cursor)) return;
+  const double x = cursor.x();
   painter.setPen(QPen(theme.muted, 1, Qt::DashLine));
   painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
   const TimeNs time = scale.At(x);
-  QStringList lines = Readout(time, *cursor_);
+  QStringList lines = Readout(time, cursor);
   if (lines.isEmpty()) return;
   lines.prepend(InstantText(time));
   const QFontMetricsF metrics(painter.font());
@@ -132,7 +116,7 @@ void TimePlot::PaintReadout(QPainter& painter, const QRectF& plot, const TimeSca
   double left = x + 14;
   if (left + width > plot.right()) left = x - 14 - width;
   const double top =
-      std::clamp(cursor_->y() - height / 2, 0.0, std::max(0.0, this->height() - height));
+      std::clamp(cursor.y() - height / 2, 0.0, std::max(0.0, this->height() - height));
   const QRectF box(std::max(left, 0.0), top, width, height);
   painter.setPen(theme.border);
   painter.setBrush(theme.surface);
@@ -149,49 +133,15 @@ void TimePlot::PaintReadout(QPainter& painter, const QRectF& plot, const TimeSca
 }
 
 void TimePlot::mousePressEvent(QMouseEvent* event) {
-  if (!ready()) return;
-  drag_from_ = event->position();
-  drag_window_ = selection_->window();
-  cursor_ = event->position();
-  if (event->button() == Qt::MiddleButton ||
-      (event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier))) {
-    drag_ = Drag::kPan;
-    gestures_.Begin();
-    setCursor(Qt::ClosedHandCursor);
-  } else if (event->button() == Qt::LeftButton) {
-    drag_ = Drag::kBrush;
-  } else if (event->button() == Qt::BackButton) {
-    selection_->Back();
-  } else if (event->button() == Qt::ForwardButton) {
-    selection_->Forward();
-  }
-  update();
+  if (ready()) gestures_.Press(event);
 }
 
-void TimePlot::mouseMoveEvent(QMouseEvent* event) {
-  cursor_ = event->position();
-  if (drag_ == Drag::kPan) {
-    TimeScale dragged = Scale();
-    dragged.window = drag_window_;
-    selection_->SetWindow(
-        PanBy(dragged, drag_from_.x() - event->position().x(), selection_->bounds()),
-        gestures_.current());
-  }
-  update();
-}
+void TimePlot::mouseMoveEvent(QMouseEvent* event) { gestures_.Move(event, Scale()); }
 
 void TimePlot::mouseReleaseEvent(QMouseEvent* event) {
-  const Drag drag = std::exchange(drag_, Drag::kNone);
-  unsetCursor();
-  update();
-  if (drag != Drag::kBrush || event->button() != Qt::LeftButton) return;
   const TimeScale scale = Scale();
-  if (std::abs(event->position().x() - drag_from_.x()) <= kClickSlop) {
-    selection_->SetInstant(scale.At(event->position().x()));
-  } else {
-    selection_->SetWindow(
-        Brush(scale.At(drag_from_.x()), scale.At(event->position().x()), selection_->bounds()));
-  }
+  if (const auto clicked = gestures_.Release(event, scale))
+    selection_->SetInstant(scale.At(clicked->x()));
 }
 
 void TimePlot::mouseDoubleClickEvent(QMouseEvent*) { selection_->ShowAll(); }
@@ -202,17 +152,14 @@ void TimePlot::wheelEvent(QWheelEvent* event) {
     event->ignore();
     return;
   }
-  gestures_.Wheel(event, Scale(), selection_);
+  gestures_.Wheel(event, Scale());
 }
 
 void TimePlot::keyPressEvent(QKeyEvent* event) {
-  if (!TimeGestures::Key(event, Scale(), selection_)) QWidget::keyPressEvent(event);
+  if (!gestures_.Key(event, Scale())) QWidget::keyPressEvent(event);
 }
 
-void TimePlot::leaveEvent(QEvent*) {
-  cursor_.reset();
-  update();
-}
+void TimePlot::leaveEvent(QEvent*) { gestures_.Leave(); }
 
 void TimePlot::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) update();

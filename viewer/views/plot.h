@@ -3,7 +3,6 @@
 #pragma once
 
 #include <QWidget>
-#include <optional>
 
 #include "viewer/geometry/axis.h"
 #include "viewer/models/document.h"
@@ -51,18 +50,12 @@ class TimePlot : public QWidget {
   Selection* const selection_;
 
  private:
-  enum class Drag { kNone, kBrush, kPan };
-
   void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                     const Theme& theme);
   void PaintReadout(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                     const Theme& theme);
 
-  Drag drag_ = Drag::kNone;
-  QPointF drag_from_;
-  analysis::TimeWindow drag_window_;
-  std::optional<QPointF> cursor_;
-  TimeGestures gestures_;
+  TimeGestures gestures_{this, selection_};
 };
 
 }  // namespace memprof::viewer

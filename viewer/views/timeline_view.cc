@@ -254,25 +254,19 @@ void TimelineView::PaintCursor(QPainter& painter, const QRectF& plot, const Time
         QPolygonF({QPointF(chosen - 5, plot.top() - 8), QPointF(chosen + 5, plot.top() - 8),
                    QPointF(chosen, plot.top())}));
   }
-  if (cursor_.has_value()) PaintHover(painter, plot, scale);
+  if (gestures_.cursor().has_value()) PaintHover(painter, plot, scale);
 }
 
 void TimelineView::PaintHover(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
   const Theme theme = Theme::From(palette());
-  if (drag_ == Drag::kBrush) {
-    QColor fill = theme.accent;
-    fill.setAlpha(60);
-    const double a = std::clamp(drag_from_.x(), plot.left(), plot.right());
-    const double b = std::clamp(cursor_->x(), plot.left(), plot.right());
-    painter.fillRect(
-        QRectF(QPointF(std::min(a, b), plot.top()), QPointF(std::max(a, b), plot.bottom())), fill);
-  }
-  if (!plot.contains(*cursor_)) return;
+  gestures_.PaintBrushed(painter, plot, theme);
+  const QPointF cursor = *gestures_.cursor();
+  if (!plot.contains(cursor)) return;
   painter.setPen(QPen(theme.muted, 1, Qt::DashLine));
-  painter.drawLine(QPointF(cursor_->x(), plot.top()), QPointF(cursor_->x(), plot.bottom()));
-  const TimeNs time = scale.At(cursor_->x());
-  PaintReadout(painter, plot, cursor_->x(), InstantText(time), *bands(),
-               bands()->stack->BytesAt(time), BandAt(*cursor_), theme);
+  painter.drawLine(QPointF(cursor.x(), plot.top()), QPointF(cursor.x(), plot.bottom()));
+  const TimeNs time = scale.At(cursor.x());
+  PaintReadout(painter, plot, cursor.x(), InstantText(time), *bands(),
+               bands()->stack->BytesAt(time), BandAt(cursor), theme);
 }
 
 QString TimelineView::LegendText(QPointF point) const {
