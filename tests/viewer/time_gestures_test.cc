@@ -262,6 +262,10 @@ TEST_F(TimeGesturesTest, TellsWhereTheMouseIsAndWhatIsBrushed) {
   QEvent leave(QEvent::Leave);
   QCoreApplication::sendEvent(&probe_, &leave);
   EXPECT_FALSE(gestures.cursor().has_value());
+  // A press tells it too: the mouse may have come over the widget while that was not asked.
+  Press(70);
+  EXPECT_EQ(gestures.cursor(), QPointF(70, 50));
+  Release(70);
 }
 
 TEST_F(TimeGesturesTest, PaintsWhatIsBrushed) {

@@ -1,16 +1,15 @@
 // How far the log can be trusted.
 #include "viewer/views/quality_view.h"
 
-#include <QApplication>
-#include <QClipboard>
 #include <QHeaderView>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "viewer/views/copy_rows.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -66,24 +65,15 @@ QualityView::QualityView(Document* document, Selection* selection, QWidget* pare
   model_ = new QualityModel(this);
   table_ = new QTableView(this);
   table_->setModel(model_);
-  table_->setAccessibleName(tr("Data quality"));
+  SetUpTable(table_, tr("Data quality"));
   table_->setItemDelegate(new GradeDelegate(table_));
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
+  table_->setTextElideMode(Qt::ElideRight);
   table_->setWordWrap(true);
   table_->setAlternatingRowColors(true);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setTabKeyNavigation(false);
-  table_->setCornerButtonEnabled(false);
   table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-  table_->verticalHeader()->setVisible(false);
   table_->verticalHeader()->setMinimumSectionSize(1);
   table_->horizontalHeader()->setHighlightSections(false);
-  table_->installEventFilter(this);
-  table_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  QAction* copy = table_->addAction(tr("Copy row"));
-  connect(copy, &QAction::triggered, this, &QualityView::Copy);
+  AddCopyActions(table_, {.role = QualityModel::kPlainRole});
   column->addWidget(table_, 1);
   const auto again = [this] { Invalidate(); };
   connect(document, &Document::StateChanged, this, again);
@@ -128,24 +118,6 @@ void QualityView::resizeEvent(QResizeEvent* event) {
   View::resizeEvent(event);
   layout()->activate();
   Fit();
-}
-
-void QualityView::Copy() {
-  const QModelIndex at = table_->currentIndex();
-  if (!at.isValid()) return;
-  QStringList cells;
-  for (int column = 0; column < QualityModel::kColumnCount; ++column)
-    cells << at.siblingAtColumn(column).data(QualityModel::kPlainRole).toString();
-  QApplication::clipboard()->setText(cells.join(QLatin1Char('\t')));
-}
-
-bool QualityView::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == table_ && event->type() == QEvent::KeyPress &&
-      static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
-    Copy();
-    return true;
-  }
-  return View::eventFilter(watched, event);
 }
 
 bool QualityView::WriteCsv(QTextStream* out) const {

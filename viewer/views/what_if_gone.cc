@@ -12,7 +12,7 @@
 
 #include "viewer/geometry/units.h"
 #include "viewer/views/bar_delegate.h"
-#include "viewer/views/copy_rows.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -89,25 +89,14 @@ void WhatIfGone::BuildHead(QVBoxLayout* column) {
 
 void WhatIfGone::BuildTable() {
   table_ = new QTreeView(this);
-  table_->setModel(sorted_);
-  table_->setRootIsDecorated(false);
-  table_->setUniformRowHeights(true);
-  table_->setAlternatingRowColors(true);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setAllColumnsShowFocus(true);
-  table_->setTextElideMode(Qt::ElideMiddle);
-  table_->setAccessibleName(tr("The peak without each group"));
+  SetUpTable(table_, sorted_, tr("The peak without each group"));
   table_->setItemDelegate(new BarDelegate(WithoutModel::kShareRole, table_));
   QHeaderView* header = table_->header();
-  header->setStretchLastSection(false);
   header->setSectionResizeMode(QHeaderView::Interactive);
   header->setSectionResizeMode(WithoutModel::kName, QHeaderView::Stretch);
   for (int section = 1; section < WithoutModel::kColumnCount; ++section)
     header->resizeSection(
         section, fontMetrics().averageCharWidth() * (section == WithoutModel::kSaves ? 22 : 15));
-  table_->setSortingEnabled(true);
-  table_->sortByColumn(-1, Qt::AscendingOrder);
-  AddCopyActions(table_);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &WhatIfGone::Chosen);
 }
