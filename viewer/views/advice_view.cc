@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "viewer/geometry/units.h"
+#include "viewer/views/csv.h"
 #include "viewer/views/fact_view.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
@@ -105,9 +106,7 @@ void AdviceView::FitTable() {
   int rows = 1;  // the header
   for (int i = 0; i < model_->rowCount(); ++i) rows += 1 + model_->rowCount(model_->index(i, 0));
   const int row = fontMetrics().height() + kSpace;
-  const int all = splitter_->height();
-  const int wanted = std::clamp(row * rows + 2 * kSpace, 4 * row, std::max(4 * row, all * 2 / 5));
-  splitter_->setSizes({wanted, std::max(1, all - wanted)});
+  SetUpperHeight(splitter_, row * rows + 2 * kSpace, 4 * row, splitter_->height() * 2 / 5);
 }
 
 void AdviceView::resizeEvent(QResizeEvent* event) {
@@ -233,18 +232,13 @@ void AdviceView::OnlyThisSite() {
 }
 
 bool AdviceView::WriteCsv(QTextStream* out) const {
-  const auto write = [out](const QStringList& fields) {
-    for (qsizetype i = 0; i < fields.size(); ++i)
-      *out << (i == 0 ? "" : ",") << CsvField(fields[i]);
-    *out << '\n';
-  };
   if (picture_ == nullptr) return false;
-  write(model_->Headings());
+  WriteCsvLine(out, model_->Headings());
   for (int i = 0; i < model_->rowCount(); ++i) {
     const QModelIndex top = model_->index(i, 0);
-    if (const AdviceEntry* entry = model_->entry(top)) write(model_->RawRow(*entry));
+    if (const AdviceEntry* entry = model_->entry(top)) WriteCsvLine(out, model_->RawRow(*entry));
     for (int j = 0; j < model_->rowCount(top); ++j)
-      write(model_->RawRow(*model_->entry(model_->index(j, 0, top))));
+      WriteCsvLine(out, model_->RawRow(*model_->entry(model_->index(j, 0, top))));
   }
   return model_->shown() > 0;
 }

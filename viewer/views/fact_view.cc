@@ -5,6 +5,7 @@
 #include <QKeyEvent>
 
 #include "viewer/views/copy_rows.h"
+#include "viewer/views/csv.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/view.h"
 
@@ -40,13 +41,8 @@ void FactView::Show(int row) {
 }
 
 bool FactView::WriteCsv(QTextStream* out) const {
-  const auto write = [out](const QStringList& fields) {
-    for (qsizetype i = 0; i < fields.size(); ++i)
-      *out << (i == 0 ? "" : ",") << CsvField(fields[i]);
-    *out << '\n';
-  };
-  write(table_->Headings());
-  for (int i = 0; i < table_->rowCount(); ++i) write(table_->RawRow(i));
+  WriteCsvLine(out, table_->Headings());
+  for (int i = 0; i < table_->rowCount(); ++i) WriteCsvLine(out, table_->RawRow(i));
   return table_->rowCount() > 0;
 }
 

@@ -266,9 +266,7 @@ void LeakView::FitTable() {
     rows += 1 + model_->rowCount(model_->index(tier, 0));
   }
   const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
-  const int all = splitter_->height();
-  const int wanted = std::clamp(row * rows + 2 * kSpace, 4 * row, std::max(4 * row, all * 2 / 5));
-  splitter_->setSizes({wanted, std::max(1, all - wanted)});
+  SetUpperHeight(splitter_, row * rows + 2 * kSpace, 4 * row, splitter_->height() * 2 / 5);
 }
 
 void LeakView::resizeEvent(QResizeEvent* event) {

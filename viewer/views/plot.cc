@@ -14,6 +14,28 @@
 namespace memprof::viewer {
 using analysis::TimeNs;
 
+QString InstantText(const Document& document, const TimeScale& scale, TimeNs time) {
+  const TimeNs origin = document.bounds().begin;
+  QString text = FormatInstant(time - std::min(origin, time),
+                               static_cast<TimeNs>(std::max(1.0, scale.NsPerPixel())));
+  const std::int64_t step = document.session()->StepAt(time);
+  if (step >= 0) text += TimePlot::tr("  ·  step %1").arg(step);
+  return text;
+}
+
+void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale, TimeNs instant,
+                  double height, const Theme& theme) {
+  const double x = scale.X(instant);
+  if (x < plot.left() || x > plot.right()) return;
+  const double top = plot.top() - height;
+  painter.setPen(QPen(theme.text, 1.5));
+  painter.drawLine(QPointF(x, top + 4), QPointF(x, plot.bottom()));
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.text);
+  painter.drawPolygon(
+      QPolygonF({QPointF(x - 5, top), QPointF(x + 5, top), QPointF(x, plot.top())}));
+}
+
 TimePlot::TimePlot(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
   setMouseTracking(true);
@@ -46,15 +68,6 @@ TimeScale TimePlot::Scale() const {
   return {selection_->window(), plot.left(), plot.width(), ShownClock(*document_, *selection_)};
 }
 
-QString TimePlot::InstantText(TimeNs time) const {
-  const TimeNs origin = document_->bounds().begin;
-  QString text = FormatInstant(time - std::min(origin, time),
-                               static_cast<TimeNs>(std::max(1.0, Scale().NsPerPixel())));
-  const std::int64_t step = document_->session()->StepAt(time);
-  if (step >= 0) text += tr("  ·  step %1").arg(step);
-  return text;
-}
-
 void TimePlot::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme theme = Theme::From(palette());
@@ -71,21 +84,8 @@ void TimePlot::paintEvent(QPaintEvent*) {
   PaintTimeAxis(painter, plot, scale, document_->bounds().begin, document_->session()->steps(),
                 theme);
   PaintContent(painter, scale, theme);
-  PaintInstant(painter, plot, scale, theme);
+  PaintInstant(painter, plot, scale, selection_->instant(), 6, theme);
   PaintReadout(painter, plot, scale, theme);
-}
-
-void TimePlot::PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
-                            const Theme& theme) {
-  const double chosen = scale.X(selection_->instant());
-  if (chosen < plot.left() || chosen > plot.right()) return;
-  painter.setPen(QPen(theme.text, 1.5));
-  painter.drawLine(QPointF(chosen, plot.top() - 2), QPointF(chosen, plot.bottom()));
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(theme.text);
-  painter.drawPolygon(
-      QPolygonF({QPointF(chosen - 5, plot.top() - 6), QPointF(chosen + 5, plot.top() - 6),
-                 QPointF(chosen, plot.top())}));
 }
 
 void TimePlot::PaintReadout(QPainter& painter, const QRectF& plot, const TimeScale& scale,
@@ -100,7 +100,7 @@ void TimePlot::PaintReadout(QPainter& painter, const QRectF& plot, const TimeSca
   const TimeNs time = scale.At(x);
   QStringList lines = Readout(time, cursor);
   if (lines.isEmpty()) return;
-  lines.prepend(InstantText(time));
+  lines.prepend(InstantText(*document_, scale, time));
   const QFontMetricsF metrics(painter.font());
   double names = 0, values = 0, whole = 0;
   for (const QString& line : lines) {

@@ -12,6 +12,12 @@
 
 namespace memprof::viewer {
 
+// "1.20 s  ·  step 12", as fine as the scale's pixels. Only while a log is open.
+QString InstantText(const Document& document, const TimeScale& scale, analysis::TimeNs time);
+// The chosen instant, where it lies in the plot: a line, and a mark `height` above it.
+void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
+                  analysis::TimeNs instant, double height, const Theme& theme);
+
 class TimePlot : public QWidget {
   Q_OBJECT
 
@@ -33,8 +39,6 @@ class TimePlot : public QWidget {
   // Room for labels of bytes at the left, and for the axis below.
   double LeftMargin() const;
   double AxisHeight() const;
-  // "1.20 s  ·  step 12".
-  QString InstantText(analysis::TimeNs time) const;
 
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
@@ -50,8 +54,6 @@ class TimePlot : public QWidget {
   Selection* const selection_;
 
  private:
-  void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
-                    const Theme& theme);
   void PaintReadout(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                     const Theme& theme);
 

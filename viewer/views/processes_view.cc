@@ -11,6 +11,7 @@
 
 #include "viewer/geometry/units.h"
 #include "viewer/views/copy_rows.h"
+#include "viewer/views/csv.h"
 #include "viewer/views/processes_lanes.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/tensors_bars.h"
@@ -209,22 +210,7 @@ void ProcessesView::ShowMenu(const QPoint& at) {
 
 bool ProcessesView::WriteCsv(QTextStream* out) const {
   if (model_->picture() == nullptr) return false;
-  QList<int> columns;
-  QStringList headings;
-  for (int i = 0; i < ProcessModel::kColumnCount; ++i) {
-    const QString heading =
-        model_->headerData(i, Qt::Horizontal, ProcessModel::kPlainRole).toString();
-    if (heading.isEmpty()) continue;
-    columns << i;
-    headings << heading;
-  }
-  *out << headings.join(QLatin1Char(',')) << '\n';
-  for (int row = 0; row < sorted_->rowCount(); ++row) {
-    QStringList cells;
-    for (const int column : columns)
-      cells << CsvField(sorted_->index(row, column).data(ProcessModel::kPlainRole).toString());
-    *out << cells.join(QLatin1Char(',')) << '\n';
-  }
+  WriteCsvRows(out, *sorted_, ProcessModel::kPlainRole);
   return true;
 }
 

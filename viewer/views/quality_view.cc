@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "viewer/views/copy_rows.h"
+#include "viewer/views/csv.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 
@@ -121,16 +122,7 @@ void QualityView::resizeEvent(QResizeEvent* event) {
 }
 
 bool QualityView::WriteCsv(QTextStream* out) const {
-  for (int row = -1; row < model_->rowCount(); ++row) {
-    QStringList cells;
-    for (int column = 0; column < QualityModel::kColumnCount; ++column)
-      cells << CsvField((row < 0
-                             ? model_->headerData(column, Qt::Horizontal, QualityModel::kPlainRole)
-                             : model_->index(row, column).data(QualityModel::kPlainRole))
-                            .toString());
-    *out << cells.join(QLatin1Char(',')) << '\n';
-  }
-  return model_->rowCount() > 0;
+  return WriteCsvRows(out, *model_, QualityModel::kPlainRole);
 }
 
 }  // namespace memprof::viewer

@@ -3,8 +3,10 @@
 
 #include <QHeaderView>
 #include <QSortFilterProxyModel>
+#include <QSplitter>
 #include <QTableView>
 #include <QTreeView>
+#include <algorithm>
 
 #include "viewer/views/bar_delegate.h"
 #include "viewer/views/copy_rows.h"
@@ -47,6 +49,12 @@ void SetUpTable(QTableView* table, const QString& name) {
   table->setTabKeyNavigation(false);
   table->setCornerButtonEnabled(false);
   table->verticalHeader()->setVisible(false);
+}
+
+void SetUpperHeight(QSplitter* splitter, int wanted, int least, int most) {
+  const int all = splitter->height();
+  const int upper = std::clamp(wanted, least, std::max(least, most));
+  splitter->setSizes({upper, std::max(1, all - upper)});
 }
 
 }  // namespace memprof::viewer

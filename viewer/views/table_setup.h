@@ -3,6 +3,7 @@
 
 class QString;
 class QSortFilterProxyModel;
+class QSplitter;
 class QTableView;
 class QTreeView;
 
@@ -17,5 +18,9 @@ void SetUpTable(QTreeView* table, int share_role);
 void SetUpTable(QTreeView* table, QSortFilterProxyModel* sorted, const QString& name);
 // Whole rows are chosen, one at a time; no grid, no numbers of rows.
 void SetUpTable(QTableView* table, const QString& name);
+
+// Gives the upper of two parts the height that it wants, at least `least` and at most `most`, and
+// the other what is left. In pixels.
+void SetUpperHeight(QSplitter* splitter, int wanted, int least, int most);
 
 }  // namespace memprof::viewer

@@ -16,6 +16,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/views/bar_delegate.h"
 #include "viewer/views/copy_rows.h"
+#include "viewer/views/csv.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/tensors_bars.h"
 #include "viewer/views/tensors_completer.h"
@@ -268,23 +269,7 @@ void TensorsView::resizeEvent(QResizeEvent* event) {
 
 bool TensorsView::WriteCsv(QTextStream* out) const {
   if (model_->contents().rows == nullptr) return false;
-  QList<int> columns;
-  QStringList headings;
-  for (int i = 0; i < TensorModel::kColumnCount; ++i) {
-    const QString heading =
-        model_->headerData(i, Qt::Horizontal, TensorModel::kPlainRole).toString();
-    if (heading.isEmpty()) continue;
-    columns << i;
-    headings << heading;
-  }
-  *out << headings.join(QLatin1Char(',')) << '\n';
-  for (int row = 0; row < model_->rowCount(); ++row) {
-    for (const int column : columns) {
-      if (column != columns.front()) *out << ',';
-      *out << CsvField(model_->index(row, column).data(TensorModel::kPlainRole).toString());
-    }
-    *out << '\n';
-  }
+  WriteCsvRows(out, *model_, TensorModel::kPlainRole);
   return true;
 }
 

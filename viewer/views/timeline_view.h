@@ -65,9 +65,7 @@ class TimelineView : public View {
   QStringList Notes() const;
   void LayOutLanes(const TimeScale& scale, const QFont& font);
   void PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale);
-  void PaintCursor(QPainter& painter, const QRectF& plot, const TimeScale& scale);
   void PaintHover(QPainter& painter, const QRectF& plot, const TimeScale& scale);
-  QString InstantText(analysis::TimeNs time) const;
   QString LegendText(QPointF point) const;
   const TimelineBands* bands() const { return stacks_->bands().get(); }
   int SelectedBand() const;

@@ -173,9 +173,7 @@ void WhatIfReplay::ShowDevice() {
 void WhatIfReplay::FitTable() {
   const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
   const int wanted = row * model_->rowCount() + table_->header()->sizeHint().height() + 4;
-  const int all = splitter_->height();
-  const int shown = std::clamp(wanted, 4 * row, std::max(4 * row, all - 120));
-  splitter_->setSizes({shown, std::max(1, all - shown)});
+  SetUpperHeight(splitter_, wanted, 4 * row, splitter_->height() - 120);
 }
 
 void WhatIfReplay::resizeEvent(QResizeEvent* event) {
