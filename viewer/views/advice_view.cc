@@ -18,6 +18,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/views/csv.h"
 #include "viewer/views/fact_view.h"
+#include "viewer/views/page.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 
@@ -25,9 +26,7 @@ namespace memprof::viewer {
 
 AdviceView::AdviceView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   column->addWidget(BuildHead());
   progress_ = new QProgressBar(this);
   progress_->setTextVisible(false);

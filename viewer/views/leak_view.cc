@@ -21,6 +21,7 @@
 #include "viewer/views/call_table.h"
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/frame_actions.h"
+#include "viewer/views/page.h"
 #include "viewer/views/survivor_chart.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
@@ -30,9 +31,7 @@ namespace memprof::viewer {
 LeakView::LeakView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent), access_(AccessIndex::Of(document)) {
   BuildActions();
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   column->addWidget(BuildHeader());
   splitter_ = new QSplitter(Qt::Vertical, this);
   splitter_->setChildrenCollapsible(false);

@@ -12,6 +12,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/csv.h"
+#include "viewer/views/page.h"
 #include "viewer/views/processes_lanes.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/tensors_bars.h"
@@ -27,13 +28,9 @@ constexpr int kColumns = 1024;
 
 ProcessesView::ProcessesView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
-  summary_ = new QLabel(this);
+  QVBoxLayout* column = PageColumn(this);
+  summary_ = SentenceLabel(this);
   summary_->setTextFormat(Qt::RichText);
-  summary_->setWordWrap(true);
-  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   column->addWidget(summary_);
   legend_ = new QLabel(this);
   legend_->setTextFormat(Qt::RichText);

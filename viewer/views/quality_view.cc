@@ -10,6 +10,7 @@
 
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/csv.h"
+#include "viewer/views/page.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 
@@ -56,9 +57,7 @@ class GradeDelegate : public QStyledItemDelegate {
 
 QualityView::QualityView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   verdict_ = new QLabel(this);
   verdict_->setWordWrap(true);
   verdict_->setFont(StrongFont(font()));

@@ -17,6 +17,7 @@
 #include "viewer/views/bar_delegate.h"
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/csv.h"
+#include "viewer/views/page.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/tensors_bars.h"
 #include "viewer/views/tensors_completer.h"
@@ -48,9 +49,7 @@ QString QueryHelp() {
 
 TensorsView::TensorsView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   column->addWidget(BuildBar());
   error_ = new QLabel(this);
   error_->setTextFormat(Qt::PlainText);
@@ -58,10 +57,8 @@ TensorsView::TensorsView(Document* document, Selection* selection, QWidget* pare
   error_->setVisible(false);
   column->addWidget(error_);
   auto* line = new QHBoxLayout();
-  summary_ = new QLabel(this);
+  summary_ = SentenceLabel(this);
   summary_->setTextFormat(Qt::PlainText);
-  summary_->setWordWrap(true);
-  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   legend_ = new QLabel(this);
   legend_->setTextFormat(Qt::RichText);
   legend_->setFont(SmallFont(font()));

@@ -12,6 +12,7 @@
 
 #include "viewer/geometry/units.h"
 #include "viewer/views/bar_delegate.h"
+#include "viewer/views/page.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 
@@ -28,9 +29,7 @@ WhatIfGone::WhatIfGone(Document* document, Selection* selection, QWidget* parent
   sorted_->setSortRole(WithoutModel::kSortRole);
   sorted_->setFilterCaseSensitivity(Qt::CaseInsensitive);
   sorted_->setFilterKeyColumn(WithoutModel::kName);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   BuildHead(column);
   BuildTable();
   column->addWidget(table_, 1);
@@ -45,9 +44,7 @@ WhatIfGone::WhatIfGone(Document* document, Selection* selection, QWidget* parent
 }
 
 void WhatIfGone::BuildHead(QVBoxLayout* column) {
-  verdict_ = new QLabel(QStringLiteral("…"), this);
-  verdict_->setWordWrap(true);
-  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  verdict_ = SentenceLabel(this, QStringLiteral("…"));
   column->addWidget(verdict_);
   auto* row = new QHBoxLayout();
   row->setSpacing(kSpace);

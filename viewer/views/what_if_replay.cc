@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "viewer/geometry/units.h"
+#include "viewer/views/page.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/what_if_bar.h"
@@ -31,9 +32,7 @@ WhatIfReplay::WhatIfReplay(Document* document, Selection* selection, QWidget* pa
   sorted_ = new QSortFilterProxyModel(this);
   sorted_->setSourceModel(model_);
   sorted_->setSortRole(WhatIfModel::kSortRole);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   BuildHead(column);
   BuildTable();
   curves_ = new WhatIfCurves(document, selection, this);
@@ -51,9 +50,7 @@ WhatIfReplay::WhatIfReplay(Document* document, Selection* selection, QWidget* pa
 }
 
 void WhatIfReplay::BuildHead(QVBoxLayout* column) {
-  verdict_ = new QLabel(QStringLiteral("…"), this);
-  verdict_->setWordWrap(true);
-  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  verdict_ = SentenceLabel(this, QStringLiteral("…"));
   column->addWidget(verdict_);
   auto* row = new QHBoxLayout();
   row->setSpacing(kSpace);
