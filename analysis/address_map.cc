@@ -18,10 +18,9 @@ constexpr std::uint32_t kAddressedLayers =
 // What the allocator's block lies in: its segment, else its driver allocation, else itself.
 AllocationId BaseOf(const Session& session, AllocationId block) {
   AllocationId base = block;
-  for (AllocationId id = session.allocation(block).parent; id.valid();
-       id = session.allocation(id).parent) {
+  for (AllocationId id = session.record(block).parent; id.valid(); id = session.record(id).parent) {
     base = id;
-    if (session.allocation(id).layer == Layer::kSegment) break;
+    if (session.record(id).layer == Layer::kSegment) break;
   }
   return base;
 }
@@ -29,6 +28,7 @@ AllocationId BaseOf(const Session& session, AllocationId block) {
 // What an allocator carves: a segment, or the adjoining pages of an expandable one.
 struct Carved {
   std::uint64_t bytes = 0;
+  std::vector<AllocationId> more_pages;
   std::vector<AllocationId> blocks;
 };
 using CarvedMap = std::map<AllocationId, Carved>;
@@ -53,6 +53,7 @@ void JoinPages(const Session& session, CarvedMap& carved) {
             session.record(id).address) {
       Carved& whole = carved[first];
       whole.bytes += more.bytes;
+      whole.more_pages.push_back(id);
       whole.blocks.insert(whole.blocks.end(), more.blocks.begin(), more.blocks.end());
       carved.erase(id);
     } else {
@@ -65,7 +66,7 @@ void JoinPages(const Session& session, CarvedMap& carved) {
 // or stick out, as in damaged logs, are clipped.
 void FillPieces(const Session& session, std::vector<AllocationId> blocks, MapSegment& segment) {
   std::sort(blocks.begin(), blocks.end(), [&session](AllocationId a, AllocationId b) {
-    return session.allocation(a).address < session.allocation(b).address;
+    return session.record(a).address < session.record(b).address;
   });
   const std::uint64_t end = EndAddress(segment.address, segment.bytes);
   std::uint64_t cursor = segment.address;
@@ -78,7 +79,7 @@ void FillPieces(const Session& session, std::vector<AllocationId> blocks, MapSeg
     cursor = address;
   };
   for (const AllocationId id : blocks) {
-    const Allocation& block = session.allocation(id);
+    const AllocationRecord& block = session.record(id);
     const std::uint64_t block_end = std::min(end, EndAddress(block.address, block.bytes));
     if (block_end <= cursor) continue;
     hole_up_to(std::min(block.address, end));
@@ -92,7 +93,7 @@ void FillPieces(const Session& session, std::vector<AllocationId> blocks, MapSeg
 void AddUncovered(const Session& session, AllocationId id, std::vector<AllocationId> segments,
                   AddressMap& map) {
   std::sort(segments.begin(), segments.end(), [&session](AllocationId a, AllocationId b) {
-    return session.allocation(a).address < session.allocation(b).address;
+    return session.record(a).address < session.record(b).address;
   });
   const Allocation& driver = session.allocation(id);
   std::uint64_t cursor = driver.address;
@@ -126,10 +127,10 @@ AddressMap BuildAddressMap(const Session& session, int device, TimeNs time) {
   CarvedMap carved;
   std::map<AllocationId, std::vector<AllocationId>> covered;
   for (const AllocationId id : session.LiveAfter(session.EventAt(time), layers)) {
-    const Allocation& a = session.allocation(id);
+    const AllocationRecord& a = session.record(id);
     if (a.layer == Layer::kBlock) {
       const AllocationId base = BaseOf(session, id);
-      if (session.allocation(base).device == device) carved[base].blocks.push_back(id);
+      if (session.record(base).device == device) carved[base].blocks.push_back(id);
     } else if (a.device == device) {
       if (a.layer == Layer::kSegment) {
         carved[id];
@@ -147,6 +148,7 @@ AddressMap BuildAddressMap(const Session& session, int device, TimeNs time) {
     segment.allocation = base;
     segment.address = a.address;
     segment.bytes = what.bytes;
+    segment.more_pages = std::move(what.more_pages);
     segment.framework = a.layer != Layer::kBlock;
     FillPieces(session, std::move(what.blocks), segment);
     map.segments.push_back(std::move(segment));

@@ -18,6 +18,9 @@ struct MapPiece {
 // A range that the driver gave: a framework segment, or a driver allocation that is none.
 struct MapSegment {
   AllocationId allocation;
+  // An expandable segment is made of pages that came one by one; `allocation` is that of the lowest
+  // address, these are the others.
+  std::vector<AllocationId> more_pages;
   std::uint64_t address = 0, bytes = 0;
   bool framework = false;        // an allocator carves blocks from it
   std::uint64_t free_bytes = 0;  // sum of holes; 0 when !framework

@@ -5,131 +5,22 @@
 #include <map>
 #include <span>
 #include <tuple>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "analysis/hole_past.h"
 #include "analysis/peak_finder.h"
 #include "analysis/replay.h"
 
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint64_t kSmallSegmentBytes = std::uint64_t{2} << 20;
 constexpr std::size_t kMaxPins = 20, kMaxHoles = 20;
-
-// Device, stream, small blocks.
-using PoolKey = std::tuple<int, std::uint64_t, bool>;
-
-PoolKey KeyOf(const Allocation& segment) {
-  return {segment.device, segment.stream, segment.bytes <= kSmallSegmentBytes};
-}
 
 // What a framework's allocator holds: segments, and blocks of them in use.
 std::size_t SumOf(const AllocationRecord& a) {
   if (a.layer == Layer::kSegment) return 0;
   return a.layer == Layer::kBlock ? 1 : 2;
 }
-
-// The largest block that each pool was asked for up to `time`.
-std::map<PoolKey, std::uint64_t> LargestRequests(const Session& session, TimeNs time) {
-  std::map<PoolKey, std::uint64_t> largest;
-  // Where a segment's pool is in the map: millions of blocks lie in few segments.
-  absl::flat_hash_map<std::uint32_t, std::uint64_t*> of_segment;
-  const EventId last = session.EventAt(time);
-  AllocationId segment;  // of the block before: neighbours often lie in one
-  std::uint64_t* bytes = nullptr;
-  for (const AllocationRecord& a : session.records()) {
-    if (!last.valid() || a.birth > last) break;  // in order of birth
-    if (a.layer != Layer::kBlock || !a.parent.valid()) continue;
-    if (a.parent != segment) {
-      if (session.record(a.parent).layer != Layer::kSegment) continue;
-      segment = a.parent;
-      std::uint64_t*& known = of_segment[segment.value];
-      if (known == nullptr) known = &largest[KeyOf(session.allocation(segment))];
-      bytes = known;
-    }
-    *bytes = std::max(*bytes, a.bytes);
-  }
-  return largest;
-}
-
-// Since when nothing was in the holes of segments: told by the last block that ended there. Looks
-// back from an instant at what ended before it, and stops when every hole is told: holes are young,
-// mostly. O(events back to the birth of the oldest segment with a hole that no block was ever in).
-class UnusedSince {
- public:
-  UnusedSince(const Session& session, std::span<const MapSegment> segments, TimeNs now)
-      : session_(session),
-        segments_(segments),
-        since_(segments.size()),
-        untold_of_(segments.size()) {
-    std::uint32_t first = EventId::kNone;
-    for (std::size_t s = 0; s < segments.size(); ++s) {
-      since_[s].assign(segments[s].pieces.size(), 0);
-      for (std::size_t i = 0; i < segments[s].pieces.size(); ++i) {
-        if (!segments[s].pieces[i].hole()) continue;
-        since_[s][i] = kForever;  // not told yet
-        ++untold_;
-        ++untold_of_[s];
-        first = std::min(first, Birth(s).value);
-      }
-      if (untold_of_[s] > 0) of_[segments[s].allocation.value] = s;
-    }
-    LookBack(session.EventAt(now), first);
-    for (std::size_t s = 0; s < segments.size(); ++s)
-      for (TimeNs& time : since_[s])
-        if (time == kForever) time = session.events().time(Birth(s).value);
-  }
-
-  // By piece of a segment; 0 for blocks.
-  const std::vector<TimeNs>& Of(std::size_t segment) const { return since_[segment]; }
-
- private:
-  EventId Birth(std::size_t segment) const {
-    return session_.record(segments_[segment].allocation).birth;
-  }
-  void LookBack(EventId from, std::uint32_t first) {
-    if (!from.valid()) return;
-    const EventTable& events = session_.events();
-    std::span<const AllocationId> others = session_.other_deaths();  // by death
-    for (std::uint32_t e = from.value + 1; untold_ > 0 && e-- > first;) {
-      while (!others.empty() && session_.record(others.back()).death.value >= e) {
-        if (session_.record(others.back()).death.value == e) Ended(others.back());
-        others = others.first(others.size() - 1);
-      }
-      if (events.op(e) != Op::kFree) continue;
-      const AllocationId ended = events.allocation(e);
-      if (ended.valid() && session_.record(ended).death.value == e) Ended(ended);
-    }
-  }
-  void Ended(AllocationId id) {
-    const AllocationRecord& block = session_.record(id);
-    if (block.layer != Layer::kBlock || !block.parent.valid()) return;
-    const auto found = of_.find(block.parent.value);
-    if (found == of_.end()) return;
-    const std::size_t segment = found->second;
-    const std::vector<MapPiece>& pieces = segments_[segment].pieces;
-    const std::uint64_t end = EndAddress(block.address, block.bytes);
-    auto piece = std::upper_bound(
-        pieces.begin(), pieces.end(), block.address,
-        [](std::uint64_t address, const MapPiece& p) { return address < p.address; });
-    if (piece != pieces.begin()) --piece;
-    for (; piece != pieces.end() && piece->address < end; ++piece) {
-      if (!piece->hole() || piece->address + piece->bytes <= block.address) continue;
-      TimeNs& since = since_[segment][static_cast<std::size_t>(piece - pieces.begin())];
-      if (since != kForever) continue;
-      since = session_.events().time(block.death.value);
-      --untold_;
-      if (--untold_of_[segment] == 0) of_.erase(block.parent.value);
-    }
-  }
-
-  const Session& session_;
-  const std::span<const MapSegment> segments_;
-  std::vector<std::vector<TimeNs>> since_;
-  std::vector<std::size_t> untold_of_;                  // holes, by segment
-  absl::flat_hash_map<std::uint32_t, std::size_t> of_;  // segments with untold holes, by allocation
-  std::size_t untold_ = 0;
-};
 
 // The largest tensor that lives in a block; none if none does.
 TensorId TensorIn(const Session& session, AllocationId block, TimeNs now) {
@@ -147,7 +38,7 @@ TensorId TensorIn(const Session& session, AllocationId block, TimeNs now) {
   return largest;
 }
 
-void AddHoles(const Session& session, const MapSegment& segment, const std::vector<TimeNs>& since,
+void AddHoles(const MapSegment& segment, const std::vector<TimeNs>& since,
               std::vector<Hole>& holes) {
   const auto block_at = [&segment](std::size_t i) {
     return i < segment.pieces.size() ? segment.pieces[i].allocation : AllocationId();
@@ -155,9 +46,8 @@ void AddHoles(const Session& session, const MapSegment& segment, const std::vect
   for (std::size_t i = 0; i < segment.pieces.size(); ++i) {
     const MapPiece& piece = segment.pieces[i];
     if (!piece.hole()) continue;
-    holes.push_back({piece.address, piece.bytes, since[i], session.StepAt(since[i]),
-                     segment.allocation, i > 0 ? block_at(i - 1) : AllocationId(),
-                     block_at(i + 1)});
+    holes.push_back({piece.address, piece.bytes, since[i], -1, segment.allocation,
+                     i > 0 ? block_at(i - 1) : AllocationId(), block_at(i + 1)});
   }
 }
 
@@ -184,6 +74,14 @@ void AddPins(const MapSegment& segment, const std::vector<TimeNs>& since, std::v
 double PinWeight(const Pin& pin) {
   const double frees = static_cast<double>(pin.frees_bytes);
   return frees * (frees / (frees + static_cast<double>(pin.bytes)));
+}
+
+// The first `most` in order, sorted.
+template <typename T, typename Less>
+void KeepFirst(std::vector<T>& all, std::size_t most, Less less) {
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
+  std::partial_sort(all.begin(), end, all.end(), less);
+  all.erase(end, all.end());
 }
 
 struct PoolSums {
@@ -214,10 +112,12 @@ void AddSegment(const Session& session, const MapSegment& segment, std::uint64_t
       continue;
     }
     ++pool.blocks;
-    const Allocation& block = session.allocation(piece.allocation);
-    if (block.bytes > block.requested) pool.rounding_bytes += block.bytes - block.requested;
+    // Blocks: `second` is what was asked for, if it was said.
+    const AllocationRecord& block = session.record(piece.allocation);
+    if (block.layer == Layer::kBlock && block.second != 0 && block.bytes > block.second)
+      pool.rounding_bytes += block.bytes - block.second;
   }
-  AddHoles(session, segment, since, pool.holes);
+  AddHoles(segment, since, pool.holes);
   AddPins(segment, since, pool.pins);
 }
 
@@ -229,31 +129,36 @@ void FinishPool(const Session& session, TimeNs time, PoolSums& sums) {
     pool.request_relative = 1 - static_cast<double>(sums.usable) / free;
     pool.sum_of_squares = 1 - sums.squares / (free * free);
   }
-  std::stable_sort(pool.pins.begin(), pool.pins.end(),
-                   [](const Pin& a, const Pin& b) { return PinWeight(a) > PinWeight(b); });
-  if (pool.pins.size() > kMaxPins) pool.pins.resize(kMaxPins);
+  KeepFirst(pool.pins, kMaxPins, [](const Pin& a, const Pin& b) {
+    const double weight_a = PinWeight(a), weight_b = PinWeight(b);
+    return weight_a != weight_b ? weight_a > weight_b : a.block < b.block;
+  });
   for (Pin& pin : pool.pins) pin.tensor = TensorIn(session, pin.block, time);
-  std::stable_sort(pool.holes.begin(), pool.holes.end(),
-                   [](const Hole& a, const Hole& b) { return a.bytes > b.bytes; });
-  if (pool.holes.size() > kMaxHoles) pool.holes.resize(kMaxHoles);
+  KeepFirst(pool.holes, kMaxHoles, [](const Hole& a, const Hole& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.address < b.address;
+  });
+  for (Hole& hole : pool.holes) hole.since_step = session.StepAt(hole.since);
 }
 
-void AppendPools(const Session& session, int device, TimeNs time,
-                 std::vector<PoolFragmentation>& pools) {
+// Segments that allocators carve, with everything that lies in them.
+std::vector<MapSegment> CarvedSegments(const Session& session, int device, TimeNs time) {
   std::vector<MapSegment> segments = BuildAddressMap(session, device, time).segments;
   std::erase_if(segments, [](const MapSegment& segment) { return !segment.framework; });
-  if (segments.empty()) return;
-  const std::map<PoolKey, std::uint64_t> largest = LargestRequests(session, time);
-  const UnusedSince unused(session, segments, time);
+  return segments;
+}
+
+// `requests` reach at least to `time`; `unused` is of `segments`.
+void AppendPools(const Session& session, TimeNs time, std::span<const MapSegment> segments,
+                 const LargestRequests& requests, const TimesOfPieces& unused,
+                 std::vector<PoolFragmentation>& pools) {
+  const EventId event = session.EventAt(time);
   std::map<PoolKey, PoolSums> by_key;
   for (std::size_t s = 0; s < segments.size(); ++s) {
     const MapSegment& segment = segments[s];
-    const PoolKey key = KeyOf(session.allocation(segment.allocation));
-    const auto request = largest.find(key);
+    const PoolKey key = PoolOf(session.allocation(segment.allocation));
     PoolSums& sums = by_key[key];
     std::tie(sums.pool.device, sums.pool.stream, sums.pool.small_blocks) = key;
-    AddSegment(session, segment, request == largest.end() ? 0 : request->second, unused.Of(s),
-               sums);
+    AddSegment(session, segment, requests.At(key, event), unused[s], sums);
   }
   for (auto& [key, sums] : by_key) {
     FinishPool(session, time, sums);
@@ -261,11 +166,51 @@ void AppendPools(const Session& session, int device, TimeNs time,
   }
 }
 
+// By looking back over the log.
+void AppendPools(const Session& session, int device, TimeNs time,
+                 std::vector<PoolFragmentation>& pools) {
+  const std::vector<MapSegment> segments = CarvedSegments(session, device, time);
+  if (segments.empty()) return;
+  AppendPools(session, time, segments, LargestRequests(session, session.EventAt(time)),
+              LookBackAtHoles(session, segments, time), pools);
+}
+
 }  // namespace
 
 std::vector<PoolFragmentation> FragmentationAt(const Session& session, int device, TimeNs time) {
   std::vector<PoolFragmentation> pools;
   AppendPools(session, device, time, pools);
+  return pools;
+}
+
+struct FragmentationHistory::Indices {
+  explicit Indices(const Session& session)
+      : requests(session, EventId(static_cast<std::uint32_t>(session.events().size()))),
+        holes(session) {}
+  const LargestRequests requests;
+  const HoleIndex holes;
+};
+
+FragmentationHistory::FragmentationHistory(std::shared_ptr<const Session> session)
+    : session_(std::move(session)) {}
+
+FragmentationHistory::~FragmentationHistory() = default;
+
+void FragmentationHistory::Prepare() const {
+  std::call_once(once_, [this] {
+    indices_ = std::make_unique<const Indices>(*session_);
+    ready_.store(indices_.get(), std::memory_order_release);
+  });
+}
+
+std::vector<PoolFragmentation> FragmentationHistory::At(int device, TimeNs time) const {
+  const Indices* indices = ready_.load(std::memory_order_acquire);
+  if (indices == nullptr) return FragmentationAt(*session_, device, time);
+  std::vector<PoolFragmentation> pools;
+  const std::vector<MapSegment> segments = CarvedSegments(*session_, device, time);
+  if (segments.empty()) return pools;
+  AppendPools(*session_, time, segments, indices->requests,
+              indices->holes.At(*session_, segments, time), pools);
   return pools;
 }
 

@@ -2,7 +2,10 @@
 // docs/fragmentation.md.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "analysis/address_map.h"
@@ -71,7 +74,28 @@ FragmentationReport AnalyseFragmentation(const Session& session, int device = kN
                                          TimeNs time = kForever);
 
 // Only the pools of one device at one instant: what AnalyseFragmentation says of them, without the
-// figures of the whole run. O(records up to then + live set + blocks ever in the live segments).
+// figures of the whole run. O(records up to then + live set + events back to the oldest hole): for
+// one question; who asks again and again keeps a FragmentationHistory.
 std::vector<PoolFragmentation> FragmentationAt(const Session& session, int device, TimeNs time);
+
+// The same at any instant in a few milliseconds, once its indices are there; until then it looks
+// back over the log, as above. Thread-safe.
+class FragmentationHistory {
+ public:
+  explicit FragmentationHistory(std::shared_ptr<const Session> session);  // O(1)
+  ~FragmentationHistory();
+  // Builds the indices: O(blocks × log), about 10 B for each block of a framework's allocator.
+  void Prepare() const;
+  const Session& session() const { return *session_; }
+  std::vector<PoolFragmentation> At(int device, TimeNs time) const;
+
+ private:
+  struct Indices;
+
+  const std::shared_ptr<const Session> session_;
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<const Indices> indices_;
+  mutable std::atomic<const Indices*> ready_{nullptr};
+};
 
 }  // namespace memprof::analysis

@@ -44,7 +44,8 @@ class MapPictureTest : public ::testing::Test {
     ASSERT_TRUE(log.WriteTo(path).ok());
     session_ = *analysis::Session::Load(path);
     symbols_ = std::make_unique<analysis::Symbols>(session_);
-    picture_ = MakeMapPicture(*session_, *symbols_, 0, session_->steps()[1].begin - 1);
+    history_ = std::make_unique<analysis::FragmentationHistory>(session_);
+    picture_ = MakeMapPicture(*history_, *symbols_, 0, session_->steps()[1].begin - 1);
   }
 
   // The piece at an address: segment and piece.
@@ -76,6 +77,7 @@ class MapPictureTest : public ::testing::Test {
   QTemporaryDir directory_;
   std::shared_ptr<const analysis::Session> session_;
   std::unique_ptr<analysis::Symbols> symbols_;
+  std::unique_ptr<analysis::FragmentationHistory> history_;
   std::shared_ptr<const MapPicture> picture_;
 };
 
@@ -162,7 +164,7 @@ TEST_F(MapPictureTest, ComparesWithTheNearestFailure) {
   failures[2].time = picture_->map.time;
   failures[1].step = 5;
   const auto at = [&](analysis::TimeNs time) {
-    return MakeMapPicture(*session_, *symbols_, 0, time, failures);
+    return MakeMapPicture(*history_, *symbols_, 0, time, failures);
   };
   const auto near = at(picture_->map.time);
   ASSERT_TRUE(near->request.has_value());
@@ -174,7 +176,7 @@ TEST_F(MapPictureTest, ComparesWithTheNearestFailure) {
   EXPECT_TRUE(far->request_text.contains(QStringLiteral("would hold it")));
   EXPECT_FALSE(picture_->request.has_value());
   EXPECT_FALSE(
-      MakeMapPicture(*session_, *symbols_, 4, picture_->map.time, failures)->request.has_value());
+      MakeMapPicture(*history_, *symbols_, 4, picture_->map.time, failures)->request.has_value());
 }
 
 TEST_F(MapPictureTest, TensorsAreThoseOfTheInstant) {
@@ -190,7 +192,7 @@ TEST_F(MapPictureTest, TensorsAreThoseOfTheInstant) {
 }
 
 TEST_F(MapPictureTest, OfAnEmptyDeviceIsEmpty) {
-  const auto empty = MakeMapPicture(*session_, *symbols_, 5, picture_->map.time);
+  const auto empty = MakeMapPicture(*history_, *symbols_, 5, picture_->map.time);
   EXPECT_TRUE(empty->sites.empty());
   EXPECT_TRUE(empty->pinned_by.isEmpty());
   EXPECT_EQ(empty->largest_block, 0u);

@@ -250,7 +250,8 @@ TEST_F(PictureTest, HolesAreThoseOfTheInstant) {
   EXPECT_EQ(pools->Worst(1), nullptr);
   const analysis::FragmentationPoint* worst = pools->Worst(0);
   ASSERT_NE(worst, nullptr);
-  const auto at = MakeHolesPicture(*session_, *symbols_, 0, worst->time);
+  const auto at =
+      MakeHolesPicture(analysis::FragmentationHistory(session_), *symbols_, 0, worst->time);
   EXPECT_EQ(at->pinned, worst->state.pinned);
   EXPECT_EQ(at->largest_hole, worst->state.largest_hole);
   EXPECT_EQ(at->holes, worst->state.holes);

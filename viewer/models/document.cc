@@ -100,6 +100,7 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   paths_ = opening_;
   session_ = *std::move(session);
   symbols_ = std::make_shared<analysis::Symbols>(session_);
+  fragmentation_ = std::make_shared<const analysis::FragmentationHistory>(session_);
   step_clock_ = StepClock(session_->steps(), bounds());
   progress_ = 1;
   SetState(State::kReady);
@@ -137,9 +138,21 @@ void Document::StartCategories() {
       },
       [this](std::shared_ptr<const analysis::Categories> categories) {
         categories_ = std::move(categories);
+        PrepareFragmentation();
         emit CategoriesReady();
         if (filter_.category) SetFilter(filter_);
       });
+}
+
+// Of a log that grows, the indices would be for nothing a second later.
+void Document::PrepareFragmentation() {
+  if (session_->run().growing) return;
+  fragmentation_job_.Start(
+      [history = fragmentation_](std::stop_token) {
+        history->Prepare();
+        return true;
+      },
+      [](bool) {});
 }
 
 void Document::FollowLater(double load_seconds) {
@@ -185,6 +198,7 @@ void Document::Grew(Contents contents) {
     job->Cancel();
   session_ = std::move(contents.session);
   symbols_ = std::move(contents.symbols);
+  fragmentation_ = std::make_shared<const analysis::FragmentationHistory>(session_);
   timelines_ = std::move(contents.timelines);
   report_ = std::move(contents.report);
   categories_ = std::move(contents.categories);

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "analysis/allocation_filter.h"
 #include "analysis/categories.h"
+#include "analysis/fragmentation.h"
 #include "analysis/report.h"
 #include "analysis/session.h"
 #include "analysis/symbols.h"
@@ -77,6 +78,10 @@ class Document : public QObject {
   // Null until loaded.
   const std::shared_ptr<const analysis::Session>& session() const { return session_; }
   const std::shared_ptr<analysis::Symbols>& symbols() const { return symbols_; }
+  // Of the session. Questions are for jobs: they take their time until all else was computed.
+  const std::shared_ptr<const analysis::FragmentationHistory>& fragmentation() const {
+    return fragmentation_;
+  }
   const std::shared_ptr<const std::vector<TimelineBands>>& timelines() const { return timelines_; }
   const std::shared_ptr<const ReportData>& report() const { return report_; }
   const std::shared_ptr<const analysis::Categories>& categories() const { return categories_; }
@@ -116,6 +121,7 @@ class Document : public QObject {
   void StartJobs();
   void StartReport();
   void StartCategories();
+  void PrepareFragmentation();
   void FollowLater(double load_seconds);
   void ReadAgain();
   void Grew(Contents contents);
@@ -127,6 +133,7 @@ class Document : public QObject {
   double progress_ = 0;
   std::shared_ptr<const analysis::Session> session_;
   std::shared_ptr<analysis::Symbols> symbols_;
+  std::shared_ptr<const analysis::FragmentationHistory> fragmentation_;
   StepClock step_clock_;
   std::shared_ptr<const std::vector<TimelineBands>> timelines_;
   std::shared_ptr<const ReportData> report_;
@@ -136,7 +143,8 @@ class Document : public QObject {
   bool grew_ = false;
   QTimer follow_timer_;
   QList<qint64> followed_sizes_;  // of the logs' files when they were read last
-  JobTracker load_job_, timeline_job_, report_job_, categories_job_, filter_job_, grow_job_;
+  JobTracker load_job_, timeline_job_, report_job_, categories_job_, filter_job_, grow_job_,
+      fragmentation_job_;
 };
 
 // Whether a set, or null for everything, holds `id`.

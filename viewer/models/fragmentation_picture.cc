@@ -191,15 +191,16 @@ std::vector<FactColumn> HoleColumns() {
           {QObject::tr("Pool"), false, {}}};
 }
 
-std::shared_ptr<const HolesPicture> MakeHolesPicture(const Session& session,
+std::shared_ptr<const HolesPicture> MakeHolesPicture(const analysis::FragmentationHistory& history,
                                                      analysis::Symbols& symbols, int device,
                                                      TimeNs time) {
+  const Session& session = history.session();
   auto picture = std::make_shared<HolesPicture>();
   picture->device = device;
   picture->time = time;
   picture->step = session.StepAt(time);
   const TimeNs start = std::min(session.run().start_time, session.events().first_time());
-  for (const PoolFragmentation& pool : analysis::FragmentationAt(session, device, time)) {
+  for (const PoolFragmentation& pool : history.At(device, time)) {
     picture->free_bytes += pool.free_bytes;
     picture->pinned += pool.pinned_bytes;
     picture->releasable += pool.releasable_bytes;

@@ -60,7 +60,7 @@ struct HolesPicture {
   std::vector<FactRow> hole_rows;  // largest first; each selects the smaller of its neighbours
 };
 
-std::shared_ptr<const HolesPicture> MakeHolesPicture(const analysis::Session& session,
+std::shared_ptr<const HolesPicture> MakeHolesPicture(const analysis::FragmentationHistory& history,
                                                      analysis::Symbols& symbols, int device,
                                                      analysis::TimeNs time);
 std::vector<FactColumn> PinColumns();

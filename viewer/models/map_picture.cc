@@ -54,9 +54,10 @@ void RankSites(const Session& session, analysis::Symbols& symbols, MapPicture& p
   picture.sites = std::move(merged);
 }
 
-void FindPins(const Session& session, MapPicture& picture) {
+void FindPins(const analysis::FragmentationHistory& history, MapPicture& picture) {
+  const Session& session = history.session();
   const std::vector<analysis::PoolFragmentation> pools =
-      analysis::FragmentationAt(session, picture.map.device, picture.map.time);
+      history.At(picture.map.device, picture.map.time);
   const analysis::Pin* worst = nullptr;
   for (const analysis::PoolFragmentation& pool : pools) {
     for (const analysis::Pin& pin : pool.pins) {
@@ -133,13 +134,14 @@ StackId MapPicture::SiteOf(const Session& session, AllocationId id) {
 }
 
 std::shared_ptr<const MapPicture> MakeMapPicture(
-    const Session& session, analysis::Symbols& symbols, int device, analysis::TimeNs time,
-    std::span<const analysis::FailedRequest> failures) {
+    const analysis::FragmentationHistory& history, analysis::Symbols& symbols, int device,
+    analysis::TimeNs time, std::span<const analysis::FailedRequest> failures) {
+  const Session& session = history.session();
   auto picture = std::make_shared<MapPicture>();
   picture->map = analysis::BuildAddressMap(session, device, time);
   picture->step = session.StepAt(time);
   RankSites(session, symbols, *picture);
-  FindPins(session, *picture);
+  FindPins(history, *picture);
   FindRequest(failures, *picture);
   return picture;
 }

@@ -45,10 +45,10 @@ struct MapPicture {
   static analysis::StackId SiteOf(const analysis::Session& session, analysis::AllocationId id);
 };
 
-// `failures`: of the session, of any device.
+// Of the history's session. `failures`: of all of it, of any device.
 std::shared_ptr<const MapPicture> MakeMapPicture(
-    const analysis::Session& session, analysis::Symbols& symbols, int device, analysis::TimeNs time,
-    std::span<const analysis::FailedRequest> failures = {});
+    const analysis::FragmentationHistory& history, analysis::Symbols& symbols, int device,
+    analysis::TimeNs time, std::span<const analysis::FailedRequest> failures = {});
 
 // Why a hole is no larger: the blocks beside it, and the one of them whose end would make the
 // larger hole (of equals, the smaller block). None of them where nothing is in the segment.

@@ -88,6 +88,7 @@ void FragmentationPage::AskPools() {
   const bool grew = pools_ != nullptr && document_->grew();
   if (grew && pools_job_.running()) return;
   shown_ = document_->session();
+  shown_history_ = document_->fragmentation();
   at_instant_.reset();
   if (!grew) {
     pools_job_.Cancel();
@@ -119,8 +120,8 @@ void FragmentationPage::AskHoles() {
       !holes_job_.running())
     return;
   holes_job_.Start(
-      [session = shown_, symbols = document_->symbols(), device, time](std::stop_token) {
-        return MakeHolesPicture(*session, *symbols, device, time);
+      [history = shown_history_, symbols = document_->symbols(), device, time](std::stop_token) {
+        return MakeHolesPicture(*history, *symbols, device, time);
       },
       [this](std::shared_ptr<const HolesPicture> picture) {
         at_instant_ = std::move(picture);

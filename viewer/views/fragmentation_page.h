@@ -54,6 +54,7 @@ class FragmentationPage : public QWidget {
   FactView* holes_;
   JobTracker pools_job_, holes_job_;
   std::shared_ptr<const analysis::Session> shown_;  // whose pools are shown, or asked for
+  std::shared_ptr<const analysis::FragmentationHistory> shown_history_;
   std::shared_ptr<const PoolsPicture> pools_;
   std::shared_ptr<const HolesPicture> at_instant_;
   bool following_ = false;

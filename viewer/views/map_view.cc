@@ -165,13 +165,13 @@ void MapView::Ask() {
   // Failures are of the whole log: they are looked for once.
   if (failures_of_.lock() != document_->session()) failures_.reset();
   job_.Start(
-      [session = document_->session(), symbols = document_->symbols(),
+      [history = document_->fragmentation(), symbols = document_->symbols(),
        device = selection_->device(), time = selection_->instant(),
        failures = failures_](std::stop_token) mutable {
         if (failures == nullptr)
           failures = std::make_shared<const std::vector<analysis::FailedRequest>>(
-              analysis::FindFailures(*session));
-        return Made{MakeMapPicture(*session, *symbols, device, time, *failures), failures};
+              analysis::FindFailures(history->session()));
+        return Made{MakeMapPicture(*history, *symbols, device, time, *failures), failures};
       },
       [this](Made made) {
         failures_of_ = document_->session();
