@@ -142,8 +142,20 @@ TEST_F(CompareTest, CurvesShareInstantAndWindow) {
   const double middle = static_cast<double>(bounds.begin + bounds.end) / 2;
   EXPECT_NEAR(static_cast<double>(window_.selection().instant()), middle,
               static_cast<double>(bounds.end - bounds.begin) / 100);
-  EXPECT_TRUE(TipAt(curves, plot.center().toPoint()).contains(QStringLiteral("as recorded")));
-  EXPECT_EQ(TipAt(curves, QPoint(1, 1)), QString());
+  // Beside the mouse: what each of them held then.
+  const QStringList readout = curves->Readout(window_.selection().instant(), plot.center());
+  ASSERT_EQ(readout.size(), curves->curves().size());
+  for (std::size_t i = 0; i < curves->curves().size(); ++i) {
+    const QStringList parts = readout[static_cast<qsizetype>(i)].split(QLatin1Char('\t'));
+    ASSERT_EQ(parts.size(), 2);
+    EXPECT_EQ(parts[0], curves->curves()[i].name);
+    EXPECT_TRUE(parts[1].endsWith(QStringLiteral("iB"))) << parts[1].toStdString();
+  }
+  EXPECT_FALSE(readout.filter(QStringLiteral("as recorded")).isEmpty());
+  const QImage pointed_at = Grab(curves);
+  QEvent leave(QEvent::Leave);
+  QCoreApplication::sendEvent(curves, &leave);
+  EXPECT_NE(Grab(curves), pointed_at);
   QTest::mousePress(curves, Qt::LeftButton, {}, QPoint(static_cast<int>(plot.left()) + 50, 40));
   QTest::mouseRelease(curves, Qt::LeftButton, {}, QPoint(static_cast<int>(plot.left()) + 150, 40));
   EXPECT_TRUE(window_.selection().zoomed());

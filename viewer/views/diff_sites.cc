@@ -12,6 +12,7 @@
 
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/delta_delegate.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/view.h"
 
@@ -20,14 +21,9 @@ namespace memprof::viewer {
 QTreeView* MakeDiffTable(QAbstractItemModel* model, const QString& name, QWidget* parent) {
   auto* table = new QTreeView(parent);
   table->setModel(model);
-  table->setRootIsDecorated(false);
-  table->setUniformRowHeights(true);
-  table->setAlternatingRowColors(true);
-  table->setFrameShape(QFrame::NoFrame);
-  table->setAllColumnsShowFocus(true);
+  SetUpTable(table);
   table->setTextElideMode(Qt::ElideMiddle);
   table->setAccessibleName(name);
-  table->header()->setStretchLastSection(false);
   AddCopyActions(table);
   return table;
 }

@@ -19,9 +19,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analysis/log_paths.h"
-#include "analysis/steps_found.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/load_log.h"
 #include "viewer/views/diff_steps.h"
 #include "viewer/views/theme.h"
 
@@ -30,25 +29,6 @@ namespace {
 
 using analysis::Session;
 using SessionPointer = std::shared_ptr<const Session>;
-
-// As the window loads logs: with steps that are found where none are marked.
-absl::StatusOr<SessionPointer> LoadLog(const std::string& path,
-                                       const std::function<void(double)>& report,
-                                       const std::stop_token& stop) {
-  analysis::LoadOptions options;
-  options.step_finder = analysis::FindStepsToUse;
-  int shown = -1;
-  options.progress = [&](double share) {
-    const int percent = static_cast<int>(share * 100);
-    if (percent != shown) report(share);
-    shown = percent;
-    return !stop.stop_requested();
-  };
-  const auto logs = analysis::LogsOf({path});
-  if (!logs.ok()) return logs.status();
-  return logs->size() == 1 ? Session::Load(logs->front(), options)
-                           : Session::LoadTogether(*logs, options);
-}
 
 }  // namespace
 
@@ -255,7 +235,7 @@ void DiffView::Load() {
   const auto report = load_job_.Reporter(
       [this](double share) { progress_->setValue(static_cast<int>(share * 1000)); });
   load_job_.Start([path = other_path_.toStdString(),
-                   report](std::stop_token stop) { return LoadLog(path, report, stop); },
+                   report](std::stop_token stop) { return LoadLogs({path}, report, stop); },
                   [this](absl::StatusOr<SessionPointer> session) { Loaded(std::move(session)); });
 }
 
