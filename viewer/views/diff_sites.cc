@@ -21,8 +21,8 @@ namespace memprof::viewer {
 QTreeView* MakeDiffTable(QAbstractItemModel* model, const QString& name, QWidget* parent) {
   auto* table = new QTreeView(parent);
   table->setModel(model);
+  table->setRootIsDecorated(false);
   SetUpTable(table);
-  table->setTextElideMode(Qt::ElideMiddle);
   table->setAccessibleName(name);
   AddCopyActions(table);
   return table;
