@@ -136,6 +136,7 @@ QWidget* DiffView::BuildTotals() {
   totals->addWidget(steps_);
   totals->setStretchFactor(0, 5);
   totals->setStretchFactor(1, 4);
+  totals->setSizes({560, 520});
   connect(steps_, &DiffSteps::StepChosen, this, &DiffView::ChooseStep);
   return totals;
 }

@@ -153,7 +153,7 @@ void ProcessesView::Fit() {
     table_->setColumnWidth(i, std::min(wide + 3 * kSpace, 28 * kSpace));
     others += table_->columnWidth(i);
   }
-  const int least = fontMetrics().averageCharWidth() * 36;
+  const int least = fontMetrics().averageCharWidth() * 26;
   table_->setColumnWidth(ProcessModel::kOverTime,
                          std::max(least, table_->viewport()->width() - others));
 }
