@@ -1,0 +1,164 @@
+/* NCCL: communicators that exist, know their ranks and take device memory. Collectives succeed and
+ * move nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "standin.h"
+
+struct id {
+  char bytes[128];
+};
+
+struct communicator {
+  int rank;
+  int ranks;
+  int device;
+  uint64_t memory;
+};
+
+enum { kSuccess = 0, kCudaError = 1, kSystemError = 2, kInvalidArgument = 4 };
+
+/* What one communicator takes on its device: SIMCUDA_NCCL_MIB, by default 64 MiB, or 4 MiB where
+ * it is alone. */
+static size_t communicator_bytes(int ranks) {
+  const char* text = getenv("SIMCUDA_NCCL_MIB");
+  char* end = NULL;
+  const long mib = text == NULL ? -1 : strtol(text, &end, 10);
+  if (text != NULL && end != text && *end == '\0' && mib >= 0 && mib <= 65536)
+    return (size_t)mib << 20;
+  return (size_t)(ranks > 1 ? 64 : 4) << 20;
+}
+
+static int create(struct communicator** result, int ranks, int rank) {
+  if (result == NULL || ranks < 1 || rank < 0 || rank >= ranks) return kInvalidArgument;
+  struct communicator* made = standin_new(sizeof *made);
+  if (made == NULL) return kSystemError;
+  const size_t bytes = communicator_bytes(ranks);
+  if (bytes != 0 && standin_device_alloc(bytes, &made->memory) != 0) {
+    standin_free(made);
+    return kCudaError;
+  }
+  made->rank = rank;
+  made->ranks = ranks;
+  made->device = standin_device();
+  *result = made;
+  return kSuccess;
+}
+
+static int destroy(struct communicator* communicator) {
+  if (communicator == NULL) return kSuccess;
+  standin_device_free(communicator->memory);
+  standin_free(communicator);
+  return kSuccess;
+}
+
+STANDIN_API int ncclGetVersion(int* version) {
+  STANDIN_CALLED();
+  *version = STANDIN_VERSION;
+  return kSuccess;
+}
+
+STANDIN_API int ncclGetUniqueId(struct id* id) {
+  STANDIN_CALLED();
+  memset(id, 1, sizeof *id);
+  return kSuccess;
+}
+STANDIN_API int ncclCommGetUniqueId(struct communicator* communicator, struct id* id) {
+  STANDIN_CALLED();
+  (void)communicator;
+  memset(id, 2, sizeof *id);
+  return kSuccess;
+}
+
+STANDIN_API int ncclCommInitRank(struct communicator** result, int ranks, struct id id, int rank) {
+  STANDIN_CALLED();
+  (void)id;
+  return create(result, ranks, rank);
+}
+STANDIN_API int ncclCommInitRankConfig(struct communicator** result, int ranks, struct id id,
+                                       int rank, void* config) {
+  STANDIN_CALLED();
+  (void)id, (void)config;
+  return create(result, ranks, rank);
+}
+STANDIN_API int ncclCommInitRankScalable(struct communicator** result, int ranks, int rank,
+                                         int ids_count, struct id* ids, void* config) {
+  STANDIN_CALLED();
+  (void)ids_count, (void)ids, (void)config;
+  return create(result, ranks, rank);
+}
+STANDIN_API int ncclCommInitAll(struct communicator** results, int count, const int* devices) {
+  STANDIN_CALLED();
+  (void)devices;
+  for (int i = 0; i < count; ++i) {
+    const int status = create(&results[i], count, i);
+    if (status != kSuccess) {
+      while (i-- > 0) destroy(results[i]);
+      return status;
+    }
+  }
+  return kSuccess;
+}
+STANDIN_API int ncclCommSplit(struct communicator* from, int color, int key,
+                              struct communicator** result, void* config) {
+  STANDIN_CALLED();
+  (void)key, (void)config;
+  *result = NULL;
+  if (color < 0) return kSuccess; /* NCCL_SPLIT_NOCOLOR */
+  return create(result, from->ranks, from->rank);
+}
+STANDIN_API int ncclCommShrink(struct communicator* from, int* excluded, int count,
+                               struct communicator** result, void* config, int flags) {
+  STANDIN_CALLED();
+  (void)config, (void)flags;
+  int rank = from->rank;
+  for (int i = 0; i < count; ++i) rank -= excluded[i] < from->rank;
+  return create(result, from->ranks - count < 1 ? 1 : from->ranks - count, rank < 0 ? 0 : rank);
+}
+
+STANDIN_API int ncclCommDestroy(struct communicator* communicator) {
+  STANDIN_CALLED();
+  return destroy(communicator);
+}
+STANDIN_API int ncclCommAbort(struct communicator* communicator) {
+  STANDIN_CALLED();
+  return destroy(communicator);
+}
+
+STANDIN_API int ncclCommCount(const struct communicator* communicator, int* count) {
+  STANDIN_CALLED();
+  *count = communicator->ranks;
+  return kSuccess;
+}
+STANDIN_API int ncclCommUserRank(const struct communicator* communicator, int* rank) {
+  STANDIN_CALLED();
+  *rank = communicator->rank;
+  return kSuccess;
+}
+STANDIN_API int ncclCommCuDevice(const struct communicator* communicator, int* device) {
+  STANDIN_CALLED();
+  *device = communicator->device;
+  return kSuccess;
+}
+STANDIN_API int ncclCommGetAsyncError(struct communicator* communicator, int* status) {
+  STANDIN_CALLED();
+  (void)communicator;
+  *status = kSuccess;
+  return kSuccess;
+}
+STANDIN_API int ncclCommMemStats(struct communicator* communicator, int statistic,
+                                 uint64_t* value) {
+  STANDIN_CALLED();
+  (void)statistic;
+  *value = communicator->memory == 0 ? 0 : communicator_bytes(communicator->ranks);
+  return kSuccess;
+}
+
+STANDIN_API int ncclMemAlloc(uint64_t* address, size_t bytes) {
+  STANDIN_CALLED();
+  return standin_device_alloc(bytes, address) == 0 ? kSuccess : kCudaError;
+}
+STANDIN_API int ncclMemFree(uint64_t address) {
+  STANDIN_CALLED();
+  return standin_device_free(address) == 0 ? kSuccess : kCudaError;
+}
