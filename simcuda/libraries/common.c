@@ -78,6 +78,9 @@ struct driver {
   int (*get_device)(int*);
   int (*retain)(void**, int);
   int (*set_current)(void*);
+  int (*copy)(uint64_t, uint64_t, size_t, void*);
+  int (*is_capturing)(void*, int*);
+  int (*launch_host)(void*, void (*)(void*), void*);
 };
 
 /* Looked up as NCCL and others do, through dlsym, so that whoever watches the driver sees it. */
@@ -93,10 +96,15 @@ static const struct driver* the_driver(void) {
       driver.get_device = (int (*)(int*))dlsym(library, "cuCtxGetDevice");
       driver.retain = (int (*)(void**, int))dlsym(library, "cuDevicePrimaryCtxRetain");
       driver.set_current = (int (*)(void*))dlsym(library, "cuCtxSetCurrent");
+      driver.copy = (int (*)(uint64_t, uint64_t, size_t, void*))dlsym(library, "cuMemcpyAsync");
+      driver.is_capturing = (int (*)(void*, int*))dlsym(library, "cuStreamIsCapturing");
+      driver.launch_host =
+          (int (*)(void*, void (*)(void*), void*))dlsym(library, "cuLaunchHostFunc");
     }
     const int whole = driver.alloc != NULL && driver.release != NULL && driver.init != NULL &&
                       driver.get_device != NULL && driver.retain != NULL &&
-                      driver.set_current != NULL;
+                      driver.set_current != NULL && driver.copy != NULL &&
+                      driver.is_capturing != NULL && driver.launch_host != NULL;
     atomic_store(&known, whole ? 1 : 2);
   }
   return atomic_load(&known) == 1 ? &driver : NULL;
@@ -128,4 +136,20 @@ int standin_device_free(uint64_t address) {
   const struct driver* driver = the_driver();
   if (driver == NULL || address == 0) return 0;
   return driver->release(address);
+}
+
+int standin_copy(void* to, const void* from, size_t bytes, void* stream) {
+  const struct driver* driver = the_driver();
+  if (driver == NULL) return 100;
+  if (bytes == 0 || to == from) return 0;
+  return driver->copy((uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, bytes, stream);
+}
+
+static void do_nothing(void* unused) { (void)unused; }
+
+void standin_ran(void* stream) {
+  const struct driver* driver = the_driver();
+  int capturing = 0;
+  if (driver != NULL && driver->is_capturing(stream, &capturing) == 0 && capturing == 1)
+    driver->launch_host(stream, do_nothing, NULL);
 }

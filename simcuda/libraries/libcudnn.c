@@ -262,14 +262,16 @@ STANDIN_API int cudnnGetRNNWeightParams(void* handle, const struct rnn* rnn, int
   (void)handle, (void)space_bytes;
   const int last = rnn->layers * rnn->directions;
   if (pseudo_layer < 0 || pseudo_layer >= last) return kBadParameter;
-  *weights_at = *bias_at = NULL;
+  /* Who wants the one gives null for the other. */
+  if (weights_at != NULL) *weights_at = NULL;
+  if (bias_at != NULL) *bias_at = NULL;
   int rows, columns;
   if (!matrix(rnn, pseudo_layer, linear, &rows, &columns)) return 0;
   const size_t bytes = element_bytes(rnn->type);
   const int extents[] = {1, rows, columns};
-  set_tensor(weights, rnn->type, 0, 3, extents, NULL);
-  *weights_at = space + matrices_before(rnn, pseudo_layer, linear) * bytes;
-  if (!has_bias(rnn, linear)) return 0;
+  if (weights != NULL) set_tensor(weights, rnn->type, 0, 3, extents, NULL);
+  if (weights_at != NULL) *weights_at = space + matrices_before(rnn, pseudo_layer, linear) * bytes;
+  if (!has_bias(rnn, linear) || bias == NULL || bias_at == NULL) return 0;
   const int bias_extents[] = {1, rnn->hidden, 1};
   set_tensor(bias, rnn->type, 0, 3, bias_extents, NULL);
   *bias_at =

@@ -1,5 +1,6 @@
-/* NCCL: communicators that exist, know their ranks and take device memory. Collectives succeed and
- * move nothing. */
+/* NCCL: communicators that exist, know their ranks and take device memory. Processes do not meet:
+ * a collective answers as if every rank had given what this one gives, and sums as if the others
+ * had given nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,4 +162,70 @@ STANDIN_API int ncclMemAlloc(uint64_t* address, size_t bytes) {
 STANDIN_API int ncclMemFree(uint64_t address) {
   STANDIN_CALLED();
   return standin_device_free(address) == 0 ? kSuccess : kCudaError;
+}
+
+/* Bytes of one element of an ncclDataType_t. */
+static size_t element_bytes(int type) {
+  static const unsigned char kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  return type >= 0 && type < (int)sizeof kBytes ? kBytes[type] : 1;
+}
+
+static int copy(void* to, const void* from, size_t bytes, void* stream) {
+  if (standin_copy(to, from, bytes, stream) != 0) return kCudaError;
+  standin_ran(stream);
+  return kSuccess;
+}
+
+/* `count` slots of `bytes` each, all filled from `from`, which may be one of them. */
+static int fill_slots(char* to, const char* from, size_t bytes, int count, void* stream) {
+  for (int i = 0; i < count; ++i) {
+    const int status = copy(to + (size_t)i * bytes, from, bytes, stream);
+    if (status != kSuccess) return status;
+  }
+  return kSuccess;
+}
+
+STANDIN_API int ncclAllReduce(const void* from, void* to, size_t count, int type, int operation,
+                              struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  (void)operation, (void)communicator;
+  return copy(to, from, count * element_bytes(type), stream);
+}
+STANDIN_API int ncclReduce(const void* from, void* to, size_t count, int type, int operation,
+                           int root, struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  (void)operation;
+  if (root != communicator->rank) return kSuccess;
+  return copy(to, from, count * element_bytes(type), stream);
+}
+STANDIN_API int ncclBroadcast(const void* from, void* to, size_t count, int type, int root,
+                              struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  if (root != communicator->rank) return kSuccess;
+  return copy(to, from, count * element_bytes(type), stream);
+}
+STANDIN_API int ncclAllGather(const void* from, void* to, size_t count, int type,
+                              struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  return fill_slots(to, from, count * element_bytes(type), communicator->ranks, stream);
+}
+STANDIN_API int ncclGather(const void* from, void* to, size_t count, int type, int root,
+                           struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  if (root != communicator->rank) return kSuccess;
+  return fill_slots(to, from, count * element_bytes(type), communicator->ranks, stream);
+}
+STANDIN_API int ncclReduceScatter(const void* from, void* to, size_t count, int type, int operation,
+                                  struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  (void)operation;
+  const size_t bytes = count * element_bytes(type);
+  return copy(to, (const char*)from + (size_t)communicator->rank * bytes, bytes, stream);
+}
+STANDIN_API int ncclAlltoAll(const void* from, void* to, size_t count, int type,
+                             struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  const size_t bytes = count * element_bytes(type);
+  return fill_slots(to, (const char*)from + (size_t)communicator->rank * bytes, bytes,
+                    communicator->ranks, stream);
 }

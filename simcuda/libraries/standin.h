@@ -36,6 +36,10 @@ STANDIN_HIDDEN void standin_free(void* handle);
  * there is none). A CUresult. */
 STANDIN_HIDDEN int standin_device_alloc(size_t bytes, uint64_t* address);
 STANDIN_HIDDEN int standin_device_free(uint64_t address);
+/* Copies within devices, in a stream. A CUresult. */
+STANDIN_HIDDEN int standin_copy(void* to, const void* from, size_t bytes, void* stream);
+/* To be called by what puts kernels into a stream: a stream that is being captured gets a node. */
+STANDIN_HIDDEN void standin_ran(void* stream);
 /* The ordinal of the current context's device, or 0. */
 STANDIN_HIDDEN int standin_device(void);
 
