@@ -4,6 +4,7 @@ from torch import nn
 
 capacity = torch.cuda.get_device_properties(0).total_memory
 model = nn.Linear(1024, 1024).cuda()
+model(torch.randn(64, 1024, device="cuda")).sum().backward()
 kept = []
 caught = None
 try:
@@ -15,5 +16,5 @@ assert caught is not None and "CUDA out of memory" in caught, caught
 assert torch.cuda.memory_stats()["num_ooms"] == 1
 kept.clear()
 torch.cuda.empty_cache()
-model(torch.randn(64, 1024, device="cuda")).sum().backward()
+model(torch.randn(64, 1024, device="cuda"))
 print(caught.split(". ")[0])
