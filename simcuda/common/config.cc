@@ -70,6 +70,11 @@ bool ApplyItem(std::string_view key, std::string_view value, Config* config) {
     config->async = on != 0;
     return true;
   }
+  if (key == "contents") {
+    if (value != "none" && value != "kept") return false;
+    config->contents = value == "kept";
+    return true;
+  }
   if (key == "shared") {
     if (!ValidGroupName(value)) return false;
     config->shared = std::string(value);
@@ -80,7 +85,7 @@ bool ApplyItem(std::string_view key, std::string_view value, Config* config) {
 
 bool KnownKey(std::string_view key) {
   for (const std::string_view known :
-       {"devices", "memory", "overhead", "fail", "version", "name", "async", "threads", "shared"}) {
+       {"devices", "memory", "overhead", "fail", "version", "name", "async", "threads", "shared", "contents"}) {
     if (key == known) return true;
   }
   return false;
@@ -133,8 +138,7 @@ bool ParseSize(std::string_view text, uint64_t* bytes) {
   return false;
 }
 
-Config ParseConfig(std::string_view text, std::vector<std::string>* complaints) {
-  Config config;
+void ApplyConfig(std::string_view text, Config* config, std::vector<std::string>* complaints) {
   while (!text.empty()) {
     const size_t comma = text.find(',');
     const std::string_view item = text.substr(0, comma);
@@ -146,18 +150,27 @@ Config ParseConfig(std::string_view text, std::vector<std::string>* complaints) 
         equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
     if (!KnownKey(key)) {
       complaints->push_back("unknown key '" + Printable(key) + "' ignored");
-    } else if (!ApplyItem(key, value, &config)) {
+    } else if (!ApplyItem(key, value, config)) {
       complaints->push_back("'" + Printable(item) + "' makes no sense, ignored");
     }
   }
+}
+
+Config ParseConfig(std::string_view text, std::vector<std::string>* complaints) {
+  Config config;
+  ApplyConfig(text, &config, complaints);
   return config;
 }
 
 const Config& GlobalConfig(bool report) {
   static std::vector<std::string>* complaints = new std::vector<std::string>;
   static const Config* config = [] {
-    const char* text = std::getenv("SIMCUDA");
-    return new Config(ParseConfig(text == nullptr ? "" : text, complaints));
+    auto* made = new Config;
+    for (const char* name : {"SIMCUDA_DEFAULTS", "SIMCUDA"}) {
+      const char* text = std::getenv(name);
+      if (text != nullptr) ApplyConfig(text, made, complaints);
+    }
+    return made;
   }();
   static std::atomic<bool> reported{false};
   if (report && !reported.exchange(true)) {

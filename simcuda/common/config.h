@@ -25,6 +25,7 @@ struct Config {
   std::string name = "memprof stand-in GPU";
   bool async = true;
   int threads = 0;     // 0: number of CPUs
+  bool contents = true;  // whether device memory keeps what is written to it
   std::string shared;  // the group of processes that share the devices; empty: none
 };
 
@@ -40,8 +41,11 @@ bool ValidGroupName(std::string_view name);
 // Parses a size such as 24GiB, 512MiB, 80GB, 1000000. False when it makes no sense or exceeds 2^62.
 bool ParseSize(std::string_view text, uint64_t* bytes);
 
-// The environment's configuration, parsed at the first call; with `report`, complaints go to
-// stderr, once.
+// Changes `config` in the same way.
+void ApplyConfig(std::string_view text, Config* config, std::vector<std::string>* complaints);
+
+// The environment's configuration, SIMCUDA_DEFAULTS and then SIMCUDA, parsed at the first call;
+// with `report`, complaints go to stderr, once.
 const Config& GlobalConfig(bool report);
 
 }  // namespace memprof::simcuda

@@ -5,6 +5,7 @@
 
 #include "driver_api.h"
 #include "simcuda/driver/capture.h"
+#include "simcuda/driver/contents.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
 #include "simcuda/driver/graph.h"
@@ -31,6 +32,7 @@ CUresult Begin(CUstream handle, std::shared_ptr<Graph> graph) {
   if (stream->kind() == Stream::Kind::kLegacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (IsCapturing(stream)) return CUDA_ERROR_ILLEGAL_STATE;
   auto capture = std::make_shared<Capture>();
+  Publish(graph);  // the program may ask for the graph meanwhile, and give it what it owns
   capture->graph = std::move(graph);
   capture->origin = stream.get();
   capture->id = g_next_capture++;
@@ -125,9 +127,49 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
        AllHandles<Stream>().Select([&](Stream& one) { return one.capture() == capture; })) {
     other->set_capture(nullptr);
   }
-  *phGraph = Publish(capture->graph);
+  *phGraph = reinterpret_cast<CUgraph>(capture->graph.get());
   return CUDA_SUCCESS;
 }
+
+#if CUDA_VERSION >= 12030
+CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
+                                     const CUgraphNode* dependencies,
+                                     const CUgraphEdgeData* /*dependencyData*/,
+                                     size_t numDependencies, CUstreamCaptureMode mode) {
+  const auto graph = FindGraph(hGraph);
+  if (graph == nullptr || graph->owned() || mode < CU_STREAM_CAPTURE_MODE_GLOBAL ||
+      mode > CU_STREAM_CAPTURE_MODE_RELAXED || (numDependencies != 0 && dependencies == nullptr) ||
+      !graph->Has(dependencies, numDependencies)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return Begin(hStream, graph);
+}
+#endif
+
+// Nodes run in the order in which they are captured, so no dependency can be too few.
+CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode* dependencies,
+                                           size_t numDependencies, unsigned int flags) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  const CUresult result = RequireStream(hStream, &context, &stream);
+  if (result != CUDA_SUCCESS) return result;
+  const auto capture = stream->capture();
+  if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES ||
+      (numDependencies != 0 && dependencies == nullptr) ||
+      !capture->graph->Has(dependencies, numDependencies)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12030
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode* dependencies,
+                                              const CUgraphEdgeData* /*dependencyData*/,
+                                              size_t numDependencies, unsigned int flags) {
+  return api::cuStreamUpdateCaptureDependencies(hStream, dependencies, numDependencies, flags);
+}
+#endif
 
 CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* captureStatus) {
   return CaptureInfo(hStream, captureStatus, nullptr, nullptr);
@@ -332,7 +374,10 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   if (result != CUDA_SUCCESS) return result;
   const auto exec = AllHandles<GraphExec>().Find(hGraph);
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  auto work = [exec] { exec->Run(); };
+  auto work = [exec] {
+    exec->Run();
+    KernelRan();
+  };
   if (IsCapturing(stream)) {
     // Memory nodes may be in a child graph only when the parent owns them.
     for (const auto& node : exec->nodes) {
@@ -343,7 +388,8 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   const CUresult memory = GraphMemory::Get().Launch(
       exec->nodes, (exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
   if (memory != CUDA_SUCCESS) return memory;
-  context->Enqueue(stream, std::move(work), Stream::Mode::kAsync);
+  context->Enqueue(stream, std::move(work),
+                   DeviceKeepsContents() ? Stream::Mode::kAsync : Stream::Mode::kWait);
   return CUDA_SUCCESS;
 }
 

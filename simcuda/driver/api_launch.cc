@@ -5,6 +5,7 @@
 
 #include "driver_api.h"
 #include "simcuda/driver/capture.h"
+#include "simcuda/driver/contents.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
 #include "simcuda/driver/graph.h"
@@ -86,6 +87,7 @@ CUresult Launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
   const CUresult result = KernelWork(handle, shape, params, extra, context->device().id(), &work);
   if (result != CUDA_SUCCESS) return result;
   if (IsCapturing(stream)) return CaptureWork(stream, CU_GRAPH_NODE_TYPE_KERNEL, std::move(work));
+  KernelRan();
   // A kernel without a host version does nothing, at once.
   if (work != nullptr) context->Enqueue(stream, std::move(work), Stream::Mode::kAsync);
   return CUDA_SUCCESS;

@@ -1,18 +1,39 @@
 // Fills of device memory with 1-, 2- and 4-byte values.
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "driver_api.h"
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/capture.h"
+#include "simcuda/driver/contents.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/graph.h"
 
 namespace memprof::simcuda {
 namespace {
 
+// The same in memory that keeps nothing.
+template <class Value>
+void FillKnown(uint64_t address, uint64_t pitch, Value value, uint64_t width, uint64_t height) {
+  const uint64_t bytes = width * sizeof(Value);
+  const std::vector<Value> values(
+      bytes <= KnownBytes::kMaxWrite && value != 0 ? static_cast<size_t>(width) : 0, value);
+  for (uint64_t row = 0; row < height; ++row) {
+    if (values.empty()) {
+      DeviceContents().Forget(address + row * pitch, bytes);
+    } else {
+      DeviceContents().Write(address + row * pitch, values.data(), bytes);
+    }
+  }
+}
+
 template <class Value>
 void RunFill(uint64_t address, uint64_t pitch, Value value, uint64_t width, uint64_t height) {
+  if (!DeviceKeepsContents()) {
+    const auto found = Allocations().Find(address);
+    if (found != nullptr && !found->on_host()) return FillKnown(address, pitch, value, width, height);
+  }
   for (uint64_t row = 0; row < height; ++row) {
     auto* start = reinterpret_cast<Value*>(address + row * pitch);
     if constexpr (sizeof(Value) == 1) {
@@ -55,7 +76,7 @@ CUresult Fill(CUdeviceptr address, uint64_t pitch, Value value, uint64_t width, 
     return CaptureWork(stream, CU_GRAPH_NODE_TYPE_MEMSET, std::move(work));
   }
   context->Enqueue(stream, std::move(work),
-                   synchronous ? Stream::Mode::kWait : Stream::Mode::kAsync);
+                   synchronous || !DeviceKeepsContents() ? Stream::Mode::kWait : Stream::Mode::kAsync);
   return CUDA_SUCCESS;
 }
 

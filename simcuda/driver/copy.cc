@@ -2,10 +2,12 @@
 #include "simcuda/driver/copy.h"
 
 #include <cstring>
+#include <vector>
 
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/array.h"
 #include "simcuda/driver/capture.h"
+#include "simcuda/driver/contents.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
 
@@ -22,11 +24,43 @@ bool Extent(const CopySide& side, const CopyShape& shape, uint64_t* bytes) {
          !__builtin_add_overflow(*bytes, shape.width, bytes);
 }
 
+// Whether the address is memory of a device that keeps nothing.
+bool IsEmpty(const uint8_t* address) {
+  if (DeviceKeepsContents()) return false;
+  const auto found = Allocations().Find(reinterpret_cast<uint64_t>(address));
+  return found != nullptr && !found->on_host();
+}
+
+// One row, where at least one side is memory that keeps nothing.
+void MoveKnown(uint8_t* to, bool to_empty, const uint8_t* from, bool from_empty, uint64_t bytes) {
+  const auto target = reinterpret_cast<uint64_t>(to);
+  const auto source = reinterpret_cast<uint64_t>(from);
+  KnownBytes& known = DeviceContents();
+  if (!to_empty) {
+    known.Read(source, to, bytes);
+  } else if (!from_empty) {
+    known.Write(target, from, bytes);
+  } else if (bytes > KnownBytes::kMaxWrite) {
+    known.Forget(target, bytes);
+  } else {
+    std::vector<uint8_t> row(bytes);
+    known.Read(source, row.data(), bytes);
+    known.Write(target, row.data(), bytes);
+  }
+}
+
 void RunCopy(const CopySide& destination, const CopySide& source, const CopyShape& shape) {
+  const bool to_empty = destination.array == nullptr && IsEmpty(destination.base);
+  const bool from_empty = source.array == nullptr && IsEmpty(source.base);
   for (uint64_t z = 0; z < shape.depth; ++z) {
     for (uint64_t y = 0; y < shape.height; ++y) {
-      std::memmove(destination.base + z * destination.slice_bytes + y * destination.row_bytes,
-                   source.base + z * source.slice_bytes + y * source.row_bytes, shape.width);
+      uint8_t* to = destination.base + z * destination.slice_bytes + y * destination.row_bytes;
+      const uint8_t* from = source.base + z * source.slice_bytes + y * source.row_bytes;
+      if (to_empty || from_empty) {
+        MoveKnown(to, to_empty, from, from_empty, shape.width);
+      } else {
+        std::memmove(to, from, shape.width);
+      }
     }
   }
 }
@@ -67,7 +101,9 @@ CUresult EnqueueCopy(const CopySide& destination, const CopySide& source, const 
     if (when == CopyWhen::kSynchronous) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     return CaptureWork(stream, CU_GRAPH_NODE_TYPE_MEMCPY, std::move(work));
   }
-  const bool wait = when == CopyWhen::kSynchronous || destination.pageable || source.pageable;
+  // Without contents, kernels take effect at their launch, and copies too.
+  const bool wait = when == CopyWhen::kSynchronous || destination.pageable || source.pageable ||
+                    !DeviceKeepsContents();
   context->Enqueue(stream, std::move(work), wait ? Stream::Mode::kWait : Stream::Mode::kAsync);
   return CUDA_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "simcuda/driver/handles.h"
+#include "simcuda/driver/user_object.h"
 
 namespace memprof::simcuda {
 namespace {
@@ -43,6 +44,22 @@ bool Graph::Remove(CUgraphNode handle) {
       std::erase_if(nodes_, [&](const auto& node) { return HandleOf(node) == handle; });
   for (const auto& node : nodes_) std::erase(node->dependencies, handle);
   return erased != 0;
+}
+
+void Graph::Own(std::shared_ptr<UserReferences> references) {
+  const std::lock_guard lock(mutex_);
+  owned_objects_.push_back(std::move(references));
+}
+
+bool Graph::Disown(const UserObject* object) {
+  std::shared_ptr<UserReferences> gone;  // ends after the lock: the program is called then
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(owned_objects_.begin(), owned_objects_.end(),
+                                  [&](const auto& one) { return one->object() == object; });
+  if (found == owned_objects_.end()) return false;
+  gone = std::move(*found);
+  owned_objects_.erase(found);
+  return true;
 }
 
 std::vector<CUgraphNode> Graph::DependenciesOf(const GraphNode& node) const {
@@ -101,6 +118,7 @@ std::shared_ptr<GraphExec> Graph::Instantiate() {
     return nullptr;
   }
   only_ = exec;
+  exec->owned_objects = owned_objects_;
   return exec;
 }
 

@@ -13,6 +13,8 @@
 namespace memprof::simcuda {
 
 class Graph;
+class UserObject;
+class UserReferences;
 struct GraphAllocation;
 struct GraphExec;
 
@@ -46,6 +48,9 @@ class Graph {
   // Whether there are memory nodes, in child graphs as well: such a graph can lose no node, and has
   // one executable at most.
   bool has_memory() const;
+  // References to user objects live as long as the graph and its executables.
+  void Own(std::shared_ptr<UserReferences> references);
+  bool Disown(const UserObject* object);
   // Makes an executable; null when there is one already and must not be another.
   std::shared_ptr<GraphExec> Instantiate();
 
@@ -55,6 +60,7 @@ class Graph {
   std::atomic<bool> owned_{false};
   mutable std::mutex mutex_;
   std::weak_ptr<GraphExec> only_;
+  std::vector<std::shared_ptr<UserReferences>> owned_objects_;
   std::vector<std::shared_ptr<GraphNode>> nodes_;
 };
 
@@ -62,6 +68,7 @@ class Graph {
 struct GraphExec {
   std::vector<std::shared_ptr<GraphNode>> nodes;
   unsigned long long flags = 0;
+  std::vector<std::shared_ptr<UserReferences>> owned_objects;
   void Run() const {
     for (const auto& node : nodes) {
       if (node->work != nullptr) node->work();

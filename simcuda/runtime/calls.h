@@ -163,6 +163,13 @@ namespace memprof::simcuda::runtime {
   X(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, 11040)                             \
   X(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, 11040)             \
   X(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute, 11040)             \
+  X(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, 10000)                 \
+  X(cuUserObjectCreate, cuUserObjectCreate, 11030)                                 \
+  X(cuUserObjectRetain, cuUserObjectRetain, 11030)                                 \
+  X(cuUserObjectRelease, cuUserObjectRelease, 11030)                               \
+  X(cuGraphRetainUserObject, cuGraphRetainUserObject, 11030)                       \
+  X(cuGraphReleaseUserObject, cuGraphReleaseUserObject, 11030)                     \
+  X(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies, 11030)   \
   X(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, 10000)                             \
   X(cuTexObjectCreate, cuTexObjectCreate, 5000)                                    \
   X(cuTexObjectDestroy, cuTexObjectDestroy, 5000)                                  \

@@ -28,6 +28,32 @@ SIMCUDA_RT(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode * mode), 
   return cu.cuThreadExchangeStreamCaptureMode(reinterpret_cast<CUstreamCaptureMode*>(mode));
 }
 
+SIMCUDA_RT(cudaUserObjectCreate,
+           (cudaUserObject_t * object, void* data, cudaHostFn_t destroy, unsigned references,
+            unsigned flags),
+           (object, data, destroy, references, flags)) {
+  return cu.cuUserObjectCreate(object, data, destroy, references, flags);
+}
+
+SIMCUDA_RT(cudaUserObjectRetain, (cudaUserObject_t object, unsigned count), (object, count)) {
+  return cu.cuUserObjectRetain(object, count);
+}
+
+SIMCUDA_RT(cudaUserObjectRelease, (cudaUserObject_t object, unsigned count), (object, count)) {
+  return cu.cuUserObjectRelease(object, count);
+}
+
+SIMCUDA_RT(cudaGraphRetainUserObject,
+           (cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags),
+           (graph, object, count, flags)) {
+  return cu.cuGraphRetainUserObject(graph, object, count, flags);
+}
+
+SIMCUDA_RT(cudaGraphReleaseUserObject,
+           (cudaGraph_t graph, cudaUserObject_t object, unsigned count), (graph, object, count)) {
+  return cu.cuGraphReleaseUserObject(graph, object, count);
+}
+
 SIMCUDA_RT(cudaGraphCreate, (cudaGraph_t * graph, unsigned flags), (graph, flags)) {
   return cu.cuGraphCreate(graph, flags);
 }

@@ -286,6 +286,19 @@ int CaptureInfo(const Calls& cu, cudaStream_t stream, cudaStreamCaptureStatus* s
 
 #if SIMCUDA_RUNTIME_VERSION == 12
 
+SIMCUDA_RT(cudaGraphNodeGetDependencies,
+           (cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* count),
+           (node, dependencies, count)) {
+  return cu.cuGraphNodeGetDependencies(node, dependencies, count);
+}
+
+SIMCUDA_RT_STREAM(cudaStreamUpdateCaptureDependencies, _ptsz,
+                  (cudaStream_t stream, cudaGraphNode_t* dependencies, size_t count,
+                   unsigned flags),
+                  (stream, dependencies, count, flags)) {
+  return cu.cuStreamUpdateCaptureDependencies(stream, dependencies, count, flags);
+}
+
 SIMCUDA_RT_STREAM(cudaStreamGetCaptureInfo, _ptsz,
                   (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id),
                   (stream, status, id)) {
@@ -309,6 +322,25 @@ SIMCUDA_RT_STREAM(cudaStreamGetCaptureInfo_v3, _ptsz,
 }
 
 #else
+
+constexpr size_t kEdgeDataBytes = 8;  // of cudaGraphEdgeData
+
+// Since 13, edges have data; there is none here.
+SIMCUDA_RT(cudaGraphNodeGetDependencies,
+           (cudaGraphNode_t node, cudaGraphNode_t* dependencies, void* edges, size_t* count),
+           (node, dependencies, edges, count)) {
+  const int error = cu.cuGraphNodeGetDependencies(node, dependencies, count);
+  if (error == 0 && edges != nullptr && dependencies != nullptr)
+    std::memset(edges, 0, *count * kEdgeDataBytes);
+  return error;
+}
+
+SIMCUDA_RT_STREAM(cudaStreamUpdateCaptureDependencies, _ptsz,
+                  (cudaStream_t stream, cudaGraphNode_t* dependencies, const void* /*edges*/,
+                   size_t count, unsigned flags),
+                  (stream, dependencies, nullptr, count, flags)) {
+  return cu.cuStreamUpdateCaptureDependencies(stream, dependencies, count, flags);
+}
 
 SIMCUDA_RT_STREAM(cudaStreamGetCaptureInfo, _ptsz,
                   (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,

@@ -32,12 +32,25 @@ TEST(Config, EmptyGivesDefaults) {
   EXPECT_THAT(complaints, IsEmpty());
 }
 
+TEST(Config, LaterWordsGoBeforeEarlierOnes) {
+  std::vector<std::string> complaints;
+  Config config = Parse("memory=1GiB,contents=none", &complaints);
+  ApplyConfig("memory=2GiB,fail=cuMemAlloc_v2:1", &config, &complaints);
+  EXPECT_EQ(config.memory_bytes, uint64_t{2} << 30);
+  EXPECT_FALSE(config.contents);
+  EXPECT_EQ(config.faults.size(), 1u);
+  ApplyConfig("contents=kept,contents=half", &config, &complaints);
+  EXPECT_TRUE(config.contents);
+  EXPECT_THAT(complaints, ElementsAre("'contents=half' makes no sense, ignored"));
+}
+
 TEST(Config, ReadsEveryKey) {
   std::vector<std::string> complaints;
   const Config config = Parse(
       "devices=2,memory=24GiB,overhead=0,fail=cuMemAlloc_v2:3,fail=cuStreamCreate:1:999,"
-      "version=12040,name=A B,async=0,threads=3",
+      "version=12040,name=A B,async=0,threads=3,contents=none",
       &complaints);
+  EXPECT_FALSE(config.contents);
   EXPECT_THAT(complaints, IsEmpty());
   EXPECT_EQ(config.devices, 2);
   EXPECT_EQ(config.memory_bytes, uint64_t{24} << 30);

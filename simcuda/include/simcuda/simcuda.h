@@ -16,7 +16,11 @@
  *                        cuMemGetInfo what the others use, and all fit into one capacity together.
  *                        NAME: up to 64 letters, digits, '-', '_', '.'; "@group" stands for the
  *                        process group, that is, one shell job. Default: a device of one's own
- * An unknown key is reported once on stderr and ignored.
+ *   contents=kept|none   none: device memory has no contents and takes no memory of the machine. It
+ *                        reads as zeros, except for what small copies wrote since the last kernel.
+ *                        For programs whose kernels do not run. Default: kept
+ * An unknown key is reported once on stderr and ignored. SIMCUDA_DEFAULTS, if set, is such a list
+ * too; what SIMCUDA says goes before it.
  */
 #ifndef SIMCUDA_SIMCUDA_H
 #define SIMCUDA_SIMCUDA_H

@@ -1,0 +1,53 @@
+// Device memory without contents (SIMCUDA=contents=none): what is not known reads as zeros. Only
+// small writes are kept, until the next kernel, which might have overwritten them, is launched.
+#ifndef SIMCUDA_DRIVER_CONTENTS_H
+#define SIMCUDA_DRIVER_CONTENTS_H
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace memprof::simcuda {
+
+// What is known of memory by its address. Thread-safe.
+class KnownBytes {
+ public:
+  static constexpr size_t kMaxWrite = size_t{64} << 10;  // larger writes leave nothing known
+  static constexpr size_t kMaxPages = 4096;              // beyond 1 MiB everything is forgotten
+
+  void Write(uint64_t address, const void* from, size_t bytes);
+  void Fill(uint64_t address, uint8_t value, size_t bytes);
+  void Forget(uint64_t address, size_t bytes);
+  // Zeros where nothing is known.
+  void Read(uint64_t address, void* to, size_t bytes) const;
+  void Clear();
+  size_t pages() const;
+
+ private:
+  static constexpr size_t kPage = 256;
+  struct Page {
+    std::array<uint8_t, kPage> bytes{};
+    std::bitset<kPage> known;
+  };
+  Page& PageOf(uint64_t index);  // with the lock held
+  void ForgetLocked(uint64_t address, size_t bytes);
+
+  mutable std::mutex mutex_;
+  std::map<uint64_t, Page> pages_;
+};
+
+// Whether device memory keeps what is written to it: the configuration's word, from the first call.
+bool DeviceKeepsContents();
+// The process's one, for when it does not.
+KnownBytes& DeviceContents();
+// A kernel was launched, or a graph.
+inline void KernelRan() {
+  if (!DeviceKeepsContents()) DeviceContents().Clear();
+}
+
+}  // namespace memprof::simcuda
+
+#endif  // SIMCUDA_DRIVER_CONTENTS_H

@@ -1,0 +1,289 @@
+/* NCCL: communicators that exist, know their ranks and take device memory. Processes do not meet:
+ * a collective answers as if every rank had given what this one gives, and sums as if the others
+ * had given nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "standin.h"
+
+struct id {
+  char bytes[128];
+};
+
+struct communicator {
+  int rank;
+  int ranks;
+  int device;
+  uint64_t memory;
+};
+
+enum { kSuccess = 0, kCudaError = 1, kSystemError = 2, kInvalidArgument = 4 };
+
+/* What one communicator takes on its device: SIMCUDA_NCCL_MIB, by default 64 MiB, or 4 MiB where
+ * it is alone. */
+static size_t communicator_bytes(int ranks) {
+  const char* text = getenv("SIMCUDA_NCCL_MIB");
+  char* end = NULL;
+  const long mib = text == NULL ? -1 : strtol(text, &end, 10);
+  if (text != NULL && end != text && *end == '\0' && mib >= 0 && mib <= 65536)
+    return (size_t)mib << 20;
+  return (size_t)(ranks > 1 ? 64 : 4) << 20;
+}
+
+static int create(struct communicator** result, int ranks, int rank) {
+  if (result == NULL || ranks < 1 || rank < 0 || rank >= ranks) return kInvalidArgument;
+  struct communicator* made = standin_new(sizeof *made);
+  if (made == NULL) return kSystemError;
+  const size_t bytes = communicator_bytes(ranks);
+  if (bytes != 0 && standin_device_alloc(bytes, &made->memory) != 0) {
+    standin_free(made);
+    return kCudaError;
+  }
+  made->rank = rank;
+  made->ranks = ranks;
+  made->device = standin_device();
+  *result = made;
+  return kSuccess;
+}
+
+static int destroy(struct communicator* communicator) {
+  if (communicator == NULL) return kSuccess;
+  standin_device_free(communicator->memory);
+  standin_free(communicator);
+  return kSuccess;
+}
+
+STANDIN_API int ncclGetVersion(int* version) {
+  STANDIN_CALLED();
+  *version = STANDIN_VERSION;
+  return kSuccess;
+}
+
+STANDIN_API int ncclGetUniqueId(struct id* id) {
+  STANDIN_CALLED();
+  memset(id, 1, sizeof *id);
+  return kSuccess;
+}
+STANDIN_API int ncclCommGetUniqueId(struct communicator* communicator, struct id* id) {
+  STANDIN_CALLED();
+  (void)communicator;
+  memset(id, 2, sizeof *id);
+  return kSuccess;
+}
+
+STANDIN_API int ncclCommInitRank(struct communicator** result, int ranks, struct id id, int rank) {
+  STANDIN_CALLED();
+  (void)id;
+  return create(result, ranks, rank);
+}
+STANDIN_API int ncclCommInitRankConfig(struct communicator** result, int ranks, struct id id,
+                                       int rank, void* config) {
+  STANDIN_CALLED();
+  (void)id, (void)config;
+  return create(result, ranks, rank);
+}
+STANDIN_API int ncclCommInitRankScalable(struct communicator** result, int ranks, int rank,
+                                         int ids_count, struct id* ids, void* config) {
+  STANDIN_CALLED();
+  (void)ids_count, (void)ids, (void)config;
+  return create(result, ranks, rank);
+}
+STANDIN_API int ncclCommInitAll(struct communicator** results, int count, const int* devices) {
+  STANDIN_CALLED();
+  (void)devices;
+  for (int i = 0; i < count; ++i) {
+    const int status = create(&results[i], count, i);
+    if (status != kSuccess) {
+      while (i-- > 0) destroy(results[i]);
+      return status;
+    }
+  }
+  return kSuccess;
+}
+STANDIN_API int ncclCommSplit(struct communicator* from, int color, int key,
+                              struct communicator** result, void* config) {
+  STANDIN_CALLED();
+  (void)key, (void)config;
+  *result = NULL;
+  if (color < 0) return kSuccess; /* NCCL_SPLIT_NOCOLOR */
+  return create(result, from->ranks, from->rank);
+}
+STANDIN_API int ncclCommShrink(struct communicator* from, int* excluded, int count,
+                               struct communicator** result, void* config, int flags) {
+  STANDIN_CALLED();
+  (void)config, (void)flags;
+  int rank = from->rank;
+  for (int i = 0; i < count; ++i) rank -= excluded[i] < from->rank;
+  return create(result, from->ranks - count < 1 ? 1 : from->ranks - count, rank < 0 ? 0 : rank);
+}
+
+STANDIN_API int ncclCommDestroy(struct communicator* communicator) {
+  STANDIN_CALLED();
+  return destroy(communicator);
+}
+STANDIN_API int ncclCommAbort(struct communicator* communicator) {
+  STANDIN_CALLED();
+  return destroy(communicator);
+}
+
+STANDIN_API int ncclCommCount(const struct communicator* communicator, int* count) {
+  STANDIN_CALLED();
+  *count = communicator->ranks;
+  return kSuccess;
+}
+STANDIN_API int ncclCommUserRank(const struct communicator* communicator, int* rank) {
+  STANDIN_CALLED();
+  *rank = communicator->rank;
+  return kSuccess;
+}
+STANDIN_API int ncclCommCuDevice(const struct communicator* communicator, int* device) {
+  STANDIN_CALLED();
+  *device = communicator->device;
+  return kSuccess;
+}
+STANDIN_API int ncclCommGetAsyncError(struct communicator* communicator, int* status) {
+  STANDIN_CALLED();
+  (void)communicator;
+  *status = kSuccess;
+  return kSuccess;
+}
+STANDIN_API int ncclCommMemStats(struct communicator* communicator, int statistic,
+                                 uint64_t* value) {
+  STANDIN_CALLED();
+  (void)statistic;
+  *value = communicator->memory == 0 ? 0 : communicator_bytes(communicator->ranks);
+  return kSuccess;
+}
+
+STANDIN_API int ncclMemAlloc(uint64_t* address, size_t bytes) {
+  STANDIN_CALLED();
+  return standin_device_alloc(bytes, address) == 0 ? kSuccess : kCudaError;
+}
+STANDIN_API int ncclMemFree(uint64_t address) {
+  STANDIN_CALLED();
+  return standin_device_free(address) == 0 ? kSuccess : kCudaError;
+}
+
+/* Bytes of one element of an ncclDataType_t. */
+static size_t element_bytes(int type) {
+  static const unsigned char kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  return type >= 0 && type < (int)sizeof kBytes ? kBytes[type] : 1;
+}
+
+static int copy(void* to, const void* from, size_t bytes, void* stream) {
+  if (standin_copy(to, from, bytes, stream) != 0) return kCudaError;
+  standin_ran(stream);
+  return kSuccess;
+}
+
+/* `count` slots of `bytes` each, all filled from `from`, which may be one of them. */
+static int fill_slots(char* to, const char* from, size_t bytes, int count, void* stream) {
+  for (int i = 0; i < count; ++i) {
+    const int status = copy(to + (size_t)i * bytes, from, bytes, stream);
+    if (status != kSuccess) return status;
+  }
+  return kSuccess;
+}
+
+STANDIN_API int ncclAllReduce(const void* from, void* to, size_t count, int type, int operation,
+                              struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  (void)operation, (void)communicator;
+  return copy(to, from, count * element_bytes(type), stream);
+}
+STANDIN_API int ncclReduce(const void* from, void* to, size_t count, int type, int operation,
+                           int root, struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  (void)operation;
+  if (root != communicator->rank) return kSuccess;
+  return copy(to, from, count * element_bytes(type), stream);
+}
+/* One of a group's transfers that another rank takes part in: what this rank gives, or where it
+ * waits for something. */
+struct transfer {
+  const void* from; /* null: it receives */
+  void* to;         /* null: it only sends */
+  size_t bytes;
+  void* stream;
+};
+
+enum { kMaxTransfers = 1024 };
+static __thread struct transfer t_transfers[kMaxTransfers];
+static __thread int t_count = 0;
+static __thread int t_depth = 0;
+
+/* Receivers get what this rank gives in the same group in the same size. */
+static int finish_group(void) {
+  int status = kSuccess;
+  for (int i = 0; i < t_count && status == kSuccess; ++i) {
+    const struct transfer* to = &t_transfers[i];
+    if (to->to == NULL) continue;
+    const struct transfer* from = to->from != NULL ? to : NULL;
+    for (int j = 0; from == NULL && j < t_count; ++j)
+      if (t_transfers[j].from != NULL && t_transfers[j].bytes == to->bytes) from = &t_transfers[j];
+    if (from != NULL) status = copy(to->to, from->from, to->bytes, to->stream);
+  }
+  t_count = 0;
+  return status;
+}
+
+static int transfer(const void* from, void* to, size_t bytes, void* stream) {
+  if (t_count == kMaxTransfers) finish_group();
+  t_transfers[t_count++] = (struct transfer){from, to, bytes, stream};
+  return t_depth == 0 ? finish_group() : kSuccess;
+}
+
+STANDIN_API int ncclGroupStart(void) {
+  STANDIN_CALLED();
+  ++t_depth;
+  return kSuccess;
+}
+STANDIN_API int ncclGroupEnd(void) {
+  STANDIN_CALLED();
+  if (t_depth == 0) return 5; /* ncclInvalidUsage */
+  return --t_depth == 0 ? finish_group() : kSuccess;
+}
+
+STANDIN_API int ncclBroadcast(const void* from, void* to, size_t count, int type, int root,
+                              struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  return transfer(root == communicator->rank ? from : NULL, to, count * element_bytes(type),
+                  stream);
+}
+STANDIN_API int ncclSend(const void* from, size_t count, int type, int peer,
+                         struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  (void)peer, (void)communicator;
+  return transfer(from, NULL, count * element_bytes(type), stream);
+}
+STANDIN_API int ncclRecv(void* to, size_t count, int type, int peer,
+                         struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  (void)peer, (void)communicator;
+  return transfer(NULL, to, count * element_bytes(type), stream);
+}
+STANDIN_API int ncclAllGather(const void* from, void* to, size_t count, int type,
+                              struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  return fill_slots(to, from, count * element_bytes(type), communicator->ranks, stream);
+}
+STANDIN_API int ncclGather(const void* from, void* to, size_t count, int type, int root,
+                           struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  if (root != communicator->rank) return kSuccess;
+  return fill_slots(to, from, count * element_bytes(type), communicator->ranks, stream);
+}
+STANDIN_API int ncclReduceScatter(const void* from, void* to, size_t count, int type, int operation,
+                                  struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  (void)operation;
+  const size_t bytes = count * element_bytes(type);
+  return copy(to, (const char*)from + (size_t)communicator->rank * bytes, bytes, stream);
+}
+STANDIN_API int ncclAlltoAll(const void* from, void* to, size_t count, int type,
+                             struct communicator* communicator, void* stream) {
+  STANDIN_CALLED();
+  const size_t bytes = count * element_bytes(type);
+  return fill_slots(to, (const char*)from + (size_t)communicator->rank * bytes, bytes,
+                    communicator->ranks, stream);
+}

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Makes stand-ins for the math and communication libraries that a PyTorch links against.
+
+    generate_libraries.py --python PYTHON --provided build/simcuda --out FOLDER
+    generate_libraries.py --scan LIBRARY... --provided build/simcuda --out FOLDER
+
+What the given libraries import says which libraries are needed, by which soname, with which
+functions and symbol versions; simcuda/libraries/functions.txt says what those functions write; the
+files of simcuda/libraries/ take the place of those that must do more. Compiles with a C compiler
+(--cc, default $CC or gcc). Prints one line for each library. Ends with status 1 and one line on
+stderr when something cannot be done."""
+
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCES = os.path.join(os.path.dirname(HERE), "libraries")
+sys.path.insert(0, HERE)
+import elf_imports  # noqa: E402
+
+FAMILY = re.compile(r"^lib(cu(blas|blasLt|dnn|fft|fftw|rand|solver|solverMg|sparse|sparseLt|file|pti)"
+                    r"|nccl|nvrtc|nvshmem_host|nvToolsExt|nvJitLink)\.so\b")
+# In the order in which names are tried.
+PREFIXES = [("cublasLt", "libcublasLt"), ("cublas", "libcublas"), ("cudnn", "libcudnn"),
+            ("cusparseLt", "libcusparseLt"), ("cusparse", "libcusparse"),
+            ("cusolverMg", "libcusolverMg"), ("cusolver", "libcusolver"), ("curand", "libcurand"),
+            ("cufftw", "libcufftw"), ("cufft", "libcufft"), ("nccl", "libnccl"),
+            ("pnccl", "libnccl"), ("nvrtc", "libnvrtc"), ("cuFile", "libcufile"),
+            ("nvshmem", "libnvshmem_host"), ("nvtx", "libnvToolsExt"), ("cupti", "libcupti"),
+            ("nvJitLink", "libnvJitLink")]
+# Numbers that stand where a distribution does not say which version it was built for.
+DEFAULT_VERSIONS = {"libcudnn": (9, 99, 0), "libnccl": (2, 27, 3), "libcusparseLt": (0, 8, 1)}
+# (packages that tell the version, what one unit of the major number counts)
+VERSION_OF = {"libcudnn": ("cudnn", 10000), "libnccl": ("nccl", 10000),
+              "libcusparseLt": ("cusparselt", 1000), "libcublas": ("cublas", 10000),
+              "libcublasLt": ("cublas", 10000), "libnvrtc": ("cuda-nvrtc", 10000),
+              "libcusparse": ("cusparse", 1000), "libcusolver": ("cusolver", 1000),
+              "libcufft": ("cufft", 1000), "libcurand": ("curand", 1000)}
+
+
+class Failure(Exception):
+    """One line for the user."""
+
+
+def stem_of(soname):
+    return soname.split(".so")[0]
+
+
+def major_of(soname):
+    match = re.search(r"\.so\.(\d+)", soname)
+    return int(match.group(1)) if match else 0
+
+
+class Library:
+    def __init__(self, soname):
+        self.soname, self.stem = soname, stem_of(soname)
+        self.names = {}  # name -> version node or None
+
+
+def read_table():
+    table, current = {}, None
+    with open(os.path.join(SOURCES, "functions.txt"), encoding="utf-8") as file:
+        for line in file:
+            words = line.split()
+            if not words or words[0].startswith("#"):
+                continue
+            if words[0].startswith("["):
+                current = table.setdefault(words[0].strip("[]"), {})
+            else:
+                current[words[0]] = words[1:]
+    return table
+
+
+def ask_python(python):
+    """(folder of torch, version of torch, what it requires)"""
+    code = ("import importlib.util, importlib.metadata as m, json\n"
+            "s = importlib.util.find_spec('torch')\n"
+            "print(json.dumps([s.submodule_search_locations[0] if s else None,"
+            " m.version('torch') if s else None, (m.requires('torch') or []) if s else []]))")
+    try:
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Failure(f"{python}: {error.strerror}") from error
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or ["it failed"]
+        raise Failure(f"{python} cannot say where its torch is: {lines[-1]}")
+    folder, version, requires = json.loads(done.stdout)
+    if folder is None:
+        raise Failure(f"{python} has no torch: install one there, or leave --python out")
+    return folder, version, requires
+
+
+def libraries_of_torch(folder):
+    """Everything of PyTorch and of its companions that may link against CUDA's libraries."""
+    site = os.path.dirname(folder)
+    found = glob.glob(os.path.join(folder, "lib", "*.so*"))
+    found += glob.glob(os.path.join(folder, "_C*.so"))
+    for companion in ("torchvision", "torchaudio", "torchtext", "xformers", "flash_attn"):
+        found += glob.glob(os.path.join(site, companion, "**", "*.so"), recursive=True)
+    return sorted(found)
+
+
+def versions_told(requires):
+    told = {}
+    for one in requires:
+        match = re.match(r"([\w.-]+?)(?:-cu\d+)?(?:\[[^\]]*\])?\s*==\s*([\d.]+)", one)
+        if match:
+            name = re.sub(r"^nvidia-", "", match.group(1))
+            told[name] = tuple(int(part) for part in match.group(2).split(".")[:3])
+    return told
+
+
+def version_of(library, told):
+    """(number as the library's own functions give it, what its major counts)"""
+    package, scale = VERSION_OF.get(library.stem, ("", 1000))
+    version = told.get(package) or DEFAULT_VERSIONS.get(library.stem)
+    if version is None:
+        toolkit = told.get("cuda-toolkit", (0, 0, 0))
+        major = major_of(library.soname)
+        version = (major, toolkit[1] if toolkit[0] == major else 0, 0)
+    version = (tuple(version) + (0, 0, 0))[:3]
+    return version[0] * scale + version[1] * 100 + version[2], scale
+
+
+def library_for(name, version_soname, needed):
+    if version_soname:
+        return version_soname
+    for prefix, stem in PREFIXES:
+        if name.startswith(prefix):
+            fitting = [one for one in needed if stem_of(one) == stem]
+            return fitting[0] if fitting else None
+    return None
+
+
+def collect(paths, provided):
+    libraries = {}
+    for path in paths:
+        try:
+            imports = elf_imports.Imports(path)
+        except elf_imports.NotElf:
+            continue
+        except OSError as error:
+            raise Failure(f"{path}: {error.strerror}") from error
+        wanted = [one for one in imports.needed if FAMILY.match(one) and
+                  not os.path.exists(os.path.join(provided, one))]
+        for soname in wanted:
+            libraries.setdefault(soname, Library(soname))
+        for name, (version, version_soname) in imports.names.items():
+            soname = library_for(name, version_soname, wanted)
+            if soname in libraries:
+                if version or name not in libraries[soname].names:
+                    libraries[soname].names[name] = version
+    return [libraries[one] for one in sorted(libraries)]
+
+
+def statement(rule):
+    """One C statement for a rule of the table."""
+    kind, _, index = rule.partition("@")
+    width = "long long" if kind[-1] == "8" else "int"
+    values = {"size4": "STANDIN_WORKSPACE_ELEMENTS", "size8": "STANDIN_WORKSPACE_BYTES",
+              "zero4": "0", "zero8": "0", "minus4": "-1", "version4": "STANDIN_VERSION",
+              "id4": "__sync_add_and_fetch(&numbers, 1)",
+              "property4": "a0 == 0 ? STANDIN_VERSION / STANDIN_SCALE : a0 == 1 ? "
+                           "STANDIN_VERSION % STANDIN_SCALE / 100 : STANDIN_VERSION % 100"}
+    if kind == "handle":
+        return f"if (a{index}) *(void**)a{index} = standin_new(0);"
+    if kind == "free":
+        return f"standin_free((void*)a{index});"
+    if kind in values:
+        return f"if (a{index}) *({width}*)a{index} = {values[kind]};"
+    return {"text": "return (long)\"stand-in\";", "version": "return STANDIN_VERSION;",
+            "fails": "return 15;"}[rule]
+
+
+def function(name, rules):
+    arguments = max([int(rule.partition("@")[2]) for rule in rules if "@" in rule], default=-1) + 1
+    parameters = ", ".join(f"long a{i}" for i in range(arguments)) or "void"
+    unused = "".join(f" (void)a{i};" for i in range(arguments))
+    body = " ".join(statement(rule) for rule in rules)
+    end = "" if rules and "@" not in rules[-1] else " return 0;"
+    return (f"STANDIN_API __attribute__((weak)) long {name}({parameters}) "
+            f"{{ STANDIN_CALLED();{unused} {body}{end} }}")
+
+
+def write_sources(library, table, out):
+    rules = table.get(library.stem, {})
+    names = dict.fromkeys(rules)
+    # Names of a table belong to the version that the library's other names have.
+    nodes = sorted({version for version in library.names.values() if version})
+    for name in names:
+        names[name] = nodes[0] if nodes else None
+    names.update({name: version or (nodes[0] if nodes else None)
+                  for name, version in library.names.items()})
+    code = ["/* Generated by simcuda/tools/generate_libraries.py. */", '#include "standin.h"',
+            "static int numbers __attribute__((unused));"]
+    code += [function(name, rules.get(name, [])) for name in sorted(names)]
+    source = os.path.join(out, library.soname + ".c")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("\n".join(code) + "\n")
+    script = None
+    if nodes:
+        script = os.path.join(out, library.soname + ".map")
+        with open(script, "w", encoding="utf-8") as file:
+            for node in nodes:
+                own = [name for name in sorted(names) if names[name] == node]
+                file.write(f"{node} {{\n  global:\n" +
+                           "".join(f"    {name};\n" for name in own) + "};\n")
+    return source, script, len(names)
+
+
+def compile_library(library, source, script, cc, told, out):
+    number, scale = version_of(library, told)
+    by_hand = sorted(glob.glob(os.path.join(SOURCES, library.stem + ".c")) +
+                     glob.glob(os.path.join(SOURCES, library.stem + "_*.c")))
+    command = [cc, "-shared", "-fPIC", "-O1", "-std=gnu11", "-w", "-I", SOURCES,
+               f"-DSTANDIN_MAJOR={major_of(library.soname)}", f"-DSTANDIN_VERSION={number}",
+               f"-DSTANDIN_SCALE={scale}", f'-DSTANDIN_NAME="{library.soname}"',
+               "-o", os.path.join(out, library.soname), source,
+               os.path.join(SOURCES, "common.c"), *by_hand, "-ldl",
+               f"-Wl,-soname,{library.soname}", "-Wl,-Bsymbolic"]
+    if script:
+        command.append(f"-Wl,--version-script={script}")
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Failure(f"the C compiler {cc}: {error.strerror}") from error
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if "error" in line] or ["it failed"]
+        raise Failure(f"compiling the stand-in for {library.soname}: {lines[0]}")
+    return by_hand
+
+
+def generate(args):
+    told = {}
+    if args.python:
+        folder, _, requires = ask_python(args.python)
+        paths = libraries_of_torch(folder)
+        told = versions_told(requires)
+    else:
+        paths = args.scan
+    libraries = collect(paths, args.provided)
+    if args.python and not libraries:
+        raise Failure(f"the torch of {args.python} links against none of CUDA's libraries: "
+                      "a build for the CPU alone has nothing to run on a GPU")
+    os.makedirs(args.out, exist_ok=True)
+    table = read_table()
+
+    def make(library):
+        source, script, count = write_sources(library, table, args.out)
+        by_hand = compile_library(library, source, script, args.cc, told, args.out)
+        return f"{library.soname}: {count} functions" + (", some by hand" if by_hand else "")
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for line in pool.map(make, libraries):
+            print(line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--python", help="a Python whose torch is meant")
+    what.add_argument("--scan", nargs="+", help="libraries whose imports are meant")
+    parser.add_argument("--provided", required=True, help="folder of the stand-in CUDA")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--cc", default=os.environ.get("CC", "gcc"))
+    args = parser.parse_args()
+    try:
+        generate(args)
+    except (Failure, OSError) as error:
+        print(f"generate_libraries: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""scripts/torch-sim itself, without PyTorch: its words, its statuses, its errors of one line."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+COMMAND = os.path.join(ROOT, "scripts", "torch-sim")
+BUILD = sys.argv.pop(1)
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = self.temporary.name
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def run_it(self, *words, **environment):
+        own = {**os.environ, "MEMPROF_TORCH_DIR": os.path.join(self.folder, "torch"),
+               "MEMPROF_SIMCUDA_DIR": os.path.join(BUILD, "simcuda"), **environment}
+        return subprocess.run([COMMAND, *words], capture_output=True, text=True, env=own,
+                              check=False)
+
+    def program(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        return path
+
+    def assert_fails(self, done, status, words):
+        self.assertEqual(done.returncode, status, done.stderr)
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("==> ")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertIn(words, lines[0])
+
+    def test_help_has_examples(self):
+        done = self.run_it("--help")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("scripts/torch-sim build/bin/memprof run -o x.mprof -- python", done.stdout)
+        self.assertIn("Values are not", done.stdout)
+
+    def test_wrong_usage(self):
+        self.assert_fails(self.run_it(), 2, "which command?")
+        self.assert_fails(self.run_it("--frobnicate", "true"), 2, "unknown option --frobnicate")
+        self.assert_fails(self.run_it("--python"), 2, "needs a path")
+
+    def test_stand_in_must_be_built(self):
+        self.assert_fails(self.run_it("true", MEMPROF_SIMCUDA_DIR=self.folder), 1,
+                          "run scripts/build first")
+
+    def test_python_that_is_none_or_has_no_torch(self):
+        self.assert_fails(self.run_it("--python", "/nowhere/python", "true"), 1, "no Python at")
+        bare = self.program("python", f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')
+        self.assert_fails(self.run_it("--python", bare, "true"), 1, "has no torch")
+
+    def test_full_disk(self):
+        self.program("df", "#!/bin/sh\necho Avail\necho 1000000000\n")
+        done = self.run_it("true", PATH=self.folder + ":" + os.environ["PATH"])
+        self.assert_fails(done, 1, "needs 4 GB")
+
+    def test_index_that_does_not_answer(self):
+        self.program("df", "#!/bin/sh\necho Avail\necho 9000000000000\n")
+        done = self.run_it("true", PATH=self.folder + ":" + os.environ["PATH"],
+                           PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0",
+                           PIP_CONFIG_FILE="/dev/null", PIP_NO_INDEX="", PIP_EXTRA_INDEX_URL="")
+        self.assert_fails(done, 1, "could not fetch PyTorch from the package index")
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "torch", "venv")))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,15 @@
+"""Runs a script as if Python ran it, then prints one line of JSON: what PyTorch's allocator did."""
+import json
+import runpy
+import sys
+
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+
+import torch  # noqa: E402  (the script decides when it is first imported)
+
+stats = torch.cuda.memory_stats()
+names = ["allocation.all.allocated", "allocation.all.freed", "allocated_bytes.all.peak",
+         "allocated_bytes.all.current", "reserved_bytes.all.peak", "reserved_bytes.all.current",
+         "segment.all.allocated", "num_ooms"]
+print("observed " + json.dumps({name: stats[name] for name in names}))
