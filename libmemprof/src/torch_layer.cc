@@ -162,6 +162,8 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
     segment = AskDriver(report.address);
   }
   segment.device = device;
+  while (segments_.TakeWithin(segment.address, segment.address + segment.bytes, &known))
+    End(slot, known, 0);
   // A pool with an allocator of its own may use only a part.
   const Device& sums = devices_[device];
   const std::uint64_t wanted =
@@ -170,8 +172,6 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
       report.address - segment.address < wanted)
     segment.bytes = wanted;
   if (segment.bytes == 0) return;
-  while (segments_.TakeWithin(segment.address, segment.address + segment.bytes, &known))
-    End(slot, known, 0);
   Begin(state, slot, segment, driver == nullptr ? 0 : driver->stack,
         driver == nullptr ? 0 : driver->api);
 }
@@ -262,8 +262,7 @@ void TorchLayer::EndDevice(std::int32_t device) {
 
 __attribute__((noinline, cold)) void TorchLayer::TellCaching() {
   if (seen_.exchange(Seen::kCaching) != Seen::kCaching)
-    definitions_->AddSource("torch", kSourceOn,
-                            "caching: every block of PyTorch's allocator is an event");
+    definitions_->AddSource("torch", kSourceOn, "caching: its allocator's blocks and segments");
 }
 
 void TorchLayer::TellSource(bool torch_loaded, bool torch_used, bool ending) {
@@ -277,11 +276,9 @@ void TorchLayer::TellSource(bool torch_loaded, bool torch_used, bool ending) {
   if (!seen_.compare_exchange_strong(seen, now)) return;
   if (now == Seen::kDirect)
     definitions_->AddSource("torch", kSourceOn,
-                            "direct: PyTorch asks the driver for every tensor; the driver's events "
-                            "are the tensors'");
+                            "direct: every tensor is an allocation of the driver");
   else
-    definitions_->AddSource("torch", kSourceOff,
-                            "not seen: PyTorch was loaded and took no device memory");
+    definitions_->AddSource("torch", kSourceOff, "not seen: loaded, and took no device memory");
 }
 
 void RecordTorchUsage(const TorchReport& report, TorchDevice device) {
