@@ -6,9 +6,12 @@
 //   driver  cuMemAlloc and cuMemFree, found as CUDA runtimes find them
 //   cudart  cudaMalloc and cudaFree
 //   tensor  memprof_tensor_create and memprof_tensor_destroy; nothing where memprof is not
-//   preloaded malloc  malloc and free, for comparison with host-memory tools
+//   preloaded
+//   torch   c10::reportMemoryUsageToProfiler for a block that comes and goes; nothing where memprof
+//   is not preloaded
+//   malloc  malloc and free, for comparison with host-memory tools
 //
-// usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS_PER_THREAD [STACKS
+// usage: alloc_pairs driver|cudart|tensor|torch|malloc DEPTH THREADS PAIRS_PER_THREAD [STACKS
 // [PAIRS_PER_S]]
 #include <dlfcn.h>
 #include <time.h>
@@ -27,6 +30,12 @@
 
 namespace {
 
+// c10::Device.
+struct TorchDevice {
+  std::int8_t type;
+  std::int8_t index;
+};
+
 // One pair; false when it failed. `i` is the number of the pair.
 using Pair = bool (*)(long i);
 
@@ -42,6 +51,7 @@ struct Functions {
   void* context = nullptr;
   decltype(&memprof_tensor_create) tensor_create = nullptr;
   decltype(&memprof_tensor_destroy) tensor_destroy = nullptr;
+  void (*torch_usage)(void*, std::int64_t, std::size_t, std::size_t, TorchDevice) = nullptr;
 } g_functions;
 
 bool DriverPair(long i) {
@@ -69,6 +79,18 @@ bool TensorPair(long i) {
   const std::int64_t shape[] = {static_cast<std::int64_t>(Bytes(i) / 4)};
   return g_functions.tensor_create(0, range, Bytes(i), "activation", "float32", 1, shape) == 0 &&
          g_functions.tensor_destroy(0, range) == 0;
+}
+
+// Of an allocator that reserves nothing, on a device of the thread's own.
+bool TorchPair(long i) {
+  if (g_functions.torch_usage == nullptr) return true;
+  static std::atomic<int> threads{0};
+  thread_local const TorchDevice device{1, static_cast<std::int8_t>(threads++ % 64)};
+  thread_local char range[1 << 14];
+  const auto bytes = static_cast<std::int64_t>(Bytes(i));
+  g_functions.torch_usage(range, bytes, Bytes(i), 0, device);
+  g_functions.torch_usage(range, -bytes, 0, 0, device);
+  return true;
 }
 
 template <typename Function>
@@ -111,10 +133,15 @@ bool LoadRuntime() {
 Pair Prepare(const std::string& mode) {
   if (mode == "malloc") return HostPair;
   if (mode == "cudart") return LoadRuntime() ? RuntimePair : nullptr;
-  if (mode != "driver" && mode != "tensor") return nullptr;
+  if (mode != "driver" && mode != "tensor" && mode != "torch") return nullptr;
   if (!LoadDriver()) return nullptr;
   if (mode == "driver") return DriverPair;
   // Recording begins with the first call to the driver, which was made.
+  if (mode == "torch") {
+    Find(RTLD_DEFAULT, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
+         &g_functions.torch_usage);
+    return TorchPair;
+  }
   Find(RTLD_DEFAULT, "memprof_tensor_create", &g_functions.tensor_create);
   Find(RTLD_DEFAULT, "memprof_tensor_destroy", &g_functions.tensor_destroy);
   return TensorPair;
@@ -200,7 +227,7 @@ long RunPaced(int depth, long pairs, long stacks, double pairs_per_s, Pair pair,
 int main(int argc, char** argv) {
   if (argc < 5 || argc > 7) {
     std::fprintf(stderr,
-                 "usage: alloc_pairs driver|cudart|tensor|malloc DEPTH THREADS PAIRS [STACKS "
+                 "usage: alloc_pairs driver|cudart|tensor|torch|malloc DEPTH THREADS PAIRS [STACKS "
                  "[PAIRS_PER_S]]\n");
     return 2;
   }

@@ -82,7 +82,11 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
     "it came is not known. Record more entries, or from the program's start.")                    \
   X(kTraceContradictions, "trace_contradictions", kNotice,                                        \
     "The imported trace and the state at its end contradict each other: actions are missing, or " \
-    "the trace was switched off before the state was taken. The state was believed.")
+    "the trace was switched off before the state was taken. The state was believed.")             \
+  X(kFrameworkTotalsDiffer, "framework_totals_differ", kNotice,                                   \
+    "The totals that PyTorch's allocator told were not those of the recorded blocks and "         \
+    "segments: it had memory before recording began, or allocated while recording was paused. "   \
+    "Its figures here are off by that much. Start recording before the program's first CUDA call.")
 
 enum class Anomaly {
 #define MEMPROF_ANOMALY_ID(identifier, name, severity, advice) identifier,

@@ -98,6 +98,7 @@ void Hook::AllocatedHost(CUresult result, Layer layer, const void* address, std:
 
 void Hook::Freeing(Layer layer, std::uint64_t address, CUstream stream) {
   if (address == 0) return;  // frees nothing, and succeeds
+  if (TheRecorder()->torch()->has_segments()) TheRecorder()->torch()->Freeing(slot(), address);
   const CallContext context = ContextHere(slot());
   ring::RingEvent event = EventHere(kOpFree, layer, id_, NowNs());
   event.context = context.id;
@@ -129,6 +130,7 @@ void Hook::Freed(CUresult result, Layer layer, std::uint64_t address) {
   event.address = address;
   event.result = static_cast<std::uint32_t>(result);
   Emit(&event);
+  TheRecorder()->torch()->FreeFailed(slot(), address);
 }
 
 void SampleMemory(ThreadSlot* slot, bool failed) {

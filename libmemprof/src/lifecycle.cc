@@ -307,7 +307,9 @@ bool InjectedOnly() { return g_injected.load(std::memory_order_relaxed); }
 
 void FinishRecording() {
   Recorder* recorder = TheRecorder();
-  if (recorder != nullptr) recorder->writer()->Finish(kLongestFinishNs);
+  if (recorder == nullptr) return;
+  recorder->TellTorchSource(true);
+  recorder->writer()->Finish(kLongestFinishNs);
 }
 
 void ResetForTest() {

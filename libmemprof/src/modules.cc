@@ -56,6 +56,15 @@ int ReadCounters(dl_phdr_info* info, std::size_t, void* counters) {
   return 1;
 }
 
+// Of PyTorch's libraries those that use a GPU.
+bool IsTorchs(const char* path) {
+  const char* slash = strrchr(path, '/');
+  const char* name = slash == nullptr ? path : slash + 1;
+  for (const char* known : {"libc10_cuda", "libtorch_cuda", "libc10_hip", "libtorch_hip"})
+    if (strncmp(name, known, strlen(known)) == 0) return true;
+  return false;
+}
+
 }  // namespace
 
 // Filled inside the loader's callback, where neither our locks nor its own functions are allowed.
@@ -136,7 +145,9 @@ void Modules::Merge(const Collected& collected) {
     memcpy(&item, collected.items.data() + i * sizeof item, sizeof item);
     const char* name = collected.names.data() + item.name_offset;
     Mapped& module = merged[i];
-    module = {item.first, item.end, item.bias, HashBytes(name, strlen(name)), 0, false};
+    module = {item.first, item.end, item.bias,     HashBytes(name, strlen(name)),
+              0,          false,    IsTorchs(name)};
+    if (module.of_torch) torch_loaded_.store(true, std::memory_order_relaxed);
     for (std::size_t old = 0; old < count_ && module.id == 0; ++old) {
       Mapped& before = mapped_[old];
       if (before.id == 0 || before.first != module.first || before.end != module.end ||
@@ -169,6 +180,7 @@ std::uint32_t Modules::Find(std::uint64_t address) {
   for (std::size_t i = 0; i < count_; ++i) {
     if (address < mapped_[i].first || address >= mapped_[i].end) continue;
     mapped_[i].used = true;
+    if (mapped_[i].of_torch) torch_used_.store(true, std::memory_order_relaxed);
     return mapped_[i].id;
   }
   return 0;

@@ -31,6 +31,10 @@ class Modules {
   // Id of the module that covers `address`; 0 = none. Marks the module as used by a stack.
   std::uint32_t Find(std::uint64_t address);
 
+  // Whether PyTorch for GPUs was loaded, and whether a stack went through it.
+  bool torch_loaded() const { return torch_loaded_.load(std::memory_order_relaxed); }
+  bool torch_used() const { return torch_used_.load(std::memory_order_relaxed); }
+
   // Changes when a module that stacks refer to has gone: addresses may mean something else now.
   std::uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
 
@@ -42,6 +46,7 @@ class Modules {
     std::uint64_t path_hash;
     std::uint32_t id;
     bool used;
+    bool of_torch;
   };
   struct Collected;
   static int Collect(dl_phdr_info* info, std::size_t size, void* collected);
@@ -57,6 +62,8 @@ class Modules {
   std::atomic<std::uint64_t> seen_adds_{0};
   std::atomic<std::uint64_t> seen_subs_{0};
   std::atomic<std::uint32_t> generation_{1};
+  std::atomic<bool> torch_loaded_{false};
+  std::atomic<bool> torch_used_{false};
 };
 
 }  // namespace memprof::recorder

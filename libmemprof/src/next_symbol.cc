@@ -23,11 +23,11 @@ struct Tables {
   const std::uint32_t* hash = nullptr;  // DT_GNU_HASH
 };
 
-Tables ReadTables(const link_map* map) {
+Tables ReadTables(ElfW(Addr) bias, const ElfW(Dyn) * dynamic) {
   Tables tables;
-  for (const ElfW(Dyn)* entry = map->l_ld; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+  for (const ElfW(Dyn)* entry = dynamic; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
     // The loader has relocated these, except in the vdso, which defines nothing of interest.
-    if (entry->d_un.d_ptr < map->l_addr) continue;
+    if (entry->d_un.d_ptr < bias) continue;
     if (entry->d_tag == DT_SYMTAB)
       tables.symbols = reinterpret_cast<const ElfW(Sym)*>(entry->d_un.d_ptr);
     if (entry->d_tag == DT_STRTAB) tables.names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
@@ -43,8 +43,9 @@ std::uint32_t GnuHash(const char* name) {
   return hash;
 }
 
-void* Lookup(const link_map* map, const char* name, std::uint32_t name_hash) {
-  const Tables tables = ReadTables(map);
+void* Lookup(ElfW(Addr) bias, const ElfW(Dyn) * dynamic, const char* name,
+             std::uint32_t name_hash) {
+  const Tables tables = ReadTables(bias, dynamic);
   if (tables.symbols == nullptr || tables.names == nullptr || tables.hash == nullptr)
     return nullptr;
   const std::uint32_t bucket_count = tables.hash[0];
@@ -60,9 +61,13 @@ void* Lookup(const link_map* map, const char* name, std::uint32_t name_hash) {
     const ElfW(Sym)& symbol = tables.symbols[index];
     if ((chain | 1) == (name_hash | 1) && symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
         ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && SameText(tables.names + symbol.st_name, name))
-      return reinterpret_cast<void*>(map->l_addr + symbol.st_value);
+      return reinterpret_cast<void*>(bias + symbol.st_value);
     if ((chain & 1) != 0) return nullptr;
   }
+}
+
+void* Lookup(const link_map* map, const char* name, std::uint32_t name_hash) {
+  return Lookup(map->l_addr, map->l_ld, name, name_hash);
 }
 
 // The library whose mapping begins nearest below `address`.
@@ -96,6 +101,10 @@ void* FirstDefinition(const char* name) {
     if (found != nullptr) return found;
   }
   return nullptr;
+}
+
+void* DefinitionIn(std::uintptr_t bias, const void* dynamic, const char* name) {
+  return Lookup(bias, static_cast<const ElfW(Dyn)*>(dynamic), name, GnuHash(name));
 }
 
 bool Precedes(const void* first, const void* second) {

@@ -41,7 +41,8 @@ Recorder::Recorder(const Settings& settings)
       modules_(&definitions_),
       stacks_(&definitions_, &modules_),
       writer_({&ring_, &log_, &modules_, &stacks_}),
-      driver_(&definitions_) {}
+      driver_(&definitions_),
+      torch_(&definitions_, driver_.vmm()) {}
 
 int Recorder::Open() {
   const std::uint64_t start_ns = NowNs();

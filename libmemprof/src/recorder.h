@@ -27,6 +27,7 @@
 #include "libmemprof/src/settings.h"
 #include "libmemprof/src/stack_memo.h"
 #include "libmemprof/src/stack_table.h"
+#include "libmemprof/src/torch_layer.h"
 #include "libmemprof/src/vocabulary.h"
 #include "libmemprof/src/writer.h"
 
@@ -124,6 +125,10 @@ class Recorder {
   LogFile* log() { return &log_; }
   StackTable* stacks() { return &stacks_; }
   DriverState* driver() { return &driver_; }
+  TorchLayer* torch() { return &torch_; }
+  void TellTorchSource(bool ending) {
+    torch_.TellSource(modules_.torch_loaded(), modules_.torch_used(), ending);
+  }
   // String id of an intercepted function's name.
   std::uint32_t ApiLabel(FunctionId id) const { return api_labels_[static_cast<int>(id)]; }
   std::uint64_t epoch() const { return epoch_; }
@@ -143,6 +148,7 @@ class Recorder {
   StackTable stacks_;
   Writer writer_;
   DriverState driver_;
+  TorchLayer torch_;
   std::uint32_t api_labels_[kFunctionCount] = {};
   Mutex threads_mutex_;
   ThreadState* free_states_ = nullptr;

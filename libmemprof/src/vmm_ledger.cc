@@ -101,6 +101,22 @@ std::int32_t VmmLedger::DeviceOf(std::uint64_t handle) {
   return known == nullptr ? -1 : known->physical.device;
 }
 
+std::size_t VmmLedger::CopyMappings(std::uint64_t from, std::uint64_t end, std::size_t skip,
+                                    Mapping* out, std::size_t most) {
+  LockGuard lock(mutex_);
+  const auto* mappings = reinterpret_cast<const Mapping*>(mappings_.data());
+  std::size_t copied = 0;
+  for (std::size_t i = mappings_.size() / sizeof(Mapping); i-- > 0 && copied < most;) {
+    const Mapping& mapping = mappings[i];
+    if (mapping.address >= end || mapping.address + mapping.bytes <= from) continue;
+    if (skip > 0)
+      --skip;
+    else
+      out[copied++] = mapping;
+  }
+  return copied;
+}
+
 bool VmmLedger::Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mapping,
                       Physical* physical) {
   LockGuard lock(mutex_);

@@ -55,6 +55,10 @@ class VmmLedger {
   Physical Drop(std::uint64_t handle);
   // The device of a handle's memory; -1 when unknown.
   std::int32_t DeviceOf(std::uint64_t handle);
+  // Copies up to `most` mappings that have a byte in [from, end), the newest first, without the
+  // first `skip` of them; returns how many.
+  std::size_t CopyMappings(std::uint64_t from, std::uint64_t end, std::size_t skip, Mapping* out,
+                           std::size_t most);
   // Takes one mapping that lies within the range out of the ledger; false when there is none left.
   // `physical->last` is set when its memory goes with it.
   bool Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mapping, Physical* physical);

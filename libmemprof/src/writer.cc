@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "libmemprof/src/lifecycle.h"
+#include "libmemprof/src/recorder.h"
 #include "libmemprof/src/source_host.h"
 #include "libmemprof/src/unwinder.h"
 #include "libmemprof/src/vocabulary.h"
@@ -110,6 +111,7 @@ void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
     }
     next_sweep_ns_ = now + kSweepNs;
     CheckCuptiSource();
+    if (Recorder* recorder = TheRecorder()) recorder->TellTorchSource(false);
   }
   if (now >= next_counters_ns_ && !failed()) {
     if (next_counters_ns_ != 0) {

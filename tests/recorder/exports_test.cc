@@ -81,6 +81,12 @@ TEST(Exports, AreExactlyTheInterposedNamesAndTheApi) {
   for (int i = 0; i < kFunctionCount; ++i)
     expected.insert(FunctionName(static_cast<FunctionId>(i)));
   expected.insert({"dlsym", "dlvsym", "InitializeInjection", "InitializeInjectionNvtx2"});
+  // c10::reportMemoryUsageToProfiler and c10::reportOutOfMemoryToProfiler of all versions.
+  expected.insert({"_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE",
+                   "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE",
+                   "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
+                   "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE",
+                   "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"});
   EXPECT_THAT(Exported(), ::testing::ContainerEq(expected));
 }
 
