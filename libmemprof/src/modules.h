@@ -31,6 +31,11 @@ class Modules {
   // Id of the module that covers `address`; 0 = none. Marks the module as used by a stack.
   std::uint32_t Find(std::uint64_t address);
 
+  // Rises when anything was loaded or unloaded, as of the last Refresh.
+  std::uint64_t changes() const {
+    return seen_adds_.load(std::memory_order_relaxed) + seen_subs_.load(std::memory_order_relaxed);
+  }
+
   // Changes when a module that stacks refer to has gone: addresses may mean something else now.
   std::uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
 
