@@ -82,7 +82,10 @@ SourceResult ReadSource(const PythonLayout& layout, const PythonRuntime& runtime
   if (!ReadChecked(frame.code + layout.code_file, &file) ||
       !ReadChecked(frame.code + layout.code_name, &name))
     return SourceResult::kWrong;
-  if (file == 0 || name == 0) return SourceResult::kNoSource;
+  std::uint32_t first_line;
+  if (!ReadChecked(frame.code + layout.code_first_line, &first_line)) return SourceResult::kWrong;
+  // Code that the interpreter made for itself, as what calls an __init__ from 3.12 on.
+  if (file == 0 || name == 0 || first_line == 0) return SourceResult::kNoSource;
   if (!ReadLine(layout, runtime, frame, &source->file, &source->line)) return SourceResult::kWrong;
   source->function.Clear();
   source->file.Clear();

@@ -98,6 +98,7 @@ int LookInto(dl_phdr_info* info, std::size_t, void* out) {
   found.bytes_type = finder.Address("PyBytes_Type");
   found.runtime = reinterpret_cast<const void*>(finder.Address("_PyRuntime"));
   if (!finder.all()) return 0;
+  finder.Find("_PyThreadState_UncheckedGet", &found.holder);
   if (const ElfW(Sym)* symbol = Lookup(tables, "_PyEval_EvalFrameDefault")) {
     found.evaluation.begin = tables.bias + symbol->st_value;
     found.evaluation.end = found.evaluation.begin + symbol->st_size;

@@ -14,6 +14,7 @@ struct PythonRuntime {
   void* (*thread_state)() = nullptr;                    // PyGILState_GetThisThreadState
   int (*finalizing)() = nullptr;                        // [_]Py_IsFinalizing
   int (*add_pending)(int (*)(void*), void*) = nullptr;  // Py_AddPendingCall
+  void* (*holder)() = nullptr;  // _PyThreadState_UncheckedGet, to 3.12: who holds the GIL
   // With the GIL.
   void* (*frame)() = nullptr;                        // PyEval_GetFrame: borrowed
   void* (*attribute)(void*, const char*) = nullptr;  // PyObject_GetAttrString: owned

@@ -78,6 +78,14 @@ void PythonStacks::Use(const PythonRuntime& runtime, const PythonLayout& layout)
   state_.store(State::kFound, std::memory_order_release);
 }
 
+void PythonStacks::AskForComparison() {
+  constexpr int kFirstSafe = 9;
+  if (layout_.minor >= kFirstSafe)
+    runtime_.add_pending(OnPendingCall, nullptr);
+  else
+    to_compare_.store(runtime_.holder != nullptr, std::memory_order_release);
+}
+
 // The first stack of all, every read and every type checked. True when it may be read as it is from
 // now on.
 bool PythonStacks::Check(std::uint64_t thread_state, PythonStack* stack) {
@@ -96,8 +104,7 @@ bool PythonStacks::Check(std::uint64_t thread_state, PythonStack* stack) {
     return false;
   }
   if (!named) return false;  // this thread runs no Python code; the next one may
-  // Where there is no room for the call, a later recording asks again.
-  runtime_.add_pending(OnPendingCall, nullptr);
+  AskForComparison();
   state_.store(State::kOn, std::memory_order_release);
   Tell(kSourceOn, layout_.minor >= 13 ? "by its debug offsets" : "by the table of its version");
   return true;
@@ -115,6 +122,9 @@ void PythonStacks::Take(PythonStack* stack) {
     return;
   }
   WalkPython(layout_, thread_state, stack);
+  if (to_compare_.load(std::memory_order_relaxed) && runtime_.holder() == runtime_.thread_state() &&
+      to_compare_.exchange(false))
+    CompareWithInterpreter();
   if (stack->sound) return;
   Refuse("had a frame that is none");
   stack->count = 0;

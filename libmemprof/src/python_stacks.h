@@ -10,7 +10,8 @@
 //
 // The second check is a pending call: the interpreter makes it soon, between two instructions of
 // its main thread, and there this thread's stack as read here is compared with what frame objects
-// say of it. Until then, stacks are taken as the first check found them.
+// say of it. Until then, stacks are taken as the first check found them. (3.8 cannot be asked for
+// that while it ends, and does not say so: there the first call with the GIL held is used.)
 //
 // While an interpreter ends, its threads' frames are not read.
 // Thread-safety: every function may be called by any thread.
@@ -79,6 +80,7 @@ class PythonStacks {
   };
   static constexpr std::uint32_t kMostKnown = 1u << 18;  // 4 MiB; then it forgets all
 
+  void AskForComparison();
   bool Check(std::uint64_t thread_state, PythonStack* stack);
   void Refuse(const char* why);
   void Tell(std::uint32_t source_state, const char* why);
@@ -89,6 +91,7 @@ class PythonStacks {
   Definitions* definitions_;
   RingBuffer* ring_;
   std::atomic<State> state_{State::kAbsent};
+  std::atomic<bool> to_compare_{false};  // as soon as this thread holds the GIL
   std::atomic<std::uint64_t> looked_{~std::uint64_t{0}};
   PythonRuntime runtime_;
   PythonLayout layout_;

@@ -68,7 +68,7 @@ class Walker {
     hash_ = Mix(hash_, Fingerprint(code, instruction) + loop);
     return true;
   }
-  std::uint64_t MixTable(std::uint64_t table, std::uint64_t hash);
+  std::uint64_t MixTable(std::uint64_t table, std::uint64_t file, std::uint64_t hash);
   void Objects();
   void Entries();
   void Shims();
@@ -81,16 +81,20 @@ class Walker {
   std::uint64_t hash_ = 0x9e3779b97f4a7c15u;
 };
 
-// A table's length, and its bytes unless there are very many.
+// A table's length and some of its words; all that matter where `file` says that the code is from
+// none ("<string>"): such code dies soon, and its like takes its place.
 template <typename Memory>
-std::uint64_t Walker<Memory>::MixTable(std::uint64_t table, std::uint64_t hash) {
-  constexpr std::uint64_t kWords = 8;
+std::uint64_t Walker<Memory>::MixTable(std::uint64_t table, std::uint64_t file,
+                                       std::uint64_t hash) {
+  constexpr std::uint64_t kFewWords = 8, kManyWords = 512;
+  const bool lasting = !MayBeObject(file) || Load<char>(file + layout_.text_ascii_header) != '<';
+  const std::uint64_t most = lasting ? kFewWords : kManyWords;
   const auto bytes = Load<std::uint64_t>(table + layout_.bytes_size);
   hash = Mix(hash, bytes);
   if (bytes == 0 || bytes > (std::uint64_t{1} << 32)) return hash;
   const std::uint64_t first = table + layout_.bytes_data;
   const std::uint64_t words = bytes / 8;
-  const std::uint64_t step = words <= kWords ? 1 : words / kWords;
+  const std::uint64_t step = words <= most ? 1 : words / most;
   for (std::uint64_t i = 0; i < words; i += step)
     hash = Mix(hash, Load<std::uint64_t>(first + 8 * i));
   if (words > 0) return Mix(hash, Load<std::uint64_t>(first + bytes - 8));
@@ -105,11 +109,12 @@ std::uint64_t Walker<Memory>::Fingerprint(std::uint64_t code, std::uint64_t inst
   const auto table = Load<std::uint64_t>(code + layout_.code_line_table);
   const std::uint32_t version =
       layout_.code_version == 0 ? 0 : Load<std::uint32_t>(code + layout_.code_version);
-  if (version != 0) return Mix(hash, table + version);
-  hash = Mix(hash, Load<std::uint32_t>(code + layout_.code_first_line) + table);
-  hash = Mix(hash, Load<std::uint64_t>(code + layout_.code_file) ^
-                       Load<std::uint64_t>(code + layout_.code_name) << 16);
-  return MayBeObject(table) ? MixTable(table, hash) : hash;
+  constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;  // small numbers are not near addresses
+  if (version != 0) return Mix(hash, table ^ version * kSpread);
+  hash = Mix(hash, Load<std::uint32_t>(code + layout_.code_first_line) * kSpread ^ table);
+  const auto file = Load<std::uint64_t>(code + layout_.code_file);
+  hash = Mix(hash, file ^ Load<std::uint64_t>(code + layout_.code_name) << 16);
+  return MayBeObject(table) ? MixTable(table, file, hash) : hash;
 }
 
 template <typename Memory>

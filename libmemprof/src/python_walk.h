@@ -37,7 +37,7 @@ void WalkPythonChecked(const PythonLayout& layout, std::uint64_t thread_state, P
 // Tells code objects and positions in them apart. A code object may be freed and another come to
 // lie in its place: so it depends on what tells the two apart, not just on the address. From
 // 3.12 on that is a number which no other has; before, names' and tables' addresses and lengths,
-// and most of the table's bytes.
+// and bytes of the table: all of them for code that is from no file.
 std::uint64_t FingerprintOf(const PythonLayout& layout, std::uint64_t code,
                             std::uint64_t instruction);
 
