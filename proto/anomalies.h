@@ -31,6 +31,10 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
   X(kStacksUnavailable, "stacks_unavailable", kNotice,                                            \
     "No unwinder could be loaded (libunwind.so.8): allocations have no call stacks. Install "     \
     "libunwind.")                                                                                 \
+  X(kPythonFramesOff, "python_frames_off", kNotice,                                               \
+    "The program runs Python, and its frames could not be read reliably: an unknown version, or "  \
+    "one that does not look as that version does. Call stacks show native code only; the state "  \
+    "of the source \"python\" says why.")                                                         \
   X(kWriteErrors, "write_errors", kError,                                                         \
     "The log could not be written (disk full?): recording stopped there.")                        \
   X(kRingNotShared, "ring_not_shared", kNotice,                                                   \

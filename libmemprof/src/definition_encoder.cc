@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t kNodesPerTrie = 8192;
 constexpr std::size_t kLongestVarint = 10;
+constexpr std::uint32_t kFramePython = 1;  // log.FrameKind
 
 }  // namespace
 
@@ -41,11 +42,12 @@ void DefinitionEncoder::AddNode(const ring::NodeRecord& node) {
     if (!column->Reserve(kLongestVarint)) return;
   ++node_count_;
   parents_.PutVarint(node.parent);
-  addresses_.PutVarint(ZigZag(node.address - last_address_));
+  const bool python = node.kind == kFramePython;  // an id, no difference of addresses
+  addresses_.PutVarint(ZigZag(python ? node.address : node.address - last_address_));
   modules_.PutVarint(node.module);
   kinds_.PutVarint(node.kind);
   has_kinds_ |= node.kind != 0;
-  last_address_ = node.address;
+  if (!python) last_address_ = node.address;
 }
 
 // A message holds one trie: when nodes need another one, the message becomes a chunk first.

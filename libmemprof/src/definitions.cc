@@ -20,6 +20,7 @@ enum Field : std::uint32_t {
   kDevice = 4,
   kContext = 5,
   kTensor = 6,
+  kPythonFrame = 7,
   kSource = 9,
   kPool = 10,
 };
@@ -44,6 +45,7 @@ std::uint64_t HashBytes(const void* data, std::size_t bytes) {
 Definitions::~Definitions() {
   UnmapMemory(strings_.entries, strings_.capacity * sizeof(Entry));
   UnmapMemory(tensors_.entries, tensors_.capacity * sizeof(Entry));
+  UnmapMemory(python_frames_.entries, python_frames_.capacity * sizeof(Entry));
 }
 
 bool Definitions::Enlarge(Table* table) {
@@ -228,6 +230,29 @@ std::uint32_t Definitions::InternTensor(std::uint32_t name, std::uint32_t dtype,
     message.add_packed_uint64(4, key + 2, key + 2 + rank);
   }
   return PublishEntry(&tensors_, entry);
+}
+
+std::uint32_t Definitions::InternPythonFrame(std::uint32_t function, std::uint32_t file,
+                                             std::uint32_t line) {
+  const std::uint32_t key[] = {function, file, line};
+  LockGuard lock(mutex_);
+  bool inserted;
+  Entry* entry = FindOrInsert(&python_frames_, key, sizeof key, &inserted);
+  if (entry == nullptr) {
+    ring_->Count(log::Anomaly::kDefinitionsLost);
+    return 0;
+  }
+  if (!inserted) return entry->id;
+  scratch_.Clear();
+  {
+    PbfWriter fields(scratch_);
+    PbfWriter message(fields, kPythonFrame);
+    message.add_uint32(1, entry->id);
+    message.add_uint32(2, function);
+    message.add_uint32(3, file);
+    message.add_uint32(4, line);
+  }
+  return PublishEntry(&python_frames_, entry);
 }
 
 void Definitions::AddSource(const char* name, std::uint32_t state, const char* detail) {

@@ -54,6 +54,8 @@ class Definitions {
   // `name` and `dtype` are string ids. The same four things give the same id.
   std::uint32_t InternTensor(std::uint32_t name, std::uint32_t dtype, int rank,
                              const std::int64_t* shape);
+  // `function` and `file` are string ids. The same three things give the same id.
+  std::uint32_t InternPythonFrame(std::uint32_t function, std::uint32_t file, std::uint32_t line);
   void AddSource(const char* name, std::uint32_t state, const char* detail);
 
   // Publishes a node; false when there was no room.
@@ -94,6 +96,7 @@ class Definitions {
   ByteBuffer keys_;
   Table strings_;
   Table tensors_;
+  Table python_frames_;
 };
 
 // A fast 64-bit hash of bytes; for tables in this process only.

@@ -35,6 +35,11 @@ class Modules {
   bool torch_loaded() const { return torch_loaded_.load(std::memory_order_relaxed); }
   bool torch_used() const { return torch_used_.load(std::memory_order_relaxed); }
 
+  // Rises when anything was loaded or unloaded, as of the last Refresh.
+  std::uint64_t changes() const {
+    return seen_adds_.load(std::memory_order_relaxed) + seen_subs_.load(std::memory_order_relaxed);
+  }
+
   // Changes when a module that stacks refer to has gone: addresses may mean something else now.
   std::uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
 

@@ -40,6 +40,7 @@ Recorder::Recorder(const Settings& settings)
       definitions_(&ring_),
       modules_(&definitions_),
       stacks_(&definitions_, &modules_),
+      python_(&definitions_, &ring_),
       writer_({&ring_, &log_, &modules_, &stacks_}),
       driver_(&definitions_),
       torch_(&definitions_, driver_.vmm()) {}
@@ -66,6 +67,7 @@ int Recorder::Open() {
   const auto buckets = std::bit_floor(static_cast<std::uint32_t>(settings_.memory_bytes >> 8));
   if (!stacks_.Create(buckets)) settings_.stack_depth = 0;
   if (settings_.stack_depth > 0 && !LoadUnwinder()) Count(log::Anomaly::kStacksUnavailable);
+  if (settings_.stack_depth > 0) python_.Look(modules_.changes());
   definitions_.InternString("");  // so that an empty name has an id
   for (int i = 0; i < kFunctionCount; ++i)
     api_labels_[i] = definitions_.InternString(FunctionName(static_cast<FunctionId>(i)));
@@ -106,7 +108,7 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   state->context = nullptr;
   state->context_generation = 0;
   state->stack_bounds = FindStackBounds();
-  state->memo.Reset(modules_.generation());
+  state->memo.Reset(MemoGeneration(Remembered::kNodes));
   if (slot->thread_id == 0) {
     {
       LockGuard lock(threads_mutex_);
@@ -143,22 +145,78 @@ bool Recorder::TakeSlab(ThreadState* state) {
   return state->slab != nullptr;
 }
 
+// The native stack, in `state->walk`: by our rules or else by an unwinder, which does not tell
+// where frames begin.
+NativeStack Recorder::Walk(ThreadState* state, const Registers& start, int depth) {
+  StackWalk& walk = state->walk;
+  FrameRules* rules = TheFrameRules();
+  if (rules != nullptr && WalkStack(rules, state->stack_bounds, OwnCode(), start, depth, &walk))
+    return {walk.frames, walk.offsets, start.sp, walk.frame_count, walk.truncated};
+  NativeStack native{walk.frames, nullptr, start.sp, 0, false};
+  native.count = CaptureStack(walk.frames, depth, &native.truncated);
+  return native;
+}
+
 StackMemo::Result Recorder::WalkAndIntern(ThreadState* state, const Registers& start) {
-  StackMemo::Result result{0, false};
-  const std::uint32_t generation = modules_.generation();
+  const std::uint32_t generation = MemoGeneration(Remembered::kNodes);
   if (state->memo.generation() != generation) state->memo.Reset(generation);
   LoaderSection section(&state->loader);
-  FrameRules* rules = TheFrameRules();
-  StackWalk& walk = state->walk;
-  if (rules != nullptr &&
-      WalkStack(rules, state->stack_bounds, OwnCode(), start, settings_.stack_depth, &walk)) {
-    result = {stacks_.Intern(walk.frames, walk.frame_count, &state->stacks), walk.truncated};
-    if (result.stack != 0) state->memo.Store(start, walk, result);
-  } else {
-    const int count = CaptureStack(walk.frames, settings_.stack_depth, &result.truncated);
-    result.stack = stacks_.Intern(walk.frames, count, &state->stacks);
-  }
+  const NativeStack native = Walk(state, start, settings_.stack_depth);
+  const StackMemo::Result result{stacks_.Intern(native.frames, native.count, &state->stacks),
+                                 native.truncated};
+  if (result.stack != 0 && native.offsets != nullptr) state->memo.Store(start, state->walk, result);
+  python_.Look(modules_.changes());
   return result;
+}
+
+// Interpreters put many frames between two of the program's.
+int Recorder::MergedDepth() const {
+  constexpr int kNativePerPython = 4;
+  const int depth = settings_.stack_depth * kNativePerPython;
+  return depth < PythonThread::kMostMerged ? depth : PythonThread::kMostMerged;
+}
+
+PythonThread::Entry Recorder::Merge(PythonThread* python, const NativeStack& native,
+                                    ThreadState* state, int depth) {
+  python_.Name(python->stack, python->ids);
+  PythonThread::Entry entry{0, 0, false};
+  const int count = MergeStacks(native, python->stack, python->ids, python_.evaluation(),
+                                python->merged, depth, &entry.truncated);
+  entry.node = stacks_.Intern(python->merged, count, &state->stacks);
+  return entry;
+}
+
+// Both stacks are told apart by what they depend on, natively by the memo; only stacks that were
+// not seen lately are put together.
+StackMemo::Result Recorder::InternWithPython(ThreadState* state, const Registers& start) {
+  if (state->python == nullptr)
+    state->python =
+        static_cast<PythonThread*>(MapMemory(sizeof(PythonThread), Need::kThread, InChild::kKept));
+  PythonThread* python = state->python;
+  if (python == nullptr) return WalkAndIntern(state, start);
+  python_.Take(&python->stack);
+  const std::uint32_t generation = MemoGeneration(Remembered::kNumbers);
+  if (state->memo.generation() != generation) state->memo.Reset(generation);
+  const int depth = MergedDepth();
+  NativeStack native;
+  StackMemo::Result known;
+  if (!state->memo.Find(start, &known)) {
+    LoaderSection section(&state->loader);
+    native = Walk(state, start, depth);
+    const std::uint64_t hash = HashFrames(native.frames, native.count, generation);
+    known = {static_cast<std::uint32_t>(hash ^ hash >> 32), native.truncated};
+    if (native.offsets != nullptr) state->memo.Store(start, state->walk, known);
+  }
+  std::uint64_t key = (python->stack.hash ^ known.stack) * 0x9fb21c651e98df25u ^ generation;
+  key ^= key >> 32;
+  PythonThread::Entry& entry = python->entries[key & (PythonThread::kEntries - 1)];
+  if (entry.key != key || entry.node == 0) {
+    LoaderSection section(&state->loader);
+    if (native.frames == nullptr) native = Walk(state, start, depth);
+    entry = Merge(python, native, state, depth);
+    entry.key = key;
+  }
+  return {entry.node, entry.truncated};
 }
 
 bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack) {

@@ -22,6 +22,8 @@
 #include "libmemprof/src/loader_gate.h"
 #include "libmemprof/src/log_file.h"
 #include "libmemprof/src/modules.h"
+#include "libmemprof/src/python_merge.h"
+#include "libmemprof/src/python_stacks.h"
 #include "libmemprof/src/recall.h"
 #include "libmemprof/src/ring_buffer.h"
 #include "libmemprof/src/settings.h"
@@ -64,6 +66,7 @@ struct ThreadState {
   std::int32_t context_device;
   std::uint32_t context_generation;
   ThreadState* next_free;
+  PythonThread* python;  // null until it is needed, and where there is no memory for it
   LoaderFlag loader;
   bool loader_registered;
   StackCache stacks;
@@ -112,7 +115,10 @@ class Recorder {
     if (settings_.stack_depth == 0) return 0;
     const Registers start = CaptureRegisters();
     StackMemo::Result known;
-    if (state->memo.generation() != modules_.generation() || !state->memo.Find(start, &known))
+    if (python_.on())
+      known = InternWithPython(state, start);
+    else if (state->memo.generation() != MemoGeneration(Remembered::kNodes) ||
+             !state->memo.Find(start, &known))
       known = WalkAndIntern(state, start);
     if (known.truncated) Count(log::Anomaly::kStacksTruncated);
     return known.stack;
@@ -124,6 +130,7 @@ class Recorder {
   Writer* writer() { return &writer_; }
   LogFile* log() { return &log_; }
   StackTable* stacks() { return &stacks_; }
+  PythonStacks* python() { return &python_; }
   DriverState* driver() { return &driver_; }
   TorchLayer* torch() { return &torch_; }
   void TellTorchSource(bool ending) {
@@ -136,7 +143,18 @@ class Recorder {
 
  private:
   bool TakeSlab(ThreadState* state);
+  // What memos hold: nodes of the trie; or, as long as Python frames may have to go between the
+  // native ones, a number that stands for the native stack.
+  enum class Remembered : std::uint32_t { kNodes = 0, kNumbers = 1 };
+  std::uint32_t MemoGeneration(Remembered what) const {
+    return modules_.generation() << 1 | static_cast<std::uint32_t>(what);
+  }
   StackMemo::Result WalkAndIntern(ThreadState* state, const Registers& start);
+  NativeStack Walk(ThreadState* state, const Registers& start, int depth);
+  StackMemo::Result InternWithPython(ThreadState* state, const Registers& start);
+  PythonThread::Entry Merge(PythonThread* python, const NativeStack& native, ThreadState* state,
+                            int depth);
+  int MergedDepth() const;
   void WriteHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns);
 
   Settings settings_;
@@ -146,6 +164,7 @@ class Recorder {
   Definitions definitions_;
   Modules modules_;
   StackTable stacks_;
+  PythonStacks python_;
   Writer writer_;
   DriverState driver_;
   TorchLayer torch_;

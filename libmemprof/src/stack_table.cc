@@ -4,6 +4,17 @@
 #include <sys/mman.h>
 
 namespace memprof::recorder {
+namespace {
+
+constexpr std::uint32_t kNative = 0, kPython = 1;  // log.FrameKind
+
+// Return addresses less one: they then lie in the instruction that called.
+std::uint64_t KeyOf(const void* frame) {
+  const auto key = reinterpret_cast<std::uint64_t>(frame);
+  return (key & kPythonElement) != 0 ? key : key - 1;
+}
+
+}  // namespace
 
 std::uint64_t HashFrames(void* const* frames, int count, std::uint32_t generation) {
   constexpr std::uint64_t kFactor = 0x9fb21c651e98df25u;
@@ -64,8 +75,11 @@ std::uint32_t StackTable::Add(std::uint32_t parent, std::uint64_t address) {
     definitions_->CountLost();
     return 0;
   }
-  const ring::NodeRecord record{address, id, (parent & kRoot) != 0 ? 0 : parent,
-                                modules_->Find(address), 0};
+  const std::uint32_t caller = (parent & kRoot) != 0 ? 0 : parent;
+  const bool python = (address & kPythonElement) != 0;
+  const ring::NodeRecord record =
+      python ? ring::NodeRecord{address & ~kPythonElement, id, caller, 0, kPython}
+             : ring::NodeRecord{address, id, caller, modules_->Find(address), kNative};
   if (!definitions_->AddNode(record)) return 0;
   std::atomic<std::uint32_t>& bucket = buckets_[Bucket(parent, address)];
   nodes_[id] = {address, parent, bucket.load(std::memory_order_relaxed)};
@@ -78,7 +92,7 @@ std::uint32_t StackTable::Walk(void* const* frames, int count, std::uint32_t roo
   std::uint32_t parent = root;
   int at = count - 1;
   for (; at >= 0; --at) {
-    const std::uint32_t id = Find(parent, reinterpret_cast<std::uint64_t>(frames[at]) - 1);
+    const std::uint32_t id = Find(parent, KeyOf(frames[at]));
     if (id == 0) break;
     parent = id;
   }
@@ -86,7 +100,7 @@ std::uint32_t StackTable::Walk(void* const* frames, int count, std::uint32_t roo
   modules_->Refresh();
   LockGuard lock(mutex_);
   for (; at >= 0; --at) {
-    const std::uint64_t address = reinterpret_cast<std::uint64_t>(frames[at]) - 1;
+    const std::uint64_t address = KeyOf(frames[at]);
     std::uint32_t id = Find(parent, address);
     if (id == 0) id = Add(parent, address);
     if (id == 0) return 0;

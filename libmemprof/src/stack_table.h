@@ -28,6 +28,13 @@ struct StackCache {
   Entry entries[kEntries];
 };
 
+// Where a stack may also hold frames of Python: an element that is no address, but the id of a
+// PythonFrame. The kernel's half of the address space, in which no program runs code.
+inline constexpr std::uint64_t kPythonElement = std::uint64_t{1} << 63;
+inline void* PythonElement(std::uint32_t id) {
+  return reinterpret_cast<void*>(kPythonElement | id);
+}
+
 class StackTable {
  public:
   StackTable(Definitions* definitions, Modules* modules)
@@ -40,17 +47,17 @@ class StackTable {
   // `buckets`, a power of two, is how many stacks it is quick with; 4 bytes each.
   bool Create(std::uint32_t buckets = 1u << 18);
 
-  // Id of the node of `frames` (return addresses, innermost first); 0 for an empty stack, and
-  // when there is no room for another node.
+  // Id of the node of `frames` (return addresses or Python elements, innermost first); 0 for an
+  // empty stack, and when there is no room for another node.
   std::uint32_t Intern(void* const* frames, int count, StackCache* cache);
 
   std::uint32_t nodes() const { return last_id_.load(std::memory_order_relaxed); }
 
  private:
   struct Node {
-    std::uint64_t address;
-    std::uint32_t parent;  // or kRoot | generation
-    std::uint32_t next;    // in the same bucket
+    std::uint64_t address;  // or a Python element
+    std::uint32_t parent;   // or kRoot | generation
+    std::uint32_t next;     // in the same bucket
   };
   static constexpr std::uint32_t kMostNodes = 1u << 22;  // 64 MiB
   static constexpr std::uint32_t kRoot = 1u << 31;

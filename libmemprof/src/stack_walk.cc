@@ -28,6 +28,7 @@ class Walker {
   // From the current frame to its caller.
   Outcome Step();
   std::uint64_t pc() const { return at_.pc; }
+  std::uint32_t offset() const { return static_cast<std::uint32_t>(at_.sp - start_.sp); }
 
  private:
   bool Readable(std::uint64_t address) const {
@@ -165,6 +166,7 @@ bool WalkStack(FrameRules* rules, const StackBounds& bounds, const CodeRange& ow
         walk->truncated = true;
         return true;
       }
+      walk->offsets[walk->frame_count] = walker.offset();
       walk->frames[walk->frame_count++] = reinterpret_cast<void*>(pc);
     }
     const Walker::Outcome outcome = walker.Step();

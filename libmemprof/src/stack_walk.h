@@ -52,6 +52,7 @@ struct StackWalk {
   bool uses_frame_pointer = false;  // rbp at the start mattered
   bool truncated = false;           // there were more frames than asked for
   void* frames[kMostFrames];
+  std::uint32_t offsets[kMostFrames];  // of each frame's beginning above the start's stack pointer
   StackWord words[kMostWords];
 };
 

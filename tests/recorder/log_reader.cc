@@ -102,14 +102,18 @@ void AddDefinitions(const log::Definitions& definitions, Log* out) {
   for (const auto& device : definitions.device()) out->devices[device.ordinal()] = device;
   for (const auto& context : definitions.context()) out->contexts[context.id()] = context;
   for (const auto& tensor : definitions.tensor()) out->tensors[tensor.id()] = tensor;
+  for (const auto& frame : definitions.python_frame()) out->python_frames[frame.id()] = frame;
   for (const auto& pool : definitions.pool()) out->pools[pool.handle()] = pool;
   for (const auto& source : definitions.source()) out->sources.push_back(source);
   const log::StackTrie& trie = definitions.trie();
   std::uint64_t address = 0;
   for (int i = 0; i < trie.parent_size(); ++i) {
-    address += static_cast<std::uint64_t>(trie.address_delta(i));
+    const bool python = i < trie.kind_size() && trie.kind(i) == log::FRAME_PYTHON;
+    const auto delta = static_cast<std::uint64_t>(trie.address_delta(i));
+    if (!python) address += delta;
     out->nodes[trie.first_id() + static_cast<std::uint32_t>(i)] = {
-        trie.parent(i), address, i < trie.module_size() ? trie.module(i) : 0};
+        trie.parent(i), python ? delta : address, i < trie.module_size() ? trie.module(i) : 0,
+        python};
   }
 }
 

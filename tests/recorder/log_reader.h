@@ -33,6 +33,7 @@ struct StackNode {
   std::uint32_t parent = 0;
   std::uint64_t address = 0;
   std::uint32_t module = 0;
+  bool python = false;  // `address` is then the id of a frame
 };
 
 struct Log {
@@ -45,6 +46,7 @@ struct Log {
   std::map<std::uint32_t, log::Device> devices;
   std::map<std::uint32_t, log::Context> contexts;
   std::map<std::uint32_t, log::Tensor> tensors;
+  std::map<std::uint32_t, log::PythonFrame> python_frames;
   std::map<std::uint64_t, log::Pool> pools;
   std::vector<log::Source> sources;
   std::map<std::uint32_t, StackNode> nodes;
