@@ -57,7 +57,8 @@ Options Describe(RunOptions* values) {
                'o');
   options.Text("sim", &values->sim, "SPEC",
                "Run on the stand-in CUDA, without a GPU. SPEC may be left out, or say for instance "
-               "devices=2,memory=24GiB.");
+               "devices=2,memory=24GiB. A PyTorch needs stand-ins for its math libraries too: "
+               "scripts/torch-sim.");
   options.Flag("cupti", &values->cupti,
                "Load the CUPTI source too: kernel launches, copies, memsets.");
   options.Text("source", &values->source, "SOURCES",
@@ -207,6 +208,17 @@ void SayWhereTheLogIs(const RunOptions& options, const std::vector<std::string>&
               << shown(logs.back()) << "; next: memprof report " << shown(logs[0]) << "\n";
 }
 
+// A PyTorch that is not run by scripts/torch-sim lacks libraries, or finds no GPU.
+void SayWhatTorchNeeds(const RunOptions& options, const char* program, bool went_well) {
+  const std::string name = fs::path(program).filename().string();
+  if (options.sim.empty() || went_well || getenv("SIMCUDA_DEFAULTS") != nullptr ||
+      !(absl::StartsWith(name, "python") || name == "torchrun"))
+    return;
+  std::cerr
+      << "memprof: if this was a PyTorch: on the stand-in GPU it needs stand-ins for its math "
+         "libraries too; run all of this by scripts/torch-sim --python PYTHON\n";
+}
+
 std::int64_t UnixNs() {
   timespec now;
   clock_gettime(CLOCK_REALTIME_COARSE, &now);  // the clock of file times
@@ -264,6 +276,7 @@ int RunVerb(int argc, char** argv) {
   const std::vector<std::string> logs = FindLogs(values.output, since_unix_ns);
   FoldRings(logs);
   SayWhereTheLogIs(values, logs);
+  SayWhatTorchNeeds(values, argv[program], outcome.wait_status == 0 && !logs.empty());
   return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)
                                           : WEXITSTATUS(outcome.wait_status);
 }

@@ -269,7 +269,7 @@ void TorchLayer::TellSource(bool torch_loaded, bool torch_used, bool ending) {
   Seen seen = seen_.load();
   if (!torch_loaded || seen == Seen::kCaching || seen == Seen::kDirect) return;
   // Between the driver's allocation and the first block in it nothing is known yet.
-  constexpr std::uint32_t kLooks = 3;
+  constexpr std::uint32_t kLooks = 2;
   if (torch_used && !ending && looks_.fetch_add(1) < kLooks) return;
   const Seen now = torch_used ? Seen::kDirect : Seen::kNotSeen;
   if (now == seen || (now == Seen::kNotSeen && !ending)) return;

@@ -84,8 +84,8 @@ bool ApplyItem(std::string_view key, std::string_view value, Config* config) {
 }
 
 bool KnownKey(std::string_view key) {
-  for (const std::string_view known :
-       {"devices", "memory", "overhead", "fail", "version", "name", "async", "threads", "shared", "contents"}) {
+  for (const std::string_view known : {"devices", "memory", "overhead", "fail", "version", "name",
+                                       "async", "threads", "shared", "contents"}) {
     if (key == known) return true;
   }
   return false;

@@ -24,9 +24,9 @@ struct Config {
   int driver_version = 13000;
   std::string name = "memprof stand-in GPU";
   bool async = true;
-  int threads = 0;     // 0: number of CPUs
+  int threads = 0;       // 0: number of CPUs
   bool contents = true;  // whether device memory keeps what is written to it
-  std::string shared;  // the group of processes that share the devices; empty: none
+  std::string shared;    // the group of processes that share the devices; empty: none
 };
 
 // Parses a comma-separated list of key=value. Never fails: each item that makes no sense is left

@@ -32,7 +32,8 @@ template <class Value>
 void RunFill(uint64_t address, uint64_t pitch, Value value, uint64_t width, uint64_t height) {
   if (!DeviceKeepsContents()) {
     const auto found = Allocations().Find(address);
-    if (found != nullptr && !found->on_host()) return FillKnown(address, pitch, value, width, height);
+    if (found != nullptr && !found->on_host())
+      return FillKnown(address, pitch, value, width, height);
   }
   for (uint64_t row = 0; row < height; ++row) {
     auto* start = reinterpret_cast<Value*>(address + row * pitch);
@@ -75,8 +76,9 @@ CUresult Fill(CUdeviceptr address, uint64_t pitch, Value value, uint64_t width, 
     if (synchronous) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     return CaptureWork(stream, CU_GRAPH_NODE_TYPE_MEMSET, std::move(work));
   }
-  context->Enqueue(stream, std::move(work),
-                   synchronous || !DeviceKeepsContents() ? Stream::Mode::kWait : Stream::Mode::kAsync);
+  context->Enqueue(
+      stream, std::move(work),
+      synchronous || !DeviceKeepsContents() ? Stream::Mode::kWait : Stream::Mode::kAsync);
   return CUDA_SUCCESS;
 }
 

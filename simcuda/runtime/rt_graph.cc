@@ -49,8 +49,8 @@ SIMCUDA_RT(cudaGraphRetainUserObject,
   return cu.cuGraphRetainUserObject(graph, object, count, flags);
 }
 
-SIMCUDA_RT(cudaGraphReleaseUserObject,
-           (cudaGraph_t graph, cudaUserObject_t object, unsigned count), (graph, object, count)) {
+SIMCUDA_RT(cudaGraphReleaseUserObject, (cudaGraph_t graph, cudaUserObject_t object, unsigned count),
+           (graph, object, count)) {
   return cu.cuGraphReleaseUserObject(graph, object, count);
 }
 

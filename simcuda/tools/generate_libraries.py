@@ -26,6 +26,8 @@ import elf_imports  # noqa: E402
 
 FAMILY = re.compile(r"^lib(cu(blas|blasLt|dnn|fft|fftw|rand|solver|solverMg|sparse|sparseLt|file|pti)"
                     r"|nccl|nvrtc|nvshmem_host|nvToolsExt|nvJitLink)\.so\b")
+# What PyTorch does not link against but opens.
+OPENED_BY_NAME = "libnvidia-ml.so.1"
 # In the order in which names are tried.
 PREFIXES = [("cublasLt", "libcublasLt"), ("cublas", "libcublas"), ("cudnn", "libcudnn"),
             ("cusparseLt", "libcusparseLt"), ("cusparse", "libcusparse"),
@@ -138,6 +140,15 @@ def library_for(name, version_soname, needed):
     return None
 
 
+def opened_by_name(folder):
+    """The library that PyTorch opens by its name, with the functions that it asks for by theirs."""
+    library = Library(OPENED_BY_NAME)
+    with open(os.path.join(folder, "lib", "libc10_cuda.so"), "rb") as file:
+        for name in re.findall(rb"\0(nvml[A-Z]\w+)(?=\0)", file.read()):
+            library.names[name.decode()] = None
+    return library
+
+
 def collect(paths, provided):
     libraries = {}
     for path in paths:
@@ -248,6 +259,8 @@ def generate(args):
     if args.python and not libraries:
         raise Failure(f"the torch of {args.python} links against none of CUDA's libraries: "
                       "a build for the CPU alone has nothing to run on a GPU")
+    if args.python:
+        libraries.append(opened_by_name(folder))
     os.makedirs(args.out, exist_ok=True)
     table = read_table()
 

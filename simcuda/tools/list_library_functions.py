@@ -66,6 +66,13 @@ nvshmemid_init_status
 nvtxRangePushA
 nvtxRangePop
 
+[libnvidia-ml]
+nvmlInit
+nvmlInit_v2
+nvmlInitWithFlags
+nvmlShutdown
+nvmlErrorString text
+
 [libcupti]
 cuptiActivityEnable fails
 cuptiActivityRegisterCallbacks fails

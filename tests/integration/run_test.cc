@@ -53,6 +53,21 @@ TEST(RunVerb, DefaultNameHasTheProcessId) {
   EXPECT_THAT(directory.Files(".mprof")[0], ::testing::MatchesRegex("memprof\\.[0-9]+\\.mprof"));
 }
 
+// A Python that fails on the stand-in may have wanted a PyTorch's other libraries.
+TEST(RunVerb, SaysWhatAPyTorchNeeds) {
+  TempDirectory directory;
+  const std::string python = directory.File("python3");
+  const std::string other = directory.File("ruby");
+  ASSERT_EQ(0, symlink("/bin/false", python.c_str()));
+  ASSERT_EQ(0, symlink("/bin/false", other.c_str()));
+  const auto hint = ::testing::HasSubstr("scripts/torch-sim --python PYTHON");
+  const GuestResult simulated = MemprofRun(directory, {"run", "--sim", "--", python});
+  EXPECT_EQ(simulated.status, 1);
+  EXPECT_THAT(simulated.err, hint);
+  EXPECT_THAT(MemprofRun(directory, {"run", "--", python}).err, ::testing::Not(hint));
+  EXPECT_THAT(MemprofRun(directory, {"run", "--sim", "--", other}).err, ::testing::Not(hint));
+}
+
 TEST(RunVerb, SaysWhenThereWasNoCuda) {
   TempDirectory directory;
   const GuestResult run = MemprofRun(directory, {"run", "--", "/bin/echo", "-o", "hello"});

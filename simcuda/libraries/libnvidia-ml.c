@@ -1,0 +1,78 @@
+/* NVML, which PyTorch opens by name: as many devices as SIMCUDA says, in no fabric, that no other
+ * process uses. Reads the environment alone, so that asking does not start CUDA. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "standin.h"
+
+enum { kSuccess = 0, kInvalidArgument = 2, kMaxDevices = 64 };
+
+static char g_devices[kMaxDevices]; /* their addresses are the handles */
+
+static unsigned device_count(void) {
+  unsigned count = 1;
+  for (const char* at = getenv("SIMCUDA"); at != NULL; at = strchr(at, ',')) {
+    at += *at == ',';
+    if (strncmp(at, "devices=", 8) == 0) count = (unsigned)strtoul(at + 8, NULL, 10);
+  }
+  return count > kMaxDevices ? kMaxDevices : count;
+}
+
+STANDIN_API int nvmlDeviceGetCount_v2(unsigned* count) {
+  STANDIN_CALLED();
+  *count = device_count();
+  return kSuccess;
+}
+STANDIN_API int nvmlDeviceGetCount(unsigned* count) { return nvmlDeviceGetCount_v2(count); }
+
+STANDIN_API int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  STANDIN_CALLED();
+  if (index >= device_count()) return kInvalidArgument;
+  *device = &g_devices[index];
+  return kSuccess;
+}
+
+STANDIN_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
+  STANDIN_CALLED();
+  (void)bus;
+  *device = &g_devices[0];
+  return kSuccess;
+}
+
+/* What the caller put there says that there is no fabric. */
+STANDIN_API int nvmlDeviceGetGpuFabricInfoV(void* device, void* information) {
+  STANDIN_CALLED();
+  (void)device, (void)information;
+  return kSuccess;
+}
+
+STANDIN_API int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count,
+                                                        void* processes) {
+  STANDIN_CALLED();
+  (void)device, (void)processes;
+  *count = 0;
+  return kSuccess;
+}
+
+STANDIN_API int nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count,
+                                                     void* processes) {
+  return nvmlDeviceGetComputeRunningProcesses_v3(device, count, processes);
+}
+
+STANDIN_API int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  STANDIN_CALLED();
+  *version = 13000;
+  return kSuccess;
+}
+
+/* No link leads anywhere. */
+STANDIN_API int nvmlDeviceGetNvLinkRemoteDeviceType(void* device, unsigned link, int* type) {
+  STANDIN_CALLED();
+  (void)device, (void)link, (void)type;
+  return 3; /* NVML_ERROR_NOT_SUPPORTED */
+}
+STANDIN_API int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* device, unsigned link, void* bus) {
+  STANDIN_CALLED();
+  (void)device, (void)link, (void)bus;
+  return 3;
+}
