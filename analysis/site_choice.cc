@@ -44,17 +44,30 @@ std::vector<std::string_view> Scopes(std::string_view function) {
   return scopes;
 }
 
+// What runs Python, and what it calls C with: between two lines of Python nobody looks at it.
+bool IsInterpreterModule(std::string_view module) {
+  return module == "python" ||
+         StartsWithAny(module, {"python3", "libpython", "_ctypes.", "libffi"});
+}
+
 // Libraries in whose inside nobody looks for the place of an allocation.
 bool IsPlumbingModule(std::string_view module) {
   return StartsWithAny(module, {"libcuda", "libcu", "libnv", "libnccl", "libmemprof", "libstdc++",
                                 "libc.so", "libc++", "libtorch", "libc10", "libsimcuda", "ld-linux",
-                                "libtensorflow", "libjax", "libxla", "_pywrap_tensorflow"});
+                                "libtensorflow", "libjax", "libxla", "_pywrap_tensorflow"}) ||
+         IsInterpreterModule(module);
 }
 
 bool IsPlumbingFile(std::string_view file) {
   return Contains(file, "/include/c++/") || Contains(file, "/site-packages/torch/") ||
          Contains(file, "/dist-packages/torch/") || Contains(file, "/site-packages/tensorflow/") ||
-         Contains(file, "/site-packages/jax/");
+         Contains(file, "/site-packages/jax/") || Contains(file, "/site-packages/cupy/");
+}
+
+// Python's own library: modules that are called through, as functools and threading.
+bool IsPythonLibrary(std::string_view file) {
+  return file.starts_with("<frozen ") ||
+         (Contains(file, "/lib/python3.") && !Contains(file, "-packages/"));
 }
 
 // Functions that only hand the request on.
@@ -129,7 +142,13 @@ bool IsConstructor(std::string_view function) {
 
 bool IsPlumbing(const SourceFrame& frame) {
   return !frame.symbolised || (!frame.python && IsPlumbingModule(frame.module)) ||
-         IsPlumbingFile(frame.file) || frame.file == "??" || IsAllocationWrapper(frame.function);
+         IsPlumbingFile(frame.file) || (frame.python && IsPythonLibrary(frame.file)) ||
+         frame.file == "??" || IsAllocationWrapper(frame.function);
+}
+
+SiteChooser::Place SiteChooser::PlaceOf(const SourceFrame& frame) {
+  if (!frame.python) return {frame.function, {}, 0};
+  return {frame.function, frame.file, frame.line};
 }
 
 int SiteChooser::GroupOf(Layer layer) {
@@ -140,19 +159,18 @@ int SiteChooser::GroupOf(Layer layer) {
 
 SiteChooser::SiteChooser(const Session& session, Symbols& symbols)
     : group_of_stack_(session.stack_count(), -1) {
-  absl::flat_hash_set<std::string_view> functions;
+  absl::flat_hash_set<Place> places;
   for (const AllocationRecord& allocation : session.records()) {
     if (!allocation.stack.valid() || allocation.stack.value >= group_of_stack_.size()) continue;
     std::int8_t& group = group_of_stack_[allocation.stack.value];
     if (group >= 0) continue;
     group = static_cast<std::int8_t>(GroupOf(allocation.layer));
     ++stacks_[static_cast<std::size_t>(group)];
-    functions.clear();
+    places.clear();
     for (const FrameId frame : session.StackFrames(allocation.stack))
       for (const SourceFrame& resolved : symbols.Resolve(frame))  // stays where it is: a cache
-        functions.insert(resolved.function);
-    for (const std::string_view function : functions)
-      ++through_[function][static_cast<std::size_t>(group)];
+        places.insert(PlaceOf(resolved));
+    for (const Place& place : places) ++through_[place][static_cast<std::size_t>(group)];
   }
 }
 
@@ -165,7 +183,7 @@ std::size_t SiteChooser::Choose(StackId stack, const std::vector<SourceFrame>& f
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (IsPlumbing(frames[i])) continue;
     if (stacks < kFewStacks) return i;
-    const auto found = through_.find(frames[i].function);
+    const auto found = through_.find(PlaceOf(frames[i]));
     const std::uint32_t count =
         found == through_.end() ? 0 : found->second[static_cast<std::size_t>(group)];
     const bool shared = count * kShare > stacks;

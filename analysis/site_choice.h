@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -21,7 +22,7 @@
 namespace memprof::analysis {
 
 // True for frames that by name or module can never be a site: CUDA's and frameworks' libraries,
-// the standard library, allocators.
+// standard libraries, allocators, and the interpreter between two lines of Python.
 bool IsPlumbing(const SourceFrame& frame);
 
 // "a::Tensor" of "a::Tensor::Clone<int>(a::Tensor const&) const": the scope that the function is
@@ -47,8 +48,12 @@ class SiteChooser {
   static int GroupOf(Layer layer);
 
   std::array<std::uint32_t, kGroups> stacks_{};  // distinct stacks
-  absl::flat_hash_map<std::string_view, std::array<std::uint32_t, kGroups>>
-      through_;                              // by function
+  // What stacks pass through: a function; in Python a line of it, because there whole programs are
+  // one function, and "forward" is the name of hundreds.
+  using Place = std::tuple<std::string_view, std::string_view, int>;
+  static Place PlaceOf(const SourceFrame& frame);  // views the frame
+
+  absl::flat_hash_map<Place, std::array<std::uint32_t, kGroups>> through_;
   std::vector<std::int8_t> group_of_stack_;  // -1: of no allocation
 };
 

@@ -48,6 +48,52 @@ std::vector<NamedStack> Linear(const std::vector<std::vector<std::string>>& stac
   return linear;
 }
 
+// A script is one function, and its lines are places.
+TEST(SiteChoiceTest, LinesOfAPythonFunctionAreToldApart) {
+  LogBuilder log;
+  std::uint64_t address = 0x1000;
+  const auto alloc = [&](std::vector<std::string> frames) {
+    log.Alloc(Layer::kLinear, address += 0x1000, 64, {.stack = log.Stack(frames)});
+  };
+  for (int line = 1; line <= 8; ++line)
+    alloc({"<module> (train.py:" + std::to_string(line) + ")", "forward (net.py:5)",
+           "Linear.forward (/x/lib/python3.11/site-packages/torch/nn/linear.py:9)"});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const SourceFrame site = symbols.Site(session->allocations()[i].stack);
+    EXPECT_EQ(site.function, "<module>");
+    EXPECT_EQ(site.line, static_cast<int>(i) + 1);
+  }
+}
+
+TEST(SiteChoiceTest, TheInterpreterAndItsLibraryAreNoPlace) {
+  const auto native = [](const std::string& module) {
+    return SourceFrame{
+        .function = "f", .file = "f.c", .line = 1, .module = module, .symbolised = true};
+  };
+  for (const char* module : {"libpython3.11.so.1.0", "python3.12", "python", "libffi.so.8",
+                             "_ctypes.cpython-311-x86_64-linux-gnu.so", "libtorch_python.so"})
+    EXPECT_TRUE(IsPlumbing(native(module))) << module;
+  for (const char* module : {"pythonic", "my_ops.cpython-311-x86_64-linux-gnu.so", "a.out"})
+    EXPECT_FALSE(IsPlumbing(native(module))) << module;
+  const auto python = [](const std::string& file) {
+    return SourceFrame{.function = "f",
+                       .file = file,
+                       .line = 1,
+                       .module = "python",
+                       .python = true,
+                       .symbolised = true};
+  };
+  for (const char* file : {"/usr/lib/python3.11/contextlib.py", "<frozen importlib._bootstrap>",
+                           "/v/lib/python3.11/site-packages/torch/nn/modules/linear.py"})
+    EXPECT_TRUE(IsPlumbing(python(file))) << file;
+  for (const char* file : {"train.py", "<string>", "/v/lib/python3.11/site-packages/mine/net.py",
+                           "/usr/lib/python3/dist-packages/mine.py"})
+    EXPECT_FALSE(IsPlumbing(python(file))) << file;
+}
+
 TEST(SiteChoiceTest, WhatAlmostAllPassThroughIsPlumbing) {
   const auto stacks = Linear({{"Tensor::Tensor", "Clone", "Keep", "Step", "main"},
                               {"Tensor::Tensor", "Forward", "Step", "main"},
