@@ -91,6 +91,17 @@ class LibrariesTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("no version information", done.stderr)
 
+    def test_versions_are_read_and_written(self):
+        names = elf_imports.Imports(self.guest).names
+        for soname, (node, functions) in WANTED.items():
+            for function in functions:
+                self.assertEqual(names[function][0], node)
+            script = os.path.join(self.out, soname + ".map")
+            self.assertEqual(os.path.exists(script), node is not None)
+            if node:
+                with open(script, encoding="utf-8") as file:
+                    self.assertTrue(file.read().startswith(node + " {"))
+
     def test_names_of_no_table_are_there_too(self):
         self.assertEqual(self.load("libcublas.so.12").cublasBrandNew(1, 2, 3), 0)
 
@@ -167,6 +178,15 @@ class LibrariesTest(unittest.TestCase):
             self.assertEqual(sum(size for _, size in taken), total.value)
             for (at, size), (after, _) in zip(taken, taken[1:]):
                 self.assertEqual(at + size, after)
+
+    def test_upper_layers_take_what_lower_ones_give(self):
+        dnn = self.load("libcudnn.so.9")
+        rnn = ctypes.c_void_p()
+        dnn.cudnnCreateRNNDescriptor(ctypes.byref(rnn))
+        dnn.cudnnSetRNNDescriptor_v8(rnn, 0, 2, 2, 0, 0, 0, 0, 0, 32, 48, 16, 2, None, 0)
+        sizes = [self.parameters(dnn, rnn, layer, linear)[0][1] for layer, linear in
+                 ((0, 0), (0, 4), (1, 0), (1, 8))]
+        self.assertEqual(sizes, [4 * 48 * 32, 4 * 48 * 16, 4 * 48 * 16, 4 * 16 * 48])
 
     @staticmethod
     def parameters(dnn, rnn, layer, linear):
