@@ -81,6 +81,7 @@ class Accesses::Collector {
     Conclude();
     for (auto& [place, launches] : out_.unknown_launches_)
       std::sort(launches.begin(), launches.end());
+    if (found_.empty()) return;
     const std::size_t count = session_.records().size();
     out_.begin_.assign(count + 1, 0);
     for (const auto& [id, access] : found_) ++out_.begin_[id.value + 1];
@@ -217,6 +218,7 @@ Accesses::Accesses(const Session& session)
 }
 
 std::span<const Access> Accesses::Of(AllocationId id) const {
+  if (begin_.empty()) return {};
   return std::span(accesses_).subspan(begin_[id.value], begin_[id.value + 1] - begin_[id.value]);
 }
 

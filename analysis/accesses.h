@@ -75,7 +75,8 @@ class Accesses {
   AccessEvidence evidence_;
   std::vector<AccessEvidence> of_process_;
   std::vector<Access> accesses_;
-  std::vector<std::uint32_t> begin_;  // of each allocation's, allocations + 1 entries
+  std::vector<std::uint32_t>
+      begin_;  // of each allocation's, allocations + 1 entries; none without accesses
   // Events, by process and device.
   std::map<std::pair<std::uint32_t, int>, std::vector<std::uint32_t>> launches_, unknown_launches_;
   std::vector<Copy> copies_;

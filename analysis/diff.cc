@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/diff_parts.h"
 #include "analysis/fragmentation.h"
 #include "analysis/leaks.h"
 #include "analysis/peak_finder.h"
@@ -39,26 +40,20 @@ struct Side {
   }
 };
 
-struct Live {
-  std::vector<std::uint64_t> bytes, count;  // by row
-};
-
 // Adds what is live on `device` (kNoDevice = all) after `event`.
-void AddLive(const Side& side, EventId event, int device, Live& live) {
-  const std::uint32_t layers = kDeviceLayers | LayerBit(Layer::kBlock);
-  for (const AllocationId id : side.session.LiveAfter(event, layers)) {
+void AddLive(const Side& side, EventId event, int device, LiveByPlace& live) {
+  for (const AllocationId id : side.session.LiveAfter(event, kLeafLayers)) {
     const AllocationRecord& a = side.session.record(id);
     if (!side.leaf.Counts(id) || (device != kNoDevice && a.device != device)) continue;
     if (side.passing != nullptr && !side.passing->Has(id)) continue;
     const std::uint32_t row = StackAlignment::Of(side.rows, a.stack);
     if (row == StackAlignment::kNone) continue;
-    live.bytes[row] += a.bytes;
-    ++live.count[row];
+    live.Add(row, a.bytes);
   }
 }
 
-Live LiveAtPeaks(const Side& side, std::size_t sites) {
-  Live live{std::vector<std::uint64_t>(sites), std::vector<std::uint64_t>(sites)};
+LiveByPlace LiveAtPeaks(const Side& side, std::size_t sites) {
+  LiveByPlace live(sites);
   // As FindPeaks has it: of the instants of the maximum, the one at which most was in use.
   const auto sum_of = [](const AllocationRecord& a) -> std::size_t {
     if (OccupiesDevice(a.layer)) return 0;
@@ -71,8 +66,8 @@ Live LiveAtPeaks(const Side& side, std::size_t sites) {
   return live;
 }
 
-Live LiveAfterEvent(const Side& side, EventId event, std::size_t sites) {
-  Live live{std::vector<std::uint64_t>(sites), std::vector<std::uint64_t>(sites)};
+LiveByPlace LiveAfterEvent(const Side& side, EventId event, std::size_t sites) {
+  LiveByPlace live(sites);
   AddLive(side, event, kNoDevice, live);
   return live;
 }
@@ -114,19 +109,6 @@ void AddMedian(const Side& before, const Side& after, DiffFigureKind kind, Of of
   const auto a = Quartiles(before.profile, of), b = Quartiles(after.profile, of);
   if (a[2] == 0 && b[2] == 0) return;
   figures.push_back({kind, kNoDevice, a[1], b[1], std::max(a[2] - a[0], b[2] - b[0])});
-}
-
-std::uint64_t PeakIn(const StepProfile& step, int device) {
-  const auto at = step.peak.find(device);
-  return at == step.peak.end() ? 0 : at->second;
-}
-
-template <typename Of>
-double VariationOf(const RunProfile& profile, Of of) {
-  Variation variation;
-  for (std::size_t i = profile.steady_begin + 1; i < profile.steady_end; ++i)
-    variation.Add(of(profile.steps[i - 1]), of(profile.steps[i]));
-  return static_cast<double>(variation.bytes());
 }
 
 double Held(const DeviceTimeline* timeline) {
@@ -182,38 +164,6 @@ void AddStepFigures(const Side& before, const Side& after, std::vector<DiffFigur
     figures.push_back({DiffFigureKind::kSteps, kNoDevice, steps(before), steps(after), 0});
 }
 
-std::vector<DiffSite> CompareSites(const Side& before, const Live& before_live, const Side& after,
-                                   const Live& after_live, std::size_t count) {
-  std::vector<DiffSite> sites;
-  for (std::uint32_t row = 0; row < count; ++row) {
-    const SiteProfile &a = before.profile.sites[row], &b = after.profile.sites[row];
-    DiffSite site{.place = row, .before = before_live.bytes[row], .after = after_live.bytes[row]};
-    site.before_count = before_live.count[row];
-    site.after_count = after_live.count[row];
-    site.before_step = a.step_bytes;
-    site.after_step = b.step_bytes;
-    site.variation = std::max(a.variation.bytes(), b.variation.bytes());
-    site.fresh = a.count == 0;
-    site.gone = b.count == 0;
-    sites.push_back(site);
-  }
-  return sites;
-}
-
-void SortSites(std::vector<DiffSite>& sites, const DiffOptions& options) {
-  const bool filtered = options.before != nullptr || options.after != nullptr;
-  std::erase_if(sites, [filtered](const DiffSite& s) {
-    if (filtered && s.before_count == 0 && s.after_count == 0) return true;
-    return s.before == s.after && s.before_count == s.after_count &&
-           s.before_step == s.after_step && s.before_growth == s.after_growth && !s.fresh &&
-           !s.gone;
-  });
-  std::stable_sort(sites.begin(), sites.end(), [](const DiffSite& a, const DiffSite& b) {
-    if (a.size() != b.size()) return a.size() > b.size();
-    return std::abs(a.after_step - a.before_step) > std::abs(b.after_step - b.before_step);
-  });
-}
-
 std::uint64_t SumOfPeaks(const StepProfile& step) {
   std::uint64_t sum = 0;
   for (const auto& [device, bytes] : step.peak) sum += bytes;
@@ -236,6 +186,42 @@ std::vector<DiffStep> AlignSteps(const RunProfile& before, const RunProfile& aft
 }
 
 }  // namespace
+
+std::uint64_t PeakIn(const StepProfile& step, int device) {
+  const auto at = step.peak.find(device);
+  return at == step.peak.end() ? 0 : at->second;
+}
+
+std::vector<DiffSite> CompareSites(const RunProfile& before, const LiveByPlace& before_live,
+                                   const RunProfile& after, const LiveByPlace& after_live) {
+  std::vector<DiffSite> sites;
+  for (std::uint32_t row = 0; row < before.sites.size(); ++row) {
+    const SiteProfile &a = before.sites[row], &b = after.sites[row];
+    DiffSite site{.place = row, .before = before_live.bytes[row], .after = after_live.bytes[row]};
+    site.before_count = before_live.count[row];
+    site.after_count = after_live.count[row];
+    site.before_step = a.step_bytes;
+    site.after_step = b.step_bytes;
+    site.variation = std::max(a.variation.bytes(), b.variation.bytes());
+    site.fresh = a.count == 0;
+    site.gone = b.count == 0;
+    sites.push_back(site);
+  }
+  return sites;
+}
+
+void SortSites(std::vector<DiffSite>& sites, bool filtered) {
+  std::erase_if(sites, [filtered](const DiffSite& s) {
+    if (filtered && s.before_count == 0 && s.after_count == 0) return true;
+    return s.before == s.after && s.before_count == s.after_count &&
+           s.before_step == s.after_step && s.before_growth == s.after_growth && !s.fresh &&
+           !s.gone;
+  });
+  std::stable_sort(sites.begin(), sites.end(), [](const DiffSite& a, const DiffSite& b) {
+    if (a.size() != b.size()) return a.size() > b.size();
+    return std::abs(a.after_step - a.before_step) > std::abs(b.after_step - b.before_step);
+  });
+}
 
 std::string_view DiffFigureName(DiffFigureKind kind) {
   static constexpr std::string_view kNames[] = {"peak",          "reserved",   "live",
@@ -272,12 +258,12 @@ DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Sessio
     return moment == DiffMoment::kPeak ? LiveAtPeaks(side, count)
                                        : LiveAfterEvent(side, LastEvent(side.session), count);
   };
-  report.sites = CompareSites(a, live(a), b, live(b), count);
+  report.sites = CompareSites(a.profile, live(a), b.profile, live(b));
   for (DiffSite& site : report.sites) {
     site.before_growth = before_growth[site.place];
     site.after_growth = after_growth[site.place];
   }
-  SortSites(report.sites, options);
+  SortSites(report.sites, options.before != nullptr || options.after != nullptr);
   report.steps = AlignSteps(a.profile, b.profile);
   const double variation =
       std::max(VariationOf(a.profile, SumOfPeaks), VariationOf(b.profile, SumOfPeaks));
@@ -286,55 +272,6 @@ DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Sessio
                                    static_cast<double>(report.steps[i].before_peak));
     if (change > variation) report.first_difference = i;
   }
-  return report;
-}
-
-DiffReport DiffMoments(const Session& session, Symbols& symbols, EventId from, EventId to,
-                       const DiffOptions& options) {
-  DiffReport report;
-  report.alignment = AlignStacks(session, symbols, session, symbols);
-  const std::size_t count = report.alignment.places.size();
-  if (options.progress) options.progress(0.3);
-  if (options.stop.stop_requested()) return report;
-  const Side side(session, report.alignment.after, count, options.after);
-  if (options.progress) options.progress(0.7);
-  if (options.stop.stop_requested()) return report;
-  const auto time = [&session](EventId event) {
-    return event.valid() ? session.events().time(event.value) : session.run().start_time;
-  };
-  report.before_time = time(from);
-  report.after_time = time(to);
-  for (const int device : DevicesOf(side, side)) {
-    const DeviceTimeline& timeline = *side.Timeline(device);
-    const auto peak = [device](const StepProfile& step) { return PeakIn(step, device); };
-    const double variation = VariationOf(side.profile, peak);
-    const auto at = [](const Series& series, TimeNs t) {
-      return static_cast<double>(series.At(t));
-    };
-    report.figures.push_back({DiffFigureKind::kLive, device, at(timeline.total, report.before_time),
-                              at(timeline.total, report.after_time), variation});
-    const Series& held =
-        timeline.framework_reserved.empty() ? timeline.reserved : timeline.framework_reserved;
-    report.figures.push_back({DiffFigureKind::kReserved, device, at(held, report.before_time),
-                              at(held, report.after_time), variation});
-  }
-  const auto free_share = [&session](TimeNs t) {
-    std::uint64_t reserved = 0, free = 0;
-    for (const PoolFragmentation& pool : AnalyseFragmentation(session, kNoDevice, t).pools) {
-      reserved += pool.reserved_bytes;
-      free += pool.free_bytes;
-    }
-    return reserved == 0 ? 0.0 : 100.0 * static_cast<double>(free) / static_cast<double>(reserved);
-  };
-  report.figures.push_back({DiffFigureKind::kFragmentation, kNoDevice,
-                            free_share(report.before_time), free_share(report.after_time), 0});
-  report.sites = CompareSites(side, LiveAfterEvent(side, from, count), side,
-                              LiveAfterEvent(side, to, count), count);
-  for (DiffSite& site : report.sites) {
-    site.fresh = site.before == 0 && site.after > 0;
-    site.gone = site.after == 0 && site.before > 0;
-  }
-  SortSites(report.sites, options);
   return report;
 }
 

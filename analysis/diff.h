@@ -89,7 +89,8 @@ struct DiffOptions {
 DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Session& after,
                     Symbols& after_symbols, DiffMoment moment = DiffMoment::kPeak,
                     const DiffOptions& options = {});
-// The state after event `from`, and after event `to`; none = before the first.
+// The state after event `from`, and after event `to`; none = before the first. Who compares more
+// than once asks a MomentDiff (analysis/diff_moments.h).
 DiffReport DiffMoments(const Session& session, Symbols& symbols, EventId from, EventId to,
                        const DiffOptions& options = {});
 

@@ -239,15 +239,14 @@ class HoleIndex::Asked {
     const std::size_t limit = later == copies.end() ? ends.size() : later->ends;
     const std::span<const AllocationId> since = ends.subspan(begin, limit - begin);
     const auto stop = std::upper_bound(since.begin(), since.end(), now_, is_later);
-    // Back in time, so that of one page the first that is found is the last that was.
-    const bool alone = segment_.more_pages.empty();
-    std::size_t untold = alone ? Holes() : 1;
+    // Back in time until every hole is told; those that another page told do not count.
+    std::size_t untold = Holes();
     for (auto end = stop; end != since.begin() && untold > 0;) {
       if (end - since.begin() > kAhead) Prefetch(session_, *(end - 1 - kAhead));
       const AllocationRecord& block = session_.record(*--end);
       ForHolesIn(segment_, block.address, EndAddress(block.address, block.bytes),
                  [&](std::size_t piece) {
-                   untold -= alone && !last[piece].valid();
+                   untold -= !last[piece].valid();
                    Take(block.death, last[piece]);
                  });
     }

@@ -14,7 +14,15 @@ namespace {
 class Builder {
  public:
   Builder(const Session& session, std::map<std::pair<int, PeakOf>, Level>* levels)
-      : session_(session), levels_(*levels) {}
+      : session_(session), levels_(*levels) {
+    const auto events = static_cast<std::uint32_t>(session.events().size());
+    for (const AllocationRecord& a : session.records()) {
+      const std::optional<PeakOf> of = PeakOfLayer(a.layer);
+      if (a.device != kNoDevice && of) changes_[{a.device, *of}] += a.death.valid() ? 2 : 1;
+    }
+    for (const auto& [key, changes] : changes_)
+      levels_.try_emplace(key, events).first->second.Reserve(changes);
+  }
 
   void Birth(EventId, AllocationId id) { Change(session_.record(id), false); }
   void Death(EventId, AllocationId id) { Change(session_.record(id), true); }
@@ -37,10 +45,7 @@ class Builder {
     const std::optional<PeakOf> of = PeakOfLayer(a.layer);
     if (a.device == kNoDevice || !of) return;
     Running& running = running_[{a.device, *of}];
-    if (running.level == nullptr) {
-      const auto events = static_cast<std::uint32_t>(session_.events().size());
-      running.level = &levels_.try_emplace({a.device, *of}, events).first->second;
-    }
+    if (running.level == nullptr) running.level = &levels_.at({a.device, *of});
     // Modulo 2^64, which is right in the end also where a damaged log overflows on the way.
     running.bytes = death ? running.bytes - a.bytes : running.bytes + a.bytes;
     if (!running.changed) changed_.push_back(&running);
@@ -49,6 +54,7 @@ class Builder {
 
   const Session& session_;
   std::map<std::pair<int, PeakOf>, Level>& levels_;
+  std::map<std::pair<int, PeakOf>, std::size_t> changes_;  // births and deaths
   std::map<std::pair<int, PeakOf>, Running> running_;
   std::vector<Running*> changed_;  // since the last After; a map's values stay where they are
 };
@@ -69,6 +75,11 @@ std::optional<PeakOf> PeakOfLayer(Layer layer) {
   if (OccupiesDevice(layer)) return PeakOf::kDriver;
   if (layer == Layer::kBlock) return PeakOf::kBlocks;
   return std::nullopt;
+}
+
+void Level::Reserve(std::size_t changes) {
+  begin_.reserve(changes + 1);
+  level_.reserve(changes + 1);
 }
 
 void Level::Append(EventId event, std::uint64_t bytes) {

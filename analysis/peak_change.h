@@ -48,7 +48,9 @@ class Level {
   // `events` = of the log.
   explicit Level(std::uint32_t events) : events_(events) {}
 
-  // Building: after `event`, and until the next call, `bytes` are held. Events ascend.
+  // Building: at most so many calls of Append follow, so that nothing is ever moved.
+  void Reserve(std::size_t changes);
+  // After `event`, and until the next call, `bytes` are held. Events ascend.
   void Append(EventId event, std::uint64_t bytes);
   void Finish();
 

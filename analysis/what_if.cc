@@ -71,9 +71,10 @@ class Course {
     allocators::TraceReplayOptions options{.as_recorded = as_recorded, .samples = samples};
     options.tick = [this](std::size_t events) { return Tick(events); };
     ReservedCurve curve;
+    allocators::TraceRows::Cursor rows(run.trace.rows);
     if (options_.over_time) {
       options.reserved = [&](std::size_t event, std::uint64_t reserved) {
-        curve.Add(session_.events().time(run.trace.rows[event]), reserved);
+        curve.Add(session_.events().time(rows.At(event)), reserved);
       };
     }
     allocators::Replay(run.trace, allocator.get(), device, options);
@@ -222,6 +223,23 @@ void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOp
       static_cast<double>(least) > 0.01 * static_cast<double>(result->recorded.peak_reserved);
 }
 
+// As an arrangement takes it.
+std::uint64_t PlacedBytes(const Trace& trace, std::uint32_t block) {
+  return allocators::RoundUp(std::min(trace.blocks[block].bytes, allocators::kLargestRequest),
+                             kGrain);
+}
+
+// As PlacementBound(Buffers(trace)), for traces that are too large for these.
+std::uint64_t BoundOf(const Trace& trace) {
+  std::uint64_t live = 0, most = 0;
+  for (const allocators::TraceEvent& event : trace.events) {
+    if (event.op == TraceOp::kAllocate) live += PlacedBytes(trace, event.number);
+    if (event.op == TraceOp::kFree) live -= PlacedBytes(trace, event.number);
+    most = std::max(most, live);
+  }
+  return most;
+}
+
 // Lifetimes on the clock of the trace's events.
 std::vector<PlacementBuffer> Buffers(const Trace& trace) {
   std::vector<PlacementBuffer> buffers(trace.blocks.size());  // those refused stay empty
@@ -229,9 +247,7 @@ std::vector<PlacementBuffer> Buffers(const Trace& trace) {
   for (const allocators::TraceEvent& event : trace.events) {
     ++now;
     if (event.op == TraceOp::kAllocate) {
-      const std::uint64_t bytes =
-          std::min(trace.blocks[event.number].bytes, allocators::kLargestRequest);
-      buffers[event.number] = {now, kUnlimited, allocators::RoundUp(bytes, kGrain)};
+      buffers[event.number] = {now, kUnlimited, PlacedBytes(trace, event.number)};
     } else if (event.op == TraceOp::kFree) {
       buffers[event.number].end = now;
     }
@@ -274,13 +290,12 @@ DeviceReplay ReplayDevice(const Session& session, const RecordedRun& run,
   });
   if (course->stopped()) return result;
 
-  const std::vector<PlacementBuffer> buffers = Buffers(run.trace);
-  result.max_live = PlacementBound(buffers);
-  if (options.placement_seconds > 0 && buffers.size() <= options.placement_requests) {
+  result.max_live = BoundOf(run.trace);
+  if (options.placement_seconds > 0 && run.trace.blocks.size() <= options.placement_requests) {
     PlacementOptions placement;
     placement.seconds = options.placement_seconds;
     placement.threads = options.threads;
-    result.placement = PlaceBuffers(buffers, placement);
+    result.placement = PlaceBuffers(Buffers(run.trace), placement);
   }
   return result;
 }
@@ -306,8 +321,8 @@ std::vector<AllocatorSpec> UsualAllocators() {
 std::vector<DeviceReplay> ReplayAllocators(const Session& session, const ReplayOptions& options) {
   const std::vector<AllocatorSpec> specs =
       options.others.empty() ? UsualAllocators() : options.others;
-  std::vector<RecordedRun> runs =
-      allocators::RecordedRuns(session, {.over_time = options.over_time, .stop = options.stop});
+  std::vector<RecordedRun> runs = allocators::RecordedRuns(
+      session, {.over_time = options.over_time, .requests = false, .stop = options.stop});
   Course course(session, options);
   for (const RecordedRun& run : runs) {
     if (options.device != kNoDevice && run.device != options.device) continue;

@@ -7,15 +7,19 @@
 // settled_s        to everything that the front view computes
 // frame            zooming and panning: from the new window to the view painted with it
 // click            from a new instant to the state of the front view and the details painted
+// rss              resident bytes once all that was done; peak: the most while it was done
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QPixmap>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "viewer/jobs/heap.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/view.h"
 #include "viewer/window/main_window.h"
@@ -50,16 +54,36 @@ struct Times {
   }
 };
 
-// The most memory that this program ever had.
-long PeakBytes() {
+// A line of /proc/self/status that tells of memory, in bytes.
+long StatusBytes(const char* line_begin) {
   long kib = 0;
   char line[256];
+  const std::size_t length = std::strlen(line_begin);
   std::FILE* status = std::fopen("/proc/self/status", "r");
   while (status != nullptr && std::fgets(line, sizeof line, status) != nullptr)
-    std::sscanf(line, "VmHWM: %ld", &kib);
+    if (std::strncmp(line, line_begin, length) == 0) kib = std::atol(line + length);
   if (status != nullptr) std::fclose(status);
   return kib * 1024;
 }
+
+// The most memory that this program had since the last Forget(), and in all.
+class PeakMemory {
+ public:
+  long all() { return most_ = std::max(most_, since()); }
+  static long since() { return StatusBytes("VmHWM:"); }
+  static long now() { return StatusBytes("VmRSS:"); }
+  void Forget() {
+    all();
+    // Where the kernel refuses, the peaks of views are those of all before them too.
+    if (std::FILE* reset = std::fopen("/proc/self/clear_refs", "w")) {
+      std::fputs("5", reset);
+      std::fclose(reset);
+    }
+  }
+
+ private:
+  long most_ = 0;
+};
 
 // Zooms in by steps at random places, pans, and zooms out again.
 std::vector<TimeWindow> Gestures(TimeWindow bounds, int frames) {
@@ -85,7 +109,9 @@ std::vector<TimeWindow> Gestures(TimeWindow bounds, int frames) {
 // The image is the screen: 1280x800 pixels in memory.
 void Paint(QWidget* widget, QImage* screen) { widget->render(screen); }
 
-std::string MeasureView(MainWindow& window, const ViewEntry& entry, int frames, QImage* screen) {
+std::string MeasureView(MainWindow& window, const ViewEntry& entry, int frames, QImage* screen,
+                        PeakMemory* memory) {
+  memory->Forget();
   QElapsedTimer watch;
   watch.start();
   window.ShowView(entry.kind);
@@ -119,8 +145,11 @@ std::string MeasureView(MainWindow& window, const ViewEntry& entry, int frames, 
   }
   window.WaitUntilSettled();
   char text[512];
-  std::snprintf(text, sizeof text, "\"%s\": {\"shown\": %.1f, \"frame\": %s, \"click\": %s}",
-                entry.name, shown, frame.Json().c_str(), click.Json().c_str());
+  std::snprintf(
+      text, sizeof text,
+      "\"%s\": {\"shown\": %.1f, \"frame\": %s, \"click\": %s, \"rss\": %ld, \"peak\": %ld}",
+      entry.name, shown, frame.Json().c_str(), click.Json().c_str(), PeakMemory::now(),
+      PeakMemory::since());
   return text;
 }
 
@@ -131,6 +160,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: viewer_frames LOG [FRAMES [VIEW...]]\n", stderr);
     return 2;
   }
+  memprof::viewer::KeepHeapSmall();
   qputenv("QT_QPA_PLATFORM", "offscreen");
   qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
   QApplication application(argc, argv);
@@ -156,18 +186,19 @@ int main(int argc, char** argv) {
   window.WaitUntilSettled();
   Paint(&window, &screen);
   const double settled = Milliseconds(watch) / 1000;
-  const long opened = PeakBytes();
+  PeakMemory memory;
+  const long opened = memory.all(), settled_rss = PeakMemory::now();
   std::string views;
   for (const ViewEntry& entry : memprof::viewer::ViewTable()) {
     const auto is_named = [&](const char* name) { return std::string(entry.name) == name; };
     if (argc > 3 && std::none_of(argv + 3, argv + argc, is_named)) continue;
-    views += (views.empty() ? "" : ", ") + MeasureView(window, entry, frames, &screen);
+    views += (views.empty() ? "" : ", ") + MeasureView(window, entry, frames, &screen, &memory);
   }
   std::printf(
       "{\"events\": %zu, \"first_picture_s\": %.3f, \"settled_s\": %.3f, \"opened_rss\": %ld, "
-      "\"peak_rss\": %ld, \"views\": {%s}}\n",
-      window.document().session()->events().size(), first, settled, opened, PeakBytes(),
-      views.c_str());
+      "\"settled_rss\": %ld, \"peak_rss\": %ld, \"views\": {%s}}\n",
+      window.document().session()->events().size(), first, settled, opened, settled_rss,
+      memory.all(), views.c_str());
   JobTracker::WaitForAll();
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "viewer/jobs/heap.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/views/theme.h"
 #include "viewer/window/main_window.h"
@@ -77,6 +78,7 @@ int main(int argc, char** argv) {
     std::puts("memprof-viewer " MEMPROF_VERSION);
     return 0;
   }
+  memprof::viewer::KeepHeapSmall();
   SetUpPlatform(options);
   QApplication application(argc, argv);
   QApplication::setApplicationName(QStringLiteral("memprof-viewer"));

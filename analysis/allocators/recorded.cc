@@ -21,8 +21,15 @@ bool IsDriverRequest(Layer layer) {
 struct Plan {
   std::uint64_t blocks = 0, segments = 0;        // numbers
   std::uint64_t stream_ordered = 0, driver = 0;  // bytes
+  // Numbers of stream-ordered and of driver allocations.
+  std::uint64_t stream_ordered_requests = 0, driver_requests = 0;
   RequestSource source = RequestSource::kBlocks;
   bool vmm_below = false;  // segments are mapped from physical memory
+
+  std::uint64_t requests() const {
+    if (source == RequestSource::kBlocks) return blocks;
+    return source == RequestSource::kDriver ? driver_requests : stream_ordered_requests;
+  }
 };
 
 constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
@@ -32,8 +39,17 @@ class DeviceReader {
  public:
   // `numbers` has room for every allocation, and is shared by all readers.
   DeviceReader(const Session& session, const Plan& plan, int device, std::uint32_t process,
-               bool over_time, std::vector<std::uint32_t>* numbers)
-      : session_(session), plan_(plan), over_time_(over_time), numbers_(*numbers) {
+               const RecordedOptions& options, std::vector<std::uint32_t>* numbers)
+      : session_(session),
+        plan_(plan),
+        over_time_(options.over_time),
+        keeps_requests_(options.requests),
+        numbers_(*numbers) {
+    // So that these are never moved: they are most of what a trace takes.
+    run_.trace.blocks.reserve(plan.requests());
+    run_.trace.events.reserve(2 * plan.requests() + plan.requests() / 4);
+    if (over_time_) run_.trace.rows.reserve(2 * plan.requests() + plan.requests() / 4);
+    if (keeps_requests_) run_.requests.reserve(plan.requests());
     run_.device = device;
     run_.process = process;
     run_.source = plan.source;
@@ -118,13 +134,13 @@ class DeviceReader {
   void Stamp(EventId event) {
     if (!over_time_) return;
     last_ = event.value;
-    run_.trace.rows.resize(run_.trace.events.size(), last_);
+    run_.trace.rows.FillUpTo(run_.trace.events.size(), last_);
     curve_.Add(session_.events().time(event.value), run_.figures.reserved);
   }
 
   RecordedRun Finish() {
     FlushReleases();
-    if (over_time_) run_.trace.rows.resize(run_.trace.events.size(), last_);
+    if (over_time_) run_.trace.rows.FillUpTo(run_.trace.events.size(), last_);
     run_.reserved = curve_.Take();
     if (!run_.synchronizes) SynchronizeAtSteps();
     run_.streams = static_cast<std::uint32_t>(streams_.size());
@@ -215,7 +231,7 @@ class DeviceReader {
         streams_.try_emplace(stream, static_cast<StreamNumber>(streams_.size()));
     numbers_[id.value] = run_.trace.Allocate(requested, at->second);
     if (WasThere(record)) AddHeld(record, numbers_[id.value], requested, at->second);
-    run_.requests.push_back(id);
+    if (keeps_requests_) run_.requests.push_back(id);
     if (record.layer == Layer::kBlock) NoteSizes(requested, record.bytes);
     if (const auto segment = live_blocks_.find(record.parent.value);
         segment != live_blocks_.end()) {
@@ -321,18 +337,18 @@ class DeviceReader {
 
   // Programs wait for the device at least once a step, to read the loss.
   void SynchronizeAtSteps() {
-    std::vector<TraceEvent> events;
-    std::vector<std::uint32_t> rows;
+    if (step_marks_.empty()) return;
+    TraceEvents events;
+    TraceRows rows;
+    TraceRows::Cursor row(run_.trace.rows);
     events.reserve(run_.trace.events.size() + step_marks_.size());
-    if (over_time_) rows.reserve(events.capacity());
+    if (over_time_) rows.reserve(run_.trace.events.size() + step_marks_.size());
     std::size_t mark = 0;
     for (std::size_t i = 0; i < run_.trace.events.size(); ++i) {
-      for (; mark < step_marks_.size() && step_marks_[mark] == i; ++mark) {
+      for (; mark < step_marks_.size() && step_marks_[mark] == i; ++mark)
         events.push_back({TraceOp::kSynchronize, 0});
-        if (over_time_) rows.push_back(run_.trace.rows[i]);
-      }
       events.push_back(run_.trace.events[i]);
-      if (over_time_) rows.push_back(run_.trace.rows[i]);
+      if (over_time_) rows.FillUpTo(events.size(), row.At(i));
     }
     run_.trace.events = std::move(events);
     run_.trace.rows = std::move(rows);
@@ -340,7 +356,7 @@ class DeviceReader {
 
   const Session& session_;
   const Plan& plan_;
-  const bool over_time_;
+  const bool over_time_, keeps_requests_;
   RecordedRun run_;
   ReservedCurve curve_;
   std::uint32_t last_ = 0;
@@ -369,7 +385,7 @@ class Reader {
     MakePlans();
     for (auto& [place, plan] : plans_) {
       readers_[place] = std::make_unique<DeviceReader>(session, plan, place.first, place.second,
-                                                       options.over_time, &numbers_);
+                                                       options, &numbers_);
     }
   }
 
@@ -426,8 +442,14 @@ class Reader {
       Plan& plan = plans_[PlaceOf(record)];
       if (record.layer == Layer::kBlock) ++plan.blocks;
       if (record.layer == Layer::kSegment) ++plan.segments;
-      if (record.layer == Layer::kStreamOrdered) plan.stream_ordered += record.bytes;
-      if (IsDriverRequest(record.layer)) plan.driver += record.bytes;
+      if (record.layer == Layer::kStreamOrdered) {
+        plan.stream_ordered += record.bytes;
+        ++plan.stream_ordered_requests;
+      }
+      if (IsDriverRequest(record.layer)) {
+        plan.driver += record.bytes;
+        ++plan.driver_requests;
+      }
       if (record.layer != Layer::kSegment && record.layer != Layer::kBlock) continue;
       if (!record.parent.valid()) continue;
       container_[record.parent.value] = true;

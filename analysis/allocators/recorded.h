@@ -25,7 +25,7 @@ struct RecordedRun {
   std::uint32_t process = 0;  // row of Session::processes()
   RequestSource source = RequestSource::kBlocks;
   Trace trace;
-  std::vector<AllocationId> requests;  // of the trace's blocks
+  std::vector<AllocationId> requests;  // of the trace's blocks; empty = not asked for
   // Segments as they were taken, in order: simulated ones of the same size lie there too.
   std::vector<TraceRange> segments;
   std::uint32_t streams = 0;  // number of streams that requests named
@@ -58,6 +58,7 @@ struct RecordedRun {
 
 struct RecordedOptions {
   bool over_time = false;  // also Trace::rows and RecordedRun::reserved
+  bool requests = true;    // also RecordedRun::requests
   std::stop_token stop;    // what was read until then is of no use
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/allocators/allocator.h"
+#include "analysis/allocators/trace_events.h"
 
 namespace memprof::analysis::allocators {
 
@@ -19,27 +20,9 @@ struct TraceRange {
   std::uint64_t address = 0;
 };
 
-enum class TraceOp : std::uint8_t {
-  kAllocate,        // number: of blocks
-  kFree,            // number: of blocks; one that is live
-  kEmptyCache,      // number: none
-  kSynchronize,     // number: none
-  kReleaseSegment,  // number: of releases
-  kOutside,         // number: of outside
-  kTry,             // number: of blocks; the recorded allocator had too little memory for it, and
-                    // the program did not get it
-  kSample,          // number: none; what is reserved now is looked at
-  kHeld,            // number: of held; before the requests of its blocks
-};
-
-struct TraceEvent {
-  TraceOp op = TraceOp::kAllocate;
-  std::uint32_t number = 0;  // row of the table that belongs to the op
-};
-
 // Requests of one device. Every block is allocated once, and freed at most once, afterwards.
 struct Trace {
-  std::vector<TraceEvent> events;
+  TraceEvents events;
   std::vector<TraceBlock> blocks;
   // Segments that the recorded allocator gave back by itself: because it was out of memory.
   std::vector<TraceRange> releases;
@@ -50,7 +33,7 @@ struct Trace {
   };
   std::vector<Held> held;
   std::vector<std::uint64_t> outside;  // bytes of other memory on the device, from there on
-  std::vector<std::uint32_t> rows;     // of the log's events, by event; empty = not asked for
+  TraceRows rows;                      // of the log's events, by event; empty = not asked for
 
   // For traces made by hand.
   std::uint32_t Allocate(std::uint64_t bytes, StreamNumber stream = 0) {

@@ -199,6 +199,17 @@ MEMPROF_EXPORT int memprof_framework_oom(int device, size_t requested, size_t al
   return Publish(&event, true);
 }
 
+MEMPROF_EXPORT int memprof_log_path(char* path, size_t size) {
+  Recorder* recorder = TheRecorder();
+  if (path == nullptr || size == 0) return MEMPROF_INVALID_ARGUMENT;
+  if (recorder == nullptr) return MEMPROF_NOT_RECORDING;
+  const char* known = recorder->log()->path();
+  const size_t length = strlen(known);
+  if (length >= size) return MEMPROF_INVALID_ARGUMENT;
+  memcpy(path, known, length + 1);
+  return MEMPROF_OK;
+}
+
 MEMPROF_EXPORT int memprof_get_stats(struct memprof_stats* stats) {
   constexpr std::size_t kSmallest = offsetof(struct memprof_stats, events) + sizeof(uint64_t);
   if (stats == nullptr || stats->size < kSmallest) return MEMPROF_INVALID_ARGUMENT;

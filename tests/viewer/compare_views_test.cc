@@ -142,8 +142,20 @@ TEST_F(CompareTest, CurvesShareInstantAndWindow) {
   const double middle = static_cast<double>(bounds.begin + bounds.end) / 2;
   EXPECT_NEAR(static_cast<double>(window_.selection().instant()), middle,
               static_cast<double>(bounds.end - bounds.begin) / 100);
-  EXPECT_TRUE(TipAt(curves, plot.center().toPoint()).contains(QStringLiteral("as recorded")));
-  EXPECT_EQ(TipAt(curves, QPoint(1, 1)), QString());
+  // Beside the mouse: what each of them held then.
+  const QStringList readout = curves->Readout(window_.selection().instant(), plot.center());
+  ASSERT_EQ(readout.size(), curves->curves().size());
+  for (std::size_t i = 0; i < curves->curves().size(); ++i) {
+    const QStringList parts = readout[static_cast<qsizetype>(i)].split(QLatin1Char('\t'));
+    ASSERT_EQ(parts.size(), 2);
+    EXPECT_EQ(parts[0], curves->curves()[i].name);
+    EXPECT_TRUE(parts[1].endsWith(QStringLiteral("iB"))) << parts[1].toStdString();
+  }
+  EXPECT_FALSE(readout.filter(QStringLiteral("as recorded")).isEmpty());
+  const QImage pointed_at = Grab(curves);
+  QEvent leave(QEvent::Leave);
+  QCoreApplication::sendEvent(curves, &leave);
+  EXPECT_NE(Grab(curves), pointed_at);
   QTest::mousePress(curves, Qt::LeftButton, {}, QPoint(static_cast<int>(plot.left()) + 50, 40));
   QTest::mouseRelease(curves, Qt::LeftButton, {}, QPoint(static_cast<int>(plot.left()) + 150, 40));
   EXPECT_TRUE(window_.selection().zoomed());
@@ -261,6 +273,7 @@ TEST_F(CompareTest, TwoLogs) {
   EXPECT_TRUE(diff()->Verdict().contains(QStringLiteral("Before: other.mprof, 9 steps")));
   EXPECT_EQ(diff()->figure_model().rowCount(), static_cast<int>(model.shown()->figures.size()));
   EXPECT_TRUE(diff()->steps()->isVisible());
+  EXPECT_FALSE(diff()->table()->isColumnHidden(DiffModel::kStep));
   EXPECT_GT(diff()->stack().rowCount(), 0) << "of the first row";
   const QImage table = Grab(diff()->table()->viewport());
   EXPECT_GT(Count(table, table.rect(), DeltaDelegate::More(theme())), 50);
@@ -337,6 +350,14 @@ TEST_F(CompareTest, TwoMomentsOfOneLog) {
   ASSERT_EQ(model.rowCount(), 1);
   EXPECT_EQ(model.row(0).change(), 12 * static_cast<std::int64_t>(testing::kLeakBytes));
   EXPECT_FALSE(diff()->steps()->isVisible());
+  EXPECT_TRUE(diff()->table()->isColumnHidden(DiffModel::kStep)) << "the same at both";
+  const auto run = model.shown()->question.run;
+  selection.SetInstant(steps[15].begin);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(model.row(0).change(), 11 * static_cast<std::int64_t>(testing::kLeakBytes));
+  EXPECT_EQ(model.shown()->question.run, run) << "the run was read once";
+  selection.SetInstant(steps[16].begin);
+  window_.WaitUntilSettled();
   diff()->Swap();
   window_.WaitUntilSettled();
   EXPECT_EQ(selection.instant(), steps[4].begin);

@@ -12,6 +12,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/views/details_panel.h"
 #include "viewer/views/leak_view.h"
+#include "viewer/views/stack_view.h"
 #include "viewer/views/summary_header.h"
 #include "viewer/views/survivor_chart.h"
 
@@ -114,10 +115,9 @@ TEST_F(PanelTest, ATensorTellsItsLife) {
 
 TEST_F(PanelTest, StacksCanBeCopied) {
   Open({.steps = 20}, ViewKind::kLeaks);
-  for (QTreeView* view : window_.leaks()->findChildren<QTreeView*>()) {
-    if (view->actions().isEmpty()) continue;
-    view->actions().front()->trigger();
-  }
+  auto* stack = window_.leaks()->findChild<StackView*>();
+  ASSERT_NE(stack, nullptr);
+  stack->actions().front()->trigger();
   const QString text = QGuiApplication::clipboard()->text();
   EXPECT_EQ(text.count(QLatin1Char('\n')), 4) << qPrintable(text);
   EXPECT_TRUE(text.startsWith(QString::fromUtf8(testing::kLeakFunction)));

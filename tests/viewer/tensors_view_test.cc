@@ -286,6 +286,7 @@ TEST_F(TensorsTest, CopiesAndExports) {
   Query("loss.retained born:2");
   ASSERT_EQ(model().rowCount(), 1);
   view_->table()->setCurrentIndex(model().index(0, 0));
+  view_->table()->setFocus();
   QTest::keyClick(view_->table(), Qt::Key_C, Qt::ControlModifier);
   EXPECT_TRUE(QApplication::clipboard()->text().startsWith(
       QString::fromUtf8("loss.retained\t256×1024\tfp32\t")));

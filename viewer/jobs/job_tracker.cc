@@ -1,11 +1,15 @@
 // Work off the GUI thread, of which only the latest counts.
 #include "viewer/jobs/job_tracker.h"
 
+#include <QElapsedTimer>
 #include <QMetaObject>
 #include <QThread>
 #include <QThreadPool>
 #include <algorithm>
 #include <atomic>
+#include <utility>
+
+#include "viewer/jobs/heap.h"
 
 namespace memprof::viewer {
 namespace {
@@ -63,7 +67,17 @@ void JobTracker::Finish(const std::stop_token& token, const std::function<void()
   if (!running_) emit RunningChanged(false);
 }
 
-void JobTracker::RunOnPool(std::function<void()> job) { Pool().start(std::move(job)); }
+void JobTracker::RunOnPool(std::function<void()> job) {
+  Pool().start([job = std::move(job)]() mutable {
+    // Only after what took long: what is quick leaves little, and someone waits for the next.
+    constexpr qint64 kLongMilliseconds = 200;
+    QElapsedTimer watch;
+    watch.start();
+    job();
+    job = nullptr;
+    if (watch.elapsed() >= kLongMilliseconds) TrimHeap();
+  });
+}
 
 void JobTracker::PostTo(const std::shared_ptr<Owner>& owner,
                         std::function<void(JobTracker*)> message) {

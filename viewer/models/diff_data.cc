@@ -140,7 +140,7 @@ void MakeCategories(DiffSource* source) {
 // What a filter lets pass of both sides. What means one log only (a process, a call site) is not
 // asked of the other; the call site is asked of the rows.
 struct Passing {
-  std::optional<analysis::AllocationSet> before, after;
+  std::shared_ptr<const analysis::AllocationSet> before, after;
 
   Passing(const DiffQuestion& question) {
     analysis::AllocationFilter filter = question.filter;
@@ -148,10 +148,13 @@ struct Passing {
     if (!question.moments) filter.process.reset();
     if (filter.everything()) return;
     const auto matching = [&filter](const DiffSource& side) {
-      return analysis::Matching(*side.session, *side.symbols, side.categories.get(), filter);
+      return std::make_shared<const analysis::AllocationSet>(
+          analysis::Matching(*side.session, *side.symbols, side.categories.get(), filter));
     };
     if (!question.moments) before = matching(question.before);
-    after = matching(question.after);
+    // The window's filter is about the call site, too: then it is another set.
+    const bool known = question.moments && question.passing != nullptr && !question.filter.site;
+    after = known ? question.passing : matching(question.after);
   }
 };
 
@@ -201,16 +204,22 @@ std::shared_ptr<const DiffData> Compare(DiffQuestion question,
   const Passing passing(question);
   if (stop.stop_requested()) return nullptr;
   analysis::DiffOptions options;
-  options.before = passing.before ? &*passing.before : nullptr;
-  options.after = passing.after ? &*passing.after : nullptr;
+  options.before = passing.before.get();
+  options.after = passing.after.get();
   options.stop = stop;
   options.progress = progress;
   const Session &before = *question.before.session, &after = *question.after.session;
   const analysis::EventId from = after.EventAt(question.from), to = after.EventAt(question.to);
-  data->report = question.moments
-                     ? analysis::DiffMoments(after, *question.after.symbols, from, to, options)
-                     : analysis::DiffRuns(before, *question.before.symbols, after,
-                                          *question.after.symbols, question.at, options);
+  if (question.moments) {
+    if (question.run == nullptr)
+      question.run = std::make_shared<const analysis::MomentDiff>(after, *question.after.symbols,
+                                                                  stop, progress);
+    if (stop.stop_requested()) return nullptr;
+    data->report = question.run->Compare(from, to, passing.after);
+  } else {
+    data->report = analysis::DiffRuns(before, *question.before.symbols, after,
+                                      *question.after.symbols, question.at, options);
+  }
   if (stop.stop_requested()) return nullptr;
   if (question.by == DiffBy::kSite) {
     std::uint32_t only = analysis::StackAlignment::kNone;

@@ -10,6 +10,7 @@
 
 #include "analysis/diff.h"
 #include "analysis/diff_groups.h"
+#include "analysis/diff_moments.h"
 
 namespace memprof::viewer {
 
@@ -26,6 +27,9 @@ struct DiffQuestion {
   DiffSource before, after;  // the same session for two moments
   bool moments = false;
   analysis::TimeNs from = 0, to = 0;  // of two moments
+  // Of two moments: what is known of the run, and what the filter passes; null = not known yet.
+  std::shared_ptr<const analysis::MomentDiff> run;
+  std::shared_ptr<const analysis::AllocationSet> passing;
   analysis::DiffMoment at = analysis::DiffMoment::kPeak;
   DiffBy by = DiffBy::kSite;
   analysis::AllocationFilter filter;

@@ -8,9 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "analysis/log_paths.h"
-#include "analysis/steps_found.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/load_log.h"
 
 namespace memprof::viewer {
 namespace {
@@ -47,24 +46,6 @@ std::shared_ptr<const ReportData> MakeReport(const Session& session, analysis::S
   return data;
 }
 
-absl::StatusOr<std::shared_ptr<const Session>> Load(const std::vector<std::string>& paths,
-                                                    const std::function<void(double)>& report,
-                                                    const std::stop_token& stop) {
-  analysis::LoadOptions options;
-  options.step_finder = analysis::FindStepsToUse;
-  int shown = -1;
-  options.progress = [&](double share) {
-    const int percent = static_cast<int>(share * 100);
-    if (percent != shown) report(share);
-    shown = percent;
-    return !stop.stop_requested();
-  };
-  const auto logs = analysis::LogsOf(paths);
-  if (!logs.ok()) return logs.status();
-  return logs->size() == 1 ? Session::Load(logs->front(), options)
-                           : Session::LoadTogether(*logs, options);
-}
-
 std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(
     const std::shared_ptr<const Session>& session) {
   auto bands = std::make_shared<std::vector<TimelineBands>>();
@@ -94,11 +75,11 @@ void Document::OpenTogether(const QStringList& paths) {
   });
   std::vector<std::string> logs;
   for (const QString& path : paths) logs.push_back(path.toStdString());
-  load_job_.Start(
-      [logs = std::move(logs), report](std::stop_token stop) { return Load(logs, report, stop); },
-      [this](absl::StatusOr<std::shared_ptr<const Session>> session) {
-        Loaded(std::move(session));
-      });
+  load_job_.Start([logs = std::move(logs),
+                   report](std::stop_token stop) { return LoadLogs(logs, report, stop); },
+                  [this](absl::StatusOr<std::shared_ptr<const Session>> session) {
+                    Loaded(std::move(session));
+                  });
 }
 
 void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
@@ -195,7 +176,7 @@ void Document::ReadAgain() {
   grow_job_.Start(
       [logs = std::move(logs)](std::stop_token stop) {
         Contents contents;
-        auto session = Load(
+        auto session = LoadLogs(
             logs, [](double) {}, stop);
         if (!session.ok()) return contents;
         contents.session = *std::move(session);

@@ -77,12 +77,6 @@ QStringList FactTable::RawRow(int index) const {
   return fields;
 }
 
-QString FactTable::RowText(int index) const {
-  QStringList fields;
-  for (const FactCell& cell : row(index).cells) fields << cell.text;
-  return fields.join(QLatin1Char('\t'));
-}
-
 int FactTable::rowCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : static_cast<int>(rows_.size());
 }

@@ -59,8 +59,6 @@ class FactTable : public QAbstractTableModel {
   // What files say: the headings, and plain numbers for figures.
   QStringList Headings() const;
   QStringList RawRow(int index) const;
-  // The cells of a row, separated by tabs.
-  QString RowText(int index) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

@@ -23,8 +23,6 @@ using analysis::TimeNs;
 constexpr std::size_t kMaxParts = 6;     // sites in the bar, beside the rest
 constexpr std::size_t kMaxSites = 1000;  // in the tables
 
-QString NoStack() { return QObject::tr("(no call stack)"); }
-
 TimeNs Since(const Session& session, TimeNs time) {
   const TimeNs start = std::min(session.run().start_time, session.events().first_time());
   return time - std::min(time, start);
@@ -232,45 +230,6 @@ QString Headline(const Session& session, const FailedRequest& request) {
 }
 
 }  // namespace
-
-QString OomExplainer::SiteOf(const FailedRequest& request) {
-  const std::lock_guard lock(mutex_);
-  return request.stack.valid() ? ShortSite(explainer_.SiteOf(request)) : NoStack();
-}
-
-OomExplainer::Explained OomExplainer::Explain(const FailedRequest& request) {
-  const std::lock_guard lock(mutex_);
-  Explained found;
-  found.report = explainer_.Explain(request);
-  const FailureReport& report = found.report;
-  found.verdict = ToQString(analysis::FailureVerdict(report));
-  found.asked_by = request.stack.valid() ? ShortSite(report.site) : NoStack();
-  const QString api = ToQString(session_->string(request.api));
-  if (request.driver.valid() && request.framework) {
-    found.driver_call = QObject::tr("The allocator asked the driver for a segment of %1")
-                            .arg(FormatBytes(request.driver_bytes));
-    if (request.attempts > 1) found.driver_call += QObject::tr(", %1 times").arg(request.attempts);
-    if (!api.isEmpty()) found.driver_call += QObject::tr(" (%1)").arg(api);
-  } else if (!api.isEmpty()) {
-    found.driver_call = QObject::tr("Call: %1, CUresult %2").arg(api).arg(request.result);
-  }
-  const auto name_of = [this](analysis::StackId stack) {
-    return stack.valid() ? ShortSite(symbols_->Site(stack)) : NoStack();
-  };
-  for (const Remedy& remedy : report.remedies)
-    found.remedies.push_back(ToQString(analysis::RemedyWords(
-        *session_, sites_, report, remedy,
-        [&](analysis::StackId stack) { return name_of(stack).toStdString(); })));
-  const auto know = [&](std::uint32_t group) {
-    if (found.sites.try_emplace(group, sites_.Example(group)).second)
-      found.site_names.try_emplace(group, name_of(sites_.Example(group)));
-  };
-  for (const analysis::SiteUse& use : report.sites) know(use.site);
-  for (const analysis::SiteChange& change : report.changes) know(change.site);
-  for (const Remedy& remedy : report.remedies)
-    for (const analysis::SiteUse& use : remedy.sites) know(use.site);
-  return found;
-}
 
 std::vector<FactColumn> FailureColumns() {
   return {{QObject::tr("After"), true, {}},

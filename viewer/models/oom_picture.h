@@ -3,9 +3,7 @@
 #pragma once
 
 #include <QString>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "analysis/categories.h"
@@ -14,37 +12,9 @@
 #include "analysis/symbols.h"
 #include "viewer/geometry/byte_bars.h"
 #include "viewer/models/fact_table.h"
+#include "viewer/models/oom_explainer.h"
 
 namespace memprof::viewer {
-
-// Explains failures, one at a time, from any thread. Making it looks at all of the log.
-class OomExplainer {
- public:
-  OomExplainer(std::shared_ptr<const analysis::Session> session,
-               std::shared_ptr<analysis::Symbols> symbols)
-      : session_(std::move(session)),
-        symbols_(std::move(symbols)),
-        sites_(*session_, *symbols_),
-        explainer_(*session_, *symbols_, sites_) {}
-
-  struct Explained {
-    analysis::FailureReport report;
-    QString verdict, asked_by, driver_call;
-    std::vector<QString> remedies;  // in words, as report.remedies
-    // Of the groups that the report names: a stack of each, and its name.
-    std::map<std::uint32_t, analysis::StackId> sites;
-    std::map<std::uint32_t, QString> site_names;
-  };
-  Explained Explain(const analysis::FailedRequest& request);
-  QString SiteOf(const analysis::FailedRequest& request);
-
- private:
-  std::mutex mutex_;
-  const std::shared_ptr<const analysis::Session> session_;
-  const std::shared_ptr<analysis::Symbols> symbols_;
-  analysis::SiteGroups sites_;
-  analysis::FailureExplainer explainer_;
-};
 
 // All failures of a session, or how close it came to one.
 struct FailuresPicture {

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "proto/anomalies.h"
-#include "proto/memprof.pb.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/anomaly_texts.h"
 
 namespace memprof::viewer {
 namespace {
@@ -17,19 +16,6 @@ using analysis::RunInfo;
 using analysis::Session;
 
 QString Tr(const char* text) { return QCoreApplication::translate("Quality", text); }
-
-struct AnomalyText {
-  const char* name;
-  log::Severity severity;
-  const char* advice;
-};
-
-constexpr AnomalyText kAnomalies[] = {
-#define MEMPROF_ANOMALY_TEXT(identifier, name, severity, advice) \
-  {name, log::Severity::severity, advice},
-    MEMPROF_ANOMALIES(MEMPROF_ANOMALY_TEXT)
-#undef MEMPROF_ANOMALY_TEXT
-};
 
 Grade GradeOf(log::Severity severity) {
   switch (severity) {

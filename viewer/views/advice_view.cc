@@ -1,4 +1,4 @@
-// Findings, best first.
+// Findings, best first: which are shown. What is said of a chosen one is in advice_details.cc.
 #include "viewer/views/advice_view.h"
 
 #include <QAction>
@@ -9,8 +9,6 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QProgressBar>
-#include <QPushButton>
-#include <QScrollArea>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTreeView>
@@ -18,42 +16,17 @@
 #include <algorithm>
 
 #include "viewer/geometry/units.h"
-#include "viewer/views/byte_bars_widget.h"
+#include "viewer/views/csv.h"
 #include "viewer/views/fact_view.h"
+#include "viewer/views/page.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
-namespace {
-
-QString Paragraph(const Theme& theme, const QString& caption, const QString& text) {
-  if (text.isEmpty()) return {};
-  return QStringLiteral("<p style='margin:0 0 6px 0'><span style='color:%1'>%2</span> %3</p>")
-      .arg(theme.muted.name(), caption, text.toHtmlEscaped());
-}
-
-QString StepsText(const analysis::Finding& f) {
-  if (f.last_step < 0) return {};
-  const QString first = f.first_step < 0 ? AdviceView::tr("set-up") : QString::number(f.first_step);
-  return f.first_step == f.last_step ? AdviceView::tr(", step %1").arg(first)
-                                     : AdviceView::tr(", steps %1…%2").arg(first).arg(f.last_step);
-}
-
-QString WhereText(const analysis::Finding& f) {
-  const QString device = f.device == analysis::kNoDevice
-                             ? AdviceView::tr("host")
-                             : AdviceView::tr("device %1").arg(f.device);
-  return AdviceView::tr("%1, %2%3, %4 in %5")
-      .arg(device, ToQString(LayerName(f.layer)), StepsText(f), FormatBytes(f.bytes),
-           FormatPlural(f.count, AdviceView::tr("case")));
-}
-
-}  // namespace
 
 AdviceView::AdviceView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   column->addWidget(BuildHead());
   progress_ = new QProgressBar(this);
   progress_->setTextVisible(false);
@@ -128,87 +101,11 @@ QWidget* AdviceView::BuildHead() {
   return head;
 }
 
-QWidget* AdviceView::BuildDetails() {
-  auto* details = new QWidget(this);
-  auto* row = new QHBoxLayout(details);
-  row->setContentsMargins(0, kSpace, 0, 0);
-  row->setSpacing(2 * kSpace);
-  auto* scroll = new QScrollArea(details);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  auto* sheet = new QWidget(scroll);
-  sheet->setBackgroundRole(QPalette::Base);
-  auto* left = new QVBoxLayout(sheet);
-  left->setContentsMargins(0, 0, kSpace, 0);
-  title_ = new QLabel(sheet);
-  title_->setWordWrap(true);
-  peak_ = new ByteBarsWidget(sheet);
-  peak_->setAccessibleName(tr("The peak as it was, and as it would be"));
-  text_ = new QLabel(sheet);
-  text_->setWordWrap(true);
-  text_->setTextFormat(Qt::RichText);
-  text_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-  text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  only_ = new QPushButton(tr("Show only this site"), sheet);
-  only_->setToolTip(tr("Filters every view to the memory of this call site (undo: Alt+←)"));
-  left->addWidget(title_);
-  left->addWidget(peak_);
-  left->addWidget(text_);
-  left->addWidget(only_, 0, Qt::AlignLeft);
-  left->addStretch(1);
-  scroll->setWidget(sheet);
-  row->addWidget(scroll, 1);
-  tabs_ = new QTabWidget(details);
-  tabs_->setDocumentMode(true);
-  affected_rows_ = new FactTable(AffectedColumns(), this);
-  affected_ = new FactView(affected_rows_, 3, tabs_);
-  affected_->setAccessibleName(tr("What the finding is about"));
-  stack_ = new StackModel(this);
-  stack_view_ = new QTreeView(tabs_);
-  stack_view_->setModel(stack_);
-  SetUpTable(stack_view_, -1);
-  stack_view_->setRootIsDecorated(false);
-  stack_view_->header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
-  stack_view_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  connect(stack_view_->addAction(tr("Copy stack")), &QAction::triggered, this,
-          [this] { QApplication::clipboard()->setText(stack_->Text()); });
-  notes_ = new QLabel(tabs_);
-  notes_->setWordWrap(true);
-  notes_->setMargin(kSpace);
-  notes_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-  notes_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  tabs_->addTab(affected_, tr("Affected"));
-  tabs_->addTab(stack_view_, tr("Call stack"));
-  tabs_->addTab(notes_, tr("Not known"));
-  row->addWidget(tabs_, 1);
-  connect(only_, &QPushButton::clicked, this, &AdviceView::OnlyThisSite);
-  connect(peak_, &ByteBarsWidget::PartClicked, this, [this] {
-    const AdviceEntry* entry = model_->entry(table_->currentIndex());
-    if (entry != nullptr && entry->peak_time) selection_->SetInstant(*entry->peak_time);
-  });
-  const auto go = [this](const FactRow& fact, bool instant) {
-    following_ = true;
-    if (instant && fact.time) selection_->SetInstant(*fact.time);
-    selection_->SelectAllocation(fact.allocation, fact.site);
-    following_ = false;
-  };
-  connect(affected_, &FactView::Chosen, this, [go](const FactRow& fact) { go(fact, false); });
-  connect(affected_, &FactView::Opened, this, [go](const FactRow& fact) { go(fact, true); });
-  connect(stack_view_, &QTreeView::activated, this, [this] {
-    const AdviceEntry* entry = model_->entry(table_->currentIndex());
-    if (entry != nullptr) selection_->SelectSite(entry->finding.stack);
-  });
-  return details;
-}
-
 void AdviceView::FitTable() {
   int rows = 1;  // the header
   for (int i = 0; i < model_->rowCount(); ++i) rows += 1 + model_->rowCount(model_->index(i, 0));
   const int row = fontMetrics().height() + kSpace;
-  const int all = splitter_->height();
-  const int wanted = std::clamp(row * rows + 2 * kSpace, 4 * row, std::max(4 * row, all * 2 / 5));
-  splitter_->setSizes({wanted, std::max(1, all - wanted)});
+  SetUpperHeight(splitter_, row * rows + 2 * kSpace, 4 * row, splitter_->height() * 2 / 5);
 }
 
 void AdviceView::resizeEvent(QResizeEvent* event) {
@@ -277,7 +174,6 @@ void AdviceView::AskPassing() {
 }
 
 QString AdviceView::SummaryText() const { return summary_->text(); }
-QString AdviceView::DetailText() const { return text_->text(); }
 
 void AdviceView::FillSummary() {
   if (picture_ == nullptr) return;
@@ -326,63 +222,6 @@ void AdviceView::Follow() {
   following_ = false;
 }
 
-void AdviceView::ShowPeak(const AdviceEntry& entry) {
-  const analysis::Finding& f = entry.finding;
-  peak_->setVisible(f.peak_of.has_value());
-  if (!f.peak_of) return;
-  ByteBar before, after;
-  before.label = tr("Peak now");
-  before.value = FormatBytes(entry.peak_before);
-  before.parts.push_back({tr("stays"), f.new_peak.bytes, PartStyle::kAccent, -1, {}, {}});
-  before.parts.push_back({tr("saved"),
-                          f.saves_bytes,
-                          PartStyle::kHole,
-                          -1,
-                          tr("%1 less, if all of it were changed").arg(FormatBytes(f.saves_bytes)),
-                          {}});
-  after.label = f.upper_bound ? tr("At best") : tr("If done");
-  after.value = FormatBytes(f.new_peak.bytes);
-  QString tip = tr("The peak would be %1").arg(FormatBytes(f.new_peak.bytes));
-  if (entry.peak_step >= 0) tip += tr(", in step %1 (click goes there)").arg(entry.peak_step);
-  QString name;
-  if (entry.peak_step >= 0) name = tr("step %1").arg(entry.peak_step);
-  after.parts.push_back({name, f.new_peak.bytes, PartStyle::kGood, -1, tip, {}});
-  peak_->SetBars({before, after});
-}
-
-void AdviceView::ShowFinding(const QModelIndex& index) {
-  const AdviceEntry* entry = model_->entry(index);
-  if (entry == nullptr || shown_ == nullptr) return;
-  const Theme theme = Theme::From(palette());
-  const analysis::Finding& f = entry->finding;
-  QString name = ToQString(PatternName(f.pattern));
-  name[0] = name[0].toUpper();
-  title_->setText(QStringLiteral("<b>%1</b>  %2").arg(name, entry->site.toHtmlEscaped()));
-  ShowPeak(*entry);
-  QString text = Paragraph(theme, tr("Gain:"), GainText(*entry) + QLatin1Char('.'));
-  text += Paragraph(theme, tr("Seen:"), ToQString(f.why));
-  text += Paragraph(theme, tr("Change:"), ToQString(f.fix));
-  if (f.pattern == analysis::Pattern::kIdle)
-    text += Paragraph(theme, tr("Costs:"), tr("time, for bringing it back: a trade-off."));
-  text += Paragraph(theme, tr("Assumes:"), ToQString(f.assumption));
-  text += Paragraph(theme, tr("Sure:"), ToQString(ConfidenceName(f.confidence)));
-  text += Paragraph(theme, tr("Where:"), WhereText(f));
-  text_->setText(text);
-  only_->setVisible(f.stack.valid());
-  const std::vector<FactRow> rows = AffectedRows(*shown_, *entry);
-  tabs_->setTabText(0, f.count > rows.size()
-                           ? tr("Affected (%1 of %2)").arg(rows.size()).arg(FormatCount(f.count))
-                           : tr("Affected (%1)").arg(rows.size()));
-  affected_rows_->SetRows(rows, 0);
-  stack_->SetFrames(entry->stack, entry->frame);
-  tabs_->setTabEnabled(1, !entry->stack.empty());
-  if (following_) return;
-  following_ = true;
-  selection_->SelectAllocation(rows.empty() ? analysis::AllocationId() : rows.front().allocation,
-                               f.stack);
-  following_ = false;
-}
-
 void AdviceView::OnlyThisSite() {
   const AdviceEntry* entry = model_->entry(table_->currentIndex());
   if (entry == nullptr || !entry->finding.stack.valid()) return;
@@ -392,18 +231,13 @@ void AdviceView::OnlyThisSite() {
 }
 
 bool AdviceView::WriteCsv(QTextStream* out) const {
-  const auto write = [out](const QStringList& fields) {
-    for (qsizetype i = 0; i < fields.size(); ++i)
-      *out << (i == 0 ? "" : ",") << CsvField(fields[i]);
-    *out << '\n';
-  };
   if (picture_ == nullptr) return false;
-  write(model_->Headings());
+  WriteCsvLine(out, model_->Headings());
   for (int i = 0; i < model_->rowCount(); ++i) {
     const QModelIndex top = model_->index(i, 0);
-    if (const AdviceEntry* entry = model_->entry(top)) write(model_->RawRow(*entry));
+    if (const AdviceEntry* entry = model_->entry(top)) WriteCsvLine(out, model_->RawRow(*entry));
     for (int j = 0; j < model_->rowCount(top); ++j)
-      write(model_->RawRow(*model_->entry(model_->index(j, 0, top))));
+      WriteCsvLine(out, model_->RawRow(*model_->entry(model_->index(j, 0, top))));
   }
   return model_->shown() > 0;
 }

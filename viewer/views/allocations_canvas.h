@@ -82,7 +82,6 @@ class AllocationsCanvas : public QWidget {
   bool event(QEvent* event) override;  // tooltips
 
  private:
-  enum class Drag { kNone, kBrush, kPan };
   // What colours were made for.
   struct ColorKey {
     AllocationColoring coloring = AllocationColoring::kSite;
@@ -144,11 +143,8 @@ class AllocationsCanvas : public QWidget {
   bool picture_stale_ = true, whole_stale_ = true;
   double low_ = 0, high_ = 1;
   std::optional<std::size_t> hover_;
-  std::optional<QPointF> cursor_;
-  Drag drag_ = Drag::kNone;
-  QPointF drag_from_;
-  PictureBox drag_box_;
-  TimeGestures gestures_;
+  double pan_low_ = 0, pan_high_ = 1;  // the bytes where panning began
+  TimeGestures gestures_{this, selection_};
   JobTracker data_job_, color_job_, picture_job_, uses_job_;
 };
 

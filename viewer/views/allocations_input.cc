@@ -1,5 +1,4 @@
 // The picture of all allocations: mouse, wheel and keys.
-#include <QDateTime>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -8,64 +7,35 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viewer/geometry/window_math.h"
 #include "viewer/views/allocations_canvas.h"
 
 namespace memprof::viewer {
 namespace {
 
-constexpr double kClickSlop = 4;  // pixels that a click may move
 constexpr double kZoomPerNotch = 0.8;
 
 }  // namespace
 
 void AllocationsCanvas::mousePressEvent(QMouseEvent* event) {
   if (data_ == nullptr) return;
-  drag_from_ = event->position();
-  drag_box_ = Box();
-  cursor_ = event->position();
-  if (event->button() == Qt::MiddleButton ||
-      (event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier))) {
-    drag_ = Drag::kPan;
-    gestures_.Begin();
-    setCursor(Qt::ClosedHandCursor);
-  } else if (event->button() == Qt::LeftButton) {
-    drag_ = Drag::kBrush;
-  } else if (event->button() == Qt::BackButton) {
-    selection_->Back();
-  } else if (event->button() == Qt::ForwardButton) {
-    selection_->Forward();
-  }
-  update();
+  pan_low_ = low_;
+  pan_high_ = high_;
+  gestures_.Press(event);
 }
 
 void AllocationsCanvas::mouseMoveEvent(QMouseEvent* event) {
-  cursor_ = event->position();
-  if (drag_ == Drag::kPan) {
-    const QPointF moved = drag_from_ - event->position();
-    const double bytes = -moved.y() / PlotRect().height() * (drag_box_.high - drag_box_.low);
-    TimeScale dragged = Scale();
-    dragged.window = drag_box_.window;
-    SetBytes(drag_box_.low + bytes, drag_box_.high + bytes);
-    selection_->SetWindow(PanBy(dragged, moved.x(), selection_->bounds()), gestures_.current());
-  } else if (drag_ == Drag::kNone) {
+  if (gestures_.panning()) {
+    const double moved = event->position().y() - gestures_.from().y();
+    const double bytes = moved / PlotRect().height() * (pan_high_ - pan_low_);
+    SetBytes(pan_low_ + bytes, pan_high_ + bytes);
+  } else if (!gestures_.dragging()) {
     hover_ = RowAt(event->position());
   }
-  update();
+  gestures_.Move(event, Scale());
 }
 
 void AllocationsCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  const Drag drag = std::exchange(drag_, Drag::kNone);
-  unsetCursor();
-  update();
-  if (drag != Drag::kBrush || event->button() != Qt::LeftButton) return;
-  if (std::abs(event->position().x() - drag_from_.x()) <= kClickSlop) {
-    Click(event->position());
-    return;
-  }
-  const TimeScale scale = Scale();
-  selection_->SetWindow(
-      Brush(scale.At(drag_from_.x()), scale.At(event->position().x()), selection_->bounds()));
+  if (const auto clicked = gestures_.Release(event, Scale())) Click(*clicked);
 }
 
 void AllocationsCanvas::Click(QPointF point) {
@@ -150,7 +120,7 @@ void AllocationsCanvas::wheelEvent(QWheelEvent* event) {
     }
     return;
   }
-  gestures_.Wheel(event, Scale(), selection_);
+  gestures_.Wheel(event, Scale());
 }
 
 bool AllocationsCanvas::ByteKey(QKeyEvent* event) {
@@ -180,7 +150,7 @@ bool AllocationsCanvas::ByteKey(QKeyEvent* event) {
 
 void AllocationsCanvas::keyPressEvent(QKeyEvent* event) {
   if (data_ == nullptr || ByteKey(event)) return;
-  if (TimeGestures::Key(event, Scale(), selection_)) return;
+  if (gestures_.Key(event, Scale())) return;
   switch (event->key()) {
     case Qt::Key_BracketLeft:
       SelectNeighbour(-1);
@@ -198,9 +168,8 @@ void AllocationsCanvas::keyPressEvent(QKeyEvent* event) {
 }
 
 void AllocationsCanvas::leaveEvent(QEvent*) {
-  cursor_.reset();
   hover_.reset();
-  update();
+  gestures_.Leave();
 }
 
 void AllocationsCanvas::resizeEvent(QResizeEvent*) {

@@ -168,17 +168,7 @@ void AllocationsCanvas::PaintMarks(QPainter& painter, const QRectF& plot, const 
     painter.setPen(QPen(theme.text, 1.2));
     painter.drawLine(QPointF(chosen, plot.top() - 2), QPointF(chosen, plot.bottom()));
   }
-  if (drag_ == Drag::kBrush && cursor_.has_value()) {
-    QColor fill = theme.accent;
-    fill.setAlpha(60);
-    const double a = std::clamp(drag_from_.x(), plot.left(), plot.right());
-    const double b = std::clamp(cursor_->x(), plot.left(), plot.right());
-    if (std::abs(a - b) > 4) {
-      painter.fillRect(
-          QRectF(QPointF(std::min(a, b), plot.top()), QPointF(std::max(a, b), plot.bottom())),
-          fill);
-    }
-  }
+  gestures_.PaintBrushed(painter, plot, theme);
 }
 
 void AllocationsCanvas::PaintFrames(QPainter& painter, const QRectF& plot, const Theme& theme) {

@@ -1,9 +1,7 @@
 // What the tables of functions have in common.
 #include "viewer/views/call_table.h"
 
-#include <QClipboard>
 #include <QContextMenuEvent>
-#include <QGuiApplication>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QMenu>
@@ -13,7 +11,9 @@
 #include "viewer/geometry/units.h"
 #include "viewer/models/call_tree_model.h"
 #include "viewer/views/bar_delegate.h"
+#include "viewer/views/copy_rows.h"
 #include "viewer/views/frame_delegate.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/view.h"
 
@@ -27,11 +27,8 @@ void StyleSortArrow(QHeaderView* header) {
 
 CallTable::CallTable(Document* document, Selection* selection, QWidget* parent)
     : QTreeView(parent), document_(document), selection_(selection) {
-  setUniformRowHeights(true);
-  setAlternatingRowColors(true);
-  setAllColumnsShowFocus(true);
-  setFrameShape(QFrame::NoFrame);
-  setTextElideMode(Qt::ElideMiddle);
+  SetUpTable(this);
+  AddCopyActions(this, {.menu = false});
   setSortingEnabled(true);
   setExpandsOnDoubleClick(false);
 }
@@ -44,7 +41,6 @@ void CallTable::SetUp(QAbstractItemModel* model, int share_role, int python_role
   setItemDelegate(new BarDelegate(share_role, this));
   setItemDelegateForColumn(0, new FrameDelegate(python_role, this));
   StyleSortArrow(header());
-  header()->setStretchLastSection(false);
   header()->setSectionResizeMode(QHeaderView::Interactive);
   header()->setSectionResizeMode(0, QHeaderView::Stretch);
   const auto width = [this](const char* text) {
@@ -62,13 +58,6 @@ void CallTable::SortBy(int column) {
   if (figures && now != column) sortByColumn(column, Qt::DescendingOrder);
 }
 
-QString CallTable::RowText(const QModelIndex& index) const {
-  QStringList cells;
-  for (int column = 0; column < model()->columnCount(); ++column)
-    cells << index.siblingAtColumn(column).data().toString();
-  return cells.join(QLatin1Char('\t'));
-}
-
 void CallTable::Choose(const QModelIndex& index) {
   if (!index.isValid()) return;
   if (opens_editor_)
@@ -80,8 +69,6 @@ void CallTable::Choose(const QModelIndex& index) {
 void CallTable::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
     Choose(currentIndex());
-  } else if (event->matches(QKeySequence::Copy) && currentIndex().isValid()) {
-    QGuiApplication::clipboard()->setText(RowText(currentIndex()));
   } else {
     QTreeView::keyPressEvent(event);
   }
@@ -99,8 +86,7 @@ void CallTable::contextMenuEvent(QContextMenuEvent* event) {
   QMenu menu(this);
   AddFrameActions(&menu, this, document_, selection_, target_(index));
   menu.addSeparator();
-  menu.addAction(tr("Copy &row"), this,
-                 [this, index] { QGuiApplication::clipboard()->setText(RowText(index)); });
+  menu.addActions(actions());
   if (model()->hasChildren(index))
     menu.addAction(tr("&Expand three levels"), this,
                    [this, index] { expandRecursively(index, 2); });

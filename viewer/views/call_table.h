@@ -44,7 +44,6 @@ class CallTable : public QTreeView {
 
  private:
   void Choose(const QModelIndex& index);
-  QString RowText(const QModelIndex& index) const;
 
   Document* const document_;
   Selection* const selection_;

@@ -12,18 +12,15 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSettings>
-#include <QSortFilterProxyModel>
 #include <QSplitter>
+#include <QTimer>
 #include <QTreeView>
 #include <QUrl>
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analysis/log_paths.h"
-#include "analysis/steps_found.h"
 #include "viewer/geometry/units.h"
-#include "viewer/views/copy_rows.h"
-#include "viewer/views/delta_delegate.h"
+#include "viewer/models/load_log.h"
 #include "viewer/views/diff_steps.h"
 #include "viewer/views/theme.h"
 
@@ -33,51 +30,12 @@ namespace {
 using analysis::Session;
 using SessionPointer = std::shared_ptr<const Session>;
 
-// As the window loads logs: with steps that are found where none are marked.
-absl::StatusOr<SessionPointer> LoadLog(const std::string& path,
-                                       const std::function<void(double)>& report,
-                                       const std::stop_token& stop) {
-  analysis::LoadOptions options;
-  options.step_finder = analysis::FindStepsToUse;
-  int shown = -1;
-  options.progress = [&](double share) {
-    const int percent = static_cast<int>(share * 100);
-    if (percent != shown) report(share);
-    shown = percent;
-    return !stop.stop_requested();
-  };
-  const auto logs = analysis::LogsOf({path});
-  if (!logs.ok()) return logs.status();
-  return logs->size() == 1 ? Session::Load(logs->front(), options)
-                           : Session::LoadTogether(*logs, options);
-}
-
-QTreeView* MakeTable(QAbstractItemModel* model, const QString& name, QWidget* parent) {
-  auto* table = new QTreeView(parent);
-  table->setModel(model);
-  table->setRootIsDecorated(false);
-  table->setUniformRowHeights(true);
-  table->setAlternatingRowColors(true);
-  table->setFrameShape(QFrame::NoFrame);
-  table->setAllColumnsShowFocus(true);
-  table->setTextElideMode(Qt::ElideMiddle);
-  table->setAccessibleName(name);
-  table->header()->setStretchLastSection(false);
-  AddCopyActions(table);
-  return table;
-}
-
 }  // namespace
 
 DiffView::DiffView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
   setAcceptDrops(true);
-  model_ = new DiffModel(this);
   figures_ = new DiffFigureModel(this);
-  stack_ = new StackModel(this);
-  sorted_ = new QSortFilterProxyModel(this);
-  sorted_->setSourceModel(model_);
-  sorted_->setSortRole(DiffModel::kSortRole);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
   column->setSpacing(kSpace);
@@ -85,10 +43,15 @@ DiffView::DiffView(Document* document, Selection* selection, QWidget* parent)
   splitter_ = new QSplitter(Qt::Vertical, this);
   splitter_->setChildrenCollapsible(false);
   splitter_->addWidget(BuildTotals());
-  splitter_->addWidget(BuildSites());
+  sites_ = new DiffSites(selection, this);
+  splitter_->addWidget(sites_);
   splitter_->setStretchFactor(0, 2);
   splitter_->setStretchFactor(1, 3);
   column->addWidget(splitter_, 1);
+  slow_ = new QTimer(this);
+  slow_->setSingleShot(true);
+  slow_->setInterval(150);
+  connect(slow_, &QTimer::timeout, this, &DiffView::ShowState);
   const auto again = [this] { Invalidate(); };
   connect(document, &Document::StateChanged, this, again);
   connect(document, &Document::PassingChanged, this, again);
@@ -99,7 +62,6 @@ DiffView::DiffView(Document* document, Selection* selection, QWidget* parent)
       Invalidate();
     }
   });
-  connect(selection, &Selection::SelectionChanged, this, &DiffView::Follow);
   ShowState();
 }
 
@@ -166,7 +128,7 @@ QWidget* DiffView::BuildHead() {
 QWidget* DiffView::BuildTotals() {
   auto* totals = new QSplitter(Qt::Horizontal, this);
   totals->setChildrenCollapsible(false);
-  figures_view_ = MakeTable(figures_, tr("Totals of both"), totals);
+  figures_view_ = MakeDiffTable(figures_, tr("Totals of both"), totals);
   figures_view_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   figures_view_->header()->setSectionResizeMode(DiffFigureModel::kName, QHeaderView::Stretch);
   steps_ = new DiffSteps(totals);
@@ -174,48 +136,9 @@ QWidget* DiffView::BuildTotals() {
   totals->addWidget(steps_);
   totals->setStretchFactor(0, 5);
   totals->setStretchFactor(1, 4);
+  totals->setSizes({560, 520});
   connect(steps_, &DiffSteps::StepChosen, this, &DiffView::ChooseStep);
   return totals;
-}
-
-QWidget* DiffView::BuildSites() {
-  auto* sites = new QSplitter(Qt::Horizontal, this);
-  sites->setChildrenCollapsible(false);
-  table_ = MakeTable(sorted_, tr("What changed"), sites);
-  table_->setItemDelegateForColumn(DiffModel::kBar,
-                                   new DeltaDelegate(DiffModel::kDeltaRole, table_));
-  QHeaderView* header = table_->header();
-  header->setSectionResizeMode(DiffModel::kName, QHeaderView::Stretch);
-  const auto width = [this](const QString& widest) {
-    return fontMetrics().horizontalAdvance(widest) + 2 * kSpace;
-  };
-  for (const int section : {DiffModel::kBefore, DiffModel::kAfter})
-    header->resizeSection(section, width(QStringLiteral("88.8 MiB")));
-  for (const int section : {DiffModel::kChange, DiffModel::kStep})
-    header->resizeSection(section, width(QStringLiteral("+88.8 MiB")));
-  header->resizeSection(DiffModel::kBlocks, width(QStringLiteral("+88,888")));
-  header->resizeSection(DiffModel::kNote, width(QStringLiteral("within variation")));
-  table_->setSortingEnabled(true);
-  table_->sortByColumn(-1, Qt::AscendingOrder);
-  auto* right = new QWidget(sites);
-  auto* column = new QVBoxLayout(right);
-  column->setContentsMargins(kSpace, 0, 0, 0);
-  column->setSpacing(2);
-  stack_title_ = new QLabel(tr("Call stack"), right);
-  stack_title_->setWordWrap(true);
-  stack_view_ = MakeTable(stack_, tr("Call stack of the chosen row"), right);
-  stack_view_->header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
-  stack_view_->header()->setSectionResizeMode(StackModel::kPlace, QHeaderView::ResizeToContents);
-  column->addWidget(stack_title_);
-  column->addWidget(stack_view_, 1);
-  sites->addWidget(table_);
-  sites->addWidget(right);
-  sites->setStretchFactor(0, 3);
-  sites->setStretchFactor(1, 1);
-  sites->setSizes({760, 330});
-  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
-          &DiffView::ShowRow);
-  return sites;
 }
 
 void DiffView::FillMenu(QMenu* menu) {
@@ -294,6 +217,8 @@ void DiffView::Refresh() {
       pinned_.reset();
       Show(nullptr);
     }
+    run_job_.Cancel();
+    run_ = {};
   }
   cancelled_ = false;
   if (session == nullptr) {
@@ -311,7 +236,7 @@ void DiffView::Load() {
   const auto report = load_job_.Reporter(
       [this](double share) { progress_->setValue(static_cast<int>(share * 1000)); });
   load_job_.Start([path = other_path_.toStdString(),
-                   report](std::stop_token stop) { return LoadLog(path, report, stop); },
+                   report](std::stop_token stop) { return LoadLogs({path}, report, stop); },
                   [this](absl::StatusOr<SessionPointer> session) { Loaded(std::move(session)); });
 }
 
@@ -328,7 +253,31 @@ void DiffView::Loaded(absl::StatusOr<SessionPointer> session) {
   ShowState();
 }
 
+// What moments need of the whole run is worked out once, however often others are chosen meanwhile.
+void DiffView::ReadRun() {
+  progress_->setValue(0);
+  const auto report = run_job_.Reporter(
+      [this](double share) { progress_->setValue(static_cast<int>(share * 1000)); });
+  run_job_.Start(
+      [session = session_, symbols = document_->symbols(), report](std::stop_token stop) {
+        return DiffRun{session, std::make_shared<const analysis::MomentDiff>(*session, *symbols,
+                                                                             stop, report)};
+      },
+      [this](DiffRun run) {
+        run_ = std::move(run);
+        Start();
+        ShowState();
+      });
+}
+
 void DiffView::Start() {
+  if (!two_logs() && run_.session != document_->session()) {
+    job_.Cancel();
+    if (!run_job_.running()) ReadRun();
+    return;
+  }
+  // Most moments are there at once: then nothing that comes and goes moves the rest about.
+  if (!job_.running()) slow_->start();
   DiffQuestion question;
   question.after = {document_->session(), document_->symbols(), document_->categories()};
   question.by = static_cast<DiffBy>(by_->currentData().toInt());
@@ -341,6 +290,8 @@ void DiffView::Start() {
   } else {
     question.before = question.after;
     question.moments = true;
+    question.run = run_.moments;
+    question.passing = document_->passing();
     question.from = pinned_.value_or(DefaultMoment());
     question.to = selection_->instant();
   }
@@ -357,6 +308,7 @@ void DiffView::Start() {
 
 void DiffView::Cancel() {
   job_.Cancel();
+  run_job_.Cancel();
   load_job_.Cancel();
   cancelled_ = true;
   ShowState();
@@ -367,48 +319,39 @@ void DiffView::Show(std::shared_ptr<const DiffData> found) {
     const DiffQuestion& question = found->question;
     other_categories_ = swapped_ ? question.after.categories : question.before.categories;
   }
-  following_ = true;
-  stack_job_.Cancel();
-  stack_->Clear();
-  stack_title_->setText(tr("Call stack"));
-  model_->SetData(found);
   figures_->SetData(found);
   steps_->SetData(found);
   steps_->setVisible(found != nullptr && !found->report.steps.empty());
-  following_ = false;
-  if (found == nullptr) return;
-  if (document_->session() != nullptr)
+  if (found != nullptr && document_->session() != nullptr)
     steps_->SetStep(document_->session()->StepAt(selection_->instant()));
-  Follow();
-  if (!table_->currentIndex().isValid() && model_->rowCount() > 0) {
-    following_ = true;  // shown, but not made the selection of the other views
-    table_->setCurrentIndex(sorted_->index(0, 0));
-    following_ = false;
-  }
+  sites_->SetData(std::move(found), swapped_ && two_logs());
 }
 
 void DiffView::FitTotals() {
   const int row = std::max(fontMetrics().height() + 4, figures_view_->sizeHintForRow(0));
   const int header = figures_view_->header()->sizeHint().height();
   const int rows = header + row * figures_->rowCount() + 4;
-  const bool steps = model_->shown() != nullptr && !model_->shown()->report.steps.empty();
+  const bool steps = shown() != nullptr && !shown()->report.steps.empty();
   const int wanted = steps ? std::max(rows, 170) : rows;
   const int all = splitter_->height();
-  const int shown = std::clamp(wanted, 3 * row, std::max(3 * row, all / 2));
-  splitter_->setSizes({shown, std::max(1, all - shown)});
+  const int height = std::clamp(wanted, 3 * row, std::max(3 * row, all / 2));
+  splitter_->setSizes({height, std::max(1, all - height)});
 }
 
 void DiffView::resizeEvent(QResizeEvent* event) {
   View::resizeEvent(event);
   layout()->activate();
   FitTotals();
-  // Wider where there is room: the name has what is left.
-  table_->header()->resizeSection(DiffModel::kBar, std::max(110, table_->width() / 6));
+}
+
+bool DiffView::busy() const {
+  const bool is_quick = !two_logs() && slow_->isActive();
+  return load_job_.running() || run_job_.running() || (job_.running() && !is_quick);
 }
 
 void DiffView::ShowState() {
-  const bool busy = running();
-  const auto& found = model_->shown();
+  const bool busy = this->busy();
+  const auto& found = shown();
   progress_->setVisible(busy);
   cancel_->setVisible(busy || cancelled_ || !error_.isEmpty());
   cancel_->setText(busy ? tr("Cancel") : tr("Try again"));
@@ -445,57 +388,8 @@ void DiffView::ShowState() {
   }
 }
 
-void DiffView::ShowRow(const QModelIndex& index) {
-  const QModelIndex source = sorted_->mapToSource(index);
-  if (!source.isValid()) return;
-  const DiffRow& row = model_->row(source.row());
-  const DiffQuestion& question = model_->shown()->question;
-  const bool after = row.after_stack.valid();
-  const analysis::StackId stack = after ? row.after_stack : row.before_stack;
-  const auto symbols = after ? question.after.symbols : question.before.symbols;
-  if (!stack.valid()) {
-    stack_job_.Cancel();
-    stack_->Clear();
-    stack_title_->setText(question.by == DiffBy::kSite
-                              ? tr("No call stack was recorded.")
-                              : tr("A call stack belongs to a call site: choose “by call site”."));
-  } else {
-    stack_title_->setText(question.moments ? tr("Call stack")
-                          : after && row.before_stack.valid()
-                              ? tr("Call stack, as the run after has it")
-                          : after ? tr("Call stack of the run after; before never came here")
-                                  : tr("Call stack of the run before; after never came here"));
-    using Frames = std::pair<std::vector<analysis::SourceFrame>, analysis::SourceFrame>;
-    stack_job_.Start(
-        [symbols, stack](std::stop_token) {
-          return Frames(symbols->ResolveStack(stack), symbols->Site(stack));
-        },
-        [this](Frames frames) { stack_->SetFrames(std::move(frames.first), frames.second); });
-  }
-  if (following_) return;
-  const analysis::StackId own = swapped_ && two_logs() ? row.before_stack : row.after_stack;
-  if (!own.valid()) return;
-  following_ = true;
-  selection_->SelectSite(own);
-  following_ = false;
-}
-
-void DiffView::Follow() {
-  const auto& found = model_->shown();
-  if (following_ || found == nullptr || !selection_->site().valid()) return;
-  const auto& rows =
-      swapped_ && two_logs() ? found->report.alignment.before : found->report.alignment.after;
-  if (rows.empty()) return;
-  const int row = model_->FindPlace(analysis::StackAlignment::Of(rows, selection_->site()));
-  if (row < 0) return;
-  following_ = true;
-  table_->setCurrentIndex(sorted_->mapFromSource(model_->index(row, 0)));
-  table_->scrollTo(table_->currentIndex());
-  following_ = false;
-}
-
 void DiffView::ChooseStep(std::size_t row) {
-  const auto& found = model_->shown();
+  const auto& found = shown();
   if (found == nullptr || row >= found->report.steps.size()) return;
   const analysis::DiffStep& step = found->report.steps[row];
   const std::int64_t number = swapped_ ? step.before : step.after;
@@ -522,16 +416,9 @@ void DiffView::dropEvent(QDropEvent* event) {
 }
 
 bool DiffView::WriteCsv(QTextStream* out) const {
-  const auto& found = model_->shown();
+  const auto& found = shown();
   if (found == nullptr) return false;
-  *out << "what,before_bytes,after_bytes,change_bytes,change_blocks,change_in_a_step_bytes,note\n";
-  for (int i = 0; i < sorted_->rowCount(); ++i) {
-    const QModelIndex source = sorted_->mapToSource(sorted_->index(i, 0));
-    const DiffRow& row = model_->row(source.row());
-    *out << CsvField(row.name) << ',' << row.before << ',' << row.after << ',' << row.change()
-         << ',' << row.blocks << ',' << row.step << ','
-         << CsvField(source.siblingAtColumn(DiffModel::kNote).data().toString()) << '\n';
-  }
+  sites_->WriteCsv(out);
   return true;
 }
 

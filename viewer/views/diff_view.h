@@ -7,7 +7,7 @@
 
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/models/diff_model.h"
-#include "viewer/models/stack_model.h"
+#include "viewer/views/diff_sites.h"
 #include "viewer/views/view.h"
 
 class QComboBox;
@@ -15,8 +15,8 @@ class QLabel;
 class QMenu;
 class QProgressBar;
 class QPushButton;
-class QSortFilterProxyModel;
 class QSplitter;
+class QTimer;
 class QTreeView;
 class QVBoxLayout;
 
@@ -44,15 +44,15 @@ class DiffView : public View {
   bool WriteCsv(QTextStream* out) const override;
   bool wants_details() const override { return false; }  // it shows stacks itself
 
-  QTreeView* table() const { return table_; }
+  QTreeView* table() const { return sites_->table(); }
   QTreeView* figures() const { return figures_view_; }
   DiffSteps* steps() const { return steps_; }
-  const DiffModel& model() const { return *model_; }
+  const DiffModel& model() const { return sites_->model(); }
   const DiffFigureModel& figure_model() const { return *figures_; }
-  const StackModel& stack() const { return *stack_; }
+  const StackModel& stack() const { return sites_->stack(); }
   QPushButton* cancel_button() const { return cancel_; }
   QString Verdict() const;
-  bool running() const { return job_.running() || load_job_.running(); }
+  bool running() const { return job_.running() || run_job_.running() || load_job_.running(); }
 
  protected:
   void Refresh() override;
@@ -63,42 +63,47 @@ class DiffView : public View {
  private:
   QWidget* BuildHead();
   QWidget* BuildTotals();
-  QWidget* BuildSites();
   void FillMenu(QMenu* menu);
   void AskForLog();
   void Load();
   void Loaded(absl::StatusOr<std::shared_ptr<const analysis::Session>> session);
+  void ReadRun();
   void Start();
   void Show(std::shared_ptr<const DiffData> data);
   void ShowState();
-  void FitTotals();  // as high as their rows, up to a half
-  void ShowRow(const QModelIndex& index);
-  void Follow();  // what another view selects
+  bool busy() const;  // as is shown: not with what is quick
+  void FitTotals();   // as high as their rows, up to a half
   void ChooseStep(std::size_t row);
   void Cancel();
+  const std::shared_ptr<const DiffData>& shown() const { return sites_->model().shown(); }
   bool two_logs() const { return !other_path_.isEmpty(); }
   analysis::TimeNs DefaultMoment() const;
 
-  DiffModel* model_;
+  // What moments of a session are compared by.
+  struct DiffRun {
+    std::shared_ptr<const analysis::Session> session;
+    std::shared_ptr<const analysis::MomentDiff> moments;
+  };
+
   DiffFigureModel* figures_;
-  StackModel* stack_;
-  QSortFilterProxyModel* sorted_;
   QLabel* verdict_;
   QPushButton *with_, *moments_, *pin_, *swap_, *cancel_;
   QComboBox *by_, *at_;
   QProgressBar* progress_;
   QSplitter* splitter_;
-  QTreeView *figures_view_, *table_, *stack_view_;
-  QLabel* stack_title_;
+  QTreeView* figures_view_;
+  DiffSites* sites_;
   DiffSteps* steps_;
 
-  JobTracker load_job_, job_, stack_job_;
+  QTimer* slow_;  // runs while a comparison may still be quick
+  JobTracker load_job_, run_job_, job_;
+  DiffRun run_;
   std::shared_ptr<const analysis::Session> session_;  // of the document, that is compared
   QString other_path_, error_;
   std::shared_ptr<const analysis::Session> other_;
   std::shared_ptr<analysis::Symbols> other_symbols_;
   std::shared_ptr<const analysis::Categories> other_categories_;
-  bool swapped_ = false, cancelled_ = false, following_ = false;
+  bool swapped_ = false, cancelled_ = false;
   std::optional<analysis::TimeNs> pinned_;
 };
 

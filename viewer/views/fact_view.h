@@ -34,13 +34,8 @@ class FactView : public QTreeView {
   void keyPressEvent(QKeyEvent* event) override;
 
  private:
-  void Copy(bool whole_row) const;
-
   FactTable* const table_;
   bool showing_ = false;
 };
-
-// The manners of all tables here.
-void SetUpTable(QTreeView* view, int share_role);
 
 }  // namespace memprof::viewer

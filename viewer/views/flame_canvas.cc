@@ -28,6 +28,8 @@ const analysis::FlameNode& Node(const analysis::FlameTree& tree, int index) {
   return tree.nodes[static_cast<std::size_t>(index)];
 }
 
+}  // namespace
+
 analysis::SourceFrame FrameOf(const analysis::FlameNode& node) {
   analysis::SourceFrame frame;
   frame.function = node.function;
@@ -38,8 +40,6 @@ analysis::SourceFrame FrameOf(const analysis::FlameNode& node) {
   frame.symbolised = true;
   return frame;
 }
-
-}  // namespace
 
 FlameCanvas::FlameCanvas(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {

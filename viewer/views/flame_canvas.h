@@ -11,6 +11,9 @@
 
 namespace memprof::viewer {
 
+// What a node of the graph is of.
+analysis::SourceFrame FrameOf(const analysis::FlameNode& node);
+
 struct Theme;
 
 class FlameCanvas : public QWidget {

@@ -369,14 +369,8 @@ bool FlameView::WriteCsv(QTextStream* out) const {
     for (std::size_t i = 1; i < depths.size(); ++i) {
       const analysis::FlameNode& node = flame.nodes[i];
       depths[i] = depths[static_cast<std::size_t>(node.parent)] + 1;
-      analysis::SourceFrame frame;
-      frame.function = node.function;
-      frame.file = node.file;
-      frame.line = node.line;
-      frame.module = node.module;
-      frame.python = node.python;
       WriteFrameCsv(out, direction_->currentIndex() == 1 ? tr("bottom-up") : tr("top-down"),
-                    depths[i] - 1, frame, node.bytes, node.self_bytes, node.blocks);
+                    depths[i] - 1, FrameOf(node), node.bytes, node.self_bytes, node.blocks);
     }
   }
   return true;

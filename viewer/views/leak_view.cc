@@ -1,4 +1,4 @@
-// Suspected leaks by tier, with their evidence.
+// Suspected leaks by tier: which are shown. Their evidence is in leak_evidence.cc.
 #include "viewer/views/leak_view.h"
 
 #include <QClipboard>
@@ -19,8 +19,11 @@
 #include "viewer/geometry/units.h"
 #include "viewer/views/bar_delegate.h"
 #include "viewer/views/call_table.h"
+#include "viewer/views/copy_rows.h"
 #include "viewer/views/frame_actions.h"
+#include "viewer/views/page.h"
 #include "viewer/views/survivor_chart.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -28,9 +31,7 @@ namespace memprof::viewer {
 LeakView::LeakView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent), access_(AccessIndex::Of(document)) {
   BuildActions();
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   column->addWidget(BuildHeader());
   splitter_ = new QSplitter(Qt::Vertical, this);
   splitter_->setChildrenCollapsible(false);
@@ -100,13 +101,9 @@ QWidget* LeakView::BuildTable() {
   table_ = new QTreeView(this);
   table_->setModel(model_);
   table_->setAccessibleName(tr("Leaks"));
-  table_->setUniformRowHeights(true);
-  table_->setAlternatingRowColors(true);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setAllColumnsShowFocus(true);
-  table_->setTextElideMode(Qt::ElideMiddle);
+  SetUpTable(table_);
+  AddCopyActions(table_, {.menu = false});
   table_->setItemDelegate(new BarDelegate(LeakModel::kShareRole, table_));
-  table_->header()->setStretchLastSection(false);
   table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   table_->header()->setSectionResizeMode(LeakModel::kSite, QHeaderView::Stretch);
   table_->header()->setSectionResizeMode(LeakModel::kExample, QHeaderView::Stretch);
@@ -124,40 +121,12 @@ QWidget* LeakView::BuildTable() {
   return table_;
 }
 
-QWidget* LeakView::BuildEvidence() {
-  auto* evidence = new QWidget(this);
-  auto* row = new QHBoxLayout(evidence);
-  row->setContentsMargins(0, kSpace, 0, 0);
-  row->setSpacing(2 * kSpace);
-  auto* left = new QVBoxLayout();
-  why_ = new QLabel(evidence);
-  why_->setWordWrap(true);
-  why_->setTextFormat(Qt::RichText);
-  why_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-  why_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  chart_ = new SurvivorChart(evidence);
-  left->addWidget(why_);
-  left->addWidget(chart_, 8);
-  left->addStretch(1);
-  row->addLayout(left, 3);
-  stack_ = new StackView(document_, selection_, evidence);
-  row->addWidget(stack_, 2);
-  return evidence;
-}
-
 bool LeakView::eventFilter(QObject* watched, QEvent* event) {
   if (watched == table_ && event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     const LeakRow* row = model_->leak(table_->currentIndex());
     if (row != nullptr && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {
       OpenInEditor(this, *document_, row->site);
-      return true;
-    }
-    if (row != nullptr && key->matches(QKeySequence::Copy)) {
-      QStringList cells;
-      for (int column = 0; column < LeakModel::kColumnCount; ++column)
-        cells << table_->currentIndex().siblingAtColumn(column).data().toString();
-      QGuiApplication::clipboard()->setText(cells.join(QLatin1Char('\t')));
       return true;
     }
   }
@@ -172,6 +141,7 @@ void LeakView::ShowMenu(const QPoint& at) {
   QMenu menu(this);
   menu.addAction(suppress_);
   menu.addAction(copy_suppression_);
+  menu.addActions(table_->actions());
   copy_suppression_->setEnabled(!CurrentAsSuppression().isEmpty());
   menu.addSeparator();
   AddFrameActions(&menu, this, document_, selection_, {row->site, row->leak.stack});
@@ -295,9 +265,7 @@ void LeakView::FitTable() {
     rows += 1 + model_->rowCount(model_->index(tier, 0));
   }
   const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
-  const int all = splitter_->height();
-  const int wanted = std::clamp(row * rows + 2 * kSpace, 4 * row, std::max(4 * row, all * 2 / 5));
-  splitter_->setSizes({wanted, std::max(1, all - wanted)});
+  SetUpperHeight(splitter_, row * rows + 2 * kSpace, 4 * row, splitter_->height() * 2 / 5);
 }
 
 void LeakView::resizeEvent(QResizeEvent* event) {
@@ -315,65 +283,7 @@ void LeakView::Follow() {
   following_ = false;
 }
 
-QString LeakView::EvidenceText() const { return why_->text(); }
 QString LeakView::VerdictText() const { return verdict_->text() + hidden_->text(); }
-
-QString LeakView::StalenessText(const LeakRow& row) const {
-  const analysis::SurvivorFacts* facts = FactsOf(row);
-  if (facts == nullptr || !row.leak.example.valid()) return {};
-  if (!survivors_.uses_known) return tr("looking …");
-  const auto uses = access_->Ask();
-  const analysis::Session& session = *document_->session();
-  const analysis::AllocationRecord& example = session.record(row.leak.example);
-  if (uses == nullptr) return {};
-  if (!uses->accesses.EvidenceFor(example).any())
-    return tr("unknown: no kernel or copy was recorded.");
-  if (facts->used == 0) return tr("no survivor was ever seen in use.");
-  const analysis::TimeNs time = session.events().time(facts->last_use.value);
-  const QString ago =
-      FormatDuration(document_->bounds().end - std::min(time, document_->bounds().end));
-  const std::int64_t step = session.StepOf(facts->last_use);
-  return (step < 0 ? tr("%1 before the end").arg(ago)
-                   : tr("in step %1, %2 before the end").arg(step).arg(ago)) +
-         tr(", of the latest of %1 of %2 survivors that were used at all.")
-             .arg(FormatCount(facts->used), FormatCount(facts->blocks));
-}
-
-void LeakView::ShowEvidence(const LeakRow& row) {
-  const Theme theme = Theme::From(palette());
-  const auto paragraph = [&](const QString& caption, const QString& text) {
-    if (text.isEmpty()) return QString();
-    return QStringLiteral("<p style='margin:0 0 6px 0'><span style='color:%1'>%2</span> %3</p>")
-        .arg(theme.muted.name(), caption, text.toHtmlEscaped());
-  };
-  QString text = paragraph(tr("Why:"), ToQString(row.leak.why));
-  text += paragraph(tr("What would disprove it:"), ToQString(row.leak.disproof));
-  text += paragraph(tr("Last used:"), StalenessText(row));
-  text += paragraph(tr("For instance:"), row.example);
-  if (row.leak.steps_to_oom > 0) {
-    text += paragraph(
-        tr("Out of memory:"),
-        tr("in about %1 at this rate")
-            .arg(FormatPlural(static_cast<std::uint64_t>(row.leak.steps_to_oom), tr("step"))));
-  }
-  if (text.isEmpty()) text = paragraph(QString(), TierMeaning(row.leak.tier));
-  why_->setText(text);
-}
-
-void LeakView::ShowLeak(const QModelIndex& index) {
-  const LeakRow* row = model_->leak(index);
-  suppress_->setEnabled(row != nullptr);
-  if (row == nullptr) return;
-  evidence_->setVisible(true);
-  ShowEvidence(*row);
-  chart_->SetLeak(row, static_cast<std::int64_t>(document_->report()->report.steps));
-  chart_->setVisible(!row->leak.survivors.empty());
-  stack_->SetFrames(row->stack, row->site, row->leak.stack);
-  if (following_) return;
-  following_ = true;
-  selection_->SelectAllocation(row->leak.example, row->leak.stack);
-  following_ = false;
-}
 
 void LeakView::SuppressCurrent() {
   const LeakRow* row = model_->leak(table_->currentIndex());

@@ -194,7 +194,9 @@ void MapCanvas::PaintPiece(QPainter& painter, const QRectF& rect, const MapPiece
   if (TextWidth(painter.font(), label) > room.width()) {
     label = label.left(label.indexOf(QStringLiteral("  ")));
   }
+  // A size without its first digits would be another one.
   if (label.isEmpty()) label = FormatBytes(piece.bytes);
+  if (TextWidth(painter.font(), label) > room.width() && label == FormatBytes(piece.bytes)) return;
   painter.setPen(Theme::TextOn(fill));
   DrawElided(painter, room, Qt::AlignLeft | Qt::AlignVCenter, label, Qt::ElideLeft);
 }

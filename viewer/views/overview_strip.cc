@@ -93,7 +93,7 @@ void OverviewStrip::mousePressEvent(QMouseEvent* event) {
 }
 
 void OverviewStrip::mouseMoveEvent(QMouseEvent* event) {
-  if (drag_ == Drag::kNone || std::abs(event->position().x() - drag_from_.x()) <= 4) return;
+  if (drag_ == Drag::kNone || TimeGestures::IsClick(drag_from_, event->position())) return;
   const TimeScale scale = Scale();
   if (drag_ == Drag::kMove) {
     // The dragged window's width is a share of the strip: so many of its own pixels it moves.
@@ -110,21 +110,15 @@ void OverviewStrip::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void OverviewStrip::mouseReleaseEvent(QMouseEvent* event) {
-  if (drag_ != Drag::kNone && std::abs(event->position().x() - drag_from_.x()) <= 4) {
+  if (drag_ != Drag::kNone && TimeGestures::IsClick(drag_from_, event->position()))
     selection_->SetInstant(Scale().At(event->position().x()));
-  }
   drag_ = Drag::kNone;
 }
 
 void OverviewStrip::wheelEvent(QWheelEvent* event) {
-  const TimeScale scale = Scale();
-  if (gestures_.current() == 0) gestures_.Begin();
-  const TimeScale window{selection_->window(), 0, 1, scale.clock};
-  selection_->SetWindow(
-      ZoomAt(window, scale.At(event->position().x()),
-             std::pow(0.8, event->angleDelta().y() / 120.0), selection_->bounds()),
-      gestures_.current());
-  event->accept();
+  const TimeScale strip = Scale();
+  const TimeScale window{selection_->window(), strip.left, strip.width, strip.clock};
+  gestures_.Wheel(event, window, strip.At(event->position().x()));
 }
 
 }  // namespace memprof::viewer

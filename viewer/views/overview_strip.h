@@ -45,7 +45,7 @@ class OverviewStrip : public QWidget {
   Drag drag_ = Drag::kNone;
   QPointF drag_from_;
   analysis::TimeWindow drag_window_;
-  TimeGestures gestures_;
+  TimeGestures gestures_{this, selection_};
 };
 
 }  // namespace memprof::viewer

@@ -1,28 +1,40 @@
 // A plot over the time window that all views share.
 #include "viewer/views/plot.h"
 
-#include <QDateTime>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QWheelEvent>
 #include <algorithm>
-#include <cmath>
-#include <utility>
 
 #include "viewer/geometry/units.h"
-#include "viewer/geometry/window_math.h"
 #include "viewer/views/text.h"
 #include "viewer/views/timeline_painter.h"
 
 namespace memprof::viewer {
-namespace {
-
 using analysis::TimeNs;
 
-constexpr double kClickSlop = 4;  // pixels that a click may move
+QString InstantText(const Document& document, const TimeScale& scale, TimeNs time) {
+  const TimeNs origin = document.bounds().begin;
+  QString text = FormatInstant(time - std::min(origin, time),
+                               static_cast<TimeNs>(std::max(1.0, scale.NsPerPixel())));
+  const std::int64_t step = document.session()->StepAt(time);
+  if (step >= 0) text += TimePlot::tr("  ·  step %1").arg(step);
+  return text;
+}
 
-}  // namespace
+void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale, TimeNs instant,
+                  double height, const Theme& theme) {
+  const double x = scale.X(instant);
+  if (x < plot.left() || x > plot.right()) return;
+  const double top = plot.top() - height;
+  painter.setPen(QPen(theme.text, 1.5));
+  painter.drawLine(QPointF(x, top + 4), QPointF(x, plot.bottom()));
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.text);
+  painter.drawPolygon(
+      QPolygonF({QPointF(x - 5, top), QPointF(x + 5, top), QPointF(x, plot.top())}));
+}
 
 TimePlot::TimePlot(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
@@ -56,15 +68,6 @@ TimeScale TimePlot::Scale() const {
   return {selection_->window(), plot.left(), plot.width(), ShownClock(*document_, *selection_)};
 }
 
-QString TimePlot::InstantText(TimeNs time) const {
-  const TimeNs origin = document_->bounds().begin;
-  QString text = FormatInstant(time - std::min(origin, time),
-                               static_cast<TimeNs>(std::max(1.0, Scale().NsPerPixel())));
-  const std::int64_t step = document_->session()->StepAt(time);
-  if (step >= 0) text += tr("  ·  step %1").arg(step);
-  return text;
-}
-
 void TimePlot::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme theme = Theme::From(palette());
@@ -81,42 +84,23 @@ void TimePlot::paintEvent(QPaintEvent*) {
   PaintTimeAxis(painter, plot, scale, document_->bounds().begin, document_->session()->steps(),
                 theme);
   PaintContent(painter, scale, theme);
-  PaintInstant(painter, plot, scale, theme);
+  PaintInstant(painter, plot, scale, selection_->instant(), 6, theme);
   PaintReadout(painter, plot, scale, theme);
-}
-
-void TimePlot::PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
-                            const Theme& theme) {
-  const double chosen = scale.X(selection_->instant());
-  if (chosen < plot.left() || chosen > plot.right()) return;
-  painter.setPen(QPen(theme.text, 1.5));
-  painter.drawLine(QPointF(chosen, plot.top() - 2), QPointF(chosen, plot.bottom()));
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(theme.text);
-  painter.drawPolygon(
-      QPolygonF({QPointF(chosen - 5, plot.top() - 6), QPointF(chosen + 5, plot.top() - 6),
-                 QPointF(chosen, plot.top())}));
 }
 
 void TimePlot::PaintReadout(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                             const Theme& theme) {
-  if (!cursor_) return;
-  const double x = std::clamp(cursor_->x(), plot.left(), plot.right());
-  if (drag_ == Drag::kBrush) {
-    QColor fill = theme.accent;
-    fill.setAlpha(60);
-    const double from = std::clamp(drag_from_.x(), plot.left(), plot.right());
-    painter.fillRect(
-        QRectF(QPointF(std::min(from, x), plot.top()), QPointF(std::max(from, x), plot.bottom())),
-        fill);
-  }
-  if (!plot.contains(*cursor_)) return;
+  if (!gestures_.cursor().has_value()) return;
+  gestures_.PaintBrushed(painter, plot, theme);
+  const QPointF cursor = *gestures_.cursor();
+  if (!plot.contains(cursor)) return;
+  const double x = cursor.x();
   painter.setPen(QPen(theme.muted, 1, Qt::DashLine));
   painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
   const TimeNs time = scale.At(x);
-  QStringList lines = Readout(time, *cursor_);
+  QStringList lines = Readout(time, cursor);
   if (lines.isEmpty()) return;
-  lines.prepend(InstantText(time));
+  lines.prepend(InstantText(*document_, scale, time));
   const QFontMetricsF metrics(painter.font());
   double names = 0, values = 0, whole = 0;
   for (const QString& line : lines) {
@@ -132,7 +116,7 @@ void TimePlot::PaintReadout(QPainter& painter, const QRectF& plot, const TimeSca
   double left = x + 14;
   if (left + width > plot.right()) left = x - 14 - width;
   const double top =
-      std::clamp(cursor_->y() - height / 2, 0.0, std::max(0.0, this->height() - height));
+      std::clamp(cursor.y() - height / 2, 0.0, std::max(0.0, this->height() - height));
   const QRectF box(std::max(left, 0.0), top, width, height);
   painter.setPen(theme.border);
   painter.setBrush(theme.surface);
@@ -149,49 +133,15 @@ void TimePlot::PaintReadout(QPainter& painter, const QRectF& plot, const TimeSca
 }
 
 void TimePlot::mousePressEvent(QMouseEvent* event) {
-  if (!ready()) return;
-  drag_from_ = event->position();
-  drag_window_ = selection_->window();
-  cursor_ = event->position();
-  if (event->button() == Qt::MiddleButton ||
-      (event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier))) {
-    drag_ = Drag::kPan;
-    gestures_.Begin();
-    setCursor(Qt::ClosedHandCursor);
-  } else if (event->button() == Qt::LeftButton) {
-    drag_ = Drag::kBrush;
-  } else if (event->button() == Qt::BackButton) {
-    selection_->Back();
-  } else if (event->button() == Qt::ForwardButton) {
-    selection_->Forward();
-  }
-  update();
+  if (ready()) gestures_.Press(event);
 }
 
-void TimePlot::mouseMoveEvent(QMouseEvent* event) {
-  cursor_ = event->position();
-  if (drag_ == Drag::kPan) {
-    TimeScale dragged = Scale();
-    dragged.window = drag_window_;
-    selection_->SetWindow(
-        PanBy(dragged, drag_from_.x() - event->position().x(), selection_->bounds()),
-        gestures_.current());
-  }
-  update();
-}
+void TimePlot::mouseMoveEvent(QMouseEvent* event) { gestures_.Move(event, Scale()); }
 
 void TimePlot::mouseReleaseEvent(QMouseEvent* event) {
-  const Drag drag = std::exchange(drag_, Drag::kNone);
-  unsetCursor();
-  update();
-  if (drag != Drag::kBrush || event->button() != Qt::LeftButton) return;
   const TimeScale scale = Scale();
-  if (std::abs(event->position().x() - drag_from_.x()) <= kClickSlop) {
-    selection_->SetInstant(scale.At(event->position().x()));
-  } else {
-    selection_->SetWindow(
-        Brush(scale.At(drag_from_.x()), scale.At(event->position().x()), selection_->bounds()));
-  }
+  if (const auto clicked = gestures_.Release(event, scale))
+    selection_->SetInstant(scale.At(clicked->x()));
 }
 
 void TimePlot::mouseDoubleClickEvent(QMouseEvent*) { selection_->ShowAll(); }
@@ -202,17 +152,14 @@ void TimePlot::wheelEvent(QWheelEvent* event) {
     event->ignore();
     return;
   }
-  gestures_.Wheel(event, Scale(), selection_);
+  gestures_.Wheel(event, Scale());
 }
 
 void TimePlot::keyPressEvent(QKeyEvent* event) {
-  if (!TimeGestures::Key(event, Scale(), selection_)) QWidget::keyPressEvent(event);
+  if (!gestures_.Key(event, Scale())) QWidget::keyPressEvent(event);
 }
 
-void TimePlot::leaveEvent(QEvent*) {
-  cursor_.reset();
-  update();
-}
+void TimePlot::leaveEvent(QEvent*) { gestures_.Leave(); }
 
 void TimePlot::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) update();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <QWidget>
-#include <optional>
 
 #include "viewer/geometry/axis.h"
 #include "viewer/models/document.h"
@@ -12,6 +11,12 @@
 #include "viewer/views/time_gestures.h"
 
 namespace memprof::viewer {
+
+// "1.20 s  ·  step 12", as fine as the scale's pixels. Only while a log is open.
+QString InstantText(const Document& document, const TimeScale& scale, analysis::TimeNs time);
+// The chosen instant, where it lies in the plot: a line, and a mark `height` above it.
+void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
+                  analysis::TimeNs instant, double height, const Theme& theme);
 
 class TimePlot : public QWidget {
   Q_OBJECT
@@ -34,8 +39,6 @@ class TimePlot : public QWidget {
   // Room for labels of bytes at the left, and for the axis below.
   double LeftMargin() const;
   double AxisHeight() const;
-  // "1.20 s  ·  step 12".
-  QString InstantText(analysis::TimeNs time) const;
 
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
@@ -51,18 +54,10 @@ class TimePlot : public QWidget {
   Selection* const selection_;
 
  private:
-  enum class Drag { kNone, kBrush, kPan };
-
-  void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
-                    const Theme& theme);
   void PaintReadout(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                     const Theme& theme);
 
-  Drag drag_ = Drag::kNone;
-  QPointF drag_from_;
-  analysis::TimeWindow drag_window_;
-  std::optional<QPointF> cursor_;
-  TimeGestures gestures_;
+  TimeGestures gestures_{this, selection_};
 };
 
 }  // namespace memprof::viewer

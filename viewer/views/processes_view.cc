@@ -1,9 +1,7 @@
 // Processes side by side.
 #include "viewer/views/processes_view.h"
 
-#include <QApplication>
-#include <QClipboard>
-#include <QKeyEvent>
+#include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
 #include <QSortFilterProxyModel>
@@ -12,7 +10,11 @@
 #include <algorithm>
 
 #include "viewer/geometry/units.h"
+#include "viewer/views/copy_rows.h"
+#include "viewer/views/csv.h"
+#include "viewer/views/page.h"
 #include "viewer/views/processes_lanes.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/tensors_bars.h"
 #include "viewer/views/theme.h"
 
@@ -26,13 +28,9 @@ constexpr int kColumns = 1024;
 
 ProcessesView::ProcessesView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
-  summary_ = new QLabel(this);
+  QVBoxLayout* column = PageColumn(this);
+  summary_ = SentenceLabel(this);
   summary_->setTextFormat(Qt::RichText);
-  summary_->setWordWrap(true);
-  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   column->addWidget(summary_);
   legend_ = new QLabel(this);
   legend_->setTextFormat(Qt::RichText);
@@ -52,24 +50,16 @@ void ProcessesView::BuildTable() {
   table_->setHorizontalHeader(
       new TensorHeader(document_, selection_, ProcessModel::kOverTime, table_));
   table_->setModel(sorted_);
-  table_->setAccessibleName(tr("Processes"));
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setTextElideMode(Qt::ElideMiddle);
+  SetUpTable(table_, tr("Processes"));
   table_->setWordWrap(false);
-  table_->setTabKeyNavigation(false);
-  table_->setCornerButtonEnabled(false);
   table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-  table_->verticalHeader()->setVisible(false);
   table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   lanes_ = new ProcessLanes(document_, selection_, table_);
   table_->setItemDelegate(lanes_);
   table_->horizontalHeader()->setSortIndicator(ProcessModel::kProcess, Qt::AscendingOrder);
   table_->setSortingEnabled(true);
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
-  table_->installEventFilter(this);
+  AddCopyActions(table_, {.drawn = ProcessModel::kOverTime, .menu = false});
 }
 
 void ProcessesView::Connect() {
@@ -163,7 +153,7 @@ void ProcessesView::Fit() {
     table_->setColumnWidth(i, std::min(wide + 3 * kSpace, 28 * kSpace));
     others += table_->columnWidth(i);
   }
-  const int least = fontMetrics().averageCharWidth() * 36;
+  const int least = fontMetrics().averageCharWidth() * 26;
   table_->setColumnWidth(ProcessModel::kOverTime,
                          std::max(least, table_->viewport()->width() - others));
 }
@@ -211,47 +201,13 @@ void ProcessesView::ShowMenu(const QPoint& at) {
       selection_->SetFilter(filter);
     });
   }
-  if (index.isValid()) menu.addAction(tr("Copy row"), this, &ProcessesView::Copy);
+  if (index.isValid()) menu.addActions(table_->actions());
   if (!menu.isEmpty()) menu.exec(table_->viewport()->mapToGlobal(at));
-}
-
-void ProcessesView::Copy() {
-  const QModelIndex at = table_->currentIndex();
-  if (!at.isValid()) return;
-  QStringList cells;
-  for (int column = 0; column < ProcessModel::kColumnCount; ++column)
-    if (column != ProcessModel::kOverTime && !table_->isColumnHidden(column))
-      cells << at.siblingAtColumn(column).data().toString();
-  QApplication::clipboard()->setText(cells.join(QLatin1Char('\t')));
-}
-
-bool ProcessesView::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == table_ && event->type() == QEvent::KeyPress &&
-      static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
-    Copy();
-    return true;
-  }
-  return View::eventFilter(watched, event);
 }
 
 bool ProcessesView::WriteCsv(QTextStream* out) const {
   if (model_->picture() == nullptr) return false;
-  QList<int> columns;
-  QStringList headings;
-  for (int i = 0; i < ProcessModel::kColumnCount; ++i) {
-    const QString heading =
-        model_->headerData(i, Qt::Horizontal, ProcessModel::kPlainRole).toString();
-    if (heading.isEmpty()) continue;
-    columns << i;
-    headings << heading;
-  }
-  *out << headings.join(QLatin1Char(',')) << '\n';
-  for (int row = 0; row < sorted_->rowCount(); ++row) {
-    QStringList cells;
-    for (const int column : columns)
-      cells << CsvField(sorted_->index(row, column).data(ProcessModel::kPlainRole).toString());
-    *out << cells.join(QLatin1Char(',')) << '\n';
-  }
+  WriteCsvRows(out, *sorted_, ProcessModel::kPlainRole);
   return true;
 }
 

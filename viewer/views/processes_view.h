@@ -31,7 +31,6 @@ class ProcessesView : public View {
  protected:
   void Refresh() override;
   void resizeEvent(QResizeEvent* event) override;
-  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void BuildTable();
@@ -40,7 +39,6 @@ class ProcessesView : public View {
   void Fit();  // heights of rows, width of the lanes
   void Choose(const QModelIndex& index);
   void ShowMenu(const QPoint& at);
-  void Copy();
   std::uint32_t ProcessAt(const QModelIndex& index) const;
 
   QLabel* summary_;

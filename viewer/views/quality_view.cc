@@ -1,16 +1,17 @@
 // How far the log can be trusted.
 #include "viewer/views/quality_view.h"
 
-#include <QApplication>
-#include <QClipboard>
 #include <QHeaderView>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "viewer/views/copy_rows.h"
+#include "viewer/views/csv.h"
+#include "viewer/views/page.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -56,9 +57,7 @@ class GradeDelegate : public QStyledItemDelegate {
 
 QualityView::QualityView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   verdict_ = new QLabel(this);
   verdict_->setWordWrap(true);
   verdict_->setFont(StrongFont(font()));
@@ -66,24 +65,15 @@ QualityView::QualityView(Document* document, Selection* selection, QWidget* pare
   model_ = new QualityModel(this);
   table_ = new QTableView(this);
   table_->setModel(model_);
-  table_->setAccessibleName(tr("Data quality"));
+  SetUpTable(table_, tr("Data quality"));
   table_->setItemDelegate(new GradeDelegate(table_));
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
+  table_->setTextElideMode(Qt::ElideRight);
   table_->setWordWrap(true);
   table_->setAlternatingRowColors(true);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setTabKeyNavigation(false);
-  table_->setCornerButtonEnabled(false);
   table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-  table_->verticalHeader()->setVisible(false);
   table_->verticalHeader()->setMinimumSectionSize(1);
   table_->horizontalHeader()->setHighlightSections(false);
-  table_->installEventFilter(this);
-  table_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  QAction* copy = table_->addAction(tr("Copy row"));
-  connect(copy, &QAction::triggered, this, &QualityView::Copy);
+  AddCopyActions(table_, {.role = QualityModel::kPlainRole});
   column->addWidget(table_, 1);
   const auto again = [this] { Invalidate(); };
   connect(document, &Document::StateChanged, this, again);
@@ -130,35 +120,8 @@ void QualityView::resizeEvent(QResizeEvent* event) {
   Fit();
 }
 
-void QualityView::Copy() {
-  const QModelIndex at = table_->currentIndex();
-  if (!at.isValid()) return;
-  QStringList cells;
-  for (int column = 0; column < QualityModel::kColumnCount; ++column)
-    cells << at.siblingAtColumn(column).data(QualityModel::kPlainRole).toString();
-  QApplication::clipboard()->setText(cells.join(QLatin1Char('\t')));
-}
-
-bool QualityView::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == table_ && event->type() == QEvent::KeyPress &&
-      static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
-    Copy();
-    return true;
-  }
-  return View::eventFilter(watched, event);
-}
-
 bool QualityView::WriteCsv(QTextStream* out) const {
-  for (int row = -1; row < model_->rowCount(); ++row) {
-    QStringList cells;
-    for (int column = 0; column < QualityModel::kColumnCount; ++column)
-      cells << CsvField((row < 0
-                             ? model_->headerData(column, Qt::Horizontal, QualityModel::kPlainRole)
-                             : model_->index(row, column).data(QualityModel::kPlainRole))
-                            .toString());
-    *out << cells.join(QLatin1Char(',')) << '\n';
-  }
-  return model_->rowCount() > 0;
+  return WriteCsvRows(out, *model_, QualityModel::kPlainRole);
 }
 
 }  // namespace memprof::viewer

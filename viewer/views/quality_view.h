@@ -26,11 +26,9 @@ class QualityView : public View {
   // At once: what is judged are some tens of figures.
   void Refresh() override;
   void resizeEvent(QResizeEvent* event) override;
-  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void Fit();
-  void Copy();
 
   QLabel* verdict_;
   QTableView* table_;

@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 
 #include "viewer/geometry/units.h"
+#include "viewer/models/anomaly_texts.h"
 #include "viewer/views/text.h"
 #include "viewer/views/theme.h"
 
@@ -49,19 +50,6 @@ class ProgramTile : public QWidget {
 };
 
 namespace {
-
-struct AnomalyText {
-  const char* name;
-  log::Severity severity;
-  const char* advice;
-};
-
-constexpr AnomalyText kAnomalies[] = {
-#define MEMPROF_ANOMALY_TEXT(identifier, name, severity, advice) \
-  {name, log::Severity::severity, advice},
-    MEMPROF_ANOMALIES(MEMPROF_ANOMALY_TEXT)
-#undef MEMPROF_ANOMALY_TEXT
-};
 
 QLabel* Tile(QWidget* parent) {
   auto* label = new QLabel(parent);

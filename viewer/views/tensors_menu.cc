@@ -1,8 +1,5 @@
-// What can be done with a row or a column of the table of tensors: menus and keys.
-#include <QApplication>
-#include <QClipboard>
+// What can be done with a row or a column of the table of tensors: menus.
 #include <QHeaderView>
-#include <QKeyEvent>
 #include <QLineEdit>
 #include <QMenu>
 #include <QTableView>
@@ -19,36 +16,11 @@ QString Term(const char* field, const std::string& value) {
 
 }  // namespace
 
-void TensorsView::Copy(bool whole_row) {
-  const QModelIndex at = table_->currentIndex();
-  if (!at.isValid()) return;
-  QStringList cells;
-  for (int column = 0; column < TensorModel::kColumnCount; ++column) {
-    if (!whole_row && column != at.column()) continue;
-    if (column == TensorModel::kBars || table_->isColumnHidden(column)) continue;
-    cells << at.siblingAtColumn(column).data().toString();
-  }
-  QApplication::clipboard()->setText(cells.join(QLatin1Char('\t')));
-}
-
-bool TensorsView::eventFilter(QObject* watched, QEvent* event) {
-  if (watched != table_ || event->type() != QEvent::KeyPress)
-    return View::eventFilter(watched, event);
-  const auto* key = static_cast<QKeyEvent*>(event);
-  if (key->matches(QKeySequence::Copy)) {
-    Copy(true);
-    return true;
-  }
-  return View::eventFilter(watched, event);
-}
-
 void TensorsView::ShowMenu(const QPoint& at) {
   const QModelIndex index = table_->indexAt(at);
   if (!index.isValid()) return;
   QMenu menu(this);
-  menu.addAction(tr("Copy row"), this, [this] { Copy(true); });
-  if (index.column() != TensorModel::kBars)
-    menu.addAction(tr("Copy cell"), this, [this] { Copy(false); });
+  menu.addActions(table_->actions());
   menu.addSeparator();
   const analysis::AllocationId id = model_->allocation(index.row());
   const analysis::AllocationRecord& record = model_->record(index.row());

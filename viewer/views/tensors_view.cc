@@ -1,12 +1,11 @@
-// The table of tensors: what is asked, and what is shown of the answers.
+// The table of tensors: what is asked, and how it is laid out. Who looks for the rows is in
+// tensors_rows.cc, what is said of them in tensors_summary.cc, menus in tensors_menu.cc.
 #include "viewer/views/tensors_view.h"
 
 #include <QComboBox>
 #include <QHBoxLayout>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
-#include <QScrollBar>
 #include <QTableView>
 #include <QTimer>
 #include <QVBoxLayout>
@@ -16,6 +15,10 @@
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/bar_delegate.h"
+#include "viewer/views/copy_rows.h"
+#include "viewer/views/csv.h"
+#include "viewer/views/page.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/tensors_bars.h"
 #include "viewer/views/tensors_completer.h"
 #include "viewer/views/theme.h"
@@ -23,12 +26,8 @@
 namespace memprof::viewer {
 namespace {
 
-using analysis::AllocationId;
 using analysis::RowKind;
 using analysis::RowScope;
-
-// Rows that are looked through at once; more are looked through in a job.
-constexpr int kFewRows = 50'000;
 
 QString QueryHelp() {
   return TensorsView::tr(
@@ -50,9 +49,7 @@ QString QueryHelp() {
 
 TensorsView::TensorsView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   column->addWidget(BuildBar());
   error_ = new QLabel(this);
   error_->setTextFormat(Qt::PlainText);
@@ -60,10 +57,8 @@ TensorsView::TensorsView(Document* document, Selection* selection, QWidget* pare
   error_->setVisible(false);
   column->addWidget(error_);
   auto* line = new QHBoxLayout();
-  summary_ = new QLabel(this);
+  summary_ = SentenceLabel(this);
   summary_->setTextFormat(Qt::PlainText);
-  summary_->setWordWrap(true);
-  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   legend_ = new QLabel(this);
   legend_->setTextFormat(Qt::RichText);
   legend_->setFont(SmallFont(font()));
@@ -117,19 +112,11 @@ void TensorsView::BuildTable() {
   auto* header = new TensorHeader(document_, selection_, TensorModel::kBars, table_);
   table_->setHorizontalHeader(header);
   table_->setModel(model_);
-  table_->setAccessibleName(tr("Tensors"));
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
+  SetUpTable(table_, tr("Tensors"));
   table_->setAlternatingRowColors(true);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setTextElideMode(Qt::ElideMiddle);
   table_->setWordWrap(false);
-  table_->setTabKeyNavigation(false);
-  table_->setCornerButtonEnabled(false);
   table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   table_->setAutoScroll(true);
-  table_->verticalHeader()->setVisible(false);
   table_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   table_->verticalHeader()->setMinimumSectionSize(1);
   table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + kSpace);
@@ -143,7 +130,7 @@ void TensorsView::BuildTable() {
   }
   header->setContextMenuPolicy(Qt::CustomContextMenu);
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
-  table_->installEventFilter(this);
+  AddCopyActions(table_, {.drawn = TensorModel::kBars, .menu = false});
   const int letter = fontMetrics().averageCharWidth();
   constexpr std::array<int, TensorModel::kColumnCount> kLetters = {
       26, 15, 7, 16, 12, 40, 13, 9, 10, 12, 12, 12, 14, 12, 9, 10, 40};
@@ -160,8 +147,11 @@ void TensorsView::Connect() {
   connect(document_, &Document::StateChanged, this, &TensorsView::Restart);
   connect(document_, &Document::CategoriesReady, this, again);
   connect(document_, &Document::PassingChanged, this, again);
-  connect(selection_, &Selection::InstantChanged, this, [this, repaint] {
-    repaint();
+  connect(selection_, &Selection::InstantChanged, this, [this] {
+    // Only the bars show it.
+    table_->viewport()->update(table_->columnViewportPosition(TensorModel::kBars), 0,
+                               table_->columnWidth(TensorModel::kBars),
+                               table_->viewport()->height());
     if (scope_->currentIndex() == static_cast<int>(RowScope::kAliveAtInstant)) Invalidate();
   });
   connect(selection_, &Selection::ZoomChanged, this, [this, repaint] {
@@ -244,114 +234,6 @@ void TensorsView::FillKinds() {
   kind_->setCurrentIndex(usual ? static_cast<int>(tensors_->Usual()) : shown);
 }
 
-void TensorsView::Restart() {
-  if (of_ == document_->session()) return;
-  if (!document_->grew()) {
-    for (JobTracker* job : {&table_job_, &sites_job_, &rows_job_, &find_job_}) job->Cancel();
-    tensors_.reset();
-    sites_.reset();
-    model_->SetData({});
-    ShowSummary();
-  }
-  of_.reset();
-  Invalidate();
-}
-
-void TensorsView::Refresh() {
-  if (document_->session() == nullptr) return;
-  const auto parsed = analysis::ParseTensorQuery(query_->text().toStdString());
-  error_->setVisible(!parsed.ok());
-  if (parsed.ok()) {
-    parsed_ = *parsed;
-  } else {
-    QPalette palette = this->palette();
-    const QColor danger = Theme::From(palette).danger;
-    palette.setColor(QPalette::WindowText, danger);
-    palette.setColor(QPalette::Text, danger);
-    error_->setPalette(palette);
-    error_->setText(ToQString(std::string(parsed.status().message())));
-  }
-  if (of_ != document_->session()) {
-    AskForTable();
-  } else if (tensors_ != nullptr) {
-    AskForRows();
-  }
-}
-
-void TensorsView::AskForTable() {
-  of_ = document_->session();
-  sites_job_.Cancel();
-  table_job_.Start(
-      [session = of_](std::stop_token) {
-        return std::make_shared<const analysis::TensorTable>(session);
-      },
-      [this](std::shared_ptr<const analysis::TensorTable> table) {
-        tensors_ = std::move(table);
-        sites_.reset();
-        FillKinds();
-        AskForRows();
-        AskForSites();
-      });
-}
-
-void TensorsView::AskForSites() {
-  sites_job_.Start(
-      [session = of_, symbols = document_->symbols()](std::stop_token stop) {
-        return std::make_shared<const analysis::SiteNames>(analysis::NameSites(
-            *session, *symbols,
-            [](const analysis::SourceFrame& frame) { return ShortSite(frame).toStdString(); },
-            stop));
-      },
-      [this](std::shared_ptr<const analysis::SiteNames> sites) {
-        sites_ = std::move(sites);
-        if (model_->contents().table == tensors_) model_->SetSites(sites_);
-        const bool needed = std::any_of(
-            parsed_.conditions.begin(), parsed_.conditions.end(), [](const auto& condition) {
-              return condition.kind == analysis::TensorCondition::Kind::kAnywhere ||
-                     condition.field == analysis::TensorField::kSite;
-            });
-        if (needed || asked_.sort == analysis::TensorField::kSite) Invalidate();
-      });
-}
-
-// A log that grows is read anew while jobs about what it was still run: their ids mean others now.
-bool TensorsView::IsCurrent() const {
-  return tensors_ != nullptr && &tensors_->session() == document_->session().get();
-}
-
-void TensorsView::AskForRows() {
-  if (!IsCurrent()) return;
-  const QHeaderView* header = table_->horizontalHeader();
-  asked_.kind = Kind();
-  asked_.scope = static_cast<RowScope>(scope_->currentIndex());
-  asked_.instant = selection_->instant();
-  asked_.window = selection_->window();
-  asked_.query = parsed_;
-  asked_.sort = TensorModel::FieldOf(std::max(0, header->sortIndicatorSection()));
-  asked_.descending = header->sortIndicatorOrder() == Qt::DescendingOrder;
-  rows_job_.Start(
-      [table = tensors_, categories = document_->categories(), sites = sites_,
-       passing = document_->passing(), query = asked_](std::stop_token stop) {
-        return std::make_shared<const analysis::TensorRows>(
-            analysis::FindRows(*table, categories.get(), sites.get(), passing.get(), query, stop));
-      },
-      [this](std::shared_ptr<const analysis::TensorRows> rows) { ShowRows(std::move(rows)); });
-}
-
-void TensorsView::ShowRows(std::shared_ptr<const analysis::TensorRows> rows) {
-  if (!IsCurrent()) return;
-  following_ = true;
-  const bool same = model_->contents().table == tensors_;
-  const int scrolled = same ? table_->verticalScrollBar()->value() : 0;
-  model_->SetData({tensors_, document_->categories(), sites_, std::move(rows)});
-  table_->verticalScrollBar()->setValue(scrolled);
-  following_ = false;
-  FitColumns();
-  ShowSummary();
-  if (model_->rowCount() <= kFewRows)
-    GoTo(FindRow(*tensors_, *model_->contents().rows, selection_->allocation()), false);
-}
-
 void TensorsView::FitColumns() {
   const bool driver = Kind() == RowKind::kDriver;
   // Names, types and shapes are of tensors: driver memory has them where a tensor lies in it.
@@ -385,126 +267,9 @@ void TensorsView::resizeEvent(QResizeEvent* event) {
   StretchBars();
 }
 
-void TensorsView::ShowSummary() {
-  const TensorData& shown = model_->contents();
-  if (shown.rows == nullptr) {
-    summary_->setText(document_->session() == nullptr ? QString() : tr("Listing …"));
-    legend_->clear();
-    return;
-  }
-  const RowKind kind = shown.rows->kind;
-  const std::uint64_t all = tensors_->count(kind);
-  if (shown.rows->rows.empty()) {
-    summary_->setText(Nothing());
-    legend_->clear();
-    return;
-  }
-  QString text =
-      shown.rows->rows.size() == all
-          ? tr("%1, %2 in all")
-                .arg(FormatPlural(all, RowNoun(kind)), FormatBytes(shown.rows->bytes))
-          : tr("%1 of %2, %3 of %4 in all")
-                .arg(FormatCount(shown.rows->rows.size()), FormatPlural(all, RowNoun(kind)),
-                     FormatBytes(shown.rows->bytes), FormatBytes(tensors_->bytes(kind)));
-  if (tensors_->count(RowKind::kTensors) == 0)
-    text += tr(". The program named no tensors (memprof_tensor_create() names them)");
-  summary_->setText(text);
-  const Theme theme = Theme::From(palette());
-  QString legend;
-  for (std::size_t i = 1; i < analysis::kCategoryCount; ++i) {
-    const auto category = static_cast<analysis::Category>(i);
-    if (category == analysis::Category::kSlack) continue;
-    legend += QStringLiteral("<span style='color:%1'>■</span>&nbsp;%2&nbsp; ")
-                  .arg(CategoryColor(theme, category).name(),
-                       ToQString(analysis::CategoryName(category))
-                           .replace(QLatin1Char(' '), QStringLiteral("&nbsp;")));
-  }
-  legend_->setText(legend);
-}
-
-QString TensorsView::Nothing() const {
-  const RowKind kind = model_->contents().rows->kind;
-  const QString noun = RowNoun(kind);
-  if (tensors_->count(kind) == 0) {
-    if (kind == RowKind::kTensors)
-      return tr(
-          "No tensor is named in this log. Programs name them with memprof_tensor_create(); "
-          "blocks and driver memory are listed without.");
-    if (kind == RowKind::kBlocks)
-      return tr("No block: no framework's allocator was seen in this log. Choose driver memory.");
-    return tr("No driver allocation is in this log.");
-  }
-  QStringList narrowed;
-  if (!parsed_.conditions.empty()) narrowed << tr("the query");
-  if (asked_.scope != RowScope::kAll) narrowed << tr("the choice of time");
-  if (document_->passing() != nullptr) narrowed << tr("the filter above");
-  return tr("None of %1 is left by %2. Widen it to see more.")
-      .arg(FormatPlural(tensors_->count(kind), noun),
-           narrowed.isEmpty() ? tr("what is asked") : narrowed.join(tr(" and ")));
-}
-
-void TensorsView::Chosen(const QModelIndex& index) {
-  if (following_ || !index.isValid()) return;
-  const AllocationId id = model_->allocation(index.row());
-  following_ = true;
-  selection_->SelectAllocation(id, model_->record(index.row()).stack);
-  following_ = false;
-}
-
-void TensorsView::Follow() {
-  find_job_.Cancel();
-  if (following_ || model_->contents().rows == nullptr) return;
-  const AllocationId id = selection_->allocation();
-  if (!id.valid()) return;
-  if (model_->rowCount() <= kFewRows) {
-    GoTo(FindRow(*tensors_, *model_->contents().rows, id), true);
-    return;
-  }
-  find_job_.Start([table = tensors_, rows = model_->contents().rows, id](
-                      std::stop_token) { return std::make_pair(rows, FindRow(*table, *rows, id)); },
-                  [this](const std::pair<std::shared_ptr<const analysis::TensorRows>, int>& found) {
-                    if (found.first == model_->contents().rows) GoTo(found.second, true);
-                  });
-}
-
-void TensorsView::GoTo(int row, bool scroll) {
-  following_ = true;
-  if (row < 0) {
-    table_->clearSelection();
-  } else {
-    const int column = std::max(0, table_->currentIndex().column());
-    const QModelIndex index = model_->index(row, column);
-    table_->setAutoScroll(false);
-    table_->setCurrentIndex(index);
-    table_->setAutoScroll(true);
-    if (scroll) {
-      const int across = table_->horizontalScrollBar()->value();
-      table_->scrollTo(index, QAbstractItemView::PositionAtCenter);
-      table_->horizontalScrollBar()->setValue(across);
-    }
-  }
-  following_ = false;
-}
-
 bool TensorsView::WriteCsv(QTextStream* out) const {
   if (model_->contents().rows == nullptr) return false;
-  QList<int> columns;
-  QStringList headings;
-  for (int i = 0; i < TensorModel::kColumnCount; ++i) {
-    const QString heading =
-        model_->headerData(i, Qt::Horizontal, TensorModel::kPlainRole).toString();
-    if (heading.isEmpty()) continue;
-    columns << i;
-    headings << heading;
-  }
-  *out << headings.join(QLatin1Char(',')) << '\n';
-  for (int row = 0; row < model_->rowCount(); ++row) {
-    for (const int column : columns) {
-      if (column != columns.front()) *out << ',';
-      *out << CsvField(model_->index(row, column).data(TensorModel::kPlainRole).toString());
-    }
-    *out << '\n';
-  }
+  WriteCsvRows(out, *model_, TensorModel::kPlainRole);
   return true;
 }
 

@@ -41,7 +41,6 @@ class TensorsView : public View {
 
  protected:
   void Refresh() override;
-  bool eventFilter(QObject* watched, QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
@@ -63,7 +62,6 @@ class TensorsView : public View {
   void Chosen(const QModelIndex& index);
   void ShowMenu(const QPoint& at);
   void ShowHeaderMenu(const QPoint& at);
-  void Copy(bool whole_row);
   void AddTerm(const QString& term);  // to the query, and asks
   analysis::RowKind Kind() const;
   QString Nothing() const;  // why no row is shown, and what to do

@@ -1,10 +1,13 @@
-// Small helpers for painting text that never overlaps or runs out of its box.
+// Small helpers for text: painted so that it never overlaps or runs out of its box, and as
+// paragraphs of labels.
 #pragma once
 
 #include <QFontMetricsF>
 #include <QPainter>
 #include <QRectF>
 #include <QString>
+
+#include "viewer/views/theme.h"
 
 namespace memprof::viewer {
 
@@ -20,6 +23,13 @@ inline double DrawElided(QPainter& painter, const QRectF& box, int flags, const 
 
 inline double TextWidth(const QFont& font, const QString& text) {
   return QFontMetricsF(font).horizontalAdvance(text);
+}
+
+// Rich text of a plain one, with a quieter caption before it; nothing for no text.
+inline QString Paragraph(const Theme& theme, const QString& caption, const QString& text) {
+  if (text.isEmpty()) return {};
+  return QStringLiteral("<p style='margin:0 0 6px 0'><span style='color:%1'>%2</span> %3</p>")
+      .arg(theme.muted.name(), caption, text.toHtmlEscaped());
 }
 
 }  // namespace memprof::viewer

@@ -1,31 +1,74 @@
-// What the wheel and the keys do to the time window, the same in every plot over time: the wheel
-// zooms at the mouse, with Shift or sideways it moves; arrows, plus and minus do the same.
+// What the mouse, the wheel and the keys do to the time window, the same in every plot over time:
+// dragging brushes a window, with Shift or the middle button it moves the window; the wheel zooms
+// at the mouse, with Shift or sideways it moves; arrows, plus and minus do the same.
 #pragma once
 
 #include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
 #include <QWheelEvent>
+#include <QWidget>
+#include <optional>
 
 #include "viewer/geometry/axis.h"
 #include "viewer/models/selection.h"
+#include "viewer/views/theme.h"
 
 namespace memprof::viewer {
 
 // One turn of the wheel, or one drag, is one entry of the history. Gestures are counted over all
-// plots, so that none goes on with another's.
+// plots, so that none goes on with another's. A plot hands its events over, with the scale that
+// it draws by, and asks where the mouse is.
 class TimeGestures {
  public:
+  // Both outlive this; `widget` is repainted, and shows a hand while it is moved.
+  TimeGestures(QWidget* widget, Selection* selection) : widget_(widget), selection_(selection) {}
+
+  // Whether the mouse moved so little that it is a click.
+  static bool IsClick(QPointF from, QPointF to);
+
   // Begins a new gesture: its number, for Selection::SetWindow.
   int Begin();
   // The number of the gesture that is under way.
   int current() const { return gesture_; }
 
-  void Wheel(QWheelEvent* event, const TimeScale& scale, Selection* selection);
+  // Begins to brush or to pan, or goes back or forward in the history.
+  void Press(const QMouseEvent* event);
+  // Follows the mouse; pans.
+  void Move(const QMouseEvent* event, const TimeScale& scale);
+  // Ends what Press began: brushes a window, or tells which point was clicked.
+  std::optional<QPointF> Release(const QMouseEvent* event, const TimeScale& scale);
+  // The mouse is elsewhere.
+  void Leave();
+
+  // Where the mouse is, while it is over the widget.
+  const std::optional<QPointF>& cursor() const { return cursor_; }
+  bool dragging() const { return drag_ != Drag::kNone; }
+  bool panning() const { return drag_ == Drag::kPan; }
+  // Where the last drag began.
+  QPointF from() const { return from_; }
+  // What is being brushed, over the height of the plot; null while letting go would be a click.
+  std::optional<QRectF> Brushed(const QRectF& plot) const;
+  void PaintBrushed(QPainter& painter, const QRectF& plot, const Theme& theme) const;
+
+  void Wheel(QWheelEvent* event, const TimeScale& scale);
+  // Zooms at an instant that is not the one under the mouse.
+  void Wheel(QWheelEvent* event, const TimeScale& scale, analysis::TimeNs anchor);
   // Whether the key was one of those that move or zoom the window.
-  static bool Key(const QKeyEvent* event, const TimeScale& scale, Selection* selection);
+  bool Key(const QKeyEvent* event, const TimeScale& scale);
 
  private:
+  enum class Drag { kNone, kBrush, kPan };
+
+  QWidget* const widget_;
+  Selection* const selection_;
   int gesture_ = 0;
-  qint64 last_wheel_ms_ = 0;
+  bool turning_ = false;  // the gesture is a turn of the wheel
+  quint64 turned_ms_ = 0;
+  Drag drag_ = Drag::kNone;
+  QPointF from_;
+  analysis::TimeWindow from_window_;
+  std::optional<QPointF> cursor_;
 };
 
 }  // namespace memprof::viewer

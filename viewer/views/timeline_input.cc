@@ -1,68 +1,22 @@
 // The memory timeline: mouse, wheel and keys.
-#include <QDateTime>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QToolTip>
 #include <QWheelEvent>
-#include <cmath>
 
 #include "viewer/geometry/window_math.h"
 #include "viewer/views/timeline_view.h"
 
 namespace memprof::viewer {
-namespace {
-
-constexpr double kClickSlop = 4;  // pixels that a click may move
-
-}  // namespace
-
 void TimelineView::mousePressEvent(QMouseEvent* event) {
-  if (bands() == nullptr) return;
-  drag_from_ = event->position();
-  drag_window_ = selection_->window();
-  cursor_ = event->position();
-  if (event->button() == Qt::MiddleButton ||
-      (event->button() == Qt::LeftButton && event->modifiers().testFlag(Qt::ShiftModifier))) {
-    drag_ = Drag::kPan;
-    gestures_.Begin();
-    setCursor(Qt::ClosedHandCursor);
-  } else if (event->button() == Qt::LeftButton) {
-    drag_ = Drag::kBrush;
-  } else if (event->button() == Qt::BackButton) {
-    selection_->Back();
-  } else if (event->button() == Qt::ForwardButton) {
-    selection_->Forward();
-  }
-  update();
+  if (bands() != nullptr) gestures_.Press(event);
 }
 
-void TimelineView::mouseMoveEvent(QMouseEvent* event) {
-  cursor_ = event->position();
-  if (drag_ == Drag::kPan) {
-    TimeScale dragged = Scale();
-    dragged.window = drag_window_;
-    selection_->SetWindow(
-        PanBy(dragged, drag_from_.x() - event->position().x(), selection_->bounds()),
-        gestures_.current());
-  }
-  update();
-}
+void TimelineView::mouseMoveEvent(QMouseEvent* event) { gestures_.Move(event, Scale()); }
 
 void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
-  const Drag drag = drag_;
-  drag_ = Drag::kNone;
-  unsetCursor();
-  if (drag == Drag::kBrush && event->button() == Qt::LeftButton) {
-    const TimeScale scale = Scale();
-    if (std::abs(event->position().x() - drag_from_.x()) <= kClickSlop) {
-      Click(event->position());
-    } else {
-      selection_->SetWindow(
-          Brush(scale.At(drag_from_.x()), scale.At(event->position().x()), selection_->bounds()));
-    }
-  }
-  update();
+  if (const auto clicked = gestures_.Release(event, Scale())) Click(*clicked);
 }
 
 bool TimelineView::SelectBand(int band) {
@@ -111,13 +65,10 @@ bool TimelineView::event(QEvent* event) {
   return true;
 }
 
-void TimelineView::leaveEvent(QEvent*) {
-  cursor_.reset();
-  update();
-}
+void TimelineView::leaveEvent(QEvent*) { gestures_.Leave(); }
 
 void TimelineView::wheelEvent(QWheelEvent* event) {
-  if (bands() != nullptr) gestures_.Wheel(event, Scale(), selection_);
+  if (bands() != nullptr) gestures_.Wheel(event, Scale());
 }
 
 void TimelineView::StepMarker(bool forward) {
@@ -155,7 +106,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     if (event->key() == Qt::Key_Down) return StepBand(-1);
   }
   if (event->key() == Qt::Key_N) return StepMarker(!event->modifiers().testFlag(Qt::ShiftModifier));
-  if (!TimeGestures::Key(event, Scale(), selection_)) QWidget::keyPressEvent(event);
+  if (!gestures_.Key(event, Scale())) QWidget::keyPressEvent(event);
 }
 
 void TimelineView::changeEvent(QEvent* event) {

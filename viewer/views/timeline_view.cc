@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "viewer/geometry/units.h"
+#include "viewer/views/plot.h"
 #include "viewer/views/text.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/timeline_painter.h"
@@ -204,7 +205,8 @@ void TimelineView::paintEvent(QPaintEvent*) {
   PaintFlags(painter, plot, scale);
   lane_.Paint(painter, theme);
   legend_.Paint(painter, theme, SelectedBand());
-  PaintCursor(painter, plot, scale);
+  PaintInstant(painter, plot, scale, selection_->instant(), 8, theme);
+  if (gestures_.cursor().has_value()) PaintHover(painter, plot, scale);
 }
 
 void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
@@ -233,46 +235,16 @@ void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeS
   if (kinds->framework) peak_flag(kinds->in_use, tr("in use: peak %1"));
 }
 
-QString TimelineView::InstantText(TimeNs time) const {
-  const TimeNs origin = document_->bounds().begin;
-  const auto resolution = static_cast<TimeNs>(std::max(1.0, Scale().NsPerPixel()));
-  QString text = FormatInstant(time - std::min(origin, time), resolution);
-  const std::int64_t step = document_->session()->StepAt(time);
-  if (step >= 0) text += tr("  ·  step %1").arg(step);
-  return text;
-}
-
-void TimelineView::PaintCursor(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
-  const Theme theme = Theme::From(palette());
-  const double chosen = scale.X(selection_->instant());
-  if (chosen >= plot.left() && chosen <= plot.right()) {
-    painter.setPen(QPen(theme.text, 1.5));
-    painter.drawLine(QPointF(chosen, plot.top() - 4), QPointF(chosen, plot.bottom()));
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(theme.text);
-    painter.drawPolygon(
-        QPolygonF({QPointF(chosen - 5, plot.top() - 8), QPointF(chosen + 5, plot.top() - 8),
-                   QPointF(chosen, plot.top())}));
-  }
-  if (cursor_.has_value()) PaintHover(painter, plot, scale);
-}
-
 void TimelineView::PaintHover(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
   const Theme theme = Theme::From(palette());
-  if (drag_ == Drag::kBrush) {
-    QColor fill = theme.accent;
-    fill.setAlpha(60);
-    const double a = std::clamp(drag_from_.x(), plot.left(), plot.right());
-    const double b = std::clamp(cursor_->x(), plot.left(), plot.right());
-    painter.fillRect(
-        QRectF(QPointF(std::min(a, b), plot.top()), QPointF(std::max(a, b), plot.bottom())), fill);
-  }
-  if (!plot.contains(*cursor_)) return;
+  gestures_.PaintBrushed(painter, plot, theme);
+  const QPointF cursor = *gestures_.cursor();
+  if (!plot.contains(cursor)) return;
   painter.setPen(QPen(theme.muted, 1, Qt::DashLine));
-  painter.drawLine(QPointF(cursor_->x(), plot.top()), QPointF(cursor_->x(), plot.bottom()));
-  const TimeNs time = scale.At(cursor_->x());
-  PaintReadout(painter, plot, cursor_->x(), InstantText(time), *bands(),
-               bands()->stack->BytesAt(time), BandAt(*cursor_), theme);
+  painter.drawLine(QPointF(cursor.x(), plot.top()), QPointF(cursor.x(), plot.bottom()));
+  const TimeNs time = scale.At(cursor.x());
+  PaintReadout(painter, plot, cursor.x(), InstantText(*document_, scale, time), *bands(),
+               bands()->stack->BytesAt(time), BandAt(cursor), theme);
 }
 
 QString TimelineView::LegendText(QPointF point) const {

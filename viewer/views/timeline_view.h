@@ -5,7 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
@@ -59,8 +58,6 @@ class TimelineView : public View {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  enum class Drag { kNone, kBrush, kPan };
-
   void MakeChoices();
   void ConnectAll();
   // Places what is above the plot; for another log, size, font or stack.
@@ -68,9 +65,7 @@ class TimelineView : public View {
   QStringList Notes() const;
   void LayOutLanes(const TimeScale& scale, const QFont& font);
   void PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale);
-  void PaintCursor(QPainter& painter, const QRectF& plot, const TimeScale& scale);
   void PaintHover(QPainter& painter, const QRectF& plot, const TimeScale& scale);
-  QString InstantText(analysis::TimeNs time) const;
   QString LegendText(QPointF point) const;
   const TimelineBands* bands() const { return stacks_->bands().get(); }
   int SelectedBand() const;
@@ -90,11 +85,7 @@ class TimelineView : public View {
   MarkerLane marks_;
   TimelineColumns columns_;  // of what was painted last
   std::shared_ptr<const TimelineBands> columns_of_;
-  std::optional<QPointF> cursor_;  // under the mouse
-  Drag drag_ = Drag::kNone;
-  QPointF drag_from_;
-  analysis::TimeWindow drag_window_;
-  TimeGestures gestures_;
+  TimeGestures gestures_{this, selection_};
 };
 
 }  // namespace memprof::viewer

@@ -2,14 +2,10 @@
 #pragma once
 
 #include <QColor>
-#include <QWidget>
 #include <vector>
 
 #include "analysis/reserved_curve.h"
-#include "viewer/geometry/axis.h"
-#include "viewer/models/document.h"
-#include "viewer/models/selection.h"
-#include "viewer/views/time_gestures.h"
+#include "viewer/views/plot.h"
 
 namespace memprof::viewer {
 
@@ -20,7 +16,7 @@ struct WhatIfCurve {
   std::vector<analysis::CurvePoint> points;
 };
 
-class WhatIfCurves : public QWidget {
+class WhatIfCurves : public TimePlot {
   Q_OBJECT
 
  public:
@@ -29,31 +25,24 @@ class WhatIfCurves : public QWidget {
   // `capacity`: drawn where it is near; kUnlimited = there is none.
   void SetCurves(std::vector<WhatIfCurve> curves, std::uint64_t capacity);
   const std::vector<WhatIfCurve>& curves() const { return curves_; }
-  QRectF PlotRect() const;
+  QRectF PlotRect() const override;
+  QStringList Readout(analysis::TimeNs time, QPointF at) const override;
   QSize sizeHint() const override { return {600, 200}; }
   QSize minimumSizeHint() const override { return {240, 110}; }
 
  protected:
-  void paintEvent(QPaintEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  bool event(QEvent* event) override;  // tooltips
+  bool ready() const override { return !curves_.empty(); }
+  void PaintContent(QPainter& painter, const TimeScale& scale, const Theme& theme) override;
+  QString Waiting() const override { return QStringLiteral("…"); }
 
  private:
-  TimeScale Scale() const;
   std::uint64_t Most() const;  // bytes at the top of the plot
-  void PaintCurve(QPainter& painter, const QRectF& plot, const WhatIfCurve& curve,
-                  std::uint64_t most) const;
-  void PaintLegend(QPainter& painter, const QRectF& plot) const;
+  void PaintCurve(QPainter& painter, const QRectF& plot, const TimeScale& scale,
+                  const WhatIfCurve& curve, std::uint64_t most) const;
+  void PaintLegend(QPainter& painter, const QRectF& plot, const Theme& theme) const;
 
-  Document* const document_;
-  Selection* const selection_;
   std::vector<WhatIfCurve> curves_;
   std::uint64_t capacity_ = 0;
-  double drag_from_ = 0;
-  TimeGestures gestures_;
 };
 
 }  // namespace memprof::viewer

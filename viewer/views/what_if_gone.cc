@@ -12,7 +12,8 @@
 
 #include "viewer/geometry/units.h"
 #include "viewer/views/bar_delegate.h"
-#include "viewer/views/copy_rows.h"
+#include "viewer/views/page.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -28,9 +29,7 @@ WhatIfGone::WhatIfGone(Document* document, Selection* selection, QWidget* parent
   sorted_->setSortRole(WithoutModel::kSortRole);
   sorted_->setFilterCaseSensitivity(Qt::CaseInsensitive);
   sorted_->setFilterKeyColumn(WithoutModel::kName);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   BuildHead(column);
   BuildTable();
   column->addWidget(table_, 1);
@@ -45,9 +44,7 @@ WhatIfGone::WhatIfGone(Document* document, Selection* selection, QWidget* parent
 }
 
 void WhatIfGone::BuildHead(QVBoxLayout* column) {
-  verdict_ = new QLabel(QStringLiteral("…"), this);
-  verdict_->setWordWrap(true);
-  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  verdict_ = SentenceLabel(this, QStringLiteral("…"));
   column->addWidget(verdict_);
   auto* row = new QHBoxLayout();
   row->setSpacing(kSpace);
@@ -89,25 +86,14 @@ void WhatIfGone::BuildHead(QVBoxLayout* column) {
 
 void WhatIfGone::BuildTable() {
   table_ = new QTreeView(this);
-  table_->setModel(sorted_);
-  table_->setRootIsDecorated(false);
-  table_->setUniformRowHeights(true);
-  table_->setAlternatingRowColors(true);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setAllColumnsShowFocus(true);
-  table_->setTextElideMode(Qt::ElideMiddle);
-  table_->setAccessibleName(tr("The peak without each group"));
+  SetUpTable(table_, sorted_, tr("The peak without each group"));
   table_->setItemDelegate(new BarDelegate(WithoutModel::kShareRole, table_));
   QHeaderView* header = table_->header();
-  header->setStretchLastSection(false);
   header->setSectionResizeMode(QHeaderView::Interactive);
   header->setSectionResizeMode(WithoutModel::kName, QHeaderView::Stretch);
   for (int section = 1; section < WithoutModel::kColumnCount; ++section)
     header->resizeSection(
         section, fontMetrics().averageCharWidth() * (section == WithoutModel::kSaves ? 22 : 15));
-  table_->setSortingEnabled(true);
-  table_->sortByColumn(-1, Qt::AscendingOrder);
-  AddCopyActions(table_);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &WhatIfGone::Chosen);
 }

@@ -1,8 +1,7 @@
-// What the same requests would have taken with other allocators.
+// What the same requests would have taken with other allocators: what is shown. How it is found is
+// in what_if_replay_jobs.cc.
 #include "viewer/views/what_if_replay.h"
 
-#include <QApplication>
-#include <QClipboard>
 #include <QComboBox>
 #include <QHeaderView>
 #include <QLabel>
@@ -17,33 +16,15 @@
 #include <utility>
 
 #include "viewer/geometry/units.h"
-#include "viewer/views/copy_rows.h"
+#include "viewer/views/page.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/what_if_bar.h"
 #include "viewer/views/what_if_curves.h"
 
 namespace memprof::viewer {
-namespace {
 
-using analysis::DeviceReplay;
-using analysis::allocators::AllocatorSpec;
 using analysis::allocators::kUnlimited;
-
-// An arrangement that knows the future is sought so long, and up to so many requests.
-constexpr double kPlacementSeconds = 1;
-constexpr std::uint64_t kPlacementRequests = 100'000;
-
-QString Message(const absl::Status& status) {
-  return ToQString({status.message().data(), status.message().size()});
-}
-
-// The same device of the same process.
-template <typename Other>
-bool Same(const WhatIfDevice& a, const Other& b) {
-  return a.device == b.device && a.process == b.process;
-}
-
-}  // namespace
 
 WhatIfReplay::WhatIfReplay(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
@@ -51,9 +32,7 @@ WhatIfReplay::WhatIfReplay(Document* document, Selection* selection, QWidget* pa
   sorted_ = new QSortFilterProxyModel(this);
   sorted_->setSourceModel(model_);
   sorted_->setSortRole(WhatIfModel::kSortRole);
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  column->setSpacing(kSpace);
+  QVBoxLayout* column = PageColumn(this);
   BuildHead(column);
   BuildTable();
   curves_ = new WhatIfCurves(document, selection, this);
@@ -71,9 +50,7 @@ WhatIfReplay::WhatIfReplay(Document* document, Selection* selection, QWidget* pa
 }
 
 void WhatIfReplay::BuildHead(QVBoxLayout* column) {
-  verdict_ = new QLabel(QStringLiteral("…"), this);
-  verdict_->setWordWrap(true);
-  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  verdict_ = SentenceLabel(this, QStringLiteral("…"));
   column->addWidget(verdict_);
   auto* row = new QHBoxLayout();
   row->setSpacing(kSpace);
@@ -144,47 +121,14 @@ void WhatIfReplay::BuildHead(QVBoxLayout* column) {
 
 void WhatIfReplay::BuildTable() {
   table_ = new QTreeView(this);
-  table_->setModel(sorted_);
-  table_->setRootIsDecorated(false);
-  table_->setUniformRowHeights(true);
-  table_->setAlternatingRowColors(true);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setAllColumnsShowFocus(true);
-  table_->setAccessibleName(tr("Allocators side by side"));
+  SetUpTable(table_, sorted_, tr("Allocators side by side"));
   table_->setItemDelegateForColumn(WhatIfModel::kBar, new WhatIfBar(model_, table_));
   QHeaderView* header = table_->header();
-  header->setStretchLastSection(false);
   header->setSectionResizeMode(QHeaderView::ResizeToContents);
   header->setSectionResizeMode(WhatIfModel::kBar, QHeaderView::Stretch);
   header->setMinimumSectionSize(40);
-  table_->setSortingEnabled(true);
-  table_->sortByColumn(-1, Qt::AscendingOrder);
-  AddCopyActions(table_);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this] { ShowCurves(); });
-}
-
-QString WhatIfReplay::AddConfiguration(const QString& text) {
-  const auto spec = analysis::allocators::ParseSpec(text.trimmed().toStdString());
-  if (!spec.ok()) return Message(spec.status());
-  if (std::find(own_.begin(), own_.end(), *spec) == own_.end()) own_.push_back(*spec);
-  if (!job_.running()) StartOwn();
-  return {};
-}
-
-QString WhatIfReplay::SetCapacity(const QString& text) {
-  std::uint64_t capacity = 0;
-  if (!text.trimmed().isEmpty()) {
-    const auto bytes = analysis::allocators::ParseBytes(text.trimmed().toStdString());
-    if (!bytes.ok()) return Message(bytes.status());
-    if (*bytes == 0) return tr("the capacity must be larger than 0");
-    capacity = *bytes;
-  }
-  if (capacity == capacity_) return {};
-  capacity_ = capacity;
-  of_.reset();
-  Invalidate();
-  return {};
 }
 
 bool WhatIfReplay::FocusSearch() {
@@ -193,127 +137,6 @@ bool WhatIfReplay::FocusSearch() {
 }
 
 QString WhatIfReplay::Verdict() const { return verdict_->text(); }
-
-void WhatIfReplay::Refresh() {
-  if (document_->session() == of_) return;
-  const bool grew = document_->grew() && of_ != nullptr;
-  // Of a log that grows, what is under way is shown first, and then what has come since.
-  if (grew && job_.running()) return;
-  job_.Cancel();
-  of_ = document_->session();
-  complete_ = cancelled_ = false;
-  if (!grew) {
-    devices_.clear();
-    ticked_ = false;
-    model_->SetDevice({});
-    curves_->SetCurves({}, kUnlimited);
-  }
-  if (of_ != nullptr) Start();
-  ShowState();
-}
-
-void WhatIfReplay::Start() {
-  const int generation = ++generation_;
-  auto found = std::make_shared<Found>();
-  progress_->setValue(0);
-  const auto look = job_.Reporter([this, generation, found](double share) {
-    if (generation != generation_ || !job_.running()) return;
-    progress_->setValue(static_cast<int>(share * 1000));
-    const std::lock_guard lock(found->mutex);
-    if (std::exchange(found->news, false)) Show(found->devices);
-  });
-  job_.Start(
-      [session = of_, found, look, capacity = capacity_](std::stop_token stop) {
-        analysis::ReplayOptions options;
-        options.capacity = capacity;
-        options.placement_seconds = kPlacementSeconds;
-        options.placement_requests = kPlacementRequests;
-        options.over_time = true;
-        options.stop = stop;
-        auto told = std::make_shared<double>(0);
-        options.progress = [look, told](double share) {
-          if (share < *told + 0.005) return;
-          *told = share;
-          look(share);
-        };
-        options.so_far = [&](const DeviceReplay& replay) {
-          WhatIfDevice device = DescribeReplay(*session, replay, false);
-          const std::lock_guard lock(found->mutex);
-          const auto same = std::find_if(found->devices.begin(), found->devices.end(),
-                                         [&](const auto& d) { return Same(d, device); });
-          if (same == found->devices.end()) {
-            found->devices.push_back(std::move(device));
-          } else {
-            *same = std::move(device);
-          }
-          found->news = true;
-          look(*told);
-        };
-        Devices devices;
-        for (const DeviceReplay& replay : analysis::ReplayAllocators(*session, options))
-          devices.push_back(DescribeReplay(*session, replay, true));
-        return devices;
-      },
-      [this](Devices devices) {
-        complete_ = true;
-        Show(std::move(devices));
-        StartOwn();
-        ShowState();
-        if (!job_.running() && document_->session() != of_) Invalidate();
-      });
-}
-
-void WhatIfReplay::StartOwn() {
-  if (!complete_ || of_ == nullptr || devices_.empty()) return;
-  analysis::ReplayOptions options;
-  for (const AllocatorSpec& spec : own_) {
-    const QString name = ToQString(analysis::allocators::SpecName(spec));
-    const auto& rows = devices_.front().rows;
-    if (std::none_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; }))
-      options.others.push_back(spec);
-  }
-  if (options.others.empty()) return;
-  ++generation_;
-  const int generation = generation_;
-  const auto look = job_.Reporter([this, generation](double share) {
-    if (generation == generation_) progress_->setValue(static_cast<int>(share * 1000));
-  });
-  options.capacity = capacity_;
-  options.placement_seconds = 0;
-  options.over_time = true;
-  job_.Start(
-      [session = of_, options, look](std::stop_token stop) mutable {
-        // How the recorded allocator is understood is known already.
-        const AllocatorSpec any;
-        options.recorded = &any;
-        options.stop = stop;
-        options.progress = [look, told = 0.0](double share) mutable {
-          if (share < told + 0.005) return;
-          told = share;
-          look(share);
-        };
-        return analysis::ReplayAllocators(*session, options);
-      },
-      [this](std::vector<DeviceReplay> replays) {
-        for (const DeviceReplay& replay : replays)
-          for (WhatIfDevice& device : devices_)
-            if (Same(device, replay)) AddOwn(replay, &device);
-        Show(std::move(devices_));
-        // The one that was asked for last is what one wants to see.
-        for (int row = 0; row < model_->rowCount(); ++row)
-          if (model_->row(row).own && !model_->Drawn(row)) model_->SetDrawn(row, true);
-        StartOwn();
-        ShowState();
-      });
-  ShowState();
-}
-
-void WhatIfReplay::Cancel() {
-  ++generation_;
-  job_.Cancel();
-  cancelled_ = !complete_;
-  ShowState();
-}
 
 void WhatIfReplay::Show(Devices devices) {
   devices_ = std::move(devices);
@@ -347,9 +170,7 @@ void WhatIfReplay::ShowDevice() {
 void WhatIfReplay::FitTable() {
   const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
   const int wanted = row * model_->rowCount() + table_->header()->sizeHint().height() + 4;
-  const int all = splitter_->height();
-  const int shown = std::clamp(wanted, 4 * row, std::max(4 * row, all - 120));
-  splitter_->setSizes({shown, std::max(1, all - shown)});
+  SetUpperHeight(splitter_, wanted, 4 * row, splitter_->height() - 120);
 }
 
 void WhatIfReplay::resizeEvent(QResizeEvent* event) {

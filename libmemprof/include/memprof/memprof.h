@@ -96,6 +96,10 @@ int memprof_block_destroy(int device, const void* ptr);
 /* The allocator described by segments and blocks could not serve `requested` bytes. */
 int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t reserved);
 
+/* Writes the path of this process's log, with a zero at the end. MEMPROF_INVALID_ARGUMENT where
+ * `size` bytes are not enough for it. */
+int memprof_log_path(char* path, size_t size);
+
 /* What was recorded so far. Set `size` to sizeof(struct memprof_stats) before the call: later
  * versions add fields at the end, and fill only as many as `size` covers. */
 struct memprof_stats {

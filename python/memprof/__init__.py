@@ -1,0 +1,159 @@
+"""Says to the memory profiler what only the program knows.
+
+    import memprof
+
+    for step, batch in enumerate(loader):
+        memprof.step(step)
+        with memprof.range("forward"):
+            loss = model(batch)
+        ...
+    memprof.snapshot("after training")
+    memprof.report()
+
+All of it is optional: `memprof run -- python train.py` records a program that has never heard of
+this module. Where nothing records, every function does nothing, so the calls can stay in the
+program. Functions may be called from any thread and raise nothing but for wrong argument types.
+"""
+
+import contextlib
+import ctypes
+import json as _json
+import os
+import shutil
+import subprocess
+import sys
+
+__all__ = [
+    "recording", "start", "stop", "flush", "step", "snapshot", "range", "stats", "log_path",
+    "report",
+]
+
+_PATH_BYTES = 4096
+
+
+class _Stats(ctypes.Structure):
+    """struct memprof_stats of memprof.h."""
+
+    _fields_ = [("size", ctypes.c_size_t)] + [
+        (name, ctypes.c_uint64)
+        for name in ("events", "events_lost", "allocations", "frees", "live_bytes", "peak_bytes",
+                     "log_bytes")
+    ] + [("recording", ctypes.c_uint32)]
+
+
+def _function(name, *argument_types):
+    """A function of the recorder, where it was preloaded or linked; else None."""
+    try:
+        function = getattr(ctypes.CDLL(None), name)
+    except (AttributeError, OSError):
+        return None
+    function.argtypes = argument_types
+    function.restype = ctypes.c_int
+    return function
+
+
+_start = _function("memprof_start")
+_stop = _function("memprof_stop")
+_flush = _function("memprof_flush")
+_step = _function("memprof_step", ctypes.c_uint64)
+_snapshot = _function("memprof_snapshot", ctypes.c_char_p)
+_push = _function("memprof_range_push", ctypes.c_char_p)
+_pop = _function("memprof_range_pop")
+_get_stats = _function("memprof_get_stats", ctypes.POINTER(_Stats))
+_log_path = _function("memprof_log_path", ctypes.c_char_p, ctypes.c_size_t)
+
+
+def start():
+    """Begins or resumes recording; True if it records now."""
+    return _start is not None and _start() == 0
+
+
+def stop():
+    """Stops recording; `start` resumes into the same log."""
+    if _stop is not None:
+        _stop()
+
+
+def flush():
+    """Returns once all events recorded so far are in the log file, after a second at most."""
+    if _flush is not None:
+        _flush()
+
+
+def step(number):
+    """A training step begins now. Numbers should rise; any may be left out. Recording begins with
+    the first call to CUDA: what is said before is not in the log."""
+    if _step is not None:
+        _step(int(number))
+
+
+def snapshot(label):
+    """Marks this instant by name; reports and the viewer show what was live then."""
+    if _snapshot is not None:
+        _snapshot(str(label).encode())
+
+
+@contextlib.contextmanager
+def range(name):  # pylint: disable=redefined-builtin
+    """Names what this thread does inside the `with` statement. Ranges nest."""
+    if _push is None:
+        yield
+        return
+    _push(str(name).encode())
+    try:
+        yield
+    finally:
+        _pop()
+
+
+def stats():
+    """What was recorded so far, as a dictionary (events, live_bytes, peak_bytes, …), or None."""
+    if _get_stats is None:
+        return None
+    found = _Stats(size=ctypes.sizeof(_Stats))
+    if _get_stats(ctypes.byref(found)) != 0:
+        return None
+    return {name: getattr(found, name) for name, _ in _Stats._fields_ if name != "size"}
+
+
+def recording():
+    """True while this process is recorded."""
+    found = stats()
+    return found is not None and found["recording"] == 1
+
+
+def log_path():
+    """The log of this process, or None."""
+    if _log_path is None:
+        return None
+    text = ctypes.create_string_buffer(_PATH_BYTES)
+    return os.fsdecode(text.value) if _log_path(text, _PATH_BYTES) == 0 else None
+
+
+def _command():
+    """The memprof command: MEMPROF_COMMAND, or the one on PATH."""
+    return os.environ.get("MEMPROF_COMMAND") or shutil.which("memprof")
+
+
+def report(json=False, file=None):
+    """Reports on what was recorded so far: printed to `file` (default: standard output), or, with
+    `json`, returned as a dictionary. None, with a word on standard error, where it cannot be."""
+    path = log_path()
+    if path is None:
+        return None
+    flush()
+    command = _command()
+    if command is None:
+        print("memprof: no memprof command on PATH; afterwards: memprof report " + path,
+              file=sys.stderr)
+        return None
+    # The command is not to be recorded itself.
+    environment = dict(os.environ, MEMPROF_DISABLE="1")
+    done = subprocess.run([command, "report"] + (["--json"] if json else []) + [path],
+                          env=environment, stdout=subprocess.PIPE, check=False, text=True)
+    if done.returncode != 0:
+        return None
+    if json:
+        return _json.loads(done.stdout)
+    print(done.stdout, end="", file=file or sys.stdout)
+    return None

@@ -1,0 +1,27 @@
+// Memory that was freed goes back to the system.
+#include "viewer/jobs/heap.h"
+
+#include <cstdlib>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+namespace memprof::viewer {
+
+void KeepHeapSmall() {
+#ifdef __GLIBC__
+  // With a threshold that is set, glibc no longer raises it to the largest piece ever freed.
+  constexpr int kLarge = 1 << 20, kKept = 4 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+  mallopt(M_TRIM_THRESHOLD, kKept);
+#endif
+}
+
+void TrimHeap() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,22 @@
+// Reading logs for the window.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analysis/session.h"
+
+namespace memprof::viewer {
+
+// The logs of these paths as one session, with steps that are found where none are marked. A path
+// may be a folder. `report` hears, at most once for each percent, how much is read (0 … 1). Once it
+// is asked to stop, it ends early, with whatever. Thread-safe; takes seconds for large logs.
+absl::StatusOr<std::shared_ptr<const analysis::Session>> LoadLogs(
+    const std::vector<std::string>& paths, const std::function<void(double)>& report,
+    const std::stop_token& stop);
+
+}  // namespace memprof::viewer

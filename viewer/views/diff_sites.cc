@@ -1,0 +1,182 @@
+// What changed between two logs or moments, row by row.
+#include "viewer/views/diff_sites.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QSortFilterProxyModel>
+#include <QTreeView>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "viewer/views/copy_rows.h"
+#include "viewer/views/delta_delegate.h"
+#include "viewer/views/table_setup.h"
+#include "viewer/views/theme.h"
+#include "viewer/views/view.h"
+
+namespace memprof::viewer {
+
+QTreeView* MakeDiffTable(QAbstractItemModel* model, const QString& name, QWidget* parent) {
+  auto* table = new QTreeView(parent);
+  table->setModel(model);
+  table->setRootIsDecorated(false);
+  SetUpTable(table);
+  table->setAccessibleName(name);
+  AddCopyActions(table);
+  return table;
+}
+
+DiffSites::DiffSites(Selection* selection, QWidget* parent)
+    : QSplitter(Qt::Horizontal, parent), selection_(selection) {
+  setChildrenCollapsible(false);
+  model_ = new DiffModel(this);
+  stack_ = new StackModel(this);
+  sorted_ = new QSortFilterProxyModel(this);
+  sorted_->setSourceModel(model_);
+  sorted_->setSortRole(DiffModel::kSortRole);
+  BuildTable();
+  BuildStack();
+  setStretchFactor(0, 4);
+  setStretchFactor(1, 1);
+  setSizes({820, 270});
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          &DiffSites::ShowRow);
+  connect(selection, &Selection::SelectionChanged, this, &DiffSites::Follow);
+  connect(this, &QSplitter::splitterMoved, this, &DiffSites::FitColumns);
+}
+
+void DiffSites::BuildTable() {
+  table_ = MakeDiffTable(sorted_, tr("What changed"), this);
+  table_->setItemDelegateForColumn(DiffModel::kBar,
+                                   new DeltaDelegate(DiffModel::kDeltaRole, table_));
+  QHeaderView* header = table_->header();
+  header->setSectionResizeMode(DiffModel::kName, QHeaderView::Stretch);
+  const auto width = [this](const QString& widest) {
+    return fontMetrics().horizontalAdvance(widest) + 2 * kSpace;
+  };
+  for (const int section : {DiffModel::kBefore, DiffModel::kAfter})
+    header->resizeSection(section, width(QStringLiteral("88.8 MiB")));
+  for (const int section : {DiffModel::kChange, DiffModel::kStep})
+    header->resizeSection(section, width(QStringLiteral("+88.8 MiB")));
+  header->resizeSection(DiffModel::kBlocks, width(QStringLiteral("+88,888")));
+  header->setResizeContentsPrecision(60);  // rows, by which the notes' column is as wide
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(-1, Qt::AscendingOrder);
+  addWidget(table_);
+}
+
+void DiffSites::BuildStack() {
+  auto* right = new QWidget(this);
+  auto* column = new QVBoxLayout(right);
+  column->setContentsMargins(kSpace, 0, 0, 0);
+  column->setSpacing(2);
+  stack_title_ = new QLabel(tr("Call stack"), right);
+  stack_title_->setWordWrap(true);
+  stack_view_ = MakeDiffTable(stack_, tr("Call stack of the chosen row"), right);
+  stack_view_->header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
+  column->addWidget(stack_title_);
+  column->addWidget(stack_view_, 1);
+  addWidget(right);
+}
+
+void DiffSites::SetData(std::shared_ptr<const DiffData> found, bool own_is_before) {
+  own_is_before_ = own_is_before;
+  following_ = true;
+  stack_job_.Cancel();
+  stack_->Clear();
+  stack_title_->setText(tr("Call stack"));
+  // What a steady step allocates is the same for two moments of one run.
+  table_->setColumnHidden(DiffModel::kStep, found != nullptr && found->question.moments);
+  model_->SetData(std::move(found));
+  following_ = false;
+  FitColumns();
+  if (model_->shown() == nullptr) return;
+  Follow();
+  if (table_->currentIndex().isValid() || model_->rowCount() == 0) return;
+  following_ = true;  // shown, but not made the selection of the other views
+  table_->setCurrentIndex(sorted_->index(0, 0));
+  following_ = false;
+}
+
+void DiffSites::resizeEvent(QResizeEvent* event) {
+  QSplitter::resizeEvent(event);
+  FitColumns();
+}
+
+// Wider where there is room: the name has what is left.
+void DiffSites::FitColumns() {
+  const int most = fontMetrics().averageCharWidth() * 30;
+  table_->header()->resizeSection(DiffModel::kBar, std::clamp(table_->width() / 8, 90, most));
+  table_->resizeColumnToContents(DiffModel::kNote);
+  // Functions have at least half of the stack's room.
+  stack_view_->resizeColumnToContents(StackModel::kPlace);
+  const int place = stack_view_->columnWidth(StackModel::kPlace);
+  stack_view_->setColumnWidth(StackModel::kPlace, std::min(place, stack_view_->width() / 2));
+}
+
+void DiffSites::ShowRow(const QModelIndex& index) {
+  const QModelIndex source = sorted_->mapToSource(index);
+  if (!source.isValid()) return;
+  const DiffRow& row = model_->row(source.row());
+  const DiffQuestion& question = model_->shown()->question;
+  const bool after = row.after_stack.valid();
+  const analysis::StackId stack = after ? row.after_stack : row.before_stack;
+  const auto symbols = after ? question.after.symbols : question.before.symbols;
+  if (!stack.valid()) {
+    stack_job_.Cancel();
+    stack_->Clear();
+    stack_title_->setText(question.by == DiffBy::kSite
+                              ? tr("No call stack was recorded.")
+                              : tr("A call stack belongs to a call site: choose “by call site”."));
+  } else {
+    stack_title_->setText(question.moments ? tr("Call stack")
+                          : after && row.before_stack.valid()
+                              ? tr("Call stack, as the run after has it")
+                          : after ? tr("Call stack of the run after; before never came here")
+                                  : tr("Call stack of the run before; after never came here"));
+    using Frames = std::pair<std::vector<analysis::SourceFrame>, analysis::SourceFrame>;
+    stack_job_.Start(
+        [symbols, stack](std::stop_token) {
+          return Frames(symbols->ResolveStack(stack), symbols->Site(stack));
+        },
+        [this](Frames frames) {
+          stack_->SetFrames(std::move(frames.first), frames.second);
+          FitColumns();
+        });
+  }
+  if (following_) return;
+  const analysis::StackId own = own_is_before_ ? row.before_stack : row.after_stack;
+  if (!own.valid()) return;
+  following_ = true;
+  selection_->SelectSite(own);
+  following_ = false;
+}
+
+void DiffSites::Follow() {
+  const auto& found = model_->shown();
+  if (following_ || found == nullptr || !selection_->site().valid()) return;
+  const auto& rows =
+      own_is_before_ ? found->report.alignment.before : found->report.alignment.after;
+  if (rows.empty()) return;
+  const int row = model_->FindPlace(analysis::StackAlignment::Of(rows, selection_->site()));
+  if (row < 0) return;
+  following_ = true;
+  table_->setCurrentIndex(sorted_->mapFromSource(model_->index(row, 0)));
+  table_->scrollTo(table_->currentIndex());
+  following_ = false;
+}
+
+void DiffSites::WriteCsv(QTextStream* out) const {
+  *out << "what,before_bytes,after_bytes,change_bytes,change_blocks,change_in_a_step_bytes,note\n";
+  for (int i = 0; i < sorted_->rowCount(); ++i) {
+    const QModelIndex source = sorted_->mapToSource(sorted_->index(i, 0));
+    const DiffRow& row = model_->row(source.row());
+    *out << CsvField(row.name) << ',' << row.before << ',' << row.after << ',' << row.change()
+         << ',' << row.blocks << ',' << row.step << ','
+         << CsvField(source.siblingAtColumn(DiffModel::kNote).data().toString()) << '\n';
+  }
+}
+
+}  // namespace memprof::viewer

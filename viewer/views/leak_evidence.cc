@@ -1,0 +1,93 @@
+// The evidence of the chosen leak: why it is thought to be one, when its survivors were last used,
+// by which step they were born, and their call stack.
+#include <QLabel>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "viewer/geometry/units.h"
+#include "viewer/views/leak_view.h"
+#include "viewer/views/survivor_chart.h"
+#include "viewer/views/text.h"
+#include "viewer/views/theme.h"
+
+namespace memprof::viewer {
+
+QWidget* LeakView::BuildEvidence() {
+  auto* evidence = new QWidget(this);
+  auto* row = new QHBoxLayout(evidence);
+  row->setContentsMargins(0, kSpace, 0, 0);
+  row->setSpacing(2 * kSpace);
+  auto* left = new QVBoxLayout();
+  why_ = new QLabel(evidence);
+  why_->setWordWrap(true);
+  why_->setTextFormat(Qt::RichText);
+  why_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  why_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  chart_ = new SurvivorChart(evidence);
+  left->addWidget(why_);
+  left->addWidget(chart_, 8);
+  left->addStretch(1);
+  row->addLayout(left, 3);
+  stack_ = new StackView(document_, selection_, evidence);
+  row->addWidget(stack_, 2);
+  return evidence;
+}
+
+QString LeakView::EvidenceText() const { return why_->text(); }
+
+QString LeakView::StalenessText(const LeakRow& row) const {
+  const analysis::SurvivorFacts* facts = FactsOf(row);
+  if (facts == nullptr || !row.leak.example.valid()) return {};
+  if (!survivors_.uses_known) return tr("looking …");
+  const auto uses = access_->Ask();
+  const analysis::Session& session = *document_->session();
+  const analysis::AllocationRecord& example = session.record(row.leak.example);
+  if (uses == nullptr) return {};
+  if (!uses->accesses.EvidenceFor(example).any())
+    return tr("unknown: no kernel or copy was recorded.");
+  if (facts->used == 0) return tr("no survivor was ever seen in use.");
+  const analysis::TimeNs time = session.events().time(facts->last_use.value);
+  const QString ago =
+      FormatDuration(document_->bounds().end - std::min(time, document_->bounds().end));
+  const std::int64_t step = session.StepOf(facts->last_use);
+  return (step < 0 ? tr("%1 before the end").arg(ago)
+                   : tr("in step %1, %2 before the end").arg(step).arg(ago)) +
+         tr(", of the latest of %1 of %2 survivors that were used at all.")
+             .arg(FormatCount(facts->used), FormatCount(facts->blocks));
+}
+
+void LeakView::ShowEvidence(const LeakRow& row) {
+  const Theme theme = Theme::From(palette());
+  const auto paragraph = [&](const QString& caption, const QString& text) {
+    return Paragraph(theme, caption, text);
+  };
+  QString text = paragraph(tr("Why:"), ToQString(row.leak.why));
+  text += paragraph(tr("What would disprove it:"), ToQString(row.leak.disproof));
+  text += paragraph(tr("Last used:"), StalenessText(row));
+  text += paragraph(tr("For instance:"), row.example);
+  if (row.leak.steps_to_oom > 0) {
+    text += paragraph(
+        tr("Out of memory:"),
+        tr("in about %1 at this rate")
+            .arg(FormatPlural(static_cast<std::uint64_t>(row.leak.steps_to_oom), tr("step"))));
+  }
+  if (text.isEmpty()) text = paragraph(QString(), TierMeaning(row.leak.tier));
+  why_->setText(text);
+}
+
+void LeakView::ShowLeak(const QModelIndex& index) {
+  const LeakRow* row = model_->leak(index);
+  suppress_->setEnabled(row != nullptr);
+  if (row == nullptr) return;
+  evidence_->setVisible(true);
+  ShowEvidence(*row);
+  chart_->SetLeak(row, static_cast<std::int64_t>(document_->report()->report.steps));
+  chart_->setVisible(!row->leak.survivors.empty());
+  stack_->SetFrames(row->stack, row->site, row->leak.stack);
+  if (following_) return;
+  following_ = true;
+  selection_->SelectAllocation(row->leak.example, row->leak.stack);
+  following_ = false;
+}
+
+}  // namespace memprof::viewer
