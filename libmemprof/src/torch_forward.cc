@@ -24,10 +24,8 @@ struct Search {
   const void* caller;
   const void* ours;
   bool ours_seen = false;
-  // Definitions in libraries behind ours in the order of loading, and before it.
-  int behind = 0, before = 0;
+  int behind = 0;  // definitions in libraries behind ours in the order of loading
   void* first_behind = nullptr;
-  void* first_before = nullptr;
 };
 
 bool Contains(const dl_phdr_info& info, const void* address) {
@@ -54,12 +52,8 @@ int Look(dl_phdr_info* info, std::size_t, void* data) {
                        reinterpret_cast<const void*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
                        search->name);
   if (found == nullptr) return 0;
-  if (search->ours_seen) {
-    if (search->behind++ == 0) search->first_behind = found;
-  } else if (!Contains(*info, search->caller)) {
-    // One before us that calls us is in front of us, and asks for what comes next.
-    if (search->before++ == 0) search->first_before = found;
-  }
+  // One before us that calls us asks for what comes next: it must not get itself back.
+  if (search->ours_seen && search->behind++ == 0) search->first_behind = found;
   return 0;
 }
 
@@ -73,7 +67,11 @@ void* AskLoader(const Search& search) {
   if (library == nullptr) return nullptr;
   found = RealDlsym(library, search.name);
   dlclose(library);
-  return found == search.ours ? nullptr : found;
+  // Its own is not what it asks for.
+  Dl_info own;
+  const bool usable = found != nullptr && found != search.ours && dladdr(found, &own) != 0 &&
+                      own.dli_fbase != info.dli_fbase;
+  return usable ? found : nullptr;
 }
 
 __attribute__((noinline, cold)) void* FindReal(TorchFunction function, const void* caller,
@@ -81,11 +79,9 @@ __attribute__((noinline, cold)) void* FindReal(TorchFunction function, const voi
   ErrnoKeeper keeper;
   Search search{.name = kNames[static_cast<int>(function)], .caller = caller, .ours = ours};
   dl_iterate_phdr(Look, &search);
-  if (search.behind == 1) return search.first_behind;
-  if (search.behind == 0 && search.before == 1) return search.first_before;
+  if (search.behind <= 1) return search.first_behind;
   void* found = AskLoader(search);
-  if (found != nullptr) return found;
-  return search.behind > 0 ? search.first_behind : search.first_before;
+  return found != nullptr ? found : search.first_behind;
 }
 
 // Calls come from a handful of places. An entry never changes once its caller is set.

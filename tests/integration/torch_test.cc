@@ -169,6 +169,17 @@ TEST(TorchGuest, AnotherToolInFrontOrBehindHearsEveryCallOnce) {
   }
 }
 
+TEST(TorchGuest, WhereNobodyStandsBehindCallsEnd) {
+  const std::string ours = BuildPath("lib/libmemprof.so");
+  const std::string other = GuestPath("libguest_torch_between.so");
+  for (const std::string& preload : {ours + ":" + other, other + ":" + ours}) {
+    TempDirectory directory;
+    const GuestResult guest = RunAllocator(directory, {"lonely"}, {{"LD_PRELOAD", preload}});
+    EXPECT_EQ(guest.status, 0) << guest.err;
+    EXPECT_THAT(guest.lines(), Contains("between 3")) << preload;
+  }
+}
+
 TEST(TorchGuest, WithoutRecordingCallsArriveAllTheSame) {
   for (const auto& [name, value] :
        std::map<std::string, std::string>{{"MEMPROF_START", "paused"}, {"MEMPROF_DISABLE", "1"}}) {

@@ -220,10 +220,12 @@ TEST_F(TorchLayerTest, MemoryFromBeforeTheRecordingIsCountedOnceAndFoundWhenItIs
   memprof_stop();
   const CUdeviceptr early = Segment(8 * kMiB);
   Report(early, 4096);
+  const CUdeviceptr other = Segment(8 * kMiB);
   memprof_start();
   driver_.range_bytes = 8 * kMiB;
   Report(early + 4096, 512);
   Report(early, -4096);
+  Report(other, 512);
   const CUdeviceptr late = Segment(2 * kMiB);
   Report(late, 512);
   const Log log = Finish();
@@ -231,6 +233,7 @@ TEST_F(TorchLayerTest, MemoryFromBeforeTheRecordingIsCountedOnceAndFoundWhenItIs
       Framework(log),
       ElementsAre(Begun(log::LAYER_SEGMENT, early + 4096, 8 * kMiB),
                   Begun(log::LAYER_BLOCK, early + 4096, 512), Ended(log::LAYER_BLOCK, early, 4096),
+                  Begun(log::LAYER_SEGMENT, other, 8 * kMiB), Begun(log::LAYER_BLOCK, other, 512),
                   Begun(log::LAYER_SEGMENT, late, 2 * kMiB), Begun(log::LAYER_BLOCK, late, 512)));
   EXPECT_EQ(Differences(log), 1u);
 }
@@ -266,8 +269,11 @@ TEST_F(TorchLayerTest, EveryWrongTotalIsCounted) {
   Report(base + 1536, 512);
   allocated_ -= 100;
   OutOfMemory(5);
+  reserved_ -= 100;
+  Report(base + 2048, 512);
+  Report(base + 2560, 512);
   const Log log = Finish();
-  EXPECT_EQ(Differences(log), 3u);
+  EXPECT_EQ(Differences(log), 4u);
 }
 
 TEST_F(TorchLayerTest, ASegmentThatCannotBeFreedLivesOn) {
