@@ -1,8 +1,8 @@
 """A small training loop on PyTorch, told by MEMORY_HISTORY to keep PyTorch's own memory history with these
-stacks ("python" or "all"). Prints the median wall time and the mean CPU time of a step, and what a step
-allocates.
+stacks ("python" or "all"). For each line with a number of steps on standard input it takes them, and prints
+the median wall time and the mean CPU time of a step, and how many blocks a step takes.
 
-usage: python torch_steps.py STEPS"""
+usage: python torch_steps.py"""
 import os
 import statistics
 import sys
@@ -32,14 +32,15 @@ def handed_out():
     return torch.cuda.memory_stats()["allocation.all.allocated"]
 
 
-steps = int(sys.argv[1])
 for _ in range(10):
     step()
-before, cpu, walls = handed_out(), time.process_time(), []
-for _ in range(steps):
-    begin = time.perf_counter()
-    step()
-    walls.append(time.perf_counter() - begin)
-cpu = time.process_time() - cpu
-print(f"wall_us={1e6 * statistics.median(walls):.2f} cpu_us={1e6 * cpu / steps:.2f} "
-      f"allocs={(handed_out() - before) / steps:.2f}")
+print("ready", flush=True)
+for line in sys.stdin:
+    before, cpu, walls = handed_out(), time.process_time(), []
+    for _ in range(int(line)):
+        begin = time.perf_counter()
+        step()
+        walls.append(time.perf_counter() - begin)
+    cpu = time.process_time() - cpu
+    print(f"wall_us={1e6 * statistics.median(walls):.2f} cpu_us={1e6 * cpu / len(walls):.2f} "
+          f"allocs={(handed_out() - before) / len(walls):.2f}", flush=True)
