@@ -119,12 +119,15 @@ class BlockSizesTest(unittest.TestCase):
         sizes.begin_segment(0, 2 * MIB)
         with self.assertRaises(ValueError):
             sizes.allocate(512, 1)
+        with self.assertRaises(ValueError):
+            sizes.allocate(0, 3 * MIB)
 
     def test_neighbours_join_within_their_segment_only(self):
-        sizes = BlockSizes()
-        sizes.begin_segment(0, 2 * MIB)
-        sizes.begin_segment(2 * MIB, 2 * MIB)
-        self.assertEqual(sizes.free, {0: 2 * MIB, 2 * MIB: 2 * MIB})
+        for addresses in ((0, 2 * MIB), (2 * MIB, 0)):
+            sizes = BlockSizes()
+            for address in addresses:
+                sizes.begin_segment(address, 2 * MIB)
+            self.assertEqual(sizes.free, {0: 2 * MIB, 2 * MIB: 2 * MIB})
 
     def test_against_bytes_one_by_one(self):
         """Whatever is allocated and freed, free blocks are the longest runs of free units."""
@@ -158,7 +161,7 @@ SEGMENT = {"device": 0, "address": 4096, "total_size": 2 * MIB, "allocated_size"
            "stream": 0, "segment_type": "small", "segment_pool_id": (0, 0), "is_expandable": False,
            "blocks": [{"address": 4096, "size": 1024, "requested_size": 1000, "state": "active_allocated",
                        "frames": frames(3)},
-                      {"address": 5120, "size": 2 * MIB - 1024, "requested_size": 9, "state": "inactive",
+                      {"address": 5120, "size": 2 * MIB - 1024, "requested_size": 5000, "state": "inactive",
                        "frames": []}]}
 
 
@@ -173,6 +176,7 @@ class SegmentTest(unittest.TestCase):
     def test_the_same(self):
         self.block["requested_size"] = 1024
         self.ours[0]["blocks"][1]["requested_size"] = 0
+        self.block["frames"] = [{"filename": "??", "line": 0, "name": "at::empty"}, *frames(3)]
         self.assert_found()
 
     def test_each_field(self):
@@ -200,6 +204,10 @@ class SegmentTest(unittest.TestCase):
     def test_block_that_the_export_lacks(self):
         del self.ours[0]["blocks"][1]
         self.assert_found((None, "block 0x1400 of segment 0x1000 of device 0: only in PyTorch's own snapshot"))
+
+    def test_block_that_only_the_export_has(self):
+        self.ours[0]["blocks"].append(dict(self.block, address=6144))
+        self.assert_found((None, "block 0x1800 of segment 0x1000 of device 0: only in the exported snapshot"))
 
 
 if __name__ == "__main__":
