@@ -15,10 +15,14 @@ void* g_thread_state;
 
 #define EXPORTED extern "C" __attribute__((visibility("default"), used))
 
-EXPORTED char _PyRuntime[4096] = "xdebugpy";
-EXPORTED char PyCode_Type[16] = {};
-EXPORTED char PyUnicode_Type[16] = {};
-EXPORTED char PyBytes_Type[16] = {};
+#define PRESENT __attribute__((visibility("default"), used))
+
+extern "C" {
+PRESENT char _PyRuntime[4096] = "xdebugpy";
+PRESENT char PyCode_Type[16] = {};
+PRESENT char PyUnicode_Type[16] = {};
+PRESENT char PyBytes_Type[16] = {};
+}
 EXPORTED const char* Py_GetVersion() { return g_version; }
 EXPORTED void* PyGILState_GetThisThreadState() { return g_thread_state; }
 EXPORTED int _Py_IsFinalizing() { return 0; }
