@@ -1,0 +1,43 @@
+"""Runs commands with PyTorch on the stand-in GPU, for the checks of this folder. Ends with 77 (skipped)
+where no PyTorch is set up: scripts/torch-sim --setup makes one, MEMPROF_TORCH_PYTHON names another."""
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SCRIPTS = os.path.join(HERE, "scripts")
+MEMORY = "memory=2GiB"
+
+
+def fail(text):
+    sys.exit(f"FAILED: {text}")
+
+
+class Guest:
+    def __init__(self, build):
+        self.build = build
+        self.python = os.environ.get("MEMPROF_TORCH_PYTHON")
+        self.folder = os.environ.get("MEMPROF_TORCH_DIR", os.path.join(build, "torch"))
+        if not self.python and not os.path.exists(os.path.join(self.folder, "venv")):
+            print("skipped: no PyTorch is set up; scripts/torch-sim --setup makes one")
+            sys.exit(77)
+        os.makedirs(self.folder, exist_ok=True)
+
+    def run(self, *command, spec=MEMORY, **environment):
+        own = {**os.environ, "SIMCUDA": spec, "MEMPROF_TORCH_DIR": self.folder,
+               "MEMPROF_SIMCUDA_DIR": os.path.join(self.build, "simcuda"), **environment}
+        own.pop("LD_PRELOAD", None)
+        options = ["--python", self.python] if self.python else []
+        done = subprocess.run([os.path.join(ROOT, "scripts", "torch-sim"), *options, *command],
+                              capture_output=True, text=True, env=own, check=False)
+        if done.returncode != 0:
+            fail(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def memprof(self, *words):
+        done = subprocess.run([os.path.join(self.build, "bin", "memprof"), *words], capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            fail(f"memprof {' '.join(words)}: {done.stderr}")
+        return done.stdout

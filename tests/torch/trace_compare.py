@@ -1,0 +1,224 @@
+"""Compares what a log says of PyTorch's allocator with PyTorch's own memory history: event by event, and
+segment by segment at the end. Every function returns its findings as sentences; none means the same.
+
+Sizes: PyTorch's history has the bytes that a tensor asked for, a log the bytes of the block that it got,
+as PyTorch's figures count them. `BlockSizes` computes the second from the first by the allocator's rule,
+and the sum of its blocks is held against PyTorch's own total, so that sizes are compared to the byte.
+Frees have no call stack in a log; all other events are compared with their whole Python stack."""
+import dataclasses
+import difflib
+
+UNIT = 512  # CUDACachingAllocator: kMinBlockSize, to a multiple of which requests are rounded up
+SMALL = 1 << 20  # kSmallSize: above it, a remainder of at most this much stays with its block
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    what: str
+    address: int
+    size: int
+    stack: tuple = None  # of (file, line, function), Python's only, innermost first; None: not known
+
+    def __str__(self):
+        return f"{self.what} of {self.size} bytes at {self.address:#x}"
+
+
+def rounded(size):
+    return max(UNIT, -(-size // UNIT) * UNIT)
+
+
+class BlockSizes:
+    """The sizes of blocks, from PyTorch's history: where a block begins says which free one it is of."""
+
+    def __init__(self):
+        self.free, self.free_ends, self.live, self.segments = {}, {}, {}, {}
+        self.handed_out = 0
+
+    def _add(self, address, size):
+        if address not in self.segments and address in self.free_ends:
+            before = self.free_ends[address]
+            size += self._take(before)
+            address = before
+        if address + size not in self.segments and address + size in self.free:
+            size += self._take(address + size)
+        self.free[address], self.free_ends[address + size] = size, address
+
+    def _take(self, address):
+        size = self.free.pop(address)
+        del self.free_ends[address + size]
+        return size
+
+    def begin_segment(self, address, size):
+        self.segments[address] = size
+        self._add(address, size)
+
+    def end_segment(self, address):
+        self._take(address)
+        del self.segments[address]
+
+    def allocate(self, address, asked):
+        size = rounded(asked)
+        if address not in self.free:
+            raise ValueError(f"no free block begins at {address:#x}, where PyTorch's history has an alloc")
+        available = self._take(address)
+        rest = available - size
+        if rest < 0:
+            raise ValueError(f"{size} bytes at {address:#x} do not fit in the free block there")
+        if rest >= UNIT if size <= SMALL else rest > SMALL:
+            self._add(address + size, rest)
+        else:
+            size = available
+        self.live[address] = size
+        self.handed_out += size
+        return size
+
+    def release(self, address):
+        self._add(address, self.live.pop(address))
+
+
+def python_stack(frames):
+    """Those of a snapshot's frames that are Python's, in one form for both writers' names."""
+    return tuple((f["filename"], f["line"], f["name"].rsplit(".", 1)[-1]) for f in frames
+                 if f["filename"].endswith(".py") or f["filename"].startswith("<"))
+
+
+def history_events(trace, sizes):
+    """The row of PyTorch's history, with the sizes of blocks."""
+    row = []
+    for entry in trace:
+        action, address, size = entry["action"], entry.get("addr", 0), entry["size"]
+        if action == "segment_alloc":
+            sizes.begin_segment(address, size)
+        elif action == "segment_free":
+            sizes.end_segment(address)
+        elif action == "alloc":
+            size = sizes.allocate(address, size)
+        elif action in ("free_requested", "free_completed"):
+            size = sizes.live[address]
+            if action == "free_completed":
+                sizes.release(address)
+        elif action == "snapshot":
+            continue
+        stack = None if "free" in action else python_stack(entry["frames"])
+        row.append(Event(action, address, size, stack))
+    return row
+
+
+def exported_events(trace):
+    """The row of an exported snapshot, whose sizes are blocks' already."""
+    return [Event(e["action"], e.get("addr", 0), e["size"],
+                  None if "free" in e["action"] else python_stack(e["frames"])) for e in trace]
+
+
+LOGGED = {("alloc", "block"): "alloc", ("free", "block"): "free_requested",
+          ("alloc", "segment"): "segment_alloc", ("free", "segment"): "segment_free",
+          ("framework_oom", "block"): "oom"}
+
+
+def logged_events(dumped):
+    """The row of `memprof dump --json`, as parsed lines, in the words of PyTorch's history."""
+    row = []
+    for event in dumped:
+        what = LOGGED.get((event["op"], event["layer"]))
+        if what is None:
+            continue
+        stack = None
+        if "free" not in what:
+            stack = tuple((f["file"], f["line"], f["function"].rsplit(".", 1)[-1])
+                          for f in event.get("stack", []) if f["module"] == "python")
+        row.append(Event(what, int(event["address"], 16), event["bytes"], stack))
+    return row
+
+
+def place(frame):
+    return "none" if frame is None else f"{frame[0]}:{frame[1]} ({frame[2]})"
+
+
+def user_frame(stack, script):
+    return next((frame for frame in stack if frame[0] == script), None)
+
+
+def compare_stacks(what, theirs, ours, script):
+    if theirs == ours or theirs is None or ours is None:
+        return []
+    if not ours and theirs:
+        return [f"{what}: PyTorch has a Python stack of {len(theirs)} frames, innermost "
+                f"{place(theirs[0])}, the log none"]
+    found = []
+    if user_frame(theirs, script) != user_frame(ours, script):
+        found.append(f"{what}: line of the script: PyTorch {place(user_frame(theirs, script))}, "
+                     f"the log {place(user_frame(ours, script))}")
+    if theirs[:1] != ours[:1]:
+        found.append(f"{what}: innermost line: PyTorch {place(theirs[0] if theirs else None)}, "
+                     f"the log {place(ours[0])}")
+    if not found:
+        depth = next((i for i, (a, b) in enumerate(zip(theirs, ours)) if a != b),
+                     min(len(theirs), len(ours)))
+        one, other = (stack[depth] if depth < len(stack) else None for stack in (theirs, ours))
+        found.append(f"{what}: Python frame {depth}: PyTorch {place(one)}, the log {place(other)}")
+    return found
+
+
+def compare_rows(theirs, ours, script):
+    """Which events only one of both lists, and where both list one but not the same of it."""
+    found = []
+    keys = [[(event.what, event.address) for event in row] for row in (theirs, ours)]
+    matcher = difflib.SequenceMatcher(None, *keys, autojunk=False)
+    for tag, i, i_end, j, j_end in matcher.get_opcodes():
+        if tag != "equal":
+            found += [f"event {n}: PyTorch lists {theirs[n]}, the log does not (here)" for n in range(i, i_end)]
+            found += [f"event {n}: the log lists {ours[n]}, PyTorch does not (here)" for n in range(j, j_end)]
+            continue
+        for n, (one, other) in enumerate(zip(theirs[i:i_end], ours[j:j_end]), i):
+            if one.size != other.size:
+                found.append(f"event {n}, {one}: the log says {other.size} bytes")
+            found += compare_stacks(f"event {n}, {one}", one.stack, other.stack, script)
+    return found
+
+
+SEGMENT_FIELDS = ("total_size", "allocated_size", "active_size", "stream", "segment_type",
+                  "segment_pool_id", "is_expandable")
+
+
+def only_in(theirs):
+    return "the exported" if theirs is None else "PyTorch's own"
+
+
+def compare_blocks(where, theirs, ours, script):
+    """PyTorch's `requested_size` is compared rounded up to the unit, which is what a block is told to be
+    for; of free blocks not at all, where PyTorch leaves what the last tensor there asked for."""
+    found = []
+    for address in sorted(theirs.keys() | ours.keys()):
+        one, other = theirs.get(address), ours.get(address)
+        what = f"block {address:#x} of {where}"
+        if one is None or other is None:
+            found.append(f"{what}: only in {only_in(one)} snapshot")
+            continue
+        for field in ("size", "state"):
+            if one[field] != other[field]:
+                found.append(f"{what}: {field}: PyTorch {one[field]}, the export {other[field]}")
+        if one["state"] == "inactive":
+            continue
+        if not rounded(one["requested_size"]) <= rounded(other["requested_size"]) <= one["size"]:
+            found.append(f"{what}: requested_size: PyTorch {one['requested_size']}, "
+                         f"the export {other['requested_size']}")
+        found += compare_stacks(what, python_stack(one["frames"]), python_stack(other["frames"]), script)
+    return found
+
+
+def compare_segments(theirs, ours, script):
+    """Which segments and blocks of two snapshots differ: (field or None, sentence) for each."""
+    found = []
+    rows = [{(s["device"], s["address"]): s for s in side} for side in (theirs, ours)]
+    for key in sorted(rows[0].keys() | rows[1].keys()):
+        one, other = rows[0].get(key), rows[1].get(key)
+        what = f"segment {key[1]:#x} of device {key[0]}"
+        if one is None or other is None:
+            found.append((None, f"{what}: only in {only_in(one)} snapshot"))
+            continue
+        for field in SEGMENT_FIELDS:
+            if one[field] != other[field]:
+                found.append((field, f"{what}: {field}: PyTorch {one[field]}, the export {other[field]}"))
+        blocks = [{block["address"]: block for block in side["blocks"]} for side in (one, other)]
+        found += [(None, text) for text in compare_blocks(what, *blocks, script)]
+    return found
