@@ -130,7 +130,7 @@ QString Row(const QString& name, const QString& value) {
 }  // namespace
 
 StackId MapPicture::SiteOf(const Session& session, AllocationId id) {
-  return id.valid() ? session.allocation(id).stack : StackId();
+  return id.valid() ? session.record(id).stack : StackId();
 }
 
 std::shared_ptr<const MapPicture> MakeMapPicture(
@@ -197,12 +197,11 @@ HoleStory TellHole(const Session& session, const MapPicture& picture, int segmen
 
 QString TensorAt(const Session& session, AllocationId id, analysis::TimeNs time) {
   if (!id.valid()) return {};
-  if (session.allocation(id).layer == analysis::Layer::kTensor) return TensorLabel(session, id);
+  if (session.record(id).layer == analysis::Layer::kTensor) return TensorLabel(session, id);
   for (const AllocationId child : session.Children(id)) {
-    const analysis::Allocation& allocation = session.allocation(child);
-    if (allocation.layer == analysis::Layer::kTensor && allocation.AliveAt(time)) {
+    if (session.record(child).layer == analysis::Layer::kTensor &&
+        session.allocation(child).AliveAt(time))
       return TensorLabel(session, child);
-    }
   }
   return {};
 }

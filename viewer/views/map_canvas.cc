@@ -70,7 +70,8 @@ const MapLayout& MapCanvas::layout_of_map() {
 QColor MapCanvas::PieceColor(const MapPiece& piece, const Theme& theme) const {
   if (piece.hole()) return theme.hole;
   if (!Passes(document_->passing().get(), piece.allocation)) return theme.border;
-  const analysis::Allocation& allocation = document_->session()->allocation(piece.allocation);
+  const analysis::Session& session = *document_->session();
+  const analysis::AllocationRecord& allocation = session.record(piece.allocation);
   switch (coloring_) {
     case Coloring::kSite: {
       const auto rank = picture_->rank.find(allocation.stack);
@@ -78,8 +79,9 @@ QColor MapCanvas::PieceColor(const MapPiece& piece, const Theme& theme) const {
     }
     case Coloring::kAge: {
       // Logarithmic: from this moment to the whole recording.
-      const double age = static_cast<double>(picture_->map.time -
-                                             std::min(picture_->map.time, allocation.birth_time));
+      const analysis::TimeNs birth = session.events().time(allocation.birth.value);
+      const double age =
+          static_cast<double>(picture_->map.time - std::min(picture_->map.time, birth));
       const double whole =
           std::max(1.0, static_cast<double>(picture_->map.time - document_->bounds().begin));
       return theme.Ramp(age < 1 ? 0 : 1 + std::log10(age / whole) / 4);
