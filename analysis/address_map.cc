@@ -15,16 +15,6 @@ constexpr std::uint32_t kAddressedLayers =
     LayerBit(Layer::kLinear) | LayerBit(Layer::kPitched) | LayerBit(Layer::kManaged) |
     LayerBit(Layer::kStreamOrdered) | LayerBit(Layer::kGraph);
 
-// What the allocator's block lies in: its segment, else its driver allocation, else itself.
-AllocationId BaseOf(const Session& session, AllocationId block) {
-  AllocationId base = block;
-  for (AllocationId id = session.record(block).parent; id.valid(); id = session.record(id).parent) {
-    base = id;
-    if (session.record(id).layer == Layer::kSegment) break;
-  }
-  return base;
-}
-
 // What an allocator carves: a segment, or the adjoining pages of an expandable one.
 struct Carved {
   std::uint64_t bytes = 0;
@@ -116,6 +106,15 @@ void AddUncovered(const Session& session, AllocationId id, std::vector<Allocatio
 }
 
 }  // namespace
+
+AllocationId BaseOf(const Session& session, AllocationId block) {
+  AllocationId base = block;
+  for (AllocationId id = session.record(block).parent; id.valid(); id = session.record(id).parent) {
+    base = id;
+    if (session.record(id).layer == Layer::kSegment) break;
+  }
+  return base;
+}
 
 AddressMap BuildAddressMap(const Session& session, int device, TimeNs time) {
   AddressMap map;

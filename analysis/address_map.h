@@ -37,6 +37,9 @@ struct AddressMap {
   std::uint64_t largest_hole = 0;
 };
 
+// What an allocator carves a block from: its segment, else the lowest that it lies in, else itself.
+AllocationId BaseOf(const Session& session, AllocationId block);
+
 AddressMap BuildAddressMap(const Session& session, int device, TimeNs time);
 
 }  // namespace memprof::analysis

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "analysis/address_map.h"
 #include "analysis/replay.h"
 #include "analysis/reserved.h"
 
@@ -20,16 +21,6 @@ bool ConcernsPools(Layer layer) {
 
 bool ConcernsPools(Op op) {
   return op == Op::kPoolSample || op == Op::kPoolDestroy || op == Op::kMap || op == Op::kUnmap;
-}
-
-// What an allocator carves a block from: its segment, else the lowest that it lies in.
-AllocationId BaseOf(const Session& session, AllocationId block) {
-  AllocationId base = block;
-  for (AllocationId id = session.record(block).parent; id.valid(); id = session.record(id).parent) {
-    base = id;
-    if (session.record(id).layer == Layer::kSegment) break;
-  }
-  return base;
 }
 
 }  // namespace
