@@ -16,6 +16,21 @@ struct Turn {
   std::map<std::pair<int, PeakOf>, std::vector<std::uint32_t>>&births, &deaths;
   const Session& session;
 
+  void Reserve() {
+    std::map<std::pair<int, PeakOf>, std::array<std::size_t, 2>> counts;
+    for (const AllocationRecord& a : session.records()) {
+      const auto of = PeakOfLayer(a.layer);
+      if (!of) continue;
+      auto& [born, died] = counts[{a.device, *of}];
+      ++born;
+      died += a.death.valid();
+    }
+    for (const auto& [key, count] : counts) {
+      births[key].reserve(count[0]);
+      deaths[key].reserve(count[1]);
+    }
+  }
+
   void Birth(EventId event, AllocationId id) { Note(births, event, id); }
   void Death(EventId event, AllocationId id) { Note(deaths, event, id); }
   void After(EventId) {}
@@ -35,7 +50,10 @@ Drafts::Drafts(const Session& session, const AdviceOptions& options)
       accesses_(session),
       clock_(session),
       judged_(SelectJudged(session)) {
+  // Only gaps between uses are asked for what turned over in them.
+  if (!accesses_.evidence().any()) return;
   Turn turn{births_, deaths_, session};
+  turn.Reserve();
   ReplayLifetimes(session, turn);
 }
 
@@ -203,6 +221,11 @@ bool FindAll(Drafts& drafts, const ProgressFunction& progress) {
     const double done = static_cast<double>(i) / static_cast<double>(kFinders.size());
     if (progress && !progress(kBefore + (1 - kBefore) * done)) return false;
     kFinders[i](drafts);
+    // Every pattern has one finder, and its changes can be as many as the allocations.
+    for (auto& [key, draft] : drafts.all()) {
+      Value(drafts.levels(), draft);
+      draft.changes = {};
+    }
   }
   return true;
 }
@@ -236,7 +259,6 @@ AdviceReport FindAdvice(const Session& session, const AdviceOptions& options) {
   report.noise_bytes = static_cast<std::uint64_t>(
       options.noise * static_cast<double>(advice::PeakFor(drafts.levels(), kNoDevice)));
   for (auto& [key, draft] : drafts.all()) {
-    advice::Value(drafts.levels(), draft);
     Finding& finding = draft.finding;
     PatternSummary& summary = report.patterns[static_cast<std::size_t>(finding.pattern)];
     finding.below_noise = advice::IsNoise(drafts, finding, options.noise, seconds);

@@ -69,6 +69,65 @@ std::int64_t Wrapped(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
+// The begins and the ends of changes, in order of events. There may be as many changes as the log
+// has allocations: 8 bytes for each, or 16 where they do not come in the order of their begins.
+class ChangeSteps {
+ public:
+  ChangeSteps(std::span<const LevelChange> changes, std::uint32_t events)
+      : changes_(changes), events_(events) {
+    const auto earlier = [](const LevelChange& a, const LevelChange& b) {
+      return a.begin.value < b.begin.value;
+    };
+    const bool sorted = std::is_sorted(changes.begin(), changes.end(), earlier);
+    ends_.reserve(changes.size());
+    if (!sorted) begins_.reserve(changes.size());
+    for (std::uint32_t i = 0; i < changes.size(); ++i) {
+      if (End(i) <= changes[i].begin.value) continue;
+      if (!sorted) begins_.push_back(Key(changes[i].begin.value, i));
+      if (End(i) < events) ends_.push_back(Key(End(i), i));
+    }
+    std::sort(begins_.begin(), begins_.end());
+    std::sort(ends_.begin(), ends_.end());
+    begin_count_ = sorted ? changes.size() : begins_.size();
+    SkipNothing();
+  }
+
+  // The event of the next step; that after the last one when there is none.
+  std::uint32_t at() const { return std::min(NextBegin(), NextEnd()); }
+  // By how many bytes the level changes there, of one of the steps there; on to the next.
+  std::int64_t Take() {
+    if (NextEnd() <= NextBegin()) return Wrapped(0, -changes_[Number(ends_[end_++])].bytes);
+    const std::int64_t bytes = changes_[BeginNumber()].bytes;
+    ++begin_;
+    SkipNothing();
+    return bytes;
+  }
+
+ private:
+  static std::uint64_t Key(std::uint32_t event, std::uint32_t number) {
+    return std::uint64_t{event} << 32 | number;
+  }
+  static std::uint32_t Number(std::uint64_t key) { return static_cast<std::uint32_t>(key); }
+  std::uint32_t End(std::size_t i) const { return std::min(changes_[i].end.value, events_); }
+  std::size_t BeginNumber() const { return begins_.empty() ? begin_ : Number(begins_[begin_]); }
+  std::uint32_t NextBegin() const {
+    return begin_ < begin_count_ ? changes_[BeginNumber()].begin.value : events_;
+  }
+  std::uint32_t NextEnd() const {
+    return end_ < ends_.size() ? static_cast<std::uint32_t>(ends_[end_] >> 32) : events_;
+  }
+  // Changes that last no event are no steps; where begins have keys they have none.
+  void SkipNothing() {
+    while (begins_.empty() && begin_ < begin_count_ && End(begin_) <= changes_[begin_].begin.value)
+      ++begin_;
+  }
+
+  const std::span<const LevelChange> changes_;
+  const std::uint32_t events_;
+  std::vector<std::uint64_t> begins_, ends_;  // event and number of the change
+  std::size_t begin_count_ = 0, begin_ = 0, end_ = 0;
+};
+
 }  // namespace
 
 std::optional<PeakOf> PeakOfLayer(Layer layer) {
@@ -138,23 +197,13 @@ EventId Level::FirstWith(std::uint32_t begin, std::uint32_t end, std::uint64_t b
 }
 
 NewPeak Level::With(std::span<const LevelChange> changes) const {
-  std::vector<std::pair<std::uint32_t, std::int64_t>> ends;
-  ends.reserve(2 * changes.size() + 1);
-  for (const LevelChange& change : changes) {
-    const std::uint32_t end = std::min(change.end.value, events_);
-    if (change.begin.value >= end) continue;
-    ends.emplace_back(change.begin.value, change.bytes);
-    if (end < events_) ends.emplace_back(end, Wrapped(0, -change.bytes));
-  }
-  std::sort(ends.begin(), ends.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  ends.emplace_back(events_, 0);
-
+  ChangeSteps steps(changes, events_);
   std::uint64_t best_level = 0;
   std::uint32_t best_begin = 0, best_end = 0, begin = 0;
   std::size_t piece = 0;  // that holds at `begin`
   std::int64_t sum = 0, best = 0;
-  for (const auto& [end, bytes] : ends) {
+  for (;;) {
+    const std::uint32_t end = steps.at();
     if (end > begin) {
       const std::size_t last = PieceAt(end - 1);
       const std::uint64_t most = MostOf(piece, last + 1);
@@ -169,7 +218,8 @@ NewPeak Level::With(std::span<const LevelChange> changes) const {
       // The piece of `end` is the last one or, if a new one begins right there, the next.
       piece = last + 1 < begin_.size() && begin_[last + 1] == end ? last + 1 : last;
     }
-    sum = Wrapped(sum, bytes);
+    if (end == events_) break;
+    sum = Wrapped(sum, steps.Take());
   }
   if (best == 0) return {};
   return {static_cast<std::uint64_t>(best), FirstWith(best_begin, best_end, best_level)};

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/site_choice.h"
 #include "analysis/symbols_module.h"
@@ -50,6 +51,25 @@ class Symbols::Impl {
     return *chooser_;
   }
 
+  // The site of a stack if it was asked for before, else null.
+  const SourceFrame* KnownSite(StackId stack) const {
+    const std::lock_guard lock(mutex_);
+    const auto known = sites_.find(stack.value);
+    return known != sites_.end() ? known->second : nullptr;
+  }
+  // The frame that is the `index`th of the resolved stack is its site.
+  void KeepSite(StackId stack, std::size_t index) {
+    for (const FrameId frame : session_->StackFrames(stack)) {
+      const std::vector<SourceFrame>& frames = Resolve(frame);
+      if (index < frames.size()) {
+        const std::lock_guard lock(mutex_);
+        sites_.emplace(stack.value, &frames[index]);
+        return;
+      }
+      index -= frames.size();
+    }
+  }
+
  private:
   std::vector<SourceFrame> Python(const Frame& frame) const {
     SourceFrame resolved{.function = std::string(session_->string(frame.function)),
@@ -79,6 +99,7 @@ class Symbols::Impl {
   mutable std::mutex mutex_;
   std::vector<std::vector<SourceFrame>> cache_;  // never resized: answers stay where they are
   std::map<std::uint32_t, std::unique_ptr<ModuleSymbols>> modules_;
+  absl::flat_hash_map<std::uint32_t, const SourceFrame*> sites_;  // by stack; point into cache_
   std::uint64_t unsymbolised_ = 0;
   std::once_flag chooser_once_;
   std::unique_ptr<SiteChooser> chooser_;
@@ -101,8 +122,12 @@ std::vector<SourceFrame> Symbols::ResolveStack(StackId stack) {
 }
 
 SourceFrame Symbols::Site(StackId stack) {
-  std::vector<SourceFrame> frames = SiteStack(stack);
-  return frames.empty() ? SourceFrame{} : std::move(frames.front());
+  if (const SourceFrame* known = impl_->KnownSite(stack)) return *known;
+  const std::vector<SourceFrame> frames = ResolveStack(stack);
+  if (frames.empty()) return {};
+  const std::size_t site = impl_->chooser(*this).Choose(stack, frames);
+  impl_->KeepSite(stack, site);
+  return frames[site];
 }
 
 std::vector<SourceFrame> Symbols::SiteStack(StackId stack) {

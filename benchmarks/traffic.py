@@ -1,4 +1,4 @@
-"""Logs of random traffic on the null driver, and as many events in the form of PyTorch's memory snapshots."""
+"""Logs of made-up traffic on the null driver, and as many events in the form of PyTorch's memory snapshots."""
 import pickle
 import random
 import time
@@ -15,6 +15,15 @@ def record(build, scratch, events):
     measure.Process([build / "bin/random_traffic", 2, events // 2, STACKS, 7], {
         "LD_LIBRARY_PATH": str(build / "null_driver"),
         "LD_PRELOAD": str(build / "lib/libmemprof.so"), "MEMPROF_OUTPUT": str(log)}).wait()
+    return log
+
+
+def record_framework(build, scratch, events):
+    """A log of about so many events of a training with a framework's allocator (benchmarks/framework_traffic.cc)."""
+    log = Path(scratch) / f"framework-{events}.mprof"
+    measure.Process([build / "bin/framework_traffic", events, STACKS, 7], {
+        "LD_LIBRARY_PATH": f"{build / 'null_driver'}:{build / 'lib'}", "MEMPROF_OUTPUT": str(log),
+        "LD_PRELOAD": str(build / "lib/libmemprof.so")}).wait()
     return log
 
 

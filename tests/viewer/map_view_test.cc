@@ -1,5 +1,6 @@
 // The address map as it is drawn: every piece in its colour, the hole, the pin, the selection.
 #include "viewer/views/map_view.h"
+#include "viewer/views/rich_label.h"
 
 #include <gtest/gtest.h>
 

@@ -12,6 +12,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/views/details_panel.h"
 #include "viewer/views/leak_view.h"
+#include "viewer/views/rich_label.h"
 #include "viewer/views/stack_view.h"
 #include "viewer/views/summary_header.h"
 #include "viewer/views/survivor_chart.h"
@@ -31,6 +32,9 @@ class PanelTest : public testing::WindowFixture {
   static QString Texts(QWidget* widget) {
     QString texts;
     for (QLabel* label : widget->findChildren<QLabel*>()) {
+      if (label->isVisibleTo(widget)) texts += label->text() + QLatin1Char('\n');
+    }
+    for (RichLabel* label : widget->findChildren<RichLabel*>()) {
       if (label->isVisibleTo(widget)) texts += label->text() + QLatin1Char('\n');
     }
     return texts;

@@ -280,10 +280,12 @@ TEST_F(PictureTest, ColumnsHoldTheExtremesOfTheirTimes) {
   EXPECT_FALSE(columns.Fit(scale, 51));
   std::uint64_t reserved = 0, share = 0;
   for (std::size_t i = 0; i < 50; ++i) {
-    EXPECT_LE(columns.allocated[i].max, columns.reserved[i].max);
-    EXPECT_LE(columns.allocated[i].min, columns.allocated[i].max);
-    reserved = std::max(reserved, columns.reserved[i].max);
-    share = std::max(share, columns.share[i].max);
+    const TimelineColumns& stack = columns.stack;
+    EXPECT_LE(stack.high[PoolColumns::kInUse][i], stack.high[PoolColumns::kReserved][i]);
+    EXPECT_LE(stack.low[PoolColumns::kInUse][i], stack.high[PoolColumns::kInUse][i]);
+    EXPECT_EQ(stack.low[PoolColumns::kReserved][i], stack.high[PoolColumns::kReserved][i]);
+    reserved = std::max(reserved, stack.high[PoolColumns::kReserved][i]);
+    share = std::max(share, columns.share[i]);
   }
   EXPECT_EQ(reserved, pool.reserved.max());
   EXPECT_EQ(share, pool.share.max());

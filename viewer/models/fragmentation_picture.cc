@@ -154,19 +154,25 @@ std::shared_ptr<const PoolsPicture> MakePoolsPicture(const Session& session,
 PoolColumns MakePoolColumns(const analysis::PoolTimeline& pool, const TimeScale& scale,
                             int columns) {
   PoolColumns made;
-  made.window = scale.window;
-  made.clock = scale.clock;
+  TimelineColumns& stack = made.stack;
+  stack.window = scale.window;
+  stack.clock = scale.clock;
+  stack.columns = columns;
+  stack.low.resize(2);
+  stack.high.resize(2);
   const std::vector<TimeNs> edges = ColumnEdges(scale, columns);
-  const auto fill = [&](const analysis::Series& series,
-                        std::vector<analysis::Series::Sample>& samples) {
-    samples.reserve(static_cast<std::size_t>(columns));
-    for (std::size_t i = 0; i + 1 < edges.size(); ++i)
-      samples.push_back(series.Between(edges[i], edges[i + 1]));
-  };
-  fill(pool.reserved, made.reserved);
-  fill(pool.allocated, made.allocated);
-  fill(pool.largest_hole, made.largest_hole);
-  fill(pool.share, made.share);
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
+    const auto sample = [&](const analysis::Series& series) {
+      return series.Between(edges[i], edges[i + 1]);
+    };
+    const analysis::Series::Sample in_use = sample(pool.allocated);
+    stack.low[PoolColumns::kInUse].push_back(in_use.min);
+    stack.high[PoolColumns::kInUse].push_back(in_use.max);
+    stack.high[PoolColumns::kReserved].push_back(sample(pool.reserved).max);
+    made.largest_hole.push_back(sample(pool.largest_hole).max);
+    made.share.push_back(sample(pool.share).max);
+  }
+  stack.low[PoolColumns::kReserved] = stack.high[PoolColumns::kReserved];
   return made;
 }
 

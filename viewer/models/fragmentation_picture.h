@@ -12,6 +12,7 @@
 #include "analysis/fragmentation_series.h"
 #include "analysis/symbols.h"
 #include "viewer/geometry/axis.h"
+#include "viewer/geometry/timeline_columns.h"
 #include "viewer/models/document.h"
 #include "viewer/models/fact_table.h"
 
@@ -39,14 +40,13 @@ QString PoolName(const analysis::PoolFragmentation& pool);
 
 // One pixel column after the other of a pool's curves: exact extremes within each.
 struct PoolColumns {
-  analysis::TimeWindow window;
-  const StepClock* clock = nullptr;
-  std::vector<analysis::Series::Sample> reserved, allocated, largest_hole, share;
+  enum Band : std::size_t { kInUse, kReserved };
 
-  bool Fit(const TimeScale& scale, int columns) const {
-    return static_cast<int>(reserved.size()) == columns && clock == scale.clock &&
-           window.begin == scale.window.begin && window.end == scale.window.end;
-  }
+  TimelineColumns stack;  // what is in use; and above it the most that was reserved
+  std::vector<std::uint64_t> largest_hole;  // the largest of the column
+  std::vector<std::uint64_t> share;         // pinned, in millionths: the most of the column
+
+  bool Fit(const TimeScale& scale, int columns) const { return stack.Fit(scale, columns); }
 };
 PoolColumns MakePoolColumns(const analysis::PoolTimeline& pool, const TimeScale& scale,
                             int columns);

@@ -3,12 +3,12 @@
 
 #include <QComboBox>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QVBoxLayout>
 #include <unordered_map>
 
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/views/rich_label.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/view.h"
 
@@ -22,9 +22,7 @@ AllocationsPanel::AllocationsPanel(Document* document, Selection* selection,
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(kSpace);
   row_ = new QHBoxLayout();
-  summary_ = new QLabel(this);
-  summary_->setTextFormat(Qt::RichText);
-  summary_->setWordWrap(true);
+  summary_ = new RichLabel(this);
   coloring_ = new QComboBox(this);
   // In the order of AllocationColoring.
   coloring_->addItems({tr("Colour: call site"), tr("Colour: category"), tr("Colour: size"),
@@ -33,9 +31,7 @@ AllocationsPanel::AllocationsPanel(Document* document, Selection* selection,
   row_->addWidget(summary_, 1);
   row_->addWidget(coloring_, 0, Qt::AlignTop);
   column->addLayout(row_);
-  legend_ = new QLabel(this);
-  legend_->setTextFormat(Qt::RichText);
-  legend_->setWordWrap(true);
+  legend_ = new RichLabel(this);
   column->addWidget(legend_);
   canvas_ = new AllocationsCanvas(document, selection, layout, this);
   column->addWidget(canvas_, 1);

@@ -9,9 +9,10 @@
 
 class QComboBox;
 class QHBoxLayout;
-class QLabel;
 
 namespace memprof::viewer {
+
+class RichLabel;
 
 class AllocationsPanel : public QWidget {
   Q_OBJECT
@@ -38,9 +39,9 @@ class AllocationsPanel : public QWidget {
   Document* const document_;
   Selection* const selection_;
   QHBoxLayout* row_;
-  QLabel* summary_;
+  RichLabel* summary_;
   QComboBox* coloring_;
-  QLabel* legend_;
+  RichLabel* legend_;
   AllocationsCanvas* canvas_;
 };
 

@@ -16,6 +16,7 @@
 #include "viewer/models/map_picture.h"
 #include "viewer/models/site_ranking.h"
 #include "viewer/views/bar_delegate.h"
+#include "viewer/views/rich_label.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -52,8 +53,7 @@ DetailsPanel::DetailsPanel(Document* document, Selection* selection, QWidget* pa
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(kSpace, kSpace, kSpace, kSpace);
   column->setSpacing(kSpace);
-  instant_ = new QLabel(this);
-  instant_->setTextFormat(Qt::RichText);
+  instant_ = new RichLabel(this);
   rankings_ = new QTabWidget(this);
   rankings_->setDocumentMode(true);
   sites_ = new RankedModel(tr("Allocated at"), this);

@@ -18,6 +18,8 @@ class QTreeView;
 
 namespace memprof::viewer {
 
+class RichLabel;
+
 class DetailsPanel : public QWidget {
   Q_OBJECT
 
@@ -56,7 +58,7 @@ class DetailsPanel : public QWidget {
   Selection* const selection_;
   RankedModel* sites_;
   RankedModel* tensors_;
-  QLabel* instant_;
+  RichLabel* instant_;
   QTabWidget* rankings_;
   QLabel* selected_;
   StackView* stack_;

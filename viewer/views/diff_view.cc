@@ -6,7 +6,6 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHeaderView>
-#include <QLabel>
 #include <QMenu>
 #include <QMimeData>
 #include <QProgressBar>
@@ -22,6 +21,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/models/load_log.h"
 #include "viewer/views/diff_steps.h"
+#include "viewer/views/rich_label.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -70,10 +70,7 @@ QWidget* DiffView::BuildHead() {
   auto* column = new QVBoxLayout(head);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(kSpace);
-  verdict_ = new QLabel(QStringLiteral("…"), head);
-  verdict_->setWordWrap(true);
-  verdict_->setTextFormat(Qt::RichText);
-  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  verdict_ = new RichLabel(head);
   column->addWidget(verdict_);
   auto* row = new QHBoxLayout();
   row->setSpacing(kSpace);

@@ -11,7 +11,6 @@
 #include "viewer/views/view.h"
 
 class QComboBox;
-class QLabel;
 class QMenu;
 class QProgressBar;
 class QPushButton;
@@ -23,6 +22,7 @@ class QVBoxLayout;
 namespace memprof::viewer {
 
 class DiffSteps;
+class RichLabel;
 
 class DiffView : public View {
   Q_OBJECT
@@ -86,7 +86,7 @@ class DiffView : public View {
   };
 
   DiffFigureModel* figures_;
-  QLabel* verdict_;
+  RichLabel* verdict_;
   QPushButton *with_, *moments_, *pin_, *swap_, *cancel_;
   QComboBox *by_, *at_;
   QProgressBar* progress_;

@@ -2,7 +2,6 @@
 #include "viewer/views/fragmentation_page.h"
 
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSplitter>
@@ -14,6 +13,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/views/fact_view.h"
 #include "viewer/views/fragmentation_plot.h"
+#include "viewer/views/rich_label.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -30,9 +30,7 @@ FragmentationPage::FragmentationPage(Document* document, Selection* selection, Q
   column->setContentsMargins(0, kSpace, 0, 0);
   column->setSpacing(kSpace);
   auto* head = new QHBoxLayout();
-  summary_ = new QLabel(this);
-  summary_->setWordWrap(true);
-  summary_->setTextFormat(Qt::RichText);
+  summary_ = new RichLabel(this);
   worst_ = new QPushButton(tr("Worst instant"), this);
   worst_->setToolTip(tr("Goes to the instant at which most memory was free and pinned (red mark)"));
   worst_->setEnabled(false);

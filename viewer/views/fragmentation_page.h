@@ -7,7 +7,6 @@
 #include "viewer/models/fragmentation_picture.h"
 #include "viewer/models/selection.h"
 
-class QLabel;
 class QPushButton;
 class QScrollArea;
 class QTabWidget;
@@ -16,6 +15,7 @@ namespace memprof::viewer {
 
 class FactView;
 class FragmentationPlot;
+class RichLabel;
 
 class FragmentationPage : public QWidget {
   Q_OBJECT
@@ -43,7 +43,7 @@ class FragmentationPage : public QWidget {
 
   Document* const document_;
   Selection* const selection_;
-  QLabel* summary_;
+  RichLabel* summary_;
   QPushButton* worst_;
   QScrollArea* scroll_;
   FragmentationPlot* plot_;

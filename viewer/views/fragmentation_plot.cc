@@ -4,6 +4,7 @@
 #include <QPainter>
 #include <QPolygonF>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -15,48 +16,28 @@ namespace memprof::viewer {
 namespace {
 
 using analysis::PoolTimeline;
-using analysis::Series;
 
 constexpr double kLeastLane = 84, kMostLane = 190;  // pixels, with its title
 constexpr double kStrip = 7;                        // the share, below each lane
 
-using Samples = std::vector<Series::Sample>;
-
-// The area under one end of the samples, in columns of equal width.
-QPolygonF Area(const Samples& samples, const QRectF& plot, const ByteScale& bytes, bool highest) {
-  const double step = plot.width() / static_cast<double>(samples.size());
-  QPolygonF shape;
-  shape.reserve(static_cast<qsizetype>(2 * samples.size() + 2));
-  shape << plot.bottomLeft();
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const double left = plot.left() + static_cast<double>(i) * step;
-    const double y = bytes.Y(static_cast<double>(highest ? samples[i].max : samples[i].min));
-    shape << QPointF(left, y) << QPointF(left + step, y);
+// A line along the values, one of each column of equal width.
+QPolygonF Line(const std::vector<std::uint64_t>& values, const QRectF& plot,
+               const ByteScale& bytes) {
+  const double step = plot.width() / static_cast<double>(values.size());
+  QPolygonF line;
+  for (std::size_t begin = 0; begin < values.size();) {
+    std::size_t end = begin + 1;
+    while (end < values.size() && values[end] == values[begin]) ++end;
+    const double y = bytes.Y(static_cast<double>(values[begin]));
+    line << QPointF(plot.left() + static_cast<double>(begin) * step, y)
+         << QPointF(plot.left() + static_cast<double>(end) * step, y);
+    begin = end;
   }
-  shape << plot.bottomRight();
-  return shape;
-}
-
-QPolygonF Line(const Samples& samples, const QRectF& plot, const ByteScale& bytes) {
-  QPolygonF line = Area(samples, plot, bytes, true);
-  line.removeFirst();
-  line.removeLast();
   return line;
 }
 
-QColor Free(const Theme& theme) { return theme.Band(BandRole::kCached); }
-
-// Held, not used: hatched, so that it is told apart without colour too.
-void FillFree(QPainter& painter, const QPolygonF& shape, const Theme& theme) {
-  const QColor color = Free(theme);
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(color);
-  painter.drawPolygon(shape);
-  painter.setBrush(QBrush(theme.dark ? color.lighter(130) : color.darker(118), Qt::BDiagPattern));
-  painter.drawPolygon(shape);
-}
-
-QColor InUse(const Theme& theme) { return theme.Band(BandRole::kTensors); }
+BandFill FillOf(BandRole role, const Theme& theme) { return FillOf(theme.Band(role), role, theme); }
+constexpr BandRole kInUseRole = BandRole::kTensors, kFreeRole = BandRole::kCached;
 
 }  // namespace
 
@@ -125,9 +106,10 @@ void FragmentationPlot::PaintLegend(QPainter& painter, const Theme& theme) const
     painter.drawText(QRectF(x + 20, 0, width + 2, height), Qt::AlignLeft | Qt::AlignVCenter, name);
     x += 20 + width + 2 * kSpace;
   };
-  entry(tr("in use"), [&](const QRectF& box) { painter.fillRect(box, InUse(theme)); });
+  entry(tr("in use"),
+        [&](const QRectF& box) { FillBand(painter, QPolygonF(box), FillOf(kInUseRole, theme)); });
   entry(tr("free in segments"),
-        [&](const QRectF& box) { FillFree(painter, QPolygonF(box), theme); });
+        [&](const QRectF& box) { FillBand(painter, QPolygonF(box), FillOf(kFreeRole, theme)); });
   entry(tr("largest hole"), [&](const QRectF& box) {
     painter.setPen(QPen(theme.danger, 1.5));
     painter.drawLine(QPointF(box.left(), box.center().y()), QPointF(box.right(), box.center().y()));
@@ -165,13 +147,8 @@ void FragmentationPlot::PaintLane(QPainter& painter, int lane, const TimeScale& 
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing, false);
   const ByteScale bytes{most, plot.bottom(), plot.height()};
-  FillFree(painter, Area(made.reserved, plot, bytes, true), theme);
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(InUse(theme));
-  painter.setOpacity(kAtTimesOpacity);
-  painter.drawPolygon(Area(made.allocated, plot, bytes, true));
-  painter.setOpacity(1);
-  painter.drawPolygon(Area(made.allocated, plot, bytes, false));
+  PaintStack(painter, plot, made.stack,
+             std::array{FillOf(kInUseRole, theme), FillOf(kFreeRole, theme)}, most);
   if (pool.pool.kind == analysis::PoolKind::kSegments) {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme.danger, 1.5));
@@ -179,7 +156,7 @@ void FragmentationPlot::PaintLane(QPainter& painter, int lane, const TimeScale& 
   }
   const double step = plot.width() / columns;
   for (int i = 0; i < columns; ++i) {
-    const double share = static_cast<double>(made.share[static_cast<std::size_t>(i)].max) * 1e-6;
+    const double share = static_cast<double>(made.share[static_cast<std::size_t>(i)]) * 1e-6;
     painter.fillRect(QRectF(plot.left() + i * step, plot.bottom() + 2, step + 0.5, kStrip),
                      theme.Ramp(std::min(1.0, share)));
   }

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "viewer/geometry/units.h"
+#include "viewer/views/rich_label.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -43,13 +44,9 @@ QWidget* MapView::BuildInstant() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(kSpace);
   auto* row = new QHBoxLayout();
-  summary_ = new QLabel(page);
-  summary_->setTextFormat(Qt::RichText);
-  summary_->setWordWrap(true);
-  notes_ = new QLabel(page);
-  notes_->setTextFormat(Qt::RichText);
-  notes_->setWordWrap(true);
-  connect(notes_, &QLabel::linkActivated, this, [this] {
+  summary_ = new RichLabel(page);
+  notes_ = new RichLabel(page);
+  connect(notes_, &RichLabel::linkActivated, this, [this] {
     const MapPicture* picture = canvas_->picture();
     if (picture != nullptr && picture->request.has_value())
       selection_->SetInstant(picture->request->time);
@@ -63,9 +60,7 @@ QWidget* MapView::BuildInstant() {
   row->addWidget(coloring_, 0, Qt::AlignTop);
   column->addLayout(row);
   column->addWidget(notes_);
-  legend_ = new QLabel(page);
-  legend_->setTextFormat(Qt::RichText);
-  legend_->setWordWrap(true);
+  legend_ = new RichLabel(page);
   column->addWidget(legend_);
   scroll_ = new QScrollArea(page);
   scroll_->setWidgetResizable(true);

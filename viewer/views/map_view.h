@@ -14,6 +14,8 @@ class QStackedWidget;
 
 namespace memprof::viewer {
 
+class RichLabel;
+
 class MapView : public View {
   Q_OBJECT
 
@@ -29,7 +31,7 @@ class MapView : public View {
   AllocationsPanel* over_time() const { return over_time_; }
   QComboBox* coloring() const { return coloring_; }
   QString SummaryText() const;  // with the notes
-  QLabel* notes() const { return notes_; }
+  RichLabel* notes() const { return notes_; }
   QString HoleText() const;
   bool WriteCsv(QTextStream* out) const override;
 
@@ -52,11 +54,11 @@ class MapView : public View {
   QStackedWidget* pages_;                 // in the order of Mode
   std::vector<QComboBox*> mode_choices_;  // one in each page
   AllocationsPanel* over_time_;
-  QLabel* summary_;
-  QLabel* notes_;  // pins, and the request that failed
+  RichLabel* summary_;
+  RichLabel* notes_;  // pins, and the request that failed
   QLabel* hole_;
   QComboBox* coloring_;
-  QLabel* legend_;
+  RichLabel* legend_;
   QScrollArea* scroll_;
   MapCanvas* canvas_;
   std::weak_ptr<const analysis::Session> failures_of_;

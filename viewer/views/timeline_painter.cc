@@ -69,8 +69,6 @@ QColor BandColor(const Band& band, const Theme& theme) {
   return theme.dark ? eighth.lighter(112) : eighth;
 }
 
-namespace {
-
 BandFill FillOf(const QColor& color, BandRole role, const Theme& theme) {
   // Held, not used: hatched, so that it is told apart without colour too.
   BandFill fill{color, theme.dark ? color.lighter(130) : color.darker(118), Qt::NoBrush};
@@ -78,8 +76,6 @@ BandFill FillOf(const QColor& color, BandRole role, const Theme& theme) {
   if (role == BandRole::kOtherDriver) fill.hatch = Qt::FDiagPattern;
   return fill;
 }
-
-}  // namespace
 
 BandFill FillOf(const Band& band, const Theme& theme) {
   return FillOf(BandColor(band, theme), band.role, theme);
@@ -144,6 +140,12 @@ void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& band
     }
     fills.push_back(fill);
   }
+  PaintStack(painter, plot, columns, fills, max_bytes);
+}
+
+void PaintStack(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
+                std::span<const BandFill> fills, std::uint64_t max_bytes) {
+  if (columns.columns == 0) return;
   if (painter.paintEngine()->type() != QPaintEngine::Raster)
     return PaintStackShapes(painter, plot, columns, fills, max_bytes);
   const double ratio = painter.device()->devicePixelRatioF();

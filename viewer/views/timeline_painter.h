@@ -18,6 +18,7 @@ namespace memprof::viewer {
 // What the legend and the plot fill a band with; hatched is memory that is held, not used.
 QColor BandColor(const Band& band, const Theme& theme);
 BandFill FillOf(const Band& band, const Theme& theme);
+BandFill FillOf(const QColor& color, BandRole role, const Theme& theme);
 void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill);
 // In another colour than the role's.
 void FillBand(QPainter& painter, const QPolygonF& shape, const QColor& color, BandRole role,
@@ -28,6 +29,9 @@ void FillBand(QPainter& painter, const QPolygonF& shape, const QColor& color, Ba
 void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& bands,
                 const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme,
                 int selected = -1);
+// With what each band is filled with.
+void PaintStack(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
+                std::span<const BandFill> fills, std::uint64_t max_bytes);
 // As shapes wherever: what the pixels are compared with.
 void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
                       std::span<const BandFill> fills, std::uint64_t max_bytes);

@@ -30,6 +30,7 @@
 #include "viewer/views/timeline_view.h"
 #include "viewer/views/welcome_page.h"
 #include "viewer/window/navigation.h"
+#include "viewer/window/view_stack.h"
 #include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
@@ -126,7 +127,7 @@ QWidget* MainWindow::BuildContent() {
   middle->addWidget(navigation_);
   splitter_ = new QSplitter(Qt::Horizontal, content);
   splitter_->setChildrenCollapsible(false);
-  views_ = new QStackedWidget(splitter_);
+  views_ = new ViewStack(splitter_);
   for (const ViewEntry& view : ViewTable())
     views_->addWidget(view.make(document_, selection_, views_));
   connect(navigation_, &Navigation::Chosen, this, &MainWindow::Chosen);
