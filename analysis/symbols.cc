@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/library_uses.h"
 #include "analysis/site_choice.h"
 #include "analysis/symbols_module.h"
 
@@ -49,6 +50,11 @@ class Symbols::Impl {
                    [&] { chooser_ = std::make_unique<SiteChooser>(*session_, symbols); });
     return *chooser_;
   }
+  LibraryFinder& libraries(Symbols& symbols) {
+    std::call_once(libraries_once_,
+                   [&] { libraries_ = std::make_unique<LibraryFinder>(*session_, symbols); });
+    return *libraries_;
+  }
 
  private:
   std::vector<SourceFrame> Python(const Frame& frame) const {
@@ -82,6 +88,8 @@ class Symbols::Impl {
   std::uint64_t unsymbolised_ = 0;
   std::once_flag chooser_once_;
   std::unique_ptr<SiteChooser> chooser_;
+  std::once_flag libraries_once_;
+  std::unique_ptr<LibraryFinder> libraries_;
 };
 
 Symbols::Symbols(std::shared_ptr<const Session> session)
@@ -114,6 +122,8 @@ std::vector<SourceFrame> Symbols::SiteStack(StackId stack) {
   std::erase_if(frames, [](const SourceFrame& frame) { return IsPlumbing(frame); });
   return frames;
 }
+
+Library Symbols::LibraryOf(StackId stack) { return impl_->libraries(*this).Of(stack); }
 
 std::vector<AnomalyCount> AllAnomalies(const Session& session, Symbols& symbols) {
   for (std::uint32_t i = 0; i < session.frame_count(); ++i) symbols.Resolve(FrameId(i));
