@@ -27,7 +27,7 @@ constexpr std::uint64_t kLongestStartNs = 200'000'000;
 constexpr std::uint64_t kLongestFinishNs = 10'000'000'000;
 
 std::atomic<std::uint64_t> g_last_epoch{0};
-std::atomic<pid_t> g_process{0};  // whose recorder that is; survives a fork, unlike g_control
+std::atomic<pid_t> g_process{0};       // whose recorder that is; survives a fork, unlike g_control
 std::atomic<pid_t> g_driver_up_in{0};  // who called cuInit; survives a fork, as the driver does not
 std::atomic<std::uint32_t> g_mode_changes{0};
 std::atomic<bool> g_preloaded{false};

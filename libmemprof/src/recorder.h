@@ -11,8 +11,8 @@
 // writer thread, that one stops and resumes on behalf of the signal.
 //
 // A forked child finds itself in kIdle again, because the page that holds the mode is wiped by the
-// kernel; it records once it uses a device after a cuInit of its own, or calls memprof_start, into a
-// log of its own.
+// kernel; it records once it uses a device after a cuInit of its own, or calls memprof_start, into
+// a log of its own.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Stands for what cannot be in every test: libraries and frameworks, by the names of their files and
-// functions. Compiled once for each file, with the part that is in it.
+// Stands for what cannot be in every test: libraries and frameworks, by the names of their files
+// and functions. Compiled once for each file, with the part that is in it.
 #include <cstddef>
 #include <cstdio>
 
@@ -7,9 +7,9 @@ extern "C" int cudaMalloc(void** pointer, std::size_t bytes);
 
 #define KEPT __attribute__((noinline, visibility("default")))
 // The frame of the caller stays, because something comes after the call.
-#define TAKE(bytes)                    \
-  void* pointer = nullptr;             \
-  volatile int result = 0;             \
+#define TAKE(bytes)                     \
+  void* pointer = nullptr;              \
+  volatile int result = 0;              \
   result = cudaMalloc(&pointer, bytes); \
   return result
 
