@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/session_index.h"
 #include "analysis/session_marks.h"
+#include "analysis/session_merge_steps.h"
 
 namespace memprof::analysis {
 namespace {
@@ -60,8 +61,9 @@ class SessionMerger {
 
   std::shared_ptr<const Session> Merge(const StepFinder& finder) {
     AlignClocks();
+    for (Part& part : parts_) MergeDevices(part, true);
+    for (Part& part : parts_) MergeDevices(part, false);
     for (Part& part : parts_) {
-      MergeDevices(part);
       MergeTables(part);
       MergeStacks(part);
     }
@@ -72,7 +74,10 @@ class SessionMerger {
     MergeRecords();
     MergeEvents();
     Finish();
-    SessionIndexer(session_.get()).FindSteps(finder);
+    SessionIndexer(session_.get()).FindSteps(!finder ? finder : [&](const Session& whole) {
+      FoundSteps found = StepsOfParts(finder);
+      return found.steps.empty() ? finder(whole) : found;
+    });
     return std::move(session_);
   }
 
@@ -106,21 +111,26 @@ class SessionMerger {
     for (Part& part : parts_) part.shift -= part.shift == 0 ? 0 : first;
   }
 
-  void MergeDevices(Part& part) {
+  // First those that have a UUID, then those that are what they are by their ordinal: a log knows
+  // no more of a device that its process only touched.
+  void MergeDevices(Part& part, bool with_uuid) {
     const std::string& host = part.session->run().hostname;
     for (const DeviceInfo& device : part.session->devices()) {
-      const std::string identity =
-          device.uuid.empty() ? absl::StrCat("#", device.id) : absl::StrCat("=", device.uuid);
+      if (device.uuid.empty() == with_uuid) continue;
+      const std::string ordinal = absl::StrCat("#", device.id);
+      const std::string identity = with_uuid ? absl::StrCat("=", device.uuid) : ordinal;
       const auto [at, fresh] = devices_.try_emplace(std::pair(host, identity), 0);
       if (fresh) {
         at->second = FreeOrdinal(device.id);
         session_->devices_.push_back(device);
         session_->devices_.back().id = at->second;
       }
+      const int merged = at->second;
+      if (with_uuid) devices_.try_emplace(std::pair(host, ordinal), merged);
       for (DeviceInfo& known : session_->devices_)
-        if (known.id == at->second && known.capacity_bytes == 0)
+        if (known.id == merged && known.capacity_bytes == 0)
           known.capacity_bytes = device.capacity_bytes;
-      part.devices[device.id] = at->second;
+      part.devices[device.id] = merged;
     }
   }
 
@@ -390,6 +400,20 @@ class SessionMerger {
       default:
         break;
     }
+  }
+
+  // What is found in the logs by themselves: in all events together ranks hide each other's
+  // pattern.
+  FoundSteps StepsOfParts(const StepFinder& finder) const {
+    std::vector<FoundSteps> found;
+    for (const Part& part : parts_) {
+      found.push_back(finder(*part.session));
+      for (StepInfo& step : found.back().steps) {
+        step.begin += part.shift;
+        step.event = EventId(In(part.events, step.event.value));
+      }
+    }
+    return MergeFoundSteps(found, session_->run_.end_time);
   }
 
   void Finish() {

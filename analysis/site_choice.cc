@@ -52,16 +52,20 @@ bool IsInterpreterModule(std::string_view module) {
 
 // Libraries in whose inside nobody looks for the place of an allocation.
 bool IsPlumbingModule(std::string_view module) {
-  return StartsWithAny(module, {"libcuda", "libcu", "libnv", "libnccl", "libmemprof", "libstdc++",
-                                "libc.so", "libc++", "libtorch", "libc10", "libsimcuda", "ld-linux",
-                                "libtensorflow", "libjax", "libxla", "_pywrap_tensorflow"}) ||
+  return StartsWithAny(
+             module, {"libcuda", "libcu", "libnv", "libnccl", "libmemprof", "libstdc++", "libc.so",
+                      "libc++", "libtorch", "libc10", "libsimcuda", "ld-linux", "libtensorflow",
+                      "libjax", "libxla", "xla_", "_pywrap_tensorflow", "lib_pywrap_tensorflow"}) ||
          IsInterpreterModule(module);
 }
 
 bool IsPlumbingFile(std::string_view file) {
   return Contains(file, "/include/c++/") || Contains(file, "/site-packages/torch/") ||
          Contains(file, "/dist-packages/torch/") || Contains(file, "/site-packages/tensorflow/") ||
-         Contains(file, "/site-packages/jax/") || Contains(file, "/site-packages/cupy/");
+         Contains(file, "/site-packages/jax/") || Contains(file, "/site-packages/cupy/") ||
+         Contains(file, "/site-packages/jaxlib/") || Contains(file, "/site-packages/keras/") ||
+         // What Cython made of CuPy, as its debug information calls it.
+         StartsWithAny(file, {"cupy/", "cupy_backends/"});
 }
 
 // Python's own library: modules that are called through, as functools and threading.

@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/library_uses.h"
 #include "analysis/site_choice.h"
 #include "analysis/symbols_module.h"
 
@@ -49,6 +50,11 @@ class Symbols::Impl {
     std::call_once(chooser_once_,
                    [&] { chooser_ = std::make_unique<SiteChooser>(*session_, symbols); });
     return *chooser_;
+  }
+  LibraryFinder& libraries(Symbols& symbols) {
+    std::call_once(libraries_once_,
+                   [&] { libraries_ = std::make_unique<LibraryFinder>(*session_, symbols); });
+    return *libraries_;
   }
 
   // The site of a stack if it was asked for before, else null.
@@ -103,6 +109,8 @@ class Symbols::Impl {
   std::uint64_t unsymbolised_ = 0;
   std::once_flag chooser_once_;
   std::unique_ptr<SiteChooser> chooser_;
+  std::once_flag libraries_once_;
+  std::unique_ptr<LibraryFinder> libraries_;
 };
 
 Symbols::Symbols(std::shared_ptr<const Session> session)
@@ -139,6 +147,8 @@ std::vector<SourceFrame> Symbols::SiteStack(StackId stack) {
   std::erase_if(frames, [](const SourceFrame& frame) { return IsPlumbing(frame); });
   return frames;
 }
+
+Library Symbols::LibraryOf(StackId stack) { return impl_->libraries(*this).Of(stack); }
 
 std::vector<AnomalyCount> AllAnomalies(const Session& session, Symbols& symbols) {
   for (std::uint32_t i = 0; i < session.frame_count(); ++i) symbols.Resolve(FrameId(i));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/libraries.h"
 #include "analysis/session.h"
 
 namespace memprof::analysis {
@@ -42,6 +43,10 @@ class Symbols {
 
   // The stack as one tells it: from the site outward, without libraries and allocators.
   std::vector<SourceFrame> SiteStack(StackId stack);
+
+  // Which library asked for what was allocated there (analysis/libraries.h). The first call looks
+  // at all allocations.
+  Library LibraryOf(StackId stack);
 
   // "function (file:line)", or what is known of it.
   static std::string Describe(const SourceFrame& frame);

@@ -82,7 +82,11 @@ std::string LastScopes(std::string_view function) {
 
 std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack) {
   if (!stack.valid()) return "(no call stack)";
-  return FrameLabel(symbols.Site(stack));
+  const std::string place = FrameLabel(symbols.Site(stack));
+  const analysis::Library library = symbols.LibraryOf(stack);
+  const bool asked_by_library = library.role == analysis::LibraryRole::kLibrary ||
+                                library.role == analysis::LibraryRole::kWorkspace;
+  return asked_by_library ? Cat(library.name, " for ", place) : place;
 }
 
 std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack, std::size_t column,

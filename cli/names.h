@@ -13,7 +13,9 @@ namespace memprof::cli {
 // "Train::Step" of "Train::Step(int, std::vector<…> const&)": a function without its parameters.
 std::string ShortFunction(std::string_view function);
 
-// "Step (train.cc:42)", the place that a person would name for `stack`; "(no call stack)".
+// "Step (train.cc:42)", the place that a person would name for `stack`; "(no call stack)". Where a
+// library asked for itself, or a framework on its behalf, that is said: "NCCL for Step
+// (train.cc:9)".
 std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack);
 
 // The same with its caller, for a line of which `column` columns are used: "Clone (tensor.cc:42),

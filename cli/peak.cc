@@ -12,6 +12,7 @@
 #include "cli/peak_groups.h"
 #include "cli/sections.h"
 #include "cli/sections_categories.h"
+#include "cli/sections_libraries.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -77,6 +78,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
   for (const Peak& peak : peaks) {
     list.push_back(PeakJson(session, symbols, peak, top));
     list.back()["by_category"] = CategoriesJson(session, symbols, beyond.categories, peak, savings);
+    list.back()["by_library"] = LibrariesJson(session, symbols, peak, savings);
     if (savings != nullptr) AddSavings(session, symbols, *savings, peak, top, &list.back());
     if (beyond.what_if) list.back()["what_if"] = beyond.what_if->ToJson(*savings, peak.device);
   }
@@ -86,17 +88,20 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
 }
 
 std::string Text(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
-                 const Beyond& beyond, std::size_t rows, bool at_step, std::int64_t step) {
+                 const Beyond& beyond, std::size_t rows, bool at_step, std::int64_t step,
+                 bool by_library) {
   std::string text = RunLines(session);
   if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
   for (const Peak& peak : peaks) {
     const std::string what = analysis::FormatBytes(peak.bytes);
     const std::string title = at_step ? Cat("held ", what, " at the end of step ", step)
                                       : Cat("peak of ", what, StepLabel(session, peak.step));
-    Append(text,
-           Heading(Cat("Device ", peak.device, ": ", title, ", after ", Since(session, peak.time))),
-           PeakText(session, symbols, peak, rows, beyond.savings_or_null()),
-           CategoriesText(session, beyond.categories, peak, beyond.savings_or_null()));
+    const analysis::PeakSavings* savings = beyond.savings_or_null();
+    Append(text, Heading(Cat("Device ", peak.device, ": ", title, ", after ",
+                             Since(session, peak.time))));
+    if (!by_library) text += PeakText(session, symbols, peak, rows, savings);
+    text += LibrariesText(session, symbols, peak, savings, by_library);
+    if (!by_library) text += CategoriesText(session, beyond.categories, peak, savings);
     if (beyond.what_if) text += beyond.what_if->Text(*beyond.savings, peak.device);
   }
   return text;
@@ -109,10 +114,11 @@ int PeakVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 20, device = kAllDevices, step = kNoStep;
   std::vector<std::string> what_if;
+  std::string by;
   Options options("peak [OPTION...] LOG...",
                   "Tells when each device held most memory, and what was live at that instant: by "
-                  "layer, by call site and by tensor, and what the peak of the whole run would be "
-                  "without each of them.");
+                  "layer, by call site, by tensor, by library and by category, and what the peak "
+                  "of the whole run would be without each of them.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.peak/1).");
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 20).");
   options.Integer("device", &device, "N", "Only this device.");
@@ -121,18 +127,23 @@ int PeakVerb(int argc, char** argv) {
                "Also the exact peak if whatever has TEXT in the name of its call site, or of a "
                "tensor in it, had FACTOR times its size (0: if it were not there; 0.5: half as "
                "wide a type). Any number of times; all at once, and the first that fits counts.");
+  options.Text("by", &by, "WHAT",
+               "Only the table by this; library: what NCCL, cuBLAS, cuDNN and so on held, and the "
+               "pools of frameworks.");
   options.Example("memprof peak train.mprof", "Show the peak of every device.");
   options.Example("memprof peak --device=1 --top=0 train.mprof",
                   "All that was live at the peak of device 1.");
   options.Example("memprof peak --what-if=Optimizer::Step=0.5 train.mprof",
                   "The peak with optimizer state of half the size.");
   options.Example("memprof peak --step=20 train.mprof", "What step 20 left behind.");
+  options.Example("memprof peak --by=library train.mprof", "What NCCL, cuBLAS and cuDNN held.");
   if (const int status = ParseOrExit(options, "peak", argc, argv); status >= 0) return status;
   if (top < 0) return UsageError("peak", "--top cannot be negative");
   if (device != kAllDevices && device < 0) return UsageError("peak", "--device cannot be negative");
   if (step != kNoStep && step < 0) return UsageError("peak", "--step cannot be negative");
   if (step != kNoStep && !what_if.empty())
     return UsageError("peak", "--what-if is about the peak, not about --step");
+  if (!by.empty() && by != "library") return UsageError("peak", "--by knows library alone");
   const auto rules = ParseSizeRules(what_if);
   if (!rules.ok()) {
     const absl::string_view message = rules.status().message();
@@ -153,7 +164,8 @@ int PeakVerb(int argc, char** argv) {
   if (step == kNoStep) beyond.savings.emplace(*session);
   if (!ReadRules(*session, symbols, *rules, &beyond)) return kExitFailed;
   if (json) return PrintJson(ToJson(*session, symbols, peaks, beyond, rows));
-  const std::string text = Text(*session, symbols, peaks, beyond, rows, step != kNoStep, step);
+  const std::string text =
+      Text(*session, symbols, peaks, beyond, rows, step != kNoStep, step, by == "library");
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
 

@@ -12,6 +12,8 @@
 #include "cli/open_log.h"
 #include "cli/sections.h"
 #include "cli/sections_categories.h"
+#include "cli/sections_libraries.h"
+#include "cli/sections_processes.h"
 #include "cli/sections_steps.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -43,6 +45,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
   for (const auto& peak : report.peaks) {
     peaks.push_back(PeakJson(session, symbols, peak, top));
     peaks.back()["by_category"] = CategoriesJson(session, symbols, categories, peak, nullptr);
+    peaks.back()["by_library"] = LibrariesJson(session, symbols, peak, nullptr);
   }
   for (const auto& leak : report.leaks.leaks) leaks.push_back(LeakJson(session, symbols, leak));
   for (const auto& leak : report.leaks.live_at_exit) {
@@ -65,6 +68,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
             {"allocations_by_layer", std::move(allocations)},
             {"frees_by_layer", std::move(frees)}}},
           {"devices", std::move(devices)},
+          {"processes", ProcessesJson(session, report.leaks.leaks)},
           {"host",
            {{"pinned_peak_bytes", report.host.pinned_peak_bytes},
             {"pinned_live_bytes", report.host.pinned_live_bytes},
@@ -199,12 +203,15 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
                    const analysis::Categories& categories, std::size_t top) {
   std::string text = Cat(RunLines(session), Verdict(session, symbols, report), Heading("Devices"),
                          DeviceSection(report));
+  if (const std::string processes = ProcessesText(session, report.leaks.leaks); !processes.empty())
+    Append(text, Heading("Processes"), processes);
   Append(text, Heading("Where the devices' memory was"), LedgerText(session, report.devices));
   Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
     Append(text, Heading(Cat("Live at the peak of device ", peak.device, label)),
            PeakText(session, symbols, peak, top),
+           LibrariesText(session, symbols, peak, nullptr, false),
            CategoriesText(session, categories, peak, nullptr));
   }
   Append(text, Heading("Top call sites over the whole run"), TrafficSection(session, symbols, top));

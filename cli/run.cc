@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/ring_fold.h"
 #include "cli/options.h"
+#include "cli/run_sim.h"
 
 namespace memprof::cli {
 namespace {
@@ -47,7 +48,8 @@ Options Describe(RunOptions* values) {
   Options options(
       "run [OPTION...] [--] PROGRAM [ARGUMENT...]",
       "Runs PROGRAM and records every device allocation that it and its child processes make. A "
-      "process that never uses CUDA writes no log; every other one writes its own. The exit status "
+      "process that uses no GPU writes no log (a launcher that counts them, a data loader); every "
+      "other one writes its own. The exit status "
       "is the program's, 128 + N if signal N ended it, 127 if it was not found. An existing log at "
       "the place of the new one is replaced; any other file is not.");
   options.Text("output", &values->output, "LOG",
@@ -55,10 +57,12 @@ Options Describe(RunOptions* values) {
                "memprof.%p.mprof. When several processes would write to the same file, the later "
                "ones insert their process id before the extension.",
                'o');
-  options.Text("sim", &values->sim, "SPEC",
-               "Run on the stand-in CUDA, without a GPU. SPEC may be left out, or say for instance "
-               "devices=2,memory=24GiB. A PyTorch needs stand-ins for its math libraries too: "
-               "scripts/torch-sim.");
+  options.Text(
+      "sim", &values->sim, "SPEC",
+      "Run on the stand-in CUDA, without a GPU. SPEC may be left out, or say for instance "
+      "devices=2,memory=24GiB. For a PyTorch or CuPy of PROGRAM's Python, stand-ins for its "
+      "math libraries are compiled first, once. Allocation is real, values are not: kernels "
+      "do nothing. What holds and what does not: docs/torch-sim.md.");
   options.Flag("cupti", &values->cupti,
                "Load the CUPTI source too: kernel launches, copies, memsets.");
   options.Text("source", &values->source, "SOURCES",
@@ -81,6 +85,8 @@ Options Describe(RunOptions* values) {
   options.Flag("verbose", &values->verbose, "Let the recorder say what it does.");
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
   options.Example("memprof run --sim=memory=8GiB -- ./my_program", "without a GPU");
+  options.Example("memprof run --sim=memory=80GiB -- python train.py",
+                  "would it fit on a GPU of 80 GiB?");
   options.Example("memprof run -o 'rank.%p.mprof' -- torchrun --nproc-per-node=8 train.py",
                   "one log per worker");
   return options;
@@ -100,8 +106,29 @@ void SetNumber(const char* name, std::int64_t value) {
   if (value >= 0) setenv(name, absl::StrCat(value).c_str(), 1);
 }
 
+// What the program needs to run on the stand-in.
+absl::Status SetStandIn(const RunOptions& options, const std::string& directory,
+                        const std::vector<std::string>& program) {
+  const absl::StatusOr<std::string> standin = FindStandIn(directory);
+  if (!standin.ok()) return standin.status();
+  setenv("LD_LIBRARY_PATH", Prepend(*standin, getenv("LD_LIBRARY_PATH")).c_str(), 1);
+  // SIMCUDA_DEFAULTS: scripts/torch-sim has run, and called us.
+  const std::string torch_sim = FindTorchSim(directory);
+  if (getenv("SIMCUDA_DEFAULTS") == nullptr && !torch_sim.empty()) {
+    const char* path = getenv("PATH");
+    const std::string python = PythonOf(program, path == nullptr ? "" : path);
+    if (!python.empty()) {
+      const auto environment = EnvironmentForPython(torch_sim, python, *standin);
+      if (!environment.ok()) return environment.status();
+      for (const auto& [name, value] : *environment) setenv(name.c_str(), value.c_str(), 1);
+    }
+  }
+  if (options.sim != kNoSpec) setenv("SIMCUDA", options.sim.c_str(), 1);
+  return absl::OkStatus();
+}
+
 // Sets the environment that the program will inherit.
-absl::Status SetEnvironment(const RunOptions& options) {
+absl::Status SetEnvironment(const RunOptions& options, const std::vector<std::string>& program) {
   const std::string directory = ProgramDirectory();
   const absl::StatusOr<std::string> recorder = FindRecorder(directory);
   if (!recorder.ok()) return recorder.status();
@@ -109,10 +136,8 @@ absl::Status SetEnvironment(const RunOptions& options) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the loader cannot preload a library whose path has a space or a colon: ", *recorder));
   if (!options.sim.empty()) {
-    const absl::StatusOr<std::string> standin = FindStandIn(directory);
-    if (!standin.ok()) return standin.status();
-    setenv("LD_LIBRARY_PATH", Prepend(*standin, getenv("LD_LIBRARY_PATH")).c_str(), 1);
-    if (options.sim != kNoSpec) setenv("SIMCUDA", options.sim.c_str(), 1);
+    const absl::Status status = SetStandIn(options, directory, program);
+    if (!status.ok()) return status;
   }
   setenv("LD_PRELOAD", Prepend(*recorder, getenv("LD_PRELOAD")).c_str(), 1);
   setenv("MEMPROF_OUTPUT", options.output.c_str(), 1);
@@ -196,27 +221,28 @@ void SayWhereTheLogIs(const RunOptions& options, const std::vector<std::string>&
     return error || absl::StartsWith(relative, "..") ? path : relative;
   };
   if (logs.empty() && options.start_paused)
-    std::cerr << "memprof: no log was written: the program made no CUDA call, or never called "
+    std::cerr << "memprof: no log was written: the program used no GPU, or never called "
                  "memprof_start()\n";
   else if (logs.empty())
-    std::cerr << "memprof: the program made no CUDA call; no log was written\n";
+    std::cerr << "memprof: the program used no GPU; no log was written\n";
   else if (logs.size() == 1)
     std::cerr << "memprof: recorded to " << shown(logs[0]) << "; next: memprof report "
               << shown(logs[0]) << "\n";
   else
     std::cerr << "memprof: recorded " << logs.size() << " processes, " << shown(logs[0]) << " to "
-              << shown(logs.back()) << "; next: memprof report " << shown(logs[0]) << "\n";
+              << shown(logs.back()) << "; next: memprof report "
+              << PatternOfLogs(shown(options.output)) << "\n";
 }
 
-// A PyTorch that is not run by scripts/torch-sim lacks libraries, or finds no GPU.
+// What a shell starts cannot be foreseen: a PyTorch of it lacks libraries, or finds no GPU.
 void SayWhatTorchNeeds(const RunOptions& options, const char* program, bool went_well) {
+  if (options.sim.empty() || went_well || getenv("SIMCUDA_DEFAULTS") != nullptr) return;
   const std::string name = fs::path(program).filename().string();
-  if (options.sim.empty() || went_well || getenv("SIMCUDA_DEFAULTS") != nullptr ||
-      !(absl::StartsWith(name, "python") || name == "torchrun"))
-    return;
-  std::cerr
-      << "memprof: if this was a PyTorch: on the stand-in GPU it needs stand-ins for its math "
-         "libraries too; run all of this by scripts/torch-sim --python PYTHON\n";
+  for (const std::string_view shell : {"sh", "bash", "dash", "zsh", "make", "srun", "mpirun"})
+    if (name == shell)
+      std::cerr << "memprof: if " << name
+                << " started a PyTorch: name its Python to memprof run, or "
+                << "run all of this by scripts/torch-sim --python PYTHON\n";
 }
 
 std::int64_t UnixNs() {
@@ -264,7 +290,9 @@ int RunVerb(int argc, char** argv) {
   }
   values.output = fs::absolute(values.output).string();
   if (const absl::Status status = PrepareOutput(values.output); !status.ok()) return Fail(status);
-  if (const absl::Status status = SetEnvironment(values); !status.ok()) return Fail(status);
+  const std::vector<std::string> started(argv + program, argv + argc);
+  if (const absl::Status status = SetEnvironment(values, started); !status.ok())
+    return Fail(status);
   const std::int64_t since_unix_ns = UnixNs();
   analysis::RemoveOrphanedRings(SharedDirectory(), since_unix_ns);
   const Outcome outcome = StartAndWait(argv + program);

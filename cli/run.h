@@ -36,6 +36,9 @@ absl::Status PrepareOutput(const std::string& path);
 // first. The recorder inserts ".PID" or ".PID.N" before the extension where a name is taken.
 std::vector<std::string> FindLogs(const std::string& pattern, std::int64_t since_unix_ns);
 
+// What a shell expands to the logs of `output`, a value of MEMPROF_OUTPUT: "run.*.mprof".
+std::string PatternOfLogs(const std::string& output);
+
 // `value` in front of a colon-separated list.
 std::string Prepend(const std::string& value, const char* list);
 

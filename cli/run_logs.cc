@@ -128,6 +128,27 @@ std::vector<std::string> FindLogs(const std::string& pattern, std::int64_t since
   return logs;
 }
 
+std::string PatternOfLogs(const std::string& output) {
+  std::string pattern;
+  bool varies = false;
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    if (output[i] == '%' && i + 1 < output.size() &&
+        (output[i + 1] == 'p' || output[i + 1] == 'h')) {
+      pattern += '*';
+      varies = true;
+      ++i;
+    } else {
+      pattern += output[i];
+    }
+  }
+  if (varies) return pattern;
+  // The first one has the name as it is, others ".PID" before the extension.
+  const std::size_t dot = pattern.rfind('.');
+  const std::size_t slash = pattern.rfind('/');
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) return pattern + "*";
+  return pattern.insert(dot, "*");
+}
+
 std::string Prepend(const std::string& value, const char* list) {
   return list == nullptr || *list == '\0' ? value : absl::StrCat(value, ":", list);
 }

@@ -139,7 +139,13 @@ int StepsVerb(int argc, char** argv) {
   int status = kExitFine;
   const auto session = OpenLogs(options, "steps", &status);
   if (!session) return status;
-  const FoundSteps found = analysis::FindSteps(*session, ChoiceOf(source));
+  const StepChoice choice = ChoiceOf(source);
+  // Of several logs they are found in each, before these are one.
+  const bool known =
+      choice == StepChoice::kAuto && session->processes().size() > 1 && !session->steps().empty();
+  const FoundSteps found =
+      known ? FoundSteps{session->step_origin(), {session->steps().begin(), session->steps().end()}}
+            : analysis::FindSteps(*session, choice);
   const std::vector<StepFigures> figures = analysis::DescribeSteps(*session, found.steps);
   if (json) {
     Json object = {{"schema", "memprof.steps/1"},

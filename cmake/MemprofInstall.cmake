@@ -1,7 +1,8 @@
 # The installed prefix: programs, injected libraries, header, stand-ins, CMake package.
 #   bin/memprof bin/memprof-viewer bin/demo_trainer
 #   lib/libmemprof.so lib/libmemprof_cupti.so lib/memprof/simcuda/*
-#   include/memprof/memprof.h  lib/cmake/memprof/  share/memprof/
+#   include/memprof/memprof.h  lib/cmake/memprof/
+#   share/memprof/{scripts/torch-sim,simcuda/}
 # What only one room knows (the CUPTI source, the viewer, the demo trainer) is installed there.
 include(CMakePackageConfigHelpers)
 
@@ -14,6 +15,15 @@ install(PROGRAMS
   ${PROJECT_BINARY_DIR}/simcuda/libcuda.so.1 ${PROJECT_BINARY_DIR}/simcuda/libcudart.so.12
   ${PROJECT_BINARY_DIR}/simcuda/libcudart.so.13 ${PROJECT_BINARY_DIR}/simcuda/libcupti.so.13
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/memprof/simcuda)
+
+# What `memprof run --sim` makes stand-ins of a Python's libraries with.
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/torch-sim
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/memprof/scripts)
+install(FILES ${PROJECT_SOURCE_DIR}/simcuda/tools/generate_libraries.py
+  ${PROJECT_SOURCE_DIR}/simcuda/tools/elf_imports.py
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/memprof/simcuda/tools)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/simcuda/libraries
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/memprof/simcuda)
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/memprofConfig.cmake.in
   ${PROJECT_BINARY_DIR}/memprofConfig.cmake

@@ -119,7 +119,7 @@ MEMPROF_EXPORT int memprof_flush(void) {
 
 MEMPROF_EXPORT int memprof_snapshot(const char* label) {
   if (label == nullptr) return MEMPROF_INVALID_ARGUMENT;
-  if (!Recording()) return MEMPROF_NOT_RECORDING;
+  if (!WantMarks()) return MEMPROF_NOT_RECORDING;
   SampleNow();
   RingEvent event{};
   event.op = kOpSnapshot;
@@ -130,7 +130,7 @@ MEMPROF_EXPORT int memprof_snapshot(const char* label) {
 MEMPROF_EXPORT int memprof_scan(void) { return ScanHost(); }
 
 MEMPROF_EXPORT int memprof_step(uint64_t step) {
-  if (!Recording()) return MEMPROF_NOT_RECORDING;
+  if (!WantMarks()) return MEMPROF_NOT_RECORDING;
   SampleNow();
   RingEvent event{};
   event.op = kOpStep;
@@ -140,7 +140,7 @@ MEMPROF_EXPORT int memprof_step(uint64_t step) {
 
 MEMPROF_EXPORT int memprof_range_push(const char* name) {
   if (name == nullptr) return MEMPROF_INVALID_ARGUMENT;
-  if (!Recording()) return MEMPROF_NOT_RECORDING;
+  if (!WantMarks()) return MEMPROF_NOT_RECORDING;
   RingEvent event{};
   event.op = kOpRangePush;
   event.label = Label(name);

@@ -62,7 +62,7 @@ CUcontext DriverState::AnyContext() {
 std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, ContextKind kind,
                                      bool is_current) {
   if (context == nullptr) return 0;
-  if (is_current) DefineDevice(device);
+  DefineDevice(device, is_current);
   {
     LockGuard lock(mutex_);
     auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
@@ -148,10 +148,13 @@ CUcontext DriverState::PrimaryContext(std::int32_t device) {
   return nullptr;
 }
 
-void DriverState::DefineDevice(std::int32_t device) {
+void DriverState::DefineDevice(std::int32_t device, bool is_current) {
   if (device < 0 || device >= kMostDevices) return;
   const std::uint64_t bit = std::uint64_t{1} << device;
-  if ((known_devices_.fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
+  // Once where only its name can be asked for, and again where its memory can: the last one counts.
+  std::atomic<std::uint64_t>* known = is_current ? &known_devices_ : &named_devices_;
+  if (!is_current && (known_devices_.load(std::memory_order_acquire) & bit) != 0) return;
+  if ((known->fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
   const CalledFunctions& driver = Driver();
   char name[256] = "";
   size_t capacity = 0;
@@ -163,7 +166,7 @@ void DriverState::DefineDevice(std::int32_t device) {
   const bool has_uuid =
       driver.cuDeviceGetUuid != nullptr && driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS;
   std::uint64_t free_bytes = 0, total_bytes = 0;
-  MemoryInfo(&free_bytes, &total_bytes);
+  if (is_current) MemoryInfo(&free_bytes, &total_bytes);
   definitions_->AddDevice({static_cast<std::uint32_t>(device), name, capacity,
                            has_uuid ? uuid.bytes : nullptr,
                            RealDriverSymbol("simcuda_get_memory") != nullptr,

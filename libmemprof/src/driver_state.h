@@ -123,7 +123,8 @@ class DriverState {
 
   CallContext MeetContext(ThreadState* state, CUcontext context, std::uint32_t generation);
   static std::int32_t AskForDevice(CUdeviceptr pointer, std::int32_t fallback);
-  void DefineDevice(std::int32_t device);  // of the current context
+  // `is_current`: a context of it is, so that its memory can be asked for.
+  void DefineDevice(std::int32_t device, bool is_current);
 
   Definitions* definitions_;
   Mutex mutex_;
@@ -132,6 +133,7 @@ class DriverState {
   std::uint32_t last_context_id_ = 0;
   std::atomic<std::uint32_t> generation_{1};  // of contexts_: caches of older ones are void
   std::atomic<std::uint64_t> known_devices_{0};
+  std::atomic<std::uint64_t> named_devices_{0};  // of which only the name was asked for
   std::atomic<std::uint64_t> next_pool_sample_ns_{0};
   std::atomic<std::uint64_t> next_graph_sample_ns_{0};
   std::atomic<std::uint64_t> next_memory_sample_ns_[kMostDevices] = {};

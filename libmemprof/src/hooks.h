@@ -20,7 +20,7 @@ class Hook {
   // Whether this call is to be recorded.
   bool active() const { return active_; }
   FunctionId id() const { return id_; }
-  // Asks again, for cuInit: recording begins only once the driver is up.
+  // Asks again, for cuInit: whether the driver is up is known after it.
   void Activate(StartCause cause);
 
   CallContext Context();

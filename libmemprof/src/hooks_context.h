@@ -14,7 +14,7 @@ template <typename Real>
 CUresult Init(FunctionId id, Real real, unsigned flags) {
   Hook hook(id, StartCause::kNone);
   const CUresult result = real(flags);
-  // A program that only asks whether there is a GPU, and has none, leaves no log.
+  // A program that only asks whether there is a GPU, or how many, leaves no log.
   if (result == CUDA_SUCCESS) hook.Activate(StartCause::kInit);
   return result;
 }

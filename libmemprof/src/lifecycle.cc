@@ -27,7 +27,8 @@ constexpr std::uint64_t kLongestStartNs = 200'000'000;
 constexpr std::uint64_t kLongestFinishNs = 10'000'000'000;
 
 std::atomic<std::uint64_t> g_last_epoch{0};
-std::atomic<pid_t> g_process{0};  // whose recorder that is; survives a fork, unlike g_control
+std::atomic<pid_t> g_process{0};       // whose recorder that is; survives a fork, unlike g_control
+std::atomic<pid_t> g_driver_up_in{0};  // who called cuInit; survives a fork, as the driver does not
 std::atomic<std::uint32_t> g_mode_changes{0};
 std::atomic<bool> g_preloaded{false};
 pthread_key_t g_thread_key;
@@ -164,10 +165,16 @@ int CreateRecorder(Settings settings) {
 
 const char* Lookup(const char* name) { return getenv(name); }
 
+// Forked from a process that used CUDA: none of its own works there until cuInit says so.
+bool DriverIsTheParents() {
+  const pid_t up_in = g_driver_up_in.load(std::memory_order_relaxed);
+  const pid_t recorded = g_process.load(std::memory_order_relaxed);
+  return (up_in != 0 || recorded != 0) && up_in != getpid() && recorded != getpid();
+}
+
 int StartFromIdle(StartCause cause) {
-  const pid_t process = g_process.load(std::memory_order_relaxed);
-  if (cause == StartCause::kHook && process != 0 && process != getpid())
-    return MEMPROF_NOT_RECORDING;
+  if (cause == StartCause::kInit) g_driver_up_in.store(getpid(), std::memory_order_relaxed);
+  if (cause == StartCause::kHook && DriverIsTheParents()) return MEMPROF_NOT_RECORDING;
   Mode expected = Mode::kIdle;
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return StartRecording(cause);
@@ -182,6 +189,11 @@ int StartFromIdle(StartCause cause) {
   }
   if (cause != StartCause::kApi && !settings.begins_by_itself) {
     SetMode(Mode::kWaiting);
+    return MEMPROF_NOT_RECORDING;
+  }
+  if (cause == StartCause::kInit && !InjectedOnly()) {
+    // Launchers ask how many devices there are, and use none.
+    SetMode(Mode::kIdle);
     return MEMPROF_NOT_RECORDING;
   }
   RecursionGuard guard;
@@ -215,7 +227,7 @@ int Resume(StartCause cause) {
 
 // Another thread is starting the recorder. It may need a lock of the loader that this thread
 // holds, so the wait is bounded; this call then goes unrecorded.
-int WaitForStart() {
+int WaitForStart(StartCause cause) {
   const std::uint64_t deadline = NowNs() + kLongestStartNs;
   if (CurrentThread().depth > 1) return MEMPROF_NOT_RECORDING;
   for (;;) {
@@ -225,6 +237,8 @@ int WaitForStart() {
     if (now >= deadline) return MEMPROF_NOT_RECORDING;
     FutexWait(&g_mode_changes, seen, deadline - now);
   }
+  // That was cuInit, after which nothing is recorded yet.
+  if (g_control.mode.load(std::memory_order_acquire) == Mode::kIdle) return StartRecording(cause);
   return Recording() ? MEMPROF_OK : MEMPROF_NOT_RECORDING;
 }
 
@@ -241,6 +255,11 @@ void SwitchOff() {
   g_control.epoch.store(0, std::memory_order_release);
 }
 
+bool DriverIsUp() {
+  const pid_t up_in = g_driver_up_in.load(std::memory_order_relaxed);
+  return up_in != 0 && up_in == getpid();
+}
+
 int StartRecording(StartCause cause) {
   if (cause == StartCause::kNone) return MEMPROF_NOT_RECORDING;
   switch (g_control.mode.load(std::memory_order_acquire)) {
@@ -255,7 +274,7 @@ int StartRecording(StartCause cause) {
     case Mode::kPaused:
       return Resume(cause);
     case Mode::kStarting:
-      return WaitForStart();
+      return WaitForStart(cause);
     case Mode::kOff:
       break;
   }
@@ -322,6 +341,7 @@ void ResetForTest() {
   ResetLoaderGate();
   ResetClock();
   g_control.ending.store(0);
+  g_driver_up_in.store(0);
   SetMode(Mode::kIdle);
 }
 

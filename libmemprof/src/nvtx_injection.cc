@@ -106,7 +106,7 @@ struct Place {
 
 template <typename Append>
 void Begin(Place place, Append append) {
-  if (!Recording()) return;
+  if (!WantMarks()) return;
   RecursionGuard guard;
   if (!guard.outermost()) return;
   Text text;

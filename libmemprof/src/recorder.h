@@ -1,7 +1,7 @@
 // The recorder of this process: when it is on, how a thread's event reaches the ring, and when it
 // is taken down. Hooks, C API and capture sources all end here.
 //
-//             first CUDA call, memprof_start            memprof_stop
+//      first use of a device, memprof_start             memprof_stop
 //   kIdle ------------------------------> kRecording <--------------> kPaused
 //     |  MEMPROF_START=paused                  |         memprof_start
 //     +---------> kWaiting --memprof_start-->  |  log cannot be written
@@ -11,7 +11,8 @@
 // writer thread, that one stops and resumes on behalf of the signal.
 //
 // A forked child finds itself in kIdle again, because the page that holds the mode is wiped by the
-// kernel; it records once it calls cuInit or memprof_start, into a log of its own.
+// kernel; it records once it uses a device after a cuInit of its own, or calls memprof_start, into
+// a log of its own.
 #pragma once
 
 #include <atomic>
@@ -178,17 +179,23 @@ extern std::atomic<Recorder*> g_recorder;
 // The recorder of this process, or null before the first start.
 inline Recorder* TheRecorder() { return g_recorder.load(std::memory_order_acquire); }
 
+// kHook: a device is used, or something marked. kInit: the driver is up, and nothing more.
 enum class StartCause { kNone, kHook, kInit, kApi };
 // Begins or resumes recording as the cause allows; MEMPROF_OK or another result of memprof.h.
 int StartRecording(StartCause cause);
 int StopRecording();
 // Cheap test for hooks: true when events are wanted now, starting the recorder if this is the
-// first CUDA call.
+// first call that uses a device.
 inline bool WantEvents(StartCause cause) {
   if (Recording()) return true;
   const Mode mode = g_control.mode.load(std::memory_order_relaxed);
   return (mode == Mode::kIdle || mode == Mode::kWanted) && StartRecording(cause) == 0;
 }
+
+// cuInit has succeeded in this process (not only in one that it was forked from).
+bool DriverIsUp();
+// The same for marks, which come before a device is used only where its use is near.
+inline bool WantMarks() { return Recording() || (DriverIsUp() && WantEvents(StartCause::kHook)); }
 
 // Keeps recorder code from recording itself, and tells the outermost call.
 class RecursionGuard {

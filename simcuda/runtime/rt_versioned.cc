@@ -368,25 +368,30 @@ int EntryPoint(const char* symbol, void** function, unsigned version, unsigned l
   return result;
 }
 
-int DriverVersion() {
+unsigned DriverVersion() {
   int version = 0;
   Library().legacy.cuDriverGetVersion(&version);
-  return version;
+  return static_cast<unsigned>(version);
 }
 
 }  // namespace
 
-SIMCUDA_RT_STREAM(cudaGetDriverEntryPointByVersion, _ptsz,
-                  (const char* symbol, void** function, unsigned version, unsigned long long flags,
-                   cudaDriverEntryPointQueryResult* status),
-                  (symbol, function, version, flags, status)) {
-  return EntryPoint(symbol, function, version, flags, &cu == &Library().per_thread, status);
-}
-
-SIMCUDA_RT_STREAM(cudaGetDriverEntryPoint, _ptsz,
-                  (const char* symbol, void** function, unsigned long long flags,
-                   cudaDriverEntryPointQueryResult* status),
-                  (symbol, function, flags, status)) {
-  return EntryPoint(symbol, function, static_cast<unsigned>(DriverVersion()), flags,
-                    &cu == &Library().per_thread, status);
-}
+// They look a function up and use no device: a rank that asks before it has chosen its device must
+// not get a context on the first one.
+#define SIMCUDA_ENTRY_POINT(name, per_thread, parameters, version)                              \
+  extern "C" cudaError_t name parameters;                                                       \
+  extern "C" cudaError_t name parameters {                                                      \
+    const int error = ::memprof::simcuda::runtime::RequireDriver();                             \
+    return ::memprof::simcuda::runtime::Record(                                                 \
+        error != 0 ? error : EntryPoint(symbol, function, version, flags, per_thread, status)); \
+  }
+#define SIMCUDA_BY_VERSION                                                          \
+  (const char* symbol, void** function, unsigned version, unsigned long long flags, \
+   cudaDriverEntryPointQueryResult* status)
+#define SIMCUDA_BY_NAME                                           \
+  (const char* symbol, void** function, unsigned long long flags, \
+   cudaDriverEntryPointQueryResult* status)
+SIMCUDA_ENTRY_POINT(cudaGetDriverEntryPointByVersion, false, SIMCUDA_BY_VERSION, version)
+SIMCUDA_ENTRY_POINT(cudaGetDriverEntryPointByVersion_ptsz, true, SIMCUDA_BY_VERSION, version)
+SIMCUDA_ENTRY_POINT(cudaGetDriverEntryPoint, false, SIMCUDA_BY_NAME, DriverVersion())
+SIMCUDA_ENTRY_POINT(cudaGetDriverEntryPoint_ptsz, true, SIMCUDA_BY_NAME, DriverVersion())

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Makes stand-ins for the math and communication libraries that a PyTorch links against.
+"""Makes stand-ins for the math and communication libraries that a PyTorch or CuPy links against.
 
     generate_libraries.py --python PYTHON --provided build/simcuda --out FOLDER
     generate_libraries.py --scan LIBRARY... --provided build/simcuda --out FOLDER
+    generate_libraries.py --opened SONAME... --provided build/simcuda --out FOLDER
 
 What the given libraries import says which libraries are needed, by which soname, with which
 functions and symbol versions; simcuda/libraries/functions.txt says what those functions write; the
-files of simcuda/libraries/ take the place of those that must do more. Compiles with a C compiler
+files of simcuda/libraries/ take the place of those that must do more. Of a library that a program
+opens by its name nobody says which functions are wanted: it gets those of the list. Compiles with a C compiler
 (--cc, default $CC or gcc). Prints one line for each library. Ends with status 1 and one line on
 stderr when something cannot be done."""
 
@@ -80,11 +82,13 @@ def read_table():
 
 
 def ask_python(python):
-    """(folder of torch, version of torch, what it requires)"""
+    """(folder of torch or None, what it requires, folder of cupy or None)"""
     code = ("import importlib.util, importlib.metadata as m, json\n"
-            "s = importlib.util.find_spec('torch')\n"
-            "print(json.dumps([s.submodule_search_locations[0] if s else None,"
-            " m.version('torch') if s else None, (m.requires('torch') or []) if s else []]))")
+            "def folder(name):\n"
+            "    s = importlib.util.find_spec(name)\n"
+            "    return s.submodule_search_locations[0] if s and s.origin else None\n"
+            "torch = folder('torch')\n"
+            "print(json.dumps([torch, (m.requires('torch') or []) if torch else [], folder('cupy')]))")
     try:
         done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     except OSError as error:
@@ -92,10 +96,10 @@ def ask_python(python):
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or ["it failed"]
         raise Failure(f"{python} cannot say where its torch is: {lines[-1]}")
-    folder, version, requires = json.loads(done.stdout)
-    if folder is None:
-        raise Failure(f"{python} has no torch: install one there, or leave --python out")
-    return folder, version, requires
+    torch, requires, cupy = json.loads(done.stdout)
+    if torch is None and cupy is None:
+        raise Failure(f"{python} has no torch and no cupy: install one there, or leave --python out")
+    return torch, requires, cupy
 
 
 def libraries_of_torch(folder):
@@ -106,6 +110,11 @@ def libraries_of_torch(folder):
     for companion in ("torchvision", "torchaudio", "torchtext", "xformers", "flash_attn"):
         found += glob.glob(os.path.join(site, companion, "**", "*.so"), recursive=True)
     return sorted(found)
+
+
+def libraries_of_cupy(folder):
+    site = os.path.dirname(folder)
+    return sorted(glob.glob(os.path.join(site, "cupy*", "**", "*.so"), recursive=True))
 
 
 def versions_told(requires):
@@ -247,20 +256,25 @@ def compile_library(library, source, script, cc, told, out):
     return by_hand
 
 
-def generate(args):
-    told = {}
-    if args.python:
-        folder, _, requires = ask_python(args.python)
-        paths = libraries_of_torch(folder)
-        told = versions_told(requires)
-    else:
-        paths = args.scan
+def wanted_libraries(args):
+    """(libraries, versions that packages tell)"""
+    if args.opened:
+        return [Library(soname) for soname in args.opened], {}
+    if args.scan:
+        return collect(args.scan, args.provided), {}
+    torch, requires, cupy = ask_python(args.python)
+    paths = (libraries_of_torch(torch) if torch else []) + (libraries_of_cupy(cupy) if cupy else [])
     libraries = collect(paths, args.provided)
-    if args.python and not libraries:
-        raise Failure(f"the torch of {args.python} links against none of CUDA's libraries: "
-                      "a build for the CPU alone has nothing to run on a GPU")
-    if args.python:
-        libraries.append(opened_by_name(folder))
+    if not libraries:
+        raise Failure(f"the {'torch' if torch else 'cupy'} of {args.python} links against none of CUDA's "
+                      "libraries: a build for the CPU alone has nothing to run on a GPU")
+    if torch and os.path.exists(os.path.join(torch, "lib", "libc10_cuda.so")):
+        libraries.append(opened_by_name(torch))
+    return libraries, versions_told(requires)
+
+
+def generate(args):
+    libraries, told = wanted_libraries(args)
     os.makedirs(args.out, exist_ok=True)
     table = read_table()
 
@@ -277,7 +291,8 @@ def generate(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--python", help="a Python whose torch is meant")
+    what.add_argument("--python", help="a Python whose torch and cupy are meant")
+    what.add_argument("--opened", nargs="+", help="names under which libraries are opened")
     what.add_argument("--scan", nargs="+", help="libraries whose imports are meant")
     parser.add_argument("--provided", required=True, help="folder of the stand-in CUDA")
     parser.add_argument("--out", required=True)

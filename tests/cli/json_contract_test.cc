@@ -107,6 +107,30 @@ Json CategoryShape() {
   return {{"category", "text"}, {"bytes", "uint"}, {"blocks", "uint"}, {"confidence", "number"}};
 }
 
+Json LibraryShape() {
+  return {{"library", "string"},
+          {"role", "text"},
+          {"of", "text"},
+          {"bytes", "uint"},
+          {"blocks", "uint"}};
+}
+
+Json ProcessesShape() {
+  const Json spread = {{"mean_bytes", "number"}, {"median_bytes", "number"},
+                       {"least_bytes", "uint"},  {"most_bytes", "uint"},
+                       {"imbalance", "number"},  {"outliers", {"uint"}}};
+  Json process = {{"rank", "int"}, {"pid", "uint"}, {"devices", {"uint"}}};
+  for (const char* figure :
+       {"driver_peak_bytes", "driver_peak_time_ns", "in_use_peak_bytes", "reserved_peak_bytes",
+        "driver_end_bytes", "in_use_end_bytes", "host_peak_bytes", "imported_peak_bytes",
+        "leaked_bytes", "events", "allocations"})
+    process[figure] = "uint";
+  return {{"list", {process}},
+          {"driver_peak", spread},
+          {"in_use_peak", spread},
+          {"driver_end", spread}};
+}
+
 Json PeakShape() {
   const Json piece = With(AllocationShape(), {{"site", "text"}});
   return {
@@ -121,7 +145,8 @@ Json PeakShape() {
       {"tensors_total", "uint"},
       {"blocks", {piece}},
       {"blocks_total", "uint"},
-      {"by_category", {CategoryShape()}}};
+      {"by_category", {CategoryShape()}},
+      {"by_library", {LibraryShape()}}};
 }
 
 // What `memprof peak` says beyond that: the peak without each part.
@@ -130,6 +155,7 @@ Json PeakWithSavingsShape() {
   const Json without = With(instant, {{"peak_bytes", "uint"}, {"saves_bytes", "uint"}});
   Json shape = PeakShape();
   for (const char* list : {"sites", "tensors", "blocks"}) shape[list][0]["without"] = without;
+  shape["by_library"][0]["without"] = without;
   shape["by_category"][0]["without?"] = without;  // of what allocations are in
   shape["block_sites"] = {shape["sites"][0]};
   shape["tensor_groups"] = {{{"bytes", "uint"},
@@ -255,6 +281,7 @@ Json ReportShape() {
                  {"allocations_by_layer", "counts"},
                  {"frees_by_layer", "counts"}}},
                {"devices", {device}},
+               {"processes", ProcessesShape()},
                {"host",
                 {{"pinned_peak_bytes", "uint"},
                  {"pinned_live_bytes", "uint"},

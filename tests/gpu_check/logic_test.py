@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import report  # noqa: E402
 import sections  # noqa: E402
+import torch_sections  # noqa: E402
 import verdicts  # noqa: E402
 from fixtures import event  # noqa: E402
 from machine import GuestFailed, Machine  # noqa: E402
@@ -352,13 +353,13 @@ class WithTorch(unittest.TestCase):
 
     def test_a_profiler_and_steps(self):
         self.assertEqual(sections.profiler(GpuMachine(), self.options).verdict, OK)
-        section = sections.torch_overhead(GpuMachine(slower=1.001), self.options)
+        section = torch_sections.overhead(GpuMachine(slower=1.001), self.options)
         self.assertEqual((section.verdict, len(section.table)), (OK, 4))
         self.assertIn("2.6.0", section.notes[0])
-        self.assertEqual(sections.torch_overhead(GpuMachine(slower=1.05), self.options).verdict, DIFFERS)
+        self.assertEqual(torch_sections.overhead(GpuMachine(slower=1.05), self.options).verdict, DIFFERS)
 
     def test_nothing_without_it(self):
-        for section in (sections.profiler, sections.torch_overhead):
+        for section in (sections.profiler, torch_sections.overhead):
             found = section(GpuMachine(has_torch=False), self.options)
             self.assertEqual((found.verdict, found.summary), (SKIPPED, "there is no PyTorch with a GPU"))
 

@@ -1,21 +1,18 @@
 """The sections of scripts/gpu-check: each runs its guests and hands what they said to verdicts.py."""
-import json
-import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import cupti_sections
 import recorder_sections
+import torch_sections
 import verdicts
 from machine import CannotStart, GuestFailed, OutOfTime
 from recorder_sections import NO_STACKS, rounds
+from torch_sections import OWN_LIBRARIES
 from verdicts import SKIPPED, Section
 
 HERE = Path(__file__).resolve().parent
-# PyTorch brings CUDA libraries of its own, before which none of the toolkit's may come.
-OWN_LIBRARIES = {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
 
 
 # Pointers -----------------------------------------------------------------------------------------
@@ -75,30 +72,14 @@ def totals(machine, options):
 
 # Other profilers ----------------------------------------------------------------------------------
 
-def torch_python(machine):
-    """A Python that has a torch with a usable GPU."""
-    for python in ("python3", sys.executable):
-        path = shutil.which(python)
-        if path is None:
-            continue
-        try:
-            told = machine.run([path, "-c", "import torch; print(torch.cuda.is_available(), torch.__version__)"],
-                               OWN_LIBRARIES)
-        except GuestFailed:
-            continue
-        if told.startswith("True"):
-            return path, told.split()[-1]
-    return None, ""
-
-
 def profiler(machine, options):
-    python = None if machine.stand_in else torch_python(machine)[0]
-    if python is None:
+    torch = None if machine.stand_in else torch_sections.find_torch(machine)
+    if torch is None:
         return Section("Beside torch.profiler", SKIPPED, "the stand-in is checked" if machine.stand_in
                        else "there is no PyTorch with a GPU")
     runs = {}
     for way, extra in (("without memprof", None), ("memprof", {}), ("memprof with CUPTI", {"MEMPROF_CUPTI": "1"})):
-        command = [python, HERE / "torch_profile.py"]
+        command = [torch.python, HERE / "torch_profile.py"]
         if extra is None:
             runs[way] = machine.answer(machine.run(command, OWN_LIBRARIES, most_s=90).splitlines()[-1])
             continue
@@ -175,23 +156,6 @@ def trainer_overhead(machine, options):
     return section
 
 
-def torch_overhead(machine, options):
-    title = "Overhead on a PyTorch step"
-    python, version = (None, "") if machine.stand_in else torch_python(machine)
-    if python is None:
-        return Section(title, SKIPPED, "the stand-in is checked" if machine.stand_in
-                       else "there is no PyTorch with a GPU")
-    command = [python, HERE / "torch_step.py", 60]
-    bare, recorded = [], []
-    for _ in rounds(machine, options.rounds):
-        bare.append(machine.answer(machine.run(command, OWN_LIBRARIES, most_s=90).splitlines()[-1])["seconds_per_step"])
-        output, _ = machine.record(command, OWN_LIBRARIES, most_s=90)
-        recorded.append(machine.answer(output.splitlines()[-1])["seconds_per_step"])
-    section = verdicts.judge_overhead(title, bare, recorded, 1.0)
-    section.notes.append(f"PyTorch {version}; median time of 60 steps of a small transformer, per round.")
-    return section
-
-
 # Ways in ------------------------------------------------------------------------------------------
 
 _OWN = re.compile(r"RunAction|_FUN|operator\(\)|main$")
@@ -260,7 +224,10 @@ SECTIONS = [
     Plan(trainer_overhead, "Overhead on the demo trainer", 90),
     Plan(profiler, "Beside torch.profiler", 90),
     Plan(sanitizer, "Under compute-sanitizer", 60),
-    Plan(torch_overhead, "Overhead on a PyTorch step", 90),
+    Plan(torch_sections.totals, "PyTorch's own figures", 60, "torch_totals"),
+    Plan(torch_sections.history, "PyTorch's memory history", 60, "torch_history"),
+    Plan(torch_sections.leak, "A leak of a PyTorch script", 25, "torch_leak"),
+    Plan(torch_sections.overhead, "Overhead on a PyTorch step", 90, "torch_overhead"),
     # Last, because what a process may do to the driver by it is the least known.
     Plan(recorder_sections.checkpoint, "Checkpoint", 25),
 ]

@@ -14,6 +14,7 @@
 
 #include "analysis/session.h"
 #include "analysis/testing/column.h"
+#include "cli/run_sim.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {
@@ -53,18 +54,18 @@ TEST(RunVerb, DefaultNameHasTheProcessId) {
   EXPECT_THAT(directory.Files(".mprof")[0], ::testing::MatchesRegex("memprof\\.[0-9]+\\.mprof"));
 }
 
-// A Python that fails on the stand-in may have wanted a PyTorch's other libraries.
+// A Python is seen to; what a shell starts may have wanted a PyTorch's other libraries.
 TEST(RunVerb, SaysWhatAPyTorchNeeds) {
   TempDirectory directory;
-  const std::string python = directory.File("python3");
+  const std::string shell = directory.File("bash");
   const std::string other = directory.File("ruby");
-  ASSERT_EQ(0, symlink("/bin/false", python.c_str()));
+  ASSERT_EQ(0, symlink("/bin/false", shell.c_str()));
   ASSERT_EQ(0, symlink("/bin/false", other.c_str()));
   const auto hint = ::testing::HasSubstr("scripts/torch-sim --python PYTHON");
-  const GuestResult simulated = MemprofRun(directory, {"run", "--sim", "--", python});
+  const GuestResult simulated = MemprofRun(directory, {"run", "--sim", "--", shell});
   EXPECT_EQ(simulated.status, 1);
   EXPECT_THAT(simulated.err, hint);
-  EXPECT_THAT(MemprofRun(directory, {"run", "--", python}).err, ::testing::Not(hint));
+  EXPECT_THAT(MemprofRun(directory, {"run", "--", shell}).err, ::testing::Not(hint));
   EXPECT_THAT(MemprofRun(directory, {"run", "--sim", "--", other}).err, ::testing::Not(hint));
 }
 
@@ -73,7 +74,7 @@ TEST(RunVerb, SaysWhenThereWasNoCuda) {
   const GuestResult run = MemprofRun(directory, {"run", "--", "/bin/echo", "-o", "hello"});
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.out, "-o hello\n");
-  EXPECT_EQ(run.err, "memprof: the program made no CUDA call; no log was written\n");
+  EXPECT_EQ(run.err, "memprof: the program used no GPU; no log was written\n");
 }
 
 TEST(RunVerb, PassesStatusAndSignalsOn) {
@@ -169,6 +170,7 @@ TEST(RunVerb, SeveralProcessesWriteSeveralLogs) {
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(directory.Files(".mprof").size(), 2u);
   EXPECT_THAT(run.err, HasSubstr("recorded 2 processes"));
+  EXPECT_THAT(run.err, HasSubstr("next: memprof report a*.mprof\n"));
 }
 
 TEST(RunVerb, ASignalBeginsWhatStartedPaused) {
@@ -203,6 +205,83 @@ TEST(ProgramIndex, EndsOptionsAtTheProgram) {
   EXPECT_EQ(index({"run", "--sim", "real"}), 2);
   EXPECT_EQ(index({"run", "--stack-depth=5", "real"}), 2);
   EXPECT_EQ(index({"run", "--sim"}), 2);
+}
+
+TEST(PatternOfLogs, IsWhatAShellExpandsToTheLogs) {
+  EXPECT_EQ(cli::PatternOfLogs("r/run.%p.mprof"), "r/run.*.mprof");
+  EXPECT_EQ(cli::PatternOfLogs("%h-%p.mprof"), "*-*.mprof");
+  EXPECT_EQ(cli::PatternOfLogs("run.mprof"), "run*.mprof");
+  EXPECT_EQ(cli::PatternOfLogs("a.b/run"), "a.b/run*");
+}
+
+class PythonOfTest : public ::testing::Test {
+ protected:
+  std::string Script(const std::string& name, const std::string& text) {
+    std::ofstream(directory_.File(name)) << text;
+    std::filesystem::permissions(directory_.File(name), std::filesystem::perms::owner_all);
+    return directory_.File(name);
+  }
+  std::string PythonOf(const std::vector<std::string>& words) const {
+    return cli::PythonOf(words, directory_.path() + ":/bin:/usr/bin");
+  }
+  TempDirectory directory_;
+};
+
+TEST_F(PythonOfTest, IsTheProgramOrWhatRunsItsScript) {
+  const std::string python = Script("python3.11", "#!/bin/sh\n");
+  EXPECT_EQ(PythonOf({python, "train.py"}), python);
+  EXPECT_EQ(PythonOf({"python3.11", "train.py"}), python);
+  EXPECT_EQ(PythonOf({Script("torchrun", "#!" + python + "\nimport x\n"), "train.py"}), python);
+  EXPECT_EQ(PythonOf({Script("by_env", "#!/usr/bin/env python3.11\n")}), python);
+  const std::string by_shell = "#!/bin/sh\n'''exec' \"" + python + "\" \"$0\" \"$@\"\n' '''\n";
+  EXPECT_EQ(PythonOf({Script("far_away", by_shell)}), python);
+  EXPECT_EQ(PythonOf({"env", "A=1", "nice", "python3.11", "train.py"}), python);
+}
+
+TEST_F(PythonOfTest, IsNoneOfOtherPrograms) {
+  const std::string python = Script("python3.11", "#!/bin/sh\n");
+  EXPECT_EQ(PythonOf({"/bin/sh", "-c", "python3.11 train.py"}), "");
+  EXPECT_EQ(PythonOf({Script("shell", "#!/bin/sh\npython3.11\n"), python}), "")
+      << "an argument of a program of its own";
+  EXPECT_EQ(PythonOf({Script("python3.11-config", "#!/bin/sh\n")}), "");
+  EXPECT_EQ(PythonOf({"no-such-program"}), "");
+  EXPECT_EQ(PythonOf({directory_.path()}), "");
+  EXPECT_EQ(PythonOf({Script("empty", "")}), "");
+  EXPECT_EQ(PythonOf({}), "");
+}
+
+TEST_F(PythonOfTest, TheEnvironmentIsWhatTorchSimSays) {
+  using Environment = std::map<std::string, std::string>;
+  EXPECT_EQ(cli::ParseEnvironment(std::string("A=1\0B==\n2\0=3\0C\0", 14)),
+            (Environment{{"A", "1"}, {"B", "=\n2"}}));
+  const std::string says =
+      Script("says", "#!/bin/sh\nprintf 'ALL=%s %s\\0' \"$*\" \"$MEMPROF_SIMCUDA_DIR\"\n");
+  const auto environment = cli::EnvironmentForPython(says, "/x/python", "/the/stand-in");
+  ASSERT_TRUE(environment.ok()) << environment.status();
+  EXPECT_EQ(*environment, (Environment{{"ALL", "--python /x/python --environment /the/stand-in"}}));
+  EXPECT_EQ(getenv("MEMPROF_SIMCUDA_DIR"), nullptr);
+  const auto failed =
+      cli::EnvironmentForPython(Script("fails", "#!/bin/sh\nexit 1\n"), "/x/python", "/sim");
+  EXPECT_THAT(std::string(failed.status().message()), HasSubstr("/x/python"));
+}
+
+TEST(FindTorchSim, IsBesideABuildTreeAndInAnInstalledPrefix) {
+  TempDirectory directory;
+  namespace fs = std::filesystem;
+  const auto place = [&](const std::string& path) {
+    const fs::path file = fs::path(directory.path()) / path;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << "#!/bin/sh\n";
+    fs::permissions(file, fs::perms::owner_all);
+    return fs::weakly_canonical(file).string();
+  };
+  fs::create_directories(fs::path(directory.path()) / "tree/build/bin");
+  fs::create_directories(fs::path(directory.path()) / "usr/bin");
+  EXPECT_EQ(cli::FindTorchSim(directory.path() + "/tree/build/bin"), "");
+  const std::string of_tree = place("tree/scripts/torch-sim");
+  EXPECT_EQ(cli::FindTorchSim(directory.path() + "/tree/build/bin"), of_tree);
+  const std::string installed = place("usr/share/memprof/scripts/torch-sim");
+  EXPECT_EQ(cli::FindTorchSim(directory.path() + "/usr/bin"), installed);
 }
 
 TEST(FindLogs, MatchesWhatTheRecorderMayHaveNamed) {

@@ -9,6 +9,7 @@
 
 #include "analysis/ledger.h"
 #include "analysis/peak.h"
+#include "analysis/session_merge_steps.h"
 #include "analysis/sites.h"
 #include "analysis/timeline.h"
 #include "tests/queries/random_log.h"
@@ -252,6 +253,10 @@ TEST(SessionMergeTest, DevicesAreTheSameByUuidOnOneHost) {
             (std::vector<int>{0, 1, 0}));
   EXPECT_EQ(DevicesOf({{"a", 0, ""}, {"a", 0, ""}, {"b", 0, ""}}), (std::vector<int>{0, 0, 1}));
   EXPECT_EQ(DevicesOf({{"a", 3, "x"}, {"b", 3, "x"}}), (std::vector<int>{3, 0}));
+  // A process that only touched a device knows nothing but its ordinal.
+  EXPECT_EQ(DevicesOf({{"a", 0, ""}, {"a", 0, "first"}, {"a", 1, "second"}}),
+            (std::vector<int>{0, 0, 1}));
+  EXPECT_EQ(DevicesOf({{"a", 0, "first"}, {"a", 1, ""}}), (std::vector<int>{0, 1}));
 }
 
 TEST(SessionMergeTest, ClocksOfHostsAreAlignedByWallClock) {
@@ -303,6 +308,63 @@ TEST(SessionMergeTest, StepsBeginWithTheFirstRankAndNoneBeginsTwice) {
   for (const StepInfo& step : session->steps()) steps.emplace_back(step.number, step.begin);
   EXPECT_EQ(steps, (std::vector<std::pair<std::int64_t, TimeNs>>{
                        {0, 1000}, {1, 2000}, {2, 3000}, {3, 4000}}));
+}
+
+FoundSteps Found(std::vector<TimeNs> begins, double confidence) {
+  FoundSteps found{.origin = {StepSource::kPattern, confidence, 1, "because"}};
+  for (std::size_t i = 0; i < begins.size(); ++i)
+    found.steps.push_back({static_cast<std::int64_t>(i), begins[i], 0,
+                           EventId(static_cast<std::uint32_t>(begins[i] / 10))});
+  return found;
+}
+
+TEST(SessionMergeTest, FoundStepsBeginWithTheFirstOfTheRanksThatAgree) {
+  const FoundSteps merged = MergeFoundSteps(
+      {Found({100, 210, 290}, 0.9), {}, Found({110, 200, 300}, 0.85), Found({10, 20}, 1)}, 1000);
+  ASSERT_EQ(merged.steps.size(), 3u);
+  const TimeNs begins[] = {100, 200, 290}, ends[] = {200, 290, 1000};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(merged.steps[i].number, static_cast<std::int64_t>(i));
+    EXPECT_EQ(merged.steps[i].begin, begins[i]);
+    EXPECT_EQ(merged.steps[i].end, ends[i]);
+    EXPECT_EQ(merged.steps[i].event.value, begins[i] / 10);
+  }
+  EXPECT_EQ(merged.origin.confidence, 0.85);
+  EXPECT_EQ(merged.origin.why, "In 2 of the 4 logs, each by itself: because");
+  EXPECT_TRUE(MergeFoundSteps({{}, {}}, 1000).steps.empty());
+}
+
+TEST(SessionMergeTest, StepsAreFoundInEachLog) {
+  Files files;
+  for (std::uint32_t p = 0; p < 2; ++p) {
+    LogBuilder log;
+    SetRun(log, "node", 100 + p, 0);
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      log.SetTime(1000 + i * 1000 + p * 100);
+      log.Alloc(Layer::kLinear, 0x1000 * (i + 1), 512);
+    }
+    files.Add(log);
+  }
+  LoadOptions options;
+  std::size_t asked = 0;
+  options.step_finder = [&](const Session& session) {  // every event begins one
+    FoundSteps found{.origin = {StepSource::kPattern, 1, 0, "so"}};
+    asked += session.processes().size();
+    for (std::uint32_t i = 0; i < session.events().size(); ++i)
+      found.steps.push_back({i, session.events().time(i), 0, EventId(i)});
+    return found;
+  };
+  const auto session = Session::LoadTogether(files.paths(), options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(asked, 2u) << "and not in all events together";
+  ASSERT_EQ((*session)->steps().size(), 5u);
+  EXPECT_EQ((*session)->step_origin().source, StepSource::kPattern);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    const StepInfo& step = (*session)->steps()[i];
+    EXPECT_EQ(step.begin, 1000u + i * 1000);
+    EXPECT_EQ((*session)->events().time(step.event.value), step.begin);
+    EXPECT_EQ((*session)->StepOf(EventId(2 * i + 1)), i) << "the other rank's event";
+  }
 }
 
 TEST(SessionMergeTest, SharedMemoryIsCountedWhereItWasMade) {

@@ -240,6 +240,24 @@ TEST(Runtime, EntryPointsAreTheDrivers) {
   EXPECT_EQ(function, dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemAlloc_v2"));
 }
 
+TEST(Runtime, LookingUpAnEntryPointMakesNoContext) {
+  // On a thread that has chosen no device, after all that other tests have made is gone.
+  CHECK_RT(cudaDeviceReset());
+  std::thread([] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
+    CHECK_RT(cudaGetDriverEntryPointByVersion("cuMemAlloc", &function, 12000, cudaEnableDefault,
+                                              &status));
+    EXPECT_NE(function, nullptr);
+  }).join();
+  const auto get_state = reinterpret_cast<int (*)(int, unsigned*, int*)>(
+      dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuDevicePrimaryCtxGetState"));
+  unsigned flags = 0;
+  int active = -1;
+  ASSERT_EQ(get_state(0, &flags, &active), 0);
+  EXPECT_EQ(active, 0);
+}
+
 TEST(Runtime, GraphsRunWhatWasCaptured) {
   cudaStream_t stream = nullptr;
   CHECK_RT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -57,6 +57,37 @@ class CommandTest(unittest.TestCase):
         bare = self.program("python", f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')
         self.assert_fails(self.run_it("--python", bare, "true"), 1, "has no torch")
 
+    def test_environment_of_a_python_that_needs_nothing(self):
+        bare = self.program("python", f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')
+        done = self.run_it("--python", bare, "--environment")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_environment_of_a_python_with_a_cupy(self):
+        # A folder that looks like CuPy, with one library that links against cuBLAS.
+        os.makedirs(os.path.join(self.folder, "cupy"))
+        libs = os.path.join(self.folder, "cupy_backends", "cuda", "libs")
+        os.makedirs(libs)
+        for place in ("cupy/__init__.py", "stub.c", "user.c"):
+            with open(os.path.join(self.folder, place), "w", encoding="utf-8") as file:
+                file.write({"stub.c": "int cublasCreate_v2(void** h) { return 0; }",
+                            "user.c": "int cublasCreate_v2(void**); int use(void** h) { return cublasCreate_v2(h); }"
+                            }.get(place, ""))
+        stub = os.path.join(self.folder, "libcublas.so.12")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libcublas.so.12", "-o", stub,
+                        os.path.join(self.folder, "stub.c")], check=True)
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", os.path.join(libs, "cublas.so"),
+                        os.path.join(self.folder, "user.c"), stub], check=True)
+        os.unlink(stub)
+        python = self.program("python", f'#!/bin/sh\nPYTHONPATH={self.folder} exec {sys.executable} "$@"\n')
+        done = self.run_it("--python", python, "--environment", SIMCUDA="memory=3GiB", LD_LIBRARY_PATH="/there")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = dict(entry.split("=", 1) for entry in done.stdout.split("\0") if entry)
+        places = told["LD_LIBRARY_PATH"].split(":")
+        self.assertTrue(os.path.exists(os.path.join(places[0], "libcublas.so.12")), told)
+        self.assertEqual(places[1:], [os.path.join(BUILD, "simcuda"), "/there"])
+        self.assertEqual(told["SIMCUDA"], "memory=3GiB")
+        self.assertEqual(told["SIMCUDA_DEFAULTS"], "contents=none")
+
     def test_full_disk(self):
         self.program("df", "#!/bin/sh\necho Avail\necho 1000000000\n")
         done = self.run_it("true", PATH=self.folder + ":" + os.environ["PATH"])

@@ -230,6 +230,17 @@ class LibrariesTest(unittest.TestCase):
         self.assertEqual(rtc.nvrtcDestroyProgram(ctypes.byref(program)), 0)
         self.assertIsNone(program.value)
 
+    def test_libraries_that_are_opened_by_name(self):
+        out = os.path.join(self.temporary.name, "opened")
+        subprocess.run([sys.executable, os.path.join(TOOLS, "generate_libraries.py"), "--opened", "libcublas.so.12",
+                        "libnvidia-ml.so.1", "--provided", self.temporary.name, "--out", out], check=True,
+                       stdout=subprocess.DEVNULL)
+        cublas = ctypes.CDLL(os.path.join(out, "libcublas.so.12"))
+        handle = ctypes.c_void_p()
+        self.assertEqual(cublas.cublasCreate_v2(ctypes.byref(handle)), 0)
+        self.assertTrue(handle.value)
+        self.assertTrue(os.path.exists(os.path.join(out, "libnvidia-ml.so.1")))
+
     def test_calls_are_counted_and_traced(self):
         code = ("import ctypes; l = ctypes.CDLL('libcublas.so.12'); "
                 "[l.cublasBrandNew() for _ in range(3)]")

@@ -47,7 +47,7 @@ enum {
 };
 
 /* Begins to record into the log named by MEMPROF_OUTPUT (default memprof.%p.mprof), or resumes
- * after memprof_stop. A preloaded library begins by itself at the first CUDA call unless
+ * after memprof_stop. A preloaded library begins by itself with the first use of a device unless
  * MEMPROF_START=paused. */
 int memprof_start(void);
 

@@ -1,0 +1,91 @@
+// Reads each stack once, and sums up by what it says.
+#include "analysis/library_uses.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+namespace memprof::analysis {
+namespace {
+
+bool LiesInPool(Layer layer) { return layer == Layer::kBlock || layer == Layer::kTensor; }
+
+}  // namespace
+
+struct LibraryFinder::Memory {
+  std::mutex mutex;
+  std::vector<std::optional<Library>> known;  // by stack
+  std::vector<bool> in_pool;                  // by stack
+};
+
+LibraryFinder::LibraryFinder(const Session& session, Symbols& symbols)
+    : session_(session), symbols_(symbols), memory_(std::make_unique<Memory>()) {
+  memory_->known.resize(session.stack_count());
+  memory_->in_pool.resize(session.stack_count());
+  for (const AllocationRecord& record : session.records())
+    if (record.stack.valid() && record.stack.value < memory_->in_pool.size() &&
+        LiesInPool(record.layer))
+      memory_->in_pool[record.stack.value] = true;
+}
+LibraryFinder::~LibraryFinder() = default;
+
+Library LibraryFinder::Of(StackId stack) {
+  if (!stack.valid() || stack.value >= memory_->known.size()) return {};
+  {
+    const std::lock_guard lock(memory_->mutex);
+    if (memory_->known[stack.value]) return *memory_->known[stack.value];
+  }
+  std::vector<LibraryFrame> frames;
+  for (const FrameId id : session_.StackFrames(stack)) {
+    const std::uint32_t module = session_.frame(id).module;
+    const std::string_view path = module < session_.modules().size()
+                                      ? std::string_view(session_.modules()[module].path)
+                                      : std::string_view();
+    for (const SourceFrame& frame : symbols_.Resolve(id))  // stays where it is: a cache
+      frames.push_back({frame.function, frame.file, path, frame.python});
+  }
+  const Library found = LibraryOfFrames(frames, memory_->in_pool[stack.value]);
+  const std::lock_guard lock(memory_->mutex);
+  memory_->known[stack.value] = found;
+  return found;
+}
+
+bool LibraryUses::worth_telling() const {
+  const auto named = [](const LibraryUse& use) {
+    return use.library.role != LibraryRole::kProgram;
+  };
+  return (driver.size() > 1 && std::any_of(driver.begin(), driver.end(), named)) ||
+         (driver.size() == 1 && driver[0].library.role == LibraryRole::kLibrary) ||
+         std::any_of(blocks.begin(), blocks.end(), named);
+}
+
+namespace {
+
+void Add(const LibraryUse& more, std::vector<LibraryUse>* uses) {
+  const auto at = std::find_if(uses->begin(), uses->end(),
+                               [&](const LibraryUse& use) { return use.library == more.library; });
+  if (at == uses->end()) {
+    uses->push_back(more);
+    return;
+  }
+  at->bytes += more.bytes;
+  at->blocks += more.blocks;
+}
+
+}  // namespace
+
+LibraryUses UsesAt(const Session& session, Symbols& symbols, const Peak& peak) {
+  LibraryUses uses;
+  for (const Site& site : peak.sites)
+    Add({symbols.LibraryOf(site.stack), site.bytes, site.blocks}, &uses.driver);
+  for (const AllocationId id : peak.blocks) {
+    const AllocationRecord& record = session.record(id);
+    Add({symbols.LibraryOf(record.stack), record.bytes, 1}, &uses.blocks);
+  }
+  for (std::vector<LibraryUse>* list : {&uses.driver, &uses.blocks})
+    std::stable_sort(list->begin(), list->end(),
+                     [](const LibraryUse& a, const LibraryUse& b) { return a.bytes > b.bytes; });
+  return uses;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,33 @@
+"""Starts children in the way that argv[1] names, after it has used the GPU itself. They use it too if
+argv[2] is "cuda"; a forked child then gets PyTorch's error, and says so."""
+import sys
+
+import torch
+import torch.multiprocessing as multiprocessing
+
+
+def child(uses_cuda):
+    if not uses_cuda:
+        print("child", torch.ones(4).sum().item(), flush=True)
+        return
+    try:
+        held = torch.empty(3 << 20, dtype=torch.uint8, device="cuda")
+        torch.cuda.synchronize()
+        print("child", held.numel(), flush=True)
+    except RuntimeError as error:
+        print("child cannot:", str(error).split(".")[0], flush=True)
+
+
+def main():
+    held = torch.empty(5 << 20, dtype=torch.uint8, device="cuda")
+    context = multiprocessing.get_context(sys.argv[1])
+    children = [context.Process(target=child, args=(sys.argv[2:] == ["cuda"],)) for _ in range(2)]
+    for one in children:
+        one.start()
+    for one in children:
+        one.join()
+    print("parent", held.numel(), [one.exitcode for one in children])
+
+
+if __name__ == "__main__":
+    main()
