@@ -11,6 +11,7 @@
 #include "analysis/category_stacks.h"
 #include "analysis/category_units.h"
 #include "analysis/category_words.h"
+#include "analysis/named_state.h"
 
 namespace memprof::analysis {
 namespace {
@@ -38,6 +39,7 @@ class Judge {
             session, options.steps != nullptr ? std::span(*options.steps) : session.steps())),
         stacks_(session, options.symbols ? symbols : nullptr,
                 options.stacks ? units_ : std::vector<CategoryUnit>()),
+        named_(session),
         matches_(units_.size(), 0) {
     const ParameterSizes sizes(units_);
     std::vector<bool> apart;
@@ -56,7 +58,8 @@ class Judge {
   CategoryVerdict Of(std::size_t u) const {
     if (options_.names) {
       if (const TensorInfo* tensor = TensorOf(units_[u])) {
-        const Category category = CategoryOfTensorName(tensor->name);
+        Category category = named_.CategoryOf(tensor->name);
+        if (category == Category::kUnknown) category = CategoryOfTensorName(tensor->name);
         if (category != Category::kUnknown) return {category, CategoryReason::kName, kByName};
       }
     }
@@ -116,6 +119,7 @@ class Judge {
       return {Category::kWorkspaces, phase.reason, Trust(phase)};
     if (unit.step < 0) {
       const bool parameter = facts.parameter;
+      if (!parameter && named_.any()) return {};  // all parameters have a name
       return {Category::kParameters, parameter ? CategoryReason::kStack : CategoryReason::kLifetime,
               parameter ? kByStack : kByLifetime + kAgreed};
     }
@@ -172,6 +176,7 @@ class Judge {
   const CategoryOptions options_;
   std::vector<CategoryUnit> units_;
   CategoryStacks stacks_;
+  const NamedState named_;
   std::vector<std::uint8_t> matches_;
   std::vector<UnitPhase> phases_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> birth_steps_;  // by kind

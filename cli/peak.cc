@@ -10,6 +10,7 @@
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/peak_groups.h"
+#include "cli/peak_modules.h"
 #include "cli/sections.h"
 #include "cli/sections_categories.h"
 #include "cli/terminal.h"
@@ -77,6 +78,8 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
   for (const Peak& peak : peaks) {
     list.push_back(PeakJson(session, symbols, peak, top));
     list.back()["by_category"] = CategoriesJson(session, symbols, beyond.categories, peak, savings);
+    if (Json modules = ModulesJson(session, peak, savings, top); !modules.empty())
+      list.back()["by_module"] = std::move(modules);
     if (savings != nullptr) AddSavings(session, symbols, *savings, peak, top, &list.back());
     if (beyond.what_if) list.back()["what_if"] = beyond.what_if->ToJson(*savings, peak.device);
   }
@@ -96,6 +99,7 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const std::
     Append(text,
            Heading(Cat("Device ", peak.device, ": ", title, ", after ", Since(session, peak.time))),
            PeakText(session, symbols, peak, rows, beyond.savings_or_null()),
+           ModuleText(session, peak, beyond.savings_or_null(), rows),
            CategoriesText(session, beyond.categories, peak, beyond.savings_or_null()));
     if (beyond.what_if) text += beyond.what_if->Text(*beyond.savings, peak.device);
   }

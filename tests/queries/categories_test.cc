@@ -110,6 +110,45 @@ TEST(CategoryWordsTest, Ranges) {
   EXPECT_EQ(PhaseOfRange("all-reduce"), Phase::kCommunication);
   EXPECT_EQ(PhaseOfRange("DataLoader.next"), Phase::kInput);
   EXPECT_EQ(PhaseOfRange("step 3"), Phase::kNone);
+  // Of modules, however they are called.
+  EXPECT_EQ(PhaseOfRange("optim_head.backward_lstm (forward)"), Phase::kForward);
+  EXPECT_EQ(PhaseOfRange("forward_net (backward)"), Phase::kBackward);
+  EXPECT_EQ(PhaseOfRange("blocks.3 (recomputed)"), Phase::kForward);
+  EXPECT_EQ(PhaseOfRange("Lion.step (optimizer)"), Phase::kOptimizer);
+}
+
+// Names that say nothing, or something else, but were given as parameters.
+TEST(NamedStateTest, ParametersAreWhatTheProgramCallsSo) {
+  LogBuilder log;
+  std::uint64_t address = 0x1000;
+  const auto block = [&](const char* name, bool named_as_parameter) {
+    log.Alloc(Layer::kBlock, address, 512);
+    if (named_as_parameter) log.RangePush("memprof: parameters");
+    if (*name != '\0') log.TensorCreate(address, 512, log.Tensor(name, "float32", {128}));
+    if (named_as_parameter) log.RangePop();
+    address += 512;
+  };
+  block("places", true);
+  block("momentum_encoder.input", true);
+  block("", false);  // set-up that stays, and is none
+  log.Step(0);
+  block("places.grad", false);
+  block("places.row_var", false);
+  block("momentum_encoder.input.exp_avg", false);
+  block("other.grad", false);
+  log.Step(1);
+  log.Step(2);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const Categories categories(*session);
+  std::vector<Category> found;
+  for (std::uint32_t i = 0; i < session->records().size(); ++i)
+    if (session->record(AllocationId(i)).layer == Layer::kBlock)
+      found.push_back(categories.Of(AllocationId(i)).category);
+  EXPECT_THAT(found, ::testing::ElementsAre(Category::kParameters, Category::kParameters,
+                                            Category::kUnknown, Category::kGradients,
+                                            Category::kOptimizerState, Category::kOptimizerState,
+                                            Category::kTemporaries));
 }
 
 TEST(CategoryWordsTest, EveryCategoryHasItsOwnNames) {
