@@ -117,6 +117,29 @@ TEST(CategoryWordsTest, Ranges) {
   EXPECT_EQ(PhaseOfRange("Lion.step (optimizer)"), Phase::kOptimizer);
 }
 
+// The last step's activations are no workspaces because nobody lived to free them.
+TEST(CategoriesTest, WhatADyingStepTookIsNotKept) {
+  for (const int steps : {2, 6}) {
+    LogBuilder log;
+    const int forward = log.Stack({"main (a.py:1)", "forward (a.py:9)"});
+    for (int step = 0; step < steps; ++step) {
+      log.Step(static_cast<std::uint64_t>(step));
+      log.Alloc(Layer::kBlock, 0x10000, 4096, {.stack = forward});
+      log.Alloc(Layer::kBlock, 0x20000, 8192, {.stack = forward});
+      if (step + 1 == steps) break;
+      log.Free(Layer::kBlock, 0x20000);
+      log.Free(Layer::kBlock, 0x10000);
+    }
+    const auto session = LoadLog(log);
+    const Categories categories(*session);
+    const auto last = static_cast<std::uint32_t>(session->records().size() - 1);
+    Symbols symbols(session);
+    const Categories with_stacks(*session, &symbols);
+    EXPECT_EQ(with_stacks.Of(AllocationId(last)).category,
+              steps == 6 ? Category::kActivations : Category::kWorkspaces);
+  }
+}
+
 // Names that say nothing, or something else, but were given as parameters.
 TEST(NamedStateTest, ParametersAreWhatTheProgramCallsSo) {
   LogBuilder log;
