@@ -18,8 +18,9 @@ def _leave_path():
 
 def _run_hidden():
     """Puts the sitecustomize that comes next on the path in the place of this one."""
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
+    # What Python has loaded for itself: importlib's own modules take milliseconds, in every process.
+    from _frozen_importlib import module_from_spec
+    from _frozen_importlib_external import PathFinder
     spec = PathFinder.find_spec("sitecustomize", sys.path)
     if spec is None or spec.loader is None:
         return
@@ -89,5 +90,5 @@ try:
         sys.meta_path.insert(0, _AfterTorch())
 except Exception:
     pass
-if sys.version_info >= (3, 4):
+if sys.version_info >= (3, 5):
     _run_hidden()

@@ -51,13 +51,15 @@ class Injected(unittest.TestCase):
         return done
 
     def test_a_python_without_torch_is_as_it_was(self):
-        code = ("import sys, json; print(json.dumps([sys.path, len(sys.meta_path), "
-                "sorted(n for n in sys.modules if 'memprof' in n)]))")
+        code = ("import sys; m = sorted(sys.modules); import json; print(json.dumps([sys.path, "
+                "len(sys.meta_path), [n for n in m if 'memprof' in n], m]))")
         before = json.loads(self.says(code, inject=False).stdout)
         after = json.loads(self.says(code).stdout)
         self.assertEqual(after[0], before[0])
         self.assertEqual(after[1], before[1] + 1)
         self.assertEqual(after[2], [])
+        # It pays for nothing but the file itself.
+        self.assertEqual(set(after[3]) - set(before[3]), {"sitecustomize"} - set(before[3]))
 
     def test_runs_the_sitecustomize_that_it_hides(self):
         self.write("sitecustomize.py", "import builtins\nbuiltins.mine = __file__\n")
