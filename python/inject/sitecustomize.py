@@ -18,6 +18,14 @@ def _leave_path():
 
 def _run_hidden():
     """Puts the sitecustomize that comes next on the path in the place of this one."""
+    if sys.version_info < (3, 5):
+        import imp
+        try:
+            found = imp.find_module("sitecustomize", sys.path)
+        except ImportError:
+            return
+        imp.load_module("sitecustomize", *found)
+        return
     # What Python has loaded for itself: importlib's own modules take milliseconds, in every process.
     from _frozen_importlib import module_from_spec
     from _frozen_importlib_external import PathFinder
@@ -84,11 +92,10 @@ def _start(torch):
 
 _leave_path()
 try:
-    # What torch.jit, zip archives and the like of Python 2 want is not known to these hooks.
+    # PyTorch has no such hooks for older ones.
     if sys.version_info >= (3, 8) and os.environ.get("MEMPROF_AGENT") == "torch" \
             and not os.environ.get("MEMPROF_DISABLE"):
         sys.meta_path.insert(0, _AfterTorch())
 except Exception:
     pass
-if sys.version_info >= (3, 5):
-    _run_hidden()
+_run_hidden()
