@@ -124,6 +124,15 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const std::
   return text;
 }
 
+// What is wrong with asking for this instant; "" if nothing is.
+std::string Misuse(const When& when, bool what_if) {
+  if (!when.marked.empty() && !IsMarkedInstant(when.marked))
+    return "--at takes oom or snapshot=LABEL";
+  if (when.at_step && !when.marked.empty()) return "--step and --at are two instants: name one";
+  if (!when.IsPeak() && what_if) return "--what-if is about the peak, not about another instant";
+  return "";
+}
+
 }  // namespace
 
 int PeakVerb(int argc, char** argv) {
@@ -159,12 +168,10 @@ int PeakVerb(int argc, char** argv) {
   if (top < 0) return UsageError("peak", "--top cannot be negative");
   if (device != kAllDevices && device < 0) return UsageError("peak", "--device cannot be negative");
   if (step != kNoStep && step < 0) return UsageError("peak", "--step cannot be negative");
-  if (!when.marked.empty() && !IsMarkedInstant(when.marked))
-    return UsageError("peak", "--at takes oom or snapshot=LABEL");
-  if (step != kNoStep && !when.marked.empty())
-    return UsageError("peak", "--step and --at are two instants: name one");
-  if ((step != kNoStep || !when.marked.empty()) && !what_if.empty())
-    return UsageError("peak", "--what-if is about the peak, not about another instant");
+  when.step = step;
+  when.at_step = step != kNoStep;
+  if (const std::string wrong = Misuse(when, !what_if.empty()); !wrong.empty())
+    return UsageError("peak", wrong);
   const auto rules = ParseSizeRules(what_if);
   if (!rules.ok()) {
     const absl::string_view message = rules.status().message();
@@ -174,8 +181,6 @@ int PeakVerb(int argc, char** argv) {
   const auto session = OpenLogs(options, "peak", &status);
   if (!session) return status;
   std::vector<Peak> peaks;
-  when.step = step;
-  when.at_step = step != kNoStep;
   std::string words;  // of an instant that is no peak
   const absl::Status found = FindInstants(*session, device, when, &words, &peaks);
   if (!found.ok()) {
