@@ -64,7 +64,7 @@ Options Describe(RunOptions* values) {
       "torch", &values->torch,
       "Let PyTorch say more, by its own hooks and without a change of the program: paths of "
       "modules, forward and backward; names of parameters, gradients and optimizer state; "
-      "where steps begin. Costs a step some 20 us a module on the CPU: docs/pytorch.md. A "
+      "where steps begin. Costs a step some 40 us a module on the CPU: docs/torch-agent.md. A "
       "Python that ignores its environment (-E, -I) stays as it is.");
   options.Flag("cupti", &values->cupti,
                "Load the CUPTI source too: kernel launches, copies, memsets.");
