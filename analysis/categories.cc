@@ -11,6 +11,7 @@
 #include "analysis/category_stacks.h"
 #include "analysis/category_units.h"
 #include "analysis/category_words.h"
+#include "analysis/named_state.h"
 
 namespace memprof::analysis {
 namespace {
@@ -20,6 +21,7 @@ constexpr float kByName = 0.99f, kByStack = 0.9f, kByRange = 0.8f, kByLifetime =
 constexpr float kAgreed = 0.07f;  // more, if the shape of the memory in use says the same
 constexpr float kGuess = 0.4f;
 constexpr float kScratchBySize = 0.7f;
+constexpr std::uint8_t kOften = 3;  // steps that make something of a kind that stays
 
 float Trust(const UnitPhase& phase) {
   float trust = phase.reason == CategoryReason::kStack   ? kByStack
@@ -38,6 +40,7 @@ class Judge {
             session, options.steps != nullptr ? std::span(*options.steps) : session.steps())),
         stacks_(session, options.symbols ? symbols : nullptr,
                 options.stacks ? units_ : std::vector<CategoryUnit>()),
+        named_(session),
         matches_(units_.size(), 0) {
     const ParameterSizes sizes(units_);
     std::vector<bool> apart;
@@ -48,7 +51,8 @@ class Judge {
     RefineSlopes(matches_, options, &units_);
     phases_ = FindPhases(session, units_, stacks_, options);
     CountBirthSteps();
-    has_steps_ = !units_.empty() && units_.back().step >= 0;
+    last_step_ = units_.empty() ? -1 : units_.back().step;
+    has_steps_ = last_step_ >= 0;
   }
 
   const std::vector<CategoryUnit>& units() const { return units_; }
@@ -56,7 +60,8 @@ class Judge {
   CategoryVerdict Of(std::size_t u) const {
     if (options_.names) {
       if (const TensorInfo* tensor = TensorOf(units_[u])) {
-        const Category category = CategoryOfTensorName(tensor->name);
+        Category category = named_.CategoryOf(tensor->name);
+        if (category == Category::kUnknown) category = CategoryOfTensorName(tensor->name);
         if (category != Category::kUnknown) return {category, CategoryReason::kName, kByName};
       }
     }
@@ -94,8 +99,11 @@ class Judge {
     }
   }
   bool IsState(const CategoryUnit& unit) const {
-    constexpr std::uint32_t kOften = 3;
-    return unit.step < 0 || BirthSteps(unit) < kOften;
+    return unit.step < 0 || (BirthSteps(unit) < kOften && !Unfinished(unit));
+  }
+  // A run that died in a step had no time to give back what the step took.
+  bool Unfinished(const CategoryUnit& unit) const {
+    return unit.stays && unit.step == last_step_ && unit.step >= std::int32_t{kOften};
   }
   std::uint32_t BirthSteps(const CategoryUnit& unit) const {
     const auto it = birth_steps_.find(KindOf(unit));
@@ -116,6 +124,7 @@ class Judge {
       return {Category::kWorkspaces, phase.reason, Trust(phase)};
     if (unit.step < 0) {
       const bool parameter = facts.parameter;
+      if (!parameter && named_.any()) return {};  // all parameters have a name
       return {Category::kParameters, parameter ? CategoryReason::kStack : CategoryReason::kLifetime,
               parameter ? kByStack : kByLifetime + kAgreed};
     }
@@ -147,7 +156,7 @@ class Judge {
         break;
     }
     if (facts.parameter) return {Category::kParameters, CategoryReason::kStack, kByStack};
-    if (matches_[u] != 0 && unit.outlives_hill) {
+    if (matches_[u] != 0 && unit.outlives_hill && !Unfinished(unit)) {
       if (phase.phase == Phase::kBackward)
         return {Category::kGradients, CategoryReason::kSizes, Trust(phase)};
       if (phase.phase == Phase::kForward && matches_[u] != 1)  // a copy of another precision
@@ -172,9 +181,11 @@ class Judge {
   const CategoryOptions options_;
   std::vector<CategoryUnit> units_;
   CategoryStacks stacks_;
+  const NamedState named_;
   std::vector<std::uint8_t> matches_;
   std::vector<UnitPhase> phases_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> birth_steps_;  // by kind
+  std::int32_t last_step_ = -1;
   bool has_steps_ = false;
 };
 

@@ -6,6 +6,8 @@
 #include <initializer_list>
 #include <string>
 
+#include "analysis/module_paths.h"
+
 namespace memprof::analysis {
 namespace {
 
@@ -99,6 +101,18 @@ Category CategoryOfTensorName(std::string_view name) {
 }
 
 Phase PhaseOfRange(std::string_view name) {
+  // A module may be called anything, also "optim_head".
+  if (const auto module = ParseModuleRange(name)) {
+    switch (module->pass) {
+      case ModulePass::kForward:
+      case ModulePass::kRecomputed:
+        return Phase::kForward;
+      case ModulePass::kBackward:
+        return Phase::kBackward;
+      case ModulePass::kOptimizer:
+        return Phase::kOptimizer;
+    }
+  }
   const std::string lower = Lower(name);
   if (HasAny(lower, {"all-reduce", "all_reduce", "allreduce", "nccl", "all_gather", "allgather",
                      "reduce_scatter"}))

@@ -8,6 +8,7 @@
 #include "analysis/leaks_access.h"
 #include "analysis/leaks_sites.h"
 #include "analysis/leaks_words.h"
+#include "analysis/module_paths.h"
 #include "analysis/timeline.h"
 #include "analysis/units.h"
 
@@ -327,6 +328,7 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
     if (options.judge_tensors_as_names) {
       candidate.evidence.tensors = TensorNames(session, candidate.site->judged_alive);
     }
+    candidate.evidence.modules = ModulesOf(session, candidate.site->judged_alive);
     leak.why = LeakWhy(clock, leak, candidate.evidence);
     leak.disproof = LeakDisproof(leak, candidate.evidence);
     if (lost.blocks > 0) CallDefinite(lost, lost_memory.ScannedBytes(lost), &leak);

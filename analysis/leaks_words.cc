@@ -94,6 +94,9 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const LeakEvidence
                     evidence.siblings == 1 ? " leaks" : " leak",
                     " in the same steps: one object may hold them all.");
   }
+  if (!evidence.modules.empty()) {
+    absl::StrAppend(&why, " Made while this module ran: ", evidence.modules, ".");
+  }
   if (!evidence.tensors.empty()) {
     absl::StrAppend(&why, " Tensors in it: ", evidence.tensors, ".");
   }

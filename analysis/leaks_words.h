@@ -18,6 +18,7 @@ struct LeakEvidence {
   bool access_known = false;
   bool in_use = false;       // survivors were still used in the last steps
   std::string tensors;       // names of tensors in the survivors; may be empty
+  std::string modules;       // which modules made them; may be empty
   std::size_t siblings = 0;  // other leaks whose survivors were born in the same steps
 };
 

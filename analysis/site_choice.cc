@@ -60,10 +60,11 @@ bool IsPlumbingModule(std::string_view module) {
 }
 
 bool IsPlumbingFile(std::string_view file) {
-  return Contains(file, "/include/c++/") || Contains(file, "/site-packages/torch/") ||
-         Contains(file, "/dist-packages/torch/") || Contains(file, "/site-packages/tensorflow/") ||
-         Contains(file, "/site-packages/jax/") || Contains(file, "/site-packages/cupy/") ||
-         Contains(file, "/site-packages/jaxlib/") || Contains(file, "/site-packages/keras/") ||
+  return Contains(file, "/include/c++/") || IsAgentFile(file) ||
+         Contains(file, "/site-packages/torch/") || Contains(file, "/dist-packages/torch/") ||
+         Contains(file, "/site-packages/tensorflow/") || Contains(file, "/site-packages/jax/") ||
+         Contains(file, "/site-packages/cupy/") || Contains(file, "/site-packages/jaxlib/") ||
+         Contains(file, "/site-packages/keras/") ||
          // What Cython made of CuPy, as its debug information calls it.
          StartsWithAny(file, {"cupy/", "cupy_backends/"});
 }
@@ -143,6 +144,8 @@ bool IsConstructor(std::string_view function) {
   const std::string_view bare = WithoutTemplateArguments(made);
   return !bare.empty() && WithoutTemplateArguments(name) == bare;
 }
+
+bool IsAgentFile(std::string_view file) { return Contains(file, "/memprof/_agent/"); }
 
 bool IsPlumbing(const SourceFrame& frame) {
   return !frame.symbolised || (!frame.python && IsPlumbingModule(frame.module)) ||

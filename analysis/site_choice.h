@@ -24,6 +24,8 @@ namespace memprof::analysis {
 // True for frames that by name or module can never be a site: CUDA's and frameworks' libraries,
 // standard libraries, allocators, and the interpreter between two lines of Python.
 bool IsPlumbing(const SourceFrame& frame);
+// A file of the agent that `memprof run --torch` puts into a program.
+bool IsAgentFile(std::string_view file);
 
 // "a::Tensor" of "a::Tensor::Clone<int>(a::Tensor const&) const": the scope that the function is
 // in;

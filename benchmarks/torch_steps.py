@@ -1,8 +1,11 @@
 """A small training loop on PyTorch, told by MEMORY_HISTORY to keep PyTorch's own memory history with these
-stacks ("python" or "all"). For each line with a number of steps on standard input it takes them, and prints
+stacks ("python" or "all"), or by OPERATORS to have all operators named ("dispatch": by a TorchDispatchMode;
+"nvtx": by PyTorch's emit_nvtx). For each line with a number of steps on standard input it takes them, and prints
 the median wall time and the mean CPU time of a step, and how many blocks a step takes.
 
 usage: python torch_steps.py"""
+import contextlib
+import ctypes
 import os
 import statistics
 import sys
@@ -32,8 +35,33 @@ def handed_out():
     return torch.cuda.memory_stats()["allocation.all.allocated"]
 
 
+
+def naming():
+    how = os.environ.get("OPERATORS")
+    if how == "nvtx":
+        return torch.autograd.profiler.emit_nvtx()
+    if how != "dispatch":
+        return contextlib.nullcontext()
+    from torch.utils._python_dispatch import TorchDispatchMode
+    recorder = ctypes.PyDLL(None)
+    push, pop = recorder.memprof_range_push, recorder.memprof_range_pop
+    push.argtypes = [ctypes.c_char_p]
+
+    class Named(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            push(func.name().encode())
+            try:
+                return func(*args, **(kwargs or {}))
+            finally:
+                pop()
+
+    return Named()
+
+
 for _ in range(10):
     step()
+named = naming()
+named.__enter__()
 print("ready", flush=True)
 for line in sys.stdin:
     before, cpu, walls = handed_out(), time.process_time(), []

@@ -7,6 +7,7 @@
 #include "analysis/peak.h"
 #include "analysis/units.h"
 #include "cli/json.h"
+#include "cli/marked_instants.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
@@ -23,8 +24,9 @@ using analysis::Session;
 
 constexpr std::int64_t kAllDevices = std::numeric_limits<std::int64_t>::min();
 
-// "peak", "end" or "step=N".
+// "peak", "end", "step=N", "oom" or "snapshot=LABEL".
 struct Moment {
+  std::string marked;  // the last two
   bool end = false, step = false;
   std::int64_t number = 0;
 };
@@ -33,6 +35,10 @@ bool ParseMoment(const std::string& text, Moment* moment) {
   constexpr std::string_view kStep = "step=";
   if (text == "peak") return true;
   if (text == "end") return moment->end = true;
+  if (IsMarkedInstant(text)) {
+    moment->marked = text;
+    return true;
+  }
   if (!std::string_view(text).starts_with(kStep)) return false;
   const char* begin = text.data() + kStep.size();
   const char* end = text.data() + text.size();
@@ -50,7 +56,7 @@ absl::Status FindInstants(const Session& session, const Moment& moment, std::int
     if (instants->empty())
       return absl::NotFoundError(Cat(session.path(), ": no memory of device ", device));
   }
-  if (!moment.end && !moment.step) return absl::OkStatus();
+  if (!moment.end && !moment.step && moment.marked.empty()) return absl::OkStatus();
   analysis::TimeNs time = session.events().last_time();
   if (moment.step) {
     const analysis::StepInfo* found = nullptr;
@@ -60,6 +66,11 @@ absl::Status FindInstants(const Session& session, const Moment& moment, std::int
       return absl::NotFoundError(Cat(session.path(), ": there is no step ", moment.number));
     time = found->end > found->begin ? found->end - 1 : found->begin;
   }
+  if (!moment.marked.empty()) {
+    const auto marked = FindMarkedInstant(session, moment.marked);
+    if (!marked.ok()) return marked.status();
+    time = session.events().time(marked->event.value);
+  }
   for (Peak& peak : *instants) peak = analysis::DescribeInstant(session, peak.device, time);
   return absl::OkStatus();
 }
@@ -67,6 +78,9 @@ absl::Status FindInstants(const Session& session, const Moment& moment, std::int
 std::string Title(const Session& session, const Moment& moment, const Peak& peak) {
   const std::string bytes = analysis::FormatBytes(peak.bytes);
   if (moment.end) return Cat("Device ", peak.device, ": held ", bytes, " at the end");
+  if (!moment.marked.empty())
+    return Cat("Device ", peak.device, ": held ", bytes, " at ",
+               FindMarkedInstant(session, moment.marked)->words, StepLabel(session, peak.step));
   if (moment.step)
     return Cat("Device ", peak.device, ": held ", bytes, " at the end of step ", moment.number);
   return Cat("Device ", peak.device, ": peak of ", bytes, StepLabel(session, peak.step), ", after ",
@@ -104,9 +118,11 @@ int CategoriesVerb(int argc, char** argv) {
                   "the program gave them, otherwise by call stacks, named ranges, lifetimes and "
                   "sizes. The method is in docs/categories.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.categories/1).");
-  options.Text("at", &at, "WHEN",
-               "peak: when each device held most; end: at the end of the log; step=N: at the end "
-               "of step N (default peak).");
+  options.Text(
+      "at", &at, "WHEN",
+      "peak: when each device held most; end: at the end of the log; step=N: at the end "
+      "of step N (default peak); oom: when a request for memory last failed; snapshot=LABEL: at "
+      "the program's last snapshot of that name.");
   options.Integer("device", &device, "N", "Only this device.");
   options.Integer("top", &top, "N", "Call sites of each category; 0 = all (default 8).");
   options.Flag("no-names", &no_names, "Do not look at the names of tensors.");
@@ -115,7 +131,9 @@ int CategoriesVerb(int argc, char** argv) {
   if (const int status = ParseOrExit(options, "categories", argc, argv); status >= 0) return status;
   Moment moment;
   if (!ParseMoment(at, &moment))
-    return UsageError("categories", Cat("--at is 'peak', 'end' or 'step=N', not '", at, "'"));
+    return UsageError(
+        "categories",
+        Cat("--at is 'peak', 'end', 'step=N', 'oom' or 'snapshot=LABEL', not '", at, "'"));
   if (top < 0) return UsageError("categories", "--top cannot be negative");
   if (device != kAllDevices && device < 0)
     return UsageError("categories", "--device cannot be negative");

@@ -10,6 +10,7 @@
 #include "analysis/units.h"
 #include "cli/budget.h"
 #include "cli/json.h"
+#include "cli/marked_instants.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
@@ -51,7 +52,7 @@ bool IsMoment(std::string_view text) {
   std::int64_t number = 0;
   if (text.starts_with("step=")) return ReadNumber(text.substr(5), &number);
   if (text.starts_with("event=")) return ReadNumber(text.substr(6), &number);
-  return text == "start" || text == "peak" || text == "end";
+  return text == "start" || text == "peak" || text == "end" || IsMarkedInstant(text);
 }
 
 EventId LastEvent(const Session& session) {
@@ -62,6 +63,11 @@ EventId LastEvent(const Session& session) {
 // `text` is a moment in form; errors are of moments that the log does not have.
 absl::StatusOr<Moment> FindMoment(const Session& session, std::string_view text) {
   std::int64_t number = 0;
+  if (IsMarkedInstant(text)) {
+    const auto marked = FindMarkedInstant(session, text);
+    if (!marked.ok()) return marked.status();
+    return Moment{marked->event, marked->words};
+  }
   if (text == "start") return Moment{EventId(), "the start"};
   if (text == "end") return Moment{LastEvent(session), "the end"};
   if (text == "peak") {
@@ -235,8 +241,10 @@ int DiffVerb(int argc, char** argv) {
       "build anew do not matter; a change that is no larger than what one run differs from itself "
       "by is marked so. The method is in docs/diff.md.");
   options.Flag("json", &asked.json, "Print one JSON object (schema memprof.diff/1).");
-  options.Text("from", &asked.from, "MOMENT",
-               "Of one log: step=N (its end), event=N, start, peak or end.");
+  options.Text(
+      "from", &asked.from, "MOMENT",
+      "Of one log: step=N (its end), event=N, start, peak, end, oom (when a request for memory "
+      "last failed) or snapshot=LABEL.");
   options.Text("to", &asked.to, "MOMENT", "Likewise (default end).");
   options.Choice("at", &asked.at, {"peak", "end"},
                  "Of two runs: compare call sites by what was live at each device's peak "
@@ -274,8 +282,9 @@ int DiffVerb(int argc, char** argv) {
   if (asked.from.empty()) return UsageError("diff", "--to needs --from");
   for (const std::string& moment : {asked.from, asked.to})
     if (!moment.empty() && !IsMoment(moment))
-      return UsageError("diff", Cat("'", Printable(moment),
-                                    "' is no moment: step=N, event=N, start, peak or end"));
+      return UsageError(
+          "diff", Cat("'", Printable(moment),
+                      "' is no moment: step=N, event=N, start, peak, end, oom or snapshot=LABEL"));
   if (!asked.at.empty()) return UsageError("diff", "--at is for two runs");
   if (logs.size() != 1) return UsageError("diff", "--from and --to are of one log");
   return DiffTwoMoments(asked, logs[0]);

@@ -7,9 +7,11 @@
 #include "analysis/symbols.h"
 #include "analysis/units.h"
 #include "cli/json.h"
+#include "cli/marked_instants.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/peak_groups.h"
+#include "cli/peak_modules.h"
 #include "cli/sections.h"
 #include "cli/sections_categories.h"
 #include "cli/sections_libraries.h"
@@ -26,9 +28,17 @@ constexpr std::int64_t kAllDevices = INT64_MIN;
 using analysis::Peak;
 using analysis::Session;
 
-// What is asked for: the peaks, or the instant at which step `step` ended.
-absl::Status FindInstants(const Session& session, std::int64_t device, std::int64_t step,
-                          bool at_step, std::vector<Peak>* peaks) {
+// What is asked for: the peaks, the instant at which step `step` ended, or one that the log marks.
+struct When {
+  std::int64_t step = 0;
+  bool at_step = false;
+  std::string marked;  // "" = none
+
+  bool IsPeak() const { return !at_step && marked.empty(); }
+};
+
+absl::Status FindInstants(const Session& session, std::int64_t device, const When& when,
+                          std::string* words, std::vector<Peak>* peaks) {
   *peaks = analysis::FindPeaks(session);
   if (device != kAllDevices) {
     std::erase_if(*peaks, [device](const Peak& peak) { return peak.device != device; });
@@ -36,14 +46,23 @@ absl::Status FindInstants(const Session& session, std::int64_t device, std::int6
       return absl::NotFoundError(Cat(session.path(), ": no memory of device ", device));
     }
   }
-  if (!at_step) return absl::OkStatus();
-  const analysis::StepInfo* found = nullptr;
-  for (const analysis::StepInfo& info : session.steps()) {
-    if (info.number == step) found = &info;
+  if (when.IsPeak()) return absl::OkStatus();
+  analysis::TimeNs time = 0;
+  if (!when.marked.empty()) {
+    const auto marked = FindMarkedInstant(session, when.marked);
+    if (!marked.ok()) return marked.status();
+    time = session.events().time(marked->event.value);
+    *words = marked->words;
+  } else {
+    const analysis::StepInfo* found = nullptr;
+    for (const analysis::StepInfo& info : session.steps()) {
+      if (info.number == when.step) found = &info;
+    }
+    if (found == nullptr)
+      return absl::NotFoundError(Cat(session.path(), ": there is no step ", when.step));
+    time = found->end > found->begin ? found->end - 1 : found->begin;
+    *words = Cat("the end of step ", when.step);
   }
-  if (found == nullptr)
-    return absl::NotFoundError(Cat(session.path(), ": there is no step ", step));
-  const analysis::TimeNs time = found->end > found->begin ? found->end - 1 : found->begin;
   for (Peak& peak : *peaks) peak = analysis::DescribeInstant(session, peak.device, time);
   return absl::OkStatus();
 }
@@ -79,6 +98,8 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
     list.push_back(PeakJson(session, symbols, peak, top));
     list.back()["by_category"] = CategoriesJson(session, symbols, beyond.categories, peak, savings);
     list.back()["by_library"] = LibrariesJson(session, symbols, peak, savings);
+    if (Json modules = ModulesJson(session, peak, savings, top); !modules.empty())
+      list.back()["by_module"] = std::move(modules);
     if (savings != nullptr) AddSavings(session, symbols, *savings, peak, top, &list.back());
     if (beyond.what_if) list.back()["what_if"] = beyond.what_if->ToJson(*savings, peak.device);
   }
@@ -88,23 +109,35 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
 }
 
 std::string Text(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
-                 const Beyond& beyond, std::size_t rows, bool at_step, std::int64_t step,
+                 const Beyond& beyond, std::size_t rows, const std::string& words,
                  bool by_library) {
   std::string text = RunLines(session);
   if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
   for (const Peak& peak : peaks) {
     const std::string what = analysis::FormatBytes(peak.bytes);
-    const std::string title = at_step ? Cat("held ", what, " at the end of step ", step)
-                                      : Cat("peak of ", what, StepLabel(session, peak.step));
+    const std::string title = words.empty() ? Cat("peak of ", what, StepLabel(session, peak.step))
+                                            : Cat("held ", what, " at ", words);
     const analysis::PeakSavings* savings = beyond.savings_or_null();
     Append(text, Heading(Cat("Device ", peak.device, ": ", title, ", after ",
                              Since(session, peak.time))));
-    if (!by_library) text += PeakText(session, symbols, peak, rows, savings);
+    if (!by_library) {
+      text += PeakText(session, symbols, peak, rows, savings);
+      text += ModuleText(session, peak, savings, rows);
+    }
     text += LibrariesText(session, symbols, peak, savings, by_library);
     if (!by_library) text += CategoriesText(session, beyond.categories, peak, savings);
     if (beyond.what_if) text += beyond.what_if->Text(*beyond.savings, peak.device);
   }
   return text;
+}
+
+// What is wrong with asking for this instant; "" if nothing is.
+std::string Misuse(const When& when, bool what_if) {
+  if (!when.marked.empty() && !IsMarkedInstant(when.marked))
+    return "--at takes oom or snapshot=LABEL";
+  if (when.at_step && !when.marked.empty()) return "--step and --at are two instants: name one";
+  if (!when.IsPeak() && what_if) return "--what-if is about the peak, not about another instant";
+  return "";
 }
 
 }  // namespace
@@ -115,6 +148,7 @@ int PeakVerb(int argc, char** argv) {
   std::int64_t top = 20, device = kAllDevices, step = kNoStep;
   std::vector<std::string> what_if;
   std::string by;
+  When when;
   Options options("peak [OPTION...] LOG...",
                   "Tells when each device held most memory, and what was live at that instant: by "
                   "layer, by call site, by tensor, by library and by category, and what the peak "
@@ -123,6 +157,10 @@ int PeakVerb(int argc, char** argv) {
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 20).");
   options.Integer("device", &device, "N", "Only this device.");
   options.Integer("step", &step, "N", "What was live at the end of step N, in place of the peak.");
+  options.Text(
+      "at", &when.marked, "WHEN",
+      "What was live when a request for memory last failed (oom), or at the program's last "
+      "snapshot of a name (snapshot=LABEL), in place of the peak.");
   options.List("what-if", &what_if, "TEXT=FACTOR",
                "Also the exact peak if whatever has TEXT in the name of its call site, or of a "
                "tensor in it, had FACTOR times its size (0: if it were not there; 0.5: half as "
@@ -137,13 +175,16 @@ int PeakVerb(int argc, char** argv) {
                   "The peak with optimizer state of half the size.");
   options.Example("memprof peak --step=20 train.mprof", "What step 20 left behind.");
   options.Example("memprof peak --by=library train.mprof", "What NCCL, cuBLAS and cuDNN held.");
+  options.Example("memprof peak --at=oom train.mprof", "What was live when memory ran out.");
   if (const int status = ParseOrExit(options, "peak", argc, argv); status >= 0) return status;
   if (top < 0) return UsageError("peak", "--top cannot be negative");
   if (device != kAllDevices && device < 0) return UsageError("peak", "--device cannot be negative");
   if (step != kNoStep && step < 0) return UsageError("peak", "--step cannot be negative");
-  if (step != kNoStep && !what_if.empty())
-    return UsageError("peak", "--what-if is about the peak, not about --step");
   if (!by.empty() && by != "library") return UsageError("peak", "--by knows library alone");
+  when.step = step;
+  when.at_step = step != kNoStep;
+  if (const std::string wrong = Misuse(when, !what_if.empty()); !wrong.empty())
+    return UsageError("peak", wrong);
   const auto rules = ParseSizeRules(what_if);
   if (!rules.ok()) {
     const absl::string_view message = rules.status().message();
@@ -153,7 +194,8 @@ int PeakVerb(int argc, char** argv) {
   const auto session = OpenLogs(options, "peak", &status);
   if (!session) return status;
   std::vector<Peak> peaks;
-  const absl::Status found = FindInstants(*session, device, step, step != kNoStep, &peaks);
+  std::string words;  // of an instant that is no peak
+  const absl::Status found = FindInstants(*session, device, when, &words, &peaks);
   if (!found.ok()) {
     PrintError(std::string(found.message().data(), found.message().size()));
     return kExitFailed;
@@ -161,11 +203,10 @@ int PeakVerb(int argc, char** argv) {
   analysis::Symbols symbols(session);
   const auto rows = static_cast<std::size_t>(top);
   Beyond beyond{.categories = analysis::Categories(*session, &symbols)};
-  if (step == kNoStep) beyond.savings.emplace(*session);
+  if (when.IsPeak()) beyond.savings.emplace(*session);
   if (!ReadRules(*session, symbols, *rules, &beyond)) return kExitFailed;
   if (json) return PrintJson(ToJson(*session, symbols, peaks, beyond, rows));
-  const std::string text =
-      Text(*session, symbols, peaks, beyond, rows, step != kNoStep, step, by == "library");
+  const std::string text = Text(*session, symbols, peaks, beyond, rows, words, by == "library");
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/site_choice.h"
 #include "analysis/units.h"
 #include "cli/names.h"
 #include "cli/table.h"
@@ -27,6 +28,21 @@ const std::string& SiteLabels::Of(analysis::StackId stack) {
   return labels_.emplace(stack.value, SiteLabel(symbols_, stack)).first->second;
 }
 
+bool SiteLabels::NamedByAgent(analysis::StackId stack) {
+  constexpr std::size_t kItsFrames = 24;  // are inner ones
+  const auto [known, fresh] = by_agent_.try_emplace(stack.value, false);
+  if (!fresh || !stack.valid()) return known->second;
+  const std::vector<analysis::SourceFrame> frames = symbols_.ResolveStack(stack);
+  for (std::size_t i = 0; i < std::min(frames.size(), kItsFrames); ++i)
+    known->second |= frames[i].python && analysis::IsAgentFile(frames[i].file);
+  return known->second;
+}
+
+const std::string& SiteLabels::OfTensor(const Session& session, const AllocationRecord& tensor) {
+  const bool below = tensor.parent.valid() && NamedByAgent(tensor.stack);
+  return Of(below ? session.record(tensor.parent).stack : tensor.stack);
+}
+
 namespace {
 
 using TensorKey = std::tuple<std::string, std::string, std::string>;
@@ -34,7 +50,7 @@ using TensorKey = std::tuple<std::string, std::string, std::string>;
 TensorKey KeyOf(const Session& session, SiteLabels& labels, const AllocationRecord& a) {
   const analysis::TensorInfo* tensor =
       session.tensor(analysis::TensorId(static_cast<std::uint32_t>(a.second)));
-  return {TensorName(tensor), TensorShape(tensor), labels.Of(a.stack)};
+  return {TensorName(tensor), TensorShape(tensor), labels.OfTensor(session, a)};
 }
 
 }  // namespace

@@ -22,9 +22,16 @@ class SiteLabels {
  public:
   explicit SiteLabels(analysis::Symbols& symbols) : symbols_(symbols) {}
   const std::string& Of(analysis::StackId stack);
+  // Where a tensor was made. One that the agent of `memprof run --torch` named, which is later, was
+  // made where the memory below it was.
+  const std::string& OfTensor(const analysis::Session& session,
+                              const analysis::AllocationRecord& tensor);
 
  private:
+  bool NamedByAgent(analysis::StackId stack);
+
   analysis::Symbols& symbols_;
+  std::unordered_map<std::uint32_t, bool> by_agent_;
   std::unordered_map<std::uint32_t, std::string> labels_;
 };
 

@@ -42,6 +42,7 @@ struct RunOptions {
   bool start_paused = false;
   bool verbose = false;
   bool scan = false;
+  bool torch = false;
 };
 
 Options Describe(RunOptions* values) {
@@ -63,6 +64,12 @@ Options Describe(RunOptions* values) {
       "devices=2,memory=24GiB. For a PyTorch or CuPy of PROGRAM's Python, stand-ins for its "
       "math libraries are compiled first, once. Allocation is real, values are not: kernels "
       "do nothing. What holds and what does not: docs/torch-sim.md.");
+  options.Flag(
+      "torch", &values->torch,
+      "Let PyTorch say more, by its own hooks and without a change of the program: paths of "
+      "modules, forward and backward; names of parameters, gradients and optimizer state; "
+      "where steps begin. Costs a step some 40 us a module on the CPU: docs/torch-agent.md. A "
+      "Python that ignores its environment (-E, -I) stays as it is.");
   options.Flag("cupti", &values->cupti,
                "Load the CUPTI source too: kernel launches, copies, memsets.");
   options.Text("source", &values->source, "SOURCES",
@@ -84,6 +91,8 @@ Options Describe(RunOptions* values) {
                "cudaMalloc gave it, to prove leaks; about a second for 10 GiB.");
   options.Flag("verbose", &values->verbose, "Let the recorder say what it does.");
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
+  options.Example("memprof run --torch -o train.mprof -- python train.py",
+                  "with module paths and tensor names of PyTorch");
   options.Example("memprof run --sim=memory=8GiB -- ./my_program", "without a GPU");
   options.Example("memprof run --sim=memory=80GiB -- python train.py",
                   "would it fit on a GPU of 80 GiB?");
@@ -127,6 +136,18 @@ absl::Status SetStandIn(const RunOptions& options, const std::string& directory,
   return absl::OkStatus();
 }
 
+// What the agent needs to get into every Python that the program starts.
+absl::Status SetAgent(const std::string& directory) {
+  const absl::StatusOr<std::string> agent = FindAgent(directory);
+  if (!agent.ok()) return agent.status();
+  if (agent->find(':') != std::string::npos)
+    return absl::FailedPreconditionError(
+        absl::StrCat("Python cannot search a folder whose path has a colon: ", *agent));
+  setenv("PYTHONPATH", Prepend(*agent, getenv("PYTHONPATH")).c_str(), 1);
+  setenv("MEMPROF_AGENT", "torch", 1);
+  return absl::OkStatus();
+}
+
 // Sets the environment that the program will inherit.
 absl::Status SetEnvironment(const RunOptions& options, const std::vector<std::string>& program) {
   const std::string directory = ProgramDirectory();
@@ -141,6 +162,9 @@ absl::Status SetEnvironment(const RunOptions& options, const std::vector<std::st
   }
   setenv("LD_PRELOAD", Prepend(*recorder, getenv("LD_PRELOAD")).c_str(), 1);
   setenv("MEMPROF_OUTPUT", options.output.c_str(), 1);
+  if (options.torch) {
+    if (const absl::Status status = SetAgent(directory); !status.ok()) return status;
+  }
   if (options.cupti) setenv("MEMPROF_CUPTI", "1", 1);
   if (options.start_paused) setenv("MEMPROF_START", "paused", 1);
   if (options.scan) setenv("MEMPROF_SCAN", "1", 1);

@@ -26,6 +26,8 @@ int ProgramIndex(int argc, char** argv);
 // build tree has ../lib and ../simcuda, an installed prefix ../lib and ../lib/memprof/simcuda.
 absl::StatusOr<std::string> FindRecorder(const std::string& program_directory);
 absl::StatusOr<std::string> FindStandIn(const std::string& program_directory);
+// The folder that puts the agent into a Python that has it in PYTHONPATH.
+absl::StatusOr<std::string> FindAgent(const std::string& program_directory);
 
 // Makes room for a log at `path`: a log of memprof or an empty file there is removed, anything
 // else is an error, and so is a folder that cannot be written to. Paths with % are patterns that

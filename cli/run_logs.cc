@@ -87,6 +87,14 @@ absl::StatusOr<std::string> FindStandIn(const std::string& program_directory) {
   return fs::path(*driver).parent_path().string();
 }
 
+absl::StatusOr<std::string> FindAgent(const std::string& program_directory) {
+  const absl::StatusOr<std::string> file = FirstExisting(
+      program_directory, "the agent for PyTorch",
+      {"../lib/memprof/inject/sitecustomize.py", "../lib64/memprof/inject/sitecustomize.py"});
+  if (!file.ok()) return file.status();
+  return fs::path(*file).parent_path().string();
+}
+
 absl::Status PrepareOutput(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)

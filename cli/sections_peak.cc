@@ -66,7 +66,7 @@ std::string TensorTable(const Session& session, SiteLabels& labels, const PeakSa
         FormatBytes(group.bytes),
         Percent(static_cast<double>(group.bytes), static_cast<double>(whole)),
         FormatCount(group.count),
-        CutEnd(group.name, 24),
+        CutFront(group.name, 32),
         CutEnd(group.shape, 22),
         BornLabel(group.first_step, group.last_step),
         group.site};

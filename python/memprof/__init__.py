@@ -23,6 +23,8 @@ import shutil
 import subprocess
 import sys
 
+from ._library import function as _function
+
 __all__ = [
     "recording", "start", "stop", "flush", "step", "snapshot", "range", "stats", "log_path",
     "report",
@@ -41,26 +43,18 @@ class _Stats(ctypes.Structure):
     ] + [("recording", ctypes.c_uint32)]
 
 
-def _function(name, *argument_types):
-    """A function of the recorder, where it was preloaded or linked; else None."""
-    try:
-        function = getattr(ctypes.CDLL(None), name)
-    except (AttributeError, OSError):
-        return None
-    function.argtypes = argument_types
-    function.restype = ctypes.c_int
-    return function
-
-
 _start = _function("memprof_start")
 _stop = _function("memprof_stop")
 _flush = _function("memprof_flush")
-_step = _function("memprof_step", ctypes.c_uint64)
-_snapshot = _function("memprof_snapshot", ctypes.c_char_p)
-_push = _function("memprof_range_push", ctypes.c_char_p)
+_step = _function("memprof_step")
+_snapshot = _function("memprof_snapshot")
+_push = _function("memprof_range_push")
 _pop = _function("memprof_range_pop")
-_get_stats = _function("memprof_get_stats", ctypes.POINTER(_Stats))
-_log_path = _function("memprof_log_path", ctypes.c_char_p, ctypes.c_size_t)
+_get_stats = _function("memprof_get_stats")
+_log_path = _function("memprof_log_path")
+
+# What the agent of `memprof run --torch` asks: whether the program marks its steps itself.
+_marks_steps = False
 
 
 def start():
@@ -83,6 +77,8 @@ def flush():
 def step(number):
     """A training step begins now. Numbers should rise; any may be left out. Recording begins with
     the first call to CUDA: what is said before is not in the log."""
+    global _marks_steps  # pylint: disable=global-statement
+    _marks_steps = True
     if _step is not None:
         _step(int(number))
 

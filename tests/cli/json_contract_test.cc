@@ -157,6 +157,8 @@ Json PeakWithSavingsShape() {
   for (const char* list : {"sites", "tensors", "blocks"}) shape[list][0]["without"] = without;
   shape["by_library"][0]["without"] = without;
   shape["by_category"][0]["without?"] = without;  // of what allocations are in
+  shape["by_module?"] = {
+      {{"bytes", "uint"}, {"blocks", "uint"}, {"module", "text"}, {"without", without}}};
   shape["block_sites"] = {shape["sites"][0]};
   shape["tensor_groups"] = {{{"bytes", "uint"},
                              {"count", "uint"},

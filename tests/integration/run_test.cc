@@ -54,6 +54,18 @@ TEST(RunVerb, DefaultNameHasTheProcessId) {
   EXPECT_THAT(directory.Files(".mprof")[0], ::testing::MatchesRegex("memprof\\.[0-9]+\\.mprof"));
 }
 
+TEST(RunVerb, PutsTheAgentIntoEveryPython) {
+  TempDirectory directory;
+  const std::vector<std::string> print = {"--", "/bin/sh", "-c",
+                                          "echo \"$PYTHONPATH $MEMPROF_AGENT\""};
+  std::vector<std::string> words = {"run", "--torch"};
+  words.insert(words.end(), print.begin(), print.end());
+  EXPECT_THAT(MemprofRun(directory, words).out,
+              ::testing::MatchesRegex("/.*/lib/memprof/inject(:.*)? torch\n"));
+  words[1] = "--verbose";
+  EXPECT_THAT(MemprofRun(directory, words).out, ::testing::Not(::testing::HasSubstr("inject")));
+}
+
 // A Python is seen to; what a shell starts may have wanted a PyTorch's other libraries.
 TEST(RunVerb, SaysWhatAPyTorchNeeds) {
   TempDirectory directory;

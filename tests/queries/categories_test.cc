@@ -110,6 +110,68 @@ TEST(CategoryWordsTest, Ranges) {
   EXPECT_EQ(PhaseOfRange("all-reduce"), Phase::kCommunication);
   EXPECT_EQ(PhaseOfRange("DataLoader.next"), Phase::kInput);
   EXPECT_EQ(PhaseOfRange("step 3"), Phase::kNone);
+  // Of modules, however they are called.
+  EXPECT_EQ(PhaseOfRange("optim_head.backward_lstm (forward)"), Phase::kForward);
+  EXPECT_EQ(PhaseOfRange("forward_net (backward)"), Phase::kBackward);
+  EXPECT_EQ(PhaseOfRange("blocks.3 (recomputed)"), Phase::kForward);
+  EXPECT_EQ(PhaseOfRange("Lion.step (optimizer)"), Phase::kOptimizer);
+}
+
+// The last step's activations are no workspaces because nobody lived to free them.
+TEST(CategoriesTest, WhatADyingStepTookIsNotKept) {
+  for (const int steps : {2, 6}) {
+    LogBuilder log;
+    const int forward = log.Stack({"main (a.py:1)", "forward (a.py:9)"});
+    for (int step = 0; step < steps; ++step) {
+      log.Step(static_cast<std::uint64_t>(step));
+      log.Alloc(Layer::kBlock, 0x10000, 4096, {.stack = forward});
+      log.Alloc(Layer::kBlock, 0x20000, 8192, {.stack = forward});
+      if (step + 1 == steps) break;
+      log.Free(Layer::kBlock, 0x20000);
+      log.Free(Layer::kBlock, 0x10000);
+    }
+    const auto session = LoadLog(log);
+    const Categories categories(*session);
+    const auto last = static_cast<std::uint32_t>(session->records().size() - 1);
+    Symbols symbols(session);
+    const Categories with_stacks(*session, &symbols);
+    EXPECT_EQ(with_stacks.Of(AllocationId(last)).category,
+              steps == 6 ? Category::kActivations : Category::kWorkspaces);
+  }
+}
+
+// Names that say nothing, or something else, but were given as parameters.
+TEST(NamedStateTest, ParametersAreWhatTheProgramCallsSo) {
+  LogBuilder log;
+  std::uint64_t address = 0x1000;
+  const auto block = [&](const char* name, bool named_as_parameter) {
+    log.Alloc(Layer::kBlock, address, 512);
+    if (named_as_parameter) log.RangePush("memprof: parameters");
+    if (*name != '\0') log.TensorCreate(address, 512, log.Tensor(name, "float32", {128}));
+    if (named_as_parameter) log.RangePop();
+    address += 512;
+  };
+  block("places", true);
+  block("momentum_encoder.input", true);
+  block("", false);  // set-up that stays, and is none
+  log.Step(0);
+  block("places.grad", false);
+  block("places.row_var", false);
+  block("momentum_encoder.input.exp_avg", false);
+  block("other.grad", false);
+  log.Step(1);
+  log.Step(2);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const Categories categories(*session);
+  std::vector<Category> found;
+  for (std::uint32_t i = 0; i < session->records().size(); ++i)
+    if (session->record(AllocationId(i)).layer == Layer::kBlock)
+      found.push_back(categories.Of(AllocationId(i)).category);
+  EXPECT_THAT(found, ::testing::ElementsAre(Category::kParameters, Category::kParameters,
+                                            Category::kUnknown, Category::kGradients,
+                                            Category::kOptimizerState, Category::kOptimizerState,
+                                            Category::kTemporaries));
 }
 
 TEST(CategoryWordsTest, EveryCategoryHasItsOwnNames) {

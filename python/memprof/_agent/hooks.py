@@ -1,0 +1,208 @@
+"""PyTorch's hooks, and what they tell the recorder.
+
+Forward: global hooks of modules name what a thread does, `blocks.3.attn.qkv (forward)`. They are PyTorch's,
+not the modules', so that modules are pickled, copied and compared as ever.
+
+Backward: autograd runs the graph from the end, later work first. What a module did lies between the node that
+made its result and the node that made its argument; a hook on each says which module's part begins there. The
+graph itself is as it would be, and the hooks go with it. A module's last part ends with the pass.
+"""
+
+import functools
+import os
+import threading
+import warnings
+
+from . import calls, guard
+from .paths import Paths
+from .steps import Steps
+from .tensors import Names
+
+
+
+class _Thread(threading.local):
+    def __init__(self):
+        self.running = []  # places of the modules that run, the outermost first
+        self.marked = set()  # numbers of the nodes that have a hook, as long as the root runs
+        self.backward = None  # the pass of which a range is open, or None
+        self.optimizer = False  # its range is open
+
+
+class Hooks:
+    def __init__(self, torch):
+        self._tensor = torch.Tensor
+        self._grad_enabled = torch.is_grad_enabled
+        self._compiling = torch.compiler.is_compiling  # a constant to compilers: they see no more of a hook
+        self._tracing = torch.jit.is_tracing
+        self._queue_callback = torch.autograd.Variable._execution_engine.queue_callback
+        self._thread = _Thread()
+        self._passes = 0  # grows when the next backward pass is another one
+        self._paths = Paths()
+        self._names = Names(torch, self._paths)
+        self._steps = Steps(torch)
+        self._states = {}  # by id of the optimizer: how many parameters have state that was named
+
+    # --- forward
+
+    def before_forward(self, module, arguments):
+        if self._compiling() or guard.off or self._tracing():
+            return
+        try:
+            running = self._thread.running
+            caller = running[-1] if running else None
+            place = self._paths.find(module) or self._paths.learn(module, caller)
+            running.append(place)
+            recorded = calls.push(place.again if self._thread.backward is not None else place.forward) == 0
+            if not recorded:
+                return
+            if caller is None:
+                self._root(module, place, arguments)
+            elif self._grad_enabled():
+                self._enters(arguments, caller)
+        except Exception:  # pylint: disable=broad-except
+            guard.failed("a module's hook")
+
+    def after_forward(self, module, _, result):
+        if self._compiling() or guard.off or self._tracing():
+            return
+        try:
+            running = self._thread.running
+            while running:  # those that an exception left behind too
+                place = running.pop()
+                calls.pop()
+                if place.module() is module:
+                    break
+            else:
+                return
+            if self._grad_enabled():
+                tensor = self._enters(result, place)
+                if not running and tensor is not None:
+                    self._names.not_inputs(tensor)
+            if not running:
+                self._thread.marked.clear()
+        except Exception:  # pylint: disable=broad-except
+            guard.failed("a module's hook")
+
+    def _root(self, module, place, arguments):
+        if self._thread.optimizer:  # it failed, and the program went on
+            self._thread.optimizer = False
+            calls.pop()
+            calls.pop()
+            calls.push(place.forward)
+        if place.root is None or self._thread.backward is not None:
+            return
+        self._passes += 1
+        self._names.of_root(place.root)
+        if module.training and self._grad_enabled():
+            if self._steps.forward():
+                self._names.step_began()
+            self._names.of_inputs(arguments)
+
+    # --- backward
+
+    def _enters(self, value, place):
+        """When the backward pass comes to the node that made `value`, it comes to the part of `place`. Returns
+        the tensor that it was about."""
+        tensor = self._first_tensor(value)
+        node = tensor.grad_fn if tensor is not None else None
+        if node is None:
+            return tensor
+        number = node._sequence_nr()  # unlike a reference to the node, it keeps nothing alive
+        marked = self._thread.marked
+        if number in marked:
+            return tensor  # the result of a part of this module, or another module's result
+        marked.add(number)
+        if place.enter is None:
+            place.enter = functools.partial(self._entered, place.backward)
+        node.register_prehook(place.enter)
+        return tensor
+
+    def _first_tensor(self, value):
+        for _ in range(4):  # a result is a tensor, or something that has one
+            if isinstance(value, self._tensor):
+                return value
+            if isinstance(value, (tuple, list)) and value:
+                value = value[0]
+            elif isinstance(value, dict) and value:
+                value = next(iter(value.values()))
+            else:
+                return None
+        return None
+
+    def _entered(self, label, _):
+        if guard.off:
+            return
+        try:
+            thread = self._thread
+            if thread.backward is not None:
+                calls.pop()
+            if thread.backward != self._passes:
+                self._queue_callback(self._left)
+                thread.backward = self._passes
+            calls.push(label)
+        except Exception:  # pylint: disable=broad-except
+            guard.failed("a node's hook")
+
+    def _left(self):
+        """A backward pass is over, as far as this thread is concerned."""
+        if self._thread.backward is not None:
+            self._thread.backward = None
+            calls.pop()
+
+    # --- optimizers
+
+    def before_step(self, optimizer, _arguments, _keywords):
+        if self._compiling() or guard.off:
+            return
+        try:
+            self._passes += 1
+            self._steps.before()
+            if self._thread.optimizer:
+                calls.pop()
+            self._thread.optimizer = True
+            calls.push(type(optimizer).__name__.encode() + b".step (optimizer)")
+        except Exception:  # pylint: disable=broad-except
+            guard.failed("an optimizer's hook")
+
+    def after_step(self, optimizer, _arguments, _keywords):
+        if self._compiling() or guard.off:
+            return
+        try:
+            if self._thread.optimizer:
+                self._thread.optimizer = False
+                calls.pop()
+            known = self._states.get(id(optimizer))
+            now = self._figure(optimizer)
+            if now != known:
+                self._states[id(optimizer)] = now
+                self._names.of_optimizer(optimizer)
+            self._steps.after(optimizer)
+        except Exception:  # pylint: disable=broad-except
+            guard.failed("an optimizer's hook")
+
+    @staticmethod
+    def _figure(optimizer):
+        """Another one where the optimizer has made state, or loaded it."""
+        state = optimizer.state
+        first = next(iter(state.values()), None)
+        return (len(state),) + tuple(id(value) for value in (first or {}).values() if hasattr(value, "data_ptr"))
+
+    def forked(self):
+        self._thread.__init__()
+        self._steps.again()
+        for root in self._paths.roots.values():
+            root.named = None
+
+
+def install(torch):
+    from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+    hooks = Hooks(torch)
+    register_module_forward_pre_hook(hooks.before_forward)
+    register_module_forward_hook(hooks.after_forward, always_call=True)
+    register_optimizer_step_pre_hook(hooks.before_step)
+    register_optimizer_step_post_hook(hooks.after_step)
+    # torch.compile warns of global hooks; of these, the program has no idea.
+    warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=hooks.forked)

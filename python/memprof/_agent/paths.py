@@ -1,0 +1,139 @@
+"""Which path a module has: `blocks.3.attn.qkv`, as in state_dict().
+
+A module that is called while no other runs is a root. Its descendants are named by it. The first root's names
+are bare; where several live at once (a generator and a discriminator), the later ones begin with their class.
+Wrappers of PyTorch's own leave no trace in names.
+"""
+
+import weakref
+
+# Of DistributedDataParallel, torch.compile, FSDP and checkpointing: the wrapped module's name in the wrapper.
+_ROOT_WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module", "OptimizedModule": "_orig_mod",
+                  "FullyShardedDataParallel": "_fsdp_wrapped_module"}
+_INNER_WRAPPERS = frozenset(("_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"))
+_MOST_ROOTS = 1024  # alive at once; of more, only the classes are known
+
+
+class Place:
+    """What is known of a module."""
+
+    __slots__ = ("module", "path", "forward", "backward", "again", "enter", "root", "__weakref__")
+
+    def __init__(self, module, path, root):
+        self.module = module  # a weak reference
+        self.path = path
+        text = path.encode("utf-8", "replace").replace(b"\0", b"")
+        self.forward = text + b" (forward)"
+        self.backward = text + b" (backward)"
+        self.again = text + b" (recomputed)"
+        self.enter = None  # the hook of its nodes in the graph of autograd
+        self.root = root  # a Root, for a root with parameters
+
+
+class Root:
+    """A module that others lie in, and what has to be done for it."""
+
+    __slots__ = ("module", "prefix", "named", "__weakref__")
+
+    def __init__(self, module, prefix):
+        self.module = module
+        self.prefix = prefix
+        self.named = None  # what its tensors were when they were named (tensors.py)
+
+
+def unwrapped(module):
+    """The module inside wrappers, and each of the wrappers."""
+    wrappers = []
+    while len(wrappers) < 8:
+        inner = getattr(module, "_modules", {}).get(_ROOT_WRAPPERS.get(type(module).__name__, ""))
+        if inner is None:
+            break
+        wrappers.append(module)
+        module = inner
+    return module, wrappers
+
+
+def without_wrappers(name):
+    """`blocks._orig_mod.3` is blocks.3."""
+    if "_" not in name:
+        return name
+    return ".".join(part for part in name.split(".") if part not in _INNER_WRAPPERS)
+
+
+class Paths:
+    """The places of all modules that were seen."""
+
+    def __init__(self):
+        self._places = {}  # by id of the module
+        self.roots = {}  # by id of the unwrapped root
+
+    def find(self, module):
+        """The place of a module that was seen, or None."""
+        place = self._places.get(id(module))
+        return place if place is not None and place.module() is module else None
+
+    def learn(self, module, caller):
+        """Names a module that is called for the first time, by the place of the module that calls it (None:
+        it is a root)."""
+        if caller is None:
+            return self._learn_root(module)
+        root = caller.root.module() if caller.root is not None else None
+        if root is not None:  # it may have been added since the root was looked through
+            self._look_through(root, caller.root)
+            place = self.find(module)
+            if place is not None:
+                return place
+        return self._keep(module, "%s.%s" % (caller.path, type(module).__name__), caller.root)
+
+    def _learn_root(self, module):
+        inner, wrappers = unwrapped(module)
+        has_parameters = next(inner.parameters(), None) is not None
+        root = None
+        if has_parameters and len(self.roots) < _MOST_ROOTS:
+            within = {id(part) for part in inner.modules()}
+            for key in [key for key in self.roots if key in within]:
+                del self.roots[key]  # a part that was called by itself before
+            root = Root(weakref.ref(inner, self._forget_root(id(inner))), self._free_prefix(inner))
+            self.roots[id(inner)] = root
+            self._look_through(inner, root)
+        for wrapper in wrappers:
+            self._keep(wrapper, type(wrapper).__name__, root)
+        if root is None:
+            self._keep(inner, type(inner).__name__, None)
+        return self.find(module)
+
+    def _free_prefix(self, module):
+        taken = {root.prefix for root in self.roots.values()}
+        if "" not in taken:
+            return ""
+        name = prefix = type(module).__name__
+        number = 2
+        while prefix in taken:
+            prefix = "%s#%d" % (name, number)
+            number += 1
+        return prefix
+
+    def _look_through(self, module, root):
+        for name, inner in module.named_modules():
+            place = self.find(inner)
+            if place is not None and place.root is not None and self._is_root(place.root):
+                continue  # known already, here or in another root that still lives
+            self._keep(inner, self.join(root, name) or type(inner).__name__, root)
+
+    def _is_root(self, root):
+        return self.roots.get(id(root.module())) is root
+
+    @staticmethod
+    def join(root, name):
+        """The name of what the root calls `name`."""
+        name = without_wrappers(name)
+        return ".".join(part for part in (root.prefix, name) if part)
+
+    def _keep(self, module, path, root):
+        key = id(module)
+        place = Place(weakref.ref(module, lambda _: self._places.pop(key, None)), path, root)
+        self._places[key] = place
+        return place
+
+    def _forget_root(self, key):
+        return lambda _: self.roots.pop(key, None)

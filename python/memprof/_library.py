@@ -1,0 +1,31 @@
+"""The recorder's C functions (memprof.h), where it was preloaded or linked."""
+
+import ctypes
+
+_NAMES = ctypes.c_char_p
+_ARGUMENTS = {
+    "memprof_start": (),
+    "memprof_stop": (),
+    "memprof_flush": (),
+    "memprof_step": (ctypes.c_uint64,),
+    "memprof_snapshot": (_NAMES,),
+    "memprof_range_push": (_NAMES,),
+    "memprof_range_pop": (),
+    "memprof_get_stats": (ctypes.c_void_p,),
+    "memprof_log_path": (_NAMES, ctypes.c_size_t),
+    "memprof_tensor_create": (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, _NAMES, _NAMES,
+                              ctypes.c_int, ctypes.c_void_p),
+    "memprof_tensor_destroy": (ctypes.c_int, ctypes.c_void_p),
+}
+
+
+def function(name, hold=False):
+    """A function of the recorder, or None without a recorder. With `hold` it keeps the interpreter's
+    lock: for calls that only note something, and come often."""
+    try:
+        found = getattr((ctypes.PyDLL if hold else ctypes.CDLL)(None), name)
+    except (AttributeError, OSError):
+        return None
+    found.argtypes = _ARGUMENTS[name]
+    found.restype = ctypes.c_int
+    return found

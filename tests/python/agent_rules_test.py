@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""The agent's rules without PyTorch: where steps begin, and how modules are named.
+
+usage: agent_rules_test.py SOURCE
+"""
+
+import importlib.util
+import os
+import sys
+import types
+import unittest
+import weakref
+
+SOURCE = os.path.abspath(sys.argv.pop(1))
+
+
+def load():
+    """The package, as sitecustomize.py loads it."""
+    spec = importlib.machinery.ModuleSpec("_memprof", None, is_package=True)
+    spec.submodule_search_locations = [os.path.join(SOURCE, "python", "memprof")]
+    sys.modules["_memprof"] = importlib.util.module_from_spec(spec)
+    from _memprof._agent import calls, guard, paths, steps
+    return calls, guard, paths, steps
+
+
+calls, guard, paths, steps = load()
+
+
+class Optimizer:
+    """Stands for torch.optim.Optimizer, and for an optimizer."""
+
+
+class TheSteps(unittest.TestCase):
+    def setUp(self):
+        self.marks = []
+        self.recording = True
+        self.capturing = False
+        self.said = []  # F: a model runs, the name of an optimizer: it steps, |: a step begins
+        calls.step = self.mark
+        torch = types.SimpleNamespace(
+            optim=types.SimpleNamespace(Optimizer=Optimizer),
+            cuda=types.SimpleNamespace(is_initialized=lambda: True,
+                                       is_current_stream_capturing=lambda: self.capturing))
+        self.steps = steps.Steps(torch)
+        self.optimizers = {}
+
+    def tearDown(self):
+        self.optimizers.clear()  # the next test asks whether there is one
+
+    def mark(self, number):
+        if not self.recording:
+            return calls.NOT_RECORDING
+        self.marks.append(number)
+        self.said.append("|")
+        return 0
+
+    def play(self, text):
+        for what in text:
+            if what == "F":
+                self.steps.forward()
+                self.said.append("F")
+                continue
+            optimizer = self.optimizers.setdefault(what, Optimizer())
+            self.steps.before()
+            self.said.append(what)
+            self.steps.after(optimizer)
+        return "".join(self.said)
+
+    def have(self, *names):
+        for name in names:
+            self.optimizers[name] = Optimizer()
+
+    def test_one_optimizer(self):
+        self.have("a")
+        self.assertEqual(self.play("FaFaFa"), "|Fa|Fa|Fa")
+        self.assertEqual(self.marks, [0, 1, 2])
+
+    def test_what_follows_the_last_step_is_none(self):
+        self.have("a")
+        self.assertEqual(self.play("FaFa"), "|Fa|Fa")
+
+    def test_portions_of_a_batch(self):
+        self.have("a")
+        self.assertEqual(self.play("FFFaFFFa"), "|FFFa|FFFa")
+
+    def test_evaluation_without_an_optimizer_marks_nothing(self):
+        self.assertEqual(self.play("FFF"), "FFF")
+
+    def test_an_optimizer_that_is_made_after_the_first_run(self):
+        self.play("F")
+        self.assertEqual(self.play("FaFa"), "FF|a|Fa")
+
+    def test_functions_in_place_of_modules(self):
+        self.assertEqual(self.play("aaa"), "|a|a|a|")
+
+    def test_two_that_take_turns(self):
+        self.have("d", "g")
+        self.assertEqual(self.play("FdFg" * 3), "|Fd|Fg" + "|FdFg" * 2)
+
+    def test_two_that_step_together(self):
+        self.have("d", "g")
+        self.assertEqual(self.play("Fdg" * 3), "|Fdg" * 3)
+
+    def test_one_that_steps_now_and_then(self):
+        self.have("d", "g")
+        self.assertEqual(self.play("FdFdFdFg" * 2), "|Fd|Fd|Fd|Fg" + "Fd|Fd|Fd|Fg")
+
+    def test_an_optimizer_for_each_parameter(self):
+        self.have(*"abcdefgh")
+        self.assertEqual(self.play("Fabcdefgh" * 2), "|Fabcdefgh" * 2)
+
+    def test_another_one_takes_over(self):
+        self.have("a", "b")
+        self.play("Fa" * 5)
+        self.said.clear()
+        self.assertEqual(self.play("Fb" * 5), "|FbFbFb|Fb|Fb")
+
+    def test_a_leader_that_is_gone(self):
+        self.have("a", "b")
+        self.play("Fa" * 5)
+        del self.optimizers["a"]
+        self.said.clear()
+        self.assertEqual(self.play("FbFb"), "|Fb|Fb")
+
+    def test_not_recording_at_first(self):
+        self.have("a")
+        self.recording = False
+        self.play("FaFa")
+        self.recording = True
+        self.said.clear()
+        self.assertEqual(self.play("FaFa"), "|Fa|Fa")
+        self.assertEqual(self.marks[0], 0)
+
+    def test_not_while_a_graph_is_captured(self):
+        self.have("a")
+        self.capturing = True
+        self.assertEqual(self.play("FaFa"), "FaFa")
+
+    def test_not_where_the_program_marks(self):
+        self.have("a")
+        sys.modules["memprof"] = types.SimpleNamespace(_marks_steps=True)
+        self.addCleanup(sys.modules.pop, "memprof")
+        self.assertEqual(self.play("FaFa"), "FaFa")
+
+    def test_again_in_a_child(self):
+        self.have("a")
+        self.play("Fa")
+        self.steps.again()
+        self.assertEqual(self.play("FaFa"), "|Fa|Fa|Fa")
+
+    def test_keeps_no_optimizer_alive(self):
+        self.have("a")
+        self.play("FaFa")
+        watched = weakref.ref(self.optimizers.pop("a"))
+        self.assertIsNone(watched())
+
+
+class Module:
+    """What of torch.nn.Module names are made of."""
+
+    def __init__(self, parameters=0, **parts):
+        self._modules = parts
+        self.own = [object()] * parameters
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def named_modules(self, prefix=""):
+        yield prefix, self
+        for name, part in self._modules.items():
+            yield from part.named_modules(prefix + "." * bool(prefix) + name)
+
+    def modules(self):
+        return (module for _, module in self.named_modules())
+
+    def parameters(self):
+        return iter([one for module in self.modules() for one in module.own])
+
+
+class Loss(Module):
+    pass
+
+
+class OptimizedModule(Module):
+    pass
+
+
+class Paths(unittest.TestCase):
+    def setUp(self):
+        self.paths = paths.Paths()
+
+    def path(self, module, caller=None):
+        place = self.paths.find(module) or self.paths.learn(module, caller)
+        return place.path
+
+    def test_of_a_model(self):
+        leaf = Module(1)
+        model = Module(blocks=Module(**{"0": Module(mlp=leaf)}))
+        self.assertEqual(self.path(model), "Module")
+        self.assertEqual(self.path(leaf), "blocks.0.mlp")
+
+    def test_wrappers_leave_no_trace(self):
+        leaf = Module(1)
+        model = OptimizedModule(_orig_mod=Module(block=OptimizedModule(_orig_mod=Module(mlp=leaf))))
+        self.assertEqual(self.path(model), "OptimizedModule")
+        self.assertEqual(self.path(leaf), "block.mlp")
+        self.assertEqual(list(self.paths.roots.values())[0].prefix, "")
+
+    def test_several_models_and_a_loss(self):
+        first, second, third, loss = Module(a=Module(1)), Module(a=Module(1)), Module(a=Module(1)), Loss()
+        for module in (loss, first, second, third):
+            self.path(module)
+        self.assertEqual([self.path(module) for module in (loss, first.a, second.a, third.a)],
+                         ["Loss", "a", "Module.a", "Module#2.a"])
+        del first, module
+        fourth = Module(b=Module(1))
+        self.path(fourth)
+        self.assertEqual(self.path(fourth.b), "b")  # the name without a prefix is free again
+
+    def test_a_part_that_ran_by_itself_first(self):
+        model = Module(encoder=Module(a=Module(1)), decoder=Module(1))
+        self.assertEqual(self.path(model.encoder.a), "Module")
+        self.path(model)
+        self.assertEqual(self.path(model.encoder.a), "encoder.a")
+        self.assertEqual(len(self.paths.roots), 1)
+
+    def test_parts_that_come_later(self):
+        model = Module(1)
+        self.path(model)
+        place = self.paths.find(model)
+        model._modules["late"] = late = Module(1)
+        self.assertEqual(self.path(late, place), "late")
+        hidden = Module(1)  # in a list, say
+        self.assertEqual(self.path(hidden, self.paths.find(late)), "late.Module")
+
+    def test_keeps_nothing_alive_and_forgets(self):
+        model = Module(a=Module(1))
+        self.path(model)
+        watched = weakref.ref(model)
+        del model
+        self.assertIsNone(watched())
+        self.assertEqual((len(self.paths.roots), len(self.paths._places)), (0, 0))
+
+    def test_names_are_bytes_that_c_takes(self):
+        place = paths.Place(None, "größe\0\ud800", None)
+        self.assertEqual(place.forward, "größe? (forward)".encode())
+
+
+class Failures(unittest.TestCase):
+    def test_said_once_and_off_after_many(self):
+        written = []
+        self.addCleanup(setattr, sys, "stderr", sys.stderr)
+        sys.stderr = types.SimpleNamespace(write=written.append)
+        for _ in range(120):
+            try:
+                raise KeyError("x")
+            except KeyError:
+                guard.failed("a test")
+        self.assertEqual(len(written), 1)
+        self.assertIn("a test (KeyError: 'x')", written[0])
+        self.assertTrue(guard.off)
+
+
+if __name__ == "__main__":
+    unittest.main()
