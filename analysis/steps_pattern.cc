@@ -279,6 +279,7 @@ double ClosedShare(const TokenStream& stream, const Positions& begins, double sw
 struct Candidate {
   Positions begins;
   double common = 0, weighted = 0, closed = 0, covered = 0, returned = 0;
+  bool trains = false;
   bool Good() const {
     return common >= kAlike && weighted >= kMostlyAlike && closed >= kClosed &&
            returned >= kReturned;
@@ -297,6 +298,19 @@ double ReturnedShare(const TokenStream& stream, const Positions& begins, double 
   const auto middle = growth.begin() + static_cast<std::ptrdiff_t>(growth.size() / 2);
   std::nth_element(growth.begin(), middle, growth.end());
   return swing <= 0 ? 0 : swing / (swing + std::max(0.0, *middle));
+}
+
+// Whether nearly all windows have a backward pass: then they set nothing up, whatever they keep.
+bool Trains(const TokenStream& stream, const Positions& begins) {
+  if (stream.trains.empty()) return false;
+  std::size_t training = 0;
+  for (std::size_t i = 1; i < begins.size(); ++i) {
+    bool trains = false;
+    for (std::uint32_t p = begins[i - 1]; p < begins[i] && !trains; ++p)
+      trains = stream.trains[stream.token[p]];
+    training += trains ? 1 : 0;
+  }
+  return training * 10 >= (begins.size() - 1) * 9;
 }
 
 // The middle `most` of `cuts`.
@@ -324,7 +338,8 @@ Candidate Try(const TokenStream& stream, const TokenIndex& index, const Position
   candidate.begins = MoveTo(stream, cuts, index.Of(opening->token), *opening);
   if (candidate.begins.size() < kLeastCuts) return {};
   candidate.closed = ClosedShare(stream, candidate.begins, high);
-  candidate.returned = ReturnedShare(stream, candidate.begins, high);
+  candidate.trains = Trains(stream, candidate.begins);
+  candidate.returned = candidate.trains ? 1 : ReturnedShare(stream, candidate.begins, high);
   candidate.covered =
       std::min(1.0, (static_cast<double>(candidate.begins.back() - candidate.begins.front()) +
                      static_cast<double>(likeness.typical)) /
@@ -388,6 +403,7 @@ Period FindPeriod(const TokenStream& stream, std::uint32_t hint) {
   period.common_likeness = best.common;
   period.weighted_likeness = best.weighted;
   period.closed = best.closed;
+  period.trains = best.trains;
   period.typical = static_cast<double>(best.begins.back() - best.begins.front()) /
                    static_cast<double>(best.begins.size() - 1);
   period.begins = std::move(best.begins);
