@@ -123,14 +123,13 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
                       (kind.op == Op::kAlloc &&
                        (kind.layer == Layer::kBlock || kind.layer == Layer::kStreamOrdered));
     const BackwardCalls::Request request{facts.asks != kNone ? facts.asks : stack, done};
-    if (facts.python != kNone) {
-      if (!facts.engine && facts.forward != kNone)
-        devices[kind.device].Forward(names_[facts.forward], facts.forward_at, request, stack);
-    } else if (facts.engine) {
+    if (facts.engine && facts.user == kNone) {
       const bool known = facts.backward != kNone;
       const std::uint32_t run = devices[kind.device].Backward(
           known ? names_[facts.backward] : "", known ? facts.backward_at : request.place, request);
       late.push_back({row, run, kind.device});
+    } else if (facts.python != kNone && !facts.engine && facts.forward != kNone) {
+      devices[kind.device].Forward(names_[facts.forward], facts.forward_at, request, stack);
     }
   }
   for (const Late& at : late) {

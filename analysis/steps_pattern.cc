@@ -25,6 +25,7 @@ constexpr std::size_t kWindowsLookedAt = 24;
 constexpr double kAlike = 0.9, kMostlyAlike = 0.6;  // common, and by tokens
 constexpr double kClosed = 0.9, kReturned = 0.5;
 constexpr double kNothing = 0.001;  // of what a step takes: too little to be live memory
+constexpr double kRounded = 0.03, kMostRounded = 4 << 20;  // of it, and bytes: see Slack
 
 using Positions = std::vector<std::uint32_t>;
 
@@ -265,13 +266,24 @@ Positions MoveTo(const TokenStream& stream, std::span<const std::uint32_t> cuts,
   return begins;
 }
 
+// What may be live before a step and not before a later one. An allocator rounds what is kept up by
+// up to a MiB, and every time differently. Where something learns it must be next to nothing all
+// the same: what is live between micro-batches and not between steps are gradients.
+double Slack(const TokenStream& stream, double swing) {
+  const bool learns =
+      std::find(stream.trains.begin(), stream.trains.end(), true) != stream.trains.end();
+  const bool known = !stream.trains.empty();
+  return kNothing * swing + (known && !learns ? std::min(kRounded * swing, kMostRounded) : 0);
+}
+
 // Share of steps before which memory was as low as it ever was before a later step.
 double ClosedShare(const TokenStream& stream, const Positions& begins, double swing) {
+  const double slack = Slack(stream, swing);
   std::uint64_t floor = ~std::uint64_t{0};
   std::size_t closed = 0;
   for (std::size_t i = begins.size(); i-- > 0;) {
     floor = std::min(floor, stream.level[begins[i]]);
-    if (static_cast<double>(stream.level[begins[i]] - floor) <= kNothing * swing) ++closed;
+    if (static_cast<double>(stream.level[begins[i]] - floor) <= slack) ++closed;
   }
   return static_cast<double>(closed) / static_cast<double>(begins.size());
 }

@@ -66,10 +66,11 @@ class Process {
     }
     return frames;
   }
-  // The made-up frame of a stack: the one that speaks of backward.
+  // The made-up frame of a stack: "backward of …", "backward within …", "backward: …", "backward".
   std::string MarkOf(std::size_t event) const {
     for (const std::string& frame : StackOf(event))
-      if (frame.find("backward") != std::string::npos) return frame;
+      if (frame.find("backward ") != std::string::npos || frame.starts_with("backward"))
+        return frame;
     return "";
   }
   std::size_t asked() const { return asked_; }
@@ -195,6 +196,25 @@ TEST(BackwardStacksTest, PythonWithinANodeSpeaksForItself) {
   EXPECT_EQ(process.StackOf(1)[0], "!start_thread");
   EXPECT_EQ(process.StackOf(2)[0], "train.py:74 main");
   EXPECT_EQ(process.StackOf(2).size(), 4u);
+}
+
+// A pass within a pass, as of reentrant checkpointing: between the two is PyTorch's Python only.
+TEST(BackwardStacksTest, APassWithinAPassIsOfWhatWasComputedAgain) {
+  Process process;
+  const std::vector<std::string> outer = {
+      "!start_thread", "torch::autograd::Engine::evaluate_function",
+      "torch::autograd::PyNode::apply", "/v/site-packages/torch/utils/checkpoint.py:9 backward"};
+  std::vector<std::string> again = outer, inner = outer;
+  for (const char* frame : {"train.py:27 Block.forward", "at::_ops::addmm::redispatch", "!malloc"})
+    again.push_back(frame);
+  for (const char* frame : {"torch::autograd::Engine::evaluate_function",
+                            "torch::autograd::generated::AddmmBackward0::apply", "!malloc"})
+    inner.push_back(frame);
+  process.Alloc(again);
+  process.Alloc(inner);
+  process.Attribute();
+  EXPECT_EQ(process.MarkOf(1), "train.py:27 backward of Block.forward");
+  EXPECT_EQ(process.StackOf(0), again);
 }
 
 TEST(BackwardStacksTest, WithoutPyTorchNothingIsLookedUp) {
