@@ -63,10 +63,9 @@ int StackModel::columnCount(const QModelIndex& parent) const {
 }
 
 QVariant StackModel::FoldData(int column, int role) const {
-  if (role == Qt::DisplayRole && column == kFunction)
-    return tr("%1 inner frames: libraries and allocators").arg(folded_);
+  if (role == Qt::DisplayRole && column == kFunction) return tr("%1 inner frames").arg(folded_);
   if (role == Qt::ToolTipRole) {
-    QString text = tr("Enter or a double click shows them:");
+    QString text = tr("Of libraries and allocators. Enter or a double click shows them:");
     for (int i = 0; i < folded_; ++i)
       text += QLatin1Char('\n') +
               ShortFunction(ToQString(frames_[static_cast<std::size_t>(i)].function));
