@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/steps_closed.h"
 #include "analysis/steps_windows.h"
 
 namespace memprof::analysis {
@@ -24,8 +25,6 @@ constexpr std::size_t kTokensTried = 2;   // of each number
 constexpr std::size_t kWindowsLookedAt = 24;
 constexpr double kAlike = 0.9, kMostlyAlike = 0.6;  // common, and by tokens
 constexpr double kClosed = 0.9, kReturned = 0.5;
-constexpr double kNothing = 0.001;  // of what a step takes: too little to be live memory
-constexpr double kRounded = 0.03, kMostRounded = 4 << 20;  // of it, and bytes: see Slack
 
 using Positions = std::vector<std::uint32_t>;
 
@@ -266,28 +265,6 @@ Positions MoveTo(const TokenStream& stream, std::span<const std::uint32_t> cuts,
   return begins;
 }
 
-// What may be live before a step and not before a later one. An allocator rounds what is kept up by
-// up to a MiB, and every time differently. Where something learns it must be next to nothing all
-// the same: what is live between micro-batches and not between steps are gradients.
-double Slack(const TokenStream& stream, double swing) {
-  const bool learns =
-      std::find(stream.trains.begin(), stream.trains.end(), true) != stream.trains.end();
-  const bool known = !stream.trains.empty();
-  return kNothing * swing + (known && !learns ? std::min(kRounded * swing, kMostRounded) : 0);
-}
-
-// Share of steps before which memory was as low as it ever was before a later step.
-double ClosedShare(const TokenStream& stream, const Positions& begins, double swing) {
-  const double slack = Slack(stream, swing);
-  std::uint64_t floor = ~std::uint64_t{0};
-  std::size_t closed = 0;
-  for (std::size_t i = begins.size(); i-- > 0;) {
-    floor = std::min(floor, stream.level[begins[i]]);
-    if (static_cast<double>(stream.level[begins[i]] - floor) <= slack) ++closed;
-  }
-  return static_cast<double>(closed) / static_cast<double>(begins.size());
-}
-
 struct Candidate {
   Positions begins;
   double common = 0, weighted = 0, closed = 0, covered = 0, returned = 0;
@@ -300,30 +277,6 @@ struct Candidate {
     return common * (0.5 + 0.5 * weighted) * closed * std::min(1.0, returned / kReturned);
   }
 };
-
-// Of what windows take at most, how much they give back: those that set something up keep it all.
-double ReturnedShare(const TokenStream& stream, const Positions& begins, double swing) {
-  std::vector<double> growth;
-  for (std::size_t i = 1; i < begins.size(); ++i)
-    growth.push_back(static_cast<double>(stream.level[begins[i]]) -
-                     static_cast<double>(stream.level[begins[i - 1]]));
-  const auto middle = growth.begin() + static_cast<std::ptrdiff_t>(growth.size() / 2);
-  std::nth_element(growth.begin(), middle, growth.end());
-  return swing <= 0 ? 0 : swing / (swing + std::max(0.0, *middle));
-}
-
-// Whether nearly all windows have a backward pass: then they set nothing up, whatever they keep.
-bool Trains(const TokenStream& stream, const Positions& begins) {
-  if (stream.trains.empty()) return false;
-  std::size_t training = 0;
-  for (std::size_t i = 1; i < begins.size(); ++i) {
-    bool trains = false;
-    for (std::uint32_t p = begins[i - 1]; p < begins[i] && !trains; ++p)
-      trains = stream.trains[stream.token[p]];
-    training += trains ? 1 : 0;
-  }
-  return training * 10 >= (begins.size() - 1) * 9;
-}
 
 // The middle `most` of `cuts`.
 std::span<const std::uint32_t> MiddleOf(const Positions& cuts, std::size_t most) {
