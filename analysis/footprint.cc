@@ -87,6 +87,9 @@ void Footprint::Try(const Trace& trace, std::uint64_t capacity,
   // Memory beside the allocator's is there whatever the capacity.
   prediction->fits = allocator->figures().failures == 0 && device.peak_used() <= capacity;
   prediction->failed_bytes = allocator->figures().failed_bytes;
+  if (!prediction->fits) return;
+  // Without an allocator of its own the program gives nothing back for want of memory.
+  prediction->held = HasAllocator() ? device.peak_used() : prediction->peaks.driver;
 }
 
 FootprintPrediction Footprint::PredictFrom(const Base& base, std::uint64_t batch,

@@ -34,6 +34,9 @@ struct FootprintPrediction {
   FootprintPeaks peaks;            // where memory is never short
   bool fits = true;                // in the capacity asked for: no request fails there
   std::uint64_t failed_bytes = 0;  // the first request that does
+  // Highest use of the driver in that capacity, where the allocator gives its cache back before it
+  // fails: at most peaks.driver. Only where a capacity was asked for and it fits.
+  std::uint64_t held = 0;
 };
 
 // One of the runs, and what the model makes of it.

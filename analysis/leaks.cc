@@ -6,8 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/leaks_access.h"
+#include "analysis/leaks_forecast.h"
 #include "analysis/leaks_sites.h"
 #include "analysis/leaks_words.h"
+#include "analysis/ledger.h"
 #include "analysis/module_paths.h"
 #include "analysis/timeline.h"
 #include "analysis/units.h"
@@ -144,21 +146,6 @@ void CountSiblings(std::vector<Candidate>& candidates) {
   }
 }
 
-// Memory that the device could still give when the last completed step ended: what the driver has
-// left, and what the framework's allocator keeps free.
-double AvailableBytes(const Session& session, const DeviceTimeline& timeline, TimeNs time) {
-  std::uint64_t capacity = 0;
-  for (const DeviceInfo& device : session.devices()) {
-    if (device.id == timeline.device) capacity = device.capacity_bytes;
-  }
-  const std::uint64_t reserved = timeline.reserved.At(time);
-  if (capacity == 0 || reserved > capacity) return -1;
-  const std::uint64_t framework = timeline.framework_reserved.At(time);
-  const std::uint64_t blocks = timeline.framework_allocated.At(time);
-  return static_cast<double>(capacity - reserved) +
-         static_cast<double>(framework > blocks ? framework - blocks : 0);
-}
-
 void PredictOom(const Session& session, const StepClock& clock,
                 std::vector<Candidate>& candidates) {
   std::map<int, double> slopes;
@@ -168,15 +155,15 @@ void PredictOom(const Session& session, const StepClock& clock,
     }
   }
   if (slopes.empty()) return;
-  const TimeNs judged = session.events().time(clock.judged_at().value);
+  const MemorySamples samples(session);
   for (const DeviceTimeline& timeline : BuildTimelines(session)) {
     const auto slope = slopes.find(timeline.device);
     if (slope == slopes.end() || slope->second <= 0) continue;
-    const double available = AvailableBytes(session, timeline, judged);
-    if (available < 0) continue;
+    const double room = RoomForLeaks(session, clock, timeline, samples, slope->second);
+    if (timeline.device == kNoDevice || room < 0) continue;
     for (Candidate& candidate : candidates) {
       if (candidate.leak.device == timeline.device) {
-        candidate.leak.steps_to_oom = available / slope->second;
+        candidate.leak.steps_to_oom = room / slope->second;
       }
     }
   }

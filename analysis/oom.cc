@@ -141,10 +141,7 @@ std::vector<FailedRequest> FindFailures(const Session& session) {
 }
 
 FailureExplainer::FailureExplainer(const Session& session, Symbols& symbols, SiteGroups& sites)
-    : session_(session),
-      symbols_(symbols),
-      sites_(sites),
-      samples_(session) {
+    : session_(session), symbols_(symbols), sites_(sites), samples_(session) {
   // Of millions of events only what is looked at is kept.
   for (DeviceTimeline& timeline : BuildTimelines(session)) {
     constexpr auto kModule = static_cast<std::size_t>(Layer::kModule);
@@ -202,6 +199,8 @@ FailureReport FailureExplainer::Explain(const FailedRequest& request) {
       break;
     default:
       report.remedies = oom::FindRemedies(scene, sites_, report);
+      if (!leaks_) leaks_ = FindLeaks(session_).leaks;
+      oom::FindGrowth(scene, symbols_, sites_, *leaks_, &report);
   }
   return report;
 }

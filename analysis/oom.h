@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "analysis/leaks.h"
 #include "analysis/ledger.h"
 #include "analysis/session.h"
 #include "analysis/site_groups.h"
@@ -125,16 +126,28 @@ struct SiteChange {
   std::uint64_t before = 0, after = 0;
 };
 
+// Call sites that leak (analysis/leaks.h) and hold more than was asked for and more than lay
+// unused: these filled the device, whatever the last request ran into.
+struct FailureGrowth {
+  StackId stack;  // of the one that holds most
+  SourceFrame site;
+  std::size_t sites = 0;    // that leak on this device
+  std::uint64_t bytes = 0;  // live at them
+  double bytes_per_step = 0;
+};
+
 struct FailureReport {
   FailedRequest request;
   SourceFrame site;  // the place that a person would name for the request
   FailureCause cause = FailureCause::kUnknown;
+  std::optional<FailureGrowth> growth;
   bool small_pool = false;   // of an allocator: the request is one for its small segments
   std::uint64_t stream = 0;  // of an allocator: the stream that is taken to be the request's
   DeviceSpace space;
-  std::uint64_t missing = 0;     // what the driver had too little of
-  std::vector<SiteUse> sites;    // blocks and uncarved driver memory, largest first
-  std::vector<Remedy> remedies;  // those that suffice first, the least drastic first
+  std::uint64_t missing = 0;   // what the driver had too little of
+  std::vector<SiteUse> sites;  // blocks and uncarved driver memory, largest first
+  // Those that suffice first, the least drastic first; before them, if memory leaks, sites that do.
+  std::vector<Remedy> remedies;
   // What one step changed; none where there is no step before.
   std::int64_t compared_step = -1;
   bool same_call = false;  // compared at the same call of that step, else at its end
@@ -158,6 +171,7 @@ class FailureExplainer {
   Symbols& symbols_;
   SiteGroups& sites_;
   MemorySamples samples_;
+  std::optional<std::vector<Leak>> leaks_;                // once asked for
   std::vector<DeviceTimeline> timelines_;                 // of each what is looked at
   std::unordered_set<std::uint32_t> stacks_;              // of segments, blocks, driver memory
   std::unordered_map<std::string, std::uint32_t> votes_;  // by function: stacks that pass through

@@ -51,6 +51,9 @@ struct Without {
   bool fits = false;
 };
 Without EvaluateWithout(const Scene& scene, SiteGroups& groups, const std::vector<bool>& absent);
+// Needs the cause, the sites and the remedies of `report`.
+void FindGrowth(const Scene& scene, Symbols& symbols, SiteGroups& groups,
+                const std::vector<Leak>& leaks, FailureReport* report);
 // Compares live memory by site with the step before.
 void CompareWithStepBefore(const Scene& scene, SiteGroups& groups, FailureReport& report);
 

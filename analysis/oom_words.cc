@@ -15,9 +15,8 @@ std::string InPieces(const char* what, const FreePieces& free) {
                       FormatBytes(free.largest), ")");
 }
 
-}  // namespace
-
-std::string FailureVerdict(const FailureReport& report) {
+// Why this request failed, whatever had filled the device.
+std::string CauseWords(const FailureReport& report) {
   const DeviceSpace& space = report.space;
   const FailedRequest& request = report.request;
   const std::string asked = FormatBytes(request.bytes), free = FormatBytes(space.free);
@@ -74,6 +73,30 @@ std::string FailureVerdict(const FailureReport& report) {
     return "The call names no size (a context, a module, a graph): what it needed is not in the "
            "log.";
   return "What was free at that instant is not in the log, nor how much the device has.";
+}
+
+std::string GrowthWords(const FailureGrowth& growth) {
+  return absl::StrCat(
+      "Growth: ", FormatBytes(growth.bytes), " are held by ", Symbols::Describe(growth.site),
+      growth.sites > 1
+          ? absl::StrCat(" and ", FormatNumberOf(growth.sites - 1, "other site"), " that leak")
+          : "",
+      ", and ", FormatBytes(growth.bytes_per_step),
+      " more stay with every step ('memprof leaks'): that filled the device. For this request: ");
+}
+
+}  // namespace
+
+std::string FailureCountWords(const std::vector<FailedRequest>& failures) {
+  const auto recovered = std::count_if(failures.begin(), failures.end(),
+                                       [](const FailedRequest& f) { return f.recovered; });
+  return absl::StrCat(
+      FormatNumberOf(failures.size(), "request"), " for memory failed",
+      recovered > 0 ? absl::StrCat(", ", recovered, " of them but for a moment") : "");
+}
+
+std::string FailureVerdict(const FailureReport& report) {
+  return absl::StrCat(report.growth ? GrowthWords(*report.growth) : "", CauseWords(report));
 }
 
 std::string RemedyWords(const Session& session, const SiteGroups& sites,

@@ -12,7 +12,10 @@ namespace memprof::analysis {
 // How a call site is named, "Step (train.cc:42)".
 using SiteNamer = std::function<std::string(StackId)>;
 
-// One sentence: why it failed.
+// "4 requests for memory failed, 3 of them but for a moment": of FindFailures, at least one.
+std::string FailureCountWords(const std::vector<FailedRequest>& failures);
+
+// Why it failed, in a sentence; before it, where memory leaks, what had filled the device.
 std::string FailureVerdict(const FailureReport& report);
 
 // One line: what a remedy is, with its figures.

@@ -12,11 +12,14 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/backward_stacks.h"
 #include "analysis/ring_recovery.h"
 #include "analysis/session_index.h"
 #include "analysis/session_marks.h"
 #include "analysis/session_merge.h"
+#include "analysis/symbols_module.h"
 
 namespace memprof::analysis {
 namespace {
@@ -75,6 +78,8 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   if (absl::Status status = ReadTables(); !status.ok()) return status;
   FindEnd();
   if (absl::Status status = ReadEvents(); !status.ok()) return status;
+  tables_.Finish();
+  AttributeBackward();
   Replay();
   if (!Report(0.95)) return absl::CancelledError("cancelled");
   SessionIndexer(session_.get()).Index();
@@ -208,9 +213,20 @@ absl::Status SessionBuilder::ReadEvents() {
   return Report(0.75) ? absl::OkStatus() : absl::CancelledError("cancelled");
 }
 
+// What autograd's threads allocate gets the frames of the forward code that caused it.
+void SessionBuilder::AttributeBackward() {
+  absl::flat_hash_map<std::uint32_t, std::unique_ptr<ModuleSymbols>> modules;
+  BackwardStacks stacks(&tables_, [&](std::uint32_t module, std::uint64_t address) {
+    std::unique_ptr<ModuleSymbols>& symbols = modules[module];
+    if (symbols == nullptr) symbols = std::make_unique<ModuleSymbols>(tables_.modules[module]);
+    const std::vector<SourceFrame> frames = symbols->At(address);
+    return frames.empty() ? std::string() : frames.back().function;
+  });
+  stacks.Attribute(order_, &raw_);
+}
+
 void SessionBuilder::Replay() {
   Session& session = *session_;
-  tables_.Finish();
   session.devices_ = std::move(tables_.devices);
   std::sort(session.devices_.begin(), session.devices_.end(),
             [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });

@@ -30,6 +30,7 @@ class SessionBuilder {
   void FindEnd();
   void RecoverRing();
   absl::Status ReadEvents();
+  void AttributeBackward();
   void Replay();
   void CountDamage();
   void MergeAnomalies();

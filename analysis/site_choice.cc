@@ -59,6 +59,24 @@ bool IsPlumbingModule(std::string_view module) {
          IsInterpreterModule(module);
 }
 
+// Where nothing but plumbing is on the stack: what of it tells most. The innermost line of Python;
+// else the operator that was asked for; else what is neither CUDA's nor an allocator's.
+std::size_t MostTelling(const std::vector<SourceFrame>& frames) {
+  const auto python = std::find_if(frames.begin(), frames.end(), [](const SourceFrame& frame) {
+    return frame.python && frame.symbolised;
+  });
+  if (python != frames.end()) return static_cast<std::size_t>(python - frames.begin());
+  for (std::size_t i = frames.size(); i-- > 0;)
+    if (frames[i].function.starts_with("at::_ops::")) return i;
+  const auto inner = [](const SourceFrame& frame) {
+    return !frame.symbolised || frame.function.starts_with("c10::") ||
+           StartsWithAny(frame.module, {"libcuda", "libsimcuda", "libmemprof", "libc10",
+                                        "libstdc++", "libc++", "libc.so", "ld-linux"});
+  };
+  const auto other = std::find_if_not(frames.begin(), frames.end(), inner);
+  return other == frames.end() ? 0 : static_cast<std::size_t>(other - frames.begin());
+}
+
 bool IsPlumbingFile(std::string_view file) {
   return Contains(file, "/include/c++/") || IsAgentFile(file) ||
          Contains(file, "/site-packages/torch/") || Contains(file, "/dist-packages/torch/") ||
@@ -203,7 +221,7 @@ std::size_t SiteChooser::Choose(StackId stack, const std::vector<SourceFrame>& f
       fewest = count;
     }
   }
-  return best == frames.size() ? 0 : best;
+  return best == frames.size() ? MostTelling(frames) : best;
 }
 
 }  // namespace memprof::analysis

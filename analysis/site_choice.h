@@ -40,8 +40,9 @@ class SiteChooser {
  public:
   SiteChooser(const Session& session, Symbols& symbols);
 
-  // Index into `frames` (as from Symbols::ResolveStack, innermost first) of the site of `stack`;
-  // 0 when no frame qualifies. `frames` must not be empty.
+  // Index into `frames` (as from Symbols::ResolveStack, innermost first) of the site of `stack`.
+  // Where all is plumbing it is what tells most: Python, an operator, anything but allocators.
+  // `frames` must not be empty.
   std::size_t Choose(StackId stack, const std::vector<SourceFrame>& frames) const;
 
  private:

@@ -26,6 +26,8 @@ std::uint64_t Requested(const AllocationRecord& a) {
   return a.layer == Layer::kBlock && a.second != 0 ? a.second : a.bytes;
 }
 
+// Levels are of what was asked for: how much a block has beyond that is the allocator's affair, and
+// differs from step to step.
 class StreamVisitor {
  public:
   // `live`: bytes of the layer before the first event.
@@ -43,11 +45,11 @@ class StreamVisitor {
     const auto token = static_cast<std::uint32_t>(ids_.size());
     stream_->tokens.Add(ids_.try_emplace(key, token).first->second, live_);
     stream_->births.push_back(event);
-    live_ += a.bytes;
+    live_ += Requested(a);
   }
   void Death(EventId, AllocationId id) {
     const AllocationRecord& a = records_[id.value];
-    if (IsOfStepLayer(layer_, a.layer)) live_ -= a.bytes;
+    if (IsOfStepLayer(layer_, a.layer)) live_ -= Requested(a);
   }
   void After(EventId) {}
 
@@ -145,7 +147,8 @@ StepStream StreamOf(const Session& session, StepLayer layer, bool by_size, Event
   std::uint64_t live = 0;
   for (const AllocationRecord& a : session.records()) {
     if (a.birth >= begin) break;
-    if (IsOfStepLayer(layer, a.layer) && (!a.death.valid() || a.death >= begin)) live += a.bytes;
+    if (IsOfStepLayer(layer, a.layer) && (!a.death.valid() || a.death >= begin))
+      live += Requested(a);
   }
   StreamVisitor visitor(session, layer, by_size, live, &stream);
   ReplayLifetimes(session, begin, end, visitor);

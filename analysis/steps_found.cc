@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/steps_figures.h"
+#include "analysis/steps_frames.h"
 #include "analysis/steps_pattern.h"
 #include "analysis/steps_ranges.h"
 #include "analysis/units.h"
@@ -16,6 +17,8 @@ namespace {
 
 // Confidence in ranges that speak of steps, in the optimizer's, and in any others that repeat.
 constexpr double kSaysStep = 0.97, kSaysOptimizer = 0.7, kRepeats = 0.5;
+// In steps that are told by the optimizer's call stacks alone.
+constexpr double kOptimizerWorks = 0.85;
 
 std::string Percent(double share) { return absl::StrCat(std::lround(share * 100), " %"); }
 
@@ -110,6 +113,42 @@ EventId BeginBefore(const Session& session, EventId birth) {
   return EventId(begin);
 }
 
+// Which of the stream's tokens belong to backward passes; `roles` are of its allocations.
+void SetTrains(const std::vector<Role>& roles, TokenStream* tokens) {
+  if (roles.empty()) return;
+  tokens->trains.assign(tokens->distinct, false);
+  for (std::size_t p = 0; p < roles.size(); ++p)
+    if (roles[p] == Role::kBackward) tokens->trains[tokens->token[p]] = true;
+}
+
+FoundSteps StepsAt(const Session& session, const StepStream& stream,
+                   const std::vector<std::uint32_t>& begins) {
+  FoundSteps found;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const EventId event = BeginBefore(session, stream.births[begins[i]]);
+    found.steps.push_back({.number = static_cast<std::int64_t>(i),
+                           .begin = session.events().time(event.value),
+                           .event = event});
+  }
+  SetEnds(session, &found.steps);
+  found.origin.source = StepSource::kPattern;
+  return found;
+}
+
+// Steps whose allocations do not repeat, but whose optimizer is seen at work.
+FoundSteps FromOptimizer(const Session& session, const StepStream& stream,
+                         const std::vector<Role>& roles) {
+  const std::vector<std::uint32_t> begins = StepsByOptimizer(stream.tokens, roles);
+  if (begins.empty()) return {};
+  FoundSteps found = StepsAt(session, stream, begins);
+  found.origin.confidence = kOptimizerWorks;
+  found.origin.why = absl::StrCat(
+      "allocations do not repeat, but after each backward pass, or several, the optimizer "
+      "allocates: ",
+      FormatNumberOf(begins.size(), "step"), " end with it");
+  return found;
+}
+
 // Whether nothing repeats in the middle quarter of a run, by far: then a search of the whole is not
 // worth its time. Steps of which there are fewer than 16 are not seen by this.
 bool NothingRepeats(const Session& session, StepLayer layer, bool by_size) {
@@ -131,12 +170,18 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
     found.origin.why = "no pattern repeats in the middle of the run";
     return found;
   }
-  const StepStream stream = StreamOf(session, layer, true);
+  StepStream stream = StreamOf(session, layer, true);
+  const std::vector<Role> roles_of_stacks = RolesOfStacks(session);
+  const std::vector<Role> roles = RolesOf(session, roles_of_stacks, stream);
+  SetTrains(roles, &stream.tokens);
+  const std::size_t optimized = StepsByOptimizer(stream.tokens, roles).size();
+  if (optimizer_runs == 0) optimizer_runs = static_cast<std::uint32_t>(optimized);
   Period period = FindPeriod(stream.tokens, optimizer_runs);
   bool by_size = true;
   // Batches of varying shape: the places repeat, the sizes do not.
   if (period.confidence < 0.9) {
     StepStream places = StreamOf(session, layer, false);
+    SetTrains(roles, &places.tokens);
     constexpr std::uint32_t kFewestPlaces = 4;
     if (places.tokens.distinct >= kFewestPlaces) {
       Period coarser = FindPeriod(places.tokens, optimizer_runs);
@@ -147,26 +192,22 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
       }
     }
   }
+  if (optimized > 0 && period.confidence < kStepConfidence)
+    return FromOptimizer(session, stream, roles);
   if (period.begins.empty()) {
     found.origin.why =
         absl::StrCat("no pattern repeats in ", FormatNumberOf(stream.tokens.size(), "allocation"));
     return found;
   }
-  for (std::size_t i = 0; i < period.begins.size(); ++i) {
-    const EventId event = BeginBefore(session, stream.births[period.begins[i]]);
-    found.steps.push_back({.number = static_cast<std::int64_t>(i),
-                           .begin = session.events().time(event.value),
-                           .event = event});
-  }
-  SetEnds(session, &found.steps);
-  found.origin.source = StepSource::kPattern;
+  found = StepsAt(session, stream, period.begins);
   found.origin.confidence = period.confidence;
   found.origin.why = absl::StrCat(
       "each of about ", FormatCount(static_cast<std::uint64_t>(std::lround(period.typical))),
       " allocations; ", by_size ? "places and sizes" : "places, with sizes that vary,", " are ",
       Percent(period.common_likeness), " alike in two steps of five, ",
       Percent(period.weighted_likeness), " over all, and memory was back at its lowest before ",
-      Percent(period.closed), " of them");
+      Percent(period.closed), " of them",
+      period.trains ? "; each has a backward pass, by its call stacks" : "");
   return found;
 }
 

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/steps_closed.h"
 #include "analysis/steps_windows.h"
 
 namespace memprof::analysis {
@@ -24,7 +25,6 @@ constexpr std::size_t kTokensTried = 2;   // of each number
 constexpr std::size_t kWindowsLookedAt = 24;
 constexpr double kAlike = 0.9, kMostlyAlike = 0.6;  // common, and by tokens
 constexpr double kClosed = 0.9, kReturned = 0.5;
-constexpr double kNothing = 0.001;  // of what a step takes: too little to be live memory
 
 using Positions = std::vector<std::uint32_t>;
 
@@ -265,20 +265,10 @@ Positions MoveTo(const TokenStream& stream, std::span<const std::uint32_t> cuts,
   return begins;
 }
 
-// Share of steps before which memory was as low as it ever was before a later step.
-double ClosedShare(const TokenStream& stream, const Positions& begins, double swing) {
-  std::uint64_t floor = ~std::uint64_t{0};
-  std::size_t closed = 0;
-  for (std::size_t i = begins.size(); i-- > 0;) {
-    floor = std::min(floor, stream.level[begins[i]]);
-    if (static_cast<double>(stream.level[begins[i]] - floor) <= kNothing * swing) ++closed;
-  }
-  return static_cast<double>(closed) / static_cast<double>(begins.size());
-}
-
 struct Candidate {
   Positions begins;
   double common = 0, weighted = 0, closed = 0, covered = 0, returned = 0;
+  bool trains = false;
   bool Good() const {
     return common >= kAlike && weighted >= kMostlyAlike && closed >= kClosed &&
            returned >= kReturned;
@@ -287,17 +277,6 @@ struct Candidate {
     return common * (0.5 + 0.5 * weighted) * closed * std::min(1.0, returned / kReturned);
   }
 };
-
-// Of what windows take at most, how much they give back: those that set something up keep it all.
-double ReturnedShare(const TokenStream& stream, const Positions& begins, double swing) {
-  std::vector<double> growth;
-  for (std::size_t i = 1; i < begins.size(); ++i)
-    growth.push_back(static_cast<double>(stream.level[begins[i]]) -
-                     static_cast<double>(stream.level[begins[i - 1]]));
-  const auto middle = growth.begin() + static_cast<std::ptrdiff_t>(growth.size() / 2);
-  std::nth_element(growth.begin(), middle, growth.end());
-  return swing <= 0 ? 0 : swing / (swing + std::max(0.0, *middle));
-}
 
 // The middle `most` of `cuts`.
 std::span<const std::uint32_t> MiddleOf(const Positions& cuts, std::size_t most) {
@@ -324,7 +303,8 @@ Candidate Try(const TokenStream& stream, const TokenIndex& index, const Position
   candidate.begins = MoveTo(stream, cuts, index.Of(opening->token), *opening);
   if (candidate.begins.size() < kLeastCuts) return {};
   candidate.closed = ClosedShare(stream, candidate.begins, high);
-  candidate.returned = ReturnedShare(stream, candidate.begins, high);
+  candidate.trains = Trains(stream, candidate.begins);
+  candidate.returned = candidate.trains ? 1 : ReturnedShare(stream, candidate.begins, high);
   candidate.covered =
       std::min(1.0, (static_cast<double>(candidate.begins.back() - candidate.begins.front()) +
                      static_cast<double>(likeness.typical)) /
@@ -388,6 +368,7 @@ Period FindPeriod(const TokenStream& stream, std::uint32_t hint) {
   period.common_likeness = best.common;
   period.weighted_likeness = best.weighted;
   period.closed = best.closed;
+  period.trains = best.trains;
   period.typical = static_cast<double>(best.begins.back() - best.begins.front()) /
                    static_cast<double>(best.begins.size() - 1);
   period.begins = std::move(best.begins);

@@ -13,6 +13,8 @@ struct TokenStream {
   std::vector<std::uint32_t> token;  // 0 … distinct - 1
   std::vector<std::uint64_t> level;  // bytes that were live right before each
   std::uint32_t distinct = 0;
+  // By token: it belongs to a backward pass. Empty = not known of any.
+  std::vector<bool> trains;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(token.size()); }
   void Add(std::uint32_t t, std::uint64_t live) {
@@ -42,8 +44,9 @@ struct Period {
   double confidence = 0;       // in [0, 1]
   double common_likeness = 0;  // of steps, without the first and the last one
   double weighted_likeness = 0;
-  double closed = 0;   // share of steps before which memory was back at its lowest
-  double typical = 0;  // allocations of the typical step
+  double closed = 0;    // share of steps before which memory was back at its lowest
+  double typical = 0;   // allocations of the typical step
+  bool trains = false;  // steps have backward passes
 };
 
 // O(n) but for sorting the counts of windows that are looked at. `hint` is the number of steps that

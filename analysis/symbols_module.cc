@@ -117,8 +117,15 @@ class ModuleSymbols::Impl {
                                                     static_cast<std::size_t>(size));
   }
 
+  // A symbol with a size, and how far those before it reach.
+  struct Range {
+    GElf_Addr begin = 0, end = 0, reach_before = 0;
+    int symbol = 0;
+  };
+
   Place PlaceOf(Dwarf_Addr pc) const;
-  std::string SymbolAt(Dwarf_Addr pc) const;
+  std::string SymbolAt(Dwarf_Addr pc);
+  void IndexSymbols();
   const std::vector<Function>& FunctionsOf(Dwarf_Die* unit);
   static void CollectFunctions(Dwarf_Die* parent, int depth, std::vector<Function>* functions);
   std::vector<Dwarf_Die> InlinedAt(Dwarf_Die* unit, Dwarf_Addr pc);
@@ -138,6 +145,8 @@ class ModuleSymbols::Impl {
   std::unique_ptr<Dwfl, DwflDeleter> dwfl_;
   Dwfl_Module* module_ = nullptr;
   absl::flat_hash_map<Dwarf_Off, std::vector<Function>> functions_;  // by compilation unit
+  std::vector<Range> ranges_;  // by begin; empty until many symbols were asked for
+  int asked_ = 0;
 };
 
 char* ModuleSymbols::Impl::debug_path_ = nullptr;  // libdwfl's own default
@@ -228,7 +237,43 @@ ModuleSymbols::Impl::Place ModuleSymbols::Impl::PlaceOf(Dwarf_Addr pc) const {
   return place;
 }
 
-std::string ModuleSymbols::Impl::SymbolAt(Dwarf_Addr pc) const {
+void ModuleSymbols::Impl::IndexSymbols() {
+  const int count = dwfl_module_getsymtab(module_);
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr begin = 0;
+    GElf_Word section = SHN_UNDEF;
+    if (dwfl_module_getsym_info(module_, i, &symbol, &begin, &section, nullptr, nullptr) == nullptr)
+      continue;
+    const int type = GELF_ST_TYPE(symbol.st_info);
+    const bool code = type != STT_SECTION && type != STT_FILE && type != STT_TLS;
+    if (code && section != SHN_UNDEF && symbol.st_size > 0)
+      ranges_.push_back({begin, begin + symbol.st_size, 0, i});
+  }
+  std::sort(ranges_.begin(), ranges_.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  GElf_Addr reach = 0;
+  for (Range& range : ranges_) {
+    range.reach_before = reach;
+    reach = std::max(reach, range.end);
+  }
+}
+
+std::string ModuleSymbols::Impl::SymbolAt(Dwarf_Addr pc) {
+  // libdwfl looks through the whole table every time: half a million symbols of a large library.
+  constexpr int kMany = 16;
+  if (++asked_ == kMany) IndexSymbols();
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), pc,
+                       [](GElf_Addr address, const Range& range) { return address < range.begin; });
+  if (after != ranges_.begin() && pc < (after - 1)->end && (after - 1)->reach_before <= pc) {
+    GElf_Sym only;
+    GElf_Addr begin = 0;
+    const char* const name = dwfl_module_getsym_info(module_, (after - 1)->symbol, &only, &begin,
+                                                     nullptr, nullptr, nullptr);
+    if (name != nullptr) return ReadableName(name);
+  }
+  // None of those, or several: it knows which to prefer.
   GElf_Off offset = 0;
   GElf_Sym symbol;
   const char* const name =

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/leaks_forecast.h"
+#include "analysis/oom_words.h"
 #include "analysis/report.h"
 #include "analysis/symbols.h"
 #include "analysis/timeline.h"
@@ -90,9 +92,8 @@ class Page {
                       StepLabel(session_, peak.step), ", after ", Since(session_, peak.time)));
     }
     if (report_.peaks.empty()) Verdict("", "No device memory was allocated.");
-    if (report_.events.failed > 0) {
-      Verdict("bad", Cat(FormatNumberOf(report_.events.failed, "call"), " for memory failed."));
-    }
+    if (const auto failures = analysis::FindFailures(session_); !failures.empty())
+      Verdict("bad", Cat(analysis::FailureCountWords(failures), "."));
     const bool leaks = !report_.leaks.leaks.empty();
     Verdict(leaks ? "bad" : report_.leaks.horizon_too_short ? "warn" : "", report_.leaks.verdict);
     if (report_.events.lost > 0) {
@@ -134,10 +135,7 @@ class Page {
          Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"), " (",
              analysis::LayerName(leak.layer), ", ",
              leak.device == analysis::kNoDevice ? "host" : Cat("device ", leak.device), ")"));
-    if (leak.steps_to_oom >= 0) {
-      const auto steps = static_cast<std::uint64_t>(std::min(leak.steps_to_oom, 9e15));
-      Fact("out of memory in", Cat("about ", FormatNumberOf(steps, "step")));
-    }
+    if (leak.steps_to_oom >= 0) Fact("out of memory", analysis::StepsAhead(leak.steps_to_oom));
     Fact("why", leak.why);
     Fact("doubt", leak.disproof);
     Add("</dl>\n", SurvivorsHtml(leak));

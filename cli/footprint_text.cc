@@ -102,6 +102,14 @@ std::string FailureOf(const FootprintPrediction& prediction) {
   return Cat("a request of ", FormatBytes(prediction.failed_bytes), " fails");
 }
 
+// Where the peak is above what there is, how it fits all the same.
+std::string FitsText(const FootprintAnswer& answer, const FootprintPrediction& prediction) {
+  if (!prediction.fits) return Cat("no: ", FailureOf(prediction));
+  const std::uint64_t overhead = answer.footprint->overhead();
+  if (prediction.peaks.driver + overhead <= answer.capacity) return "yes";
+  return Cat("yes, in ", FormatBytes(prediction.held), ": cache is given back");
+}
+
 std::string PredictionsText(const FootprintAnswer& answer) {
   if (answer.predictions.empty()) return "";
   const bool reserved = answer.footprint->HasAllocator();
@@ -110,12 +118,17 @@ std::string PredictionsText(const FootprintAnswer& answer) {
   table.Header({"batch", "driver", reserved ? "reserved" : "", "requested",
                 known ? Cat("fits ", FormatBytes(answer.capacity)) : ""});
   for (const FootprintPrediction& prediction : answer.predictions) {
-    const std::string fits = prediction.fits ? "yes" : Cat("no: ", FailureOf(prediction));
     table.Row({FormatCount(prediction.batch), FormatBytes(prediction.peaks.driver),
                reserved ? FormatBytes(prediction.peaks.reserved) : "",
-               FormatBytes(prediction.peaks.requested), known ? fits : ""});
+               FormatBytes(prediction.peaks.requested), known ? FitsText(answer, prediction) : ""});
   }
   return Cat("\n  Predicted peaks:\n", table.Text(kWidth));
+}
+
+// What a larger device would show for the same size, if that is not the same.
+std::string HowHeld(const FootprintPrediction& prediction) {
+  if (prediction.held >= prediction.peaks.driver) return "";
+  return Cat(" (with memory to spare, it would keep ", FormatBytes(prediction.peaks.driver), ")");
 }
 
 std::string LimitText(const FootprintAnswer& answer) {
@@ -131,8 +144,8 @@ std::string LimitText(const FootprintAnswer& answer) {
   } else {
     Append(line, "Largest that fits into ", FormatBytes(answer.capacity), ": ",
            Styled(Style::kBold, FormatCount(limit.batch)), ", with a peak of ",
-           FormatBytes(limit.at.peaks.driver), ". With ", FormatCount(limit.beyond.batch), ", ",
-           FailureOf(limit.beyond), ".");
+           FormatBytes(limit.at.held), HowHeld(limit.at), ". With ",
+           FormatCount(limit.beyond.batch), ", ", FailureOf(limit.beyond), ".");
   }
   const std::uint64_t overhead = answer.footprint->overhead();
   if (overhead > 0) {

@@ -21,7 +21,10 @@ Json PredictionJson(const FootprintAnswer& answer, const FootprintPrediction& pr
   json.update(PeaksJson(*answer.footprint, prediction.peaks));
   if (answer.capacity == 0) return json;
   json["fits"] = prediction.fits;
-  if (!prediction.fits) json["first_failed_bytes"] = prediction.failed_bytes;
+  if (prediction.fits)
+    json["within_capacity_bytes"] = prediction.held;
+  else
+    json["first_failed_bytes"] = prediction.failed_bytes;
   return json;
 }
 

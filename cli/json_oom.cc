@@ -95,6 +95,13 @@ Json FailureJson(const Session& session, analysis::Symbols& symbols,
   }
   json["cause"] = analysis::FailureCauseName(report.cause);
   json["why"] = analysis::FailureVerdict(report);
+  if (report.growth) {
+    json["growth"] = {{"site", FrameLabel(report.growth->site)},
+                      {"sites", report.growth->sites},
+                      {"bytes", report.growth->bytes},
+                      {"bytes_per_step", Number(report.growth->bytes_per_step)},
+                      {"stack", StackJson(symbols, report.growth->stack)}};
+  }
   json["missing_bytes"] = report.missing;
   if (report.request.framework) {
     json["small_pool"] = report.small_pool;

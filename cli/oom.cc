@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/oom_words.h"
 #include "analysis/symbols.h"
 #include "analysis/units.h"
 #include "cli/json.h"
@@ -70,10 +71,7 @@ std::string Words(const std::shared_ptr<const Session>& session, analysis::Symbo
            HeadroomText(*session, analysis::FindHeadroom(*session)));
     return text;
   }
-  const auto recovered = static_cast<std::size_t>(std::count_if(
-      failures.begin(), failures.end(), [](const FailedRequest& f) { return f.recovered; }));
-  Append(text, "\n  ", analysis::FormatNumberOf(failures.size(), "request"), " for memory failed",
-         recovered > 0 ? Cat(", ", recovered, " of them but for a moment") : "", ".\n");
+  Append(text, "\n  ", analysis::FailureCountWords(failures), ".\n");
   analysis::SiteGroups sites(*session, symbols);
   analysis::FailureExplainer explainer(*session, symbols, sites);
   if (failures.size() > 1) Append(text, "\n", FailureTable(*session, explainer, failures, top));

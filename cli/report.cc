@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <future>
 
+#include "analysis/oom_words.h"
 #include "analysis/symbols.h"
 #include "analysis/units.h"
 #include "cli/budget.h"
@@ -110,10 +111,9 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   if (report.leaks.leaks.empty() || report.leaks.horizon_too_short) {
     Append(text, "  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n");
   }
-  const std::uint64_t failed = report.events.failed;
-  if (failed > 0) {
-    Append(text, "  ", Styled(Style::kRed, FormatNumberOf(failed, "call")),
-           " for memory failed: see 'memprof oom'\n");
+  if (const auto failures = analysis::FindFailures(session); !failures.empty()) {
+    Append(text, "  ", Styled(Style::kRed, analysis::FailureCountWords(failures)),
+           ": see 'memprof oom'\n");
   }
   return text;
 }

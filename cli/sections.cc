@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/leaks_forecast.h"
 #include "analysis/units.h"
 #include "cli/names.h"
 #include "cli/sections_steps.h"
@@ -209,10 +210,8 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
                             " (", analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device),
                             "), born in ", BornLabel(leak), "; score ",
                             static_cast<std::int64_t>(std::lround(leak.score)), " of 100");
-  if (leak.steps_to_oom >= 0) {
-    Append(figures, "; out of memory in about ",
-           FormatNumberOf(static_cast<std::uint64_t>(std::min(leak.steps_to_oom, 9e15)), "step"));
-  }
+  if (leak.steps_to_oom >= 0)
+    Append(figures, "; out of memory ", analysis::StepsAhead(leak.steps_to_oom));
   Append(text, "      ", Wrap(Cat("......", figures), kWidth, 6).substr(6), "\n");
   Append(text, Paragraph("why", Printable(leak.why)));
   Append(text, Paragraph("doubt", Printable(leak.disproof)));

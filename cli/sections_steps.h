@@ -6,6 +6,7 @@
 
 #include "analysis/session.h"
 #include "analysis/steps_figures.h"
+#include "analysis/steps_phases.h"
 #include "cli/json.h"
 
 namespace memprof::cli {
@@ -18,7 +19,12 @@ Json StepOriginJson(const analysis::StepOrigin& origin);
 
 // One object per step.
 Json StepsJson(const std::vector<analysis::StepInfo>& steps,
-               const std::vector<analysis::StepFigures>& figures);
+               const std::vector<analysis::StepFigures>& figures,
+               const std::vector<analysis::StepPhases>& phases);
+
+// A table of the phases of a usual step; "" where no phase is known but "other".
+std::string PhasesText(const std::vector<analysis::StepPhases>& phases,
+                       const std::vector<analysis::StepFigures>& figures);
 
 // A table of steps, at most `top` rows (0 = all). Neighbours that did the same are one row, with
 // the peak and what was live after the last of them.

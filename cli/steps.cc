@@ -114,14 +114,38 @@ std::string StepsText(const analysis::Session& session, const std::vector<StepIn
   return table.Text(kWidth) + MoreLine(i, steps.size());
 }
 
+std::string PhasesText(const std::vector<analysis::StepPhases>& phases,
+                       const std::vector<StepFigures>& figures) {
+  std::size_t of = 0;
+  const analysis::StepPhases usual = analysis::UsualPhases(phases, figures, &of);
+  constexpr auto kOther = static_cast<std::size_t>(analysis::StepPhase::kOther);
+  std::uint64_t known = 0;
+  for (std::size_t p = 0; p < usual.size(); ++p)
+    if (p != kOther) known += usual[p].allocations;
+  if (known == 0) return "";
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
+  table.Header({"phase", "takes", "allocations", "bytes", "peak"});
+  for (std::size_t p = 0; p < usual.size(); ++p) {
+    const analysis::PhaseFigures& f = usual[p];
+    if (f.allocations == 0) continue;
+    table.Row({std::string(analysis::StepPhaseName(static_cast<analysis::StepPhase>(p))),
+               analysis::FormatDuration(f.takes), FormatCount(f.allocations),
+               FormatBytes(f.allocated_bytes), FormatBytes(f.peak_bytes)});
+  }
+  return Cat(Heading(Cat("Phases of a usual step (means of ", FormatNumberOf(of, "step"), ")")),
+             table.Text(kWidth));
+}
+
 int StepsVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 40;
   std::string source = "auto";
-  Options options("steps [OPTION...] LOG...",
-                  "Tells the training steps of a run, where they come from (the program's marks, "
-                  "named ranges, or the pattern of its allocations), and what each of them did. "
-                  "The method is in docs/steps.md.");
+  Options options(
+      "steps [OPTION...] LOG...",
+      "Tells the training steps of a run, where they come from (the program's marks, "
+      "named ranges, or the pattern of its allocations), what each of them did, and what "
+      "its forward pass, backward pass and optimizer took. "
+      "The method is in docs/steps.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.steps/1).");
   options.Choice("source", &source, {"auto", "marks", "nvtx", "pattern"},
                  "Where to look for steps: marks (memprof_step), nvtx (ranges of a name that "
@@ -147,6 +171,9 @@ int StepsVerb(int argc, char** argv) {
       known ? FoundSteps{session->step_origin(), {session->steps().begin(), session->steps().end()}}
             : analysis::FindSteps(*session, choice);
   const std::vector<StepFigures> figures = analysis::DescribeSteps(*session, found.steps);
+  analysis::Symbols symbols(session);
+  const std::vector<analysis::StepPhases> phases =
+      analysis::DescribePhases(*session, &symbols, found.steps);
   if (json) {
     Json object = {{"schema", "memprof.steps/1"},
                    {"log", session->path()},
@@ -154,13 +181,14 @@ int StepsVerb(int argc, char** argv) {
                    {"simulated", Simulated(*session)}};
     object.update(StepOriginJson(found.origin));
     object["used"] = found.origin.confidence >= analysis::kStepConfidence;
-    object["steps"] = StepsJson(found.steps, figures);
+    object["steps"] = StepsJson(found.steps, figures, phases);
     return PrintJson(object);
   }
   std::string text = Cat(RunLines(*session), "\n", Wrap(Summary(found), kWidth, 0), "\n");
   if (!found.steps.empty()) {
     Append(text, Heading("Steps"),
-           StepsText(*session, found.steps, figures, static_cast<std::size_t>(top)));
+           StepsText(*session, found.steps, figures, static_cast<std::size_t>(top)),
+           PhasesText(phases, figures));
   }
   return WriteOut(text) ? kExitFine : kExitFailed;
 }

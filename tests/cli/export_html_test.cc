@@ -129,7 +129,7 @@ TEST(ExportHtmlTest, TellsTheVerdicts) {
   const std::string page = Export(log);
   EXPECT_THAT(page, HasSubstr("<title>memprof: train_gpt --steps=40</title>"));
   EXPECT_THAT(page, HasSubstr("Peak 64.0 MiB on device 0 at step 39"));
-  EXPECT_THAT(page, HasSubstr("1 call for memory failed."));
+  EXPECT_THAT(page, HasSubstr("1 request for memory failed."));
   EXPECT_THAT(page, HasSubstr("1.00 MiB per step at <b>HistoryLeak (history.cc:42)</b>"));
   EXPECT_THAT(page, HasSubstr("survivors by step of birth, 0 to 39; the highest bar is 1.00 MiB"));
   EXPECT_THAT(page, HasSubstr("HistoryLeak at history.cc:42\nTrainStep at train.cc:77\n"));

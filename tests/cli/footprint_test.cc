@@ -77,7 +77,9 @@ TEST(FootprintTest, PredictsFromTheCommandLine) {
   EXPECT_FALSE(RunToy(runs.program(), batch, nullptr, 1 << 30).failed);
   EXPECT_TRUE(RunToy(runs.program(), batch + 1, nullptr, 1 << 30).failed);
   EXPECT_EQ(largest["at"]["batch"], batch);
+  EXPECT_LE(largest["at"]["within_capacity_bytes"], std::uint64_t{1} << 30);
   EXPECT_EQ(largest["beyond"]["fits"], false);
+  EXPECT_FALSE(largest["beyond"].contains("within_capacity_bytes"));
   EXPECT_GT(largest["beyond"]["first_failed_bytes"], 0);
   EXPECT_EQ(device["runs"].at(1)["recorded"], device["runs"].at(1)["replayed"]);
   EXPECT_FALSE(device["runs"].at(0).contains("from_the_others"));

@@ -402,13 +402,21 @@ TEST(JsonContractTest, Categories) {
 }
 
 TEST(JsonContractTest, Steps) {
+  const Json phase = {{"takes_ns", "uint"},
+                      {"allocations", "uint"},
+                      {"allocated_bytes", "uint"},
+                      {"peak_bytes", "uint"}};
+  const Json phases = {
+      {"forward", phase}, {"backward", phase}, {"optimizer", phase}, {"other", phase}};
   const Json step = {{"number", "int"},           {"begin_ns", "uint"},    {"end_ns", "uint"},
                      {"first_event", "uint"},     {"allocations", "uint"}, {"frees", "uint"},
                      {"allocated_bytes", "uint"}, {"freed_bytes", "uint"}, {"peak_bytes", "uint"},
-                     {"after_bytes", "uint"},     {"likeness", "number"},  {"differs", "bool"}};
+                     {"after_bytes", "uint"},     {"likeness", "number"},  {"differs", "bool"},
+                     {"phases", phases}};
   const auto seen = Check({"steps", "--json"}, With(With(Common(), StepOrigin()),
                                                     {{"used", "bool"}, {"steps", {step}}}));
   EXPECT_TRUE(seen.contains(".steps[].likeness"));
+  EXPECT_TRUE(seen.contains(".steps[].phases.backward.takes_ns"));
 }
 
 TEST(JsonContractTest, Fragmentation) {

@@ -340,6 +340,10 @@ TEST(FootprintTest, TheLargestThatFitsIsFound) {
     EXPECT_GE(limit.batch + 1, fails);
     EXPECT_EQ(limit.at.batch, limit.batch);
     EXPECT_TRUE(limit.at.fits);
+    EXPECT_GT(limit.at.held, capacity / 2) << seed;
+    EXPECT_LE(limit.at.held, capacity) << "what fits is not above what there is";
+    EXPECT_LE(limit.at.held, limit.at.peaks.driver);
+    EXPECT_EQ(limit.beyond.held, 0u);
     EXPECT_EQ(limit.beyond.batch, limit.batch + 1);
     EXPECT_FALSE(limit.beyond.fits);
     EXPECT_GT(limit.beyond.failed_bytes, 0u);

@@ -292,6 +292,45 @@ TEST(OomTest, ComparesWithTheSameCallOfTheStepBefore) {
   EXPECT_EQ(c.SiteName(c.Find(RemedyKind::kSites)->sites[0].site), "Leak");
 }
 
+// 30 steps that keep 2 MiB each; the 31st finds no room for its work. `hole` lies unused.
+Case GrowingRun(std::uint64_t hole, bool leaks = true) {
+  LogBuilder log;
+  log.Device(0, 512 * kMiB);
+  const int work = log.Stack({"main (a.cc:1)", "Work (a.cc:2)"});
+  const int leak = log.Stack({"main (a.cc:1)", "Keep (a.cc:3)"});
+  Segment(log, kBase, 100 * kMiB + hole);
+  const std::uint64_t room = kBase + 64 * kMiB;  // 36 MiB and the hole
+  for (std::uint64_t step = 0; step <= 30; ++step) {
+    log.Step(step);
+    if (leaks || step == 0)
+      log.Alloc(Layer::kBlock, kBase + step * 2 * kMiB, leaks ? 2 * kMiB : 62 * kMiB,
+                {.stack = leak, .aux0 = 2 * kMiB});
+    log.Alloc(Layer::kBlock, room, 20 * kMiB, {.stack = work, .aux0 = 20 * kMiB});
+    if (step < 30) log.Free(Layer::kBlock, room);
+  }
+  DriverRefuses(log, 20 * kMiB, kMiB, 512 * kMiB, work);
+  AllocatorGivesUp(log, 20 * kMiB, work);
+  return Load(log);
+}
+
+TEST(OomTest, ALeakThatFilledTheDeviceIsNamedFirst) {
+  const Case c = GrowingRun(2 * kMiB);
+  EXPECT_EQ(c.last.cause, FailureCause::kFragmentation) << "true, and of little use";
+  ASSERT_TRUE(c.last.growth);
+  EXPECT_EQ(c.last.growth->site.function, "Keep");
+  EXPECT_EQ(c.last.growth->sites, 1u);
+  EXPECT_EQ(c.last.growth->bytes, 62 * kMiB);
+  EXPECT_DOUBLE_EQ(c.last.growth->bytes_per_step, 2.0 * kMiB);
+  ASSERT_FALSE(c.last.remedies.empty());
+  ASSERT_EQ(c.last.remedies[0].kind, RemedyKind::kSites);
+  EXPECT_EQ(c.SiteName(c.last.remedies[0].sites[0].site), "Keep");
+}
+
+TEST(OomTest, GrowthThatIsLessThanWhatLiesUnusedIsNotTheReason) {
+  EXPECT_FALSE(GrowingRun(80 * kMiB).last.growth) << "holes are larger";
+  EXPECT_FALSE(GrowingRun(2 * kMiB, false).last.growth) << "nothing leaks";
+}
+
 TEST(OomTest, NamesNoFrameThatOnlyReports) {
   LogBuilder log;
   log.Device(0, 40 * kMiB);

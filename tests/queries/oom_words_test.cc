@@ -97,6 +97,29 @@ TEST(FailureVerdict, HasWordsOfItsOwnForEveryCause) {
   EXPECT_THAT(FailureVerdict(report), HasSubstr("names no size"));
 }
 
+TEST(FailureVerdict, SaysFirstWhatFilledTheDevice) {
+  FailureReport report;
+  report.cause = FailureCause::kFragmentation;
+  report.request.bytes = 3 * kMiB;
+  report.growth = {.site = {.function = "Keep", .file = "/src/a.py", .line = 9, .symbolised = true},
+                   .sites = 3,
+                   .bytes = 64 * kMiB,
+                   .bytes_per_step = 2.0 * kMiB};
+  const std::string verdict = FailureVerdict(report);
+  EXPECT_THAT(verdict, ::testing::StartsWith(
+                           "Growth: 64.0 MiB are held by Keep (a.py:9) and 2 other sites that "
+                           "leak, and 2.00 MiB more stay with every step"));
+  EXPECT_THAT(verdict, HasSubstr("For this request: Fragmentation:"));
+}
+
+TEST(FailureCountWords, TellsThoseThatWereButForAMoment) {
+  FailedRequest lasting, passing;
+  passing.recovered = true;
+  EXPECT_EQ(FailureCountWords({lasting}), "1 request for memory failed");
+  EXPECT_EQ(FailureCountWords({passing, lasting, passing}),
+            "3 requests for memory failed, 2 of them but for a moment");
+}
+
 TEST(RemedyWords, NameSitesAndBytes) {
   testing::LogBuilder log;
   log.Device(0, 64 * kMiB);

@@ -94,6 +94,38 @@ TEST(SiteChoiceTest, TheInterpreterAndItsLibraryAreNoPlace) {
     EXPECT_FALSE(IsPlumbing(python(file))) << file;
 }
 
+// What is told where a stack has nothing but plumbing.
+TEST(SiteChoiceTest, OfPlumbingTheMostTellingFrameIsTheSite) {
+  const auto native = [](const std::string& function, const std::string& module) {
+    return SourceFrame{.function = function, .module = module, .symbolised = true};
+  };
+  const SourceFrame runtime = native("cudaMalloc_body", "libcudart.so.12"),
+                    allocator = native("c10::cuda::Allocator::malloc", "libc10_cuda.so"),
+                    kernel = native("at::native::mm", "libtorch_cuda.so"),
+                    inner = native("at::_ops::mm::redispatch", "libtorch_cpu.so"),
+                    op = native("at::_ops::matmul::call", "libtorch_cpu.so"),
+                    unknown = {.function = "libx.so+0x10", .module = "libx.so"},
+                    python = {.function = "Linear.forward",
+                              .file = "/v/site-packages/torch/nn/linear.py",
+                              .line = 9,
+                              .module = "python",
+                              .python = true,
+                              .symbolised = true},
+                    outer = native("start_thread", "libc.so.6");
+  const auto session = LoadLog(LogBuilder());
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  const SiteChooser chooser(*session, symbols);
+  using Frames = std::vector<SourceFrame>;
+  EXPECT_EQ(chooser.Choose(StackId(), Frames{runtime, allocator, inner, op, python, outer}), 4u);
+  EXPECT_EQ(chooser.Choose(StackId(), Frames{runtime, allocator, inner, op, outer}), 3u)
+      << "the operator that was called first";
+  EXPECT_EQ(chooser.Choose(StackId(), Frames{runtime, unknown, allocator, kernel, outer}), 3u);
+  EXPECT_EQ(chooser.Choose(StackId(), Frames{runtime, allocator, outer}), 0u);
+  EXPECT_EQ(chooser.Choose(StackId(), Frames{unknown, native("f", "a.out"), outer}), 1u)
+      << "what is no plumbing needs no such choice";
+}
+
 TEST(SiteChoiceTest, WhatAlmostAllPassThroughIsPlumbing) {
   const auto stacks = Linear({{"Tensor::Tensor", "Clone", "Keep", "Step", "main"},
                               {"Tensor::Tensor", "Forward", "Step", "main"},

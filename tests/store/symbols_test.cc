@@ -173,6 +173,34 @@ TEST_F(SymbolsTest, SymbolTableAloneNamesFunctions) {
   EXPECT_EQ(frames[2].file, "");
 }
 
+// Of a module that is asked for often, symbols are looked up in an index: with the same answers.
+TEST(ModuleSymbolsTest, ManyLookUpsAnswerAsFewDo) {
+  for (const void* address : {reinterpret_cast<const void*>(&std::system),  // many aliases
+                              reinterpret_cast<const void*>(&ReadableName)}) {
+    const Loaded object = ObjectOf(address);
+    const ModuleInfo module{.path = object.path.empty() ? "/proc/self/exe" : object.path,
+                            .build_id = "",
+                            .load_bias = object.bias,
+                            .first_address = object.first,
+                            .end_address = object.end};
+    ModuleSymbols often(module);
+    ASSERT_EQ(often.state(), ModuleSymbols::State::kUsable) << module.path;
+    const std::uint64_t stride = (object.end - object.first) / 600 | 1;
+    std::unique_ptr<ModuleSymbols> seldom;
+    std::size_t named = 0;
+    int asked = 0;
+    for (std::uint64_t at = object.first; at < object.end; at += stride, ++asked) {
+      if (asked % 10 == 0) seldom = std::make_unique<ModuleSymbols>(module);
+      const std::vector<SourceFrame> frames = often.At(at), plain = seldom->At(at);
+      ASSERT_EQ(frames.size(), plain.size()) << std::hex << at - object.bias;
+      for (std::size_t i = 0; i < frames.size(); ++i)
+        EXPECT_EQ(frames[i].function, plain[i].function) << std::hex << at - object.bias;
+      named += frames.empty() ? 0 : 1;
+    }
+    EXPECT_GT(named, 100u);
+  }
+}
+
 TEST_F(SymbolsTest, FilesThatAreNoBinaries) {
   const TempDirectory directory;
   for (const std::string& path : {directory.Write("text.so", "not an ELF file"), directory.File(""),

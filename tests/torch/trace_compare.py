@@ -76,10 +76,21 @@ class BlockSizes:
         self._add(address, self.live.pop(address))
 
 
+def as_recorded(frames, name, file):
+    """What of a stack was on it: without the forward code that memprof adds to those of autograd's
+    threads (docs/python-stacks.md), which is outermost and begins with a frame that says so."""
+    for frame in frames:
+        words = frame[name]
+        if words.startswith(("backward of ", "backward within ", "backward: ")) or (
+                words == "backward" and not frame[file]):
+            return
+        yield frame
+
+
 def python_stack(frames):
     """Those of a snapshot's frames that are Python's, in one form for both writers' names."""
-    return tuple((f["filename"], f["line"], f["name"].rsplit(".", 1)[-1]) for f in frames
-                 if f["filename"].endswith(".py") or f["filename"].startswith("<"))
+    return tuple((f["filename"], f["line"], f["name"].rsplit(".", 1)[-1])
+                 for f in as_recorded(frames, "name", "filename") if f["filename"].endswith(".py") or f["filename"].startswith("<"))
 
 
 def history_events(trace, sizes):
@@ -125,7 +136,8 @@ def logged_events(dumped):
         stack = None
         if "free" not in what:
             stack = tuple((f["file"], f["line"], f["function"].rsplit(".", 1)[-1])
-                          for f in event.get("stack", []) if f["module"] == "python")
+                          for f in as_recorded(event.get("stack", []), "function", "file")
+                          if f["module"] == "python")
         row.append(Event(what, int(event["address"], 16), event["bytes"], stack))
     return row
 

@@ -106,6 +106,20 @@ class RowTest(unittest.TestCase):
         self.theirs[2] = trace_compare.Event("alloc", 5120, 512, ())
         self.assertEqual(len(self.found()), 2)
 
+    def test_forward_code_that_the_log_adds(self):
+        for name, file in (("backward of Model.forward", SCRIPT), ("backward within main", SCRIPT),
+                           ("backward: MulBackward0", ""), ("backward", "")):
+            self.events = dumped()
+            for function, place in ((name, file), ("main", SCRIPT)):
+                self.events[3]["stack"].append({"function": function, "file": place, "line": 9,
+                                                "module": "python"})
+            self.assert_found()
+
+    def test_a_function_of_the_name_backward(self):
+        self.events[3]["stack"].append({"function": "Mine.backward", "file": SCRIPT, "line": 9,
+                                        "module": "python"})
+        self.assertEqual(len(self.found()), 1)
+
 
 class BlockSizesTest(unittest.TestCase):
     def test_remainder_of_a_large_segment(self):

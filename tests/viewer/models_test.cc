@@ -189,6 +189,38 @@ TEST(StackModel, PointsOutTheSite) {
   EXPECT_EQ(model.Text().count(QLatin1Char('\n')), 3);
 }
 
+TEST(StackModel, FoldsWhatIsBetweenTheAllocationAndItsSite) {
+  StackModel model;
+  const QAbstractItemModelTester tester(&model, kFatal);
+  std::vector<analysis::SourceFrame> frames;
+  for (int i = 0; i < 20; ++i) frames.push_back(Frame(("at::Inner" + std::to_string(i)).c_str(), "", 0));
+  const analysis::SourceFrame site = Frame("Model.forward", "/src/train.py", 39);
+  frames.push_back(site);
+  frames.push_back(Frame("main", "/src/train.py", 70));
+  model.SetFrames(frames, site);
+  ASSERT_EQ(model.rowCount(), 3);
+  EXPECT_TRUE(model.IsFold(0));
+  EXPECT_FALSE(model.IsFold(1));
+  EXPECT_TRUE(model.index(0, 0).data().toString().startsWith(QStringLiteral("20 inner frames")));
+  EXPECT_TRUE(
+      model.index(0, 0).data(Qt::ToolTipRole).toString().contains(QStringLiteral("Inner7")));
+  EXPECT_EQ(model.frame(1).function, "Model.forward");
+  EXPECT_EQ(model.frame(2).function, "main");
+  EXPECT_TRUE(model.index(1, 0).data(Qt::FontRole).value<QFont>().bold());
+  EXPECT_EQ(model.Text().count(QLatin1Char('\n')), 22) << "the clipboard has all of it";
+  model.Unfold();
+  ASSERT_EQ(model.rowCount(), 22);
+  EXPECT_FALSE(model.IsFold(0));
+  EXPECT_EQ(model.frame(20).function, "Model.forward");
+  EXPECT_TRUE(model.index(20, 0).data(Qt::FontRole).value<QFont>().bold());
+  // Few frames, or none before the site, are shown as they are.
+  frames.erase(frames.begin() + 4, frames.begin() + 20);
+  model.SetFrames(frames, site);
+  EXPECT_EQ(model.rowCount(), 6);
+  model.SetFrames(frames, frames[0]);
+  EXPECT_EQ(model.rowCount(), 6);
+}
+
 TEST(ZoomStack, GoesBackAndForward) {
   ZoomStack stack;
   stack.Reset({{0, 100}, {}});

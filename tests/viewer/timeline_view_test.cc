@@ -230,6 +230,28 @@ TEST_F(TimelineTest, FlagsStandAtPeaksAndSnapshots) {
   EXPECT_GT(Count(image, above, theme().good), 5) << "the snapshot's sign";
 }
 
+// A device that an allocator has filled is at its peak from then on: most of it is in use later.
+TEST_F(TimelineTest, ThePeaksFlagStandsWhereReportsSayThatItWas) {
+  analysis::testing::LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Step(0);
+  log.Alloc(Layer::kLinear, 0x10000000, 40 * kMiB);
+  log.Alloc(Layer::kSegment, 0x10000000, 40 * kMiB);
+  log.Alloc(Layer::kBlock, 0x10000000, 10 * kMiB, {.aux0 = 10 * kMiB});
+  log.Step(1);
+  log.Alloc(Layer::kBlock, 0x10000000 + 10 * kMiB, 20 * kMiB, {.aux0 = 20 * kMiB});
+  log.Free(Layer::kBlock, 0x10000000 + 10 * kMiB);
+  log.Step(2);
+  OpenLog(log);
+  const auto& report = window_.document().report();
+  ASSERT_NE(report, nullptr);
+  ASSERT_EQ(report->report.peaks.size(), 1u);
+  EXPECT_EQ(report->report.peaks[0].step, 1);
+  const StackLine& allocated = window_.document().bands(0)->allocated;
+  EXPECT_EQ(window_.document().session()->StepAt(allocated.time_of_max()), 0);
+  EXPECT_EQ(view()->PeakOf(allocated), report->report.peaks[0].time);
+}
+
 TEST_F(TimelineTest, TheCapacityIsALineWhereItIsNear) {
   Open({.steps = 10, .framework = false, .capacity = 30 * kMiB});
   QImage image = Grab(view());

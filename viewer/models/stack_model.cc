@@ -10,6 +10,9 @@
 namespace memprof::viewer {
 namespace {
 
+// Fewer frames than these are shown as they are.
+constexpr int kFoldFrom = 5;
+
 QString Place(const analysis::SourceFrame& frame, bool full_path) {
   if (frame.file.empty()) return ToQString(frame.module);
   const QString file = ToQString(frame.file);
@@ -24,13 +27,21 @@ void StackModel::SetFrames(std::vector<analysis::SourceFrame> frames,
                            const analysis::SourceFrame& site) {
   beginResetModel();
   frames_ = std::move(frames);
-  site_row_ = -1;
-  for (std::size_t i = 0; i < frames_.size() && site_row_ < 0; ++i) {
+  site_ = -1;
+  for (std::size_t i = 0; i < frames_.size() && site_ < 0; ++i) {
     if (frames_[i].function == site.function && frames_[i].file == site.file &&
         frames_[i].line == site.line) {
-      site_row_ = static_cast<int>(i);
+      site_ = static_cast<int>(i);
     }
   }
+  folded_ = site_ >= kFoldFrom ? site_ : 0;
+  endResetModel();
+}
+
+void StackModel::Unfold() {
+  if (folded_ == 0) return;
+  beginResetModel();
+  folded_ = 0;
   endResetModel();
 }
 
@@ -43,16 +54,33 @@ QString StackModel::Text() const {
 }
 
 int StackModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(frames_.size());
+  if (parent.isValid()) return 0;
+  return static_cast<int>(frames_.size()) - folded_ + (folded_ > 0 ? 1 : 0);
 }
 
 int StackModel::columnCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : kColumnCount;
 }
 
+QVariant StackModel::FoldData(int column, int role) const {
+  if (role == Qt::DisplayRole && column == kFunction) return tr("%1 inner frames").arg(folded_);
+  if (role == Qt::ToolTipRole) {
+    QString text = tr("Of libraries and allocators. Enter or a double click shows them:");
+    for (int i = 0; i < folded_; ++i)
+      text += QLatin1Char('\n') +
+              ShortFunction(ToQString(frames_[static_cast<std::size_t>(i)].function));
+    return text;
+  }
+  if (role != Qt::FontRole) return {};
+  QFont font;
+  font.setItalic(true);
+  return font;
+}
+
 QVariant StackModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
-  const analysis::SourceFrame& frame = frames_[static_cast<std::size_t>(index.row())];
+  if (IsFold(index.row())) return FoldData(index.column(), role);
+  const analysis::SourceFrame& frame = frames_[IndexOf(index.row())];
   switch (role) {
     case Qt::DisplayRole:
       return index.column() == kFunction ? ShortFunction(ToQString(frame.function))
@@ -62,7 +90,7 @@ QVariant StackModel::data(const QModelIndex& index, int role) const {
              (frame.inlined ? tr("\ninlined into its caller") : QString());
     case Qt::FontRole: {
       QFont font;
-      font.setBold(index.row() == site_row_);
+      font.setBold(static_cast<int>(IndexOf(index.row())) == site_);
       font.setItalic(frame.inlined);
       if (!font.bold() && !font.italic()) return {};
       return font;

@@ -1,4 +1,5 @@
-// The frames of one call stack, innermost first.
+// The frames of one call stack, innermost first. Many frames of libraries and allocators between
+// the allocation and its site are folded into one row, so that the site is seen without scrolling.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -19,9 +20,10 @@ class StackModel : public QAbstractTableModel {
   // `site` is the frame to point out: the one that a person would name.
   void SetFrames(std::vector<analysis::SourceFrame> frames, const analysis::SourceFrame& site);
   void Clear() { SetFrames({}, {}); }
-  const analysis::SourceFrame& frame(int row) const {
-    return frames_[static_cast<std::size_t>(row)];
-  }
+  // Of the row that stands for folded frames: the innermost of them.
+  const analysis::SourceFrame& frame(int row) const { return frames_[IndexOf(row)]; }
+  bool IsFold(int row) const { return folded_ > 0 && row == 0; }
+  void Unfold();
   // All frames as text, one a line, for the clipboard.
   QString Text() const;
 
@@ -31,8 +33,14 @@ class StackModel : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
+  std::size_t IndexOf(int row) const {
+    return static_cast<std::size_t>(folded_ > 0 && row > 0 ? row - 1 + folded_ : row);
+  }
+  QVariant FoldData(int column, int role) const;
+
   std::vector<analysis::SourceFrame> frames_;
-  int site_row_ = -1;
+  int site_ = -1;   // index into frames_
+  int folded_ = 0;  // frames, from the innermost on
 };
 
 }  // namespace memprof::viewer

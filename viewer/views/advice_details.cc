@@ -106,7 +106,8 @@ QWidget* AdviceView::BuildDetails() {
   };
   connect(affected_, &FactView::Chosen, this, [go](const FactRow& fact) { go(fact, false); });
   connect(affected_, &FactView::Opened, this, [go](const FactRow& fact) { go(fact, true); });
-  connect(stack_view_, &QTreeView::activated, this, [this] {
+  connect(stack_view_, &QTreeView::activated, this, [this](const QModelIndex& index) {
+    if (stack_->IsFold(index.row())) return stack_->Unfold();
     const AdviceEntry* entry = model_->entry(table_->currentIndex());
     if (entry != nullptr) selection_->SelectSite(entry->finding.stack);
   });

@@ -4,6 +4,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "analysis/leaks_forecast.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/survivor_chart.h"
@@ -65,11 +66,9 @@ void LeakView::ShowEvidence(const LeakRow& row) {
   text += paragraph(tr("What would disprove it:"), ToQString(row.leak.disproof));
   text += paragraph(tr("Last used:"), StalenessText(row));
   text += paragraph(tr("For instance:"), row.example);
-  if (row.leak.steps_to_oom > 0) {
-    text += paragraph(
-        tr("Out of memory:"),
-        tr("in about %1 at this rate")
-            .arg(FormatPlural(static_cast<std::uint64_t>(row.leak.steps_to_oom), tr("step"))));
+  if (row.leak.steps_to_oom >= 0) {
+    const QString when = ToQString(analysis::StepsAhead(row.leak.steps_to_oom));
+    text += paragraph(tr("Out of memory:"), tr("%1 at this rate").arg(when));
   }
   if (text.isEmpty()) text = paragraph(QString(), TierMeaning(row.leak.tier));
   why_->setText(text);

@@ -52,7 +52,13 @@ void StackView::resizeEvent(QResizeEvent* event) {
 }
 
 void StackView::OpenSource(const QModelIndex& index) {
-  if (index.isValid()) OpenInEditor(this, *document_, model_->frame(index.row()));
+  if (!index.isValid()) return;
+  if (model_->IsFold(index.row())) {
+    model_->Unfold();
+    FitPlaces();
+  } else {
+    OpenInEditor(this, *document_, model_->frame(index.row()));
+  }
 }
 
 void StackView::keyPressEvent(QKeyEvent* event) {
@@ -69,7 +75,7 @@ void StackView::contextMenuEvent(QContextMenuEvent* event) {
   const bool keyboard = event->reason() == QContextMenuEvent::Keyboard;
   const QModelIndex index = keyboard ? currentIndex() : indexAt(event->pos());
   QMenu menu(this);
-  if (index.isValid())
+  if (index.isValid() && !model_->IsFold(index.row()))
     AddFrameActions(&menu, this, document_, selection_, {model_->frame(index.row()), stack_});
   else
     menu.addAction(copy_);

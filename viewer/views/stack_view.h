@@ -1,4 +1,5 @@
-// A call stack as a list, innermost first: Enter or a double click opens a frame's source.
+// A call stack as a list, innermost first: Enter or a double click opens a frame's source,
+// or shows what is folded.
 #pragma once
 
 #include <QTreeView>

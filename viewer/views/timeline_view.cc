@@ -209,6 +209,17 @@ void TimelineView::paintEvent(QPaintEvent*) {
   if (gestures_.cursor().has_value()) PaintHover(painter, plot, scale);
 }
 
+// A device that is full stays at its peak for long. The instant of it is the one that reports tell
+// of: that at which most of it is in use.
+TimeNs TimelineView::PeakOf(const StackLine& allocated) const {
+  const auto& found = document_->report();
+  if (found != nullptr) {
+    for (const analysis::Peak& peak : found->report.peaks)
+      if (peak.device == selection_->device() && peak.bytes == allocated.max()) return peak.time;
+  }
+  return allocated.time_of_max();
+}
+
 void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
   const Theme theme = Theme::From(palette());
   const std::uint64_t top = bands()->top.max();
@@ -221,9 +232,8 @@ void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeS
   const TimelineBands* kinds = document_->bands(selection_->device());
   if (kinds == nullptr) return;
   FlagPainter flags(painter, plot, theme);
-  const auto peak_flag = [&](const StackLine& line, const QString& text) {
+  const auto peak_flag = [&](const StackLine& line, TimeNs peak, const QString& text) {
     if (line.empty()) return;
-    const TimeNs peak = line.time_of_max();
     const double x = scale.X(peak);
     if (x < plot.left() || x > plot.right()) return;
     const std::int64_t step = document_->session()->StepAt(peak);
@@ -231,8 +241,10 @@ void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeS
     if (step >= 0) label += tr(" at step %1").arg(step);
     flags.Paint(x, bytes.Y(static_cast<double>(line.max())), label, theme.danger);
   };
-  peak_flag(kinds->allocated, kinds->framework ? tr("device: peak %1") : tr("peak %1"));
-  if (kinds->framework) peak_flag(kinds->in_use, tr("in use: peak %1"));
+  peak_flag(kinds->allocated, PeakOf(kinds->allocated),
+            kinds->framework ? tr("device: peak %1") : tr("peak %1"));
+  if (kinds->framework)
+    peak_flag(kinds->in_use, kinds->in_use.time_of_max(), tr("in use: peak %1"));
 }
 
 void TimelineView::PaintHover(QPainter& painter, const QRectF& plot, const TimeScale& scale) {

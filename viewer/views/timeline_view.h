@@ -40,6 +40,8 @@ class TimelineView : public View {
   QComboBox* axis_choice() const { return axis_choice_; }
   QComboBox* grouping_choice() const { return grouping_choice_; }
   TimelineStacks* stacks() const { return stacks_; }
+  // The instant of the device's peak, as reports have it.
+  analysis::TimeNs PeakOf(const StackLine& allocated) const;
   // The band drawn at a point of the plot; -1 beside all of them.
   int BandAt(QPointF point) const;
 

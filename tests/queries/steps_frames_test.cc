@@ -1,0 +1,203 @@
+// Steps by what Python frames say: of loops that learn, keep everything, or never repeat.
+#include "analysis/steps_frames.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "analysis/steps_found.h"
+#include "tests/queries/random_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LoadLog;
+using testing::LogBuilder;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+// A Python training on blocks. Every call makes one block, at an address of its own.
+class Loop {
+ public:
+  Loop() { log_.Device(0, std::uint64_t{1} << 36); }
+
+  std::uint64_t Forward(std::uint64_t bytes, const std::string& line = "27") {
+    return Alloc(bytes, {"Model.forward (train.py:" + line + ")"});
+  }
+  std::uint64_t Backward(std::uint64_t bytes, const std::string& line = "27") {
+    return Alloc(bytes, {"backward of Model.forward (train.py:" + line + ")"});
+  }
+  std::uint64_t Optimize(std::uint64_t bytes) {
+    return Alloc(bytes, {"AdamW.step (/v/site-packages/torch/optim/adamw.py:200)"});
+  }
+  std::uint64_t Alloc(std::uint64_t bytes, std::vector<std::string> frames) {
+    frames.insert(frames.begin(), "main (train.py:70)");
+    const std::uint64_t address = next_;
+    next_ += (bytes + 511) / 512 * 512;
+    log_.Alloc(Layer::kBlock, address, bytes, {.stack = log_.Stack(frames), .aux0 = bytes});
+    return address;
+  }
+  void Free(std::uint64_t address) { log_.Free(Layer::kBlock, address); }
+  const LogBuilder& log() const { return log_; }
+
+ private:
+  LogBuilder log_;
+  std::uint64_t next_ = 0x10'0000'0000;
+};
+
+TEST(StepFramesTest, RolesAreSaidByTheInnermostFrameThatSaysAny) {
+  LogBuilder log;
+  const auto alloc = [&log](std::vector<std::string> frames) {
+    log.Alloc(Layer::kBlock, 0x1000, 64, {.stack = log.Stack(frames)});
+    log.Free(Layer::kBlock, 0x1000);
+  };
+  const std::string optimizer = "step (/v/torch/optim/sgd.py:1)";
+  alloc({"main (a.py:1)"});
+  alloc({"main (a.py:1)", "Net.forward (a.py:2)", "relu (a.py:3)"});
+  alloc({"main (a.py:1)", optimizer, "mul (a.py:9)"});
+  alloc({"Net.forward (a.py:2)", "Tensor.backward (a.py:5)"});
+  alloc({"backward of Net.forward (a.py:2)"});
+  alloc({"Mine.backward (a.py:4)", "Net.forward (a.py:2)"});  // computed again
+  alloc({optimizer, "closure (a.py:7)", "Net.forward (a.py:2)"});
+  alloc({"fast_forward (a.py:2)", "feedbackward (a.py:2)"});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const std::vector<Role> by_stack = RolesOfStacks(*session);
+  const std::vector<Role> roles =
+      RolesOf(*session, by_stack, StreamOf(*session, StepLayer::kBlocks, true));
+  EXPECT_EQ(roles,
+            (std::vector<Role>{Role::kOther, Role::kForward, Role::kOptimizer, Role::kBackward,
+                               Role::kBackward, Role::kForward, Role::kForward, Role::kOther}));
+  LogBuilder silent;
+  silent.Alloc(Layer::kBlock, 0x1000, 64, {.stack = silent.Stack({"main (a.cc:1)"})});
+  EXPECT_TRUE(RolesOfStacks(*LoadLog(silent)).empty());
+}
+
+// A loop whose graphs are never given back is a training all the same: set-up has no backward pass.
+TEST(StepFramesTest, StepsThatKeepEverythingButLearn) {
+  for (const bool learns : {true, false}) {
+    Loop loop;
+    for (int step = 0; step < 24; ++step) {
+      const std::uint64_t input = loop.Alloc(kMiB / 16, {});
+      for (int i = 0; i < 6; ++i) loop.Forward((i + 1) * kMiB, std::to_string(i));
+      for (int i = 0; i < 6; ++i)
+        learns ? loop.Backward((i + 1) * kMiB, std::to_string(i))
+               : loop.Forward((i + 1) * kMiB, std::to_string(20 + i));
+      loop.Free(input);
+    }
+    const auto session = LoadLog(loop.log());
+    ASSERT_NE(session, nullptr);
+    const FoundSteps found = FindSteps(*session);
+    if (!learns) {
+      EXPECT_LT(found.origin.confidence, kStepConfidence) << found.origin.why;
+      continue;
+    }
+    EXPECT_GE(found.origin.confidence, 0.9) << found.origin.why;
+    EXPECT_EQ(found.steps.size(), 24u);
+    EXPECT_EQ(found.origin.source, StepSource::kPattern);
+    EXPECT_THAT(found.origin.why, HasSubstr("each has a backward pass"));
+  }
+}
+
+// Networks that are another one in every step: nothing repeats but the optimizer's work.
+std::shared_ptr<const Session> NeverTheSame(std::uint32_t seed, int steps, int optimizes_every,
+                                            std::vector<std::uint32_t>* begins) {
+  std::mt19937 random(seed);
+  Loop loop;
+  std::uint32_t count = 0;
+  for (int i = 0; i < 5; ++i, ++count) loop.Alloc(kMiB, {"build (train.py:8)"});
+  for (int step = 0; step < steps; ++step) {
+    if (step % optimizes_every == 0) begins->push_back(count);
+    std::vector<std::uint64_t> live;
+    const int layers = 3 + static_cast<int>(random() % 20);
+    live.push_back(loop.Alloc(kMiB / 4, {"batch (train.py:60)"}));
+    for (int i = 0; i < layers; ++i)
+      live.push_back(loop.Forward((1 + random() % 40) * 4096, std::to_string(random() % 900)));
+    for (int i = 0; i < layers; ++i)
+      live.push_back(loop.Backward((1 + random() % 40) * 4096, std::to_string(random() % 900)));
+    count += 1 + 2 * static_cast<std::uint32_t>(layers);
+    for (const std::uint64_t address : live) loop.Free(address);
+    if (step % optimizes_every != optimizes_every - 1) continue;
+    const std::uint64_t work = loop.Optimize(kMiB);
+    loop.Free(work);
+    ++count;
+  }
+  return LoadLog(loop.log());
+}
+
+TEST(StepFramesTest, TheOptimizerTellsStepsThatNeverRepeat) {
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    for (const int every : {1, 3}) {
+      std::vector<std::uint32_t> begins;
+      const auto session = NeverTheSame(seed, 24, every, &begins);
+      ASSERT_NE(session, nullptr);
+      const FoundSteps found = FindSteps(*session);
+      EXPECT_GE(found.origin.confidence, kStepConfidence) << found.origin.why;
+      EXPECT_THAT(found.origin.why, HasSubstr("the optimizer allocates"));
+      std::vector<std::uint32_t> births;
+      for (const StepInfo& step : found.steps) {
+        births.push_back(0);
+        for (const AllocationRecord& a : session->records()) births.back() += a.birth < step.event;
+      }
+      EXPECT_EQ(births, begins) << "seed " << seed << ", every " << every;
+    }
+  }
+}
+
+TEST(StepFramesTest, AnOptimizerThatSeldomAllocatesTellsNothing) {
+  for (const int every : {100, 9}) {  // never, and too few steps
+    std::vector<std::uint32_t> begins;
+    const auto session = NeverTheSame(3, 24, every, &begins);
+    ASSERT_NE(session, nullptr);
+    EXPECT_LT(FindSteps(*session).origin.confidence, kStepConfidence);
+  }
+}
+
+// PyTorch hands out blocks that are larger than what was asked for by what is not worth splitting
+// off, which differs from step to step. `says`: the log has what was asked for.
+std::shared_ptr<const Session> Rounded(bool says, const char* innermost) {
+  LogBuilder log;
+  log.Device(0, std::uint64_t{1} << 36);
+  std::mt19937 random(5);
+  std::vector<std::uint64_t> kept;
+  std::uint64_t next = 0x10'0000'0000;
+  const auto alloc = [&](const char* line, std::uint64_t bytes) {
+    const std::uint64_t rounded = bytes + random() % 8 * 64 * 1024;
+    log.Alloc(Layer::kBlock, next, rounded,
+              {.stack = log.Stack({"main (a.py:" + std::string(line) + ")", innermost}),
+               .aux0 = says ? bytes : 0});
+    next += 2 * rounded;
+    return next - 2 * rounded;
+  };
+  for (std::uint64_t step = 0; step < 200; ++step) {
+    const std::uint64_t grows = 40 * kMiB + step * 65536;  // each batch is longer
+    std::vector<std::uint64_t> work;
+    for (const char* line : {"13", "15", "16", "17", "18"}) work.push_back(alloc(line, grows));
+    kept.push_back(alloc("19", kMiB));
+    for (const std::uint64_t address : work) log.Free(Layer::kBlock, address);
+    if (kept.size() <= 40) continue;
+    log.Free(Layer::kBlock, kept.front());
+    kept.erase(kept.begin());
+  }
+  return LoadLog(log);
+}
+
+TEST(StepFramesTest, HowMuchTheAllocatorAddsLeavesNoStepOpen) {
+  for (const auto& [says, innermost] :
+       {std::pair(true, "helper (a.py:1)"), std::pair(false, "Model.forward (a.py:3)")}) {
+    const auto session = Rounded(says, innermost);
+    ASSERT_NE(session, nullptr);
+    const FoundSteps found = FindSteps(*session);
+    EXPECT_GE(found.origin.confidence, kStepConfidence) << found.origin.why;
+    EXPECT_EQ(found.steps.size(), 200u);
+  }
+  // What is not known to learn nothing might hold gradients.
+  EXPECT_LT(FindSteps(*Rounded(false, "helper (a.py:1)")).origin.confidence, kStepConfidence);
+  EXPECT_LT(FindSteps(*Rounded(false, "backward of f (a.py:1)")).origin.confidence,
+            kStepConfidence);
+}
+
+}  // namespace
+}  // namespace memprof::analysis
