@@ -12,6 +12,7 @@
 #include "cli/open_log.h"
 #include "cli/peak_groups.h"
 #include "cli/peak_modules.h"
+#include "cli/peak_operators.h"
 #include "cli/sections.h"
 #include "cli/sections_categories.h"
 #include "cli/sections_libraries.h"
@@ -100,6 +101,8 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
     list.back()["by_library"] = LibrariesJson(session, symbols, peak, savings);
     if (Json modules = ModulesJson(session, peak, savings, top); !modules.empty())
       list.back()["by_module"] = std::move(modules);
+    if (Json operators = OperatorsJson(session, symbols, peak, savings, top); !operators.empty())
+      list.back()["by_operator"] = std::move(operators);
     if (savings != nullptr) AddSavings(session, symbols, *savings, peak, top, &list.back());
     if (beyond.what_if) list.back()["what_if"] = beyond.what_if->ToJson(*savings, peak.device);
   }
@@ -123,6 +126,7 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const std::
     if (!by_library) {
       text += PeakText(session, symbols, peak, rows, savings);
       text += ModuleText(session, peak, savings, rows);
+      text += OperatorText(session, symbols, peak, savings, rows);
     }
     text += LibrariesText(session, symbols, peak, savings, by_library);
     if (!by_library) text += CategoriesText(session, beyond.categories, peak, savings);

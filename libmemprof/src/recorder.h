@@ -185,11 +185,14 @@ enum class StartCause { kNone, kHook, kInit, kApi };
 int StartRecording(StartCause cause);
 int StopRecording();
 // Cheap test for hooks: true when events are wanted now, starting the recorder if this is the
-// first call that uses a device.
+// first call that uses a device. Where another thread is just starting it for the first time, that
+// is waited for (not for long): threads that begin together must not lose what the first did not.
 inline bool WantEvents(StartCause cause) {
   if (Recording()) return true;
   const Mode mode = g_control.mode.load(std::memory_order_relaxed);
-  return (mode == Mode::kIdle || mode == Mode::kWanted) && StartRecording(cause) == 0;
+  const bool begins = mode == Mode::kIdle || mode == Mode::kWanted ||
+                      (mode == Mode::kStarting && TheRecorder() == nullptr);
+  return begins && StartRecording(cause) == 0;
 }
 
 // cuInit has succeeded in this process (not only in one that it was forked from).
