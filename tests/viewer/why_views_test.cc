@@ -178,6 +178,23 @@ TEST_F(WhyTest, FailedRequestsComeFirstAndAreExplained) {
   EXPECT_TRUE(Csv(fragmentation()).startsWith(QStringLiteral("Fits,With,Gives")));
 }
 
+TEST_F(WhyTest, ManyFailuresLeaveRoomForTheRestOfTheirPage) {
+  LogBuilder log;
+  for (int i = 0; i < 30; ++i) FillOomLog(log);
+  window_.resize(1280, 720);
+  OpenLog(log, ViewKind::kFragmentation);
+  OomPage* page = fragmentation()->oom();
+  ASSERT_GT(page->count(), 30);
+  const auto top = [page](const QWidget* part) { return part->mapTo(page, QPoint(0, 0)).y(); };
+  EXPECT_LE(top(page->failures()) + page->failures()->height(), top(page->go()));
+  EXPECT_LE(top(page->space()) + page->space()->height(), top(page->scale()));
+  EXPECT_LE(top(page->scale()) + page->scale()->height(), top(page->tabs()));
+  // The one that is explained can be seen.
+  const QModelIndex chosen = page->failures()->currentIndex();
+  ASSERT_TRUE(chosen.isValid());
+  EXPECT_TRUE(page->failures()->viewport()->rect().contains(page->failures()->visualRect(chosen)));
+}
+
 TEST_F(WhyTest, AChosenFailureMovesTheInstantAndAPartOfTheBarSelectsItsSite) {
   LogBuilder log;
   FillOomLog(log);

@@ -46,6 +46,12 @@ bool FactView::WriteCsv(QTextStream* out) const {
   return table_->rowCount() > 0;
 }
 
+// What is chosen stays in sight where the table gets lower.
+void FactView::resizeEvent(QResizeEvent* event) {
+  QTreeView::resizeEvent(event);
+  if (currentIndex().isValid()) scrollTo(currentIndex());
+}
+
 void FactView::keyPressEvent(QKeyEvent* event) {
   const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
   if (enter && currentIndex().isValid()) {

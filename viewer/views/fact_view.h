@@ -32,6 +32,7 @@ class FactView : public QTreeView {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   FactTable* const table_;

@@ -160,8 +160,13 @@ void OomPage::Show(std::shared_ptr<const FailuresPicture> picture) {
   picture_ = std::move(picture);
   failure_rows_->SetRows(picture_->rows);
   failures_->setVisible(picture_->failures.size() > 1);
-  const int rows = static_cast<int>(std::min<std::size_t>(picture_->failures.size(), 5)) + 1;
-  failures_->setFixedHeight((fontMetrics().height() + kSpace) * rows + kSpace);
+  // As high as its rows, up to five; where the words below need the room, two are seen.
+  const int rows = static_cast<int>(std::min<std::size_t>(picture_->failures.size(), 5));
+  const auto height = [this](int shown) {
+    return (fontMetrics().height() + kSpace) * (shown + 1) + kSpace;
+  };
+  failures_->setMinimumHeight(height(std::min(rows, 2)));
+  failures_->setMaximumHeight(height(rows));
   emit CountChanged();
   if (picture_->failures.empty())
     ShowHeadroom();
