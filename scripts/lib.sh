@@ -85,8 +85,6 @@ configure_and_build() {
       >"$root/build-configure.log" 2>&1 || { cat "$root/build-configure.log" >&2; die "configuring failed"; }
     rm -f "$root/build-configure.log"
   fi
-  # Clones in other folders share what the compiler cache holds.
-  export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
   say "building ($preset)"
   cmake --build --preset "$preset" "$@"
 }
