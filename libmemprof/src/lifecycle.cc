@@ -30,6 +30,8 @@ std::atomic<std::uint64_t> g_last_epoch{0};
 std::atomic<pid_t> g_process{0};       // whose recorder that is; survives a fork, unlike g_control
 std::atomic<pid_t> g_driver_up_in{0};  // who called cuInit; survives a fork, as the driver does not
 std::atomic<std::uint32_t> g_mode_changes{0};
+// One more than the changes there had been when a wait for a start was given up.
+std::atomic<std::uint32_t> g_waited_in_vain{0};
 std::atomic<bool> g_preloaded{false};
 pthread_key_t g_thread_key;
 std::atomic<bool> g_has_thread_key{false};
@@ -129,6 +131,13 @@ bool OpenForEvents(Recorder* recorder, ThreadSlot* slot, ring::RingEvent* first)
   return false;
 }
 
+// A start that cannot succeed must end all the same: other calls wait for it.
+int GiveUp(const char* path, int error, int result) {
+  Message("cannot record to %.300s: %s; the program runs on without", path, strerror(error));
+  SetMode(Mode::kOff);
+  return result;
+}
+
 int CreateRecorder(Settings settings) {
   RegisterHandlers();
   if (InjectedOnly()) {
@@ -136,15 +145,12 @@ int CreateRecorder(Settings settings) {
     settings.cupti = true;
   }
   void* memory = MapMemory(sizeof(Recorder), Need::kWriter, InChild::kKept);
-  if (memory == nullptr) return MEMPROF_UNAVAILABLE;
+  if (memory == nullptr) return GiveUp(settings.output, ENOMEM, MEMPROF_UNAVAILABLE);
   auto* recorder = new (memory) Recorder(settings);
   const int error = recorder->Open();
   if (error != 0) {
-    Message("cannot record to %.300s: %s; the program runs on without",
-            recorder->log()->path()[0] != '\0' ? recorder->log()->path() : settings.output,
-            strerror(error));
-    SetMode(Mode::kOff);
-    return MEMPROF_IO_ERROR;
+    const char* path = recorder->log()->path();
+    return GiveUp(path[0] != '\0' ? path : settings.output, error, MEMPROF_IO_ERROR);
   }
   if (settings.verbose) Message("recording to %.400s", recorder->log()->path());
   g_recorder.store(recorder, std::memory_order_release);
@@ -226,15 +232,20 @@ int Resume(StartCause cause) {
 }
 
 // Another thread is starting the recorder. It may need a lock of the loader that this thread
-// holds, so the wait is bounded; this call then goes unrecorded.
+// holds, so the wait is bounded; this call then goes unrecorded, and the next ones do not wait for
+// the same start again.
 int WaitForStart(StartCause cause) {
-  const std::uint64_t deadline = NowNs() + kLongestStartNs;
   if (CurrentThread().depth > 1) return MEMPROF_NOT_RECORDING;
+  const std::uint64_t deadline = NowNs() + kLongestStartNs;
   for (;;) {
     const std::uint32_t seen = g_mode_changes.load(std::memory_order_acquire);
     if (g_control.mode.load(std::memory_order_acquire) != Mode::kStarting) break;
+    if (g_waited_in_vain.load(std::memory_order_relaxed) == seen + 1) return MEMPROF_NOT_RECORDING;
     const std::uint64_t now = NowNs();
-    if (now >= deadline) return MEMPROF_NOT_RECORDING;
+    if (now >= deadline) {
+      g_waited_in_vain.store(seen + 1, std::memory_order_relaxed);
+      return MEMPROF_NOT_RECORDING;
+    }
     FutexWait(&g_mode_changes, seen, deadline - now);
   }
   // That was cuInit, after which nothing is recorded yet.

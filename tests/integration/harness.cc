@@ -21,8 +21,6 @@
 namespace memprof::testing {
 namespace {
 
-constexpr std::chrono::seconds kLongestRun(120);
-
 std::vector<std::string> Environment(const GuestOptions& options) {
   std::map<std::string, std::string> variables;
   for (char** at = environ; *at != nullptr; ++at) {
@@ -70,8 +68,8 @@ int StatusOf(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-int WaitFor(pid_t pid) {
-  const auto deadline = std::chrono::steady_clock::now() + kLongestRun;
+int WaitFor(pid_t pid, int longest_s) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(longest_s);
   int status = 0;
   while (waitpid(pid, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > deadline) {
@@ -141,7 +139,7 @@ GuestResult RunProgram(const std::string& program, const GuestOptions& options) 
   result.pid = Spawn(program, options, out, err);
   close(out);
   close(err);
-  result.status = WaitFor(result.pid);
+  result.status = WaitFor(result.pid, options.longest_s);
   result.out = ReadText(output.File("out"));
   result.err = ReadText(output.File("err"));
   return result;
@@ -153,6 +151,7 @@ GuestResult RunGuest(const std::string& name, const GuestOptions& options) {
 
 RunningGuest::RunningGuest(const std::string& program, const GuestOptions& options) {
   error_file_ = options.directory + "/stderr";
+  longest_s_ = options.longest_s;
   const int err = open(error_file_.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
@@ -190,7 +189,7 @@ GuestResult RunningGuest::Wait() {
   ssize_t count;
   while ((count = read(out_, bytes, sizeof bytes)) > 0)
     buffered_.append(bytes, static_cast<std::size_t>(count));
-  result.status = WaitFor(pid_);
+  result.status = WaitFor(pid_, longest_s_);
   pid_ = 0;
   result.out = buffered_;
   result.err = ReadText(error_file_);

@@ -35,6 +35,7 @@ struct GuestOptions {
   bool standin = true;             // the stand-in CUDA first on the loader's path
   std::string output = "g.mprof";  // MEMPROF_OUTPUT, within the directory; "" = not set
   std::string directory;           // to run in; required
+  int longest_s = 120;             // then it is killed, and the test fails
 };
 
 struct GuestResult {
@@ -70,6 +71,7 @@ class RunningGuest {
 
  private:
   pid_t pid_ = 0;
+  int longest_s_ = 0;
   int out_ = -1;
   std::string error_file_;
   std::string buffered_;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <thread>
 #include <vector>
@@ -115,6 +116,17 @@ TEST_F(RecorderTest, StopWorksAlsoWhereItsOwnEventIsLost) {
   EXPECT_EQ(memprof_stop(), MEMPROF_OK);
   EXPECT_FALSE(Recording());
   EXPECT_EQ(memprof_stop(), MEMPROF_NOT_RECORDING);
+}
+
+// The thread that starts the recorder waits for a lock that this one holds, say.
+TEST_F(RecorderTest, AStartThatDoesNotEndIsWaitedForOnce) {
+  g_control.mode.store(Mode::kStarting);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int call = 0; call < 200; ++call) EXPECT_FALSE(WantEvents(StartCause::kHook));
+  // 0.2 s in all; each call 0.2 s would make 40.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  g_control.mode.store(Mode::kIdle);
+  EXPECT_TRUE(WantEvents(StartCause::kHook));
 }
 
 TEST_F(RecorderTest, StoppedMeansStoppedHoweverManyThreadsSaySo) {
