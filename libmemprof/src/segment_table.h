@@ -21,6 +21,7 @@ class SegmentTable {
     std::uint64_t bytes = 0;
     std::uint64_t time_ns = 0;  // when it was found
     std::int32_t device = -1;
+    std::uint64_t stream = 0;
   };
 
   // False, and nothing happens, when it is empty, overlaps a known one, wraps around the end of the

@@ -65,8 +65,9 @@ void TorchUsage2(void* block, std::int64_t bytes, std::size_t allocated, std::si
 
 void TorchOutOfMemory1_13(std::int64_t asked, std::int64_t allocated, std::int64_t reserved,
                           TorchDevice device) {
-  RecordTorchOutOfMemory(asked, static_cast<std::uint64_t>(allocated),
-                         static_cast<std::uint64_t>(reserved), device);
+  RecordTorchOutOfMemory(
+      {0, asked, static_cast<std::uint64_t>(allocated), static_cast<std::uint64_t>(reserved), true},
+      device);
   if (auto* real =
           Real(TorchFunction::kOutOfMemory1_13, __builtin_return_address(0), TorchOutOfMemory1_13))
     real(asked, allocated, reserved, device);
@@ -74,7 +75,7 @@ void TorchOutOfMemory1_13(std::int64_t asked, std::int64_t allocated, std::int64
 
 void TorchOutOfMemory2(std::int64_t asked, std::size_t allocated, std::size_t reserved,
                        TorchDevice device) {
-  RecordTorchOutOfMemory(asked, allocated, reserved, device);
+  RecordTorchOutOfMemory({0, asked, allocated, reserved, true}, device);
   if (auto* real =
           Real(TorchFunction::kOutOfMemory2, __builtin_return_address(0), TorchOutOfMemory2))
     real(asked, allocated, reserved, device);

@@ -2,6 +2,7 @@
 #include "libmemprof/src/torch_layer.h"
 
 #include "libmemprof/src/recorder.h"
+#include "libmemprof/src/torch_stream.h"
 
 namespace memprof::recorder {
 namespace {
@@ -66,7 +67,7 @@ bool Wanted(TorchDevice device) { return Recording() && device.type == kTorchCud
 }  // namespace
 
 void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_t device) {
-  if (report.address == 0 || report.bytes == 0 || device < 0 || device >= kMostDevices) return;
+  if (report.address == 0 || report.bytes == 0 || device < 0 || device >= kMostTorchDevices) return;
   ThreadState* state = BoundState(slot);
   if (state == nullptr) return;
   if (seen_.load(kRelaxed) != Seen::kCaching) TellCaching();
@@ -85,24 +86,28 @@ void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_
   const bool handed_out = report.bytes > 0;
   RingEvent event = DeviceEvent(handed_out ? kOpAlloc : kOpFree, kLayerBlock, device,
                                 report.address, handed_out ? change : 0 - change);
+  event.stream = report.stream;
   RecordEventHere(slot, &event, handed_out);
 }
 
-void TorchLayer::OutOfMemory(ThreadSlot* slot, std::uint64_t asked, std::uint64_t allocated,
-                             std::uint64_t reserved, std::int32_t device) {
-  if (device < 0 || device >= kMostDevices) return;
+void TorchLayer::OutOfMemory(ThreadSlot* slot, const TorchReport& report, std::int32_t device) {
+  if (device < 0 || device >= kMostTorchDevices) return;
   ThreadState* state = BoundState(slot);
   if (state == nullptr) return;
-  const Device& sums = devices_[device];
-  bool differs = sums.allocated.load(kRelaxed) != allocated;
-  devices_[device].allocated.store(allocated, kRelaxed);
-  const TorchReport report{0, 0, allocated, reserved, true};
-  if (reserved != sums.segments.load(kRelaxed) + sums.unknown.load(kRelaxed))
-    differs |= !Settle(state, slot, report, device);
+  Device& sums = devices_[device];
+  bool differs = sums.allocated.load(kRelaxed) != report.allocated;
+  sums.allocated.store(report.allocated, kRelaxed);
+  if (report.reserved != sums.segments.load(kRelaxed) + sums.unknown.load(kRelaxed)) {
+    TorchReport totals = report;
+    totals.bytes = 0;
+    differs |= !Settle(state, slot, totals, device);
+  }
   if (differs) TheRecorder()->Count(log::Anomaly::kFrameworkTotalsDiffer);
-  RingEvent event = DeviceEvent(kOpFrameworkOom, kLayerBlock, device, 0, asked);
-  event.aux0 = allocated;
-  event.aux1 = reserved;
+  RingEvent event = DeviceEvent(kOpFrameworkOom, kLayerBlock, device, 0,
+                                static_cast<std::uint64_t>(report.bytes));
+  event.aux0 = report.allocated;
+  event.aux1 = report.reserved;
+  event.stream = report.stream;
   RecordEventHere(slot, &event, true);
 }
 
@@ -123,7 +128,8 @@ __attribute__((noinline, cold)) bool TorchLayer::Settle(ThreadState* state, Thre
     missing = 0;
   }
   // Pages for a block that there was no room for in the end stay with the allocator.
-  if (static_cast<std::int64_t>(missing) > 0) missing -= FindPages(state, slot, missing, device);
+  if (static_cast<std::int64_t>(missing) > 0)
+    missing -= FindPages(state, slot, missing, device, report.stream);
   sums.unknown.fetch_add(missing, kRelaxed);
   return missing == 0;
 }
@@ -146,7 +152,8 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
     for (std::size_t i = 0; i < count; ++i)
       if (!segments_.Find(pages[i].address, &known))
         Begin(state, slot, {pages[i].address, pages[i].bytes, 0, device},
-              physical == nullptr ? 0 : physical->stack, physical == nullptr ? 0 : physical->api);
+              physical == nullptr ? 0 : physical->stack, physical == nullptr ? 0 : physical->api,
+              report.stream);
   }
   if (seen > 0) return;
   const RingEvent* driver = NewestAllocation(state, report.address);
@@ -173,13 +180,13 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
     segment.bytes = wanted;
   if (segment.bytes == 0) return;
   Begin(state, slot, segment, driver == nullptr ? 0 : driver->stack,
-        driver == nullptr ? 0 : driver->api);
+        driver == nullptr ? 0 : driver->api, report.stream);
 }
 
 // Pages mapped lately that are no segments yet and together have exactly the missing bytes become
 // segments. Returns the bytes found: all or none.
 std::uint64_t TorchLayer::FindPages(ThreadState* state, ThreadSlot* slot, std::uint64_t missing,
-                                    std::int32_t device) {
+                                    std::int32_t device, std::uint64_t stream) {
   constexpr std::size_t kMost = 256;
   VmmLedger::Mapping pages[kMost];
   SegmentTable::Segment known;
@@ -194,14 +201,15 @@ std::uint64_t TorchLayer::FindPages(ThreadState* state, ThreadSlot* slot, std::u
   }
   if (sum != missing) return 0;
   for (std::size_t i = 0; i < fresh; ++i)
-    Begin(state, slot, {pages[i].address, pages[i].bytes, 0, device}, 0, 0);
+    Begin(state, slot, {pages[i].address, pages[i].bytes, 0, device}, 0, 0, stream);
   return sum;
 }
 
 // At the time of what this thread recorded last, which is the driver's call where that made it.
 bool TorchLayer::Begin(ThreadState* state, ThreadSlot* slot, SegmentTable::Segment segment,
-                       std::uint32_t stack, std::uint32_t api) {
+                       std::uint32_t stack, std::uint32_t api, std::uint64_t stream) {
   const bool made_now = stack != 0 && state->used > 0;
+  segment.stream = stream;
   segment.time_ns = made_now ? SlabEvents(state->slab)[state->used - 1].time_ns : NowNs();
   if (!segments_.Add(segment)) return false;
   devices_[segment.device].segments.fetch_add(segment.bytes, kRelaxed);
@@ -210,6 +218,7 @@ bool TorchLayer::Begin(ThreadState* state, ThreadSlot* slot, SegmentTable::Segme
   event.time_ns = segment.time_ns;
   event.stack = stack;
   event.api = api;
+  event.stream = stream;
   RecordEvent(slot, &event, stack == 0);
   return true;
 }
@@ -240,7 +249,7 @@ void TorchLayer::FreeFailed(ThreadSlot* slot, std::uint64_t address) {
     ended_ = {};
   }
   ThreadState* state = BoundState(slot);
-  if (state != nullptr) Begin(state, slot, segment, 0, 0);
+  if (state != nullptr) Begin(state, slot, segment, 0, 0, segment.stream);
 }
 
 void TorchLayer::Unmapped(ThreadSlot* slot, std::uint64_t address, std::uint64_t bytes,
@@ -250,7 +259,7 @@ void TorchLayer::Unmapped(ThreadSlot* slot, std::uint64_t address, std::uint64_t
 }
 
 void TorchLayer::EndDevice(std::int32_t device) {
-  if (device < 0 || device >= kMostDevices) return;
+  if (device < 0 || device >= kMostTorchDevices) return;
   SegmentTable::Segment segment;
   while (segments_.TakeOf(device, &segment)) {
   }
@@ -281,24 +290,26 @@ void TorchLayer::TellSource(bool torch_loaded, bool torch_used, bool ending) {
     definitions_->AddSource("torch", kSourceOff, "not seen: loaded, and took no device memory");
 }
 
-void RecordTorchUsage(const TorchReport& report, TorchDevice device) {
+void RecordTorchUsage(TorchReport report, TorchDevice device) {
   if (!Wanted(device)) return;
   RecursionGuard guard;
   if (!guard.outermost()) return;
   ThreadState* state = BoundState(guard.slot());
   if (state == nullptr) return;
-  TheRecorder()->torch()->Report(guard.slot(), report, DeviceHere(state, device));
+  const std::int32_t ordinal = DeviceHere(state, device);
+  if (report.bytes > 0) report.stream = TorchStreamHere(ordinal);
+  TheRecorder()->torch()->Report(guard.slot(), report, ordinal);
 }
 
-void RecordTorchOutOfMemory(std::int64_t asked, std::uint64_t allocated, std::uint64_t reserved,
-                            TorchDevice device) {
+void RecordTorchOutOfMemory(TorchReport report, TorchDevice device) {
   if (!Wanted(device)) return;
   RecursionGuard guard;
   if (!guard.outermost()) return;
   ThreadState* state = BoundState(guard.slot());
   if (state == nullptr) return;
-  TheRecorder()->torch()->OutOfMemory(guard.slot(), static_cast<std::uint64_t>(asked), allocated,
-                                      reserved, DeviceHere(state, device));
+  const std::int32_t ordinal = DeviceHere(state, device);
+  report.stream = TorchStreamHere(ordinal);
+  TheRecorder()->torch()->OutOfMemory(guard.slot(), report, ordinal);
 }
 
 }  // namespace memprof::recorder

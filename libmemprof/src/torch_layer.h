@@ -9,7 +9,8 @@
 //
 // Segments have no event of their own. Whatever a block lies in belongs to the allocator: when
 // PyTorch's reserved total moves, the driver's allocation below the block, or the pages mapped
-// there, become segments. They end with the call that gives the memory back to the driver.
+// there, become segments, of the block's stream. They end with the call that gives the memory back
+// to the driver.
 #pragma once
 
 #include <atomic>
@@ -31,6 +32,7 @@ struct TorchDevice {
   std::int8_t index;
 };
 inline constexpr std::int8_t kTorchCuda = 1;
+inline constexpr std::int32_t kMostTorchDevices = 64;
 
 // One call of it. The totals are those after the event.
 struct TorchReport {
@@ -38,7 +40,8 @@ struct TorchReport {
   std::int64_t bytes;  // of the block; negative = taken back
   std::uint64_t allocated;
   std::uint64_t reserved;
-  bool has_totals;  // PyTorch 1.9 and older pass none
+  bool has_totals;           // PyTorch 1.9 and older pass none
+  std::uint64_t stream = 0;  // of a block that is handed out
 };
 
 class TorchLayer {
@@ -49,8 +52,8 @@ class TorchLayer {
   TorchLayer& operator=(const TorchLayer&) = delete;
 
   void Report(ThreadSlot* slot, const TorchReport& report, std::int32_t device);
-  void OutOfMemory(ThreadSlot* slot, std::uint64_t asked, std::uint64_t allocated,
-                   std::uint64_t reserved, std::int32_t device);
+  // `report` has no block, but what was asked for.
+  void OutOfMemory(ThreadSlot* slot, const TorchReport& report, std::int32_t device);
 
   // For the driver's hooks, of memory that may be a segment.
   bool has_segments() const { return !segments_.empty(); }
@@ -69,7 +72,6 @@ class TorchLayer {
   void TellSource(bool torch_loaded, bool torch_used, bool ending);
 
  private:
-  static constexpr int kMostDevices = 64;
   struct alignas(64) Device {
     std::atomic<std::uint64_t> allocated{0};  // PyTorch's total as it should be now
     std::atomic<std::uint64_t> segments{0};   // bytes of known segments
@@ -82,9 +84,9 @@ class TorchLayer {
   void FindSegments(ThreadState* state, ThreadSlot* slot, const TorchReport& report,
                     std::int32_t device);
   std::uint64_t FindPages(ThreadState* state, ThreadSlot* slot, std::uint64_t missing,
-                          std::int32_t device);
+                          std::int32_t device, std::uint64_t stream);
   bool Begin(ThreadState* state, ThreadSlot* slot, SegmentTable::Segment segment,
-             std::uint32_t stack, std::uint32_t api);
+             std::uint32_t stack, std::uint32_t api, std::uint64_t stream);
   void End(ThreadSlot* slot, const SegmentTable::Segment& segment, std::uint64_t time_ns);
 
   Definitions* definitions_;
@@ -94,12 +96,12 @@ class TorchLayer {
   std::atomic<std::uint32_t> looks_{0};
   Mutex ended_mutex_;
   SegmentTable::Segment ended_;  // by the last Freeing
-  Device devices_[kMostDevices];
+  Device devices_[kMostTorchDevices];
 };
 
-// What the exported functions record of a call; nothing where nothing is recorded.
-void RecordTorchUsage(const TorchReport& report, TorchDevice device);
-void RecordTorchOutOfMemory(std::int64_t asked, std::uint64_t allocated, std::uint64_t reserved,
-                            TorchDevice device);
+// What the exported functions record of a call; nothing where nothing is recorded. Of a failed
+// request, `bytes` is what was asked for.
+void RecordTorchUsage(TorchReport report, TorchDevice device);
+void RecordTorchOutOfMemory(TorchReport report, TorchDevice device);
 
 }  // namespace memprof::recorder

@@ -142,6 +142,47 @@ TEST(TorchGuest, DevicesAllocateAtTheSameTime) {
   EXPECT_EQ(Counted(log, "framework_totals_differ"), 0u);
 }
 
+// Of blocks and of the segments that they made necessary, by device and address.
+using Streams = std::map<std::pair<int, std::uint64_t>, std::uint64_t>;
+
+TEST(TorchGuest, BlocksSegmentsAndFailuresAreOfTheCallersStream) {
+  TempDirectory directory;
+  const GuestResult guest = RunAllocator(directory, {"streams", "0"});
+  ExpectForwarded(guest);
+  const Log log = ReadLog(directory.File("g.mprof"));
+  Streams printed, blocks, segments;
+  for (const std::string& line : guest.lines()) {
+    std::istringstream words(line);
+    std::string kind;
+    std::pair<int, std::uint64_t> place;
+    std::uint64_t stream = 0;
+    if (words >> kind >> place.first >> place.second >> stream && kind == "block")
+      printed[place] = stream;
+  }
+  for (const Event& event : log.WithOp(log::OP_ALLOC))
+    if (event.layer == log::LAYER_BLOCK || event.layer == log::LAYER_SEGMENT)
+      (event.layer == log::LAYER_BLOCK ? blocks : segments)[{event.device, event.address}] =
+          event.stream;
+  EXPECT_EQ(printed.size(), 120u);
+  EXPECT_EQ(blocks, printed);
+  EXPECT_EQ(segments.size(), 60u);  // two blocks each
+  for (const auto& [place, stream] : segments) EXPECT_EQ(stream, printed[place]);
+  for (const Event& event : log.WithOp(log::OP_FRAMEWORK_OOM))
+    EXPECT_EQ(event.stream, 0x5200u + static_cast<unsigned>(event.device));
+  // Once for each change to another but the default stream.
+  EXPECT_THAT(guest.lines(), Contains("asked 8"));
+}
+
+TEST(TorchGuest, AStreamOfAnotherDeviceIsNotBelieved) {
+  TempDirectory directory;
+  const GuestResult guest = RunAllocator(directory, {"streams", "1"});
+  ExpectForwarded(guest);
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.WithOp(log::OP_FRAMEWORK_OOM).size(), 2u);
+  for (const Event& event : log.events) EXPECT_EQ(event.stream, 0u);
+  EXPECT_THAT(guest.lines(), Contains("asked 0"));
+}
+
 TEST(TorchGuest, TwoCopiesOfTheLibraryGetTheirOwnCalls) {
   TempDirectory directory;
   const GuestResult guest = RunAllocator(directory, {"two"});

@@ -49,7 +49,7 @@ class TorchLayerTest : public HooksTest {
     RecordTorchUsage({address, bytes, 0, 0, false}, {kTorchCuda, 0});
   }
   void OutOfMemory(std::int64_t asked) {
-    RecordTorchOutOfMemory(asked, allocated_, reserved_, {kTorchCuda, 0});
+    RecordTorchOutOfMemory({0, asked, allocated_, reserved_, true}, {kTorchCuda, 0});
   }
   // One page of an expandable segment; what it holds is the allocator's from the next report on.
   CUmemGenericAllocationHandle Map(CUdeviceptr at, std::size_t bytes) {
@@ -337,7 +337,7 @@ TEST_F(TorchLayerTest, HostileNumbersHarmNothing) {
     for (const std::int64_t bytes : {kLeast, kMost, std::int64_t{-1}, std::int64_t{1}})
       for (const std::uint64_t total : {std::uint64_t{0}, ~std::uint64_t{0}}) {
         RecordTorchUsage({address, bytes, total, ~total, true}, {kTorchCuda, 0});
-        RecordTorchOutOfMemory(bytes, total, ~total, {kTorchCuda, 0});
+        RecordTorchOutOfMemory({0, bytes, total, ~total, true}, {kTorchCuda, 0});
       }
   const CUdeviceptr base = Segment(2 * kMiB);
   Report(base, 512);

@@ -1,7 +1,8 @@
 // A small caching allocator that reports as PyTorch's does, through a library that is loaded with
 // RTLD_LOCAL. Prints its own figures, and what arrived at the functions that it calls.
 //
-//   torch_allocator random VERSION | pages | threads | two | fork | hostile | lonely
+//   torch_allocator random VERSION | pages | threads | two | fork | hostile | lonely |
+//                   streams DEVICE_ERROR
 //
 // "seen N CALLS" lines: CALLS is what was called, N what arrived; "digest same" if with the same
 // arguments.
@@ -52,6 +53,8 @@ class Reporter {
     usage_ = reinterpret_cast<decltype(usage_)>(dlsym(handle, "caller_usage"));
     oom_ = reinterpret_cast<decltype(oom_)>(dlsym(handle, "caller_oom"));
     seen_ = reinterpret_cast<decltype(seen_)>(dlsym(handle, "caller_seen"));
+    use_stream_ = reinterpret_cast<decltype(use_stream_)>(dlsym(handle, "caller_use_stream"));
+    asked_ = reinterpret_cast<decltype(asked_)>(dlsym(handle, "caller_handles_asked"));
   }
   void Usage(int version, std::uint64_t block, std::int64_t bytes, std::uint64_t allocated,
              std::uint64_t reserved, int type, int index) {
@@ -65,6 +68,8 @@ class Reporter {
     oom_(version, asked, allocated, reserved, index);
     Note(static_cast<std::uint64_t>(version) + 2, 0, asked, allocated, reserved, 1, index);
   }
+  void UseStream(std::int64_t id, int device_error) { use_stream_(id, device_error); }
+  std::uint64_t HandlesAsked() { return asked_(); }
   void PrintSeen() {
     std::uint64_t calls = 0, digest = 0;
     seen_(&calls, &digest);
@@ -85,6 +90,8 @@ class Reporter {
   void (*usage_)(int, void*, std::int64_t, std::uint64_t, std::uint64_t, int, int) = nullptr;
   void (*oom_)(int, std::int64_t, std::uint64_t, std::uint64_t, int) = nullptr;
   void (*seen_)(std::uint64_t*, std::uint64_t*) = nullptr;
+  void (*use_stream_)(std::int64_t, int) = nullptr;
+  std::uint64_t (*asked_)() = nullptr;
   std::atomic<std::uint64_t> calls_{0}, digest_{0};
 };
 
@@ -232,6 +239,25 @@ void Threads(Reporter* reporter) {
   for (Allocator* allocator : allocators) allocator->Print();
 }
 
+// Two threads, a device each; streams change now and then. "block DEVICE ADDRESS STREAM" lines.
+void Streams(Reporter* reporter, int device_error) {
+  const auto work = [&](int device) {
+    Allocator allocator(reporter, 3, device);
+    for (int i = 0; i < 60; ++i) {
+      const std::int64_t id = i / 10 % 3;
+      reporter->UseStream(id, device_error);
+      const std::uint64_t block = allocator.Allocate(kMiB);
+      std::printf("block %d %llu %lld\n", device, static_cast<unsigned long long>(block),
+                  id == 0 ? 0ll : static_cast<long long>(0x5000 + id * 256 + device));
+    }
+    allocator.Allocate(std::uint64_t{1} << 40);
+  };
+  std::thread other(work, 1);
+  other.join();
+  work(0);
+  std::printf("asked %llu\n", static_cast<unsigned long long>(reporter->HandlesAsked()));
+}
+
 void Hostile(Reporter* reporter) {
   Allocator allocator(reporter, 3, 0);
   const std::uint64_t block = allocator.Allocate(1000);
@@ -302,6 +328,8 @@ int main(int argc, char** argv) {
     other.PrintSeen();
   } else if (mode == "fork") {
     Fork(&reporter);
+  } else if (mode == "streams") {
+    Streams(&reporter, std::atoi(argv[2]));
   } else if (mode == "hostile") {
     Hostile(&reporter);
   }

@@ -1,5 +1,6 @@
 // Stands for libc10_cuda: calls what another library defines. `version` chooses the signature: 1 is
 // PyTorch up to 1.9, 2 up to 1.13, 3 from 2.0 on.
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,7 +14,41 @@ void reportMemoryUsageToProfiler(void*, std::int64_t, std::int64_t, std::int64_t
 void reportMemoryUsageToProfiler(void*, std::int64_t, std::size_t, std::size_t, Device);
 void reportOutOfMemoryToProfiler(std::int64_t, std::int64_t, std::int64_t, Device);
 void reportOutOfMemoryToProfiler(std::int64_t, std::size_t, std::size_t, Device);
+
+namespace cuda {
+namespace {
+thread_local std::int64_t t_stream = 0;  // id of the calling thread's
+int g_device_error = 0;
+std::atomic<std::uint64_t> g_handles_asked{0};
+}  // namespace
+
+class CUDAStream {
+ public:
+  CUDAStream(Device device, std::int64_t id) : device_(device), id_(id) {}
+  void* stream() const;
+
+ private:
+  Device device_;
+  std::int64_t id_;
+};
+
+CUDAStream getCurrentCUDAStream(std::int8_t device) {
+  return {{1, static_cast<std::int8_t>(device + g_device_error)}, t_stream};
+}
+void* CUDAStream::stream() const {
+  ++g_handles_asked;
+  return reinterpret_cast<void*>(id_ == 0 ? 0 : 0x5000 + id_ * 256 + device_.index);
+}
+}  // namespace cuda
 }  // namespace c10
+
+// The calling thread goes on in this stream. From then on the stream is one of `device_error`
+// devices further.
+extern "C" void caller_use_stream(std::int64_t id, int device_error) {
+  c10::cuda::t_stream = id;
+  c10::cuda::g_device_error = device_error;
+}
+extern "C" std::uint64_t caller_handles_asked() { return c10::cuda::g_handles_asked; }
 
 extern "C" void definer_seen(std::uint64_t* calls, std::uint64_t* digest);
 

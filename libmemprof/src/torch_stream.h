@@ -1,0 +1,16 @@
+// The stream that PyTorch allocates for: that of its caching allocator's caller, which the report
+// of a block does not name. It is asked for by the two functions by which every CUDA extension of
+// PyTorch asks (c10::cuda::getCurrentCUDAStream and CUDAStream::stream, the same in all of 2.x).
+//
+// Thread-safe. PyTorch may hold locks of its allocator: these functions take none of them. They are
+// called for the device of a block that has just been handed out, which is one that they know.
+#pragma once
+
+#include <cstdint>
+
+namespace memprof::recorder {
+
+// Handle of the calling thread's stream on a device; 0 = the default stream, or not known.
+std::uint64_t TorchStreamHere(std::int32_t device);
+
+}  // namespace memprof::recorder
