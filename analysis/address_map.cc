@@ -39,6 +39,7 @@ void JoinPages(const Session& session, CarvedMap& carved) {
   for (const AllocationId id : pages) {
     const Carved& more = carved[id];
     if (first.valid() && session.allocation(first).stream == session.allocation(id).stream &&
+        session.record(first).second == session.record(id).second &&  // private pools
         EndAddress(session.record(first).address, carved[first].bytes) ==
             session.record(id).address) {
       Carved& whole = carved[first];

@@ -67,7 +67,8 @@ struct Event : EventKind {
 struct AllocationRecord {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
-  // Stream-ordered: the pool. Blocks: what was asked for, if it was said. Modules: the image's
+  // Stream-ordered: the pool. Segments: the private pool (private_pools.h), 0 = none. Blocks: what
+  // was asked for, if it was said. Modules: the image's
   // bytes. Tensors: the TensorId.
   std::uint64_t second = 0;
   EventId birth, death;

@@ -157,7 +157,8 @@ void AppendPools(const Session& session, TimeNs time, std::span<const MapSegment
     const MapSegment& segment = segments[s];
     const PoolKey key = PoolOf(session.allocation(segment.allocation));
     PoolSums& sums = by_key[key];
-    std::tie(sums.pool.device, sums.pool.stream, sums.pool.small_blocks) = key;
+    std::tie(sums.pool.device, sums.pool.private_pool, sums.pool.stream, sums.pool.small_blocks) =
+        key;
     AddSegment(session, segment, requests.At(key, event), unused[s], sums);
   }
   for (auto& [key, sums] : by_key) {

@@ -37,9 +37,11 @@ struct Hole {
   AllocationId before, after;  // the blocks that pin it; none at the segment's ends
 };
 
-// One pool: segments of one stream and, in PyTorch's manner, of small or large blocks.
+// One pool: segments of one stream and, in PyTorch's manner, of small or large blocks; of a private
+// pool of CUDA graphs likewise.
 struct PoolFragmentation {
   int device = 0;
+  std::uint64_t private_pool = 0;  // Allocation::pool; 0 = none
   std::uint64_t stream = 0;
   bool small_blocks = false;  // segments of at most 2 MiB
   std::uint64_t segments = 0, blocks = 0;

@@ -176,8 +176,8 @@ class SeriesBuilder {
     std::unique_ptr<PoolCurves> curves;
     bool changed = false;
   };
-  // Device, kind, stream or handle, small blocks.
-  using Key = std::tuple<int, PoolKind, std::uint64_t, bool>;
+  // Device, kind, handle or private pool, stream, small blocks.
+  using Key = std::tuple<int, PoolKind, std::uint64_t, std::uint64_t, bool>;
 
   // Reports progress now and then; false once nobody wants the result.
   bool GoesOn(EventId event) {
@@ -220,24 +220,22 @@ class SeriesBuilder {
     auto& known = pool_of_[segment.value];
     if (known == nullptr) {
       const Allocation a = session_.allocation(segment);
-      known = &Get({a.device, PoolKind::kSegments, a.stream, a.bytes <= kSmallSegmentBytes});
+      known =
+          &Get({a.device, PoolKind::kSegments, a.pool, a.stream, a.bytes <= kSmallSegmentBytes});
     }
     return Touch(*known);
   }
 
   Pool& DriverPool(int device, std::uint64_t handle) {
-    return Touch(Get({device, PoolKind::kStreamOrdered, handle, false}));
+    return Touch(Get({device, PoolKind::kStreamOrdered, handle, 0, false}));
   }
 
   Pool& Get(const Key& key) {
     const auto [at, fresh] = pools_.try_emplace(key);
     Pool& pool = at->second;
     if (!fresh) return pool;
-    bool small = false;
-    std::uint64_t number = 0;
-    std::tie(pool.series.device, pool.series.kind, number, small) = key;
-    (pool.series.kind == PoolKind::kSegments ? pool.series.stream : pool.series.pool) = number;
-    pool.series.small_blocks = small;
+    PoolSeries& series = pool.series;
+    std::tie(series.device, series.kind, series.pool, series.stream, series.small_blocks) = key;
     if (max_groups_ > 0) pool.curves = std::make_unique<PoolCurves>(max_groups_);
     for (std::size_t i = 0; i <= now_; ++i) AddPoint(pool, i);
     return pool;

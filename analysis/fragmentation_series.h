@@ -42,7 +42,8 @@ struct PoolSeries {
   int device = 0;
   std::uint64_t stream = 0;   // of segments
   bool small_blocks = false;  // of segments
-  std::uint64_t pool = 0;     // stream-ordered: its handle
+  // Stream-ordered: its handle. Segments: the private pool that they are of; 0 = none.
+  std::uint64_t pool = 0;
   std::vector<FragmentationPoint> points;
   FragmentationPoint worst;  // of all points
 };

@@ -103,7 +103,7 @@ void Prefetch(const Session& session, AllocationId id) { __builtin_prefetch(&ses
 }  // namespace
 
 PoolKey PoolOf(const Allocation& segment) {
-  return {segment.device, segment.stream, segment.bytes <= kSmallSegmentBytes};
+  return {segment.device, segment.pool, segment.stream, segment.bytes <= kSmallSegmentBytes};
 }
 
 LargestRequests::LargestRequests(const Session& session, EventId until) {

@@ -18,8 +18,8 @@
 
 namespace memprof::analysis {
 
-// Device, stream, small blocks.
-using PoolKey = std::tuple<int, std::uint64_t, bool>;
+// Device, private pool, stream, small blocks.
+using PoolKey = std::tuple<int, std::uint64_t, std::uint64_t, bool>;
 PoolKey PoolOf(const Allocation& segment);
 
 // The largest block that each pool was asked for, as it grew until an event.

@@ -130,8 +130,8 @@ std::string_view RemedyKindName(RemedyKind kind) {
 }
 
 std::uint64_t DeviceSpace::known() const {
-  std::uint64_t sum = blocks + rounding + own_pool.bytes + other_pools.bytes + foreign.bytes +
-                      cached.bytes + modules + pools + others.value_or(0);
+  std::uint64_t sum = blocks + rounding + own_pool.bytes + other_pools.bytes + private_pools.bytes +
+                      foreign.bytes + cached.bytes + modules + pools + others.value_or(0);
   for (const std::uint64_t bytes : direct) sum += bytes;
   return sum;
 }
@@ -188,6 +188,7 @@ FailureReport FailureExplainer::Explain(const FailedRequest& request) {
   report.space = scene.space;
   report.small_pool = scene.small_pool;
   report.stream = scene.stream;
+  report.private_pool = scene.private_pool;
   report.cause = oom::CauseOf(scene);
   report.missing = scene.need() > scene.space.free ? scene.need() - scene.space.free : 0;
   report.sites = oom::UsesOf(scene, sites_);

@@ -47,9 +47,8 @@ struct FreePieces {
 };
 
 // Every byte of a device at one instant. It closes, if the capacity is known (total is not 0):
-//   total + elsewhere = free + blocks + rounding + own_pool + other_pools + foreign + cached +
-//   direct
-//                       + modules + pools + others + untracked
+//   total + elsewhere = free + blocks + rounding + own_pool + other_pools + private_pools +
+//                       foreign + cached + direct + modules + pools + others + untracked
 struct DeviceSpace {
   bool sampled = false;  // the driver said what was free; else the capacity less what is known
   TimeNs sample_time = 0;
@@ -58,6 +57,7 @@ struct DeviceSpace {
   std::uint64_t rounding = 0;       // block sizes beyond that
   FreePieces own_pool;              // in segments in use, that could serve this request's kind
   FreePieces other_pools;           // in segments in use of another stream, or for other sizes
+  FreePieces private_pools;         // in segments that CUDA graphs keep, whole ones too
   FreePieces foreign;               // in segments of other processes of the session
   FreePieces cached;                // whole segments without a block
   std::uint64_t own_cached = 0;     // of these, what is of the request's own pool
@@ -141,8 +141,9 @@ struct FailureReport {
   SourceFrame site;  // the place that a person would name for the request
   FailureCause cause = FailureCause::kUnknown;
   std::optional<FailureGrowth> growth;
-  bool small_pool = false;   // of an allocator: the request is one for its small segments
-  std::uint64_t stream = 0;  // of an allocator: the stream that is taken to be the request's
+  bool small_pool = false;         // of an allocator: the request is one for its small segments
+  std::uint64_t stream = 0;        // of an allocator: the stream that is taken to be the request's
+  std::uint64_t private_pool = 0;  // likewise the pool of CUDA graphs; 0 = none
   DeviceSpace space;
   std::uint64_t missing = 0;   // what the driver had too little of
   std::vector<SiteUse> sites;  // blocks and uncarved driver memory, largest first

@@ -22,7 +22,7 @@ struct Scene {
   const Session* session = nullptr;
   FailedRequest request;
   bool small_pool = false;
-  std::uint64_t stream = 0;
+  std::uint64_t stream = 0, private_pool = 0;
   std::vector<MapSegment> segments;  // of allocators, on the device
   std::vector<bool> own;             // by segment: it could serve the request
   std::vector<AllocationId> direct;  // driver memory that no allocator carves

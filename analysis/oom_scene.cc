@@ -20,21 +20,32 @@ const MemorySample* SampleFor(const FailedRequest& request,
   return best;
 }
 
-// The stream of the last block that the thread got before it failed; of any thread if it got none.
-std::uint64_t StreamOf(const Session& session, const FailedRequest& request) {
+// The last block that the thread got before it failed; of any thread if it got none.
+AllocationId BlockBefore(const Session& session, const FailedRequest& request) {
   const EventTable& events = session.events();
   const std::uint32_t thread = events.thread(request.event.value);
-  std::uint64_t any = 0;
-  bool found = false;
+  AllocationId any;
   for (std::uint32_t e = request.event.value; e-- > 0;) {
     if (events.op(e) != Op::kAlloc || events.layer(e) != Layer::kBlock ||
         events.device(e) != request.device)
       continue;
-    if (events.thread(e) == thread) return events.stream(e);
-    if (!found) any = events.stream(e);
-    found = true;
+    if (events.thread(e) == thread) return events.allocation(e);
+    if (!any.valid()) any = events.allocation(e);
   }
   return any;
+}
+
+// The pool that a request is taken to be for: that of the block before.
+void FindPool(const Session& session, const FailedRequest& request, Scene& scene) {
+  scene.stream = session.events().stream(request.event.value);
+  const AllocationId before = BlockBefore(session, request);
+  if (!before.valid()) return;
+  const Allocation block = session.allocation(before);
+  if (scene.stream == 0) scene.stream = block.stream;
+  const bool in_segment =
+      block.parent.valid() && session.record(block.parent).layer == Layer::kSegment;
+  if (in_segment && block.stream == scene.stream)
+    scene.private_pool = session.allocation(block.parent).pool;
 }
 
 // Whether a request is one for small segments: as the driver was asked for one, else as blocks of
@@ -80,15 +91,20 @@ void AddBlocks(const Session& session, const MapSegment& segment, DeviceSpace& s
   }
 }
 
+void AddHoles(const MapSegment& segment, FreePieces& pieces) {
+  for (const MapPiece& piece : segment.pieces)
+    if (piece.hole()) AddPiece(pieces, piece.bytes);
+}
+
 // `ours`: of the process that failed; `own`: of the pool that could serve it.
 void AddSegment(const Session& session, const MapSegment& segment, bool ours, bool own,
                 DeviceSpace& space) {
   AddBlocks(session, segment, space);
-  if (!ours) {
-    for (const MapPiece& piece : segment.pieces)
-      if (piece.hole()) AddPiece(space.foreign, piece.bytes);
-    return;
-  }
+  if (!ours) return AddHoles(segment, space.foreign);
+  // Nothing but the replays of its graphs can use it, and no emptying of caches gives it back.
+  if (!own && session.allocation(segment.allocation).pool != 0 &&
+      session.record(segment.allocation).layer == Layer::kSegment)
+    return AddHoles(segment, space.private_pools);
   if (segment.free_bytes == segment.bytes) {
     AddPiece(space.cached, segment.bytes);
     if (own) space.own_cached += segment.bytes;
@@ -175,7 +191,7 @@ Scene LayOut(const Session& session, const FailedRequest& request,
   Scene scene{.session = &session, .request = request};
   if (request.device == kNoDevice) return scene;
   if (request.framework) {
-    scene.stream = StreamOf(session, request);
+    FindPool(session, request, scene);
     scene.small_pool = IsForSmallPool(session, request);
   }
   DeviceSpace& space = scene.space;
@@ -187,7 +203,8 @@ Scene LayOut(const Session& session, const FailedRequest& request,
     const bool own = request.framework && ours &&
                      (base.layer != Layer::kSegment ||
                       ((segment.bytes <= kPage) == scene.small_pool &&
-                       session.allocation(segment.allocation).stream == scene.stream));
+                       session.allocation(segment.allocation).stream == scene.stream &&
+                       session.allocation(segment.allocation).pool == scene.private_pool));
     AddSegment(session, segment, ours, own, space);
     scene.segments.push_back(std::move(segment));
     scene.own.push_back(own);

@@ -41,8 +41,8 @@ std::string CauseWords(const FailureReport& report) {
     case FailureCause::kAllocatorRule:
       return absl::StrCat(
           "The allocator's own rules: a free piece of ", FormatBytes(space.largest_own),
-          " was in the right pool, and was not used (a limit on splitting, or a private "
-          "pool that the log does not name).");
+          " was in the right pool, and was not used (a limit on splitting, or a pool that "
+          "the program chose and the log does not name).");
     case FailureCause::kSegmentSize:
       return absl::StrCat("Segment size: the driver had ", free, " free, enough for ", asked,
                           ", but the allocator takes no less than ",
@@ -95,8 +95,18 @@ std::string FailureCountWords(const std::vector<FailedRequest>& failures) {
       recovered > 0 ? absl::StrCat(", ", recovered, " of them but for a moment") : "");
 }
 
+// Where they hold enough to have made a difference.
+std::string PrivatePoolWords(const FailureReport& report) {
+  const std::uint64_t unused = report.space.private_pools.bytes;
+  if (unused == 0 || unused < report.missing / 2) return "";
+  return absl::StrCat(
+      " Another ", FormatBytes(unused),
+      " lay unused in private pools of CUDA graphs, which serve these graphs alone.");
+}
+
 std::string FailureVerdict(const FailureReport& report) {
-  return absl::StrCat(report.growth ? GrowthWords(*report.growth) : "", CauseWords(report));
+  return absl::StrCat(report.growth ? GrowthWords(*report.growth) : "", CauseWords(report),
+                      PrivatePoolWords(report));
 }
 
 std::string RemedyWords(const Session& session, const SiteGroups& sites,
@@ -174,6 +184,8 @@ std::vector<SpacePart> SpaceParts(const FailureReport& report) {
     add(SpaceKind::kOtherPools, space.other_pools.bytes,
         InPieces("free in an allocator's segments in use", space.other_pools));
   }
+  add(SpaceKind::kPrivatePools, space.private_pools.bytes,
+      InPieces("free in private pools of CUDA graphs", space.private_pools));
   add(SpaceKind::kForeign, space.foreign.bytes,
       InPieces("free in segments of the other processes", space.foreign));
   add(SpaceKind::kCached, space.cached.bytes,

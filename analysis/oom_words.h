@@ -29,6 +29,7 @@ enum class SpaceKind {
   kRounding,
   kOwnPool,
   kOtherPools,
+  kPrivatePools,
   kForeign,
   kCached,
   kDirect,  // of `layer`

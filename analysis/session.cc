@@ -74,7 +74,8 @@ Allocation Session::allocation(AllocationId id) const {
   const bool said = record.layer == Layer::kBlock && record.second != 0;
   if (said || record.layer == Layer::kModule) a.requested = record.second;
   a.stream = events_.stream(record.birth.value);
-  if (record.layer == Layer::kStreamOrdered) a.pool = record.second;
+  if (record.layer == Layer::kStreamOrdered || record.layer == Layer::kSegment)
+    a.pool = record.second;
   a.stack = record.stack;
   a.api = events_.api(record.birth.value);
   a.parent = record.parent;

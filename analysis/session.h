@@ -43,7 +43,9 @@ struct Allocation {
   std::uint64_t bytes = 0;
   std::uint64_t requested = 0;  // blocks: what the program asked for; modules: image; else bytes
   std::uint64_t stream = 0;
-  std::uint64_t pool = 0;  // stream-ordered: pool handle
+  // Stream-ordered: pool handle. Segments: the private pool of CUDA graphs that they serve alone,
+  // as numbered by private_pools.h; 0 = none.
+  std::uint64_t pool = 0;
   StackId stack;
   StringId api;
   AllocationId parent;  // what it lies in: tensor → block → segment → driver allocation

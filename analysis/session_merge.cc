@@ -346,7 +346,8 @@ class SessionMerger {
 
   AllocationRecord Record(const Part& part, AllocationRecord record) const {
     record.address = Tagged(part, record.address);
-    if (record.layer == Layer::kStreamOrdered) record.second = Tagged(part, record.second);
+    if (record.layer == Layer::kStreamOrdered || record.layer == Layer::kSegment)
+      record.second = Tagged(part, record.second);
     if (record.layer == Layer::kTensor && record.second < part.session->tensors_.size())
       record.second += part.tensors;
     record.birth = EventId(part.events[record.birth.value]);

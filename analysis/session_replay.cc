@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "analysis/private_pools.h"
 #include "analysis/session_spaces.h"
 
 namespace memprof::analysis {
@@ -43,6 +44,7 @@ class Replay {
       Take(i, &event);
       events_.Append(event);
     }
+    private_pools_.Settle(&allocations_);
     events_.Finish();
   }
 
@@ -63,6 +65,7 @@ class Replay {
   void ResetDevice(std::uint32_t i, const Event& event);
 
   void FindParent(Id id);
+  void NoteCapture(Id block, std::uint64_t capture);
   Id FirstPages(const AllocationRecord& block) const;
   void EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t event);
   Id FindFreed(const Event& event) const;
@@ -91,6 +94,7 @@ class Replay {
   bool frameworks_ = false;
   std::vector<char> void_free_;  // frees that failed; empty if none did
 
+  PrivatePools private_pools_;
   AddressTable live_, ended_below_;
   RangeIndex driver_, segments_, blocks_;
   ManagedRanges managed_;
@@ -209,6 +213,7 @@ AllocationRecord Replay::Fresh(std::uint32_t i, Layer layer, const Event& event)
   fresh.bytes = event.bytes;
   fresh.stack = event.stack;
   if (layer == Layer::kBlock || layer == Layer::kStreamOrdered) fresh.second = event.aux0;
+  if (layer == Layer::kSegment) fresh.second = event.aux1;
   if (layer == Layer::kTensor) fresh.second = event.label;
   if (layer == Layer::kModule) {
     fresh.bytes = event.aux0;
@@ -235,11 +240,19 @@ void Replay::Allocate(std::uint32_t i, Layer layer, Event* event) {
     first_child_.push_back(kNone);
     next_sibling_.push_back(kNone);
     if (IsFrameworkLayer(layer)) FindParent(id);
+    if (layer == Layer::kBlock && event->aux1 != 0) NoteCapture(id, event->aux1);
   }
   if (OwnedByContext(fresh) && event->context != kNone)
     context_members_[event->context].push_back(id);
   else if (OwnedByContext(fresh) || space == Space::kDevice)
     DeviceMembers(fresh.device).push_back(id);
+}
+
+// What the block lies in, and what else was handed out in the same capture, share a pool.
+void Replay::NoteCapture(Id block, std::uint64_t capture) {
+  const AllocationId parent = allocations_[block].parent;
+  if (parent.valid() && allocations_[parent.value].layer == Layer::kSegment)
+    private_pools_.Share(allocations_[parent.value].second, capture);
 }
 
 // A module's end, or a look-up of one of its globals. A module that was there before the log is

@@ -327,7 +327,7 @@ void Exporter::WriteSegments(int device) {
     std::size_t end = begin + 1;
     const auto joins = [&](const AllocationRecord& a, const AllocationRecord& b, std::size_t at) {
       return Mapped(a) && Mapped(b) && EndAddress(a.address, a.bytes) == b.address &&
-             StreamOf(segments[at - 1]) == StreamOf(segments[at]);
+             a.second == b.second && StreamOf(segments[at - 1]) == StreamOf(segments[at]);
     };
     while (end < segments.size() &&
            joins(session_.record(segments[end - 1]), session_.record(segments[end]), end))
@@ -365,8 +365,7 @@ void Exporter::WriteSegment(int device, std::span<const Id> pieces, std::vector<
   Field("stream", StreamOf(pieces.front()));
   out_.Key("segment_type");
   out_.Text(first.bytes <= kSmallSegmentBytes ? "small" : "large");
-  const std::uint64_t pool =
-      first.layer == Layer::kSegment ? session_.events().aux1(first.birth.value) : 0;
+  const std::uint64_t pool = first.layer == Layer::kSegment ? first.second : 0;
   out_.Key("segment_pool_id");
   out_.Pair(pool >> 32, pool & UINT32_MAX);
   out_.Key("is_expandable");

@@ -182,6 +182,7 @@ Json FragmentationJson(const Session& session, Symbols& symbols,
     for (const analysis::Hole& hole : pool.holes) holes.push_back(HoleJson(session, hole));
     pools.push_back({{"device", pool.device},
                      {"stream", Hex(pool.stream)},
+                     {"private_pool", Hex(pool.private_pool)},
                      {"small_blocks", pool.small_blocks},
                      {"segments", pool.segments},
                      {"blocks", pool.blocks},

@@ -27,6 +27,7 @@ Json SpaceJson(const analysis::DeviceSpace& space) {
                {"rounding_bytes", space.rounding},
                {"own_pool_free", PiecesJson(space.own_pool)},
                {"other_pools_free", PiecesJson(space.other_pools)},
+               {"private_pools_free", PiecesJson(space.private_pools)},
                {"foreign_free", PiecesJson(space.foreign)},
                {"cached_segments", PiecesJson(space.cached)},
                {"largest_usable_bytes", space.largest_own},
@@ -106,6 +107,7 @@ Json FailureJson(const Session& session, analysis::Symbols& symbols,
   if (report.request.framework) {
     json["small_pool"] = report.small_pool;
     json["stream"] = Hex(report.stream);
+    if (report.private_pool != 0) json["private_pool"] = Hex(report.private_pool);
   }
   json["space"] = SpaceJson(report.space);
   json["remedies"] = Json::array();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/private_pools.h"
 #include "analysis/units.h"
 #include "cli/names.h"
 #include "cli/sections.h"
@@ -21,6 +22,7 @@ std::string PoolName(const PoolSeries& series) {
   if (series.kind == PoolKind::kStreamOrdered)
     return Cat("device ", series.device, " pool ", Hex(series.pool));
   return Cat("device ", series.device,
+             series.pool == 0 ? "" : Cat(" ", analysis::PrivatePoolName(series.pool)),
              series.stream == 0 ? "" : Cat(" stream ", Hex(series.stream)),
              series.small_blocks ? " small" : " large");
 }
@@ -98,6 +100,7 @@ Json FragmentationSeriesJson(const std::vector<PoolSeries>& all) {
                  {"device", series.device}};
     if (series.kind == PoolKind::kSegments) {
       json["stream"] = Hex(series.stream);
+      json["private_pool"] = Hex(series.pool);
       json["small_blocks"] = series.small_blocks;
     } else {
       json["pool"] = Hex(series.pool);

@@ -1,6 +1,7 @@
 // The section on fragmentation.
 #include <algorithm>
 
+#include "analysis/private_pools.h"
 #include "analysis/units.h"
 #include "cli/names.h"
 #include "cli/sections.h"
@@ -37,7 +38,9 @@ std::string FragmentationText(const Session& session, analysis::Symbols& symbols
                 "external"});
   for (const analysis::PoolFragmentation& pool : report.pools) {
     table.Row(
-        {Cat("device ", pool.device, pool.stream == 0 ? "" : Cat(" stream ", Hex(pool.stream)),
+        {Cat("device ", pool.device,
+             pool.private_pool == 0 ? "" : Cat(" ", analysis::PrivatePoolName(pool.private_pool)),
+             pool.stream == 0 ? "" : Cat(" stream ", Hex(pool.stream)),
              pool.small_blocks ? " small" : " large"),
          FormatCount(pool.segments), FormatBytes(pool.reserved_bytes), FormatBytes(pool.free_bytes),
          FormatBytes(pool.largest_hole),

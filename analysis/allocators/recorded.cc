@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -143,7 +144,9 @@ class DeviceReader {
     if (over_time_) run_.trace.rows.FillUpTo(run_.trace.events.size(), last_);
     run_.reserved = curve_.Take();
     if (!run_.synchronizes) SynchronizeAtSteps();
-    run_.streams = static_cast<std::uint32_t>(streams_.size());
+    std::set<std::uint64_t> streams;
+    for (const auto& [pool_and_stream, number] : streams_) streams.insert(pool_and_stream.second);
+    run_.streams = static_cast<std::uint32_t>(streams.size());
     return std::move(run_);
   }
 
@@ -227,8 +230,8 @@ class DeviceReader {
     const std::uint64_t requested = said ? record.second : record.bytes;
     if (requested == 0) return;
     const std::uint64_t stream = session_.events().stream(record.birth.value);
-    const auto [at, added] =
-        streams_.try_emplace(stream, static_cast<StreamNumber>(streams_.size()));
+    const auto number = static_cast<StreamNumber>(streams_.size());
+    const auto [at, added] = streams_.try_emplace({PrivatePoolOf(record), stream}, number);
     numbers_[id.value] = run_.trace.Allocate(requested, at->second);
     if (WasThere(record)) AddHeld(record, numbers_[id.value], requested, at->second);
     if (keeps_requests_) run_.requests.push_back(id);
@@ -244,6 +247,12 @@ class DeviceReader {
     if (plan_.source == RequestSource::kStreamOrdered) ChangePool(record.second, record.bytes, +1);
     if (plan_.source == RequestSource::kDriver) Reserve(record.bytes, +1);
     f.NotePeaks();
+  }
+
+  std::uint64_t PrivatePoolOf(const AllocationRecord& block) const {
+    if (block.layer != Layer::kBlock || !block.parent.valid()) return 0;
+    const AllocationRecord& segment = session_.record(block.parent);
+    return segment.layer == Layer::kSegment ? segment.second : 0;
   }
 
   // A trace that was cut at its beginning tells at its first instant what was there already.
@@ -369,7 +378,8 @@ class DeviceReader {
   std::vector<TraceRange> releases_;
   std::unordered_map<std::uint32_t, std::uint64_t> live_blocks_;  // by segment
   std::vector<std::uint32_t>& numbers_;                           // of requests by allocation
-  std::unordered_map<std::uint64_t, StreamNumber> streams_;
+  // By private pool and stream: neither shares free memory with any other.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, StreamNumber> streams_;
   std::map<std::uint64_t, Pool> pools_;
   std::vector<std::size_t> step_marks_;  // how many events came before
 };

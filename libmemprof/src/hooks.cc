@@ -206,6 +206,19 @@ bool Capturing(FunctionId id, CUstream stream, CUgraph* graph) {
   return true;
 }
 
+std::uint64_t CaptureId(CUstream stream) {
+  const CalledFunctions& driver = Driver();
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t id = 0;
+  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+  if (driver.cuStreamGetCaptureInfo_v2 != nullptr)
+    result = driver.cuStreamGetCaptureInfo_v2(stream, &status, &id, nullptr, nullptr, nullptr);
+  else if (driver.cuStreamGetCaptureInfo_v3 != nullptr)
+    result =
+        driver.cuStreamGetCaptureInfo_v3(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
+  return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
+}
+
 void SamplePool(ThreadSlot* slot, std::uint64_t pool, std::int32_t device) {
   const CalledFunctions& driver = Driver();
   if (driver.cuMemPoolGetAttribute == nullptr) return;

@@ -66,6 +66,8 @@ inline bool RecordsAllocations(const Hook& hook) {
 // Whether the stream, as the function means it, is being captured; `graph`, if given, gets the
 // graph that its calls become nodes of, or null where the driver does not say.
 bool Capturing(FunctionId id, CUstream stream, CUgraph* graph = nullptr);
+// The driver's id of the capture that goes on in `stream`, unique in the process; 0 = none.
+std::uint64_t CaptureId(CUstream stream);
 
 // OP_MEMORY_INFO of the current context's device, and OP_POOL_SAMPLE of every pool.
 // With `failed`, an allocation has failed: worth a look at what other processes use.

@@ -22,6 +22,7 @@ class SegmentTable {
     std::uint64_t time_ns = 0;  // when it was found
     std::int32_t device = -1;
     std::uint64_t stream = 0;
+    std::uint64_t capture = 0;  // in which it was found; 0 = none
   };
 
   // False, and nothing happens, when it is empty, overlaps a known one, wraps around the end of the

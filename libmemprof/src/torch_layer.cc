@@ -1,6 +1,7 @@
 // Blocks cost one event; all else is out of the way in functions of its own.
 #include "libmemprof/src/torch_layer.h"
 
+#include "libmemprof/src/hooks.h"
 #include "libmemprof/src/recorder.h"
 #include "libmemprof/src/torch_stream.h"
 
@@ -87,6 +88,11 @@ void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_
   RingEvent event = DeviceEvent(handed_out ? kOpAlloc : kOpFree, kLayerBlock, device,
                                 report.address, handed_out ? change : 0 - change);
   event.stream = report.stream;
+  if (handed_out && has_private_.load(kRelaxed)) {
+    SegmentTable::Segment segment;
+    if (segments_.Find(report.address, &segment) && segment.capture != 0)
+      event.aux1 = CaptureOn(report.stream) << 32;
+  }
   RecordEventHere(slot, &event, handed_out);
 }
 
@@ -151,9 +157,8 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
       });
     for (std::size_t i = 0; i < count; ++i)
       if (!segments_.Find(pages[i].address, &known))
-        Begin(state, slot, {pages[i].address, pages[i].bytes, 0, device},
-              physical == nullptr ? 0 : physical->stack, physical == nullptr ? 0 : physical->api,
-              report.stream);
+        Begin(state, slot, {pages[i].address, pages[i].bytes, 0, device, report.stream},
+              physical == nullptr ? 0 : physical->stack, physical == nullptr ? 0 : physical->api);
   }
   if (seen > 0) return;
   const RingEvent* driver = NewestAllocation(state, report.address);
@@ -169,6 +174,7 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
     segment = AskDriver(report.address);
   }
   segment.device = device;
+  segment.stream = report.stream;
   while (segments_.TakeWithin(segment.address, segment.address + segment.bytes, &known))
     End(slot, known, 0);
   // A pool with an allocator of its own may use only a part.
@@ -180,7 +186,7 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
     segment.bytes = wanted;
   if (segment.bytes == 0) return;
   Begin(state, slot, segment, driver == nullptr ? 0 : driver->stack,
-        driver == nullptr ? 0 : driver->api, report.stream);
+        driver == nullptr ? 0 : driver->api);
 }
 
 // Pages mapped lately that are no segments yet and together have exactly the missing bytes become
@@ -201,15 +207,28 @@ std::uint64_t TorchLayer::FindPages(ThreadState* state, ThreadSlot* slot, std::u
   }
   if (sum != missing) return 0;
   for (std::size_t i = 0; i < fresh; ++i)
-    Begin(state, slot, {pages[i].address, pages[i].bytes, 0, device}, 0, 0, stream);
+    Begin(state, slot, {pages[i].address, pages[i].bytes, 0, device, stream}, 0, 0);
   return sum;
+}
+
+// Number of the capture that goes on in a stream; 0 = none.
+__attribute__((noinline, cold)) std::uint64_t TorchLayer::CaptureOn(std::uint64_t stream) {
+  // The default stream cannot be captured, and a question about it is an error while others are.
+  if (stream == 0 || TheRecorder()->driver()->calls_held()) return 0;
+  const std::uint64_t id = CaptureId(reinterpret_cast<CUstream>(stream));
+  if (id == 0) return 0;
+  LockGuard lock(captures_mutex_);
+  for (std::uint64_t n = last_capture_; n > 0 && n + kCapturesKept > last_capture_; --n)
+    if (captures_[n % kCapturesKept] == id) return n;
+  captures_[++last_capture_ % kCapturesKept] = id;
+  return last_capture_;
 }
 
 // At the time of what this thread recorded last, which is the driver's call where that made it.
 bool TorchLayer::Begin(ThreadState* state, ThreadSlot* slot, SegmentTable::Segment segment,
-                       std::uint32_t stack, std::uint32_t api, std::uint64_t stream) {
+                       std::uint32_t stack, std::uint32_t api) {
   const bool made_now = stack != 0 && state->used > 0;
-  segment.stream = stream;
+  if (segment.capture == 0) segment.capture = CaptureOn(segment.stream);
   segment.time_ns = made_now ? SlabEvents(state->slab)[state->used - 1].time_ns : NowNs();
   if (!segments_.Add(segment)) return false;
   devices_[segment.device].segments.fetch_add(segment.bytes, kRelaxed);
@@ -218,7 +237,9 @@ bool TorchLayer::Begin(ThreadState* state, ThreadSlot* slot, SegmentTable::Segme
   event.time_ns = segment.time_ns;
   event.stack = stack;
   event.api = api;
-  event.stream = stream;
+  event.stream = segment.stream;
+  event.aux1 = segment.capture << 32;
+  if (segment.capture != 0) has_private_.store(true, kRelaxed);
   RecordEvent(slot, &event, stack == 0);
   return true;
 }
@@ -249,7 +270,7 @@ void TorchLayer::FreeFailed(ThreadSlot* slot, std::uint64_t address) {
     ended_ = {};
   }
   ThreadState* state = BoundState(slot);
-  if (state != nullptr) Begin(state, slot, segment, 0, 0, segment.stream);
+  if (state != nullptr) Begin(state, slot, segment, 0, 0);
 }
 
 void TorchLayer::Unmapped(ThreadSlot* slot, std::uint64_t address, std::uint64_t bytes,

@@ -11,6 +11,11 @@
 // PyTorch's reserved total moves, the driver's allocation below the block, or the pages mapped
 // there, become segments, of the block's stream. They end with the call that gives the memory back
 // to the driver.
+//
+// While a graph is captured, PyTorch takes blocks from private pools, which serve nothing else.
+// Segments and the blocks in them name the capture that they were handed out in (aux1 = its number
+// << 32); captures that share segments share a pool, as the reader finds out. Pools that programs
+// choose without a capture (torch.cuda.use_mem_pool) are not told from others.
 #pragma once
 
 #include <atomic>
@@ -77,6 +82,7 @@ class TorchLayer {
     std::atomic<std::uint64_t> segments{0};   // bytes of known segments
     std::atomic<std::uint64_t> unknown{0};    // what PyTorch reserves beyond these (modulo 2^64)
   };
+  static constexpr std::uint64_t kCapturesKept = 16;
   enum class Seen : std::uint32_t { kNothing, kNotSeen, kDirect, kCaching };
 
   void TellCaching();
@@ -86,8 +92,9 @@ class TorchLayer {
   std::uint64_t FindPages(ThreadState* state, ThreadSlot* slot, std::uint64_t missing,
                           std::int32_t device, std::uint64_t stream);
   bool Begin(ThreadState* state, ThreadSlot* slot, SegmentTable::Segment segment,
-             std::uint32_t stack, std::uint32_t api, std::uint64_t stream);
+             std::uint32_t stack, std::uint32_t api);
   void End(ThreadSlot* slot, const SegmentTable::Segment& segment, std::uint64_t time_ns);
+  std::uint64_t CaptureOn(std::uint64_t stream);
 
   Definitions* definitions_;
   VmmLedger* pages_;
@@ -95,7 +102,11 @@ class TorchLayer {
   std::atomic<Seen> seen_{Seen::kNothing};
   std::atomic<std::uint32_t> looks_{0};
   Mutex ended_mutex_;
-  SegmentTable::Segment ended_;  // by the last Freeing
+  SegmentTable::Segment ended_;           // by the last Freeing
+  std::atomic<bool> has_private_{false};  // a segment was for the capture of a graph
+  Mutex captures_mutex_;
+  std::uint64_t captures_[kCapturesKept] = {};  // the driver's ids of the latest, round and round
+  std::uint64_t last_capture_ = 0;              // number of the newest; they count from 1
   Device devices_[kMostTorchDevices];
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "analysis/session.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {
@@ -171,6 +172,34 @@ TEST(TorchGuest, BlocksSegmentsAndFailuresAreOfTheCallersStream) {
     EXPECT_EQ(event.stream, 0x5200u + static_cast<unsigned>(event.device));
   // Once for each change to another but the default stream.
   EXPECT_THAT(guest.lines(), Contains("asked 8"));
+}
+
+TEST(TorchGuest, SegmentsOfCapturesAreInTheirPools) {
+  TempDirectory directory;
+  const GuestResult guest = RunAllocator(directory, {"captures"});
+  ExpectForwarded(guest);
+  std::map<std::uint64_t, int> pool_of;  // by block
+  for (const std::string& line : guest.lines()) {
+    std::istringstream words(line);
+    std::string kind;
+    int pool = 0;
+    std::uint64_t address = 0;
+    if (words >> kind >> pool >> address && kind == "pool") pool_of[address] = pool;
+  }
+  EXPECT_EQ(pool_of.size(), 20u);
+  const auto session = analysis::Session::Load(directory.File("g.mprof"));
+  ASSERT_TRUE(session.ok());
+  std::map<int, std::uint64_t> number;
+  int segments = 0;
+  for (const analysis::Allocation& a : (*session)->allocations()) {
+    if (a.layer != analysis::Layer::kSegment) continue;
+    const int pool = pool_of[a.address];
+    const auto [known, fresh] = number.try_emplace(pool, a.pool);
+    EXPECT_EQ(known->second, a.pool) << pool;
+    ++segments;
+  }
+  EXPECT_EQ(segments, 11);
+  EXPECT_EQ(number, (std::map<int, std::uint64_t>{{0, 0}, {1, 1ull << 32}, {2, 2ull << 32}}));
 }
 
 TEST(TorchGuest, AStreamOfAnotherDeviceIsNotBelieved) {

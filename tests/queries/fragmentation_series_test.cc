@@ -26,7 +26,9 @@ constexpr std::uint64_t kKiB = 1024;
 PoolState StateAt(const Session& session, const PoolSeries& series, TimeNs time) {
   PoolState state;
   for (const PoolFragmentation& pool : AnalyseFragmentation(session, series.device, time).pools) {
-    if (pool.stream != series.stream || pool.small_blocks != series.small_blocks) continue;
+    if (pool.stream != series.stream || pool.private_pool != series.pool ||
+        pool.small_blocks != series.small_blocks)
+      continue;
     state.reserved = pool.reserved_bytes;
     state.allocated = pool.allocated_bytes;
     state.pinned = pool.pinned_bytes;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/fragmentation_series.h"
 #include "analysis/testing/column.h"
 #include "tests/queries/random_log.h"
 
@@ -225,6 +226,28 @@ TEST(FragmentationTest, WithoutAllocatorThereIsNothing) {
   EXPECT_TRUE(report.pools.empty());
   EXPECT_EQ(report.utilisation, 1);
   EXPECT_EQ(report.at_peak, 0);
+}
+
+TEST(FragmentationTest, PrivatePoolsAreApart) {
+  LogBuilder log;
+  constexpr std::uint64_t kMiB = 1 << 20, kBase = 0x700000000000;
+  for (const std::uint64_t pool : {0ull, 1ull << 32, 2ull << 32}) {
+    const std::uint64_t address = kBase + (pool >> 5);
+    log.Alloc(Layer::kLinear, address, 8 * kMiB);
+    log.Alloc(Layer::kSegment, address, 8 * kMiB, {.aux1 = pool});
+    log.Alloc(Layer::kBlock, address, 6 * kMiB, {.aux1 = pool});
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  std::vector<std::uint64_t> pools, over_time;
+  for (const PoolFragmentation& pool : AnalyseFragmentation(*session).pools) {
+    pools.push_back(pool.private_pool);
+    EXPECT_EQ(pool.free_bytes, 2 * kMiB);
+  }
+  for (const PoolSeries& series : BuildFragmentationSeries(*session, 0, 10))
+    over_time.push_back(series.pool);
+  EXPECT_EQ(pools, (std::vector<std::uint64_t>{0, 1ull << 32, 2ull << 32}));
+  EXPECT_EQ(over_time, pools);
 }
 
 }  // namespace

@@ -156,8 +156,8 @@ TEST(HolePastTest, LargestRequestsAreThoseUpToTheInstant) {
       EXPECT_EQ(until.At(pool, EventId(e)), bytes);
     }
   }
-  EXPECT_EQ(whole.At({9, 9, false}, EventId(count)), 0u);
-  EXPECT_EQ(whole.At({0, 0, true}, EventId()), 0u);
+  EXPECT_EQ(whole.At({9, 0, 9, false}, EventId(count)), 0u);
+  EXPECT_EQ(whole.At({0, 0, 0, true}, EventId()), 0u);
 }
 
 TEST(HolePastTest, AHistoryAnswersAsOneQuestionDoes) {

@@ -45,8 +45,9 @@ inline Case Load(const LogBuilder& log) {
 
 inline std::uint64_t Sum(const DeviceSpace& space) {
   std::uint64_t sum = space.free + space.blocks + space.rounding + space.own_pool.bytes +
-                      space.other_pools.bytes + space.foreign.bytes + space.cached.bytes +
-                      space.modules + space.pools + space.others.value_or(0) + space.untracked;
+                      space.other_pools.bytes + space.private_pools.bytes + space.foreign.bytes +
+                      space.cached.bytes + space.modules + space.pools + space.others.value_or(0) +
+                      space.untracked;
   for (const std::uint64_t bytes : space.direct) sum += bytes;
   return sum;
 }

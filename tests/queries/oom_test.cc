@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "analysis/oom_words.h"
 #include "tests/queries/oom_case.h"
 #include "tests/store/temp_file.h"
 
@@ -179,6 +180,49 @@ TEST(OomTest, AHoleOfAnotherStreamIsStranded) {
   EXPECT_EQ(c.last.cause, FailureCause::kOtherPool);
   EXPECT_EQ(c.last.space.other_pools.count, 2u);
   EXPECT_TRUE(c.Find(RemedyKind::kOnePool)->fits);
+}
+
+// A segment of 10 MiB that a captured graph keeps, with a hole of 8 MiB, and an empty one of 6.
+void GraphPool(LogBuilder& log, std::uint64_t pool, std::uint64_t capture) {
+  Segment(log, kBase, 10 * kMiB, {.stream = 7, .aux1 = pool});
+  Segment(log, kBase + 64 * kMiB, 6 * kMiB, {.stream = 7, .aux1 = pool});
+  log.Alloc(Layer::kBlock, kBase, 8 * kMiB, {.stream = 7, .aux1 = pool});
+  log.Free(Layer::kBlock, kBase);
+  log.Alloc(Layer::kBlock, kBase + 8 * kMiB, 2 * kMiB, {.stream = 7, .aux1 = capture});
+}
+
+TEST(OomTest, MemoryOfGraphsServesNobodyElse) {
+  LogBuilder log;
+  log.Device(0, 40 * kMiB);
+  GraphPool(log, 1ull << 32, 1ull << 32);
+  Segment(log, kBase + 128 * kMiB, 4 * kMiB);
+  log.Alloc(Layer::kBlock, kBase + 128 * kMiB, 4 * kMiB);
+  DriverRefuses(log, 20 * kMiB, 0, 40 * kMiB);
+  AllocatorGivesUp(log, 5 * kMiB);
+  const Case c = Load(log);
+  EXPECT_EQ(c.last.private_pool, 0u);
+  EXPECT_EQ(c.last.space.private_pools.bytes, 14 * kMiB);
+  EXPECT_EQ(c.last.space.private_pools.largest, 8 * kMiB);
+  EXPECT_EQ(c.last.space.private_pools.count, 2u);
+  EXPECT_EQ(c.last.space.cached.bytes, 0u);
+  EXPECT_EQ(c.last.space.whole_pages, 0u);
+  EXPECT_EQ(c.last.cause, FailureCause::kCapacity);
+  EXPECT_EQ(c.Find(RemedyKind::kReleaseCache), nullptr);
+  EXPECT_EQ(c.Find(RemedyKind::kOnePool), nullptr);
+  EXPECT_THAT(FailureVerdict(c.last), ::testing::HasSubstr("14.0 MiB lay unused in private pools"));
+  EXPECT_EQ(Sum(c.last.space), c.last.space.total + c.last.space.elsewhere);
+}
+
+TEST(OomTest, ARequestOfACaptureIsForItsPool) {
+  LogBuilder log;
+  log.Device(0, 40 * kMiB);
+  GraphPool(log, 1ull << 32, 2ull << 32);  // a second capture in the same pool
+  log.Event(Op::kFrameworkOom, Layer::kBlock, 0, 9 * kMiB, 0, {.stream = 7});
+  const Case c = Load(log);
+  EXPECT_EQ(c.last.stream, 7u);
+  EXPECT_EQ(c.last.private_pool, 1ull << 32);
+  EXPECT_EQ(c.last.space.private_pools.count, 0u);
+  EXPECT_EQ(c.last.space.largest_own, 8 * kMiB);
 }
 
 TEST(OomTest, SmallRequestsDoNotUseLargeSegments) {

@@ -60,15 +60,16 @@ TEST(SpaceParts, EachHasItsOwnBytes) {
   space.rounding = 2;
   space.own_pool = {4, 3, 2};
   space.other_pools = {8, 7, 2};
-  space.foreign = {16, 15, 2};
-  space.cached = {32, 31, 2};
-  space.direct[static_cast<std::size_t>(Layer::kLinear)] = 64;
-  space.pools = 128;
-  space.modules = 256;
-  space.others = 512;
-  space.untracked = 1024;
-  space.free = 2048;
-  space.total = 4095;
+  space.private_pools = {16, 15, 2};
+  space.foreign = {32, 31, 2};
+  space.cached = {64, 63, 2};
+  space.direct[static_cast<std::size_t>(Layer::kLinear)] = 128;
+  space.pools = 256;
+  space.modules = 512;
+  space.others = 1024;
+  space.untracked = 2048;
+  space.free = 4096;
+  space.total = 8191;
   std::uint64_t next = 1;
   for (const SpacePart& part : SpaceParts(report)) {
     EXPECT_EQ(part.bytes, next) << part.words;
@@ -76,7 +77,7 @@ TEST(SpaceParts, EachHasItsOwnBytes) {
     EXPECT_EQ(std::uint64_t{1} << static_cast<unsigned>(part.kind), next);
     next *= 2;
   }
-  EXPECT_EQ(next, 4096u);
+  EXPECT_EQ(next, 8192u);
 }
 
 TEST(FailureVerdict, HasWordsOfItsOwnForEveryCause) {

@@ -7,6 +7,7 @@ and the sum of its blocks is held against PyTorch's own total, so that sizes are
 Frees have no call stack in a log; all other events are compared with their whole Python stack."""
 import dataclasses
 import difflib
+import operator
 
 UNIT = 512  # CUDACachingAllocator: kMinBlockSize, to a multiple of which requests are rounded up
 SMALL = 1 << 20  # kSmallSize: above it, a remainder of at most this much stays with its block
@@ -33,6 +34,7 @@ class BlockSizes:
     def __init__(self):
         self.free, self.free_ends, self.live, self.segments = {}, {}, {}, {}
         self.handed_out = 0
+        self.expandable = False
 
     def _add(self, address, size):
         if address not in self.segments and address in self.free_ends:
@@ -56,6 +58,20 @@ class BlockSizes:
         self._take(address)
         del self.segments[address]
 
+    def map_pages(self, address, size):
+        """Of expandable segments, which are not told apart: their ranges of addresses never adjoin."""
+        self.expandable = True
+        self._add(address, size)
+
+    def unmap_pages(self, address, size):
+        begin = next((a for a, free in self.free.items() if a <= address and address + size <= a + free), None)
+        if begin is None:
+            raise ValueError(f"{size} bytes at {address:#x} are not free, where PyTorch's history unmaps them")
+        end = begin + self._take(begin)
+        for piece, piece_end in ((begin, address), (address + size, end)):
+            if piece_end > piece:
+                self.free[piece], self.free_ends[piece_end] = piece_end - piece, piece
+
     def allocate(self, address, asked):
         size = rounded(asked)
         if address not in self.free:
@@ -64,7 +80,7 @@ class BlockSizes:
         rest = available - size
         if rest < 0:
             raise ValueError(f"{size} bytes at {address:#x} do not fit in the free block there")
-        if rest >= UNIT if size <= SMALL else rest > SMALL:
+        if rest >= UNIT if size <= SMALL or self.expandable else rest > SMALL:
             self._add(address + size, rest)
         else:
             size = available
@@ -93,6 +109,9 @@ def python_stack(frames):
                  for f in as_recorded(frames, "name", "filename") if f["filename"].endswith(".py") or f["filename"].startswith("<"))
 
 
+ENDS = ("free_requested", "free_completed", "segment_free", "segment_unmap")  # without stacks in a log
+
+
 def history_events(trace, sizes):
     """The row of PyTorch's history, with the sizes of blocks."""
     row = []
@@ -102,6 +121,10 @@ def history_events(trace, sizes):
             sizes.begin_segment(address, size)
         elif action == "segment_free":
             sizes.end_segment(address)
+        elif action == "segment_map":
+            sizes.map_pages(address, size)
+        elif action == "segment_unmap":
+            sizes.unmap_pages(address, size)
         elif action == "alloc":
             size = sizes.allocate(address, size)
         elif action in ("free_requested", "free_completed"):
@@ -110,7 +133,7 @@ def history_events(trace, sizes):
                 sizes.release(address)
         elif action == "snapshot":
             continue
-        stack = None if "free" in action else python_stack(entry["frames"])
+        stack = None if action in ENDS else python_stack(entry["frames"])
         row.append(Event(action, address, size, stack))
     return row
 
@@ -118,7 +141,7 @@ def history_events(trace, sizes):
 def exported_events(trace):
     """The row of an exported snapshot, whose sizes are blocks' already."""
     return [Event(e["action"], e.get("addr", 0), e["size"],
-                  None if "free" in e["action"] else python_stack(e["frames"])) for e in trace]
+                  None if e["action"] in ENDS else python_stack(e["frames"])) for e in trace]
 
 
 LOGGED = {("alloc", "block"): "alloc", ("free", "block"): "free_requested",
@@ -140,6 +163,26 @@ def logged_events(dumped):
                           if f["module"] == "python")
         row.append(Event(what, int(event["address"], 16), event["bytes"], stack))
     return row
+
+
+PAGES = {"segment_map": "segment_alloc", "segment_unmap": "segment_free"}
+
+
+def joined_pages(row):
+    """A row of expandable segments: what is mapped or unmapped at one place in one go is one event. PyTorch
+    tells a range, the log each piece of physical memory."""
+    joined = []
+    for event in row:
+        event = dataclasses.replace(event, what=PAGES.get(event.what, event.what))
+        before = joined[-1] if joined else None
+        adjoins = before is not None and (before.address + before.size == event.address or
+                                          event.address + event.size == before.address)
+        if adjoins and event.what in PAGES.values() and (event.what, event.stack) == (before.what, before.stack):
+            joined[-1] = dataclasses.replace(before, address=min(before.address, event.address),
+                                             size=before.size + event.size)
+        else:
+            joined.append(event)
+    return joined
 
 
 def place(frame):
@@ -218,19 +261,30 @@ def compare_blocks(where, theirs, ours, script):
     return found
 
 
+class PoolNames:
+    """Whose pool is whose: PyTorch's numbers of private pools are its own, and memprof counts them itself."""
+
+    def __init__(self):
+        self.ours, self.theirs = {(0, 0): (0, 0)}, {(0, 0): (0, 0)}
+
+    def same(self, theirs, ours):
+        return self.ours.setdefault(theirs, ours) == ours and self.theirs.setdefault(ours, theirs) == theirs
+
+
 def compare_segments(theirs, ours, script):
-    """Which segments and blocks of two snapshots differ: (field or None, sentence) for each."""
-    found = []
+    """Which segments and blocks of two snapshots differ: a sentence for each."""
+    found, pools = [], PoolNames()
     rows = [{(s["device"], s["address"]): s for s in side} for side in (theirs, ours)]
     for key in sorted(rows[0].keys() | rows[1].keys()):
         one, other = rows[0].get(key), rows[1].get(key)
         what = f"segment {key[1]:#x} of device {key[0]}"
         if one is None or other is None:
-            found.append((None, f"{what}: only in {only_in(one)} snapshot"))
+            found.append(f"{what}: only in {only_in(one)} snapshot")
             continue
         for field in SEGMENT_FIELDS:
-            if one[field] != other[field]:
-                found.append((field, f"{what}: {field}: PyTorch {one[field]}, the export {other[field]}"))
+            equal = pools.same if field == "segment_pool_id" else operator.eq
+            if not equal(one[field], other[field]):
+                found.append(f"{what}: {field}: PyTorch {one[field]}, the export {other[field]}")
         blocks = [{block["address"]: block for block in side["blocks"]} for side in (one, other)]
-        found += [(None, text) for text in compare_blocks(what, *blocks, script)]
+        found += compare_blocks(what, *blocks, script)
     return found

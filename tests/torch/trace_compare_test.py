@@ -143,6 +143,19 @@ class BlockSizesTest(unittest.TestCase):
                 sizes.begin_segment(address, 2 * MIB)
             self.assertEqual(sizes.free, {0: 2 * MIB, 2 * MIB: 2 * MIB})
 
+    def test_pages_come_and_go(self):
+        sizes = BlockSizes()
+        sizes.map_pages(0, 20 * MIB)
+        sizes.map_pages(20 * MIB, 2 * MIB)
+        self.assertEqual(sizes.free, {0: 22 * MIB})
+        self.assertEqual(sizes.allocate(0, 10 * MIB), 10 * MIB)  # what is left of it may be small
+        self.assertEqual(sizes.allocate(10 * MIB, 12 * MIB - 512), 12 * MIB - 512)
+        sizes.release(0)
+        sizes.unmap_pages(2 * MIB, 6 * MIB)
+        self.assertEqual(sizes.free, {0: 2 * MIB, 8 * MIB: 2 * MIB, 22 * MIB - 512: 512})
+        with self.assertRaises(ValueError):
+            sizes.unmap_pages(MIB, 2 * MIB)
+
     def test_against_bytes_one_by_one(self):
         """Whatever is allocated and freed, free blocks are the longest runs of free units."""
         chance, sizes, units = random.Random(7), BlockSizes(), [False] * 4096
@@ -171,6 +184,19 @@ class BlockSizesTest(unittest.TestCase):
             self.assertEqual(sizes.free, runs)
 
 
+class JoinedPagesTest(unittest.TestCase):
+    def test_only_what_adjoins_and_is_of_one_kind_and_place(self):
+        def row(*events):
+            return [trace_compare.Event(what, address, size, stack) for what, address, size, stack in events]
+
+        self.assertEqual(trace_compare.joined_pages(row(
+            ("segment_map", 0, 2, ("a",)), ("segment_map", 2, 2, ("a",)), ("segment_map", 5, 2, ("a",)),
+            ("segment_map", 7, 1, ("b",)), ("alloc", 8, 1, ("b",)), ("alloc", 9, 1, ("b",)),
+            ("segment_unmap", 2, 2, None), ("segment_unmap", 0, 2, None))), row(
+                ("segment_alloc", 0, 4, ("a",)), ("segment_alloc", 5, 2, ("a",)), ("segment_alloc", 7, 1, ("b",)),
+                ("alloc", 8, 1, ("b",)), ("alloc", 9, 1, ("b",)), ("segment_free", 0, 4, None)))
+
+
 SEGMENT = {"device": 0, "address": 4096, "total_size": 2 * MIB, "allocated_size": 1024, "active_size": 1024,
            "stream": 0, "segment_type": "small", "segment_pool_id": (0, 0), "is_expandable": False,
            "blocks": [{"address": 4096, "size": 1024, "requested_size": 1000, "state": "active_allocated",
@@ -184,8 +210,8 @@ class SegmentTest(unittest.TestCase):
         self.ours = [copy.deepcopy(SEGMENT)]
         self.block = self.ours[0]["blocks"][0]
 
-    def assert_found(self, *pairs):
-        self.assertEqual(compare_segments([SEGMENT], self.ours, SCRIPT), list(pairs))
+    def assert_found(self, *texts):
+        self.assertEqual(compare_segments([SEGMENT], self.ours, SCRIPT), list(texts))
 
     def test_the_same(self):
         self.block["requested_size"] = 1024
@@ -196,13 +222,23 @@ class SegmentTest(unittest.TestCase):
     def test_each_field(self):
         for field in trace_compare.SEGMENT_FIELDS:
             self.ours = [dict(copy.deepcopy(SEGMENT), **{field: "other"})]
-            self.assert_found((field, f"segment 0x1000 of device 0: {field}: PyTorch {SEGMENT[field]}, "
-                                      "the export other"))
+            self.assert_found(f"segment 0x1000 of device 0: {field}: PyTorch {SEGMENT[field]}, the export other")
 
     def test_segments_that_one_side_lacks(self):
         self.ours[0]["address"] = 8192
-        self.assert_found((None, "segment 0x1000 of device 0: only in PyTorch's own snapshot"),
-                          (None, "segment 0x2000 of device 0: only in the exported snapshot"))
+        self.assert_found("segment 0x1000 of device 0: only in PyTorch's own snapshot",
+                          "segment 0x2000 of device 0: only in the exported snapshot")
+
+    def test_private_pools_may_have_other_numbers_but_not_other_members(self):
+        def of(*pools):
+            return [dict(copy.deepcopy(SEGMENT), address=i << 21, blocks=[], segment_pool_id=pool)
+                    for i, pool in enumerate(pools)]
+
+        theirs = of((0, 0), (0, 1), (1, 0), (0, 1))
+        for ours, differ in (((0, 0), (2, 0), (1, 0), (2, 0)), 0), (((0, 0), (1, 0), (1, 0), (1, 0)), 1), \
+                (((0, 0), (2, 0), (1, 0), (3, 0)), 1), (((0, 0), (0, 0), (1, 0), (0, 0)), 2), \
+                (((1, 0), (0, 1), (2, 0), (0, 1)), 1):
+            self.assertEqual(len(compare_segments(theirs, of(*ours), SCRIPT)), differ, ours)
 
     def test_blocks(self):
         where = "block 0x1000 of segment 0x1000 of device 0: "
@@ -213,15 +249,15 @@ class SegmentTest(unittest.TestCase):
                 ("frames", frames(4), f"line of the script: PyTorch {SCRIPT}:3 (step), the log {SCRIPT}:4 (step)")):
             self.block.update(SEGMENT["blocks"][0])
             self.block[field] = value
-            self.assert_found((None, where + words))
+            self.assert_found(where + words)
 
     def test_block_that_the_export_lacks(self):
         del self.ours[0]["blocks"][1]
-        self.assert_found((None, "block 0x1400 of segment 0x1000 of device 0: only in PyTorch's own snapshot"))
+        self.assert_found("block 0x1400 of segment 0x1000 of device 0: only in PyTorch's own snapshot")
 
     def test_block_that_only_the_export_has(self):
         self.ours[0]["blocks"].append(dict(self.block, address=6144))
-        self.assert_found((None, "block 0x1800 of segment 0x1000 of device 0: only in the exported snapshot"))
+        self.assert_found("block 0x1800 of segment 0x1000 of device 0: only in the exported snapshot")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/private_pools.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 
@@ -18,6 +19,11 @@ using analysis::TimeNs;
 
 constexpr std::size_t kMaxPoints = 400;
 constexpr std::size_t kMaxGroups = 1 << 14;  // 64 KiB changes kept of each curve
+
+QString PrivateName(std::uint64_t pool) {
+  return pool == 0 ? QString()
+                   : QStringLiteral(", ") + QString::fromStdString(analysis::PrivatePoolName(pool));
+}
 
 QString StreamName(std::uint64_t stream) {
   return stream == 0 ? QString() : QObject::tr(", stream %1").arg(FormatAddress(stream));
@@ -110,11 +116,11 @@ FactRow HoleRow(const Session& session, analysis::Symbols& symbols, const Hole& 
 QString PoolName(const analysis::PoolSeries& pool) {
   if (pool.kind == analysis::PoolKind::kStreamOrdered)
     return QObject::tr("driver pool %1").arg(FormatAddress(pool.pool));
-  return SizeClass(pool.small_blocks) + StreamName(pool.stream);
+  return SizeClass(pool.small_blocks) + PrivateName(pool.pool) + StreamName(pool.stream);
 }
 
 QString PoolName(const PoolFragmentation& pool) {
-  return SizeClass(pool.small_blocks) + StreamName(pool.stream);
+  return SizeClass(pool.small_blocks) + PrivateName(pool.private_pool) + StreamName(pool.stream);
 }
 
 std::vector<std::size_t> PoolsPicture::Of(int device) const {

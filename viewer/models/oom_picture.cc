@@ -41,6 +41,7 @@ PartStyle StyleOf(SpaceKind kind) {
       return PartStyle::kCategorical;
     case SpaceKind::kOwnPool:
     case SpaceKind::kOtherPools:
+    case SpaceKind::kPrivatePools:
     case SpaceKind::kForeign:
     case SpaceKind::kCached:
     case SpaceKind::kReserve:

@@ -2,7 +2,7 @@
 // RTLD_LOCAL. Prints its own figures, and what arrived at the functions that it calls.
 //
 //   torch_allocator random VERSION | pages | threads | two | fork | hostile | lonely |
-//                   streams DEVICE_ERROR
+//                   streams DEVICE_ERROR | captures
 //
 // "seen N CALLS" lines: CALLS is what was called, N what arrived; "digest same" if with the same
 // arguments.
@@ -258,6 +258,32 @@ void Streams(Reporter* reporter, int device_error) {
   std::printf("asked %llu\n", static_cast<unsigned long long>(reporter->HandlesAsked()));
 }
 
+// Captures that have an allocator each, as private pools are, or share one. What they may hold is
+// printed as "pool NUMBER ADDRESS" lines; 0 = anybody's.
+void Captures(Reporter* reporter) {
+  Allocator own(reporter, 3, 0), first(reporter, 3, 0), second(reporter, 3, 0);
+  CUstream stream = nullptr;
+  Check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "stream");
+  CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+  Check(cuThreadExchangeStreamCaptureMode(&relaxed), "mode");
+  const auto take = [](Allocator* allocator, int pool, int blocks) {
+    for (int i = 0; i < blocks; ++i)
+      std::printf("pool %d %llu\n", pool,
+                  static_cast<unsigned long long>(allocator->Allocate(kMiB)));
+  };
+  reporter->UseStream(reinterpret_cast<std::int64_t>(stream), 0);
+  take(&own, 0, 3);
+  // Each leaves half a segment to the next one of its pool.
+  for (const auto& [pool, blocks] : std::vector<std::pair<Allocator*, int>>{
+           {&first, 3}, {&second, 3}, {&first, 4}, {&first, 3}}) {
+    CUgraph graph = nullptr;
+    Check(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
+    take(pool, pool == &first ? 1 : 2, blocks);
+    Check(cuStreamEndCapture(stream, &graph), "end");
+    take(&own, 0, 1);
+  }
+}
+
 void Hostile(Reporter* reporter) {
   Allocator allocator(reporter, 3, 0);
   const std::uint64_t block = allocator.Allocate(1000);
@@ -330,6 +356,8 @@ int main(int argc, char** argv) {
     Fork(&reporter);
   } else if (mode == "streams") {
     Streams(&reporter, std::atoi(argv[2]));
+  } else if (mode == "captures") {
+    Captures(&reporter);
   } else if (mode == "hostile") {
     Hostile(&reporter);
   }

@@ -37,6 +37,7 @@ CUDAStream getCurrentCUDAStream(std::int8_t device) {
 }
 void* CUDAStream::stream() const {
   ++g_handles_asked;
+  if (id_ > 0xffff) return reinterpret_cast<void*>(id_);  // a stream of the program's own
   return reinterpret_cast<void*>(id_ == 0 ? 0 : 0x5000 + id_ * 256 + device_.index);
 }
 }  // namespace cuda
