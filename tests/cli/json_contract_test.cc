@@ -186,6 +186,7 @@ Json Fragmentation() {
                                             {"stack", {Frame()}}});
   const Json pool = {{"device", "int"},
                      {"stream", "hex"},
+                     {"private_pool", "hex"},
                      {"small_blocks", "bool"},
                      {"segments", "uint"},
                      {"blocks", "uint"},
@@ -433,9 +434,9 @@ TEST(JsonContractTest, Fragmentation) {
                       {"rounding_bytes", "uint"},
                       {"external", "number"},
                       {"sum_of_squares", "number"}};
-  const Json series = {{"kind", "text"},          {"device", "int"}, {"stream?", "hex"},
-                       {"small_blocks?", "bool"}, {"pool?", "hex"},  {"worst", point},
-                       {"points", {point}}};
+  const Json series = {{"kind", "text"},         {"device", "int"},         {"stream?", "hex"},
+                       {"private_pool?", "hex"}, {"small_blocks?", "bool"}, {"pool?", "hex"},
+                       {"worst", point},         {"points", {point}}};
   const auto seen = Check({"fragmentation", "--json"},
                           With(With(Common(), Fragmentation()), {{"series", {series}}}));
   for (const char* path : {".pools[].pins[].blame", ".pools[].holes[].before",

@@ -114,7 +114,7 @@ def history(machine, options):
                 "MEMORY_HISTORY_SCRIPT": script, "MEMORY_HISTORY_OUTPUT": str(theirs)}, most_s=60)
             machine.ask("export", log, "--to", "pytorch", "-o", ours)
             told, exported = (pickle.loads(path.read_bytes()) for path in (theirs, ours))
-            found, _, row = compare(told, machine.events(log), exported, script, ())
+            found, row = compare(told, machine.events(log), exported, script)
             seen[name] = (len(row), found)
         except (GuestFailed, OSError) as error:
             seen[name] = (0, [str(error)])

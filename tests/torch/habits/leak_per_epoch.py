@@ -1,0 +1,26 @@
+"""Each epoch keeps a copy of the model."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.manual_seed(0)
+dev = "cuda"
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 10)).to(dev)
+
+
+m = mlp()
+opt = torch.optim.Adam(m.parameters())
+best = []
+for epoch in range(10):
+    for i in range(12):
+        x = torch.randn(32, 128, device=dev)
+        y = torch.randint(0, 10, (32,), device=dev)
+        loss = F.cross_entropy(m(x), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    best.append({k: v.clone() for k, v in m.state_dict().items()})  # LEAK
