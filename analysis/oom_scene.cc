@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "analysis/oom_internal.h"
+#include "analysis/private_pools.h"
 
 namespace memprof::analysis::oom {
 namespace {
@@ -42,10 +43,7 @@ void FindPool(const Session& session, const FailedRequest& request, Scene& scene
   if (!before.valid()) return;
   const Allocation block = session.allocation(before);
   if (scene.stream == 0) scene.stream = block.stream;
-  const bool in_segment =
-      block.parent.valid() && session.record(block.parent).layer == Layer::kSegment;
-  if (in_segment && block.stream == scene.stream)
-    scene.private_pool = session.allocation(block.parent).pool;
+  if (block.stream == scene.stream) scene.private_pool = PrivatePoolOf(session, before);
 }
 
 // Whether a request is one for small segments: as the driver was asked for one, else as blocks of

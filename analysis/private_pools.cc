@@ -12,6 +12,12 @@ std::string PrivatePoolName(std::uint64_t pool) {
   return absl::StrCat("private pool (", pool >> 32, ", ", pool & UINT32_MAX, ")");
 }
 
+std::uint64_t PrivatePoolOf(const Session& session, AllocationId id) {
+  for (; id.valid(); id = session.record(id).parent)
+    if (session.record(id).layer == Layer::kSegment) return session.record(id).second;
+  return 0;
+}
+
 std::uint64_t PrivatePools::Least(std::uint64_t name) {
   std::uint64_t least = name;
   for (auto at = less_.find(least); at != less_.end(); at = less_.find(least)) least = at->second;

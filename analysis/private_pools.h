@@ -11,12 +11,15 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "analysis/event_table.h"
+#include "analysis/session.h"
 
 namespace memprof::analysis {
 
 // "private pool (1, 0)", with PyTorch's two numbers; "" for 0, none.
 std::string PrivatePoolName(std::uint64_t pool);
+
+// Of a segment, or of what lies in one; 0 = none. O(1).
+std::uint64_t PrivatePoolOf(const Session& session, AllocationId id);
 
 // Until Settle, `second` of a segment's record is what its event named.
 class PrivatePools {

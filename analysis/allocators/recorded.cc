@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/allocators/caching.h"
+#include "analysis/private_pools.h"
 #include "analysis/replay.h"
 
 namespace memprof::analysis::allocators {
@@ -231,7 +232,7 @@ class DeviceReader {
     if (requested == 0) return;
     const std::uint64_t stream = session_.events().stream(record.birth.value);
     const auto number = static_cast<StreamNumber>(streams_.size());
-    const auto [at, added] = streams_.try_emplace({PrivatePoolOf(record), stream}, number);
+    const auto [at, added] = streams_.try_emplace({PrivatePoolOf(session_, id), stream}, number);
     numbers_[id.value] = run_.trace.Allocate(requested, at->second);
     if (WasThere(record)) AddHeld(record, numbers_[id.value], requested, at->second);
     if (keeps_requests_) run_.requests.push_back(id);
@@ -247,12 +248,6 @@ class DeviceReader {
     if (plan_.source == RequestSource::kStreamOrdered) ChangePool(record.second, record.bytes, +1);
     if (plan_.source == RequestSource::kDriver) Reserve(record.bytes, +1);
     f.NotePeaks();
-  }
-
-  std::uint64_t PrivatePoolOf(const AllocationRecord& block) const {
-    if (block.layer != Layer::kBlock || !block.parent.valid()) return 0;
-    const AllocationRecord& segment = session_.record(block.parent);
-    return segment.layer == Layer::kSegment ? segment.second : 0;
   }
 
   // A trace that was cut at its beginning tells at its first instant what was there already.

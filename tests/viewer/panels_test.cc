@@ -117,6 +117,25 @@ TEST_F(PanelTest, ATensorTellsItsLife) {
   }
 }
 
+TEST_F(PanelTest, WhatGraphsKeepSaysSo) {
+  analysis::testing::LogBuilder log;
+  constexpr std::uint64_t kMiB = 1 << 20, kBase = 0x700000000000;
+  log.Device(0, 64 * kMiB);
+  for (const std::uint64_t pool : {0ull, 3ull << 32}) {
+    const std::uint64_t address = kBase + (pool >> 8);
+    log.Alloc(analysis::Layer::kLinear, address, 8 * kMiB);
+    log.Alloc(analysis::Layer::kSegment, address, 8 * kMiB, {.aux1 = pool});
+    log.Alloc(analysis::Layer::kBlock, address, 6 * kMiB, {.aux1 = pool});
+  }
+  OpenLog(log);
+  for (const std::uint32_t row : {1u, 2u, 4u, 5u}) {
+    window_.selection().SelectAllocation(analysis::AllocationId(row), analysis::StackId());
+    window_.WaitUntilSettled();
+    EXPECT_EQ(details()->SelectionText().contains(QStringLiteral("private pool (3, 0)")), row > 3)
+        << qPrintable(details()->SelectionText());
+  }
+}
+
 TEST_F(PanelTest, StacksCanBeCopied) {
   Open({.steps = 20}, ViewKind::kLeaks);
   auto* stack = window_.leaks()->findChild<StackView*>();

@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "analysis/private_pools.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/map_picture.h"
@@ -196,6 +197,8 @@ QList<std::pair<QString, QString>> DetailsPanel::Facts(analysis::AllocationId id
   add(tr("Kind"), layer);
   add(tr("Address"), FormatAddress(allocation.address));
   if (allocation.stream != 0) add(tr("Stream"), FormatAddress(allocation.stream));
+  if (const std::uint64_t pool = analysis::PrivatePoolOf(session, id); pool != 0)
+    add(tr("For CUDA graphs"), ToQString(analysis::PrivatePoolName(pool)));
   const QString tensor = TensorOf(session, id);
   if (!tensor.isEmpty() && tensor != Title(id)) add(tr("Tensor"), tensor);
   if (document_->categories() != nullptr) {
