@@ -36,14 +36,14 @@ AllocationId BlockBefore(const Session& session, const FailedRequest& request) {
   return any;
 }
 
-// The pool that a request is taken to be for: that of the block before.
+// The stream that a request says (0 = the default one), and the private pool of the block before if
+// that was for the same stream.
 void FindPool(const Session& session, const FailedRequest& request, Scene& scene) {
   scene.stream = session.events().stream(request.event.value);
   const AllocationId before = BlockBefore(session, request);
   if (!before.valid()) return;
-  const Allocation block = session.allocation(before);
-  if (scene.stream == 0) scene.stream = block.stream;
-  if (block.stream == scene.stream) scene.private_pool = PrivatePoolOf(session, before);
+  if (session.allocation(before).stream == scene.stream)
+    scene.private_pool = PrivatePoolOf(session, before);
 }
 
 // Whether a request is one for small segments: as the driver was asked for one, else as blocks of

@@ -125,6 +125,7 @@ bool EndTransition(Mode mode) {
 // again; false when the log cannot be written.
 bool OpenForEvents(Recorder* recorder, ThreadSlot* slot, ring::RingEvent* first) {
   g_control.epoch.store(recorder->epoch(), std::memory_order_release);
+  recorder->NoteOpened();
   if (first != nullptr) RecordEvent(slot, first, false);
   if (EndTransition(Mode::kRecording)) return true;
   g_control.epoch.store(0, std::memory_order_release);

@@ -140,6 +140,9 @@ class Recorder {
   // String id of an intercepted function's name.
   std::uint32_t ApiLabel(FunctionId id) const { return api_labels_[static_cast<int>(id)]; }
   std::uint64_t epoch() const { return epoch_; }
+  // It has taken events: from then on a change of mode is a pause or its end.
+  bool has_opened() const { return has_opened_.load(std::memory_order_relaxed); }
+  void NoteOpened() { has_opened_.store(true, std::memory_order_relaxed); }
   void Count(log::Anomaly anomaly) { ring_.Count(anomaly); }
 
  private:
@@ -160,6 +163,7 @@ class Recorder {
 
   Settings settings_;
   std::uint64_t epoch_;
+  std::atomic<bool> has_opened_{false};
   LogFile log_;
   RingBuffer ring_;
   Definitions definitions_;
@@ -190,8 +194,9 @@ int StopRecording();
 inline bool WantEvents(StartCause cause) {
   if (Recording()) return true;
   const Mode mode = g_control.mode.load(std::memory_order_relaxed);
+  const Recorder* recorder = TheRecorder();
   const bool begins = mode == Mode::kIdle || mode == Mode::kWanted ||
-                      (mode == Mode::kStarting && TheRecorder() == nullptr);
+                      (mode == Mode::kStarting && (recorder == nullptr || !recorder->has_opened()));
   return begins && StartRecording(cause) == 0;
 }
 

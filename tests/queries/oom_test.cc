@@ -223,6 +223,12 @@ TEST(OomTest, ARequestOfACaptureIsForItsPool) {
   EXPECT_EQ(c.last.private_pool, 1ull << 32);
   EXPECT_EQ(c.last.space.private_pools.count, 0u);
   EXPECT_EQ(c.last.space.largest_own, 8 * kMiB);
+  // What follows in the default stream is not, though the block before it was.
+  AllocatorGivesUp(log, 9 * kMiB);
+  const Case after = Load(log);
+  EXPECT_EQ(after.last.stream, 0u);
+  EXPECT_EQ(after.last.private_pool, 0u);
+  EXPECT_EQ(after.last.space.private_pools.bytes, 14 * kMiB);
 }
 
 TEST(OomTest, SmallRequestsDoNotUseLargeSegments) {
