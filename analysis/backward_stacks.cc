@@ -74,6 +74,9 @@ BackwardStacks::FrameFacts BackwardStacks::Look(const Frame& frame) {
 void BackwardStacks::ReadStacks() {
   std::vector<FrameFacts> frames;
   std::vector<bool> users;
+  // A node's function may allocate in several of its lines (in PyTorch 2.6 the generated ones do),
+  // and all of them are one run: what its caller and its name are says which.
+  absl::flat_hash_map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> runs;
   for (const Frame& frame : tables_.frames) {
     frames.push_back(Look(frame));
     users.push_back(frame.python && IsUsers(frame));
@@ -93,7 +96,10 @@ void BackwardStacks::ReadStacks() {
       facts.engine |= frame.engine;
       if (frame.backward != kNone && facts.backward == kNone) {
         facts.backward = frame.backward;
-        facts.backward_at = node;
+        const auto number = static_cast<std::uint32_t>(tables_.stack_parent.size() + runs.size());
+        facts.backward_at =
+            runs.try_emplace({parent.valid() ? parent.value : kNone, frame.backward}, number)
+                .first->second;
       }
       if (frame.forward != kNone && facts.forward == kNone) {
         facts.forward = frame.forward;

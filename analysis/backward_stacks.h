@@ -41,8 +41,9 @@ class BackwardStacks {
     std::uint32_t python = kNone;  // node of the innermost Python frame of anybody
     std::uint32_t asks = kNone;    // node of PyTorch's innermost frame but for its allocator's
     bool engine = false;           // within it autograd's engine runs
-    std::uint32_t backward = kNone, backward_at = kNone;  // the node that runs: name, node of stack
-    std::uint32_t forward = kNone, forward_at = kNone;    // the outermost operator: likewise
+    std::uint32_t backward = kNone, backward_at = kNone;  // the node that runs: name, whose run
+    std::uint32_t forward = kNone,
+                  forward_at = kNone;  // the outermost operator: name, node of stack
   };
   struct FrameFacts {
     bool engine = false;

@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint32_t kTorch = 0, kOther = 1;
 
 // Tables and events as a log has them. Frames are given outermost first: "train.py:12 main" is
-// Python's, "!name" is native and not PyTorch's, anything else a function of PyTorch's.
+// Python's, "!name" is native and not PyTorch's, anything else a function of PyTorch's; "name@2" is
+// another place in the same function.
 class Process {
  public:
   explicit Process(const std::string& torch = "/v/torch/lib/libtorch_cpu.so") {
@@ -91,7 +92,7 @@ class Process {
     } else {
       frame.address = 0x1000 + at->second;
       frame.module = text[0] == '!' ? kOther : kTorch;
-      names_[frame.address] = text;
+      names_[frame.address] = text.substr(0, text.find('@'));
     }
     tables_.frames.push_back(frame);
     return at->second;
@@ -118,6 +119,25 @@ class Process {
   std::map<std::uint64_t, std::string> names_;
   std::size_t asked_ = 0;
 };
+
+// As the generated nodes of PyTorch 2.6 do.
+TEST(BackwardStacksTest, ANodeThatAllocatesAtTwoPlacesIsOneRun) {
+  Process process;
+  process.Forward("train.py:1 a", "addmm");
+  process.Forward("train.py:2 b", "addmm");
+  for (int layer = 0; layer < 2; ++layer) {
+    process.Backward("AddmmBackward0");
+    process.Alloc({"!start_thread", "torch::autograd::Engine::thread_main",
+                   "torch::autograd::Engine::evaluate_function",
+                   "torch::autograd::generated::AddmmBackward0::apply@2",
+                   "at::_ops::mm::redispatch", "!malloc"});
+  }
+  process.Attribute();
+  for (const std::size_t event : {2u, 3u})
+    EXPECT_EQ(process.MarkOf(event), "train.py:2 backward of b");
+  for (const std::size_t event : {4u, 5u})
+    EXPECT_EQ(process.MarkOf(event), "train.py:1 backward of a");
+}
 
 TEST(BackwardStacksTest, ANodesMemoryIsOfTheForwardLine) {
   Process process;
