@@ -100,8 +100,7 @@ void AddSegment(const Session& session, const MapSegment& segment, bool ours, bo
   AddBlocks(session, segment, space);
   if (!ours) return AddHoles(segment, space.foreign);
   // Nothing but the replays of its graphs can use it, and no emptying of caches gives it back.
-  if (!own && session.allocation(segment.allocation).pool != 0 &&
-      session.record(segment.allocation).layer == Layer::kSegment)
+  if (!own && PrivatePoolOf(session, segment.allocation) != 0)
     return AddHoles(segment, space.private_pools);
   if (segment.free_bytes == segment.bytes) {
     AddPiece(space.cached, segment.bytes);
