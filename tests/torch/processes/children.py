@@ -6,16 +6,23 @@ import torch
 import torch.multiprocessing as multiprocessing
 
 
+def say(line):
+    """One write for one line: `print` makes several where PYTHONUNBUFFERED is set, and the children's
+    lines would run into each other."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def child(uses_cuda):
     if not uses_cuda:
-        print("child", torch.ones(4).sum().item(), flush=True)
+        say(f"child {torch.ones(4).sum().item()}")
         return
     try:
         held = torch.empty(3 << 20, dtype=torch.uint8, device="cuda")
         torch.cuda.synchronize()
-        print("child", held.numel(), flush=True)
+        say(f"child {held.numel()}")
     except RuntimeError as error:
-        print("child cannot:", str(error).split(".")[0], flush=True)
+        say(f"child cannot: {str(error).split('.')[0]}")
 
 
 def main():
@@ -26,7 +33,7 @@ def main():
         one.start()
     for one in children:
         one.join()
-    print("parent", held.numel(), [one.exitcode for one in children])
+    say(f"parent {held.numel()} {[one.exitcode for one in children]}")
 
 
 if __name__ == "__main__":
