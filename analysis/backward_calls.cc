@@ -3,13 +3,18 @@
 
 #include <algorithm>
 
+#include "analysis/alignment.h"
+
 namespace memprof::analysis {
 namespace {
 
 // What a node may belong to at most: four passes back (a generator's forward pass comes before its
-// discriminator's passes), and so many calls.
+// discriminator's passes), and of each the last so many calls.
 constexpr std::size_t kPasses = 4;
-constexpr std::size_t kCalls = std::size_t{1} << 18;
+constexpr std::uint64_t kCalls = std::uint64_t{1} << 15;
+// Fewer runs than these may fit somewhere by chance.
+constexpr std::size_t kFewRuns = 3;
+constexpr std::uint64_t kNoCall = ~std::uint64_t{0};
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -76,83 +81,149 @@ std::uint32_t BackwardCalls::OperatorId(const std::string& op) {
       operator_ids_.try_emplace(op, static_cast<std::uint32_t>(operators_.size()));
   if (fresh) {
     operators_.push_back(op);
-    calls_of_operator_.emplace_back();
-    for (auto& [node, ops] : operators_of_node_)
-      if (MakesNode(op, node)) ops.push_back(at->second);
+    kinds_of_operator_.emplace_back();
+    for (Kind kind = 0; kind < nodes_.size(); ++kind)
+      if (MakesNode(op, nodes_[kind])) Join(at->second, kind);
   }
   return at->second;
 }
 
-const std::vector<std::uint32_t>& BackwardCalls::OperatorsOf(const std::string& node) {
-  const auto [at, fresh] = operators_of_node_.try_emplace(node);
+BackwardCalls::Kind BackwardCalls::KindId(const std::string& node) {
+  const auto [at, fresh] = node_ids_.try_emplace(node, static_cast<Kind>(nodes_.size()));
   if (fresh) {
+    nodes_.push_back(node);
+    is_made_.push_back(false);
     for (std::uint32_t i = 0; i < operators_.size(); ++i)
-      if (MakesNode(operators_[i], node)) at->second.push_back(i);
+      if (MakesNode(operators_[i], node)) Join(i, at->second);
   }
   return at->second;
+}
+
+void BackwardCalls::Join(std::uint32_t op, Kind kind) {
+  kinds_of_operator_[op].push_back(kind);
+  is_made_[kind] = true;
 }
 
 void BackwardCalls::Forward(const std::string& op, std::uint32_t call, Request request,
                             std::uint32_t stack) {
   if (forward_.Continues(call, request)) return;
   backward_.call = kNone;  // a node that runs after it is another run
-  if (stack_of_call_.size() >= kCalls) Forget();
-  calls_of_operator_[OperatorId(op)].push_back(first_ + stack_of_call_.size());
-  stack_of_call_.push_back(stack);
-}
-
-// Half of the calls.
-void BackwardCalls::Forget() {
-  const std::size_t half = stack_of_call_.size() / 2;
-  stack_of_call_.erase(stack_of_call_.begin(),
-                       stack_of_call_.begin() + static_cast<std::ptrdiff_t>(half));
-  first_ += half;
-  for (std::deque<std::uint64_t>& calls : calls_of_operator_)
-    while (!calls.empty() && calls.front() < first_) calls.pop_front();
-}
-
-void BackwardCalls::BeginPass() {
-  limit_ = pass_begin_ = first_ + stack_of_call_.size();
-  passes_.push_back(pass_begin_);
-  if (passes_.size() > kPasses) passes_.pop_front();
-  last_partner_ = kNone;
-  waiting_.clear();
-}
-
-// The nearest call before limit_ that may have made `node`; ~0 if there is none.
-std::uint64_t BackwardCalls::FindPartner(const std::string& node) {
-  constexpr std::uint64_t kNothing = ~std::uint64_t{0};
-  std::uint64_t best = kNothing;
-  const std::uint64_t oldest = passes_.size() < kPasses ? first_ : std::max(first_, passes_[0]);
-  for (const std::uint32_t op : OperatorsOf(node)) {
-    const std::deque<std::uint64_t>& calls = calls_of_operator_[op];
-    const auto after = std::lower_bound(calls.begin(), calls.end(), limit_);
-    if (after == calls.begin() || *(after - 1) < oldest) continue;
-    if (best == kNothing || *(after - 1) > best) best = *(after - 1);
+  if (pass_ < runs_.size()) EndPass();
+  if (stretches_.empty() || stretches_.back().end != kNoCall) {
+    stretches_.push_back({first_ + calls_.size(), kNoCall});
+    if (stretches_.size() > kPasses) stretches_.pop_front();
   }
-  return best;
+  calls_.push_back({.op = OperatorId(op), .stack = stack});
+  // The last stretch is the only one that grows.
+  if (first_ + calls_.size() - stretches_.back().begin > 2 * kCalls)
+    stretches_.back().begin += kCalls;
+  while (first_ < stretches_.front().begin) {
+    calls_.pop_front();
+    ++first_;
+  }
 }
 
 std::uint32_t BackwardCalls::Backward(const std::string& node, std::uint32_t call,
                                       Request request) {
   if (backward_.Continues(call, request)) return backward_.index;
   forward_.call = kNone;
-  if (first_ + stack_of_call_.size() != pass_begin_ || passes_.empty()) BeginPass();
+  if (!stretches_.empty()) stretches_.back().end = first_ + calls_.size();
   const auto run = static_cast<std::uint32_t>(runs_.size());
   backward_.index = run;
   runs_.emplace_back();
-  Partner& partner = runs_.back();
-  const std::uint64_t found = FindPartner(node);
-  if (found == ~std::uint64_t{0}) {
-    partner.before = last_partner_;
-    waiting_.push_back(run);
-    return run;
-  }
-  limit_ = found;
-  partner.stack = last_partner_ = stack_of_call_[found - first_];
-  for (const std::uint32_t earlier : waiting_) runs_[earlier].after = partner.stack;
-  waiting_.clear();
+  pass_kinds_.push_back(KindId(node));
   return run;
+}
+
+BackwardCalls::Alignment BackwardCalls::AlignWith(Stretch stretch, Part part,
+                                                  bool taken_too) const {
+  const std::uint64_t begin = std::max(stretch.begin, stretch.end - std::min(stretch.end, kCalls));
+  const auto columns = static_cast<std::uint32_t>(stretch.end - begin);
+  std::vector<ColumnSet> fits(nodes_.size(), ColumnSet((columns + 63) / 64));
+  for (std::uint32_t column = 0; column < columns; ++column) {
+    const Call& call = calls_[begin - first_ + column];
+    if (call.taken && !taken_too) continue;
+    for (const Kind kind : kinds_of_operator_[call.op])
+      fits[kind][column / 64] |= std::uint64_t{1} << column % 64;
+  }
+  Alignment alignment;
+  const auto kinds = absl::MakeConstSpan(pass_kinds_).subspan(part.begin, part.end - part.begin);
+  for (const std::uint32_t column : Align(kinds, fits, columns)) {
+    alignment.calls.push_back(column == kUnaligned ? kNoCall : begin + column);
+    if (column != kUnaligned) ++alignment.found;
+  }
+  return alignment;
+}
+
+// With the stretch that has most partners; one further back has to be clearly better.
+BackwardCalls::Alignment BackwardCalls::BestOf(Part part, bool taken_too) const {
+  Alignment best;
+  for (std::size_t i = stretches_.size(); i-- > 0;) {
+    Alignment alignment = AlignWith(stretches_[i], part, taken_too);
+    if (alignment.found > best.found + best.found / 4) best = std::move(alignment);
+  }
+  return best;
+}
+
+// What is found must be half of what can be; of a part of a pass, also more than chance.
+BackwardCalls::Alignment BackwardCalls::Find(Part part) const {
+  const auto first = pass_kinds_.begin() + static_cast<std::ptrdiff_t>(part.begin);
+  const auto last = pass_kinds_.begin() + static_cast<std::ptrdiff_t>(part.end);
+  const auto can = static_cast<std::size_t>(
+      std::count_if(first, last, [this](Kind kind) { return is_made_[kind]; }));
+  const bool whole = part.end - part.begin == pass_kinds_.size();
+  if (can < (whole ? 1 : kFewRuns)) return {};
+  Alignment best = BestOf(part, false);
+  if (2 * best.found >= can) return best;
+  // A graph that was kept is gone through again.
+  Alignment again = BestOf(part, true);
+  if (2 * again.found >= can || (whole && again.found > 2 * best.found)) return again;
+  return whole ? best : Alignment();
+}
+
+// The runs of a pass go with one stretch; those before the first that has a partner there and those
+// behind the last one may be of another graph.
+void BackwardCalls::EndPass() {
+  std::vector<Part> parts = {{0, pass_kinds_.size()}};
+  while (!parts.empty()) {
+    const Part part = parts.back();
+    parts.pop_back();
+    const Alignment alignment = Find(part);
+    if (alignment.found == 0) continue;
+    std::size_t first = part.end, behind = part.begin;
+    for (std::size_t i = part.begin; i < part.end; ++i) {
+      const std::uint64_t call = alignment.calls[i - part.begin];
+      if (call == kNoCall) continue;
+      runs_[pass_ + i].stack = calls_[call - first_].stack;
+      calls_[call - first_].taken = true;
+      first = std::min(first, i);
+      behind = i + 1;
+    }
+    parts.push_back({part.begin, first});
+    parts.push_back({behind, part.end});
+  }
+  TellNeighbours();
+  pass_ = runs_.size();
+  pass_kinds_.clear();
+}
+
+void BackwardCalls::TellNeighbours() {
+  std::uint32_t known = kNone;
+  for (std::size_t i = pass_; i < runs_.size(); ++i) {
+    if (runs_[i].stack != kNone) {
+      known = runs_[i].stack;
+    } else {
+      runs_[i].before = known;
+    }
+  }
+  known = kNone;
+  for (std::size_t i = runs_.size(); i-- > pass_;) {
+    if (runs_[i].stack != kNone) {
+      known = runs_[i].stack;
+    } else {
+      runs_[i].after = known;
+    }
+  }
 }
 
 }  // namespace memprof::analysis

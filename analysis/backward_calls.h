@@ -5,8 +5,9 @@
 // numbers, and a node is only ready when all later ones that lead to it have run: so a backward
 // pass goes through the operators of its forward pass from the last to the first. Operators and
 // nodes are seen only where they allocate, and operators whose results need no gradient have no
-// node. So both are sequences with gaps: the partner of a node is the nearest operator of its
-// class before the partner of the node before.
+// node. So both are sequences with gaps. Of all ways to pair them in order the one with the most
+// pairs is taken: where an operator that works in place is not seen, but its node is, the nearest
+// one of its kind may be far back, and all nodes between would lose theirs.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,7 @@ class BackwardCalls {
   // allocations of one call share), by the whole `stack`.
   void Forward(const std::string& op, std::uint32_t call, Request request, std::uint32_t stack);
   // In a backward pass, by node `node`, run at `call`. The number of the node's run, counted from
-  // 0: its partner may be known only later.
+  // 0.
   std::uint32_t Backward(const std::string& node, std::uint32_t call, Request request);
 
   // What a run belongs to.
@@ -54,7 +55,9 @@ class BackwardCalls {
     // Not known, but it ran between the nodes of these two, or one of them is kNone.
     std::uint32_t before = kNone, after = kNone;
   };
+  // After Finish, which ends the pass that is under way.
   Partner PartnerOf(std::uint32_t run) const { return runs_[run]; }
+  void Finish() { EndPass(); }
 
  private:
   // The call that is under way. What tells a further allocation of it from another call at the same
@@ -64,26 +67,45 @@ class BackwardCalls {
     absl::flat_hash_set<std::uint32_t> places;
     bool Continues(std::uint32_t at, Request request);
   };
+  struct Call {
+    std::uint32_t op, stack;
+    bool taken = false;  // it has a partner: a graph is gone through once, most of the time
+  };
+  // Nodes of one name: their runs in the pass that is under way, and what may make them.
+  using Kind = std::uint32_t;
+  // Calls between the begins of two passes, by number.
+  struct Stretch {
+    std::uint64_t begin, end;
+  };
   std::uint32_t OperatorId(const std::string& op);
-  const std::vector<std::uint32_t>& OperatorsOf(const std::string& node);
-  std::uint64_t FindPartner(const std::string& node);
-  void BeginPass();
-  void Forget();
+  Kind KindId(const std::string& node);
+  void Join(std::uint32_t op, Kind kind);
+  void EndPass();
+  // Runs of a pass from one to before another, and their calls: kNoCall for those without.
+  struct Part {
+    std::size_t begin, end;
+  };
+  struct Alignment {
+    std::vector<std::uint64_t> calls;
+    std::size_t found = 0;
+  };
+  Alignment BestOf(Part part, bool taken_too) const;
+  Alignment AlignWith(Stretch stretch, Part part, bool taken_too) const;
+  Alignment Find(Part part) const;
+  void TellNeighbours();
 
-  std::vector<std::string> operators_;
-  absl::flat_hash_map<std::string, std::uint32_t> operator_ids_;
-  absl::flat_hash_map<std::string, std::vector<std::uint32_t>> operators_of_node_;
+  std::vector<std::string> operators_, nodes_;
+  absl::flat_hash_map<std::string, std::uint32_t> operator_ids_, node_ids_;
+  std::vector<std::vector<Kind>> kinds_of_operator_;
+  std::vector<bool> is_made_;  // by kind: an operator is known that makes it
   // Forward calls are numbered from 0; those before first_ are forgotten.
   std::uint64_t first_ = 0;
-  std::deque<std::uint32_t> stack_of_call_;
-  std::vector<std::deque<std::uint64_t>> calls_of_operator_;  // ascending
+  std::deque<Call> calls_;
   Current forward_, backward_;
-  // Partners lie before this call; how many calls there were when the pass began.
-  std::uint64_t limit_ = 0, pass_begin_ = 0;
-  std::deque<std::uint64_t> passes_;  // calls at the begin of the last few
+  std::deque<Stretch> stretches_;  // the last one is of calls until the pass that is under way
   std::vector<Partner> runs_;
-  std::uint32_t last_partner_ = kNone;  // stack of the last partner in this pass
-  std::vector<std::uint32_t> waiting_;  // runs since then that have none
+  std::size_t pass_ = 0;          // its first run
+  std::vector<Kind> pass_kinds_;  // of its runs
 };
 
 }  // namespace memprof::analysis

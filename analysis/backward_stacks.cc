@@ -13,6 +13,8 @@ namespace memprof::analysis {
 namespace {
 
 constexpr std::string_view kEngine = "torch::autograd::Engine::evaluate_function";
+// Of torch.autograd.Function: what it calls runs without a graph, which has one node for all of it.
+constexpr std::string_view kApply = "THPFunction_apply";
 
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -31,6 +33,7 @@ BackwardStacks::BackwardStacks(SessionTables* tables, FunctionName name)
 bool BackwardStacks::HasPyTorch() {
   for (const ModuleInfo& module : tables_.modules) {
     is_core_.push_back(IsCore(module.path));
+    is_python_.push_back(BaseName(module.path).starts_with("libtorch_python"));
     is_torch_.push_back(BaseName(module.path).starts_with("libtorch"));
   }
   return std::find(is_core_.begin(), is_core_.end(), true) != is_core_.end();
@@ -60,8 +63,11 @@ bool BackwardStacks::IsUsers(const Frame& frame) const {
 
 BackwardStacks::FrameFacts BackwardStacks::Look(const Frame& frame) {
   FrameFacts facts;
-  if (frame.python || frame.module >= is_core_.size() || !is_core_[frame.module]) return facts;
+  if (frame.python || frame.module >= is_core_.size()) return facts;
+  if (!is_core_[frame.module] && !is_python_[frame.module]) return facts;
   const std::string function = name_(frame.module, frame.address);
+  facts.applies = std::string_view(function).ends_with(kApply);
+  if (!is_core_[frame.module]) return facts;
   facts.engine = function == kEngine;
   if (std::string node = BackwardNodeOf(function); !node.empty())
     facts.backward = Name(std::move(node));
@@ -88,12 +94,19 @@ void BackwardStacks::ReadStacks() {
     const std::uint32_t id = tables_.stack_frame[node].value;
     if (tables_.frames[id].python) {
       // What Python calls is its own: also what it does within a node.
-      facts = {.user = users[id] ? node : facts.user, .python = node};
+      facts = {.user = users[id] ? node : facts.user,
+               .python = node,
+               .level = facts.level,
+               .makes_nodes = facts.makes_nodes};
     } else {
       const FrameFacts& frame = frames[id];
       const std::uint32_t module = tables_.frames[id].module;
       if (module < is_torch_.size() && is_torch_[module]) facts.asks = node;
-      facts.engine |= frame.engine;
+      if (frame.engine) {
+        facts.engine = facts.makes_nodes = true;
+        ++facts.level;
+      }
+      if (frame.applies) facts.makes_nodes = false;
       if (frame.backward != kNone && facts.backward == kNone) {
         facts.backward = frame.backward;
         const auto number = static_cast<std::uint32_t>(tables_.stack_parent.size() + runs.size());
@@ -115,9 +128,11 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
   ReadStacks();
   struct Late {
     std::uint32_t row, run;
-    int device;
+    BackwardCalls* calls;
   };
-  std::map<int, BackwardCalls> devices;
+  // By device and by how many engines run around: a hook's operators, and what a checkpoint
+  // computes again, are not among those that the nodes around belong to.
+  std::map<std::pair<int, std::uint32_t>, BackwardCalls> calls;
   std::vector<Late> late;  // partners are known when the pass is over
   for (const std::uint32_t row : order) {
     RawEvents::Row& event = events->rows[row];
@@ -131,16 +146,20 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
     const BackwardCalls::Request request{facts.asks != kNone ? facts.asks : stack, done};
     if (facts.engine && facts.user == kNone) {
       const bool known = facts.backward != kNone;
-      const std::uint32_t run = devices[kind.device].Backward(
-          known ? names_[facts.backward] : "", known ? facts.backward_at : request.place, request);
-      late.push_back({row, run, kind.device});
-    } else if (facts.python != kNone && !facts.engine && facts.forward != kNone) {
-      devices[kind.device].Forward(names_[facts.forward], facts.forward_at, request, stack);
+      BackwardCalls& around = calls[{kind.device, facts.level - 1}];
+      const std::uint32_t run = around.Backward(known ? names_[facts.backward] : "",
+                                                known ? facts.backward_at : request.place, request);
+      late.push_back({row, run, &around});
+    } else if (facts.python != kNone && !facts.engine && facts.forward != kNone &&
+               facts.makes_nodes) {
+      calls[{kind.device, facts.level}].Forward(names_[facts.forward], facts.forward_at, request,
+                                                stack);
     }
   }
+  for (auto& [where, around] : calls) around.Finish();
   for (const Late& at : late) {
     RawEvents::Row& event = events->rows[at.row];
-    const BackwardCalls::Partner partner = devices.at(at.device).PartnerOf(at.run);
+    const BackwardCalls::Partner partner = at.calls->PartnerOf(at.run);
     const std::uint32_t stack = event.stack.value;
     event.stack = StackId(Under(stack, Described(facts_[stack], partner)));
   }

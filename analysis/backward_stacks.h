@@ -23,7 +23,7 @@ namespace memprof::analysis {
 class BackwardStacks {
  public:
   // The function of a native frame of `module`, "" if unknown. Asked once for each frame of
-  // PyTorch's CPU library, in which operators and the engine are.
+  // PyTorch's CPU library, in which operators and the engine are, and of its Python library.
   using FunctionName = std::function<std::string(std::uint32_t module, std::uint64_t address)>;
 
   BackwardStacks(SessionTables* tables, FunctionName name);
@@ -41,12 +41,15 @@ class BackwardStacks {
     std::uint32_t python = kNone;  // node of the innermost Python frame of anybody
     std::uint32_t asks = kNone;    // node of PyTorch's innermost frame but for its allocator's
     bool engine = false;           // within it autograd's engine runs
+    std::uint32_t level = 0;       // how many engines run: Python that a node calls is at 1
+    bool makes_nodes = true;       // false within the forward function of an autograd.Function
     std::uint32_t backward = kNone, backward_at = kNone;  // the node that runs: name, whose run
     std::uint32_t forward = kNone,
                   forward_at = kNone;  // the outermost operator: name, node of stack
   };
   struct FrameFacts {
     bool engine = false;
+    bool applies = false;                             // it calls the forward of a Function
     std::uint32_t backward = kNone, forward = kNone;  // names
   };
 
@@ -65,9 +68,9 @@ class BackwardStacks {
 
   SessionTables& tables_;
   const FunctionName name_;
-  // By module: the one that operators and the engine are in; that or another of PyTorch's but for
-  // the allocators'.
-  std::vector<bool> is_core_, is_torch_;
+  // By module: the one that operators and the engine are in; the one that Python calls; either or
+  // another of PyTorch's but for the allocators'.
+  std::vector<bool> is_core_, is_python_, is_torch_;
   std::vector<Facts> facts_;  // by node
   std::vector<std::string> names_;
   absl::flat_hash_map<std::string, std::uint32_t> name_ids_, text_ids_;

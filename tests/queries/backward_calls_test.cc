@@ -102,43 +102,66 @@ TEST(BackwardCallsTest, FindsTheLinesOfRandomNetworks) {
     // Every node allocates something: nothing is between it and its operator's neighbours.
     for (Layer& layer : layers) layer.backward = std::max(layer.backward, 1);
     BackwardCalls calls;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> lines;  // of runs
     for (int step = 0; step < 3; ++step) {
       RunForward(calls, layers);
       for (std::size_t i = layers.size(); i-- > 0;) {
         const std::uint32_t run = BackwardOf(calls, layers[i], 0);
         for (int n = 1; n < layers[i].backward; ++n)
           EXPECT_EQ(BackwardOf(calls, layers[i], n), run) << "one run of the node";
-        ASSERT_NE(calls.PartnerOf(run).stack, kNone) << seed;
-        EXPECT_EQ(LineOf(calls.PartnerOf(run).stack), layers[i].line) << seed;
+        lines.emplace_back(run, layers[i].line);
       }
+    }
+    calls.Finish();
+    for (const auto& [run, line] : lines) {
+      ASSERT_NE(calls.PartnerOf(run).stack, kNone) << seed;
+      EXPECT_EQ(LineOf(calls.PartnerOf(run).stack), line) << seed;
     }
   }
 }
 
-// Nodes that allocate nothing are not seen; then the partner is the nearest operator of the kind,
-// as a plain search from the end finds it.
-TEST(BackwardCallsTest, GapsAreAnsweredAsByAPlainSearch) {
+// Nodes that allocate nothing are not seen. Each of those that are has a partner of its kind, in
+// the order of the forward pass; where kinds do not repeat it is the right one.
+TEST(BackwardCallsTest, NodesThatAreNotSeenTakeNobodysPlace) {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
     const std::vector<Layer> layers = RandomNetwork(random);
     BackwardCalls calls;
-    std::vector<const Layer*> all;
-    for (int step = 0; step < 3; ++step) {
-      RunForward(calls, layers);
-      for (const Layer& layer : layers) all.push_back(&layer);
-      std::size_t limit = all.size();
-      for (std::size_t i = layers.size(); i-- > 0;) {
-        if (layers[i].backward == 0) continue;
-        std::size_t found = limit;
-        while (found-- > 0 && all[found]->kind != layers[i].kind) {
-        }
-        ASSERT_LT(found, limit);
-        limit = found;
-        const std::uint32_t run = BackwardOf(calls, layers[i], 0);
-        EXPECT_EQ(LineOf(calls.PartnerOf(run).stack), all[found]->line) << seed;
+    RunForward(calls, layers);
+    std::vector<std::pair<std::uint32_t, int>> runs;
+    for (std::size_t i = layers.size(); i-- > 0;)
+      if (layers[i].backward > 0)
+        runs.emplace_back(BackwardOf(calls, layers[i], 0), layers[i].kind);
+    calls.Finish();
+    std::size_t limit = layers.size();
+    for (const auto& [run, kind] : runs) {
+      const std::uint32_t stack = calls.PartnerOf(run).stack;
+      ASSERT_NE(stack, kNone) << seed;
+      while (limit-- > 0 && ForwardStack(layers[limit], 0) != stack) {
       }
+      ASSERT_LT(limit, layers.size()) << seed << ": out of order";
+      EXPECT_EQ(layers[limit].kind, kind) << seed;
     }
   }
+}
+
+// "x *= 2" has a node and allocates nothing: the nearest `mul` may be that of another layer, far
+// back, and whatever lies between would be lost to the nodes after it.
+TEST(BackwardCallsTest, AnOperatorInPlaceMisleadsNoOtherNode) {
+  BackwardCalls calls;
+  calls.Forward("mul_Tensor", 1, {11}, 11);
+  calls.Forward("addmm", 2, {12}, 12);
+  calls.Forward("gelu", 3, {13}, 13);
+  const std::uint32_t in_place = calls.Backward("MulBackward0", 90, {100});
+  const std::uint32_t gelu = calls.Backward("GeluBackward0", 91, {101});
+  const std::uint32_t addmm = calls.Backward("AddmmBackward0", 92, {102});
+  const std::uint32_t mul = calls.Backward("MulBackward0", 90, {100});
+  calls.Finish();
+  EXPECT_EQ(calls.PartnerOf(in_place).stack, kNone);
+  EXPECT_EQ(calls.PartnerOf(in_place).after, 13u);
+  EXPECT_EQ(calls.PartnerOf(gelu).stack, 13u);
+  EXPECT_EQ(calls.PartnerOf(addmm).stack, 12u);
+  EXPECT_EQ(calls.PartnerOf(mul).stack, 11u);
 }
 
 TEST(BackwardCallsTest, UnknownNodesLieBetweenThoseAround) {
@@ -150,6 +173,10 @@ TEST(BackwardCallsTest, UnknownNodesLieBetweenThoseAround) {
   const std::uint32_t between = calls.Backward("SplitBackward0", 93, {103});
   const std::uint32_t addmm = calls.Backward("AddmmBackward0", 94, {104});
   const std::uint32_t last = calls.Backward("AccumulateGrad", 95, {105});
+  // Another pass begins behind the forward pass of its own.
+  calls.Forward("gelu", 2, {12}, 12);
+  const std::uint32_t other = calls.Backward("AddBackward0", 96, {106});
+  calls.Finish();
   EXPECT_EQ(calls.PartnerOf(gelu).stack, 12u);
   EXPECT_EQ(calls.PartnerOf(addmm).stack, 11u);
   for (const std::uint32_t run : {first, between, last})
@@ -160,27 +187,66 @@ TEST(BackwardCallsTest, UnknownNodesLieBetweenThoseAround) {
   EXPECT_EQ(calls.PartnerOf(between).after, 11u);
   EXPECT_EQ(calls.PartnerOf(last).before, 11u);
   EXPECT_EQ(calls.PartnerOf(last).after, kNone);
-  // Another pass begins behind the forward pass of its own.
-  calls.Forward("gelu", 2, {12}, 12);
-  EXPECT_EQ(calls.PartnerOf(calls.Backward("AddBackward0", 96, {106})).before, kNone);
+  EXPECT_EQ(calls.PartnerOf(other).before, kNone);
 }
 
-// A discriminator is trained twice between a generator's forward pass and its backward pass.
+// A discriminator is trained twice between a generator's forward pass and its backward pass, which
+// goes through the discriminator first.
 TEST(BackwardCallsTest, FindsAForwardPassOfSomePassesAgo) {
   BackwardCalls calls;
-  calls.Forward("gelu", 1, {11}, 11);
+  // Both are of the same operators, and the generator has one more.
+  const auto forward = [&calls](std::uint32_t first, int count) {
+    for (int i = 0; i < count; ++i) {
+      const std::uint32_t stack = first + static_cast<std::uint32_t>(i);
+      calls.Forward(kOps[i], stack, {stack}, stack);
+    }
+  };
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> wanted;
+  const auto backward = [&](std::uint32_t first, int count) {
+    for (int i = count; i-- > 0;) {
+      const auto kind = static_cast<std::uint32_t>(i);
+      wanted.emplace_back(calls.Backward(kNodes[i], 90 + kind, {190 + kind}),
+                          first == kNone ? kNone : first + kind);
+    }
+  };
+  forward(10, 4);
   for (int i = 0; i < 2; ++i) {
-    calls.Forward("addmm", 2, {12}, 12);
-    EXPECT_EQ(calls.PartnerOf(calls.Backward("AddmmBackward0", 91, {101})).stack, 12u);
+    forward(20, 3);
+    backward(20, 3);
   }
-  calls.Forward("addmm", 3, {13}, 13);
-  EXPECT_EQ(calls.PartnerOf(calls.Backward("AddmmBackward0", 91, {101})).stack, 13u);
-  EXPECT_EQ(calls.PartnerOf(calls.Backward("GeluBackward0", 92, {102})).stack, 11u);
+  forward(30, 3);
+  backward(30, 3);
+  backward(10, 4);
   for (int i = 0; i < 6; ++i) {
-    calls.Forward("addmm", 2, {12}, 12);
-    calls.Backward("AddmmBackward0", 91, {101});
+    forward(20, 1);
+    backward(20, 1);
   }
-  EXPECT_EQ(calls.PartnerOf(calls.Backward("GeluBackward0", 92, {102})).stack, kNone) << "too old";
+  forward(40, 1);
+  calls.Backward(kNodes[0], 90, {190});
+  backward(kNone, 4);  // too old
+  calls.Finish();
+  for (const auto& [run, stack] : wanted) EXPECT_EQ(calls.PartnerOf(run).stack, stack) << run;
+}
+
+// Two losses are computed, and their backward passes run in the same order; and graphs are gone
+// through twice (retain_graph).
+TEST(BackwardCallsTest, PassesOfTwoGraphsThatWereMadeBefore) {
+  BackwardCalls calls;
+  const std::pair<const char*, const char*> kMade[] = {
+      {"addmm", "AddmmBackward0"}, {"gelu", "GeluBackward0"}, {"sin", "SinBackward0"},
+      {"cat", "CatBackward0"},     {"tanh", "TanhBackward0"}, {"cos", "CosBackward0"}};
+  std::uint32_t stack = 10;
+  for (const auto& [op, node] : kMade) {
+    calls.Forward(op, stack, {stack}, stack);
+    ++stack;
+  }
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> wanted;
+  for (int i = 0; i < 2; ++i) {
+    for (const int at : {2, 1, 0, 5, 4, 3})
+      wanted.emplace_back(calls.Backward(kMade[at].second, 90, {100}), 10 + at);
+  }
+  calls.Finish();
+  for (const auto& [run, of] : wanted) EXPECT_EQ(calls.PartnerOf(run).stack, of) << run;
 }
 
 // Before a block there may be a refusal, another try, and a segment.
@@ -198,6 +264,7 @@ TEST(BackwardCallsTest, WhatComesBeforeABlockBelongsToIt) {
   const std::uint32_t first = calls.Backward("AddmmBackward0", 91, {101, false});
   EXPECT_NE(first, last);
   EXPECT_EQ(calls.Backward("AddmmBackward0", 91, {101}), first);
+  calls.Finish();
   EXPECT_EQ(calls.PartnerOf(last).stack, 113u);
   EXPECT_EQ(calls.PartnerOf(first).stack, 110u);
 }
@@ -206,8 +273,11 @@ TEST(BackwardCallsTest, AMillionCallsAreForgotten) {
   BackwardCalls calls;
   calls.Forward("gelu", 1, {11}, 11);
   for (std::uint32_t i = 0; i < 1'000'000; ++i) calls.Forward("addmm", 2, {12}, 12);
-  EXPECT_EQ(calls.PartnerOf(calls.Backward("GeluBackward0", 92, {102})).stack, kNone);
-  EXPECT_EQ(calls.PartnerOf(calls.Backward("AddmmBackward0", 91, {101})).stack, 12u);
+  const std::uint32_t first = calls.Backward("GeluBackward0", 92, {102});
+  const std::uint32_t last = calls.Backward("AddmmBackward0", 91, {101});
+  calls.Finish();
+  EXPECT_EQ(calls.PartnerOf(first).stack, kNone);
+  EXPECT_EQ(calls.PartnerOf(last).stack, 12u);
 }
 
 }  // namespace

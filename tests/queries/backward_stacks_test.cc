@@ -8,7 +8,7 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint32_t kTorch = 0, kOther = 1;
+constexpr std::uint32_t kTorch = 0, kOther = 1, kBindings = 2;
 
 // Tables and events as a log has them. Frames are given outermost first: "train.py:12 main" is
 // Python's, "!name" is native and not PyTorch's, anything else a function of PyTorch's; "name@2" is
@@ -16,9 +16,10 @@ constexpr std::uint32_t kTorch = 0, kOther = 1;
 class Process {
  public:
   explicit Process(const std::string& torch = "/v/torch/lib/libtorch_cpu.so") {
-    tables_.modules.resize(2);
+    tables_.modules.resize(3);
     tables_.modules[kTorch].path = torch;
     tables_.modules[kOther].path = "/lib/libother.so";
+    tables_.modules[kBindings].path = "/v/torch/lib/libtorch_python.so";
   }
 
   void Alloc(const std::vector<std::string>& frames, Op op = Op::kAlloc, int device = 0) {
@@ -47,7 +48,7 @@ class Process {
 
   void Attribute() {
     BackwardStacks stacks(&tables_, [this](std::uint32_t module, std::uint64_t address) {
-      EXPECT_EQ(module, kTorch) << "nobody needs the others' symbols";
+      EXPECT_NE(module, kOther) << "nobody needs the others' symbols";
       ++asked_;
       return names_[address];
     });
@@ -91,7 +92,7 @@ class Process {
       frame.function = String(text.substr(space + 1));
     } else {
       frame.address = 0x1000 + at->second;
-      frame.module = text[0] == '!' ? kOther : kTorch;
+      frame.module = text[0] == '!' ? kOther : text.ends_with("_apply") ? kBindings : kTorch;
       names_[frame.address] = text.substr(0, text.find('@'));
     }
     tables_.frames.push_back(frame);
@@ -235,6 +236,33 @@ TEST(BackwardStacksTest, APassWithinAPassIsOfWhatWasComputedAgain) {
   process.Attribute();
   EXPECT_EQ(process.MarkOf(1), "train.py:27 backward of Block.forward");
   EXPECT_EQ(process.StackOf(0), again);
+}
+
+// A hook, or what a checkpoint computes again in the middle of a node, runs operators of its own:
+// the nodes after it go on with the forward pass where they were.
+TEST(BackwardStacksTest, WhatRunsBetweenNodesIsNotWhatTheyBelongTo) {
+  Process process;
+  process.Forward("train.py:27 Block.forward", "addmm");
+  process.Forward("train.py:28 Block.forward", "addmm");
+  process.Backward("AddmmBackward0");
+  process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function", "train.py:50 hook",
+                 "at::_ops::addmm::redispatch", "!malloc"});
+  process.Backward("AddmmBackward0");
+  process.Attribute();
+  EXPECT_EQ(process.MarkOf(2), "train.py:28 backward of Block.forward");
+  EXPECT_EQ(process.MarkOf(4), "train.py:27 backward of Block.forward");
+}
+
+// A Function's forward pass is one node, whatever it runs: so is that of a reentrant checkpoint.
+TEST(BackwardStacksTest, WhatAFunctionRunsMakesNoNodes) {
+  Process process;
+  process.Forward("train.py:27 Block.forward", "addmm");
+  process.Alloc({"train.py:70 main", "train.py:28 Block.forward",
+                 "(anonymous namespace)::THPFunction_apply", "train.py:40 Mine.forward",
+                 "at::_ops::addmm::redispatch", "!malloc"});
+  process.Backward("AddmmBackward0");
+  process.Attribute();
+  EXPECT_EQ(process.MarkOf(2), "train.py:27 backward of Block.forward");
 }
 
 TEST(BackwardStacksTest, WithoutPyTorchNothingIsLookedUp) {
