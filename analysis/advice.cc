@@ -195,7 +195,7 @@ void AddNotes(const Session& session, AdviceReport* report) {
   if (session.steps().empty()) {
     report->notes.emplace_back(
         "No training steps were marked, so leaks are not looked for and loops are judged over the "
-        "whole run: call memprof_step(n) at the start of each step.");
+        "whole run: call memprof_step(n), or memprof.step() in Python, at the start of each step.");
   }
 }
 

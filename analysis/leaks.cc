@@ -215,8 +215,8 @@ std::string DefiniteWords(const LeakReport& report) {
 
 std::string Verdict(const LeakReport& report, std::int64_t undecided, std::int64_t needed) {
   if (report.steps == 0) {
-    return "No training steps were marked, so growth cannot be judged: call memprof_step(n) at the "
-           "start of each step.";
+    return "No training steps were marked, so growth cannot be judged: call memprof_step(n), or "
+           "memprof.step() in Python, at the start of each step.";
   }
   if (report.horizon_too_short && undecided == 0) {
     return absl::StrCat("Too short to tell: ", FormatNumberOf(report.steps, "completed step"),

@@ -19,6 +19,13 @@ std::string_view BaseName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+// A package's code, or the interpreter's own library: what people import, and seldom write.
+bool IsInstalled(const SourceFrame& frame) {
+  return frame.python && (frame.file.find("/site-packages/") != std::string::npos ||
+                          frame.file.find("/dist-packages/") != std::string::npos ||
+                          frame.file.find("/lib/python3") != std::string::npos);
+}
+
 std::string_view SeverityName(log::Severity severity) {
   switch (severity) {
     case log::Severity::kInfo:
@@ -89,6 +96,15 @@ std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack) {
   return asked_by_library ? Cat(library.name, " for ", place) : place;
 }
 
+const SourceFrame* CallerOf(const std::vector<SourceFrame>& frames) {
+  if (frames.size() < 2) return nullptr;
+  if (IsInstalled(frames[0])) {
+    for (const SourceFrame& frame : frames)
+      if (frame.python && frame.symbolised && !IsInstalled(frame)) return &frame;
+  }
+  return frames[1].symbolised ? &frames[1] : nullptr;
+}
+
 std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack, std::size_t column,
                           std::size_t indent) {
   constexpr std::size_t kWidth = 100;
@@ -97,8 +113,9 @@ std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack, s
   if (frames.empty()) return "(no call stack)";
   const std::string site =
       CutEnd(FrameLabel(frames[0]), kWidth - std::min<std::size_t>(column + 1, 40));
-  if (frames.size() == 1 || !frames[1].symbolised) return site;
-  const std::string caller = Cat("from ", FrameLabel(frames[1]));
+  const SourceFrame* calling = CallerOf(frames);
+  if (calling == nullptr) return site;
+  const std::string caller = Cat("from ", FrameLabel(*calling));
   if (column + Columns(site) + 2 + Columns(caller) <= kWidth) return Cat(site, ", ", caller);
   return Cat(site, ",\n", std::string(indent, ' '), CutEnd(caller, kWidth - indent));
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analysis/session.h"
 #include "analysis/symbols.h"
@@ -23,6 +24,10 @@ std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack);
 // `indent`.
 std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack, std::size_t column,
                           std::size_t indent);
+
+// Of `frames`, a site and what is outside of it: its caller. Where the site is in a package, the
+// line of the user's that called into packages, which may be far out. nullptr if there is none.
+const analysis::SourceFrame* CallerOf(const std::vector<analysis::SourceFrame>& frames);
 
 // "Class::Step (train.cc:42)" of one frame.
 std::string FrameLabel(const analysis::SourceFrame& frame);

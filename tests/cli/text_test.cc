@@ -107,6 +107,30 @@ TEST(TextTest, NumbersAreWholeWhereTheyAre) {
   EXPECT_TRUE(Number(1e18).is_number_float());
 }
 
+TEST(TextTest, ASiteInAPackageIsCalledByTheUsersLine) {
+  const auto frame = [](const char* file, bool python = true) {
+    return analysis::SourceFrame{.function = "f", .file = file, .python = python};
+  };
+  std::vector<analysis::SourceFrame> frames = {
+      frame("/v/lib/python3.11/site-packages/transformers/a.py"),
+      frame("/v/lib/python3.11/site-packages/transformers/b.py"),
+      frame("Python/ceval.c", false),
+      frame("/usr/lib/python3/dist-packages/c.py"),
+      frame("/usr/lib/python3.11/contextlib.py"),
+      frame("/home/me/train.py"),
+      frame("/home/me/main.py")};
+  for (analysis::SourceFrame& each : frames) each.symbolised = true;
+  EXPECT_EQ(CallerOf(frames), &frames[5]);
+  frames[5].symbolised = false;
+  EXPECT_EQ(CallerOf(frames), &frames[6]);
+  frames.resize(2);
+  EXPECT_EQ(CallerOf(frames), &frames[1]) << "nobody else is there";
+  frames[0].file = "/home/me/model.py";
+  EXPECT_EQ(CallerOf(frames), &frames[1]) << "the user's own line has its own caller";
+  frames.resize(1);
+  EXPECT_EQ(CallerOf(frames), nullptr);
+}
+
 TEST(TextTest, EveryAnomalyHasANameAndAdvice) {
   for (int i = 0; i < static_cast<int>(log::Anomaly::kCount); ++i) {
     const AnomalyText text = DescribeAnomaly(static_cast<log::Anomaly>(i));
