@@ -21,6 +21,10 @@ struct Library {
   bool operator==(const Library&) const = default;
 };
 std::string_view LibraryRoleName(LibraryRole role);
+// Whether the place that people know is only whom it was for: "NCCL for main (train.py:12)".
+constexpr bool AsksForOthers(LibraryRole role) {
+  return role == LibraryRole::kLibrary || role == LibraryRole::kWorkspace;
+}
 
 // A frame as libraries are told by it.
 struct LibraryFrame {

@@ -91,9 +91,7 @@ std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack) {
   if (!stack.valid()) return "(no call stack)";
   const std::string place = FrameLabel(symbols.Site(stack));
   const analysis::Library library = symbols.LibraryOf(stack);
-  const bool asked_by_library = library.role == analysis::LibraryRole::kLibrary ||
-                                library.role == analysis::LibraryRole::kWorkspace;
-  return asked_by_library ? Cat(library.name, " for ", place) : place;
+  return analysis::AsksForOthers(library.role) ? Cat(library.name, " for ", place) : place;
 }
 
 const SourceFrame* CallerOf(const std::vector<SourceFrame>& frames) {

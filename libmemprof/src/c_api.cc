@@ -20,7 +20,11 @@ constexpr std::uint64_t kLongestFlushNs = 1'000'000'000;
 int Publish(RingEvent* event, bool with_stack) {
   RecursionGuard guard;
   if (!guard.outermost()) return MEMPROF_NOT_RECORDING;
-  return RecordEventHere(guard.slot(), event, with_stack) ? MEMPROF_OK : MEMPROF_NOT_RECORDING;
+  if (!RecordEventHere(guard.slot(), event, with_stack)) return MEMPROF_NOT_RECORDING;
+  Recorder* recorder = TheRecorder();
+  if (recorder->settings().agent && recorder->NoteAgent())
+    recorder->definitions()->AddSource("agent", kSourceOn, "memprof run --torch");
+  return MEMPROF_OK;
 }
 
 std::uint32_t Label(const char* text) {

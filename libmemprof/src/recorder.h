@@ -143,6 +143,10 @@ class Recorder {
   // It has taken events: from then on a change of mode is a pause or its end.
   bool has_opened() const { return has_opened_.load(std::memory_order_relaxed); }
   void NoteOpened() { has_opened_.store(true, std::memory_order_relaxed); }
+  // True once.
+  bool NoteAgent() {
+    return !agent_seen_.load(std::memory_order_relaxed) && !agent_seen_.exchange(true);
+  }
   void Count(log::Anomaly anomaly) { ring_.Count(anomaly); }
 
  private:
@@ -163,7 +167,7 @@ class Recorder {
 
   Settings settings_;
   std::uint64_t epoch_;
-  std::atomic<bool> has_opened_{false};
+  std::atomic<bool> has_opened_{false}, agent_seen_{false};
   LogFile log_;
   RingBuffer ring_;
   Definitions definitions_;

@@ -67,6 +67,7 @@ Settings ReadSettings(EnvironmentLookup lookup, bool preloaded) {
   settings.disabled = IsSet(lookup("MEMPROF_DISABLE"));
   settings.verbose = IsSet(lookup("MEMPROF_VERBOSE"));
   settings.cupti = IsSet(lookup("MEMPROF_CUPTI"));
+  settings.agent = IsSet(lookup("MEMPROF_AGENT"));
   settings.scan_at_exit = IsSet(lookup("MEMPROF_SCAN"));
   ReadSource(lookup("MEMPROF_SOURCE"), &settings);
   const char* start = lookup("MEMPROF_START");

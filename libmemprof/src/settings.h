@@ -21,6 +21,7 @@ struct Settings {
   bool verbose = false;            // MEMPROF_VERBOSE=1
   bool scan_at_exit = false;       // MEMPROF_SCAN=1: host_scan.h
   char shared_directory[256] = "/dev/shm";  // MEMPROF_SHM: where the ring is put first
+  bool agent = false;             // MEMPROF_AGENT: memprof run --torch put one into the program
   bool begins_by_itself = false;  // at the first CUDA call: preloaded, or told where to write
 };
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {
@@ -70,6 +72,23 @@ TEST(Api, PreloadedAsWellItRecordsEverythingOnce) {
   const GuestResult guest = RunGuest("guest_api_linked", {.directory = directory.path()});
   ASSERT_EQ(guest.status, 0) << guest.err;
   ExpectWholeStory(ReadLog(directory.File("g.mprof")));
+}
+
+// What speaks through the API may be the agent of `memprof run --torch`: then the log says so,
+// once.
+TEST(Api, TheAgentIsASource) {
+  for (const bool agent : {true, false}) {
+    TempDirectory directory;
+    GuestOptions options{.directory = directory.path()};
+    if (agent) options.environment["MEMPROF_AGENT"] = "torch";
+    const GuestResult guest = RunGuest("guest_api_linked", options);
+    ASSERT_EQ(guest.status, 0) << guest.err;
+    const Log log = ReadLog(directory.File("g.mprof"));
+    const auto found =
+        std::count_if(log.sources.begin(), log.sources.end(),
+                      [](const log::Source& source) { return source.name() == "agent"; });
+    EXPECT_EQ(found, agent ? 1 : 0);
+  }
 }
 
 TEST(Api, LinkedAloneItWaitsForStart) {

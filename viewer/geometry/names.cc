@@ -1,6 +1,7 @@
 // Function names of C++ and Python, short enough for a table or a box.
 #include "viewer/geometry/names.h"
 
+#include <QCoreApplication>
 #include <QStringList>
 
 #include "viewer/geometry/units.h"
@@ -61,6 +62,15 @@ QString ShortSite(const analysis::SourceFrame& frame) {
   return place.isEmpty() || function.startsWith(place)
              ? function
              : QStringLiteral("%1 (%2)").arg(function, place);
+}
+
+QString SiteName(analysis::Symbols& symbols, analysis::StackId stack) {
+  if (!stack.valid()) return QCoreApplication::translate("names", "(no call stack)");
+  const QString place = ShortSite(symbols.Site(stack));
+  const analysis::Library library = symbols.LibraryOf(stack);
+  return analysis::AsksForOthers(library.role)
+             ? QCoreApplication::translate("names", "%1 for %2").arg(ToQString(library.name), place)
+             : place;
 }
 
 }  // namespace memprof::viewer

@@ -85,7 +85,7 @@ Band OfSite(analysis::StackId site, int color, analysis::Symbols* symbols) {
             QStringLiteral("Made by calls whose stack was not recorded."), site};
   if (!site.valid()) return band;
   band.name = symbols == nullptr ? QStringLiteral("Call stack %1").arg(site.value)
-                                 : ShortSite(symbols->Site(site));
+                                 : SiteName(*symbols, site);
   band.help = QStringLiteral("Made at this place, whatever the way there. Click: select it.");
   if (symbols != nullptr)
     band.help = ToQString(analysis::Symbols::Describe(symbols->Site(site))) + QLatin1String(". ") +

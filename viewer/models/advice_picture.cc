@@ -62,8 +62,7 @@ AdviceEntry MakeEntry(const Session& session, analysis::Symbols& symbols, SiteNu
 std::uint32_t SiteNumbers::Of(analysis::StackId stack) {
   const auto known = by_stack_.find(stack.value);
   if (known != by_stack_.end()) return known->second;
-  QString name =
-      stack.valid() ? ShortSite(symbols_.Site(stack)) : QStringLiteral("(no call stack)");
+  QString name = SiteName(symbols_, stack);
   const auto [at, fresh] =
       by_name_.try_emplace(name.toStdString(), static_cast<std::uint32_t>(names_.size()));
   if (fresh) names_.push_back(std::move(name));

@@ -61,7 +61,7 @@ class SiteScheme : public Scheme {
     std::vector<QString> name_of(std::min(order.size(), kNamedStacks));
     for (std::size_t i = 0; i < name_of.size(); ++i) {
       name_of[i] = order[i] + 1 == area.size() ? QStringLiteral("(no call stack)")
-                                               : ShortSite(in.symbols->Site(StackId(order[i])));
+                                               : SiteName(*in.symbols, StackId(order[i]));
       by_name[name_of[i]] += area[order[i]];
     }
     std::vector<std::pair<double, QString>> ranked;

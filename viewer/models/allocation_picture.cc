@@ -182,8 +182,7 @@ QString AllocationName(const analysis::Session& session, analysis::Symbols& symb
   const QString tensor = TensorLabel(session, id);
   if (!tensor.isEmpty()) return tensor;
   const analysis::AllocationRecord& a = session.record(id);
-  return a.stack.valid() ? ShortSite(symbols.Site(a.stack))
-                         : ToQString(analysis::LayerName(a.layer));
+  return a.stack.valid() ? SiteName(symbols, a.stack) : ToQString(analysis::LayerName(a.layer));
 }
 
 }  // namespace memprof::viewer

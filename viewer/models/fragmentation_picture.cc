@@ -46,8 +46,7 @@ FactCell When(const Session& session, TimeNs time, TimeNs start) {
 
 QString SiteOf(const Session& session, analysis::Symbols& symbols, AllocationId id) {
   if (!id.valid()) return QObject::tr("(end of the segment)");
-  const analysis::StackId stack = session.record(id).stack;
-  return stack.valid() ? ShortSite(symbols.Site(stack)) : QObject::tr("(no call stack)");
+  return SiteName(symbols, session.record(id).stack);
 }
 
 QString TensorText(const Session& session, analysis::TensorId id) {

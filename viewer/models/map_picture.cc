@@ -27,9 +27,7 @@ void RankSites(const Session& session, analysis::Symbols& symbols, MapPicture& p
     }
   }
   for (const auto& [stack, sum] : bytes) {
-    const QString name =
-        stack.valid() ? ShortSite(symbols.Site(stack)) : QStringLiteral("(no call stack)");
-    picture.sites.push_back({stack, name, sum});
+    picture.sites.push_back({stack, SiteName(symbols, stack), sum});
   }
   std::sort(picture.sites.begin(), picture.sites.end(), [](const MapSite& a, const MapSite& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.stack < b.stack;

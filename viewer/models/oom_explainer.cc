@@ -39,9 +39,7 @@ OomExplainer::Explained OomExplainer::Explain(const FailedRequest& request) {
   } else if (!api.isEmpty()) {
     found.driver_call = QObject::tr("Call: %1, CUresult %2").arg(api).arg(request.result);
   }
-  const auto name_of = [this](analysis::StackId stack) {
-    return stack.valid() ? ShortSite(symbols_->Site(stack)) : NoStack();
-  };
+  const auto name_of = [this](analysis::StackId stack) { return SiteName(*symbols_, stack); };
   for (const Remedy& remedy : report.remedies)
     found.remedies.push_back(ToQString(analysis::RemedyWords(
         *session_, sites_, report, remedy,

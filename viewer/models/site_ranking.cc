@@ -24,7 +24,7 @@ std::vector<RankedRow> RankSites(const std::vector<analysis::Site>& sites,
   for (const analysis::Site& site : sites) {
     const analysis::SourceFrame frame =
         site.stack.valid() ? symbols.Site(site.stack) : analysis::SourceFrame();
-    const QString name = site.stack.valid() ? ShortSite(frame) : QStringLiteral("(no call stack)");
+    const QString name = SiteName(symbols, site.stack);
     Group& group = groups[name];
     if (group.stacks == 0 || site.bytes > group.largest) {
       group.row.name = name;

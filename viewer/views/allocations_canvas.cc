@@ -355,7 +355,7 @@ QString AllocationsCanvas::Describe(std::size_t row) const {
   if (title.isEmpty()) title = ToQString(analysis::LayerName(a.layer));
   add(tr("Size"), FormatBytes(a.bytes));
   if (a.requested != 0 && a.requested != a.bytes) add(tr("Requested"), FormatBytes(a.requested));
-  if (a.stack.valid()) add(tr("Allocated at"), ShortSite(document_->symbols()->Site(a.stack)));
+  if (a.stack.valid()) add(tr("Allocated at"), SiteName(*document_->symbols(), a.stack));
   add(tr("Born"), when(a.birth_time, a.birth_step));
   if (a.alive()) {
     add(tr("Freed"), tr("never"));

@@ -111,8 +111,8 @@ bool AllocationsPanel::WriteCsv(QTextStream* out) const {
     const analysis::AllocationRecord& a = session.record(id);
     QString& site = sites[a.stack.value];
     if (site.isNull())
-      site = a.stack.valid() ? CsvField(ShortSite(document_->symbols()->Site(a.stack)))
-                             : QStringLiteral("");
+      site =
+          a.stack.valid() ? CsvField(SiteName(*document_->symbols(), a.stack)) : QStringLiteral("");
     *out << id.value << ',' << ToQString(analysis::LayerName(a.layer)) << ','
          << FormatAddress(a.address) << ',' << a.bytes << ',' << seconds(index->Birth(row)) << ','
          << (a.alive() ? QString() : seconds(index->Death(row))) << ','

@@ -124,7 +124,7 @@ DetailsPanel::InstantData DetailsPanel::MakeInstant(const analysis::Session& ses
     const analysis::Allocation& allocation = session.allocation(id);
     QString name = TensorLabel(session, id);
     if (name.isEmpty()) {
-      name = allocation.stack.valid() ? ShortSite(symbols.Site(allocation.stack))
+      name = allocation.stack.valid() ? SiteName(symbols, allocation.stack)
                                       : FormatAddress(allocation.address);
     }
     found.tensors.push_back({name, name, allocation.bytes, allocation.stack, id});

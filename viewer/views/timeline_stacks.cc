@@ -23,7 +23,7 @@ QString Asker(analysis::Symbols& symbols, analysis::StackId stack,
               std::unordered_map<std::uint32_t, QString>* known) {
   if (!stack.valid()) return {};
   const auto [at, fresh] = known->try_emplace(stack.value);
-  if (fresh) at->second = ShortSite(symbols.Site(stack));
+  if (fresh) at->second = SiteName(symbols, stack);
   return at->second;
 }
 
