@@ -47,6 +47,17 @@ std::string Change(std::uint64_t before, std::uint64_t after) {
                         : Cat("-", FormatBytes(before - after));
 }
 
+// Nothing marks where the last step ends: what the program does after it, as it ends, is counted to
+// it. True where that shows.
+bool TakesTheRest(const analysis::Session& session, const std::vector<StepInfo>& steps) {
+  if (steps.size() < 3 || steps.back().end < session.run().end_time) return false;
+  std::vector<analysis::TimeNs> takes;
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) takes.push_back(steps[i].end - steps[i].begin);
+  const auto middle = takes.begin() + static_cast<std::ptrdiff_t>(takes.size() / 2);
+  std::nth_element(takes.begin(), middle, takes.end());
+  return steps.back().end - steps.back().begin > 2 * *middle;
+}
+
 StepChoice ChoiceOf(const std::string& source) {
   if (source == "marks") return StepChoice::kMarks;
   if (source == "nvtx") return StepChoice::kRanges;
@@ -92,16 +103,20 @@ std::string StepsText(const analysis::Session& session, const std::vector<StepIn
   Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
                Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
   table.Header({"step", "begins", "takes", "allocations", "bytes", "peak", "after", "change", ""});
+  const bool last_alone = TakesTheRest(session, steps);
+  const std::size_t alike = steps.size() - (last_alone ? 1 : 0);
   std::size_t rows = 0, i = 0;
   while (i < steps.size() && (top == 0 || rows < top)) {
     std::size_t end = i + 1;
-    while (end < steps.size() && SameWork(figures[end], figures[i])) ++end;
+    while (end < alike && SameWork(figures[end], figures[i])) ++end;
     const StepFigures& f = figures[end - 1];
     const analysis::TimeNs takes = (steps[end - 1].end - steps[i].begin) / (end - i);
     const std::uint64_t before = f.after_bytes + f.freed_bytes - f.allocated_bytes;
     std::string remark;
     if (f.likeness < analysis::kStepAlike)
       remark = Cat("differs (", Percent(f.likeness, 1), " alike)");
+    if (last_alone && end == steps.size())
+      remark += remark.empty() ? "to the end of the run" : ", to the end of the run";
     table.Row(
         {end - i == 1 ? Cat(steps[i].number) : Cat(steps[i].number, "…", steps[end - 1].number),
          Since(session, steps[i].begin), analysis::FormatDuration(takes),

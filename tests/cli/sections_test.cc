@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/steps_figures.h"
 #include "analysis/testing/log_builder.h"
+#include "cli/sections_steps.h"
 #include "tests/store/load_log.h"
 
 namespace memprof::cli {
@@ -59,6 +61,30 @@ TEST(SectionsTest, WhatIsNothingAtBothInstantsIsLeftOut) {
   EXPECT_THAT(text, HasSubstr("untracked"));  // also where it is 0: that is the answer
   for (const char* absent : {"managed", "held by pools", "other processes", "not on the device"})
     EXPECT_THAT(text, Not(HasSubstr(absent)));
+}
+
+// The last step has no end of its own: what a program does behind its loop is no part of the
+// others.
+TEST(SectionsTest, TheLastStepGoesToTheEndOfTheRun) {
+  for (const bool late : {false, true}) {
+    LogBuilder log;
+    log.Device(0, 1000);
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      log.Step(step);
+      log.Alloc(Layer::kLinear, 0x1000, 100);
+      log.Free(0x1000);
+    }
+    if (late) log.AdvanceTime(1'000'000'000);
+    log.Snapshot("done");
+    const auto session = LoadLog(log);
+    ASSERT_NE(session, nullptr);
+    const std::vector<analysis::StepInfo> steps(session->steps().begin(), session->steps().end());
+    const std::string text =
+        StepsText(*session, steps, analysis::DescribeSteps(*session, steps), 0);
+    EXPECT_EQ(text.find("0…4") != std::string::npos, late) << text;
+    EXPECT_EQ(text.find("0…5") != std::string::npos, !late) << text;
+    EXPECT_EQ(text.find("to the end of the run") != std::string::npos, late) << text;
+  }
 }
 
 TEST(SectionsTest, AskedAndNobodyThereIsAnAnswer) {
