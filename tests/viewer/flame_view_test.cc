@@ -152,6 +152,9 @@ TEST_F(FlameTest, DriverMemoryIsAChoiceBesideTheFrameworks) {
   window_.WaitUntilSettled();
   EXPECT_EQ(Node(0).bytes,
             window_.document().bands(0)->allocated.At(window_.selection().instant()));
+  EXPECT_EQ(Find("CachingAllocator::Grow"), -1) << "hidden, where a program runs Python";
+  window_.flame()->SetFromSite(false);
+  window_.WaitUntilSettled();
   EXPECT_GE(Find("CachingAllocator::Grow"), 0);
   window_.selection().SetDevice(analysis::kNoDevice);
   window_.WaitUntilSettled();

@@ -2,16 +2,19 @@
 #include "viewer/models/stack_model.h"
 
 #include <QFont>
+#include <algorithm>
 #include <utility>
 
+#include "analysis/site_choice.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
 namespace {
 
-// Fewer frames than these are shown as they are.
-constexpr int kFoldFrom = 5;
+// Fewer frames than these are shown as they are: between an allocation and its site they may tell
+// which operator it was.
+constexpr std::size_t kFoldInner = 5, kFoldOuter = 2;
 
 QString Place(const analysis::SourceFrame& frame, bool full_path) {
   if (frame.file.empty()) return ToQString(frame.module);
@@ -27,21 +30,42 @@ void StackModel::SetFrames(std::vector<analysis::SourceFrame> frames,
                            const analysis::SourceFrame& site) {
   beginResetModel();
   frames_ = std::move(frames);
-  site_ = -1;
-  for (std::size_t i = 0; i < frames_.size() && site_ < 0; ++i) {
-    if (frames_[i].function == site.function && frames_[i].file == site.file &&
-        frames_[i].line == site.line) {
-      site_ = static_cast<int>(i);
-    }
-  }
-  folded_ = site_ >= kFoldFrom ? site_ : 0;
+  const auto found =
+      std::find_if(frames_.begin(), frames_.end(), [&](const analysis::SourceFrame& frame) {
+        return frame.function == site.function && frame.file == site.file &&
+               frame.line == site.line;
+      });
+  site_ = static_cast<std::size_t>(found - frames_.begin());
+  Fold();
   endResetModel();
 }
 
-void StackModel::Unfold() {
-  if (folded_ == 0) return;
+// Where nothing but libraries is known, all outside of the site is shown.
+void StackModel::Fold() {
+  rows_.clear();
+  const bool known = site_ < frames_.size() && !analysis::IsPlumbing(frames_[site_]);
+  for (std::size_t i = 0; i < frames_.size();) {
+    std::size_t count = 1;
+    if (i == 0 && site_ >= kFoldInner && site_ < frames_.size()) {
+      count = site_;
+    } else if (known && i > site_) {
+      std::size_t end = i;
+      while (end < frames_.size() && analysis::IsPlumbing(frames_[end])) ++end;
+      if (end - i >= kFoldOuter) count = end - i;
+    }
+    rows_.push_back({i, count});
+    i += count;
+  }
+}
+
+void StackModel::Unfold(int row) {
+  if (row >= rowCount() || !IsFold(row)) return;
   beginResetModel();
-  folded_ = 0;
+  const Row fold = RowAt(row);
+  std::vector<Row> single;
+  for (std::size_t i = 0; i < fold.count; ++i) single.push_back({fold.begin + i, 1});
+  const auto at = rows_.erase(rows_.begin() + row);
+  rows_.insert(at, single.begin(), single.end());
   endResetModel();
 }
 
@@ -55,20 +79,20 @@ QString StackModel::Text() const {
 
 int StackModel::rowCount(const QModelIndex& parent) const {
   if (parent.isValid()) return 0;
-  return static_cast<int>(frames_.size()) - folded_ + (folded_ > 0 ? 1 : 0);
+  return static_cast<int>(rows_.size());
 }
 
 int StackModel::columnCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : kColumnCount;
 }
 
-QVariant StackModel::FoldData(int column, int role) const {
-  if (role == Qt::DisplayRole && column == kFunction) return tr("%1 inner frames").arg(folded_);
+QVariant StackModel::FoldData(const Row& row, int column, int role) const {
+  if (role == Qt::DisplayRole && column == kFunction)
+    return (row.begin == 0 ? tr("%1 inner frames") : tr("%1 frames of libraries")).arg(row.count);
   if (role == Qt::ToolTipRole) {
     QString text = tr("Of libraries and allocators. Enter or a double click shows them:");
-    for (int i = 0; i < folded_; ++i)
-      text += QLatin1Char('\n') +
-              ShortFunction(ToQString(frames_[static_cast<std::size_t>(i)].function));
+    for (std::size_t i = 0; i < row.count; ++i)
+      text += QLatin1Char('\n') + ShortFunction(ToQString(frames_[row.begin + i].function));
     return text;
   }
   if (role != Qt::FontRole) return {};
@@ -79,8 +103,9 @@ QVariant StackModel::FoldData(int column, int role) const {
 
 QVariant StackModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
-  if (IsFold(index.row())) return FoldData(index.column(), role);
-  const analysis::SourceFrame& frame = frames_[IndexOf(index.row())];
+  const Row& row = RowAt(index.row());
+  if (row.count > 1) return FoldData(row, index.column(), role);
+  const analysis::SourceFrame& frame = frames_[row.begin];
   switch (role) {
     case Qt::DisplayRole:
       return index.column() == kFunction ? ShortFunction(ToQString(frame.function))
@@ -90,7 +115,7 @@ QVariant StackModel::data(const QModelIndex& index, int role) const {
              (frame.inlined ? tr("\ninlined into its caller") : QString());
     case Qt::FontRole: {
       QFont font;
-      font.setBold(static_cast<int>(IndexOf(index.row())) == site_);
+      font.setBold(row.begin == site_);
       font.setItalic(frame.inlined);
       if (!font.bold() && !font.italic()) return {};
       return font;

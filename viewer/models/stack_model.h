@@ -1,5 +1,6 @@
-// The frames of one call stack, innermost first. Many frames of libraries and allocators between
-// the allocation and its site are folded into one row, so that the site is seen without scrolling.
+// The frames of one call stack, innermost first. Frames of libraries and allocators are folded into
+// one row: those between the allocation and its site where there are many, and outside of the site
+// any that follow on each other, as the interpreter's between two lines of Python.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -20,10 +21,10 @@ class StackModel : public QAbstractTableModel {
   // `site` is the frame to point out: the one that a person would name.
   void SetFrames(std::vector<analysis::SourceFrame> frames, const analysis::SourceFrame& site);
   void Clear() { SetFrames({}, {}); }
-  // Of the row that stands for folded frames: the innermost of them.
-  const analysis::SourceFrame& frame(int row) const { return frames_[IndexOf(row)]; }
-  bool IsFold(int row) const { return folded_ > 0 && row == 0; }
-  void Unfold();
+  // Of a row that stands for folded frames: the innermost of them.
+  const analysis::SourceFrame& frame(int row) const { return frames_[RowAt(row).begin]; }
+  bool IsFold(int row) const { return RowAt(row).count > 1; }
+  void Unfold(int row);
   // All frames as text, one a line, for the clipboard.
   QString Text() const;
 
@@ -33,14 +34,17 @@ class StackModel : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  std::size_t IndexOf(int row) const {
-    return static_cast<std::size_t>(folded_ > 0 && row > 0 ? row - 1 + folded_ : row);
-  }
-  QVariant FoldData(int column, int role) const;
+  // One frame, or several that are folded.
+  struct Row {
+    std::size_t begin, count;
+  };
+  const Row& RowAt(int row) const { return rows_[static_cast<std::size_t>(row)]; }
+  void Fold();
+  QVariant FoldData(const Row& row, int column, int role) const;
 
   std::vector<analysis::SourceFrame> frames_;
-  int site_ = -1;   // index into frames_
-  int folded_ = 0;  // frames, from the innermost on
+  std::vector<Row> rows_;
+  std::size_t site_ = 0;  // index into frames_; their number if it is none of them
 };
 
 }  // namespace memprof::viewer

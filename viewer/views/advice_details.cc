@@ -107,7 +107,7 @@ QWidget* AdviceView::BuildDetails() {
   connect(affected_, &FactView::Chosen, this, [go](const FactRow& fact) { go(fact, false); });
   connect(affected_, &FactView::Opened, this, [go](const FactRow& fact) { go(fact, true); });
   connect(stack_view_, &QTreeView::activated, this, [this](const QModelIndex& index) {
-    if (stack_->IsFold(index.row())) return stack_->Unfold();
+    if (stack_->IsFold(index.row())) return stack_->Unfold(index.row());
     const AdviceEntry* entry = model_->entry(table_->currentIndex());
     if (entry != nullptr) selection_->SelectSite(entry->finding.stack);
   });

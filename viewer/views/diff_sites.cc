@@ -77,7 +77,7 @@ void DiffSites::BuildStack() {
   stack_view_ = MakeDiffTable(stack_, tr("Call stack of the chosen row"), right);
   stack_view_->header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
   connect(stack_view_, &QTreeView::activated, this, [this](const QModelIndex& index) {
-    if (stack_->IsFold(index.row())) stack_->Unfold();
+    if (stack_->IsFold(index.row())) stack_->Unfold(index.row());
   });
   column->addWidget(stack_title_);
   column->addWidget(stack_view_, 1);

@@ -62,7 +62,10 @@ void FlameView::Connect() {
   connect(selection_, &Selection::ZoomChanged, this, &FlameView::Zoomed);
   connect(layers_, &QComboBox::currentIndexChanged, this, anew);
   connect(choice_, &QComboBox::currentIndexChanged, this, anew);
-  connect(from_site_, &QCheckBox::toggled, this, anew);
+  connect(from_site_, &QCheckBox::toggled, this, [this] {
+    depth_chosen_ = true;
+    DataChanged();
+  });
   connect(direction_, &QComboBox::currentIndexChanged, this, [this] { Invalidate(); });
   connect(modes_, &QTabBar::currentChanged, this, &FlameView::ModeChanged);
   connect(search_, &QLineEdit::textChanged, this, &FlameView::Search);
@@ -98,7 +101,7 @@ QWidget* FlameView::BuildModes() {
   from_site_ = new QCheckBox(tr("Hide libraries"), bar);
   from_site_->setToolTip(
       tr("Stacks from the call site outward, without CUDA, frameworks, the "
-         "standard library and allocators"));
+         "standard library and allocators. On where a program runs Python, until you choose."));
   row->addWidget(modes_);
   row->addStretch(1);
   row->addWidget(from_site_);
@@ -290,6 +293,20 @@ void FlameView::Clear() {
   note_->clear();
 }
 
+// Between two lines of Python are some frames of the interpreter, and of them main() has a dozen.
+void FlameView::ChooseDepth() {
+  if (depth_chosen_ || document_->session() == depth_of_) return;
+  depth_of_ = document_->session();
+  const std::size_t frames = depth_of_->frame_count();
+  bool python = false;
+  for (std::uint32_t i = 0; i < frames && !python; ++i)
+    python = depth_of_->frame(analysis::FrameId(i)).python;
+  if (python == from_site_->isChecked()) return;
+  const QSignalBlocker blocked(from_site_);
+  from_site_->setChecked(python);
+  stacks_.reset();
+}
+
 void FlameView::Ask() {
   const Theme theme = Theme::From(palette());
   legend_->setText(QStringLiteral("<span style='color:%1'>■</span> %2&nbsp; "
@@ -297,6 +314,7 @@ void FlameView::Ask() {
                        .arg(theme.Frame(false, {}).name(), tr("native"),
                             theme.Frame(true, {}).name(), tr("Python")));
   if (document_->session() == nullptr || document_->timelines() == nullptr) return Clear();
+  ChooseDepth();
   window_ = selection_->window();
   flame_path_ = selection_->flame_path();
   std::vector<std::string> zoom;

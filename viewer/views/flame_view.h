@@ -71,6 +71,7 @@ class FlameView : public View {
   void Show(Found found);
   void Clear();
   void DataChanged();  // the stacks are no longer right
+  void ChooseDepth();  // for a new session, unless a person has chosen
   void Zoomed();
   void ModeChanged();
   void Search(const QString& text);
@@ -100,6 +101,8 @@ class FlameView : public View {
   std::shared_ptr<const analysis::CallStacks> stacks_;  // of the last question; null = ask anew
   analysis::TimeWindow window_;                         // that was asked about
   QStringList flame_path_;                              // likewise
+  std::shared_ptr<const analysis::Session> depth_of_;   // ChooseDepth was asked about it
+  bool depth_chosen_ = false;                           // by a person
   JobTracker job_;
 };
 

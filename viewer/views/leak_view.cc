@@ -106,7 +106,7 @@ QWidget* LeakView::BuildTable() {
   table_->setItemDelegate(new BarDelegate(LeakModel::kShareRole, table_));
   table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   table_->header()->setSectionResizeMode(LeakModel::kSite, QHeaderView::Stretch);
-  table_->header()->setSectionResizeMode(LeakModel::kExample, QHeaderView::Stretch);
+  table_->header()->setSectionResizeMode(LeakModel::kExample, QHeaderView::Interactive);
   // Worst first until somebody wants another order.
   StyleSortArrow(table_->header());
   table_->header()->setSortIndicator(-1, Qt::DescendingOrder);
@@ -266,6 +266,19 @@ void LeakView::FitTable() {
   }
   const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
   SetUpperHeight(splitter_, row * rows + 2 * kSpace, 4 * row, splitter_->height() * 2 / 5);
+  // A site is read first: examples get what sites leave, and some room at least.
+  const QAbstractItemView* view = table_;
+  QHeaderView* header = table_->header();
+  int left = table_->viewport()->width();
+  for (int column = 0; column < header->count(); ++column)
+    if (column != LeakModel::kSite && column != LeakModel::kExample)
+      left -= header->sectionSize(column);
+  const int example = std::max(view->sizeHintForColumn(LeakModel::kExample),
+                               header->sectionSizeHint(LeakModel::kExample));
+  const int least = std::min(example, left / 3);
+  header->resizeSection(
+      LeakModel::kExample,
+      std::clamp(left - view->sizeHintForColumn(LeakModel::kSite), least, example));
 }
 
 void LeakView::resizeEvent(QResizeEvent* event) {

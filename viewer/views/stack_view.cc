@@ -54,7 +54,7 @@ void StackView::resizeEvent(QResizeEvent* event) {
 void StackView::OpenSource(const QModelIndex& index) {
   if (!index.isValid()) return;
   if (model_->IsFold(index.row())) {
-    model_->Unfold();
+    model_->Unfold(index.row());
     FitPlaces();
   } else {
     OpenInEditor(this, *document_, model_->frame(index.row()));
