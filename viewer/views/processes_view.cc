@@ -150,10 +150,10 @@ void ProcessesView::Fit() {
         strong.horizontalAdvance(model_->headerData(i, Qt::Horizontal, Qt::DisplayRole).toString());
     for (int row = 0; row < rows; ++row)
       wide = std::max(wide, strong.horizontalAdvance(model_->index(row, i).data().toString()));
-    table_->setColumnWidth(i, std::min(wide + 3 * kSpace, 28 * kSpace));
+    table_->setColumnWidth(i, std::min(wide + 2 * kSpace, 28 * kSpace));
     others += table_->columnWidth(i);
   }
-  const int least = fontMetrics().averageCharWidth() * 26;
+  const int least = fontMetrics().averageCharWidth() * 20;
   table_->setColumnWidth(ProcessModel::kOverTime,
                          std::max(least, table_->viewport()->width() - others));
 }
