@@ -11,7 +11,7 @@ namespace {
 // What a node may belong to at most: four passes back (a generator's forward pass comes before its
 // discriminator's passes), and of each the last so many calls.
 constexpr std::size_t kPasses = 4;
-constexpr std::uint64_t kCalls = std::uint64_t{1} << 15;
+constexpr std::uint64_t kCalls = std::uint64_t{1} << 15;  // of docs/python-stacks.md
 // Fewer runs than these may fit somewhere by chance.
 constexpr std::size_t kFewRuns = 3;
 constexpr std::uint64_t kNoCall = ~std::uint64_t{0};
@@ -139,16 +139,25 @@ BackwardCalls::Alignment BackwardCalls::AlignWith(Stretch stretch, Part part,
                                                   bool taken_too) const {
   const std::uint64_t begin = std::max(stretch.begin, stretch.end - std::min(stretch.end, kCalls));
   const auto columns = static_cast<std::uint32_t>(stretch.end - begin);
-  std::vector<ColumnSet> fits(nodes_.size(), ColumnSet((columns + 63) / 64));
+  // The kinds of this part, numbered anew: each takes a set of columns.
+  std::vector<std::uint32_t> number(nodes_.size(), kNone), rows;
+  std::vector<ColumnSet> fits;
+  for (std::size_t i = part.begin; i < part.end; ++i) {
+    std::uint32_t& of_kind = number[pass_kinds_[i]];
+    if (of_kind == kNone) {
+      of_kind = static_cast<std::uint32_t>(fits.size());
+      fits.emplace_back((columns + 63) / 64);
+    }
+    rows.push_back(of_kind);
+  }
   for (std::uint32_t column = 0; column < columns; ++column) {
     const Call& call = calls_[begin - first_ + column];
     if (call.taken && !taken_too) continue;
     for (const Kind kind : kinds_of_operator_[call.op])
-      fits[kind][column / 64] |= std::uint64_t{1} << column % 64;
+      if (number[kind] != kNone) fits[number[kind]][column / 64] |= std::uint64_t{1} << column % 64;
   }
   Alignment alignment;
-  const auto kinds = absl::MakeConstSpan(pass_kinds_).subspan(part.begin, part.end - part.begin);
-  for (const std::uint32_t column : Align(kinds, fits, columns)) {
+  for (const std::uint32_t column : Align(rows, fits, columns)) {
     alignment.calls.push_back(column == kUnaligned ? kNoCall : begin + column);
     if (column != kUnaligned) ++alignment.found;
   }
