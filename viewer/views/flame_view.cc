@@ -295,12 +295,12 @@ void FlameView::Clear() {
 
 // Between two lines of Python are some frames of the interpreter, and of them main() has a dozen.
 void FlameView::ChooseDepth() {
-  if (depth_chosen_ || document_->session() == depth_of_) return;
-  depth_of_ = document_->session();
-  const std::size_t frames = depth_of_->frame_count();
+  const std::shared_ptr<const analysis::Session> session = document_->session();
+  if (depth_chosen_ || depth_of_.lock() == session) return;
+  depth_of_ = session;
   bool python = false;
-  for (std::uint32_t i = 0; i < frames && !python; ++i)
-    python = depth_of_->frame(analysis::FrameId(i)).python;
+  for (std::uint32_t i = 0; i < session->frame_count() && !python; ++i)
+    python = session->frame(analysis::FrameId(i)).python;
   if (python == from_site_->isChecked()) return;
   const QSignalBlocker blocked(from_site_);
   from_site_->setChecked(python);

@@ -101,7 +101,7 @@ class FlameView : public View {
   std::shared_ptr<const analysis::CallStacks> stacks_;  // of the last question; null = ask anew
   analysis::TimeWindow window_;                         // that was asked about
   QStringList flame_path_;                              // likewise
-  std::shared_ptr<const analysis::Session> depth_of_;   // ChooseDepth was asked about it
+  std::weak_ptr<const analysis::Session> depth_of_;     // ChooseDepth was asked about it
   bool depth_chosen_ = false;                           // by a person
   JobTracker job_;
 };
