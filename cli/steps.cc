@@ -113,10 +113,10 @@ std::string StepsText(const analysis::Session& session, const std::vector<StepIn
     const analysis::TimeNs takes = (steps[end - 1].end - steps[i].begin) / (end - i);
     const std::uint64_t before = f.after_bytes + f.freed_bytes - f.allocated_bytes;
     std::string remark;
-    if (f.likeness < analysis::kStepAlike)
-      remark = Cat("differs (", Percent(f.likeness, 1), " alike)");
     if (last_alone && end == steps.size())
-      remark += remark.empty() ? "to the end of the run" : ", to the end of the run";
+      remark = "to the end of the run";  // which is why it differs, if it does
+    else if (f.likeness < analysis::kStepAlike)
+      remark = Cat("differs (", Percent(f.likeness, 1), " alike)");
     table.Row(
         {end - i == 1 ? Cat(steps[i].number) : Cat(steps[i].number, "…", steps[end - 1].number),
          Since(session, steps[i].begin), analysis::FormatDuration(takes),
