@@ -149,6 +149,18 @@ FoundSteps FromOptimizer(const Session& session, const StepStream& stream,
   return found;
 }
 
+// Where steps that were found to begin amid their passes begin instead: where the optimizer has
+// worked, or else with a forward pass, if there are as many of these, but for one that was taken
+// for set-up. Empty if they stay.
+std::vector<std::uint32_t> OutOfPasses(const std::vector<Role>& roles,
+                                       const std::vector<std::uint32_t>& begins,
+                                       const std::vector<std::uint32_t>& optimized) {
+  if (!BeginAmidPasses(roles, begins)) return {};
+  for (const std::vector<std::uint32_t>& other : {optimized, ForwardPasses(roles)})
+    if (other.size() >= begins.size() && other.size() <= begins.size() + 1) return other;
+  return {};
+}
+
 // Whether nothing repeats in the middle quarter of a run, by far: then a search of the whole is not
 // worth its time. Steps of which there are fewer than 16 are not seen by this.
 bool NothingRepeats(const Session& session, StepLayer layer, bool by_size) {
@@ -174,8 +186,8 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
   const std::vector<Role> roles_of_stacks = RolesOfStacks(session);
   const std::vector<Role> roles = RolesOf(session, roles_of_stacks, stream);
   SetTrains(roles, &stream.tokens);
-  const std::size_t optimized = StepsByOptimizer(stream.tokens, roles).size();
-  if (optimizer_runs == 0) optimizer_runs = static_cast<std::uint32_t>(optimized);
+  const std::vector<std::uint32_t> optimized = StepsByOptimizer(stream.tokens, roles);
+  if (optimizer_runs == 0) optimizer_runs = static_cast<std::uint32_t>(optimized.size());
   Period period = FindPeriod(stream.tokens, optimizer_runs);
   bool by_size = true;
   // Batches of varying shape: the places repeat, the sizes do not.
@@ -192,14 +204,15 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
       }
     }
   }
-  if (optimized > 0 && period.confidence < kStepConfidence)
+  if (!optimized.empty() && period.confidence < kStepConfidence)
     return FromOptimizer(session, stream, roles);
   if (period.begins.empty()) {
     found.origin.why =
         absl::StrCat("no pattern repeats in ", FormatNumberOf(stream.tokens.size(), "allocation"));
     return found;
   }
-  found = StepsAt(session, stream, period.begins);
+  const std::vector<std::uint32_t> moved = OutOfPasses(roles, period.begins, optimized);
+  found = StepsAt(session, stream, moved.empty() ? period.begins : moved);
   found.origin.confidence = period.confidence;
   found.origin.why = absl::StrCat(
       "each of about ", FormatCount(static_cast<std::uint64_t>(std::lround(period.typical))),
@@ -207,7 +220,8 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
       Percent(period.common_likeness), " alike in two steps of five, ",
       Percent(period.weighted_likeness), " over all, and memory was back at its lowest before ",
       Percent(period.closed), " of them",
-      period.trains ? "; each has a backward pass, by its call stacks" : "");
+      period.trains ? "; each has a backward pass, by its call stacks" : "",
+      moved.empty() ? "" : "; that is amid its passes, so each is told from where they begin");
   return found;
 }
 

@@ -2,6 +2,7 @@
 #include "analysis/steps_frames.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -56,6 +57,34 @@ std::vector<Role> RolesOf(const Session& session, const std::vector<Role>& by_st
     roles.push_back(stack.value < by_stack.size() ? by_stack[stack.value] : Role::kOther);
   }
   return roles;
+}
+
+std::vector<std::uint32_t> ForwardPasses(const std::vector<Role>& roles) {
+  std::vector<std::uint32_t> begins;
+  bool learnt = true;
+  for (std::uint32_t p = 0; p < roles.size(); ++p) {
+    if (learnt && roles[p] == Role::kForward) begins.push_back(p);
+    if (roles[p] == Role::kForward) learnt = false;
+    if (roles[p] == Role::kBackward) learnt = true;
+  }
+  return begins;
+}
+
+bool BeginAmidPasses(const std::vector<Role>& roles, const std::vector<std::uint32_t>& begins) {
+  constexpr std::size_t kOf = 5, kMost = 4;  // four of five
+  const auto says = [](Role role) { return role != Role::kOther; };
+  std::size_t amid = 0;
+  for (const std::uint32_t begin : begins) {
+    const auto at =
+        roles.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(begin, roles.size()));
+    const auto next = std::find_if(at, roles.end(), says);
+    const auto before = std::find_if(std::make_reverse_iterator(at), roles.rend(), says);
+    amid += next != roles.end() && *next == Role::kBackward && before != roles.rend() &&
+                    *before != Role::kOptimizer
+                ? 1
+                : 0;
+  }
+  return !begins.empty() && amid * kOf >= begins.size() * kMost;
 }
 
 std::vector<std::uint32_t> StepsByOptimizer(const TokenStream& stream,

@@ -146,6 +146,49 @@ TEST(StepFramesTest, TheOptimizerTellsStepsThatNeverRepeat) {
   }
 }
 
+// Where gradients outweigh activations, and are dropped between a forward pass and its backward
+// pass, memory is lowest there; a step begins with its forward pass all the same.
+TEST(StepFramesTest, GradientsThatAreDroppedLateDoNotSplitSteps) {
+  struct Case {
+    bool late, optimizes;
+  };
+  for (const auto& [late, optimizes] :
+       {Case{true, true}, Case{true, false}, Case{false, true}, Case{false, false}}) {
+    Loop loop;
+    loop.Alloc(64 * kMiB, {"build (train.py:8)"});
+    std::vector<std::uint64_t> gradients;
+    const auto drop = [&] {
+      for (const std::uint64_t address : gradients) loop.Free(address);
+      gradients.clear();
+    };
+    std::vector<std::uint32_t> begins;
+    std::uint32_t count = 1;
+    for (int step = 0; step < 14; ++step) {
+      if (!late) drop();
+      // Without an optimizer that allocates, the batch might as well end the step before.
+      begins.push_back(count + (late && !optimizes ? 1 : 0));
+      std::vector<std::uint64_t> live = {loop.Alloc(kMiB / 4, {"batch (train.py:60)"})};
+      for (int i = 0; i < 6; ++i) live.push_back(loop.Forward(kMiB / 8, std::to_string(i)));
+      if (late) drop();
+      for (int i = 6; i-- > 0;) gradients.push_back(loop.Backward(8 * kMiB, std::to_string(i)));
+      for (const std::uint64_t address : live) loop.Free(address);
+      for (int i = 0; i < 3; ++i)
+        loop.Free(optimizes ? loop.Optimize(kMiB) : loop.Alloc(kMiB, {"average (train.py:80)"}));
+      count += 1 + 6 + 6 + 3;
+    }
+    const auto session = LoadLog(loop.log());
+    ASSERT_NE(session, nullptr);
+    const FoundSteps found = FindSteps(*session);
+    EXPECT_GE(found.origin.confidence, 0.9) << found.origin.why;
+    std::vector<std::uint32_t> births;
+    for (const StepInfo& step : found.steps) {
+      births.push_back(0);
+      for (const AllocationRecord& a : session->records()) births.back() += a.birth < step.event;
+    }
+    EXPECT_EQ(births, begins) << found.origin.why;
+  }
+}
+
 TEST(StepFramesTest, AnOptimizerThatSeldomAllocatesTellsNothing) {
   for (const int every : {100, 9}) {  // never, and too few steps
     std::vector<std::uint32_t> begins;
