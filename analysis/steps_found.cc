@@ -221,7 +221,7 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
       Percent(period.weighted_likeness), " over all, and memory was back at its lowest before ",
       Percent(period.closed), " of them",
       period.trains ? "; each has a backward pass, by its call stacks" : "",
-      moved.empty() ? "" : "; that is amid its passes, so each is told from where they begin");
+      moved.empty() ? "" : "; memory is lowest amid the passes, so steps begin where those do");
   return found;
 }
 

@@ -2,7 +2,6 @@
 #include "analysis/steps_frames.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -72,17 +71,16 @@ std::vector<std::uint32_t> ForwardPasses(const std::vector<Role>& roles) {
 
 bool BeginAmidPasses(const std::vector<Role>& roles, const std::vector<std::uint32_t>& begins) {
   constexpr std::size_t kOf = 5, kMost = 4;  // four of five
-  const auto says = [](Role role) { return role != Role::kOther; };
-  std::size_t amid = 0;
+  std::size_t amid = 0, next = 0;
+  Role before = Role::kOther;  // the last that says anything before `next`, which says something
   for (const std::uint32_t begin : begins) {
-    const auto at =
-        roles.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(begin, roles.size()));
-    const auto next = std::find_if(at, roles.end(), says);
-    const auto before = std::find_if(std::make_reverse_iterator(at), roles.rend(), says);
-    amid += next != roles.end() && *next == Role::kBackward && before != roles.rend() &&
-                    *before != Role::kOptimizer
-                ? 1
-                : 0;
+    while (next < roles.size() && (next < begin || roles[next] == Role::kOther)) {
+      if (next < begin && roles[next] != Role::kOther) before = roles[next];
+      ++next;
+    }
+    if (next == roles.size()) break;
+    const bool learns = before == Role::kForward || before == Role::kBackward;
+    if (learns && roles[next] == Role::kBackward) ++amid;
   }
   return !begins.empty() && amid * kOf >= begins.size() * kMost;
 }

@@ -27,8 +27,9 @@ std::vector<std::uint32_t> StepsByOptimizer(const TokenStream& stream,
 // Where forward passes begin, each the first since a backward pass: positions in the stream.
 std::vector<std::uint32_t> ForwardPasses(const std::vector<Role>& roles);
 
-// Whether most of `begins` lie between a forward pass and its backward pass, or in that: there
-// memory is lowest where gradients are dropped late and outweigh what the forward pass keeps.
+// Whether most of `begins`, which ascend, lie between a forward pass and its backward pass, or in
+// that: there memory is lowest where gradients are dropped late and outweigh what the forward pass
+// keeps. O(roles + begins).
 bool BeginAmidPasses(const std::vector<Role>& roles, const std::vector<std::uint32_t>& begins);
 
 }  // namespace memprof::analysis

@@ -47,6 +47,16 @@ class Loop {
   std::uint64_t next_ = 0x10'0000'0000;
 };
 
+// Allocations before each step.
+std::vector<std::uint32_t> BirthsBefore(const Session& session, const FoundSteps& found) {
+  std::vector<std::uint32_t> births;
+  for (const StepInfo& step : found.steps) {
+    births.push_back(0);
+    for (const AllocationRecord& a : session.records()) births.back() += a.birth < step.event;
+  }
+  return births;
+}
+
 TEST(StepFramesTest, RolesAreSaidByTheInnermostFrameThatSaysAny) {
   LogBuilder log;
   const auto alloc = [&log](std::vector<std::string> frames) {
@@ -136,12 +146,7 @@ TEST(StepFramesTest, TheOptimizerTellsStepsThatNeverRepeat) {
       const FoundSteps found = FindSteps(*session);
       EXPECT_GE(found.origin.confidence, kStepConfidence) << found.origin.why;
       EXPECT_THAT(found.origin.why, HasSubstr("the optimizer allocates"));
-      std::vector<std::uint32_t> births;
-      for (const StepInfo& step : found.steps) {
-        births.push_back(0);
-        for (const AllocationRecord& a : session->records()) births.back() += a.birth < step.event;
-      }
-      EXPECT_EQ(births, begins) << "seed " << seed << ", every " << every;
+      EXPECT_EQ(BirthsBefore(*session, found), begins) << "seed " << seed << ", every " << every;
     }
   }
 }
@@ -180,13 +185,31 @@ TEST(StepFramesTest, GradientsThatAreDroppedLateDoNotSplitSteps) {
     ASSERT_NE(session, nullptr);
     const FoundSteps found = FindSteps(*session);
     EXPECT_GE(found.origin.confidence, 0.9) << found.origin.why;
-    std::vector<std::uint32_t> births;
-    for (const StepInfo& step : found.steps) {
-      births.push_back(0);
-      for (const AllocationRecord& a : session->records()) births.back() += a.birth < step.event;
-    }
-    EXPECT_EQ(births, begins) << found.origin.why;
+    EXPECT_EQ(BirthsBefore(*session, found), begins) << found.origin.why;
   }
+}
+
+TEST(StepFramesTest, AmidPassesIsAsAPlainLookToBothSidesSays) {
+  int amid = 0;
+  for (std::uint32_t seed = 1; seed <= 2000; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<Role> roles(random() % 30);
+    for (Role& role : roles) role = static_cast<Role>(random() % 4);
+    std::vector<std::uint32_t> begins;
+    for (std::uint32_t p = 0; p <= roles.size(); ++p)
+      if (random() % 9 == 0) begins.push_back(p);
+    std::size_t within = 0;
+    for (const std::uint32_t begin : begins) {
+      Role before = Role::kOther, after = Role::kOther;
+      for (std::size_t p = begin; p-- > 0 && before == Role::kOther;) before = roles[p];
+      for (std::size_t p = begin; p < roles.size() && after == Role::kOther; ++p) after = roles[p];
+      within += after == Role::kBackward && (before == Role::kForward || before == after);
+    }
+    const bool wanted = !begins.empty() && within * 5 >= begins.size() * 4;
+    EXPECT_EQ(BeginAmidPasses(roles, begins), wanted) << seed;
+    amid += wanted ? 1 : 0;
+  }
+  EXPECT_GT(amid, 100) << "both answers are tried";
 }
 
 TEST(StepFramesTest, AnOptimizerThatSeldomAllocatesTellsNothing) {
