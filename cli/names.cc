@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/site_choice.h"
 #include "analysis/units.h"
 #include "cli/text.h"
 #include "proto/memprof.pb.h"
@@ -19,11 +20,9 @@ std::string_view BaseName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// A package's code, or the interpreter's own library: what people import, and seldom write.
+// What people install, and seldom write: in site-packages or, on Debian, dist-packages.
 bool IsInstalled(const SourceFrame& frame) {
-  return frame.python && (frame.file.find("/site-packages/") != std::string::npos ||
-                          frame.file.find("/dist-packages/") != std::string::npos ||
-                          frame.file.find("/lib/python3") != std::string::npos);
+  return frame.python && frame.file.find("-packages/") != std::string::npos;
 }
 
 std::string_view SeverityName(log::Severity severity) {
@@ -98,7 +97,7 @@ const SourceFrame* CallerOf(const std::vector<SourceFrame>& frames) {
   if (frames.size() < 2) return nullptr;
   if (IsInstalled(frames[0])) {
     for (const SourceFrame& frame : frames)
-      if (frame.python && frame.symbolised && !IsInstalled(frame)) return &frame;
+      if (frame.python && !IsInstalled(frame) && !analysis::IsPlumbing(frame)) return &frame;
   }
   return frames[1].symbolised ? &frames[1] : nullptr;
 }
