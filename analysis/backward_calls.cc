@@ -11,7 +11,7 @@ namespace {
 // What a node may belong to at most: four passes back (a generator's forward pass comes before its
 // discriminator's passes), and of each the last so many calls.
 constexpr std::size_t kPasses = 4;
-constexpr std::uint64_t kCalls = std::uint64_t{1} << 15;  // of docs/python-stacks.md
+constexpr std::uint64_t kCalls = std::uint64_t{1} << 15;  // docs/python-stacks.md has it
 // Fewer runs than these may fit somewhere by chance.
 constexpr std::size_t kFewRuns = 3;
 constexpr std::uint64_t kNoCall = ~std::uint64_t{0};

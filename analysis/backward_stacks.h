@@ -43,9 +43,10 @@ class BackwardStacks {
     bool engine = false;           // within it autograd's engine runs
     std::uint32_t level = 0;       // how many engines run: Python that a node calls is at 1
     bool makes_nodes = true;       // false within the forward function of an autograd.Function
-    std::uint32_t backward = kNone, backward_at = kNone;  // the node that runs: name, whose run
-    std::uint32_t forward = kNone,
-                  forward_at = kNone;  // the outermost operator: name, node of stack
+    // The node that runs: its name, and which run it is.
+    std::uint32_t backward = kNone, backward_at = kNone;
+    // The outermost operator: its name, and its node of the stack.
+    std::uint32_t forward = kNone, forward_at = kNone;
   };
   struct FrameFacts {
     bool engine = false;

@@ -266,7 +266,11 @@ void LeakView::FitTable() {
   }
   const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
   SetUpperHeight(splitter_, row * rows + 2 * kSpace, 4 * row, splitter_->height() * 2 / 5);
-  // A site is read first: examples get what sites leave, and some room at least.
+  FitColumns();
+}
+
+// A site is read first: examples get what sites leave, and some room at least.
+void LeakView::FitColumns() {
   const QAbstractItemView* view = table_;
   QHeaderView* header = table_->header();
   int left = table_->viewport()->width();

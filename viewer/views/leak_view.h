@@ -56,6 +56,7 @@ class LeakView : public View {
   int RowOf(const LeakRow& row) const;  // among all rows of the report; -1 = of another
   void AskSurvivors();                  // what the filter and the recorded uses say about each leak
   void FitTable();                      // as high as its rows, up to a part of the view
+  void FitColumns();                    // sites before examples
   void Follow();                        // the selection made in another view
   void ShowLeak(const QModelIndex& index);
   void ShowEvidence(const LeakRow& row);
