@@ -4,6 +4,16 @@
 #include <algorithm>
 
 namespace memprof::analysis {
+namespace {
+
+std::int64_t NumberAt(std::span<const StepInfo> steps, TimeNs time) {
+  const auto after =
+      std::upper_bound(steps.begin(), steps.end(), time,
+                       [](TimeNs t, const StepInfo& step) { return t < step.begin; });
+  return after == steps.begin() ? -1 : (after - 1)->number;
+}
+
+}  // namespace
 
 std::string_view Session::string(StringId id) const {
   return id.value < strings_.size() ? std::string_view(strings_[id.value]) : std::string_view();
@@ -28,19 +38,20 @@ FrameId Session::StackFrame(StackId id) const {
   return id.value < stack_frame_.size() ? stack_frame_[id.value] : FrameId();
 }
 
-std::int64_t Session::StepAt(TimeNs time) const {
-  const auto after =
-      std::upper_bound(steps_.begin(), steps_.end(), time,
-                       [](TimeNs t, const StepInfo& step) { return t < step.begin; });
-  return after == steps_.begin() ? -1 : (after - 1)->number;
+std::int64_t Session::StepAt(TimeNs time) const { return NumberAt(steps_, time); }
+
+std::int64_t Session::StepAt(TimeNs time, std::uint32_t process) const {
+  return NumberAt(StepsOf(process), time);
 }
 
 std::int64_t Session::StepOf(EventId event) const {
   if (!event.valid()) return -1;
+  const std::span<const StepInfo> steps =
+      process_steps_.empty() ? steps_ : StepsOf(ProcessOf(event));
   const auto after =
-      std::upper_bound(steps_.begin(), steps_.end(), event,
+      std::upper_bound(steps.begin(), steps.end(), event,
                        [](EventId e, const StepInfo& step) { return e < step.event; });
-  return after == steps_.begin() ? -1 : (after - 1)->number;
+  return after == steps.begin() ? -1 : (after - 1)->number;
 }
 
 EventId Session::EventAt(TimeNs time) const {

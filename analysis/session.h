@@ -157,6 +157,9 @@ struct ProcessInfo {
   // Added to that log's times and never negative; see session_merge.h.
   std::uint64_t clock_shift_ns = 0;
   int rank = -1;  // as launchers say in the environment; -1 = they do not
+  // Logs that overlap in time, directly or through others, are one run: 0 is the first. Rows of two
+  // runs have nothing to do with each other but that somebody named them together.
+  std::uint32_t run_number = 0;
 };
 
 struct SelfAccounting {
@@ -273,7 +276,17 @@ class Session {
   std::span<const PoolInfo> pools() const { return pools_; }
   std::span<const ModuleInfo> modules() const { return modules_; }
   std::span<const SourceInfo> sources() const { return sources_; }
+  // Of several logs: those of the job, for an axis of time that all share; see session_merge.h.
+  // What is computed from steps is computed from StepsOf.
   std::span<const StepInfo> steps() const { return steps_; }
+  // The steps by which events of a process go (a row of processes()): its own, or where it has none
+  // those of its run. Of a single log these are steps().
+  std::span<const StepInfo> StepsOf(std::uint32_t process) const {
+    return process < process_steps_.size() ? process_steps_[process].steps : steps_;
+  }
+  const StepOrigin& StepOriginOf(std::uint32_t process) const {
+    return process < process_steps_.size() ? process_steps_[process].origin : step_origin_;
+  }
   // The steps are the program's marks unless LoadOptions::step_finder found them.
   const StepOrigin& step_origin() const { return step_origin_; }
   std::span<const RangeInfo> ranges() const { return ranges_; }
@@ -293,7 +306,9 @@ class Session {
 
   // The step that contains `time`, -1 before the first mark.
   std::int64_t StepAt(TimeNs time) const;
-  // The step that an event belongs to, -1 before the first mark and for none.
+  // The same by the steps of a process.
+  std::int64_t StepAt(TimeNs time, std::uint32_t process) const;
+  // The step of its own process that an event belongs to, -1 before the first mark and for none.
   std::int64_t StepOf(EventId event) const;
   // Largest event id whose time is <= `time`; none before the first event.
   EventId EventAt(TimeNs time) const;
@@ -334,6 +349,7 @@ class Session {
   std::vector<SourceInfo> sources_;
   std::vector<StepInfo> steps_;
   StepOrigin step_origin_;
+  std::vector<FoundSteps> process_steps_;  // of several logs
   std::vector<RangeInfo> ranges_;
   std::vector<SnapshotInfo> snapshots_;
   std::vector<AnomalyCount> anomalies_;

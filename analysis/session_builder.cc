@@ -247,7 +247,7 @@ void SessionBuilder::Replay() {
   const EventTable& events = session.events_;
   run.end_time = std::max(run.start_time, trailer_.end_time_ns);
   if (!events.empty()) run.end_time = std::max(run.end_time, events.time(events.size() - 1));
-  Marks marks = CollectMarks(session.events_, session.strings_, run.end_time, session.threads_);
+  Marks marks = CollectMarks(session.events_, session.strings_, run.end_time);
   session.steps_ = std::move(marks.steps);
   session.ranges_ = std::move(marks.ranges);
   session.snapshots_ = std::move(marks.snapshots);

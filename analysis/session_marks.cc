@@ -9,29 +9,14 @@
 namespace memprof::analysis {
 namespace {
 
-class StepMarks {
- public:
-  StepMarks(const EventTable& events, std::span<const ThreadInfo> threads)
-      : events_(events), threads_(threads) {}
-
-  void Add(std::uint32_t event, std::vector<StepInfo>* steps) {
-    const auto number = static_cast<std::int64_t>(events_.aux0(event));
-    const std::uint32_t thread = events_.thread(event);
-    const std::uint32_t process = thread < threads_.size() ? threads_[thread].process : 0;
-    if (!steps->empty()) {
-      if (steps->back().number == number) return;
-      if (process != process_ && number < steps->back().number) return;
-      steps->back().end = events_.time(event);
-    }
-    process_ = process;
-    steps->push_back({.number = number, .begin = events_.time(event), .event = EventId(event)});
+void AddStep(const EventTable& events, std::uint32_t event, std::vector<StepInfo>* steps) {
+  const auto number = static_cast<std::int64_t>(events.aux0(event));
+  if (!steps->empty()) {
+    if (steps->back().number == number) return;
+    steps->back().end = events.time(event);
   }
-
- private:
-  const EventTable& events_;
-  const std::span<const ThreadInfo> threads_;
-  std::uint32_t process_ = 0;  // that began the last step
-};
+  steps->push_back({.number = number, .begin = events.time(event), .event = EventId(event)});
+}
 
 // Rows of ranges that were pushed and not popped, outermost first: a stack for each thread, for
 // each domain of a thread (aux0), and for each range that is ended by its number, by any thread
@@ -62,14 +47,13 @@ class OpenRanges {
 }  // namespace
 
 Marks CollectMarks(const EventTable& events, const std::vector<std::string>& strings,
-                   TimeNs end_time, std::span<const ThreadInfo> threads) {
+                   TimeNs end_time) {
   Marks marks;
-  StepMarks step_marks(events, threads);
   OpenRanges open;
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     const Op op = events.op(i);
     if (op == Op::kStep) {
-      step_marks.Add(i, &marks.steps);
+      AddStep(events, i, &marks.steps);
     } else if (op == Op::kSnapshot) {
       const std::uint32_t label = events.label(i);
       marks.snapshots.push_back(

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "analysis/session.h"
@@ -18,9 +17,8 @@ struct Marks {
 };
 
 // `end_time` is the end of the log. Several threads may mark the same step: a mark with the number
-// of the step under way begins no new one. Nor does that of a process which lags behind the one
-// that began it.
+// of the step under way begins no new one.
 Marks CollectMarks(const EventTable& events, const std::vector<std::string>& strings,
-                   TimeNs end_time, std::span<const ThreadInfo> threads);
+                   TimeNs end_time);
 
 }  // namespace memprof::analysis

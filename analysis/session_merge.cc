@@ -74,10 +74,7 @@ class SessionMerger {
     MergeRecords();
     MergeEvents();
     Finish();
-    SessionIndexer(session_.get()).FindSteps(!finder ? finder : [&](const Session& whole) {
-      FoundSteps found = StepsOfParts(finder);
-      return found.steps.empty() ? finder(whole) : found;
-    });
+    FindSteps(finder);
     return std::move(session_);
   }
 
@@ -403,24 +400,40 @@ class SessionMerger {
     }
   }
 
-  // What is found in the logs by themselves: in all events together ranks hide each other's
-  // pattern.
-  FoundSteps StepsOfParts(const StepFinder& finder) const {
+  // Steps are those of each log by itself: in all events together ranks hide each other's pattern.
+  void FindSteps(const StepFinder& finder) {
     std::vector<FoundSteps> found;
     for (const Part& part : parts_) {
-      found.push_back(finder(*part.session));
+      const Session& own = *part.session;
+      if (own.step_origin_.source == StepSource::kNone && finder)
+        found.push_back(finder(own));
+      else
+        found.push_back({own.step_origin_, own.steps_});
       for (StepInfo& step : found.back().steps) {
         step.begin += part.shift;
+        step.end += part.shift;
         step.event = EventId(In(part.events, step.event.value));
       }
     }
-    return MergeFoundSteps(found, session_->run_.end_time);
+    std::vector<RunSpan> spans;
+    for (const Part& part : parts_) {
+      const RunInfo& run = part.session->run();
+      const TimeNs first = run.start_time != 0 || part.session->events().empty()
+                               ? run.start_time
+                               : part.session->events().first_time();
+      spans.push_back({first + part.shift, run.end_time + part.shift});
+    }
+    const std::vector<std::uint32_t> runs = NumberRuns(spans);
+    for (std::size_t i = 0; i < runs.size(); ++i) session_->processes_[i].run_number = runs[i];
+    MergedSteps merged = MergeSteps(std::move(found), spans, runs);
+    session_->steps_ = std::move(merged.job.steps);
+    session_->step_origin_ = std::move(merged.job.origin);
+    session_->process_steps_ = std::move(merged.of_log);
   }
 
   void Finish() {
     Session& to = *session_;
-    Marks marks = CollectMarks(to.events_, to.strings_, to.run_.end_time, to.threads_);
-    to.steps_ = std::move(marks.steps);
+    Marks marks = CollectMarks(to.events_, to.strings_, to.run_.end_time);
     to.ranges_ = std::move(marks.ranges);
     to.snapshots_ = std::move(marks.snapshots);
     SessionIndexer(&to).Index();

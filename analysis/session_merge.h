@@ -12,7 +12,9 @@
 //              another's.
 //   code       modules with one path and build id are one, wherever they were loaded. Stacks
 //              through the same code are one, so that a site has the sum of all ranks.
-//   steps      a step begins with the first mark of its number in any process.
+//   steps      each process has its own. Those of the job are for an axis of time: a step begins
+//              with the first mark of its number in any process.
+//   runs       processes that overlap in time are one run, others are told as several.
 //   memory     what is shared is counted where it was made: what another process imports is of a
 //              layer that no total includes.
 #pragma once
@@ -33,7 +35,7 @@ constexpr std::size_t kMaxProcesses = 255;
 int RankOf(const RunInfo& run);
 
 // `parts` are of one log each, at least one. O(events · log(parts)). `finder` is asked for
-// steps if no part marked any.
+// the steps of each part that marked none.
 std::shared_ptr<const Session> MergeSessions(
     const std::vector<std::shared_ptr<const Session>>& parts, const StepFinder& finder = {});
 

@@ -217,7 +217,8 @@ Json ProcessesJson(const Session& session) {
                   {"pid", process.run.pid},
                   {"hostname", process.run.hostname},
                   {"complete", process.run.complete},
-                  {"clock_shift_ns", process.clock_shift_ns}};
+                  {"clock_shift_ns", process.clock_shift_ns},
+                  {"run", process.run_number}};
     if (process.rank >= 0) entry["rank"] = process.rank;
     processes.push_back(std::move(entry));
   }

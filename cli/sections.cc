@@ -137,6 +137,19 @@ std::string Percent(double part, double whole) {
 
 namespace {
 
+// Where logs do not overlap in time: nothing of one log answers for another.
+std::string RunsLine(const Session& session) {
+  std::uint32_t last = 0;
+  for (const analysis::ProcessInfo& process : session.processes())
+    last = std::max(last, process.run_number);
+  if (last == 0) return "";
+  const std::string text =
+      last == 1 ? "These logs do not overlap in time: two runs; compare them with memprof diff."
+                : Cat("Not all of these logs overlap in time: ", last + 1,
+                      " runs, one after the other; compare two of them with memprof diff.");
+  return Cat(Styled(Style::kYellow, Wrap(text, kWidth, 0)), "\n");
+}
+
 // One line for each log of a session of several.
 std::string ProcessLines(const Session& session) {
   Table table({Align::kRight, Align::kLeft, Align::kRight, Align::kLeft, Align::kLeft});
@@ -147,7 +160,7 @@ std::string ProcessLines(const Session& session) {
                process.clock_shift_ns == 0 ? "as is" : "aligned by wall clock",
                CutFront(Printable(process.path), 48)});
   }
-  return table.Text(kWidth);
+  return Cat(table.Text(kWidth), RunsLine(session));
 }
 
 }  // namespace

@@ -240,6 +240,7 @@ Json RunShape() {
              {"hostname", "string"},
              {"complete", "bool"},
              {"clock_shift_ns", "uint"},
+             {"run", "uint"},
              {"rank?", "int"}}}}};
 }
 

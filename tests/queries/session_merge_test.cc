@@ -319,8 +319,12 @@ FoundSteps Found(std::vector<TimeNs> begins, double confidence) {
 }
 
 TEST(SessionMergeTest, FoundStepsBeginWithTheFirstOfTheRanksThatAgree) {
-  const FoundSteps merged = MergeFoundSteps(
-      {Found({100, 210, 290}, 0.9), {}, Found({110, 200, 300}, 0.85), Found({10, 20}, 1)}, 1000);
+  const std::vector<RunSpan> logs(4, RunSpan{0, 1000});
+  const std::vector<std::uint32_t> runs(4, 0);
+  const MergedSteps all = MergeSteps(
+      {Found({100, 210, 290}, 0.9), {}, Found({110, 200, 300}, 0.85), Found({10, 20}, 1)}, logs,
+      runs);
+  const FoundSteps& merged = all.job;
   ASSERT_EQ(merged.steps.size(), 3u);
   const TimeNs begins[] = {100, 200, 290}, ends[] = {200, 290, 1000};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -331,7 +335,81 @@ TEST(SessionMergeTest, FoundStepsBeginWithTheFirstOfTheRanksThatAgree) {
   }
   EXPECT_EQ(merged.origin.confidence, 0.85);
   EXPECT_EQ(merged.origin.why, "In 2 of the 4 logs, each by itself: because");
-  EXPECT_TRUE(MergeFoundSteps({{}, {}}, 1000).steps.empty());
+  ASSERT_EQ(all.of_log.size(), 4u);
+  EXPECT_EQ(all.of_log[0].steps[1].begin, 210u) << "its own";
+  EXPECT_EQ(all.of_log[0].origin.why, "because");
+  EXPECT_EQ(all.of_log[1].steps[1].begin, 200u) << "it has none, and goes by those of its run";
+  EXPECT_EQ(all.of_log[3].steps.size(), 2u);
+  const MergedSteps none = MergeSteps({{}, {}}, std::span(logs).first(2), std::span(runs).first(2));
+  EXPECT_TRUE(none.job.steps.empty());
+}
+
+TEST(SessionMergeTest, LogsThatDoNotOverlapAreRunsOfTheirOwn) {
+  const auto numbers = [](std::vector<RunSpan> logs) { return NumberRuns(logs); };
+  EXPECT_EQ(numbers({{0, 10}, {5, 20}, {15, 30}}), (std::vector<std::uint32_t>{0, 0, 0}));
+  EXPECT_EQ(numbers({{20, 30}, {0, 10}, {9, 12}}), (std::vector<std::uint32_t>{1, 0, 0}));
+  EXPECT_EQ(numbers({{0, 100}, {5, 20}, {30, 40}}), (std::vector<std::uint32_t>{0, 0, 0}));
+  EXPECT_EQ(numbers({{0, 1}, {2, 3}, {4, 5}}), (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
+// Both marked steps 0 to 3, one run after the other: as alone.
+TEST(SessionMergeTest, StepsOfTwoRunsAreThoseOfEach) {
+  Files files;
+  for (const std::uint64_t p : {1, 0}) {  // the later one is named first
+    LogBuilder log;
+    SetRun(log, "node", static_cast<std::uint32_t>(100 + p), 1000 + p * 100'000);
+    log.SetTime(1000 + p * 100'000);
+    log.Alloc(Layer::kLinear, 0x1000, 512);
+    for (std::uint64_t step = 0; step < 4; ++step) {
+      log.AdvanceTime(1000);
+      log.Step(step);
+      log.Alloc(Layer::kLinear, 0x10000 * (step + 1), 512 * (p + 1));
+    }
+    files.Add(log);
+  }
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->processes()[0].run_number, 1u);
+  EXPECT_EQ(session->processes()[1].run_number, 0u);
+  const Sessions alone = files.Alone();
+  for (std::uint32_t p = 0; p < 2; ++p) {
+    const auto steps = session->StepsOf(p), own = alone[p]->steps();
+    ASSERT_EQ(steps.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(steps[i].number, own[i].number);
+      EXPECT_EQ(steps[i].begin, own[i].begin);
+      EXPECT_EQ(steps[i].end, own[i].end);
+      EXPECT_EQ(session->StepAt(own[i].begin, p), own[i].number);
+    }
+    EXPECT_EQ(session->StepOriginOf(p).source, StepSource::kMarks);
+  }
+  std::vector<std::vector<std::int64_t>> births(2);
+  for (const Allocation& a : session->allocations())
+    births[session->ProcessOf(a.birth)].push_back(a.birth_step);
+  EXPECT_EQ(births[0], (std::vector<std::int64_t>{-1, 0, 1, 2, 3}));
+  EXPECT_EQ(births[1], (std::vector<std::int64_t>{-1, 0, 1, 2, 3}));
+  EXPECT_EQ(session->steps().size(), 8u) << "one after the other";
+}
+
+// A rank is always half a step behind: what it makes is of its own steps.
+TEST(SessionMergeTest, StepsOfARankThatLagsAreItsOwn) {
+  Files files;
+  for (std::uint64_t p = 0; p < 2; ++p) {
+    LogBuilder log;
+    SetRun(log, "node", static_cast<std::uint32_t>(100 + p), 1);
+    for (std::uint64_t step = 0; step < 4; ++step) {
+      log.SetTime(1000 + step * 1000 + p * 500);
+      log.Step(step);
+      log.AdvanceTime(600);
+      log.Alloc(Layer::kLinear, 0x10000 * (step + 1), step + 1);
+    }
+    files.Add(log);
+  }
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->steps().size(), 4u);
+  for (const Allocation& a : session->allocations())
+    EXPECT_EQ(a.birth_step, static_cast<std::int64_t>(a.bytes) - 1);
 }
 
 TEST(SessionMergeTest, StepsAreFoundInEachLog) {
