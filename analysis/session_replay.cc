@@ -13,8 +13,8 @@ namespace memprof::analysis {
 namespace {
 
 using lifetimes::AddressTable;
-using lifetimes::Family;
 using lifetimes::Id;
+using lifetimes::IsForeignFree;
 using lifetimes::kNone;
 using lifetimes::ManagedRanges;
 using lifetimes::Mappings;
@@ -346,7 +346,7 @@ void Replay::Free(std::uint32_t i, Event* event) {
     return;
   }
   const AllocationRecord& freed = allocations_[id];
-  if (event->layer != Layer::kUnspecified && Family(freed.layer) != Family(event->layer))
+  if (event->layer != Layer::kUnspecified && IsForeignFree(freed.layer, event->layer))
     Count(log::Anomaly::kForeignFrees);
   event->layer = freed.layer;
   event->device = freed.device;

@@ -52,8 +52,13 @@ Space SpaceOf(const AllocationRecord& allocation) {
   }
 }
 
-Layer Family(Layer layer) {
-  return layer == Layer::kPitched || layer == Layer::kManaged ? Layer::kLinear : layer;
+bool IsForeignFree(Layer freed, Layer by) {
+  const auto is_linear = [](Layer layer) {
+    return layer == Layer::kLinear || layer == Layer::kPitched || layer == Layer::kManaged;
+  };
+  if (freed == by || (is_linear(freed) && is_linear(by))) return false;
+  if (freed == Layer::kImported) return !is_linear(by) && by != Layer::kStreamOrdered;
+  return freed != Layer::kPinned || by != Layer::kStreamOrdered;
 }
 
 bool OwnedByContext(const AllocationRecord& allocation) {

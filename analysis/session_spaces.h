@@ -40,9 +40,11 @@ Space SpaceOf(Layer layer);
 // The same for a piece, whose address may mean something else than its layer's: an imported VMM
 // handle lives among handles, other imported objects by themselves.
 Space SpaceOf(const AllocationRecord& allocation);
-// The layer whose free function is meant for this one too: cuMemFree takes linear, pitched and
-// managed memory.
-Layer Family(Layer layer);
+// Whether memory of the layer `freed` went back through a function for the layer `by` that CUDA
+// does not prescribe for it. cuMemFree is the one function for linear, pitched and managed memory;
+// it and cuMemFreeAsync end what was imported at an address; cuMemFreeAsync ends what a pool in the
+// host's memory has handed out. The recorder's writer has the same rule.
+bool IsForeignFree(Layer freed, Layer by);
 // This memory ends with its context. Stream-ordered and graph memory belongs to pools of the
 // device, VMM memory to the process.
 bool OwnedByContext(const AllocationRecord& allocation);

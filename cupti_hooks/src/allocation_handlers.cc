@@ -2,9 +2,12 @@
 #include "cupti_hooks/src/allocation_handlers.h"
 
 #include <atomic>
+#include <new>
 
 #include "cupti_hooks/src/graph_handlers.h"
 #include "libmemprof/src/array_bytes.h"
+#include "libmemprof/src/handle_table.h"
+#include "libmemprof/src/pool_place.h"
 #include "libmemprof/src/sys.h"
 
 namespace memprof::cupti {
@@ -37,6 +40,23 @@ std::int32_t DeviceOfMemory(std::uint64_t address) {
     return kCurrentDevice;
   }
   return device;
+}
+
+using recorder::HandleKind;
+using recorder::HandleTable;
+
+// Never destroyed: callbacks may come in while the process ends.
+alignas(HandleTable) unsigned char g_pools_memory[sizeof(HandleTable)];
+HandleTable* g_pools = nullptr;  // set before anything listens
+
+// Whether the pool lies in the host's memory. Of one whose creation was not seen, the driver is
+// asked by what it handed out, `address`; 0 = nothing.
+bool LiesOnHost(std::uint64_t pool, std::uint64_t address) {
+  if (g_pools->Has(pool, HandleKind::kHostPool)) return true;
+  if (address == 0 || g_pools->Has(pool, HandleKind::kPool)) return false;
+  const bool on_host = recorder::IsHostMemory(Driver().pointer_attribute, address);
+  g_pools->Add({pool, on_host ? HandleKind::kHostPool : HandleKind::kPool});
+  return on_host;
 }
 
 std::uint64_t CurrentPool() {
@@ -83,6 +103,10 @@ void SamplePool(const Call& call, std::uint64_t pool, bool now) {
 
 }  // namespace
 
+void OpenPools() {
+  if (g_pools == nullptr) g_pools = new (g_pools_memory) HandleTable;
+}
+
 void ReportAllocation(const Call& call, const Allocation& allocation) {
   const bool is_handle = allocation.layer == kLayerImported && allocation.aux1 == kImportExternal;
   if (call.result == 0 && HasPointers(allocation.layer) && !is_handle) {
@@ -93,6 +117,7 @@ void ReportAllocation(const Call& call, const Allocation& allocation) {
   SourceEvent event =
       NewEvent(call, call.result == 0 ? kOpAlloc : kOpAllocFailed, allocation.layer);
   event.device = allocation.device;
+  if (allocation.outlives_context) event.context = 0;
   event.bytes = allocation.bytes;
   event.stream = allocation.stream;
   event.with_stack = 1;
@@ -180,7 +205,13 @@ void AllocAsync(const Call& call) {
 void AllocFromPool(const Call& call) {
   const auto& params = call.As<cuMemAllocFromPoolAsync_params>();
   if (!call.exit) return;
-  ReportStreamOrdered(call, params, Number(params.pool));
+  const std::uint64_t pool = Number(params.pool);
+  const std::uint64_t address = Output(call, params.dptr);
+  if (!LiesOnHost(pool, address)) return ReportStreamOrdered(call, params, pool);
+  Allocation allocation{kLayerPinned,          kNoDevice, address, params.bytesize, pool, 0,
+                        Number(params.hStream)};
+  allocation.outlives_context = true;
+  ReportAllocation(call, allocation);
 }
 
 void FreeAsync(const Call& call) {
@@ -197,18 +228,27 @@ void PoolCreate(const Call& call) {
   const auto& params = call.As<cuMemPoolCreate_params>();
   SourceEvent event = NewPoolEvent(call, kOpPoolCreate);
   event.address = Output(call, params.pool);
-  if (params.poolProps != nullptr &&
-      params.poolProps->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-    event.device = params.poolProps->location.id;
+  if (params.poolProps != nullptr) {
+    if (recorder::IsHostPool(*params.poolProps)) {
+      event.device = kNoDevice;
+      event.layer = kLayerPinned;
+    } else if (params.poolProps->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+      event.device = params.poolProps->location.id;
+    }
   }
+  g_pools->Add(
+      {event.address, event.device == kNoDevice ? HandleKind::kHostPool : HandleKind::kPool});
   event.with_stack = 1;
   Record(event);
 }
 
 void PoolDestroy(const Call& call) {
   if (call.exit || !call.allocations) return;
+  const std::uint64_t pool = Number(call.As<cuMemPoolDestroy_params>().pool);
+  for (const HandleKind kind : {HandleKind::kHostPool, HandleKind::kPool})
+    g_pools->Drop(pool, kind);
   SourceEvent event = NewPoolEvent(call, kOpPoolDestroy);
-  event.address = Number(call.As<cuMemPoolDestroy_params>().pool);
+  event.address = pool;
   Record(event);
 }
 

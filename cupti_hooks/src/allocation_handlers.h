@@ -14,6 +14,9 @@
 
 namespace memprof::cupti {
 
+// Once, before anything listens.
+void OpenPools();
+
 // One allocation, whether it succeeded or not (call.result). Address and aux values are only
 // looked at when it did.
 struct Allocation {
@@ -24,6 +27,7 @@ struct Allocation {
   std::uint64_t aux0 = 0;
   std::uint64_t aux1 = 0;
   std::uint64_t stream = 0;
+  bool outlives_context = false;
 };
 void ReportAllocation(const Call& call, const Allocation& allocation);
 

@@ -22,6 +22,7 @@
 #include <initializer_list>
 
 #include "cupti_hooks/src/address_map.h"
+#include "cupti_hooks/src/allocation_handlers.h"
 #include "cupti_hooks/src/callbacks.h"
 #include "cupti_hooks/src/cupti_library.h"
 #include "cupti_hooks/src/cupti_state.h"
@@ -175,6 +176,7 @@ void LoseLocked() {
 int SubscribeLocked(bool allocations) {
   char why[1024] = "";
   OpenVmmLedger();
+  OpenPools();
   OpenGraphLedger();
   if (!OpenAddressMap()) return Refuse("no address space for the map of device memory");
   if (!Load(why, sizeof why)) return Refuse(why);

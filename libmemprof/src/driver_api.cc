@@ -16,24 +16,22 @@ std::atomic<const CalledFunctions*> g_called_functions{nullptr};
 
 namespace {
 
-constexpr std::uint64_t kAny = 0;
-constexpr std::uint64_t kLegacy = 1;     // CU_GET_PROC_ADDRESS_LEGACY_STREAM
-constexpr std::uint64_t kPerThread = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+enum class Streams { kAny, kLegacy, kPerThread };
 
 struct TableRow {
   const char* name;
   const char* base;
-  int since;
-  std::uint64_t streams;
+  Streams streams;
 };
 constexpr TableRow kRows[] = {
-#define MEMPROF_TABLE_ROW(name, base, since, streams, ...) {#name, #base, since, streams},
+#define MEMPROF_TABLE_ROW(name, base, since, streams, ...) {#name, #base, Streams::streams},
     MEMPROF_DRIVER_FUNCTIONS(MEMPROF_TABLE_ROW)
 #undef MEMPROF_TABLE_ROW
 };
 
 std::atomic<void*> g_library{nullptr};
 std::atomic<bool> g_all_resolved{false};
+std::atomic<std::uint64_t> g_unknown_versions{0};
 void* const* g_wrappers = nullptr;
 const CalledFunctions kNoFunctions{};
 
@@ -68,25 +66,20 @@ void ResolveAll() {
   g_all_resolved.store(true, std::memory_order_release);
 }
 
-// The row that cuGetProcAddress means: of those with that base name and stream flavour, the one
-// of the highest version not above the asked one; -1 if there is none.
-int RowFor(const char* base, int version, std::uint64_t flags) {
-  const std::uint64_t streams = (flags & kPerThread) != 0 ? kPerThread : kLegacy;
-  int best = -1;
-  for (int i = 0; i < kFunctionCount; ++i) {
-    const TableRow& row = kRows[i];
-    if (strcmp(row.base, base) != 0 || row.since > version) continue;
-    if (row.streams != kAny && row.streams != streams) continue;
-    if (best < 0 || row.since > kRows[best].since) best = i;
-  }
-  return best;
+// Whether cuGetProcAddress names a function of the table so, in whatever version.
+bool IsBaseName(const char* base) {
+  for (const TableRow& row : kRows)
+    if (strcmp(row.base, base) == 0) return true;
+  return false;
 }
 
 }  // namespace
 
 const char* FunctionName(FunctionId id) { return kRows[static_cast<int>(id)].name; }
 
-bool UsesThreadStream(FunctionId id) { return kRows[static_cast<int>(id)].streams == kPerThread; }
+bool UsesThreadStream(FunctionId id) {
+  return kRows[static_cast<int>(id)].streams == Streams::kPerThread;
+}
 
 void* FindRealFunction(FunctionId id) {
   std::atomic<void*>& real = g_real_functions[static_cast<int>(id)];
@@ -132,16 +125,17 @@ void* SwapByName(const char* name, void* address) {
   return address;
 }
 
-void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* address) {
+void* SwapByAddress(const char* base, void* address) {
   if (address == nullptr || g_wrappers == nullptr) return address;
   ResolveAll();
   for (int i = 0; i < kFunctionCount; ++i)
     if (g_real_functions[i].load(std::memory_order_relaxed) == address) return g_wrappers[i];
-  if (base == nullptr) return address;
-  const int row = RowFor(base, version, flags);
-  if (row < 0 || g_real_functions[row].load(std::memory_order_relaxed) == nullptr) return address;
-  return LiesInLibcuda(address) ? g_wrappers[row] : address;
+  if (base != nullptr && IsBaseName(base) && LiesInLibcuda(address))
+    g_unknown_versions.fetch_add(1, std::memory_order_relaxed);
+  return address;
 }
+
+std::uint64_t UnknownVersions() { return g_unknown_versions.load(std::memory_order_relaxed); }
 
 const CalledFunctions& FindCalledFunctions() {
   const CalledFunctions* ready = nullptr;

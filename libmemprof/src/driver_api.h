@@ -53,9 +53,13 @@ void SetWrappers(void* const* wrappers);
 // `address` is what dlsym or cuGetProcAddress found for `name`. The wrapper if it is a function of
 // the table in libcuda, else `address` itself.
 void* SwapByName(const char* name, void* address);
-// The same for cuGetProcAddress: by the identity of the pointer, and where the driver hands out
-// another entry than it exports, by base name, version and flags.
-void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* address);
+// The same for cuGetProcAddress, by the identity of the pointer alone: drivers 470 to 550 hand out
+// what they export, for every base name, version and stream flavour of the table. Any other entry
+// of a function of the table is a version that the table does not know, whose parameters nobody
+// here can tell: it is left alone and counted.
+void* SwapByAddress(const char* base, void* address);
+// How often such an entry was asked for.
+std::uint64_t UnknownVersions();
 
 // Looks up driver functions that the recorder itself needs.
 #define MEMPROF_CALLED_FUNCTIONS(X)                                                        \
@@ -65,6 +69,7 @@ void* SwapByAddress(const char* base, int version, std::uint64_t flags, void* ad
   X(cuDeviceGetName, (char*, int, CUdevice))                                               \
   X(cuDeviceTotalMem_v2, (size_t*, CUdevice))                                              \
   X(cuDeviceGetUuid, (CUuuid*, CUdevice))                                                  \
+  X(cuDeviceGetUuid_v2, (CUuuid*, CUdevice))                                               \
   X(cuDevicePrimaryCtxGetState, (CUdevice, unsigned*, int*))                               \
   X(cuMemGetInfo_v2, (size_t*, size_t*))                                                   \
   X(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))                      \

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libmemprof/src/host_scan.h"
+#include "libmemprof/src/pool_place.h"
 #include "libmemprof/src/recorder.h"
 
 namespace memprof::recorder {
@@ -163,8 +164,10 @@ void DriverState::DefineDevice(std::int32_t device, bool is_current) {
   if (driver.cuDeviceGetName != nullptr) driver.cuDeviceGetName(name, sizeof name - 1, device);
   if (driver.cuDeviceTotalMem_v2 != nullptr) driver.cuDeviceTotalMem_v2(&capacity, device);
   if (driver.cuDriverGetVersion != nullptr) driver.cuDriverGetVersion(&version);
-  const bool has_uuid =
-      driver.cuDeviceGetUuid != nullptr && driver.cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS;
+  // The first version gives slices of one GPU (MIG) all the same, that of the GPU.
+  const auto get_uuid =
+      driver.cuDeviceGetUuid_v2 != nullptr ? driver.cuDeviceGetUuid_v2 : driver.cuDeviceGetUuid;
+  const bool has_uuid = get_uuid != nullptr && get_uuid(&uuid, device) == CUDA_SUCCESS;
   std::uint64_t free_bytes = 0, total_bytes = 0;
   if (is_current) MemoryInfo(&free_bytes, &total_bytes);
   definitions_->AddDevice({static_cast<std::uint32_t>(device), name, capacity,
@@ -215,7 +218,13 @@ void DriverState::DefinePool(std::uint64_t pool, std::int32_t device, bool is_de
     const PoolEntry entry{pool, device};
     pools_.Append(&entry, sizeof entry);
   }
-  definitions_->AddPool(pool, device < 0 ? 0 : static_cast<std::uint32_t>(device), is_default);
+  if (device != kHost) definitions_->AddPool(pool, static_cast<std::uint32_t>(device), is_default);
+}
+
+void DriverState::MeetPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t device) {
+  constexpr std::int32_t kNotSeen = -2;
+  if (PoolDevice(pool, kNotSeen) != kNotSeen) return;
+  DefinePool(pool, IsHostMemory(Driver().cuPointerGetAttribute, pointer) ? kHost : device, false);
 }
 
 std::int32_t DriverState::PoolDevice(std::uint64_t pool, std::int32_t fallback) {

@@ -63,8 +63,14 @@ class DriverState {
   }
   // The pool from which cuMemAllocAsync serves `device`; 0 = unknown. Defines it when new.
   std::uint64_t CurrentPool(std::int32_t device);
+  // In place of a device: a pool in the host's memory. Such a pool is not defined in the log, and
+  // what it holds is not sampled: that is no part of any device's memory.
+  static constexpr std::int32_t kHost = -1;
   void DefinePool(std::uint64_t pool, std::int32_t device, bool is_default);
-  // The device of a pool that was seen; else `fallback`.
+  // Defines a pool that has handed out `pointer` and whose creation was not seen: on `device`,
+  // unless the driver says that the memory is the host's.
+  void MeetPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t device);
+  // The device of a pool that was seen, or kHost; else `fallback`.
   std::int32_t PoolDevice(std::uint64_t pool, std::int32_t fallback);
   // Returns the device it was on; -1 when it was not known.
   std::int32_t ForgetPool(std::uint64_t pool);

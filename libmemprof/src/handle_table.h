@@ -17,15 +17,18 @@ namespace memprof::recorder {
 enum class HandleKind : std::uint8_t {
   kIpc,           // address opened from another process
   kMipmap,        // mipmapped array over external memory
-  kPool,          // pool of another process
+  kPool,          // pool of another process; of the CUPTI source, any on a device
+  kHostPool,      // pool in the host's memory
   kGraphicsView,  // mapped address or array; owner = the resource
   kGreen,         // green context; aux = its device
   kGreenContext,  // what a green context was converted to; owner = the green context
   kAttached,      // context that cuCtxAttach keeps beyond one cuCtxDetach
-  kSparse,  // array without memory of its own; bytes = of all of it, aux = bits of an element,
-            // owner = 1 if memory is bound to it as a whole
-  kModule,  // module or library
-  kGlobal,  // address of a variable; owner = the module
+  kSparse,      // array without memory of its own; bytes = of all of it, aux = bits of an element,
+                // owner = 1 if memory is bound to it as a whole
+  kModule,      // module or library
+  kGlobal,      // address of a variable; owner = the module
+  kNvtxHeap,    // address of a heap that NVTX told of; aux = its device
+  kNvtxRegion,  // address of a region; owner = its heap or 0, aux = kNvtxNamed if it has a name
 };
 
 class HandleTable {
@@ -50,6 +53,7 @@ class HandleTable {
   bool Get(std::uint64_t handle, HandleKind kind, Entry* entry);
   // Takes one entry of that owner out; false when there is none left.
   bool TakeOwned(std::uint64_t owner, HandleKind kind, Entry* entry);
+  std::uint32_t size() const { return known_.load(std::memory_order_relaxed); }
   // Everything of the context is gone.
   void EndContext(std::uint32_t context);
 

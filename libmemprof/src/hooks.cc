@@ -221,7 +221,7 @@ std::uint64_t CaptureId(CUstream stream) {
 
 void SamplePool(ThreadSlot* slot, std::uint64_t pool, std::int32_t device) {
   const CalledFunctions& driver = Driver();
-  if (driver.cuMemPoolGetAttribute == nullptr) return;
+  if (device == DriverState::kHost || driver.cuMemPoolGetAttribute == nullptr) return;
   cuuint64_t reserved = 0, used = 0;
   const auto handle = reinterpret_cast<CUmemoryPool>(pool);
   if (driver.cuMemPoolGetAttribute(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved) !=

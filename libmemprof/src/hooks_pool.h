@@ -3,9 +3,13 @@
 // An allocation moves bytes within a pool; what the pool holds beyond that is sampled, at most
 // once a millisecond and whenever it is created, trimmed or cannot serve. While a stream is being
 // captured nothing is allocated or freed: the call becomes a node of a graph (hooks_graph.h).
+//
+// A pool may lie in the host's memory (cuMemPoolCreate with a location of the host or one of its
+// NUMA nodes): what it hands out is pinned memory, on no device and of no context.
 #pragma once
 
 #include "libmemprof/src/hooks_graph.h"
+#include "libmemprof/src/pool_place.h"
 
 namespace memprof::recorder {
 
@@ -25,14 +29,13 @@ inline void RecordStreamOrdered(Hook* hook, CUresult result, CUdeviceptr* pointe
     SamplePools(hook->slot());
 }
 
-// A pool may be on another device than the current context: there the memory is.
+// A pool may be on another device than the current context, or on none: there the memory is.
 inline void RecordFromElsewhere(Hook* hook, CUdeviceptr pointer, std::size_t bytes,
-                                std::uint64_t pool, CUstream stream) {
-  const CallContext context = hook->Context();
-  ring::RingEvent event = hook->Event(kOpAlloc, kLayerStreamOrdered);
-  event.context = context.id;
-  event.device_plus_1 =
-      static_cast<std::uint16_t>(hook->driver()->PoolDevice(pool, context.device) + 1);
+                                std::uint64_t pool, std::int32_t device, CUstream stream) {
+  const bool on_host = device == DriverState::kHost;
+  ring::RingEvent event = hook->Event(kOpAlloc, on_host ? kLayerPinned : kLayerStreamOrdered);
+  event.context = on_host ? 0 : hook->Context().id;
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
   event.address = pointer;
   event.bytes = bytes;
   event.aux0 = pool;
@@ -59,11 +62,13 @@ CUresult AllocateFromPool(FunctionId id, Real real, CUdeviceptr* pointer, std::s
   const CUresult result = real(pointer, bytes, pool, stream);
   if (RecordsAllocations(hook)) {
     const auto handle = reinterpret_cast<std::uint64_t>(pool);
-    const std::int32_t device = hook.Context().device;
-    if (result == CUDA_SUCCESS) hook.driver()->DefinePool(handle, device, false);
-    if (result == CUDA_SUCCESS && hook.driver()->PoolDevice(handle, device) != device &&
-        !Capturing(id, stream))
-      RecordFromElsewhere(&hook, *pointer, bytes, handle, stream);
+    const std::int32_t current = hook.Context().device;
+    if (result == CUDA_SUCCESS) hook.driver()->MeetPool(handle, *pointer, current);
+    const std::int32_t device = hook.driver()->PoolDevice(handle, current);
+    if (device != current && result == CUDA_SUCCESS && !Capturing(id, stream))
+      RecordFromElsewhere(&hook, *pointer, bytes, handle, device, stream);
+    else if (device == DriverState::kHost && result != CUDA_SUCCESS)
+      hook.AllocatedHost(result, kLayerPinned, nullptr, bytes);
     else
       RecordStreamOrdered(&hook, result, pointer, bytes, handle, stream);
   }
@@ -96,10 +101,12 @@ CUresult CreatePool(FunctionId id, Real real, CUmemoryPool* pool,
   if (result != CUDA_SUCCESS) return result;
   const std::int32_t device = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
                                   ? properties->location.id
-                                  : hook.Context().device;
+                              : IsHostPool(*properties) ? DriverState::kHost
+                                                        : hook.Context().device;
   const auto handle = reinterpret_cast<std::uint64_t>(*pool);
   hook.driver()->DefinePool(handle, device, false);
-  ring::RingEvent event = hook.Event(kOpPoolCreate, kLayerStreamOrdered);
+  ring::RingEvent event =
+      hook.Event(kOpPoolCreate, device == DriverState::kHost ? kLayerPinned : kLayerStreamOrdered);
   event.address = handle;
   event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
   hook.Emit(&event, true);
@@ -128,7 +135,7 @@ CUresult TrimPool(FunctionId id, Real real, CUmemoryPool pool, std::size_t keep)
   const CUresult result = real(pool, keep);
   if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
   const auto handle = reinterpret_cast<std::uint64_t>(pool);
-  const std::int32_t device = hook.Context().device;
+  const std::int32_t device = hook.driver()->PoolDevice(handle, hook.Context().device);
   ring::RingEvent event = hook.Event(kOpPoolTrim, kLayerStreamOrdered);
   event.address = handle;
   event.bytes = keep;

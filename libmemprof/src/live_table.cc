@@ -24,12 +24,15 @@ bool OccupiesDevice(std::uint8_t layer) {
   }
 }
 
-// Kinds that one and the same function may free.
-bool IsTracked(std::uint8_t layer) { return OccupiesDevice(layer) || layer == kLayerImported; }
+// Kinds that one and the same function may free: cuMemFreeAsync also frees what a pool in the
+// host's memory has handed out.
+bool IsTracked(std::uint8_t layer) {
+  return OccupiesDevice(layer) || layer == kLayerImported || layer == kLayerPinned;
+}
 
 bool OwnedByContext(std::uint8_t layer) {
   return layer == kLayerLinear || layer == kLayerPitched || layer == kLayerArray ||
-         layer == kLayerManaged || layer == kLayerImported;
+         layer == kLayerManaged || layer == kLayerImported || layer == kLayerPinned;
 }
 
 }  // namespace

@@ -66,4 +66,87 @@ struct EventAttributes {
 };
 static_assert(sizeof(EventAttributes) == 48);
 
+// Extensions of NVTX each have functions of their own; InitializeInjectionNvtxExtension fills in
+// their slots. Here that of memory: heaps of sub-allocators, regions of memory, and their names.
+struct ExtensionSegment {
+  std::size_t id;
+  std::size_t slots;
+  std::intptr_t* functions;
+};
+struct ExtensionModule {
+  std::uint16_t nvtx_version;
+  std::uint16_t bytes;
+  std::uint16_t module;
+  std::uint16_t compatibility;
+  std::size_t segment_count;
+  ExtensionSegment* segments;
+  void* get_export;
+  const void* info;
+};
+inline constexpr std::uint16_t kModuleMemory = 1;
+inline constexpr std::uint16_t kMemoryCompatibility = 0x0102;
+enum Memory : unsigned {
+  kHeapRegister = 0,
+  kHeapUnregister = 1,
+  kHeapReset = 2,
+  kRegionsRegister = 3,
+  kRegionsResize = 4,
+  kRegionsUnregister = 5,
+  kRegionsName = 6,
+};
+
+// Every structure of the extension begins so.
+struct MemoryHeader {
+  std::uint16_t compatibility;
+  std::uint16_t bytes;
+  std::uint32_t reserved_or_type;
+};
+inline constexpr std::uint32_t kVirtualAddress = 1;  // the one kind of memory that it has
+struct VirtualRange {
+  std::size_t bytes;
+  const void* address;
+};
+struct HeapDescription {
+  MemoryHeader header;
+  std::uint32_t usage;  // 1 = a sub-allocator, 2 = a layout
+  std::uint32_t type;
+  std::size_t range_bytes;
+  const VirtualRange* range;
+  std::uint32_t category;
+  std::int32_t message_type;
+  const void* message;
+};
+struct RegionsRegister {
+  MemoryHeader header;
+  const void* heap;  // null = the whole process
+  std::size_t count;
+  std::size_t element_bytes;
+  const void* elements;  // of VirtualRange
+  const void** handles;  // that the tool gives them; null = their addresses serve
+};
+struct RegionsResize {
+  MemoryHeader header;
+  std::size_t count;
+  std::size_t element_bytes;
+  const void* elements;  // of VirtualRange
+};
+struct RegionsUnregister {
+  MemoryHeader header;
+  std::size_t count;
+  std::size_t element_bytes;
+  const void* elements;  // of addresses or handles
+};
+struct RegionName {
+  std::uint32_t reference_type;
+  std::int32_t message_type;
+  const void* region;  // address or handle
+  const void* message;
+};
+struct RegionsName {
+  MemoryHeader header;
+  std::size_t count;
+  std::size_t element_bytes;
+  const void* elements;  // of RegionName
+};
+
 }  // namespace memprof::nvtx

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libmemprof/src/nvtx_abi.h"
+#include "libmemprof/src/nvtx_memory.h"
 #include "libmemprof/src/recorder.h"
 
 namespace memprof::recorder {
@@ -183,6 +184,23 @@ void* RegisterA(const void*, const char* text) { return g_strings.Add(text); }
 void* RegisterW(const void*, const wchar_t* text) { return g_strings.Add(text); }
 void* CreateA(const char* text) { return g_domains.Add(text); }
 void* CreateW(const wchar_t* text) { return g_domains.Add(text); }
+
+}  // namespace
+
+std::size_t NvtxText(std::int32_t type, const void* value, char* out, std::size_t room) {
+  EventAttributes attributes{};
+  attributes.bytes = sizeof attributes;
+  attributes.message_type = type;
+  attributes.message.registered = value;
+  Text text;
+  AppendMessage(&attributes, &text);
+  const std::size_t length = text.size() < room ? text.size() : room - 1;
+  memcpy(out, text.data(), length);
+  out[length] = 0;
+  return length;
+}
+
+namespace {
 
 struct Entry {
   unsigned index;

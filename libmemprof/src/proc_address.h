@@ -10,8 +10,7 @@ template <typename Real>
 CUresult GetProcAddress(FunctionId, Real real, const char* symbol, void** function, int version,
                         cuuint64_t flags) {
   const CUresult result = real(symbol, function, version, flags);
-  if (result == CUDA_SUCCESS && function != nullptr)
-    *function = SwapByAddress(symbol, version, flags, *function);
+  if (result == CUDA_SUCCESS && function != nullptr) *function = SwapByAddress(symbol, *function);
   return result;
 }
 
@@ -19,8 +18,7 @@ template <typename Real>
 CUresult GetProcAddressV2(FunctionId, Real real, const char* symbol, void** function, int version,
                           cuuint64_t flags, void* status) {
   const CUresult result = real(symbol, function, version, flags, status);
-  if (result == CUDA_SUCCESS && function != nullptr)
-    *function = SwapByAddress(symbol, version, flags, *function);
+  if (result == CUDA_SUCCESS && function != nullptr) *function = SwapByAddress(symbol, *function);
   return result;
 }
 

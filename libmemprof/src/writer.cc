@@ -409,14 +409,27 @@ void Writer::Account(std::size_t runs) {
   totals_ = live_.totals();
 }
 
+namespace {
+
+// Whether memory of the kind `freed` went back through a function for the kind `by` that CUDA does
+// not prescribe for it; the readers have the same rule (session_spaces.h). cuMemFree is the one
+// function for three kinds; it and cuMemFreeAsync end what was imported at an address;
+// cuMemFreeAsync ends what a pool in the host's memory has handed out.
+bool IsForeignFree(std::uint8_t freed, std::uint8_t by) {
+  const auto is_linear = [](std::uint8_t kind) {
+    return kind == kLayerLinear || kind == kLayerPitched || kind == kLayerManaged;
+  };
+  if (freed == by || (is_linear(freed) && is_linear(by))) return false;
+  if (freed == kLayerImported) return !is_linear(by) && by != kLayerStreamOrdered;
+  return freed != kLayerPinned || by != kLayerStreamOrdered;
+}
+
+}  // namespace
+
 void Writer::ApplyToLive(RingEvent* event) {
   const std::uint8_t layer = live_.Apply(*event);
   if (layer == event->layer) return;
-  // cuMemFree is the one function for three kinds; any other mixture is worth a note.
-  const auto family = [](std::uint8_t kind) {
-    return kind == kLayerPitched || kind == kLayerManaged ? std::uint8_t{kLayerLinear} : kind;
-  };
-  if (event->op == kOpFree && family(layer) != family(event->layer))
+  if (event->op == kOpFree && IsForeignFree(layer, event->layer))
     parts_.ring->Count(log::Anomaly::kForeignFrees);
   event->layer = layer;
 }

@@ -238,6 +238,48 @@ TEST_F(AllocationHandlers, Pools) {
   EXPECT_EQ(events[2].address, 0x9002u);
 }
 
+TEST_F(AllocationHandlers, APoolOfTheHostHandsOutPinnedMemory) {
+  recorder_.SetDriverFunction(
+      "cuPointerGetAttribute",
+      reinterpret_cast<void*>(+[](void* value, int attribute, unsigned long long address) {
+        if (attribute != CU_POINTER_ATTRIBUTE_MEMORY_TYPE) return 1;
+        return *static_cast<unsigned*>(value) =
+                   address == 0x7f0044000000 ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+               0;
+      }));
+  LookUpDriver();
+  CUmemoryPool pool = reinterpret_cast<CUmemoryPool>(0x9003);
+  for (const int type : {2, 3, 4}) {  // host, NUMA node, that of the thread
+    recorder_.Reset();
+    CUmemPoolProps props{};
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location.type = static_cast<CUmemLocationType>(type);
+    cuMemPoolCreate_params create = {&pool, &props};
+    Succeed("cuMemPoolCreate", &create);
+    EXPECT_EQ(Only(kOpPoolCreate).device, kNoDevice);
+    recorder_.Reset();
+    CUdeviceptr address = 0x7f0043000000;
+    const cuMemAllocFromPoolAsync_params params = {&address, 640, pool, nullptr};
+    Succeed("cuMemAllocFromPoolAsync", &params);
+    EXPECT_EQ(Only(kOpAlloc).layer, kLayerPinned);
+    EXPECT_EQ(Only(kOpAlloc).device, kNoDevice);
+    EXPECT_EQ(Only(kOpAlloc).context, 0u);
+    cuMemPoolDestroy_params destroy = {pool};
+    Succeed("cuMemPoolDestroy", &destroy);
+  }
+  // Pools whose creation was not seen, of the host and of a device.
+  for (const auto& [handle, where, layer] :
+       {std::tuple(0x9004ul, CUdeviceptr{0x7f0044000000}, kLayerPinned),
+        {0x9005ul, CUdeviceptr{0x7f0045000000}, kLayerStreamOrdered}}) {
+    recorder_.Reset();
+    CUdeviceptr address = where;
+    const cuMemAllocFromPoolAsync_params params = {&address, 640,
+                                                   reinterpret_cast<CUmemoryPool>(handle), nullptr};
+    Succeed("cuMemAllocFromPoolAsync", &params);
+    EXPECT_EQ(Only(kOpAlloc).layer, layer);
+  }
+}
+
 TEST_F(AllocationHandlers, Arrays) {
   CUarray array = reinterpret_cast<CUarray>(0xa44a);
   CUDA_ARRAY_DESCRIPTOR flat = {100, 0, CU_AD_FORMAT_FLOAT, 2};

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cupti_hooks/src/address_map.h"
+#include "cupti_hooks/src/allocation_handlers.h"
 #include "cupti_hooks/src/callbacks.h"
 #include "cupti_hooks/src/graph_handlers.h"
 #include "cupti_hooks/src/kernel_arguments.h"
@@ -74,6 +75,7 @@ class HandlerTest : public testing::Test {
     cupti::SetRecorder(recorder_.api());
     ASSERT_TRUE(cupti::OpenAddressMap());
     cupti::OpenVmmLedger();
+    cupti::OpenPools();
     cupti::OpenGraphLedger();
     cupti::ForgetKernelHandles();
     cupti::LookUpDriver();

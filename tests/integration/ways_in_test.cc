@@ -136,6 +136,30 @@ TEST(Nvtx, RangesOfEveryKindAreInTheLog) {
   EXPECT_EQ(session->anomalies()[0].count, 1u);
 }
 
+#ifdef MEMPROF_NVTX_MEMORY
+TEST(Nvtx, HeapsRegionsAndNamesOfMemoryAreInTheLog) {
+  TempDirectory directory;
+  const GuestResult guest = RunGuest("guest_nvtx_memory", {.directory = directory.path()});
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  EXPECT_EQ(guest.err, "");
+  const auto session = Load(directory.File("g.mprof"));
+  ASSERT_NE(session, nullptr);
+  std::vector<std::string> told;
+  for (const analysis::Allocation& one : session->allocations()) {
+    EXPECT_FALSE(one.alive());
+    const std::string bytes = std::to_string(one.bytes);
+    if (one.layer == analysis::Layer::kSegment) told.push_back("segment " + bytes);
+    if (one.layer == analysis::Layer::kBlock) told.push_back("block " + bytes);
+    if (one.layer == analysis::Layer::kTensor)
+      told.push_back(session->tensor(one.tensor)->name + " " + bytes);
+  }
+  EXPECT_THAT(told, ElementsAre("weights 1000", "segment 1048576", "arena 1048576", "block 4096",
+                                "block 8192", "block 512", "activations 8192", "bias 512",
+                                "bias of layer 2 512", "a row 100"));
+  EXPECT_TRUE(session->anomalies().empty());
+}
+#endif
+
 TEST(Nvtx, AnotherToolKeepsItsInjection) {
   TempDirectory directory;
   GuestOptions options{.directory = directory.path()};

@@ -50,6 +50,13 @@ class Injected(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
+    def test_what_asks_the_driver_is_called_without_the_interpreters_lock(self):
+        held = 4  # FUNCFLAG_PYTHONAPI of ctypes
+        code = (f"import sys; sys.path.insert(0, {os.path.join(BUILD, 'lib', 'memprof', 'python')!r})\n"
+                "from memprof._agent import calls\n"
+                f"print(*[bool(f._flags_ & {held}) for f in (calls.step, calls.push, calls.pop)])")
+        self.assertEqual(self.says(code).stdout.split(), ["False", "True", "True"])
+
     def test_a_python_without_torch_is_as_it_was(self):
         code = ("import sys; m = sorted(sys.modules); import json; print(json.dumps([sys.path, "
                 "len(sys.meta_path), [n for n in m if 'memprof' in n], m]))")

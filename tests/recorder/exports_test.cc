@@ -80,7 +80,8 @@ TEST(Exports, AreExactlyTheInterposedNamesAndTheApi) {
   EXPECT_EQ(expected.size(), 17u);
   for (int i = 0; i < kFunctionCount; ++i)
     expected.insert(FunctionName(static_cast<FunctionId>(i)));
-  expected.insert({"dlsym", "dlvsym", "InitializeInjection", "InitializeInjectionNvtx2"});
+  expected.insert({"dlsym", "dlvsym", "InitializeInjection", "InitializeInjectionNvtx2",
+                   "InitializeInjectionNvtxExtension"});
   // c10::reportMemoryUsageToProfiler and c10::reportOutOfMemoryToProfiler of all versions.
   expected.insert({"_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE",
                    "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE",

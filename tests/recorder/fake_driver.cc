@@ -183,7 +183,14 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+// Slices of a GPU (MIG) have the GPU's by the first version of the function, and their own by the
+// second.
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
+  std::memset(uuid, 'g', sizeof *uuid);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   std::memset(uuid, 'a' + device, sizeof *uuid);
   return CUDA_SUCCESS;
 }
@@ -201,7 +208,14 @@ CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuPointerGetAttribute(void* value, CUpointer_attribute, CUdeviceptr pointer) {
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+    const bool on_host = g_driver.host_memory.count(pointer) != 0;
+    const unsigned type = on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    std::memcpy(value, &type, sizeof type);
+    return CUDA_SUCCESS;
+  }
+  if (attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) return CUDA_ERROR_NOT_SUPPORTED;
   const auto found = g_driver.device_of.find(pointer);
   if (found == g_driver.device_of.end()) return CUDA_ERROR_INVALID_VALUE;
   std::memcpy(value, &found->second, sizeof found->second);

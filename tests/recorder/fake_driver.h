@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct FakeDriver {
   } egl_frame;
   CUDA_ARRAY3D_DESCRIPTOR array{16, 16, 0, CU_AD_FORMAT_UNSIGNED_INT8, 4, 0};  // of any array
   std::map<std::uint64_t, int> device_of;  // what cuPointerGetAttribute knows
+  std::set<std::uint64_t> host_memory;     // of pools, as it says
 };
 
 }  // namespace memprof::testing

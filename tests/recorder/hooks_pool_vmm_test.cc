@@ -122,6 +122,62 @@ TEST_F(PoolHooks, MemoryIsWhereItsPoolIs) {
   EXPECT_EQ(made[0].stack != 0, kTestStacks);
 }
 
+// A pool of the host is none of the current device, nor is what it hands out; it ends with no
+// context.
+TEST_F(PoolHooks, APoolOfTheHostHandsOutPinnedMemory) {
+  Start();
+  for (const int type : {2, 3, 4}) {  // host, NUMA node, that of the thread
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = static_cast<CUmemLocationType>(type);
+    CUmemoryPool pool = nullptr;
+    Call("cuMemPoolCreate", &pool, static_cast<const CUmemPoolProps*>(&properties));
+    CUdeviceptr pointer = 0;
+    CUdeviceptr kept = 0;
+    Call("cuMemAllocFromPoolAsync", &pointer, std::size_t{1} << 20, pool, CUstream{});
+    Call("cuMemAllocFromPoolAsync", &kept, std::size_t{64}, pool, CUstream{});
+    Call("cuMemFreeAsync", pointer, CUstream{});
+    Call("cuMemPoolTrimTo", pool, std::size_t{0});
+    Answer(CUDA_ERROR_OUT_OF_MEMORY);
+    Call("cuMemAllocFromPoolAsync", &pointer, std::size_t{5}, pool, CUstream{});
+    Answer(CUDA_SUCCESS);
+    Call("cuMemPoolDestroy", pool);
+  }
+  EXPECT_EQ(Stats().live_bytes, 0u);
+  EXPECT_EQ(Stats().peak_bytes, 0u);
+  const testing::Log log = Finish();
+  EXPECT_THAT(log.pools, IsEmpty());
+  EXPECT_THAT(log.WithOp(log::OP_POOL_SAMPLE), IsEmpty());
+  EXPECT_EQ(log.counters.count("frees_of_other_family"), 0u);
+  for (const auto& [op, count] :
+       {std::pair(log::OP_ALLOC, 6), {log::OP_FREE, 3}, {log::OP_ALLOC_FAILED, 3}}) {
+    const std::vector<Event> events = log.WithOp(op);
+    ASSERT_EQ(events.size(), static_cast<std::size_t>(count));
+    for (const Event& event : events) {
+      EXPECT_EQ(event.layer, log::LAYER_PINNED);
+      if (op != log::OP_FREE) EXPECT_EQ(event.device, -1);
+      if (op == log::OP_ALLOC) EXPECT_EQ(event.context, 0u);
+    }
+  }
+  for (const Event& event : log.WithOp(log::OP_POOL_CREATE)) EXPECT_EQ(event.device, -1);
+}
+
+// The default pool of the host is asked for, not created.
+TEST_F(PoolHooks, APoolThatWasNotSeenLiesWhereTheDriverSays) {
+  Start();
+  const std::uint64_t address = driver_.next;
+  driver_.host_memory.insert(address);
+  CUdeviceptr pointer = 0;
+  Call("cuMemAllocFromPoolAsync", &pointer, std::size_t{300}, At(0xddd), CUstream{});
+  ASSERT_EQ(pointer, address);
+  Call("cuMemAllocFromPoolAsync", &pointer, std::size_t{400}, At(0xddd), CUstream{});
+  Call("cuMemAllocFromPoolAsync", &pointer, std::size_t{500}, At(0xeee), CUstream{});
+  EXPECT_EQ(Stats().live_bytes, 500u);
+  std::vector<log::Layer> layers;
+  for (const Event& event : Finish().WithOp(log::OP_ALLOC)) layers.push_back(event.layer);
+  EXPECT_THAT(layers, ElementsAre(log::LAYER_PINNED, log::LAYER_PINNED, log::LAYER_STREAM_ORDERED));
+}
+
 class VmmHooks : public HooksTest {
  protected:
   Handle Create(std::size_t bytes, CUmemLocationType type = CU_MEM_LOCATION_TYPE_DEVICE,

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <random>
+#include <set>
 
 #include "tests/store/load_log.h"
 
@@ -92,7 +93,14 @@ class Twin {
     return life.layer != Layer::kStreamOrdered && life.layer != Layer::kGraph &&
            life.layer != Layer::kMulticast && SpaceOf(life.layer, life.kind) != 'v';
   }
-  static Layer FreedAs(Layer layer) { return layer == Layer::kManaged ? Layer::kLinear : layer; }
+  // The kinds of memory that the function for `layer` is prescribed for.
+  static std::set<Layer> FreedBy(Layer layer) {
+    if (layer == Layer::kLinear || layer == Layer::kManaged)
+      return {Layer::kLinear, Layer::kManaged, Layer::kImported};
+    if (layer == Layer::kStreamOrdered)
+      return {Layer::kStreamOrdered, Layer::kImported, Layer::kPinned};
+    return {layer};
+  }
 
   bool Mapped(std::size_t memory) const {
     return std::any_of(maps_.begin(), maps_.end(),
@@ -175,7 +183,7 @@ class Twin {
       return;
     }
     const auto i = static_cast<std::size_t>(found);
-    foreign += FreedAs(lives[i].layer) != FreedAs(event.layer);
+    foreign += FreedBy(event.layer).count(lives[i].layer) == 0;
     if (Mapped(i))
       lives[i].released = true;
     else
