@@ -60,10 +60,11 @@ Options Describe(RunOptions* values) {
                'o');
   options.Text(
       "sim", &values->sim, "SPEC",
-      "Run on the stand-in CUDA, without a GPU. SPEC may be left out, or say for instance "
-      "devices=2,memory=24GiB. For a PyTorch or CuPy of PROGRAM's Python, stand-ins for its "
-      "math libraries are compiled first, once. Allocation is real, values are not: kernels "
-      "do nothing. What holds and what does not: docs/torch-sim.md.");
+      "Run on the stand-in CUDA, without a GPU. SPEC may be left out (an H100 of 80 GB), or say "
+      "for instance gpu=A100-40GB or devices=2,memory=24GiB. For libraries such as cuBLAS that "
+      "PROGRAM, or its Python's PyTorch or CuPy, links against, stand-ins are compiled first, "
+      "once. Allocation is real, values are not: kernels do nothing. All processes of the run "
+      "share the devices. What holds and what does not: docs/torch-sim.md.");
   options.Flag(
       "torch", &values->torch,
       "Let PyTorch say more, by its own hooks and without a change of the program: paths of "
@@ -94,8 +95,8 @@ Options Describe(RunOptions* values) {
   options.Example("memprof run --torch -o train.mprof -- python train.py",
                   "with module paths and tensor names of PyTorch");
   options.Example("memprof run --sim=memory=8GiB -- ./my_program", "without a GPU");
-  options.Example("memprof run --sim=memory=80GiB -- python train.py",
-                  "would it fit on a GPU of 80 GiB?");
+  options.Example("memprof run --sim=gpu=A100-40GB -- python train.py",
+                  "would it fit on that GPU?");
   options.Example("memprof run -o 'rank.%p.mprof' -- torchrun --nproc-per-node=8 train.py",
                   "one log per worker");
   return options;
@@ -115,24 +116,40 @@ void SetNumber(const char* name, std::int64_t value) {
   if (value >= 0) setenv(name, absl::StrCat(value).c_str(), 1);
 }
 
+// The variables by which the program finds stand-ins of the libraries that it, or the PyTorch or
+// CuPy of its Python, links against.
+absl::StatusOr<std::map<std::string, std::string>> EnvironmentOfLibraries(
+    const std::string& torch_sim, const std::vector<std::string>& program,
+    const std::string& standin) {
+  const char* path = getenv("PATH");
+  const std::string search = path == nullptr ? "" : path;
+  const std::string python = PythonOf(program, search);
+  if (!python.empty()) return EnvironmentForPython(torch_sim, python, standin);
+  std::vector<std::string> binaries;
+  for (const std::string& binary : BinariesOf(program, search))
+    if (NamesCudaLibraries(binary)) binaries.push_back(binary);
+  if (binaries.empty()) return std::map<std::string, std::string>();
+  return EnvironmentForBinaries(torch_sim, binaries, standin);
+}
+
 // What the program needs to run on the stand-in.
-absl::Status SetStandIn(const RunOptions& options, const std::string& directory,
-                        const std::vector<std::string>& program) {
+absl::Status SetStandIn(const RunOptions& options, const std::string& shared_devices,
+                        const std::string& directory, const std::vector<std::string>& program) {
   const absl::StatusOr<std::string> standin = FindStandIn(directory);
   if (!standin.ok()) return standin.status();
   setenv("LD_LIBRARY_PATH", Prepend(*standin, getenv("LD_LIBRARY_PATH")).c_str(), 1);
   // SIMCUDA_DEFAULTS: scripts/torch-sim has run, and called us.
   const std::string torch_sim = FindTorchSim(directory);
   if (getenv("SIMCUDA_DEFAULTS") == nullptr && !torch_sim.empty()) {
-    const char* path = getenv("PATH");
-    const std::string python = PythonOf(program, path == nullptr ? "" : path);
-    if (!python.empty()) {
-      const auto environment = EnvironmentForPython(torch_sim, python, *standin);
-      if (!environment.ok()) return environment.status();
-      for (const auto& [name, value] : *environment) setenv(name.c_str(), value.c_str(), 1);
-    }
+    const auto environment = EnvironmentOfLibraries(torch_sim, program, *standin);
+    if (!environment.ok()) return environment.status();
+    for (const auto& [name, value] : *environment) setenv(name.c_str(), value.c_str(), 1);
   }
   if (options.sim != kNoSpec) setenv("SIMCUDA", options.sim.c_str(), 1);
+  // Below what SIMCUDA says: all processes of this run share its devices.
+  const char* defaults = getenv("SIMCUDA_DEFAULTS");
+  setenv("SIMCUDA_DEFAULTS",
+         absl::StrCat(defaults == nullptr ? "" : defaults, ",shared=", shared_devices).c_str(), 1);
   return absl::OkStatus();
 }
 
@@ -149,7 +166,8 @@ absl::Status SetAgent(const std::string& directory) {
 }
 
 // Sets the environment that the program will inherit.
-absl::Status SetEnvironment(const RunOptions& options, const std::vector<std::string>& program) {
+absl::Status SetEnvironment(const RunOptions& options, const std::string& shared_devices,
+                            const std::vector<std::string>& program) {
   const std::string directory = ProgramDirectory();
   const absl::StatusOr<std::string> recorder = FindRecorder(directory);
   if (!recorder.ok()) return recorder.status();
@@ -157,7 +175,7 @@ absl::Status SetEnvironment(const RunOptions& options, const std::vector<std::st
     return absl::FailedPreconditionError(absl::StrCat(
         "the loader cannot preload a library whose path has a space or a colon: ", *recorder));
   if (!options.sim.empty()) {
-    const absl::Status status = SetStandIn(options, directory, program);
+    const absl::Status status = SetStandIn(options, shared_devices, directory, program);
     if (!status.ok()) return status;
   }
   setenv("LD_PRELOAD", Prepend(*recorder, getenv("LD_PRELOAD")).c_str(), 1);
@@ -260,7 +278,7 @@ void SayWhereTheLogIs(const RunOptions& options, const std::vector<std::string>&
 
 // What a shell starts cannot be foreseen: a PyTorch of it lacks libraries, or finds no GPU.
 void SayWhatTorchNeeds(const RunOptions& options, const char* program, bool went_well) {
-  if (options.sim.empty() || went_well || getenv("SIMCUDA_DEFAULTS") != nullptr) return;
+  if (options.sim.empty() || went_well) return;
   const std::string name = fs::path(program).filename().string();
   for (const std::string_view shell : {"sh", "bash", "dash", "zsh", "make", "srun", "mpirun"})
     if (name == shell)
@@ -314,8 +332,14 @@ int RunVerb(int argc, char** argv) {
   }
   values.output = fs::absolute(values.output).string();
   if (const absl::Status status = PrepareOutput(values.output); !status.ok()) return Fail(status);
+  if (const std::string why = WhyNoGpuModel(values.sim); !why.empty()) {
+    std::cerr << "memprof run: --sim: " << why << "\n";
+    return 2;
+  }
   const std::vector<std::string> started(argv + program, argv + argc);
-  if (const absl::Status status = SetEnvironment(values, started); !status.ok())
+  const bool by_torch_sim = getenv("SIMCUDA_DEFAULTS") != nullptr;
+  const std::string shared_devices = NameOfSharedDevices();
+  if (const absl::Status status = SetEnvironment(values, shared_devices, started); !status.ok())
     return Fail(status);
   const std::int64_t since_unix_ns = UnixNs();
   analysis::RemoveOrphanedRings(SharedDirectory(), since_unix_ns);
@@ -327,8 +351,12 @@ int RunVerb(int argc, char** argv) {
   }
   const std::vector<std::string> logs = FindLogs(values.output, since_unix_ns);
   FoldRings(logs);
-  SayWhereTheLogIs(values, logs);
-  SayWhatTorchNeeds(values, argv[program], outcome.wait_status == 0 && !logs.empty());
+  const GroupRemains remains =
+      values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
+  // The stand-in has said what is wrong then.
+  if (!logs.empty() || !remains.static_runtime) SayWhereTheLogIs(values, logs);
+  if (!by_torch_sim)
+    SayWhatTorchNeeds(values, argv[program], outcome.wait_status == 0 && !logs.empty());
   return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)
                                           : WEXITSTATUS(outcome.wait_status);
 }

@@ -1,8 +1,9 @@
-// Finds the Python, and asks scripts/torch-sim.
+// Finds the Python or the binary, and asks scripts/torch-sim.
 #include "cli/run_sim.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "simcuda/common/gpu_model.h"
 
 namespace memprof::cli {
 namespace {
@@ -63,9 +65,9 @@ std::string InterpreterOf(const std::string& script, const std::string& search_p
   return "";
 }
 
-// What the program wrote on standard output.
+// What the program wrote on standard output; it must end well.
 absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& arguments,
-                                     const std::string& standin) {
+                                     const std::string& standin, bool quiet = false) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -75,7 +77,8 @@ absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& arguments,
   if (child < 0) return absl::InternalError(std::strerror(errno));
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
-    setenv("MEMPROF_SIMCUDA_DIR", standin.c_str(), 1);
+    if (quiet) dup2(ends[1], STDERR_FILENO);
+    if (!standin.empty()) setenv("MEMPROF_SIMCUDA_DIR", standin.c_str(), 1);
     execv(argv[0], argv.data());
     _exit(127);
   }
@@ -92,9 +95,46 @@ absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& arguments,
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return absl::FailedPreconditionError(
-        absl::StrCat("no stand-ins for what ", arguments[2], " links against: see the line above"));
+    return absl::FailedPreconditionError(absl::StrCat(arguments[0], " failed"));
   return output;
+}
+
+bool IsBinary(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char start[4] = {};
+  file.read(start, sizeof start);
+  return file && std::memcmp(start, "\x7f" "ELF", sizeof start) == 0;
+}
+
+// Whether the text names one of the libraries that scripts/torch-sim can make, by a soname.
+bool NamesLibraryIn(absl::string_view text) {
+  static constexpr absl::string_view kStems[] = {
+      "libcublas",    "libcublasLt", "libcudnn",         "libcufft",       "libcufftw",
+      "libcurand",    "libcusolver", "libcusolverMg",    "libcusparse",    "libcusparseLt",
+      "libnccl",      "libnvrtc",    "libnvshmem_host",  "libnvJitLink",   "libcufile"};
+  for (const absl::string_view stem : kStems) {
+    const std::string name = absl::StrCat(stem, ".so.");
+    if (absl::StrContains(text, name)) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<std::map<std::string, std::string>> EnvironmentFrom(
+    const std::vector<std::string>& arguments, const std::string& standin,
+    const std::string& what) {
+  const absl::StatusOr<std::string> output = OutputOf(arguments, standin);
+  if (!output.ok())
+    return absl::FailedPreconditionError(
+        absl::StrCat("no stand-ins for what ", what, " links against: see the line above"));
+  return ParseEnvironment(*output);
+}
+
+// Where the stand-in keeps what processes share: simcuda/driver/shared_devices.cc.
+std::vector<std::string> PlacesOf(const std::string& group) {
+  const std::string object = absl::StrCat("/simcuda.", geteuid(), ".", group);
+  const char* folder = getenv("TMPDIR");
+  return {absl::StrCat("/dev/shm", object),
+          absl::StrCat(folder != nullptr && folder[0] == '/' ? folder : "/tmp", object)};
 }
 
 }  // namespace
@@ -138,10 +178,76 @@ std::map<std::string, std::string> ParseEnvironment(const std::string& output) {
 
 absl::StatusOr<std::map<std::string, std::string>> EnvironmentForPython(
     const std::string& torch_sim, const std::string& python, const std::string& standin) {
-  const absl::StatusOr<std::string> output =
-      OutputOf({torch_sim, "--python", python, "--environment"}, standin);
-  if (!output.ok()) return output.status();
-  return ParseEnvironment(*output);
+  return EnvironmentFrom({torch_sim, "--python", python, "--environment"}, standin, python);
+}
+
+absl::StatusOr<std::map<std::string, std::string>> EnvironmentForBinaries(
+    const std::string& torch_sim, const std::vector<std::string>& binaries,
+    const std::string& standin) {
+  std::vector<std::string> arguments = {torch_sim, "--environment"};
+  for (const std::string& binary : binaries) {
+    arguments.push_back("--program");
+    arguments.push_back(binary);
+  }
+  return EnvironmentFrom(arguments, standin, binaries[0]);
+}
+
+std::vector<std::string> BinariesOf(const std::vector<std::string>& arguments,
+                                    const std::string& search_path) {
+  std::vector<std::string> binaries;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (i > 0 && arguments[i].find('/') == std::string::npos) continue;
+    const std::string path = Resolve(arguments[i], search_path);
+    if (path.empty() || !IsBinary(path)) continue;
+    std::error_code error;
+    binaries.push_back(fs::absolute(path, error).string());
+  }
+  return binaries;
+}
+
+bool NamesCudaLibraries(const std::string& binary) {
+  std::ifstream file(binary, std::ios::binary);
+  // Piece by piece, each with the end of the one before it.
+  constexpr std::size_t kOverlap = 64;
+  std::string piece;
+  std::string buffer(std::size_t{1} << 20, '\0');
+  while (file) {
+    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    piece.append(buffer, 0, static_cast<std::size_t>(file.gcount()));
+    if (NamesLibraryIn(piece)) return true;
+    if (piece.size() > kOverlap) piece.erase(0, piece.size() - kOverlap);
+  }
+  // The loader's own list of all that it would load. It runs no code of the program.
+  const std::string path = Resolve("ldd", "/usr/bin:/bin");
+  if (path.empty()) return false;
+  const absl::StatusOr<std::string> loaded = OutputOf({path, binary}, "", true);
+  return loaded.ok() && NamesLibraryIn(*loaded);
+}
+
+std::string WhyNoGpuModel(const std::string& spec) {
+  for (const absl::string_view item : absl::StrSplit(spec, ',')) {
+    constexpr absl::string_view kKey = "gpu=";
+    if (!absl::StartsWith(item, kKey)) continue;
+    const absl::string_view key = item.substr(kKey.size());
+    if (simcuda::FindGpuModel({key.data(), key.size()}) == nullptr)
+      return absl::StrCat("there is no GPU model ", key, "; there are ", simcuda::GpuModelKeys());
+  }
+  return "";
+}
+
+std::string NameOfSharedDevices() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return absl::StrCat("memprof-run.", getpid(), ".", absl::Hex(now.tv_sec), absl::Hex(now.tv_nsec));
+}
+
+GroupRemains ClearSharedDevices(const std::string& name) {
+  GroupRemains remains;
+  for (const std::string& place : PlacesOf(name)) {
+    unlink(place.c_str());
+    if (unlink(absl::StrCat(place, ".static").c_str()) == 0) remains.static_runtime = true;
+  }
+  return remains;
 }
 
 }  // namespace memprof::cli

@@ -15,6 +15,26 @@ namespace memprof::cli {
 // `search_path` is a PATH.
 std::string PythonOf(const std::vector<std::string>& arguments, const std::string& search_path);
 
+// The programs among `arguments` that may link against CUDA's libraries: the first word as found in
+// `search_path`, and every other one that is the path of a binary (of env, nice, mpirun).
+std::vector<std::string> BinariesOf(const std::vector<std::string>& arguments,
+                                    const std::string& search_path);
+
+// Whether the binary, or a library that it loads, names one of CUDA's math or communication
+// libraries (libcublas.so, ...).
+bool NamesCudaLibraries(const std::string& binary);
+
+// What is wrong with the gpu= of a --sim, in one line; "" if nothing is.
+std::string WhyNoGpuModel(const std::string& spec);
+
+// A name for the devices that all processes of this run share, as SIMCUDA's shared= takes it.
+std::string NameOfSharedDevices();
+// What processes of the group left behind, which is taken away: those that were killed cannot.
+struct GroupRemains {
+  bool static_runtime = false;  // one of them carried the toolkit's static runtime
+};
+GroupRemains ClearSharedDevices(const std::string& name);
+
 // scripts/torch-sim, seen from the directory of the memprof program: of the source tree that a
 // build tree is in, or of the installed prefix. "" if it is nowhere.
 std::string FindTorchSim(const std::string& program_directory);
@@ -27,5 +47,10 @@ std::map<std::string, std::string> ParseEnvironment(const std::string& output);
 // for some seconds, and says so on standard error.
 absl::StatusOr<std::map<std::string, std::string>> EnvironmentForPython(
     const std::string& torch_sim, const std::string& python, const std::string& standin);
+
+// The same for binaries.
+absl::StatusOr<std::map<std::string, std::string>> EnvironmentForBinaries(
+    const std::string& torch_sim, const std::vector<std::string>& binaries,
+    const std::string& standin);
 
 }  // namespace memprof::cli

@@ -39,6 +39,17 @@ bool ParseFault(std::string_view text, Fault* fault) {
   return ParseNumber<uint64_t>(rest, 1, UINT64_MAX, &fault->nth);
 }
 
+// A model says what the GPU has; other words of the same list, wherever they stand, change that.
+bool ApplyModel(std::string_view key, Config* config) {
+  const GpuModel* model = FindGpuModel(key);
+  if (model == nullptr) return false;
+  config->gpu = model;
+  config->memory_bytes = model->memory_bytes();
+  config->overhead_bytes = model->context_bytes();
+  config->name = model->name;
+  return true;
+}
+
 bool ApplyItem(std::string_view key, std::string_view value, Config* config) {
   if (key == "devices") return ParseNumber(value, 0, kMaxDevices, &config->devices);
   if (key == "memory") {
@@ -85,10 +96,31 @@ bool ApplyItem(std::string_view key, std::string_view value, Config* config) {
 
 bool KnownKey(std::string_view key) {
   for (const std::string_view known : {"devices", "memory", "overhead", "fail", "version", "name",
-                                       "async", "threads", "shared", "contents"}) {
+                                       "async", "threads", "shared", "contents", "gpu"}) {
     if (key == known) return true;
   }
   return false;
+}
+
+struct Item {
+  std::string_view whole;
+  std::string_view key;
+  std::string_view value;
+};
+
+std::vector<Item> Split(std::string_view text) {
+  std::vector<Item> items;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view whole = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    if (whole.empty()) continue;
+    const size_t equals = whole.find('=');
+    items.push_back(
+        {whole, whole.substr(0, equals),
+         equals == std::string_view::npos ? std::string_view() : whole.substr(equals + 1)});
+  }
+  return items;
 }
 
 // What the complaint shows of the input: short, and without control characters.
@@ -139,19 +171,18 @@ bool ParseSize(std::string_view text, uint64_t* bytes) {
 }
 
 void ApplyConfig(std::string_view text, Config* config, std::vector<std::string>* complaints) {
-  while (!text.empty()) {
-    const size_t comma = text.find(',');
-    const std::string_view item = text.substr(0, comma);
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    if (item.empty()) continue;
-    const size_t equals = item.find('=');
-    const std::string_view key = item.substr(0, equals);
-    const std::string_view value =
-        equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
-    if (!KnownKey(key)) {
-      complaints->push_back("unknown key '" + Printable(key) + "' ignored");
-    } else if (!ApplyItem(key, value, config)) {
-      complaints->push_back("'" + Printable(item) + "' makes no sense, ignored");
+  const auto items = Split(text);
+  for (const Item& item : items) {
+    if (item.key == "gpu" && !ApplyModel(item.value, config)) {
+      complaints->push_back("no GPU '" + Printable(item.value) + "', ignored; there are " +
+                            GpuModelKeys());
+    }
+  }
+  for (const Item& item : items) {
+    if (!KnownKey(item.key)) {
+      complaints->push_back("unknown key '" + Printable(item.key) + "' ignored");
+    } else if (item.key != "gpu" && !ApplyItem(item.key, item.value, config)) {
+      complaints->push_back("'" + Printable(item.whole) + "' makes no sense, ignored");
     }
   }
 }

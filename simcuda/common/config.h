@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "simcuda/common/gpu_model.h"
+
 namespace memprof::simcuda {
 
 // The `nth` call (from 1) of the driver function `function` fails with `result`.
@@ -18,7 +20,8 @@ struct Fault {
 
 struct Config {
   int devices = 1;
-  uint64_t memory_bytes = uint64_t{16} << 30;
+  const GpuModel* gpu = &DefaultGpuModel();
+  uint64_t memory_bytes = DefaultGpuModel().memory_bytes();
   uint64_t overhead_bytes = uint64_t{256} << 20;
   std::vector<Fault> faults;
   int driver_version = 13000;
@@ -28,6 +31,10 @@ struct Config {
   bool contents = true;  // whether device memory keeps what is written to it
   std::string shared;    // the group of processes that share the devices; empty: none
 };
+
+// Groups whose names begin so were made by a launcher for the processes of one run; it takes away
+// what is left of them.
+constexpr std::string_view kLauncherGroup = "memprof-run.";
 
 // Parses a comma-separated list of key=value. Never fails: each item that makes no sense is left
 // out and described by one line appended to *complaints.

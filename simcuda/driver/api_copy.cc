@@ -106,5 +106,35 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdevice
   return DeviceToDevice(dstDevice, srcDevice, ByteCount, CopyWhen::kAsynchronous, hStream);
 }
 
+#if CUDA_VERSION >= 12080
+// One after another, which is one of the orders that a batch may take.
+CUresult cuMemcpyBatchAsync(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
+                            CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs,
+                            size_t* failIdx, CUstream hStream) {
+  if (failIdx != nullptr) *failIdx = SIZE_MAX;
+  if (dsts == nullptr || srcs == nullptr || sizes == nullptr || count == 0 || attrs == nullptr ||
+      attrsIdxs == nullptr || numAttrs == 0 || numAttrs > count || attrsIdxs[0] != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const CUresult result =
+        AnyToAny(dsts[i], srcs[i], sizes[i], CopyWhen::kAsynchronous, hStream);
+    if (result == CUDA_SUCCESS) continue;
+    if (failIdx != nullptr) *failIdx = i;
+    return result;
+  }
+  return CUDA_SUCCESS;
+}
+#endif
+
+#if CUDA_VERSION >= 13000
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
+                               CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs,
+                               CUstream hStream) {
+  return api::cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, nullptr,
+                                 hStream);
+}
+#endif
+
 }  // namespace api
 }  // namespace memprof::simcuda

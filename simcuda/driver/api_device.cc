@@ -1,12 +1,15 @@
-// Devices and their attributes: those of a compute capability 9.0 part.
+// Devices and their attributes: those of the GPU model, and what all have in common.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "driver_api.h"
 #include "simcuda/common/config.h"
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
+#include "simcuda/driver/texture.h"
 
 namespace memprof::simcuda {
 namespace {
@@ -16,7 +19,7 @@ struct AttributeValue {
   int value;
 };
 
-// What is not listed is 0: a feature that is absent.
+// What no model says and what is not listed is 0: a feature that is absent.
 constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
@@ -26,9 +29,6 @@ constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
     {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
-    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
-    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
-    {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65536},
     {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
     {CU_DEVICE_ATTRIBUTE_MAX_PITCH, 2147483647},
@@ -36,13 +36,6 @@ constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
     {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1500000},
     {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 2000000},
-    {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 4096},
-    {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 50 << 20},
-    {CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, 32 << 20},
-    {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, 128 << 20},
-    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
-    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 32},
     {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
     {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
     {CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512},
@@ -59,16 +52,12 @@ constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2},
-    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
-    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
     {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR},
 #if CUDA_VERSION >= 12010
     {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1},
 #endif
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, 131072},
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH, 131072},
@@ -76,9 +65,70 @@ constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH, 16384},
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT, 16384},
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH, 16384},
-    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, 268435456},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH, kMaxLinearTexture},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS, 2048},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH, 131072},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT, 65000},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH, 2097120},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS, 2048},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS, 2046},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH, 32768},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH, 131072},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT, 65536},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH, 16384},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT, 16384},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH, 16384},
+    {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, CU_COMPUTEMODE_DEFAULT},
 };
+
+// The attributes that differ between GPUs; false for any other.
+bool ModelAttribute(const GpuModel& gpu, CUdevice_attribute attribute, int* value) {
+  const CapabilityLimits& limits = LimitsOf(gpu);
+  const auto l2 = static_cast<int>(gpu.l2_bytes());
+  const bool ampere = gpu.capability >= 80;
+  const bool hopper = gpu.capability >= 90;
+  const AttributeValue values[] = {
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu.capability / 10},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu.capability % 10},
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu.multiprocessors},
+      {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, gpu.bus_bits},
+      {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, l2},
+      // A part of the L2 can be set aside since 8.0.
+      {CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE,
+       ampere ? std::min(l2 / 4 * 3, 32 << 20) : 0},
+      {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, ampere ? 128 << 20 : 0},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, limits.threads},
+      {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, limits.blocks},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, limits.shared_bytes},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, limits.shared_per_block_bytes},
+      {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, limits.reserved_per_block_bytes},
+      {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, limits.double_ratio},
+#if CUDA_VERSION >= 11080
+      {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, hopper ? 1 : 0},
+#endif
+#if CUDA_VERSION >= 12010
+      {CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, hopper ? 1 : 0},
+#endif
+  };
+  static_cast<void>(hopper);
+  const auto* found =
+      std::find_if(std::begin(values), std::end(values),
+                   [&](const AttributeValue& one) { return one.attribute == attribute; });
+  if (found == std::end(values)) return false;
+  *value = found->value;
+  return true;
+}
 
 }  // namespace
 
@@ -124,6 +174,7 @@ CUresult cuDeviceGetAttribute(int* pi, CUdevice_attribute attrib, CUdevice dev) 
     return CUDA_SUCCESS;
   }
   *pi = 0;
+  if (ModelAttribute(*GlobalConfig(false).gpu, attrib, pi)) return CUDA_SUCCESS;
   for (const AttributeValue& known : kAttributes) {
     if (known.attribute == attrib) *pi = known.value;
   }
@@ -133,8 +184,16 @@ CUresult cuDeviceGetAttribute(int* pi, CUdevice_attribute attrib, CUdevice dev) 
 CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice dev) {
   if (FindDevice(dev) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *major = 9;
-  *minor = 0;
+  *major = GlobalConfig(false).gpu->capability / 10;
+  *minor = GlobalConfig(false).gpu->capability % 10;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* maxWidthInElements, CUarray_format /*format*/,
+                                            unsigned numChannels, CUdevice dev) {
+  if (FindDevice(dev) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  if (maxWidthInElements == nullptr || numChannels == 0) return CUDA_ERROR_INVALID_VALUE;
+  *maxWidthInElements = kMaxLinearTexture;
   return CUDA_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
-// Stream capture and graphs. Graphs hold kernels, copies, fills, host functions, empty nodes and
-// memory nodes (api_graph_memory.cc); other kinds are not supported.
+// Stream capture, and graphs as a whole. What is in them: api_graph_node.cc, api_graph_edge.cc,
+// api_graph_memory.cc, api_graph_child.cc; how it changes: api_graph_update.cc.
 #include <algorithm>
 #include <atomic>
 
@@ -7,7 +7,7 @@
 #include "simcuda/driver/capture.h"
 #include "simcuda/driver/contents.h"
 #include "simcuda/driver/context.h"
-#include "simcuda/driver/device.h"
+#include "simcuda/driver/event.h"
 #include "simcuda/driver/graph.h"
 #include "simcuda/driver/graph_memory.h"
 
@@ -40,19 +40,6 @@ CUresult Begin(CUstream handle, std::shared_ptr<Graph> graph) {
   return CUDA_SUCCESS;
 }
 
-// Adds a node that was asked for explicitly.
-CUresult AddNode(CUgraphNode* node, CUgraph handle, const CUgraphNode* dependencies, size_t count,
-                 CUgraphNodeType type, std::function<void()> work) {
-  const auto graph = FindGraph(handle);
-  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (node == nullptr || (count != 0 && dependencies == nullptr) ||
-      !graph->Has(dependencies, count)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  *node = graph->Add(type, std::move(work), {dependencies, dependencies + count});
-  return CUDA_SUCCESS;
-}
-
 CUresult Instantiate(CUgraphExec* exec, CUgraph handle, unsigned long long flags) {
   const auto graph = FindGraph(handle);
   if (exec == nullptr || graph == nullptr || graph->owned()) return CUDA_ERROR_INVALID_VALUE;
@@ -64,16 +51,45 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph handle, unsigned long long flags
   return CUDA_SUCCESS;
 }
 
-// Gives a list of nodes as the query functions do: its length, or as many as there is room for and
-// null behind them.
-CUresult CopyOut(const std::vector<CUgraphNode>& all, CUgraphNode* nodes, size_t* count) {
-  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  for (size_t i = 0; nodes != nullptr && i < *count; ++i) {
-    nodes[i] = i < all.size() ? all[i] : nullptr;
+void Run(const GraphExec::Nodes& nodes) {
+  for (const auto& node : nodes) {
+    if (node->enabled && node->work != nullptr) node->work();
   }
-  *count = nodes == nullptr ? all.size() : std::min(*count, all.size());
-  return CUDA_SUCCESS;
 }
+
+// The event nodes of a graph that is launched: all waits come before all of its work, all records
+// after it.
+class EventsOfLaunch {
+ public:
+  explicit EventsOfLaunch(const GraphExec::Nodes& nodes) {
+    for (const auto& node : nodes) {
+      const auto* one = std::get_if<EventOfNode>(&node->parameters);
+      if (one == nullptr || one->event == nullptr) continue;
+      if (node->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD) {
+        records_.emplace_back(one->event, std::make_shared<Event::Record>());
+      } else if (const auto record = one->event->record();
+                 record != nullptr && record->capture == nullptr && record->time_ns == 0) {
+        waits_.push_back(record->point);
+      }
+    }
+  }
+  void Wait() const {
+    for (const StreamPoint& point : waits_) point.Wait();
+  }
+  void Reached() const {
+    for (const auto& [event, record] : records_) record->time_ns = NowNs();
+  }
+  void Record(const StreamPoint& point) const {
+    for (const auto& [event, record] : records_) {
+      record->point = point;
+      event->set_record(record);
+    }
+  }
+
+ private:
+  std::vector<StreamPoint> waits_;
+  std::vector<std::pair<std::shared_ptr<Event>, std::shared_ptr<Event::Record>>> records_;
+};
 
 CUresult CaptureInfo(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id,
                      CUgraph* graph) {
@@ -93,13 +109,18 @@ CUresult CaptureInfo(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t*
 }  // namespace
 
 CUresult CaptureWork(const std::shared_ptr<Stream>& stream, CUgraphNodeType type,
-                     std::function<void()> work) {
+                     std::function<void()> work, NodeParameters parameters) {
   const auto capture = stream->capture();
   if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const auto nodes = capture->graph->nodes();
-  std::vector<CUgraphNode> after;
-  if (!nodes.empty()) after.push_back(reinterpret_cast<CUgraphNode>(nodes.back().get()));
-  capture->graph->Add(type, std::move(work), std::move(after));
+  GraphNode node;
+  node.type = type;
+  node.work = std::move(work);
+  node.parameters = std::move(parameters);
+  if (!nodes.empty()) {
+    node.dependencies.push_back(reinterpret_cast<CUgraphNode>(nodes.back().get()));
+  }
+  capture->graph->Add(std::move(node));
   return CUDA_SUCCESS;
 }
 
@@ -251,96 +272,11 @@ CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType* type) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode* dependencies,
-                                    size_t* numDependencies) {
-  std::shared_ptr<Graph> graph;
-  const auto node = FindGraphNode(hNode, &graph);
-  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return CopyOut(graph->DependenciesOf(*node), dependencies, numDependencies);
-}
-
 CUresult cuGraphDestroyNode(CUgraphNode hNode) {
   std::shared_ptr<Graph> graph;
   if (FindGraphNode(hNode, &graph) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (graph->has_memory()) return CUDA_ERROR_NOT_SUPPORTED;
   return graph->Remove(hNode) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuGraphAddEmptyNode(CUgraphNode* phGraphNode, CUgraph hGraph,
-                             const CUgraphNode* dependencies, size_t numDependencies) {
-  return AddNode(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_EMPTY,
-                 nullptr);
-}
-
-CUresult cuGraphAddHostNode(CUgraphNode* phGraphNode, CUgraph hGraph,
-                            const CUgraphNode* dependencies, size_t numDependencies,
-                            const CUDA_HOST_NODE_PARAMS* nodeParams) {
-  if (nodeParams == nullptr || nodeParams->fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return AddNode(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_HOST,
-                 [one = *nodeParams] { one.fn(one.userData); });
-}
-
-CUresult cuGraphAddKernelNode(CUgraphNode* phGraphNode, CUgraph hGraph,
-                              const CUgraphNode* dependencies, size_t numDependencies,
-                              const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams) {
-  std::shared_ptr<Context> context;
-  const CUresult known = RequireContext(&context);
-  if (known != CUDA_SUCCESS) return known;
-  if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const LaunchShape shape = {{nodeParams->gridDimX, nodeParams->gridDimY, nodeParams->gridDimZ},
-                             {nodeParams->blockDimX, nodeParams->blockDimY, nodeParams->blockDimZ},
-                             nodeParams->sharedMemBytes};
-  std::function<void()> work;
-  const CUresult result = KernelWork(nodeParams->func, shape, nodeParams->kernelParams,
-                                     nodeParams->extra, context->device().id(), &work);
-  if (result != CUDA_SUCCESS) return result;
-  return AddNode(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL,
-                 std::move(work));
-}
-
-#if CUDA_VERSION >= 12000
-CUresult cuGraphAddKernelNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph,
-                                 const CUgraphNode* dependencies, size_t numDependencies,
-                                 const CUDA_KERNEL_NODE_PARAMS* nodeParams) {
-  if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CUDA_KERNEL_NODE_PARAMS_v1 first = {};
-  first.func = nodeParams->func != nullptr ? nodeParams->func
-                                           : reinterpret_cast<CUfunction>(nodeParams->kern);
-  first.gridDimX = nodeParams->gridDimX;
-  first.gridDimY = nodeParams->gridDimY;
-  first.gridDimZ = nodeParams->gridDimZ;
-  first.blockDimX = nodeParams->blockDimX;
-  first.blockDimY = nodeParams->blockDimY;
-  first.blockDimZ = nodeParams->blockDimZ;
-  first.sharedMemBytes = nodeParams->sharedMemBytes;
-  first.kernelParams = nodeParams->kernelParams;
-  first.extra = nodeParams->extra;
-  return api::cuGraphAddKernelNode(phGraphNode, hGraph, dependencies, numDependencies, &first);
-}
-#endif
-
-CUresult cuGraphAddMemcpyNode(CUgraphNode* phGraphNode, CUgraph hGraph,
-                              const CUgraphNode* dependencies, size_t numDependencies,
-                              const CUDA_MEMCPY3D* copyParams, CUcontext /*ctx*/) {
-  if (copyParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::function<void()> work;
-  const CUresult result = BoxCopyWork(*copyParams, &work);
-  if (result != CUDA_SUCCESS) return result;
-  return AddNode(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMCPY,
-                 std::move(work));
-}
-
-CUresult cuGraphAddMemsetNode(CUgraphNode* phGraphNode, CUgraph hGraph,
-                              const CUgraphNode* dependencies, size_t numDependencies,
-                              const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext /*ctx*/) {
-  if (memsetParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::function<void()> work;
-  const CUresult result =
-      FillWork(memsetParams->dst, memsetParams->pitch, memsetParams->value,
-               memsetParams->elementSize, memsetParams->width, memsetParams->height, &work);
-  if (result != CUDA_SUCCESS) return result;
-  return AddNode(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMSET,
-                 std::move(work));
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph,
@@ -352,6 +288,30 @@ CUresult cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraph
                                char* /*logBuffer*/, size_t /*bufferSize*/) {
   if (phErrorNode != nullptr) *phErrorNode = nullptr;
   return Instantiate(phGraphExec, hGraph, 0);
+}
+
+CUresult cuGraphInstantiate(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode,
+                            char* logBuffer, size_t bufferSize) {
+  return api::cuGraphInstantiate_v2(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
+}
+
+#if CUDA_VERSION >= 12000
+CUresult cuGraphInstantiateWithParams(CUgraphExec* phGraphExec, CUgraph hGraph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* instantiateParams) {
+  if (instantiateParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = Instantiate(phGraphExec, hGraph, instantiateParams->flags);
+  instantiateParams->hErrNode_out = nullptr;
+  instantiateParams->result_out =
+      result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
+  return result;
+}
+#endif
+
+CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t* flags) {
+  const auto exec = AllHandles<GraphExec>().Find(hGraphExec);
+  if (exec == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *flags = exec->flags;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
@@ -374,22 +334,32 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   if (result != CUDA_SUCCESS) return result;
   const auto exec = AllHandles<GraphExec>().Find(hGraph);
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  auto work = [exec] {
-    exec->Run();
-    KernelRan();
-  };
+  const auto nodes = exec->nodes();
   if (IsCapturing(stream)) {
     // Memory nodes may be in a child graph only when the parent owns them.
-    for (const auto& node : exec->nodes) {
+    for (const auto& node : *nodes) {
       if (node->memory != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
     }
-    return CaptureWork(stream, CU_GRAPH_NODE_TYPE_GRAPH, std::move(work));
+    return CaptureWork(stream, CU_GRAPH_NODE_TYPE_GRAPH, [exec, nodes] {
+      Run(*nodes);
+      KernelRan();
+    });
   }
   const CUresult memory = GraphMemory::Get().Launch(
-      exec->nodes, (exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
+      *nodes, (exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
   if (memory != CUDA_SUCCESS) return memory;
-  context->Enqueue(stream, std::move(work),
-                   DeviceKeepsContents() ? Stream::Mode::kAsync : Stream::Mode::kWait);
+  // `exec` owns objects of the program's, which must outlive the launch.
+  auto events = std::make_shared<EventsOfLaunch>(*nodes);
+  context->Enqueue(
+      stream,
+      [exec, nodes, events] {
+        events->Wait();
+        Run(*nodes);
+        KernelRan();
+        events->Reached();
+      },
+      DeviceKeepsContents() ? Stream::Mode::kAsync : Stream::Mode::kWait);
+  events->Record(stream->Last());
   return CUDA_SUCCESS;
 }
 

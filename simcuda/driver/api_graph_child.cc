@@ -65,14 +65,11 @@ CUresult cuGraphAddNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph,
                            const CUgraphNode* dependencies, const CUgraphEdgeData* dependencyData,
                            size_t numDependencies, CUgraphNodeParams* nodeParams) {
   if (nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (dependencyData != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  // The order of the nodes keeps every dependency, whatever its data would loosen.
+  static_cast<void>(dependencyData);
   switch (nodeParams->type) {
     case CU_GRAPH_NODE_TYPE_EMPTY:
       return api::cuGraphAddEmptyNode(phGraphNode, hGraph, dependencies, numDependencies);
-    case CU_GRAPH_NODE_TYPE_HOST: {
-      const CUDA_HOST_NODE_PARAMS host = {nodeParams->host.fn, nodeParams->host.userData};
-      return api::cuGraphAddHostNode(phGraphNode, hGraph, dependencies, numDependencies, &host);
-    }
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
       CUDA_MEM_ALLOC_NODE_PARAMS alloc = {};
       alloc.poolProps = nodeParams->alloc.poolProps;
@@ -89,8 +86,12 @@ CUresult cuGraphAddNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph,
                                         nodeParams->free.dptr);
     case CU_GRAPH_NODE_TYPE_GRAPH:
       break;
-    default:
-      return CUDA_ERROR_NOT_SUPPORTED;
+    default: {
+      NodeParameters parameters;
+      if (!ParametersFrom(*nodeParams, &parameters)) return CUDA_ERROR_NOT_SUPPORTED;
+      return AddNode(phGraphNode, hGraph, dependencies, numDependencies, nodeParams->type,
+                     std::move(parameters));
+    }
   }
 #if CUDA_VERSION >= 12090
   if (nodeParams->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {

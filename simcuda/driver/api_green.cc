@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "driver_api.h"
+#include "simcuda/common/config.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
 
@@ -11,7 +12,9 @@
 namespace memprof::simcuda {
 namespace {
 
-constexpr unsigned kMultiprocessors = 32;
+unsigned AllMultiprocessors() {
+  return static_cast<unsigned>(GlobalConfig(false).gpu->multiprocessors);
+}
 constexpr unsigned kSmallestPart = 8;
 
 struct ResourceDescription {
@@ -61,12 +64,12 @@ namespace api {
 
 CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource* resource, CUdevResourceType type) {
   if (FindDevice(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  return GiveResource(resource, type, kMultiprocessors);
+  return GiveResource(resource, type, AllMultiprocessors());
 }
 
 CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource* resource, CUdevResourceType type) {
   if (AllHandles<Context>().Find(hCtx) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return GiveResource(resource, type, kMultiprocessors);
+  return GiveResource(resource, type, AllMultiprocessors());
 }
 
 CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource* resource,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "driver_api.h"
+#include "simcuda/common/config.h"
 #include "simcuda/driver/capture.h"
 #include "simcuda/driver/contents.h"
 #include "simcuda/driver/context.h"
@@ -16,11 +17,13 @@ namespace {
 
 constexpr unsigned kMaxThreads = 1024;
 constexpr int kWarp = 32;
-constexpr int kThreadsPerMultiprocessor = 2048;
-constexpr int kBlocksPerMultiprocessor = 32;
-constexpr size_t kMaxSharedBytes = 232448;
-constexpr size_t kSharedPerMultiprocessor = 233472;
-constexpr size_t kReservedShared = 1024;  // of each block
+
+const GpuModel& Gpu() { return *GlobalConfig(false).gpu; }
+const CapabilityLimits& Limits() {
+  static const CapabilityLimits& limits = LimitsOf(Gpu());
+  return limits;
+}
+size_t MaxSharedBytes() { return static_cast<size_t>(Limits().shared_per_block_bytes); }
 
 // A launch that waits in a stream, with its own copy of the arguments.
 struct PendingLaunch {
@@ -74,7 +77,7 @@ bool GoodShape(const unsigned* grid, const unsigned* block, size_t shared) {
   return grid[0] > 0 && grid[1] > 0 && grid[2] > 0 && grid[0] <= 2147483647u && grid[1] <= 65535 &&
          grid[2] <= 65535 && block[0] > 0 && block[1] > 0 && block[2] > 0 &&
          block[0] <= kMaxThreads && block[1] <= kMaxThreads && block[2] <= 64 &&
-         threads <= kMaxThreads && shared <= kMaxSharedBytes;
+         threads <= kMaxThreads && shared <= MaxSharedBytes();
 }
 
 CUresult Launch(CUfunction handle, const LaunchShape& shape, CUstream stream_handle, void** params,
@@ -86,7 +89,14 @@ CUresult Launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
   std::function<void()> work;
   const CUresult result = KernelWork(handle, shape, params, extra, context->device().id(), &work);
   if (result != CUDA_SUCCESS) return result;
-  if (IsCapturing(stream)) return CaptureWork(stream, CU_GRAPH_NODE_TYPE_KERNEL, std::move(work));
+  if (IsCapturing(stream)) {
+    CUDA_KERNEL_NODE_PARAMS_v1 node = {handle,         shape.grid[0],  shape.grid[1],
+                                       shape.grid[2],  shape.block[0], shape.block[1],
+                                       shape.block[2], 0,              params,
+                                       extra};
+    node.sharedMemBytes = static_cast<unsigned>(shape.shared);
+    return CaptureWork(stream, CU_GRAPH_NODE_TYPE_KERNEL, std::move(work), KeepArguments(node));
+  }
   KernelRan();
   // A kernel without a host version does nothing, at once.
   if (work != nullptr) context->Enqueue(stream, std::move(work), Stream::Mode::kAsync);
@@ -99,12 +109,23 @@ size_t StaticShared(const Function& function) {
 
 int BlocksFor(const Function& function, int block_size, size_t shared) {
   const size_t total = shared + StaticShared(function);
-  if (total > kMaxSharedBytes) return 0;
-  const int by_threads = kThreadsPerMultiprocessor / std::max(block_size, 1);
+  if (total > MaxSharedBytes()) return 0;
+  const CapabilityLimits& limits = Limits();
+  const int by_threads = limits.threads / std::max(block_size, 1);
+  const size_t each = total + static_cast<size_t>(limits.reserved_per_block_bytes);
   const int by_shared =
-      total == 0 ? kBlocksPerMultiprocessor
-                 : static_cast<int>(kSharedPerMultiprocessor / (total + kReservedShared));
-  return std::min({by_threads, by_shared, kBlocksPerMultiprocessor});
+      total == 0 ? limits.blocks : static_cast<int>(static_cast<size_t>(limits.shared_bytes) / each);
+  return std::min({by_threads, by_shared, limits.blocks});
+}
+
+// All blocks of a cooperative launch must be on the device at once.
+bool TooLargeToCooperate(CUfunction handle, const LaunchShape& shape) {
+  const auto function = FindFunction(handle);
+  if (function == nullptr || !GoodShape(shape.grid, shape.block, shape.shared)) return false;
+  const auto threads = static_cast<int>(shape.block[0] * shape.block[1] * shape.block[2]);
+  const auto room = static_cast<uint64_t>(BlocksFor(*function, threads, shape.shared)) *
+                    static_cast<uint64_t>(Gpu().multiprocessors);
+  return __uint128_t{shape.grid[0]} * shape.grid[1] * shape.grid[2] > room;
 }
 
 }  // namespace
@@ -158,20 +179,29 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
                                    unsigned int blockDimY, unsigned int blockDimZ,
                                    unsigned int sharedMemBytes, CUstream hStream,
                                    void** kernelParams) {
-  return Launch(f,
-                {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes},
-                hStream, kernelParams, nullptr);
+  const LaunchShape shape = {
+      {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes};
+  if (TooLargeToCooperate(f, shape)) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  return Launch(f, shape, hStream, kernelParams, nullptr);
 }
 
 #if CUDA_VERSION >= 11080
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** kernelParams,
                           void** extra) {
-  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return Launch(f,
-                {{config->gridDimX, config->gridDimY, config->gridDimZ},
-                 {config->blockDimX, config->blockDimY, config->blockDimZ},
-                 config->sharedMemBytes},
-                config->hStream, kernelParams, extra);
+  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const LaunchShape shape = {{config->gridDimX, config->gridDimY, config->gridDimZ},
+                             {config->blockDimX, config->blockDimY, config->blockDimZ},
+                             config->sharedMemBytes};
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute& one = config->attrs[i];
+    if (one.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && one.value.cooperative != 0 &&
+        TooLargeToCooperate(f, shape)) {
+      return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    }
+  }
+  return Launch(f, shape, config->hStream, kernelParams, extra);
 }
 #endif
 
@@ -210,7 +240,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, CUfu
     if (blocks * size > best_threads) {
       best_threads = blocks * size;
       *blockSize = size;
-      *minGridSize = blocks * 32;
+      *minGridSize = blocks * Gpu().multiprocessors;
     }
   }
   return best_threads == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -234,11 +264,44 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunc
   }
   if (BlocksFor(*function, blockSize, 0) < numBlocks) return CUDA_ERROR_INVALID_VALUE;
   // BlocksFor read backwards. Each block's share, less what it takes anyway.
-  const size_t share = kSharedPerMultiprocessor / static_cast<size_t>(numBlocks);
-  const size_t taken = kReservedShared + StaticShared(*function);
-  *dynamicSmemSize = std::min(share - std::min(share, taken), kMaxSharedBytes);
+  const size_t share =
+      static_cast<size_t>(Limits().shared_bytes) / static_cast<size_t>(numBlocks);
+  const size_t taken =
+      static_cast<size_t>(Limits().reserved_per_block_bytes) + StaticShared(*function);
+  *dynamicSmemSize = std::min(share - std::min(share, taken), MaxSharedBytes());
   return CUDA_SUCCESS;
 }
+
+#if CUDA_VERSION >= 11080
+// What is portable: hardware of 9.0 holds eight blocks in each cluster, if not more.
+CUresult cuOccupancyMaxPotentialClusterSize(int* clusterSize, CUfunction func,
+                                            const CUlaunchConfig* config) {
+  if (FindFunction(func) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (clusterSize == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *clusterSize = Gpu().capability >= 90 ? 8 : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveClusters(int* numClusters, CUfunction func,
+                                      const CUlaunchConfig* config) {
+  const auto function = FindFunction(func);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (numClusters == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  unsigned blocks = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute& one = config->attrs[i];
+    if (one.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      blocks = one.value.clusterDim.x * one.value.clusterDim.y * one.value.clusterDim.z;
+    }
+  }
+  if (blocks == 0 || Gpu().capability < 90) return CUDA_ERROR_INVALID_VALUE;
+  const auto threads = static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
+  const int room =
+      BlocksFor(*function, threads, config->sharedMemBytes) * Gpu().multiprocessors;
+  *numClusters = room / static_cast<int>(blocks);
+  return CUDA_SUCCESS;
+}
+#endif
 
 }  // namespace api
 }  // namespace memprof::simcuda

@@ -1,12 +1,12 @@
 // Modules and functions.
 #include "driver_api.h"
+#include "simcuda/common/config.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/module.h"
 
 namespace memprof::simcuda {
 namespace {
 
-constexpr int kMaxDynamicShared = 232448;
 
 CUresult Load(CUmodule* module, const void* image, size_t bytes) {
   std::shared_ptr<Context> context;
@@ -145,7 +145,7 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
   }
   // As much as a block can have at all.
   if (attrib == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
-      (value < 0 || value > kMaxDynamicShared)) {
+      (value < 0 || value > LimitsOf(*GlobalConfig(false).gpu).shared_per_block_bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   function->SetAttribute(attrib, value);

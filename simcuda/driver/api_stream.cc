@@ -13,12 +13,6 @@
 namespace memprof::simcuda {
 namespace {
 
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 CUstream HandleOf(const std::shared_ptr<Stream>& stream) {
   return reinterpret_cast<CUstream>(stream.get());
 }

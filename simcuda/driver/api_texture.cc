@@ -25,9 +25,12 @@ bool GoodResource(const CUDA_RESOURCE_DESC& one) {
       return AllHandles<Mipmap>().Find(one.res.mipmap.hMipmappedArray) != nullptr;
     case CU_RESOURCE_TYPE_LINEAR: {
       const auto& linear = one.res.linear;
-      return GoodFormat(linear.format, linear.numChannels) && linear.sizeInBytes != 0 &&
-             linear.devPtr % kBaseAlignment == 0 &&
-             InsideAllocations(linear.devPtr, linear.sizeInBytes);
+      if (!GoodFormat(linear.format, linear.numChannels)) return false;
+      // The number of elements has a limit. That all of them are memory nobody demands: what lies
+      // behind the allocation must only not be fetched.
+      const uint64_t element = FormatBytes(linear.format) * linear.numChannels;
+      return linear.sizeInBytes != 0 && linear.sizeInBytes / element <= kMaxLinearTexture &&
+             linear.devPtr % kBaseAlignment == 0 && InsideAllocations(linear.devPtr, 1);
     }
     case CU_RESOURCE_TYPE_PITCH2D: {
       const auto& pitched = one.res.pitch2D;

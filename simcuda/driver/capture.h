@@ -28,7 +28,7 @@ inline bool IsCapturing(const std::shared_ptr<Stream>& stream) {
 
 // Adds work to the graph that the stream captures into.
 CUresult CaptureWork(const std::shared_ptr<Stream>& stream, CUgraphNodeType type,
-                     std::function<void()> work);
+                     std::function<void()> work, NodeParameters parameters = {});
 
 // Stream-ordered allocation and release in a captured stream: memory nodes of its graph.
 CUresult CaptureAllocation(const std::shared_ptr<Stream>& stream, Device* device, uint64_t bytes,

@@ -3,6 +3,7 @@
 #define SIMCUDA_DRIVER_EVENT_H
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,8 +14,14 @@
 namespace memprof::simcuda {
 
 class Context;
-
 class SharedEvent;
+
+// The clock of events.
+inline int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 class Event {
  public:

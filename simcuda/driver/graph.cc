@@ -19,15 +19,20 @@ CUgraphNode HandleOf(const std::shared_ptr<GraphNode>& node) {
 CUgraphNode Graph::Add(CUgraphNodeType type, std::function<void()> work,
                        std::vector<CUgraphNode> dependencies,
                        std::shared_ptr<GraphAllocation> memory, std::shared_ptr<Graph> child) {
-  auto node = std::make_shared<GraphNode>();
-  node->type = type;
-  node->work = std::move(work);
-  node->dependencies = std::move(dependencies);
-  node->memory = std::move(memory);
-  node->child = std::move(child);
+  GraphNode node;
+  node.type = type;
+  node.work = std::move(work);
+  node.dependencies = std::move(dependencies);
+  node.memory = std::move(memory);
+  node.child = std::move(child);
+  return Add(std::move(node));
+}
+
+CUgraphNode Graph::Add(GraphNode node) {
+  auto made = std::make_shared<GraphNode>(std::move(node));
   const std::lock_guard lock(mutex_);
-  nodes_.push_back(node);
-  return HandleOf(node);
+  nodes_.push_back(made);
+  return HandleOf(made);
 }
 
 bool Graph::Has(const CUgraphNode* nodes, size_t count) const {
@@ -92,34 +97,115 @@ std::shared_ptr<Graph> Graph::Clone() const {
       child->set_owned();
       AllHandles<Graph>().Add(child);
     }
-    std::vector<CUgraphNode> dependencies;
-    for (const CUgraphNode before : node->dependencies) dependencies.push_back(twins[before]);
-    twins[HandleOf(node)] =
-        clone->Add(node->type, node->work, std::move(dependencies), nullptr, std::move(child));
+    GraphNode twin = *node;
+    twin.child = std::move(child);
+    twin.origin = HandleOf(node);
+    for (CUgraphNode& before : twin.dependencies) before = twins[before];
+    twins[HandleOf(node)] = clone->Add(std::move(twin));
   }
   return clone;
 }
 
-// The nodes in the order in which they run, those of child graphs in the place of their node.
+bool Graph::AddEdge(CUgraphNode from, CUgraphNode to) {
+  const std::lock_guard lock(mutex_);
+  // Whether `to` comes before `from` already.
+  std::vector<CUgraphNode> before = {from};
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (before[i] == to) return false;
+    for (const auto& node : nodes_) {
+      if (HandleOf(node) != before[i]) continue;
+      for (const CUgraphNode one : node->dependencies) {
+        if (std::find(before.begin(), before.end(), one) == before.end()) before.push_back(one);
+      }
+    }
+  }
+  for (const auto& node : nodes_) {
+    if (HandleOf(node) != to) continue;
+    if (std::find(node->dependencies.begin(), node->dependencies.end(), from) !=
+        node->dependencies.end()) {
+      return false;
+    }
+    node->dependencies.push_back(from);
+  }
+  Sort();
+  return true;
+}
+
+bool Graph::RemoveEdge(CUgraphNode from, CUgraphNode to) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& node : nodes_) {
+    if (HandleOf(node) == to) return std::erase(node->dependencies, from) != 0;
+  }
+  return false;
+}
+
+// Each node as early as the order so far and its dependencies let it. Under the mutex.
+void Graph::Sort() {
+  std::vector<std::shared_ptr<GraphNode>> sorted;
+  std::map<CUgraphNode, bool> placed;
+  while (sorted.size() < nodes_.size()) {
+    const auto next = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+      return !placed[HandleOf(node)] &&
+             std::all_of(node->dependencies.begin(), node->dependencies.end(),
+                         [&](CUgraphNode before) { return placed[before]; });
+    });
+    if (next == nodes_.end()) return;  // a circle, which AddEdge keeps out
+    placed[HandleOf(*next)] = true;
+    sorted.push_back(*next);
+  }
+  nodes_ = std::move(sorted);
+}
+
 void Graph::AppendTo(std::vector<std::shared_ptr<GraphNode>>* flat) const {
-  for (const auto& node : nodes()) {
-    flat->push_back(node);
+  const std::lock_guard lock(mutex_);
+  for (const auto& node : nodes_) {
+    auto copy = std::make_shared<GraphNode>(*node);
+    copy->origin = HandleOf(node);
+    flat->push_back(std::move(copy));
     if (node->child != nullptr) node->child->AppendTo(flat);
   }
 }
 
+GraphExec::Nodes Flatten(const Graph& graph) {
+  GraphExec::Nodes flat;
+  graph.AppendTo(&flat);
+  return flat;
+}
+
 std::shared_ptr<GraphExec> Graph::Instantiate() {
   const bool memory = has_memory();
-  auto exec = std::make_shared<GraphExec>();
-  AppendTo(&exec->nodes);
+  auto nodes = Flatten(*this);
   const std::lock_guard lock(mutex_);
   const auto before = only_.lock();
   if (memory && before != nullptr && AllHandles<GraphExec>().Find(before.get()) != nullptr) {
     return nullptr;
   }
+  auto exec = std::make_shared<GraphExec>(std::move(nodes), owned_objects_);
   only_ = exec;
-  exec->owned_objects = owned_objects_;
   return exec;
+}
+
+std::shared_ptr<const GraphExec::Nodes> GraphExec::nodes() const {
+  const std::lock_guard lock(mutex_);
+  return nodes_;
+}
+
+bool GraphExec::Change(CUgraphNode origin, const std::function<void(GraphNode*)>& change) {
+  const std::lock_guard lock(mutex_);
+  Nodes changed = *nodes_;
+  for (auto& node : changed) {
+    if (node->origin != origin) continue;
+    node = std::make_shared<GraphNode>(*node);
+    change(node.get());
+    nodes_ = std::make_shared<const Nodes>(std::move(changed));
+    return true;
+  }
+  return false;
+}
+
+void GraphExec::SetNodes(Nodes nodes) {
+  const std::lock_guard lock(mutex_);
+  nodes_ = std::make_shared<const Nodes>(std::move(nodes));
 }
 
 void RetireGraph(const std::shared_ptr<Graph>& graph) {

@@ -2,21 +2,40 @@
 #ifndef SIMCUDA_DRIVER_GRAPH_H
 #define SIMCUDA_DRIVER_GRAPH_H
 
+#include <array>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <variant>
 #include <vector>
 
 #include "simcuda/driver/cuda_headers.h"
 
 namespace memprof::simcuda {
 
+class Event;
 class Graph;
 class UserObject;
 class UserReferences;
 struct GraphAllocation;
-struct GraphExec;
+class GraphExec;
+
+// What a kernel node was made from. Where the kernel's parameters are known, kernelParams points at
+// copies of the arguments, which `kept` holds; else it is what the program gave.
+struct KernelParameters {
+  CUDA_KERNEL_NODE_PARAMS_v1 params{};
+  std::shared_ptr<const void> kept;
+};
+struct EventOfNode {
+  CUevent handle = nullptr;
+  std::shared_ptr<Event> event;
+};
+// What a node was made from, as far as it can be asked for and set.
+using NodeParameters =
+    std::variant<std::monostate, KernelParameters, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
+                 CUDA_HOST_NODE_PARAMS, EventOfNode>;
 
 struct GraphNode {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -24,20 +43,29 @@ struct GraphNode {
   std::vector<CUgraphNode> dependencies;
   std::shared_ptr<GraphAllocation> memory;  // what a memory node allocates or frees
   std::shared_ptr<Graph> child;             // the graph within a child graph node
+  NodeParameters parameters;
+  std::map<int, std::array<char, 64>> attributes;  // of a kernel, by CUlaunchAttributeID
+  CUgraphNode origin = nullptr;                    // the node that it is a copy of
+  bool enabled = true;                             // in an executable
 };
 
-// Nodes in the order in which they were added. A node depends on earlier ones only, so that order
-// is one in which they may run. Thread-safe.
+// Nodes in an order in which they may run: a node depends on earlier ones only. That is the order in
+// which they were added until an edge demands another. Thread-safe.
 class Graph {
  public:
   CUgraphNode Add(CUgraphNodeType type, std::function<void()> work,
                   std::vector<CUgraphNode> dependencies,
                   std::shared_ptr<GraphAllocation> memory = nullptr,
                   std::shared_ptr<Graph> child = nullptr);
+  CUgraphNode Add(GraphNode node);
   // False when one of the handles is not a node of this graph.
   bool Has(const CUgraphNode* nodes, size_t count) const;
   bool Remove(CUgraphNode node);
   std::vector<CUgraphNode> DependenciesOf(const GraphNode& node) const;
+  // Adds or takes away an edge between two nodes of this graph. False when it would close a circle,
+  // when it is there already, or is not.
+  bool AddEdge(CUgraphNode from, CUgraphNode to);
+  bool RemoveEdge(CUgraphNode from, CUgraphNode to);
   std::vector<std::shared_ptr<GraphNode>> nodes() const;
   // The same nodes with the same dependencies, and with clones of child graphs; null where there
   // are memory nodes, which cannot be cloned.
@@ -55,7 +83,9 @@ class Graph {
   std::shared_ptr<GraphExec> Instantiate();
 
  private:
+  friend std::vector<std::shared_ptr<GraphNode>> Flatten(const Graph& graph);
   void AppendTo(std::vector<std::shared_ptr<GraphNode>>* flat) const;
+  void Sort();
 
   std::atomic<bool> owned_{false};
   mutable std::mutex mutex_;
@@ -64,17 +94,31 @@ class Graph {
   std::vector<std::shared_ptr<GraphNode>> nodes_;
 };
 
-// A graph made ready to be launched: what changes in the graph later does not change it.
-struct GraphExec {
-  std::vector<std::shared_ptr<GraphNode>> nodes;
+// A graph made ready to be launched: what changes in the graph later does not change it. Thread-safe.
+class GraphExec {
+ public:
+  using Nodes = std::vector<std::shared_ptr<GraphNode>>;
+  GraphExec(Nodes nodes, std::vector<std::shared_ptr<UserReferences>> objects)
+      : nodes_(std::make_shared<const Nodes>(std::move(nodes))),
+        owned_objects_(std::move(objects)) {}
+
+  // Copies of the graph's nodes, those of child graphs in the place of their node. They are not
+  // changed any more: what is set takes the place of a node, for launches to come.
+  std::shared_ptr<const Nodes> nodes() const;
+  // Changes the copy of a node of the graph; false when there is none.
+  bool Change(CUgraphNode origin, const std::function<void(GraphNode*)>& change);
+  void SetNodes(Nodes nodes);
+
   unsigned long long flags = 0;
-  std::vector<std::shared_ptr<UserReferences>> owned_objects;
-  void Run() const {
-    for (const auto& node : nodes) {
-      if (node->work != nullptr) node->work();
-    }
-  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Nodes> nodes_;
+  const std::vector<std::shared_ptr<UserReferences>> owned_objects_;
 };
+
+// All nodes of a graph as an executable has them.
+GraphExec::Nodes Flatten(const Graph& graph);
 
 // Takes the handles of a graph and of those within it away.
 void RetireGraph(const std::shared_ptr<Graph>& graph);
@@ -94,6 +138,20 @@ CUresult BoxCopyWork(const CUDA_MEMCPY3D& copy, std::function<void()>* work);
 // `width` counts elements of `element_bytes` each.
 CUresult FillWork(CUdeviceptr address, uint64_t pitch, unsigned value, unsigned element_bytes,
                   uint64_t width, uint64_t height, std::function<void()>* work);
+// The work of a node with these parameters, checked, and what is kept of them; events have none.
+CUresult WorkOf(NodeParameters* parameters, std::function<void()>* work);
+// Adds a node that was asked for explicitly.
+CUresult AddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
+                 CUgraphNodeType type, NodeParameters parameters);
+#if CUDA_VERSION >= 12030
+// What is given to functions for nodes of any kind; false for kinds without such parameters.
+bool ParametersFrom(const CUgraphNodeParams& params, NodeParameters* parameters);
+#endif
+// Gives a list of nodes as the query functions do: its length, or as many as there is room for and
+// null behind them.
+CUresult CopyOut(const std::vector<CUgraphNode>& all, CUgraphNode* nodes, size_t* count);
+// The parameters of a kernel node as they are kept.
+KernelParameters KeepArguments(const CUDA_KERNEL_NODE_PARAMS_v1& params);
 
 }  // namespace memprof::simcuda
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "simcuda/common/config.h"
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/api_call.h"
 #include "simcuda/driver/context.h"
@@ -126,8 +127,9 @@ int Function::GetAttribute(CUfunction_attribute attribute) const {
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
       return 32;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+      return module_->versions().ptx;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      return 90;
+      return module_->versions().binary;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
       return 49152;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
@@ -147,7 +149,8 @@ Module::Module(std::shared_ptr<Context> context, const void* image, size_t image
       id_(g_next_module++),
       image_(image),
       image_bytes_(image_bytes),
-      contents_(ReadImage(image, image_bytes)) {}
+      contents_(ReadImage(image, image_bytes)),
+      versions_(VersionsOf(image, image_bytes, GlobalConfig(false).gpu->capability)) {}
 
 std::shared_ptr<Function> Module::FindFunction(const std::string& name) {
   const std::lock_guard lock(mutex_);

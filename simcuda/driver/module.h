@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simcuda/driver/cuda_headers.h"
+#include "simcuda/driver/fatbin.h"
 #include "simcuda/driver/ptx.h"
 #include "simcuda/simcuda.h"
 
@@ -69,6 +70,7 @@ class Module {
   uint32_t id() const { return id_; }
   const void* image() const { return image_; }
   size_t image_bytes() const { return image_bytes_; }
+  const ImageVersions& versions() const { return versions_; }
 
   // The function of that name. In an image that cannot be read, every name is one.
   std::shared_ptr<Function> FindFunction(const std::string& name);
@@ -88,6 +90,7 @@ class Module {
   const void* image_;
   size_t image_bytes_ = 0;
   const ImageContents contents_;
+  const ImageVersions versions_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Function>> functions_;
   std::map<std::string, Global> globals_;

@@ -1,8 +1,12 @@
 // cuGetProcAddress: the same addresses as dlsym gives.
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "driver_api.h"
 #include "simcuda/common/config.h"
+#include "simcuda/driver/shared_devices.h"
 #include "simcuda/driver/tables.h"
 
 namespace memprof::simcuda {
@@ -18,6 +22,21 @@ const ProcRow* FindProc(const char* symbol, int version, bool* known) {
     if (kProcs[i].version <= version) best = &kProcs[i];
   }
   return best;
+}
+
+// The first bytes of the table without which the toolkit's static runtime does not go on.
+constexpr unsigned char kStaticRuntimeTable[] = {0x6b, 0xd5, 0xfb, 0x6c};
+
+void TellOfStaticRuntime() {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  std::fprintf(stderr,
+               "SIMCUDA: %s carries NVIDIA's static CUDA runtime, which does not run on the "
+               "stand-in GPU: link it with nvcc -cudart shared (on a real GPU it runs, and is "
+               "recorded, as it is)\n",
+               program_invocation_short_name);
+  const std::string& group = GlobalConfig(false).shared;
+  if (group.starts_with(kLauncherGroup)) LeaveNote(group, "static");
 }
 
 }  // namespace
@@ -56,6 +75,9 @@ CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuin
 CUresult cuGetExportTable(const void** ppExportTable, const CUuuid* pExportTableId) {
   // Export tables are undocumented; the stand-in has none.
   if (ppExportTable == nullptr || pExportTableId == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (std::memcmp(pExportTableId->bytes, kStaticRuntimeTable, sizeof(kStaticRuntimeTable)) == 0) {
+    TellOfStaticRuntime();
+  }
   *ppExportTable = nullptr;
   return CUDA_ERROR_NOT_FOUND;
 }

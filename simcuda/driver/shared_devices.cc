@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 namespace memprof::simcuda {
@@ -55,6 +56,22 @@ void UnlockByte(int descriptor, off_t byte) {
   fcntl(descriptor, F_SETLK, &record);
 }
 
+// Where shared memory is not to be had: a file, which a mapping shares just as well.
+std::string FileOf(const std::string& object) {
+  const char* folder = std::getenv("TMPDIR");
+  return (folder != nullptr && folder[0] == '/' ? folder : "/tmp") + object;
+}
+
+int OpenObject(const std::string& object) {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+  const int descriptor = shm_open(object.c_str(), kFlags, 0600);
+  return descriptor >= 0 ? descriptor : open(FileOf(object).c_str(), kFlags, 0600);
+}
+
+void RemoveObject(const std::string& object) {
+  if (shm_unlink(object.c_str()) != 0) unlink(FileOf(object).c_str());
+}
+
 class Share : public CapacityShare {
  public:
   Share(SharedDevices* devices, int device) : devices_(devices), device_(device) {}
@@ -75,6 +92,11 @@ std::string GroupObject(const std::string& name) {
   return "/simcuda." + std::to_string(geteuid()) + "." + group;
 }
 
+void LeaveNote(const std::string& group, const std::string& note) {
+  const int descriptor = OpenObject(GroupObject(group) + "." + note);
+  if (descriptor >= 0) close(descriptor);
+}
+
 std::unique_ptr<CapacityShare> MakeShare(SharedDevices* devices, int device) {
   return std::make_unique<Share>(devices, device);
 }
@@ -83,7 +105,7 @@ bool SharedDevices::Open(std::string* why) {
   // Whoever leaves last removes the object; joining one that was just removed would be joining
   // nobody, so look again.
   for (int attempt = 0; attempt < 100; ++attempt) {
-    descriptor_ = shm_open(object_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    descriptor_ = OpenObject(object_);
     if (descriptor_ < 0) {
       *why = std::strerror(errno);
       return false;
@@ -168,7 +190,7 @@ bool SharedDevices::Alone() const {
 void SharedDevices::Retire() {
   // A child that forked has no locks, and no business here.
   if (process_ != getpid() || slot_ < 0) return;
-  if (LockByte(descriptor_, kMembership) && Alone()) shm_unlink(object_.c_str());
+  if (LockByte(descriptor_, kMembership) && Alone()) RemoveObject(object_);
   UnlockByte(descriptor_, kMembership);
 }
 

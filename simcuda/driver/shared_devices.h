@@ -39,7 +39,8 @@ class SharedDevices {
   // What this process uses of it.
   void Publish(int device, uint64_t bytes);
 
-  // The name of the object under /dev/shm, with a leading slash.
+  // The name of the object, with a leading slash: under /dev/shm, or where that does not work under
+  // $TMPDIR or /tmp.
   const std::string& object() const { return object_; }
 
  private:
@@ -59,6 +60,10 @@ class SharedDevices {
 
 // The object's name for a group: of the user, and for "@group" of the process group.
 std::string GroupObject(const std::string& name);
+
+// Leaves an empty object behind for whoever started the group (kLauncherGroup), under the group's
+// name and this one.
+void LeaveNote(const std::string& group, const std::string& note);
 
 // The part of a SharedDevices that one device's memory needs. `devices` must outlive it.
 std::unique_ptr<CapacityShare> MakeShare(SharedDevices* devices, int device);

@@ -78,6 +78,27 @@ void Stream::set_capture(std::shared_ptr<Capture> capture) {
   capture_ = std::move(capture);
 }
 
+void Stream::SetAttribute(int id, const StreamAttribute& value) {
+  const std::lock_guard lock(mutex_);
+  attributes_[id] = value;
+}
+
+StreamAttribute Stream::GetAttribute(int id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = attributes_.find(id);
+  return found == attributes_.end() ? StreamAttribute{} : found->second;
+}
+
+void Stream::CopyAttributes(Stream& from) {
+  std::map<int, StreamAttribute> attributes;
+  {
+    const std::lock_guard lock(from.mutex_);
+    attributes = from.attributes_;
+  }
+  const std::lock_guard lock(mutex_);
+  attributes_ = std::move(attributes);
+}
+
 StreamPoint Stream::Last() {
   const std::lock_guard lock(mutex_);
   return {shared_from_this(), enqueued_};

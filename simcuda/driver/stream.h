@@ -2,12 +2,14 @@
 #ifndef SIMCUDA_DRIVER_STREAM_H
 #define SIMCUDA_DRIVER_STREAM_H
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -19,6 +21,9 @@ namespace memprof::simcuda {
 class Context;
 class Stream;
 struct Capture;
+
+// A value of a stream's attribute, as large as the driver's union of them.
+using StreamAttribute = std::array<char, 64>;
 
 // A place in a stream: the work enqueued there up to and with number `sequence`.
 struct StreamPoint {
@@ -50,6 +55,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // The capture that takes the stream's work instead of it being run; null: none.
   std::shared_ptr<Capture> capture();
   void set_capture(std::shared_ptr<Capture> capture);
+
+  // By CUlaunchAttributeID; zeros until it is set.
+  void SetAttribute(int id, const StreamAttribute& value);
+  StreamAttribute GetAttribute(int id);
+  void CopyAttributes(Stream& from);
 
   // The last work enqueued so far.
   StreamPoint Last();
@@ -93,6 +103,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool worker_running_ = false;
   std::atomic<bool> capturing_{false};
   std::shared_ptr<Capture> capture_;
+  std::map<int, StreamAttribute> attributes_;
 };
 
 // True on a stream's worker: there, calls that wait for streams are not permitted.

@@ -10,6 +10,8 @@ namespace memprof::simcuda {
 
 class Context;
 
+constexpr int kMaxLinearTexture = 268435456;  // elements
+
 struct Texture {
   const Context* context = nullptr;
   CUDA_RESOURCE_DESC resource{};

@@ -1,12 +1,5 @@
 /* cuBLAS: handles that remember their modes. */
-#include "standin.h"
-
-struct blas {
-  void* stream;
-  int pointer_mode;
-  int atomics_mode;
-  int math_mode;
-};
+#include "libcublas.h"
 
 STANDIN_API int cublasCreate_v2(struct blas** handle) {
   STANDIN_CALLED();

@@ -38,6 +38,9 @@ STANDIN_HIDDEN int standin_device_alloc(size_t bytes, uint64_t* address);
 STANDIN_HIDDEN int standin_device_free(uint64_t address);
 /* Copies within devices, in a stream. A CUresult. */
 STANDIN_HIDDEN int standin_copy(void* to, const void* from, size_t bytes, void* stream);
+/* The same between any memory, when the stream has done what it was given; and only once that is so.
+ * False where that cannot be: no driver, or the stream is being captured. */
+STANDIN_HIDDEN int standin_copy_now(void* to, const void* from, size_t bytes, void* stream);
 /* To be called by what puts kernels into a stream: a stream that is being captured gets a node. */
 STANDIN_HIDDEN void standin_ran(void* stream);
 /* The ordinal of the current context's device, or 0. */

@@ -183,9 +183,84 @@ namespace memprof::simcuda::runtime {
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000)                    \
   X(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock, 10020)
 
+// Graphs' nodes, libraries and other things that few programs need: null where the driver lacks them.
+#define SIMCUDA_RUNTIME_NEWER_CALLS(X) \
+  X(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000) \
+  X(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, 10000) \
+  X(cuGraphClone, cuGraphClone, 10000) \
+  X(cuGraphNodeFindInClone, cuGraphNodeFindInClone, 10000) \
+  X(cuGraphAddDependencies, cuGraphAddDependencies, 10000) \
+  X(cuGraphRemoveDependencies, cuGraphRemoveDependencies, 10000) \
+  X(cuGraphGetEdges, cuGraphGetEdges, 10000) \
+  X(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes, 10000) \
+  X(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, 10000) \
+  X(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, 10000) \
+  X(cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeGetParams, 10000) \
+  X(cuGraphMemcpyNodeSetParams, cuGraphMemcpyNodeSetParams, 10000) \
+  X(cuGraphMemsetNodeGetParams, cuGraphMemsetNodeGetParams, 10000) \
+  X(cuGraphMemsetNodeSetParams, cuGraphMemsetNodeSetParams, 10000) \
+  X(cuGraphHostNodeGetParams, cuGraphHostNodeGetParams, 10000) \
+  X(cuGraphHostNodeSetParams, cuGraphHostNodeSetParams, 10000) \
+  X(cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute, 11000) \
+  X(cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute, 11000) \
+  X(cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes, 11000) \
+  X(cuGraphAddEventRecordNode, cuGraphAddEventRecordNode, 11010) \
+  X(cuGraphAddEventWaitNode, cuGraphAddEventWaitNode, 11010) \
+  X(cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent, 11010) \
+  X(cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent, 11010) \
+  X(cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent, 11010) \
+  X(cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent, 11010) \
+  X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 10010) \
+  X(cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, 10020) \
+  X(cuGraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams, 10020) \
+  X(cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams, 10020) \
+  X(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, 11010) \
+  X(cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent, 11010) \
+  X(cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent, 11010) \
+  X(cuGraphExecUpdate_v2, cuGraphExecUpdate, 12000) \
+  X(cuGraphExecGetFlags, cuGraphExecGetFlags, 12000) \
+  X(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, 12000) \
+  X(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, 11060) \
+  X(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, 11060) \
+  X(cuGraphDebugDotPrint, cuGraphDebugDotPrint, 11030) \
+  X(cuGraphAddNode_v2, cuGraphAddNode, 12030) \
+  X(cuGraphNodeSetParams, cuGraphNodeSetParams, 12020) \
+  X(cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, 12020) \
+  X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030) \
+  X(cuStreamSetAttribute, cuStreamSetAttribute, 11000) \
+  X(cuStreamGetAttribute, cuStreamGetAttribute, 11000) \
+  X(cuStreamCopyAttributes, cuStreamCopyAttributes, 11000) \
+  X(cuStreamGetId, cuStreamGetId, 12000) \
+  X(cuStreamGetDevice, cuStreamGetDevice, 12080) \
+  X(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters, 11070) \
+  X(cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize, 11070) \
+  X(cuDeviceGetTexture1DLinearMaxWidth, cuDeviceGetTexture1DLinearMaxWidth, 11010) \
+  X(cuGraphicsMapResources, cuGraphicsMapResources, 3000) \
+  X(cuGraphicsUnmapResources, cuGraphicsUnmapResources, 3000) \
+  X(cuGraphicsUnregisterResource, cuGraphicsUnregisterResource, 3000) \
+  X(cuGraphicsResourceSetMapFlags_v2, cuGraphicsResourceSetMapFlags, 6050) \
+  X(cuGraphicsResourceGetMappedPointer_v2, cuGraphicsResourceGetMappedPointer, 3020) \
+  X(cuGraphicsSubResourceGetMappedArray, cuGraphicsSubResourceGetMappedArray, 3000) \
+  X(cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterBuffer, 3000) \
+  X(cuGraphicsGLRegisterImage, cuGraphicsGLRegisterImage, 3000) \
+  X(cuLibraryLoadData, cuLibraryLoadData, 12000) \
+  X(cuLibraryLoadFromFile, cuLibraryLoadFromFile, 12000) \
+  X(cuLibraryUnload, cuLibraryUnload, 12000) \
+  X(cuLibraryGetKernel, cuLibraryGetKernel, 12000) \
+  X(cuLibraryGetGlobal, cuLibraryGetGlobal, 12000) \
+  X(cuLibraryGetKernelCount, cuLibraryGetKernelCount, 12040) \
+  X(cuLibraryEnumerateKernels, cuLibraryEnumerateKernels, 12040) \
+  X(cuKernelGetFunction, cuKernelGetFunction, 12000) \
+  X(cuKernelGetName, cuKernelGetName, 12030) \
+  X(cuFuncGetParamInfo, cuFuncGetParamInfo, 12040) \
+  X(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync, 13000) \
+  X(cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, 11060) \
+  X(cuArrayGetSparseProperties, cuArrayGetSparseProperties, 11010)
+
 // The same for what older drivers lack: null there.
 #if CUDA_VERSION >= 13000
 #define SIMCUDA_RUNTIME_OPTIONAL_CALLS(X)                                        \
+  SIMCUDA_RUNTIME_NEWER_CALLS(X)                                                 \
   X(cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync, 13000)                     \
   X(cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, 13000)                       \
   X(cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync, 13000) \

@@ -6,14 +6,12 @@ namespace {
 
 CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-// Widths and x positions of arrays count elements, those of plain memory bytes.
-int ElementBytes(const Calls& cu, const cudaMemcpy3DParms& p, size_t* bytes) {
-  *bytes = 1;
-  const cudaArray_const_t array = p.srcArray != nullptr ? p.srcArray : p.dstArray;
-  if (array == nullptr) return CUDA_SUCCESS;
+// Of an element, and elements in a row.
+int MeasureArray(const Calls& cu, cudaArray_const_t array, size_t* bytes, size_t* width) {
   CUDA_ARRAY3D_DESCRIPTOR descriptor;
   const CUresult result = cu.cuArray3DGetDescriptor_v2(&descriptor, ArrayOf(array));
   if (result != CUDA_SUCCESS) return result;
+  *width = descriptor.Width;
   const CUarray_format format = descriptor.Format;
   const size_t channel = format == CU_AD_FORMAT_UNSIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT8
                              ? 1
@@ -25,7 +23,22 @@ int ElementBytes(const Calls& cu, const cudaMemcpy3DParms& p, size_t* bytes) {
   return CUDA_SUCCESS;
 }
 
+// Widths and x positions of arrays count elements, those of plain memory bytes.
+int ElementBytes(const Calls& cu, cudaArray_const_t from, cudaArray_const_t to, size_t* bytes) {
+  *bytes = 1;
+  size_t width = 0;
+  const cudaArray_const_t array = from != nullptr ? from : to;
+  return array == nullptr ? 0 : MeasureArray(cu, array, bytes, &width);
+}
+
 }  // namespace
+
+int RowBytes(const Calls& cu, cudaArray_const_t array, size_t* bytes) {
+  size_t width = 0;
+  const int error = MeasureArray(cu, array, bytes, &width);
+  *bytes *= width;
+  return error;
+}
 
 void MemoryTypes(cudaMemcpyKind kind, CUmemorytype* to, CUmemorytype* from) {
   *to = *from = CU_MEMORYTYPE_UNIFIED;
@@ -39,7 +52,7 @@ CUarray ArrayOf(cudaArray_const_t array) {
 
 int BoxOf(const Calls& cu, const cudaMemcpy3DParms& p, CUDA_MEMCPY3D* copy) {
   size_t element = 1;
-  const int result = ElementBytes(cu, p, &element);
+  const int result = ElementBytes(cu, p.srcArray, p.dstArray, &element);
   if (result != CUDA_SUCCESS) return result;
   *copy = {};
   MemoryTypes(p.kind, &copy->dstMemoryType, &copy->srcMemoryType);
@@ -68,6 +81,34 @@ int BoxOf(const Calls& cu, const cudaMemcpy3DParms& p, CUDA_MEMCPY3D* copy) {
   copy->WidthInBytes = p.extent.width * element;
   copy->Height = p.extent.height;
   copy->Depth = p.extent.depth;
+  return CUDA_SUCCESS;
+}
+
+int BoxFrom(const Calls& cu, const CUDA_MEMCPY3D& copy, cudaMemcpy3DParms* p) {
+  const bool from_array = copy.srcMemoryType == CU_MEMORYTYPE_ARRAY;
+  const bool to_array = copy.dstMemoryType == CU_MEMORYTYPE_ARRAY;
+  *p = {};
+  if (from_array) p->srcArray = reinterpret_cast<cudaArray_t>(copy.srcArray);
+  if (to_array) p->dstArray = reinterpret_cast<cudaArray_t>(copy.dstArray);
+  size_t element = 1;
+  const int error = ElementBytes(cu, p->srcArray, p->dstArray, &element);
+  if (error != 0) return error;
+  p->srcPos = {copy.srcXInBytes / (from_array ? element : 1), copy.srcY, copy.srcZ};
+  p->dstPos = {copy.dstXInBytes / (to_array ? element : 1), copy.dstY, copy.dstZ};
+  const bool from_host = copy.srcMemoryType == CU_MEMORYTYPE_HOST;
+  const bool to_host = copy.dstMemoryType == CU_MEMORYTYPE_HOST;
+  const void* from =
+      from_host ? copy.srcHost : reinterpret_cast<const void*>(copy.srcDevice);
+  void* to = to_host ? copy.dstHost : reinterpret_cast<void*>(copy.dstDevice);
+  if (!from_array) {
+    p->srcPtr = {const_cast<void*>(from), copy.srcPitch, copy.srcPitch, copy.srcHeight};
+  }
+  if (!to_array) p->dstPtr = {to, copy.dstPitch, copy.dstPitch, copy.dstHeight};
+  p->extent = {copy.WidthInBytes / element, copy.Height, copy.Depth};
+  p->kind = from_host && to_host ? cudaMemcpyHostToHost
+            : from_host          ? cudaMemcpyHostToDevice
+            : to_host            ? cudaMemcpyDeviceToHost
+                                 : cudaMemcpyDefault;
   return CUDA_SUCCESS;
 }
 

@@ -69,7 +69,35 @@ void GiveHostVersion(const Kernel& kernel, CUfunction function) {
   set(function, kernel.host_version, static_cast<int>(kernel.sizes.size()), kernel.sizes.data());
 }
 
+// A kernel that the program loaded itself (cudaLibraryGetKernel), or a function of the driver's.
+int FunctionOfLibrary(const void* kernel, CUfunction* function) {
+#if CUDA_VERSION >= 13000
+  const auto& cu = Library().legacy;
+  auto* handle = const_cast<void*>(kernel);
+  if (kernel == nullptr || cu.cuKernelGetFunction == nullptr ||
+      cu.cuKernelGetFunction(function, static_cast<CUkernel>(handle)) != CUDA_SUCCESS) {
+    return cudaErrorInvalidDeviceFunction;
+  }
+  return 0;
+#else
+  static_cast<void>(kernel);
+  static_cast<void>(function);
+  return cudaErrorInvalidDeviceFunction;
+#endif
+}
+
 }  // namespace
+
+const void* FindHostAddress(CUfunction function) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  for (const auto& kernel : registry.all_kernels) {
+    for (const auto& [context, known] : kernel->functions) {
+      if (known == function) return kernel->host;
+    }
+  }
+  return nullptr;
+}
 
 Kernel* FindKernel(const void* kernel) {
   Registry& registry = TheRegistry();
@@ -83,7 +111,7 @@ int FindFunction(const void* kernel, CUfunction* function) {
   const CUcontext context = CurrentHandle();
   const std::lock_guard lock(registry.mutex);
   const auto entry = registry.kernels.find(kernel);
-  if (entry == registry.kernels.end()) return cudaErrorInvalidDeviceFunction;
+  if (entry == registry.kernels.end()) return FunctionOfLibrary(kernel, function);
   Kernel& found = *entry->second;
   const auto cached = found.functions.find(context);
   if (cached != found.functions.end()) {

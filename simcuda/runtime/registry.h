@@ -43,6 +43,8 @@ struct FatBinary {
 
 // The driver's function for the kernel with this host address or handle, in the current context.
 int FindFunction(const void* kernel, CUfunction* function);
+// The host address of the kernel whose function this is; null when it is none of the program's own.
+const void* FindHostAddress(CUfunction function);
 // The kernel with this host address or handle, or null.
 Kernel* FindKernel(const void* kernel);
 // Memory of the variable with this host address, in the current context.

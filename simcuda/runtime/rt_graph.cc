@@ -2,12 +2,14 @@
 #include <cuda_runtime_api.h>
 
 #include "simcuda/runtime/copy_box.h"
-#include "simcuda/runtime/registry.h"
+#include "simcuda/runtime/graph_params.h"
 #include "simcuda/runtime/state.h"
 
 using memprof::simcuda::runtime::BoxOf;
 using memprof::simcuda::runtime::CurrentHandle;
-using memprof::simcuda::runtime::FindFunction;
+using memprof::simcuda::runtime::FillOf;
+using memprof::simcuda::runtime::KernelOf;
+using memprof::simcuda::runtime::LineOf;
 
 SIMCUDA_RT_STREAM(cudaStreamIsCapturing, _ptsz,
                   (cudaStream_t stream, cudaStreamCaptureStatus* status), (stream, status)) {
@@ -119,18 +121,9 @@ SIMCUDA_RT(cudaGraphAddKernelNode,
             size_t count, const cudaKernelNodeParams* parameters),
            (node, graph, dependencies, count, parameters)) {
   if (parameters == nullptr) return cudaErrorInvalidValue;
-  CUDA_KERNEL_NODE_PARAMS_v1 converted = {};
-  const int error = FindFunction(parameters->func, &converted.func);
+  CUDA_KERNEL_NODE_PARAMS_v1 converted;
+  const int error = KernelOf(*parameters, &converted);
   if (error != 0) return error;
-  converted.gridDimX = parameters->gridDim.x;
-  converted.gridDimY = parameters->gridDim.y;
-  converted.gridDimZ = parameters->gridDim.z;
-  converted.blockDimX = parameters->blockDim.x;
-  converted.blockDimY = parameters->blockDim.y;
-  converted.blockDimZ = parameters->blockDim.z;
-  converted.sharedMemBytes = parameters->sharedMemBytes;
-  converted.kernelParams = parameters->kernelParams;
-  converted.extra = parameters->extra;
   return cu.cuGraphAddKernelNode(node, graph, dependencies, count, &converted);
 }
 
@@ -139,13 +132,7 @@ SIMCUDA_RT(cudaGraphAddMemsetNode,
             size_t count, const cudaMemsetParams* parameters),
            (node, graph, dependencies, count, parameters)) {
   if (parameters == nullptr) return cudaErrorInvalidValue;
-  CUDA_MEMSET_NODE_PARAMS converted = {};
-  converted.dst = reinterpret_cast<CUdeviceptr>(parameters->dst);
-  converted.pitch = parameters->pitch;
-  converted.value = parameters->value;
-  converted.elementSize = parameters->elementSize;
-  converted.width = parameters->width;
-  converted.height = parameters->height;
+  const CUDA_MEMSET_NODE_PARAMS converted = FillOf(*parameters);
   return cu.cuGraphAddMemsetNode(node, graph, dependencies, count, &converted, CurrentHandle());
 }
 
@@ -164,13 +151,8 @@ SIMCUDA_RT(cudaGraphAddMemcpyNode1D,
            (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
             size_t count, void* to, const void* from, size_t bytes, cudaMemcpyKind kind),
            (node, graph, dependencies, count, to, from, bytes, kind)) {
-  cudaMemcpy3DParms line = {};
-  line.srcPtr = {const_cast<void*>(from), bytes, bytes, 1};
-  line.dstPtr = {to, bytes, bytes, 1};
-  line.extent = {bytes, 1, 1};
-  line.kind = kind;
   CUDA_MEMCPY3D copy;
-  const int error = BoxOf(cu, line, &copy);
+  const int error = BoxOf(cu, LineOf(to, from, bytes, kind), &copy);
   if (error != 0) return error;
   return cu.cuGraphAddMemcpyNode(node, graph, dependencies, count, &copy, CurrentHandle());
 }

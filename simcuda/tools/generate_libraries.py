@@ -4,22 +4,27 @@
     generate_libraries.py --python PYTHON --provided build/simcuda --out FOLDER
     generate_libraries.py --scan LIBRARY... --provided build/simcuda --out FOLDER
     generate_libraries.py --opened SONAME... --provided build/simcuda --out FOLDER
+    generate_libraries.py --program PROGRAM... --provided build/simcuda --cache FOLDER
 
 What the given libraries import says which libraries are needed, by which soname, with which
 functions and symbol versions; simcuda/libraries/functions.txt says what those functions write; the
 files of simcuda/libraries/ take the place of those that must do more. Of a library that a program
-opens by its name nobody says which functions are wanted: it gets those of the list. Compiles with a C compiler
-(--cc, default $CC or gcc). Prints one line for each library. Ends with status 1 and one line on
+opens by its name nobody says which functions are wanted: it gets those of the list. A program is read with all
+libraries that the loader would give it; what is made for it stays in a folder of the cache, whose path is printed.
+Compiles with a C compiler (--cc, default $CC or gcc). Prints one line for each library. Ends with status 1 and one line on
 stderr when something cannot be done."""
 
 import argparse
 import concurrent.futures
 import glob
+import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.join(os.path.dirname(HERE), "libraries")
@@ -28,6 +33,7 @@ import elf_imports  # noqa: E402
 
 FAMILY = re.compile(r"^lib(cu(blas|blasLt|dnn|fft|fftw|rand|solver|solverMg|sparse|sparseLt|file|pti)"
                     r"|nccl|nvrtc|nvshmem_host|nvToolsExt|nvJitLink)\.so\b")
+OPENED = re.compile(rb"lib(?:cu|nccl|nvrtc|nvshmem|nvJitLink)\w*\.so\.\d+")
 # What PyTorch does not link against but opens.
 OPENED_BY_NAME = "libnvidia-ml.so.1"
 # In the order in which names are tried.
@@ -115,6 +121,72 @@ def libraries_of_torch(folder):
 def libraries_of_cupy(folder):
     site = os.path.dirname(folder)
     return sorted(glob.glob(os.path.join(site, "cupy*", "**", "*.so"), recursive=True))
+
+
+def loaded_by(program):
+    """The program and the libraries that the loader finds for it, but for those that are replaced."""
+    try:
+        done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+    except OSError:
+        return [program]
+    paths = re.findall(r"^\s*(?:\S+ => )?(/\S+) \(0x", done.stdout, re.M)
+    return [program] + [path for path in paths if not FAMILY.match(os.path.basename(path))]
+
+
+def opened_by_programs(paths, have, provided):
+    """Libraries whose names stand in the files: they may be opened by them."""
+    found = set()
+    for path in paths:
+        if path.startswith(("/lib", "/usr/lib")):
+            continue
+        with open(path, "rb") as file:
+            for match in OPENED.finditer(file.read()):
+                found.add(match.group().decode())
+    return [Library(soname) for soname in sorted(found) if FAMILY.match(soname) and
+            soname not in have and not os.path.exists(os.path.join(provided, soname))]
+
+
+def has_old_rpath(paths):
+    """Whether a path that is written in a file would go before LD_LIBRARY_PATH."""
+    for path in paths:
+        try:
+            if elf_imports.Imports(path).rpath:
+                return True
+        except (elf_imports.NotElf, OSError):
+            continue
+    return False
+
+
+def fingerprint(paths, args):
+    state = [repr(sorted(args.program)), args.cc, args.provided]
+    own = glob.glob(os.path.join(SOURCES, "*")) + glob.glob(os.path.join(HERE, "*.py"))
+    for path in paths + sorted(own):
+        info = os.stat(path)
+        state.append(f"{path} {info.st_mtime_ns} {info.st_size}")
+    return hashlib.sha256("\n".join(state).encode()).hexdigest()[:16]
+
+
+def generate_for_programs(args):
+    """Prints the folder with the libraries, and then "preload" where they must be loaded first."""
+    paths = sorted({path for program in args.program for path in loaded_by(program)})
+    folder = os.path.join(args.cache, fingerprint(paths, args))
+    if not os.path.exists(os.path.join(folder, "complete")):
+        libraries = collect(paths, args.provided)
+        libraries += opened_by_programs(paths, {one.soname for one in libraries}, args.provided)
+        if not libraries:
+            return
+        print("==> making stand-ins for " + ", ".join(one.soname for one in libraries),
+              file=sys.stderr)
+        os.makedirs(args.cache, exist_ok=True)
+        args.out = tempfile.mkdtemp(dir=args.cache)
+        make_all(libraries, {}, args)
+        with open(os.path.join(args.out, "complete"), "w", encoding="utf-8") as file:
+            file.write("preload\n" if has_old_rpath(paths) else "\n")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(args.out, folder)
+    print(folder)
+    with open(os.path.join(folder, "complete"), encoding="utf-8") as file:
+        print(file.read().strip())
 
 
 def versions_told(requires):
@@ -273,9 +345,8 @@ def wanted_libraries(args):
     return libraries, versions_told(requires)
 
 
-def generate(args):
-    libraries, told = wanted_libraries(args)
-    os.makedirs(args.out, exist_ok=True)
+def make_all(libraries, told, args):
+    """Compiles them into args.out; a line for each."""
     table = read_table()
 
     def make(library):
@@ -284,8 +355,14 @@ def generate(args):
         return f"{library.soname}: {count} functions" + (", some by hand" if by_hand else "")
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for line in pool.map(make, libraries):
-            print(line)
+        return list(pool.map(make, libraries))
+
+
+def generate(args):
+    libraries, told = wanted_libraries(args)
+    os.makedirs(args.out, exist_ok=True)
+    for line in make_all(libraries, told, args):
+        print(line)
 
 
 def main():
@@ -295,11 +372,15 @@ def main():
     what.add_argument("--opened", nargs="+", help="names under which libraries are opened")
     what.add_argument("--scan", nargs="+", help="libraries whose imports are meant")
     parser.add_argument("--provided", required=True, help="folder of the stand-in CUDA")
-    parser.add_argument("--out", required=True)
+    what.add_argument("--program", nargs="+", help="programs whose libraries are meant")
+    parser.add_argument("--out")
+    parser.add_argument("--cache", help="where what is made for programs stays")
     parser.add_argument("--cc", default=os.environ.get("CC", "gcc"))
     args = parser.parse_args()
+    if not (args.cache if args.program else args.out):
+        parser.error("--program needs --cache, the others need --out")
     try:
-        generate(args)
+        (generate_for_programs if args.program else generate)(args)
     except (Failure, OSError) as error:
         print(f"generate_libraries: {error}", file=sys.stderr)
         return 1

@@ -22,7 +22,8 @@ TEST(Config, EmptyGivesDefaults) {
   std::vector<std::string> complaints;
   const Config config = Parse("", &complaints);
   EXPECT_EQ(config.devices, 1);
-  EXPECT_EQ(config.memory_bytes, uint64_t{16} << 30);
+  EXPECT_EQ(config.memory_bytes, uint64_t{81090} << 20);  // an H100 as its driver reports it
+  EXPECT_EQ(config.gpu->multiprocessors, 132);
   EXPECT_EQ(config.overhead_bytes, uint64_t{256} << 20);
   EXPECT_EQ(config.driver_version, 13000);
   EXPECT_EQ(config.name, "memprof stand-in GPU");
@@ -64,6 +65,42 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.faults[0].nth, 3u);
   EXPECT_EQ(config.faults[0].result, 2);
   EXPECT_EQ(config.faults[1].result, 999);
+}
+
+TEST(Config, ModelsGoBeforeWhatElseIsSaid) {
+  std::vector<std::string> complaints;
+  Config config = Parse("memory=4GiB,gpu=a100-40gb", &complaints);
+  EXPECT_THAT(complaints, IsEmpty());
+  EXPECT_EQ(config.gpu->capability, 80);
+  EXPECT_EQ(config.gpu->multiprocessors, 108);
+  EXPECT_EQ(config.name, "NVIDIA A100-SXM4-40GB");
+  EXPECT_EQ(config.memory_bytes, uint64_t{4} << 30);
+  EXPECT_EQ(config.overhead_bytes, uint64_t{108} * 2048 * 2048);
+  // A later list changes all of it.
+  ApplyConfig("gpu=RTX3060-12GB", &config, &complaints);
+  EXPECT_EQ(config.gpu->capability, 86);
+  EXPECT_EQ(config.memory_bytes, uint64_t{12011} << 20);
+  ApplyConfig("gpu=H1000", &config, &complaints);
+  EXPECT_EQ(config.gpu->capability, 86);
+  EXPECT_THAT(complaints, ElementsAre(testing::AllOf(HasSubstr("no GPU 'H1000'"),
+                                                     HasSubstr("A100-40GB"))));
+}
+
+TEST(Config, EveryModelHasLimits) {
+  const std::string keys = GpuModelKeys();
+  EXPECT_THAT(keys, HasSubstr("H100-80GB, H200"));
+  for (const char* key : {"H100-80GB", "H200", "GH200", "B200", "A100-40GB", "A100-80GB",
+                          "V100-16GB", "V100-32GB", "T4", "L4", "L40S", "A10", "A6000",
+                          "RTX3060-12GB", "RTX3090", "RTX4090"}) {
+    const GpuModel* model = FindGpuModel(key);
+    ASSERT_NE(model, nullptr) << key;
+    EXPECT_THAT(keys, HasSubstr(key));
+    EXPECT_EQ(LimitsOf(*model).capability, model->capability) << key;
+    EXPECT_GT(model->memory_bytes(), uint64_t{8} << 30) << key;
+    // A context is neither nothing nor a large part of the memory.
+    EXPECT_GT(model->context_bytes(), uint64_t{32} << 20) << key;
+    EXPECT_LT(model->context_bytes(), uint64_t{1} << 30) << key;
+  }
 }
 
 TEST(Config, GroupsHavePlainNames) {
@@ -113,6 +150,8 @@ TEST(Config, NonsenseLeavesDefaults) {
                            "version=1",
                            "version=x",
                            "name=",
+                           "gpu=",
+                           "gpu=H101",
                            "async=2",
                            "async=",
                            "threads=-1",
@@ -121,7 +160,7 @@ TEST(Config, NonsenseLeavesDefaults) {
     const Config config = Parse(text, &complaints);
     EXPECT_EQ(complaints.size(), 1u) << text;
     EXPECT_EQ(config.devices, 1) << text;
-    EXPECT_EQ(config.memory_bytes, uint64_t{16} << 30) << text;
+    EXPECT_EQ(config.memory_bytes, DefaultGpuModel().memory_bytes()) << text;
     EXPECT_EQ(config.overhead_bytes, uint64_t{256} << 20) << text;
     EXPECT_EQ(config.driver_version, 13000) << text;
     EXPECT_TRUE(config.faults.empty()) << text;

@@ -28,6 +28,8 @@ __global__ void DoNothing(double /*unused*/) {}
 
 namespace {
 
+constexpr int kCompiledFor = __CUDA_ARCH_LIST__;  // one architecture here
+
 struct AddArguments {
   const float* a;
   const float* b;
@@ -102,6 +104,13 @@ int main() {
   DoNothing<<<1, 2000>>>(2.0);
   if (cudaGetLastError() != cudaErrorInvalidConfiguration) {
     std::printf("an impossible launch went through\n");
+    return 1;
+  }
+  // Thrust and CUB choose their kernels by this, and abort when nothing fits.
+  cudaFuncAttributes attributes;
+  CHECK(cudaFuncGetAttributes(&attributes, Add));
+  if (attributes.ptxVersion * 10 != kCompiledFor) {
+    std::printf("compiled for %d, reported as %d\n", kCompiledFor, attributes.ptxVersion * 10);
     return 1;
   }
   CHECK(cudaFree(a));

@@ -107,7 +107,8 @@ TEST_F(TextureTest, ResourcesAreChecked) {
       {"all of the memory", Linear(0, 64 * kKiB), true},
       {"a part of it", Linear(512, 1000), true},
       {"not aligned", Linear(256, 1000), false},
-      {"beyond its end", Linear(512, 64 * kKiB), false},
+      {"beyond its end", Linear(512, 64 * kKiB), true},
+      {"more elements than a texture has", Linear(0, size_t{268435457} * 4), false},
       {"no bytes", Linear(0, 0), false},
       {"three channels", Linear(0, 1000, 3), false},
       {"pitched", Pitched(64, 256, 256), true},
@@ -118,8 +119,8 @@ TEST_F(TextureTest, ResourcesAreChecked) {
       {"flags", Linear(0, 1000), false},
       {"unknown kind", Linear(0, 1000), false},
   };
-  cases[13].resource.flags = 1;
-  cases[14].resource.resType = static_cast<CUresourcetype>(17);
+  cases[14].resource.flags = 1;
+  cases[15].resource.resType = static_cast<CUresourcetype>(17);
   for (const auto& one : cases) {
     EXPECT_EQ(one.good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE, Create(one.resource)) << one.what;
   }

@@ -4,8 +4,13 @@
  *
  * The stand-in is configured by the environment variable SIMCUDA, a comma-separated list:
  *   devices=N            number of devices (default 1)
- *   memory=SIZE          capacity of each, e.g. 24GiB, 512MiB, 80GB, 1000000 (default 16GiB)
- *   overhead=SIZE        what a context takes from the free memory (default 256MiB)
+ *   gpu=MODEL            compute capability, multiprocessors, L2, memory, context and name of a real
+ *                        GPU: H100-80GB, H200, GH200, B200, A100-40GB, A100-80GB, V100-16GB,
+ *                        V100-32GB, T4, L4, L40S, A10, A6000, RTX3060-12GB, RTX3090 or RTX4090; the
+ *                        words below change parts of it. Default: an H100-80GB but for its name and
+ *                        its context
+ *   memory=SIZE          capacity of each, e.g. 24GiB, 512MiB, 80GB, 1000000 (default: the model's)
+ *   overhead=SIZE        what a context takes from the free memory (default 256MiB, or the model's)
  *   fail=FUNCTION:N[:RESULT]   the N-th call (from 1) of a driver function fails with that CUresult
  *                              number (default 2, out of memory); may be given several times
  *   version=N            what cuDriverGetVersion answers (default 13000)

@@ -1,0 +1,77 @@
+// The table of GPUs.
+#include "simcuda/common/gpu_model.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
+namespace memprof::simcuda {
+namespace {
+
+// Multiprocessors, L2 and bus: NVIDIA's data sheets and architecture white papers of each GPU.
+// Names and memory: what PyTorch's get_device_properties and deviceQuery print on them in public
+// bug reports; memory varies by some MiB with driver and ECC.
+constexpr GpuModel kModels[] = {
+    {"H100-80GB", "NVIDIA H100 80GB HBM3", 90, 132, 81090, 51200, 5120},
+    {"H200", "NVIDIA H200", 90, 132, 143156, 61440, 6144},
+    {"GH200", "NVIDIA GH200 480GB", 90, 132, 96768, 61440, 6144},
+    {"B200", "NVIDIA B200", 100, 148, 182631, 129024, 8192},
+    {"A100-40GB", "NVIDIA A100-SXM4-40GB", 80, 108, 40339, 40960, 5120},
+    {"A100-80GB", "NVIDIA A100-SXM4-80GB", 80, 108, 81153, 40960, 5120},
+    {"V100-16GB", "Tesla V100-SXM2-16GB", 70, 80, 16160, 6144, 4096},
+    {"V100-32GB", "Tesla V100-SXM2-32GB", 70, 80, 32510, 6144, 4096},
+    {"T4", "Tesla T4", 75, 40, 15102, 4096, 256},
+    {"L4", "NVIDIA L4", 89, 58, 22478, 49152, 192},
+    {"L40S", "NVIDIA L40S", 89, 142, 45589, 98304, 384},
+    {"A10", "NVIDIA A10", 86, 72, 22723, 6144, 384},
+    {"A6000", "NVIDIA RTX A6000", 86, 84, 48676, 6144, 384},
+    {"RTX3060-12GB", "NVIDIA GeForce RTX 3060", 86, 28, 12011, 2304, 192},
+    {"RTX3090", "NVIDIA GeForce RTX 3090", 86, 82, 24259, 6144, 384},
+    {"RTX4090", "NVIDIA GeForce RTX 4090", 89, 128, 24217, 73728, 384},
+};
+
+constexpr CapabilityLimits kLimits[] = {
+    {70, 2048, 32, 98304, 98304, 0, 2},        {75, 1024, 16, 65536, 65536, 0, 32},
+    {80, 2048, 32, 167936, 166912, 1024, 2},   {86, 1536, 16, 102400, 101376, 1024, 32},
+    {89, 1536, 24, 102400, 101376, 1024, 64},  {90, 2048, 32, 233472, 232448, 1024, 2},
+    {100, 2048, 32, 233472, 232448, 1024, 2},
+};
+
+bool SameLetters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+}  // namespace
+
+uint64_t GpuModel::context_bytes() const {
+  return static_cast<uint64_t>(multiprocessors) * static_cast<uint64_t>(LimitsOf(*this).threads) *
+         2048;
+}
+
+const GpuModel* FindGpuModel(std::string_view key) {
+  for (const GpuModel& model : kModels) {
+    if (SameLetters(model.key, key)) return &model;
+  }
+  return nullptr;
+}
+
+const GpuModel& DefaultGpuModel() { return kModels[0]; }
+
+std::string GpuModelKeys() {
+  std::string text;
+  for (const GpuModel& model : kModels) {
+    if (!text.empty()) text += &model == std::end(kModels) - 1 ? " and " : ", ";
+    text += model.key;
+  }
+  return text;
+}
+
+const CapabilityLimits& LimitsOf(const GpuModel& model) {
+  return *std::find_if(std::begin(kLimits), std::end(kLimits), [&](const CapabilityLimits& one) {
+    return one.capability == model.capability;
+  });
+}
+
+}  // namespace memprof::simcuda

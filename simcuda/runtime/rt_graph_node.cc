@@ -1,0 +1,422 @@
+// What graph nodes were made from, and how they and executables change.
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+
+#include "simcuda/runtime/copy_box.h"
+#include "simcuda/runtime/graph_params.h"
+#include "simcuda/runtime/registry.h"
+#include "simcuda/runtime/state.h"
+
+#if CUDA_VERSION >= 13000
+
+using memprof::simcuda::runtime::BoxFrom;
+using memprof::simcuda::runtime::BoxOf;
+using memprof::simcuda::runtime::Calls;
+using memprof::simcuda::runtime::CurrentHandle;
+using memprof::simcuda::runtime::FillOf;
+using memprof::simcuda::runtime::FindHostAddress;
+using memprof::simcuda::runtime::FindVariable;
+using memprof::simcuda::runtime::KernelOf;
+using memprof::simcuda::runtime::LineOf;
+
+// SIMCUDA_RT for a function whose driver's twin is of the same name but for the prefix, and may be
+// missing.
+#define SIMCUDA_RT_TWIN(name, twin, parameters, arguments)           \
+  SIMCUDA_RT(name, parameters, arguments) {                          \
+    if (cu.twin == nullptr) return cudaErrorNotSupported;            \
+    return cu.twin arguments;                                        \
+  }
+
+namespace {
+
+// What a copy to or from a variable is, by its address.
+int LineAtSymbol(const void* symbol, size_t offset, size_t bytes, void** address) {
+  CUdeviceptr start = 0;
+  size_t size = 0;
+  const int error = FindVariable(symbol, &start, &size);
+  if (error != 0) return error;
+  if (offset > size || bytes > size - offset) return cudaErrorInvalidValue;
+  *address = reinterpret_cast<void*>(start + offset);
+  return 0;
+}
+
+int AddCopy(const Calls& cu, cudaGraphNode_t* node, cudaGraph_t graph,
+            const cudaGraphNode_t* dependencies, size_t count, const cudaMemcpy3DParms& copy) {
+  CUDA_MEMCPY3D box;
+  const int error = BoxOf(cu, copy, &box);
+  return error != 0 ? error
+                    : cu.cuGraphAddMemcpyNode(node, graph, dependencies, count, &box,
+                                              CurrentHandle());
+}
+
+// Of the node itself, or of its copy in an executable.
+int SetCopy(const Calls& cu, cudaGraphExec_t exec, cudaGraphNode_t node,
+            const cudaMemcpy3DParms& copy) {
+  if (cu.cuGraphMemcpyNodeSetParams == nullptr || cu.cuGraphExecMemcpyNodeSetParams == nullptr) {
+    return cudaErrorNotSupported;
+  }
+  CUDA_MEMCPY3D box;
+  const int error = BoxOf(cu, copy, &box);
+  if (error != 0) return error;
+  return exec == nullptr ? cu.cuGraphMemcpyNodeSetParams(node, &box)
+                         : cu.cuGraphExecMemcpyNodeSetParams(exec, node, &box, CurrentHandle());
+}
+
+}  // namespace
+
+SIMCUDA_RT_TWIN(cudaGraphAddChildGraphNode, cuGraphAddChildGraphNode,
+                (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                 size_t count, cudaGraph_t child),
+                (node, graph, dependencies, count, child))
+SIMCUDA_RT_TWIN(cudaGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph,
+                (cudaGraphNode_t node, cudaGraph_t* graph), (node, graph))
+SIMCUDA_RT_TWIN(cudaGraphClone, cuGraphClone, (cudaGraph_t * clone, cudaGraph_t graph),
+                (clone, graph))
+SIMCUDA_RT_TWIN(cudaGraphNodeFindInClone, cuGraphNodeFindInClone,
+                (cudaGraphNode_t * node, cudaGraphNode_t original, cudaGraph_t clone),
+                (node, original, clone))
+SIMCUDA_RT_TWIN(cudaGraphDebugDotPrint, cuGraphDebugDotPrint,
+                (cudaGraph_t graph, const char* path, unsigned flags), (graph, path, flags))
+SIMCUDA_RT_TWIN(cudaGraphAddEventRecordNode, cuGraphAddEventRecordNode,
+                (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                 size_t count, cudaEvent_t event),
+                (node, graph, dependencies, count, event))
+SIMCUDA_RT_TWIN(cudaGraphAddEventWaitNode, cuGraphAddEventWaitNode,
+                (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                 size_t count, cudaEvent_t event),
+                (node, graph, dependencies, count, event))
+SIMCUDA_RT_TWIN(cudaGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent,
+                (cudaGraphNode_t node, cudaEvent_t* event), (node, event))
+SIMCUDA_RT_TWIN(cudaGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent,
+                (cudaGraphNode_t node, cudaEvent_t event), (node, event))
+SIMCUDA_RT_TWIN(cudaGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent,
+                (cudaGraphNode_t node, cudaEvent_t* event), (node, event))
+SIMCUDA_RT_TWIN(cudaGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent,
+                (cudaGraphNode_t node, cudaEvent_t event), (node, event))
+SIMCUDA_RT_TWIN(cudaGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent,
+                (cudaGraphExec_t exec, cudaGraphNode_t node, cudaEvent_t event),
+                (exec, node, event))
+SIMCUDA_RT_TWIN(cudaGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent,
+                (cudaGraphExec_t exec, cudaGraphNode_t node, cudaEvent_t event),
+                (exec, node, event))
+SIMCUDA_RT_TWIN(cudaGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams,
+                (cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child),
+                (exec, node, child))
+SIMCUDA_RT_TWIN(cudaGraphNodeSetEnabled, cuGraphNodeSetEnabled,
+                (cudaGraphExec_t exec, cudaGraphNode_t node, unsigned enabled),
+                (exec, node, enabled))
+SIMCUDA_RT_TWIN(cudaGraphNodeGetEnabled, cuGraphNodeGetEnabled,
+                (cudaGraphExec_t exec, cudaGraphNode_t node, unsigned* enabled),
+                (exec, node, enabled))
+SIMCUDA_RT_TWIN(cudaGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes,
+                (cudaGraphNode_t to, cudaGraphNode_t from), (to, from))
+
+SIMCUDA_RT(cudaGraphExecGetFlags, (cudaGraphExec_t exec, unsigned long long* flags),
+           (exec, flags)) {
+  cuuint64_t found = 0;
+  if (cu.cuGraphExecGetFlags == nullptr) return cudaErrorNotSupported;
+  const CUresult result = cu.cuGraphExecGetFlags(exec, flags == nullptr ? nullptr : &found);
+  if (result == CUDA_SUCCESS) *flags = found;
+  return result;
+}
+
+SIMCUDA_RT(cudaGraphInstantiateWithParams,
+           (cudaGraphExec_t * exec, cudaGraph_t graph, cudaGraphInstantiateParams* parameters),
+           (exec, graph, parameters)) {
+  static_assert(sizeof(cudaGraphInstantiateParams) == sizeof(CUDA_GRAPH_INSTANTIATE_PARAMS));
+  if (cu.cuGraphInstantiateWithParams == nullptr) return cudaErrorNotSupported;
+  return cu.cuGraphInstantiateWithParams(
+      exec, graph, reinterpret_cast<CUDA_GRAPH_INSTANTIATE_PARAMS*>(parameters));
+}
+
+SIMCUDA_RT(cudaGraphExecUpdate,
+           (cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* info),
+           (exec, graph, info)) {
+  static_assert(sizeof(cudaGraphExecUpdateResultInfo) == sizeof(CUgraphExecUpdateResultInfo));
+  if (cu.cuGraphExecUpdate_v2 == nullptr) return cudaErrorNotSupported;
+  return cu.cuGraphExecUpdate_v2(exec, graph, reinterpret_cast<CUgraphExecUpdateResultInfo*>(info));
+}
+
+SIMCUDA_RT(cudaGraphKernelNodeGetParams, (cudaGraphNode_t node, cudaKernelNodeParams* parameters),
+           (node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphKernelNodeGetParams == nullptr) return cudaErrorNotSupported;
+  CUDA_KERNEL_NODE_PARAMS_v1 found = {};
+  const CUresult result = cu.cuGraphKernelNodeGetParams(node, &found);
+  if (result != CUDA_SUCCESS) return result;
+  const void* host = FindHostAddress(found.func);
+  parameters->func =
+      host != nullptr ? const_cast<void*>(host) : static_cast<void*>(found.func);
+  parameters->gridDim = dim3(found.gridDimX, found.gridDimY, found.gridDimZ);
+  parameters->blockDim = dim3(found.blockDimX, found.blockDimY, found.blockDimZ);
+  parameters->sharedMemBytes = found.sharedMemBytes;
+  parameters->kernelParams = found.kernelParams;
+  parameters->extra = found.extra;
+  return CUDA_SUCCESS;
+}
+
+SIMCUDA_RT(cudaGraphKernelNodeSetParams,
+           (cudaGraphNode_t node, const cudaKernelNodeParams* parameters), (node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphKernelNodeSetParams == nullptr) return cudaErrorNotSupported;
+  CUDA_KERNEL_NODE_PARAMS_v1 converted;
+  const int error = KernelOf(*parameters, &converted);
+  return error != 0 ? error : cu.cuGraphKernelNodeSetParams(node, &converted);
+}
+
+SIMCUDA_RT(cudaGraphExecKernelNodeSetParams,
+           (cudaGraphExec_t exec, cudaGraphNode_t node, const cudaKernelNodeParams* parameters),
+           (exec, node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphExecKernelNodeSetParams == nullptr) return cudaErrorNotSupported;
+  CUDA_KERNEL_NODE_PARAMS_v1 converted;
+  const int error = KernelOf(*parameters, &converted);
+  return error != 0 ? error : cu.cuGraphExecKernelNodeSetParams(exec, node, &converted);
+}
+
+static_assert(sizeof(cudaLaunchAttributeValue) == sizeof(CUlaunchAttributeValue));
+
+SIMCUDA_RT(cudaGraphKernelNodeSetAttribute,
+           (cudaGraphNode_t node, cudaLaunchAttributeID attribute,
+            const cudaLaunchAttributeValue* value),
+           (node, attribute, value)) {
+  if (cu.cuGraphKernelNodeSetAttribute == nullptr) return cudaErrorNotSupported;
+  return cu.cuGraphKernelNodeSetAttribute(node, static_cast<CUlaunchAttributeID>(attribute),
+                                          reinterpret_cast<const CUlaunchAttributeValue*>(value));
+}
+
+SIMCUDA_RT(cudaGraphKernelNodeGetAttribute,
+           (cudaGraphNode_t node, cudaLaunchAttributeID attribute, cudaLaunchAttributeValue* value),
+           (node, attribute, value)) {
+  if (cu.cuGraphKernelNodeGetAttribute == nullptr) return cudaErrorNotSupported;
+  return cu.cuGraphKernelNodeGetAttribute(node, static_cast<CUlaunchAttributeID>(attribute),
+                                          reinterpret_cast<CUlaunchAttributeValue*>(value));
+}
+
+SIMCUDA_RT(cudaGraphHostNodeGetParams, (cudaGraphNode_t node, cudaHostNodeParams* parameters),
+           (node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphHostNodeGetParams == nullptr) return cudaErrorNotSupported;
+  CUDA_HOST_NODE_PARAMS found = {};
+  const CUresult result = cu.cuGraphHostNodeGetParams(node, &found);
+  if (result == CUDA_SUCCESS) *parameters = {found.fn, found.userData};
+  return result;
+}
+
+SIMCUDA_RT(cudaGraphHostNodeSetParams, (cudaGraphNode_t node, const cudaHostNodeParams* parameters),
+           (node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphHostNodeSetParams == nullptr) return cudaErrorNotSupported;
+  const CUDA_HOST_NODE_PARAMS converted = {parameters->fn, parameters->userData};
+  return cu.cuGraphHostNodeSetParams(node, &converted);
+}
+
+SIMCUDA_RT(cudaGraphExecHostNodeSetParams,
+           (cudaGraphExec_t exec, cudaGraphNode_t node, const cudaHostNodeParams* parameters),
+           (exec, node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphExecHostNodeSetParams == nullptr) return cudaErrorNotSupported;
+  const CUDA_HOST_NODE_PARAMS converted = {parameters->fn, parameters->userData};
+  return cu.cuGraphExecHostNodeSetParams(exec, node, &converted);
+}
+
+SIMCUDA_RT(cudaGraphMemsetNodeGetParams, (cudaGraphNode_t node, cudaMemsetParams* parameters),
+           (node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphMemsetNodeGetParams == nullptr) return cudaErrorNotSupported;
+  CUDA_MEMSET_NODE_PARAMS found = {};
+  const CUresult result = cu.cuGraphMemsetNodeGetParams(node, &found);
+  if (result != CUDA_SUCCESS) return result;
+  *parameters = {reinterpret_cast<void*>(found.dst), found.pitch, found.value,
+                 found.elementSize,                  found.width, found.height};
+  return CUDA_SUCCESS;
+}
+
+SIMCUDA_RT(cudaGraphMemsetNodeSetParams, (cudaGraphNode_t node, const cudaMemsetParams* parameters),
+           (node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphMemsetNodeSetParams == nullptr) return cudaErrorNotSupported;
+  const CUDA_MEMSET_NODE_PARAMS converted = FillOf(*parameters);
+  return cu.cuGraphMemsetNodeSetParams(node, &converted);
+}
+
+SIMCUDA_RT(cudaGraphExecMemsetNodeSetParams,
+           (cudaGraphExec_t exec, cudaGraphNode_t node, const cudaMemsetParams* parameters),
+           (exec, node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphExecMemsetNodeSetParams == nullptr) return cudaErrorNotSupported;
+  const CUDA_MEMSET_NODE_PARAMS converted = FillOf(*parameters);
+  return cu.cuGraphExecMemsetNodeSetParams(exec, node, &converted, CurrentHandle());
+}
+
+SIMCUDA_RT(cudaGraphMemcpyNodeGetParams, (cudaGraphNode_t node, cudaMemcpy3DParms* parameters),
+           (node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphMemcpyNodeGetParams == nullptr) return cudaErrorNotSupported;
+  CUDA_MEMCPY3D found = {};
+  const CUresult result = cu.cuGraphMemcpyNodeGetParams(node, &found);
+  return result != CUDA_SUCCESS ? static_cast<int>(result) : BoxFrom(cu, found, parameters);
+}
+
+SIMCUDA_RT(cudaGraphMemcpyNodeSetParams,
+           (cudaGraphNode_t node, const cudaMemcpy3DParms* parameters), (node, parameters)) {
+  return parameters == nullptr ? static_cast<int>(cudaErrorInvalidValue)
+                               : SetCopy(cu, nullptr, node, *parameters);
+}
+
+SIMCUDA_RT(cudaGraphExecMemcpyNodeSetParams,
+           (cudaGraphExec_t exec, cudaGraphNode_t node, const cudaMemcpy3DParms* parameters),
+           (exec, node, parameters)) {
+  return parameters == nullptr || exec == nullptr ? static_cast<int>(cudaErrorInvalidValue)
+                                                  : SetCopy(cu, exec, node, *parameters);
+}
+
+SIMCUDA_RT(cudaGraphMemcpyNodeSetParams1D,
+           (cudaGraphNode_t node, void* to, const void* from, size_t bytes, cudaMemcpyKind kind),
+           (node, to, from, bytes, kind)) {
+  return SetCopy(cu, nullptr, node, LineOf(to, from, bytes, kind));
+}
+
+SIMCUDA_RT(cudaGraphExecMemcpyNodeSetParams1D,
+           (cudaGraphExec_t exec, cudaGraphNode_t node, void* to, const void* from, size_t bytes,
+            cudaMemcpyKind kind),
+           (exec, node, to, from, bytes, kind)) {
+  if (exec == nullptr) return cudaErrorInvalidValue;
+  return SetCopy(cu, exec, node, LineOf(to, from, bytes, kind));
+}
+
+SIMCUDA_RT(cudaGraphAddMemcpyNodeToSymbol,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            size_t count, const void* symbol, const void* from, size_t bytes, size_t offset,
+            cudaMemcpyKind kind),
+           (node, graph, dependencies, count, symbol, from, bytes, offset, kind)) {
+  void* to = nullptr;
+  const int error = LineAtSymbol(symbol, offset, bytes, &to);
+  if (error != 0) return error;
+  return AddCopy(cu, node, graph, dependencies, count, LineOf(to, from, bytes, kind));
+}
+
+SIMCUDA_RT(cudaGraphAddMemcpyNodeFromSymbol,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            size_t count, void* to, const void* symbol, size_t bytes, size_t offset,
+            cudaMemcpyKind kind),
+           (node, graph, dependencies, count, to, symbol, bytes, offset, kind)) {
+  void* from = nullptr;
+  const int error = LineAtSymbol(symbol, offset, bytes, &from);
+  if (error != 0) return error;
+  return AddCopy(cu, node, graph, dependencies, count, LineOf(to, from, bytes, kind));
+}
+
+SIMCUDA_RT(cudaGraphMemcpyNodeSetParamsToSymbol,
+           (cudaGraphNode_t node, const void* symbol, const void* from, size_t bytes, size_t offset,
+            cudaMemcpyKind kind),
+           (node, symbol, from, bytes, offset, kind)) {
+  void* to = nullptr;
+  const int error = LineAtSymbol(symbol, offset, bytes, &to);
+  return error != 0 ? error : SetCopy(cu, nullptr, node, LineOf(to, from, bytes, kind));
+}
+
+SIMCUDA_RT(cudaGraphMemcpyNodeSetParamsFromSymbol,
+           (cudaGraphNode_t node, void* to, const void* symbol, size_t bytes, size_t offset,
+            cudaMemcpyKind kind),
+           (node, to, symbol, bytes, offset, kind)) {
+  void* from = nullptr;
+  const int error = LineAtSymbol(symbol, offset, bytes, &from);
+  return error != 0 ? error : SetCopy(cu, nullptr, node, LineOf(to, from, bytes, kind));
+}
+
+SIMCUDA_RT(cudaGraphExecMemcpyNodeSetParamsToSymbol,
+           (cudaGraphExec_t exec, cudaGraphNode_t node, const void* symbol, const void* from,
+            size_t bytes, size_t offset, cudaMemcpyKind kind),
+           (exec, node, symbol, from, bytes, offset, kind)) {
+  void* to = nullptr;
+  const int error = LineAtSymbol(symbol, offset, bytes, &to);
+  return error != 0 ? error : SetCopy(cu, exec, node, LineOf(to, from, bytes, kind));
+}
+
+SIMCUDA_RT(cudaGraphExecMemcpyNodeSetParamsFromSymbol,
+           (cudaGraphExec_t exec, cudaGraphNode_t node, void* to, const void* symbol, size_t bytes,
+            size_t offset, cudaMemcpyKind kind),
+           (exec, node, to, symbol, bytes, offset, kind)) {
+  void* from = nullptr;
+  const int error = LineAtSymbol(symbol, offset, bytes, &from);
+  return error != 0 ? error : SetCopy(cu, exec, node, LineOf(to, from, bytes, kind));
+}
+
+namespace {
+
+// The kinds whose parameters the runtime describes in its own way; the others are the driver's.
+int ParametersOf(const Calls& cu, const cudaGraphNodeParams& from, CUgraphNodeParams* to) {
+  static_assert(sizeof(cudaGraphNodeParams) == sizeof(CUgraphNodeParams));
+  std::memcpy(static_cast<void*>(to), &from, sizeof(*to));
+  if (from.type == cudaGraphNodeTypeMemcpy) {
+    to->memcpy = {};
+    return BoxOf(cu, from.memcpy.copyParams, &to->memcpy.copyParams);
+  }
+  if (from.type == cudaGraphNodeTypeMemset) {
+    to->memset.ctx = CurrentHandle();
+    return 0;
+  }
+  if (from.type != cudaGraphNodeTypeKernel) return 0;
+  CUDA_KERNEL_NODE_PARAMS_v1 kernel;
+  const int error = KernelOf(from.kernel, &kernel);
+  if (error != 0) return error;
+  to->kernel = {};
+  to->kernel.func = kernel.func;
+  to->kernel.gridDimX = kernel.gridDimX;
+  to->kernel.gridDimY = kernel.gridDimY;
+  to->kernel.gridDimZ = kernel.gridDimZ;
+  to->kernel.blockDimX = kernel.blockDimX;
+  to->kernel.blockDimY = kernel.blockDimY;
+  to->kernel.blockDimZ = kernel.blockDimZ;
+  to->kernel.sharedMemBytes = kernel.sharedMemBytes;
+  to->kernel.kernelParams = kernel.kernelParams;
+  to->kernel.extra = kernel.extra;
+  return 0;
+}
+
+}  // namespace
+
+namespace memprof::simcuda::runtime {
+
+int AddAnyNode(const Calls& cu, cudaGraphNode_t* node, cudaGraph_t graph,
+               const cudaGraphNode_t* dependencies, const cudaGraphEdgeData* edges, size_t count,
+               cudaGraphNodeParams* parameters) {
+  static_assert(sizeof(cudaGraphEdgeData) == sizeof(CUgraphEdgeData));
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphAddNode_v2 == nullptr) return cudaErrorNotSupported;
+  CUgraphNodeParams converted;
+  const int error = ParametersOf(cu, *parameters, &converted);
+  if (error != 0) return error;
+  const CUresult result =
+      cu.cuGraphAddNode_v2(node, graph, dependencies,
+                           reinterpret_cast<const CUgraphEdgeData*>(edges), count, &converted);
+  if (result == CUDA_SUCCESS && parameters->type == cudaGraphNodeTypeMemAlloc) {
+    parameters->alloc.dptr = reinterpret_cast<void*>(converted.alloc.dptr);
+  }
+  return result;
+}
+
+}  // namespace memprof::simcuda::runtime
+
+SIMCUDA_RT(cudaGraphNodeSetParams, (cudaGraphNode_t node, cudaGraphNodeParams* parameters),
+           (node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphNodeSetParams == nullptr) return cudaErrorNotSupported;
+  CUgraphNodeParams converted;
+  const int error = ParametersOf(cu, *parameters, &converted);
+  return error != 0 ? error : cu.cuGraphNodeSetParams(node, &converted);
+}
+
+SIMCUDA_RT(cudaGraphExecNodeSetParams,
+           (cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraphNodeParams* parameters),
+           (exec, node, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (cu.cuGraphExecNodeSetParams == nullptr) return cudaErrorNotSupported;
+  CUgraphNodeParams converted;
+  const int error = ParametersOf(cu, *parameters, &converted);
+  return error != 0 ? error : cu.cuGraphExecNodeSetParams(exec, node, &converted);
+}
+
+#endif
