@@ -103,15 +103,18 @@ bool IsBinary(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char start[4] = {};
   file.read(start, sizeof start);
-  return file && std::memcmp(start, "\x7f" "ELF", sizeof start) == 0;
+  return file && std::memcmp(start,
+                             "\x7f"
+                             "ELF",
+                             sizeof start) == 0;
 }
 
 // Whether the text names one of the libraries that scripts/torch-sim can make, by a soname.
 bool NamesLibraryIn(absl::string_view text) {
   static constexpr absl::string_view kStems[] = {
-      "libcublas",    "libcublasLt", "libcudnn",         "libcufft",       "libcufftw",
-      "libcurand",    "libcusolver", "libcusolverMg",    "libcusparse",    "libcusparseLt",
-      "libnccl",      "libnvrtc",    "libnvshmem_host",  "libnvJitLink",   "libcufile"};
+      "libcublas", "libcublasLt", "libcudnn",        "libcufft",     "libcufftw",
+      "libcurand", "libcusolver", "libcusolverMg",   "libcusparse",  "libcusparseLt",
+      "libnccl",   "libnvrtc",    "libnvshmem_host", "libnvJitLink", "libcufile"};
   for (const absl::string_view stem : kStems) {
     const std::string name = absl::StrCat(stem, ".so.");
     if (absl::StrContains(text, name)) return true;

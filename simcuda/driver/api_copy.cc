@@ -117,8 +117,7 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes,
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (size_t i = 0; i < count; ++i) {
-    const CUresult result =
-        AnyToAny(dsts[i], srcs[i], sizes[i], CopyWhen::kAsynchronous, hStream);
+    const CUresult result = AnyToAny(dsts[i], srcs[i], sizes[i], CopyWhen::kAsynchronous, hStream);
     if (result == CUDA_SUCCESS) continue;
     if (failIdx != nullptr) *failIdx = i;
     return result;

@@ -99,26 +99,25 @@ bool ModelAttribute(const GpuModel& gpu, CUdevice_attribute attribute, int* valu
   const bool ampere = gpu.capability >= 80;
   const bool hopper = gpu.capability >= 90;
   const AttributeValue values[] = {
-      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu.capability / 10},
-      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu.capability % 10},
-      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu.multiprocessors},
-      {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, gpu.bus_bits},
-      {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, l2},
-      // A part of the L2 can be set aside since 8.0.
-      {CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE,
-       ampere ? std::min(l2 / 4 * 3, 32 << 20) : 0},
-      {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, ampere ? 128 << 20 : 0},
-      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, limits.threads},
-      {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, limits.blocks},
-      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, limits.shared_bytes},
-      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, limits.shared_per_block_bytes},
-      {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, limits.reserved_per_block_bytes},
-      {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, limits.double_ratio},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu.capability / 10},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu.capability % 10},
+    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu.multiprocessors},
+    {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, gpu.bus_bits},
+    {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, l2},
+    // A part of the L2 can be set aside since 8.0.
+    {CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, ampere ? std::min(l2 / 4 * 3, 32 << 20) : 0},
+    {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, ampere ? 128 << 20 : 0},
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, limits.threads},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, limits.blocks},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, limits.shared_bytes},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, limits.shared_per_block_bytes},
+    {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, limits.reserved_per_block_bytes},
+    {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, limits.double_ratio},
 #if CUDA_VERSION >= 11080
-      {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, hopper ? 1 : 0},
+    {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, hopper ? 1 : 0},
 #endif
 #if CUDA_VERSION >= 12010
-      {CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, hopper ? 1 : 0},
+    {CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, hopper ? 1 : 0},
 #endif
   };
   static_cast<void>(hopper);

@@ -39,8 +39,7 @@ CUresult ChangeEdges(CUgraph handle, const CUgraphNode* from, const CUgraphNode*
   }
   if (graph->has_memory() && !add) return CUDA_ERROR_NOT_SUPPORTED;
   for (size_t i = 0; i < count; ++i) {
-    const bool changed =
-        add ? graph->AddEdge(from[i], to[i]) : graph->RemoveEdge(from[i], to[i]);
+    const bool changed = add ? graph->AddEdge(from[i], to[i]) : graph->RemoveEdge(from[i], to[i]);
     if (!changed) return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;

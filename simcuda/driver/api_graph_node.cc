@@ -16,8 +16,7 @@ namespace {
 #if CUDA_VERSION >= 12000
 CUDA_KERNEL_NODE_PARAMS_v1 FirstVersion(const CUDA_KERNEL_NODE_PARAMS& params) {
   CUDA_KERNEL_NODE_PARAMS_v1 first = {};
-  first.func =
-      params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
+  first.func = params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
   first.gridDimX = params.gridDimX;
   first.gridDimY = params.gridDimY;
   first.gridDimZ = params.gridDimZ;

@@ -184,9 +184,8 @@ CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event) {
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event) {
   NodeParameters parameters;
   const CUresult result = EventParameters(event, &parameters);
-  return result != CUDA_SUCCESS
-             ? result
-             : Set(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, std::move(parameters));
+  return result != CUDA_SUCCESS ? result
+                                : Set(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, std::move(parameters));
 }
 
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,

@@ -90,10 +90,10 @@ CUresult Launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
   const CUresult result = KernelWork(handle, shape, params, extra, context->device().id(), &work);
   if (result != CUDA_SUCCESS) return result;
   if (IsCapturing(stream)) {
-    CUDA_KERNEL_NODE_PARAMS_v1 node = {handle,         shape.grid[0],  shape.grid[1],
-                                       shape.grid[2],  shape.block[0], shape.block[1],
-                                       shape.block[2], 0,              params,
-                                       extra};
+    CUDA_KERNEL_NODE_PARAMS_v1 node = {
+        handle,         shape.grid[0],  shape.grid[1],  shape.grid[2],
+        shape.block[0], shape.block[1], shape.block[2], 0,
+        params,         extra};
     node.sharedMemBytes = static_cast<unsigned>(shape.shared);
     return CaptureWork(stream, CU_GRAPH_NODE_TYPE_KERNEL, std::move(work), KeepArguments(node));
   }
@@ -113,8 +113,9 @@ int BlocksFor(const Function& function, int block_size, size_t shared) {
   const CapabilityLimits& limits = Limits();
   const int by_threads = limits.threads / std::max(block_size, 1);
   const size_t each = total + static_cast<size_t>(limits.reserved_per_block_bytes);
-  const int by_shared =
-      total == 0 ? limits.blocks : static_cast<int>(static_cast<size_t>(limits.shared_bytes) / each);
+  const int by_shared = total == 0
+                            ? limits.blocks
+                            : static_cast<int>(static_cast<size_t>(limits.shared_bytes) / each);
   return std::min({by_threads, by_shared, limits.blocks});
 }
 
@@ -264,8 +265,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunc
   }
   if (BlocksFor(*function, blockSize, 0) < numBlocks) return CUDA_ERROR_INVALID_VALUE;
   // BlocksFor read backwards. Each block's share, less what it takes anyway.
-  const size_t share =
-      static_cast<size_t>(Limits().shared_bytes) / static_cast<size_t>(numBlocks);
+  const size_t share = static_cast<size_t>(Limits().shared_bytes) / static_cast<size_t>(numBlocks);
   const size_t taken =
       static_cast<size_t>(Limits().reserved_per_block_bytes) + StaticShared(*function);
   *dynamicSmemSize = std::min(share - std::min(share, taken), MaxSharedBytes());
@@ -296,8 +296,7 @@ CUresult cuOccupancyMaxActiveClusters(int* numClusters, CUfunction func,
   }
   if (blocks == 0 || Gpu().capability < 90) return CUDA_ERROR_INVALID_VALUE;
   const auto threads = static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
-  const int room =
-      BlocksFor(*function, threads, config->sharedMemBytes) * Gpu().multiprocessors;
+  const int room = BlocksFor(*function, threads, config->sharedMemBytes) * Gpu().multiprocessors;
   *numClusters = room / static_cast<int>(blocks);
   return CUDA_SUCCESS;
 }

@@ -7,7 +7,6 @@
 namespace memprof::simcuda {
 namespace {
 
-
 CUresult Load(CUmodule* module, const void* image, size_t bytes) {
   std::shared_ptr<Context> context;
   const CUresult result = RequireContext(&context);

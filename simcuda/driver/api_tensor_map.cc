@@ -1,5 +1,5 @@
-// Descriptors of tensors for the copy engine of compute capability 9.0: what they say is opaque, and
-// kernels that would read it do not run, so they are checked and left at zero.
+// Descriptors of tensors for the copy engine of compute capability 9.0: what they say is opaque,
+// and kernels that would read it do not run, so they are checked and left at zero.
 #include <cstring>
 
 #include "driver_api.h"
@@ -44,16 +44,13 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* tensorMap, CUtensorMapDataType /*te
   return Encode(tensorMap, tensorRank, 1, globalAddress, globalDim, globalStrides);
 }
 
-CUresult cuTensorMapEncodeIm2col(CUtensorMap* tensorMap, CUtensorMapDataType /*tensorDataType*/,
-                                 cuuint32_t tensorRank, void* globalAddress,
-                                 const cuuint64_t* globalDim, const cuuint64_t* globalStrides,
-                                 const int* pixelBoxLowerCorner, const int* pixelBoxUpperCorner,
-                                 cuuint32_t /*channelsPerPixel*/, cuuint32_t /*pixelsPerColumn*/,
-                                 const cuuint32_t* elementStrides,
-                                 CUtensorMapInterleave /*interleave*/,
-                                 CUtensorMapSwizzle /*swizzle*/,
-                                 CUtensorMapL2promotion /*l2Promotion*/,
-                                 CUtensorMapFloatOOBfill /*oobFill*/) {
+CUresult cuTensorMapEncodeIm2col(
+    CUtensorMap* tensorMap, CUtensorMapDataType /*tensorDataType*/, cuuint32_t tensorRank,
+    void* globalAddress, const cuuint64_t* globalDim, const cuuint64_t* globalStrides,
+    const int* pixelBoxLowerCorner, const int* pixelBoxUpperCorner, cuuint32_t /*channelsPerPixel*/,
+    cuuint32_t /*pixelsPerColumn*/, const cuuint32_t* elementStrides,
+    CUtensorMapInterleave /*interleave*/, CUtensorMapSwizzle /*swizzle*/,
+    CUtensorMapL2promotion /*l2Promotion*/, CUtensorMapFloatOOBfill /*oobFill*/) {
   if (pixelBoxLowerCorner == nullptr || pixelBoxUpperCorner == nullptr ||
       elementStrides == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;

@@ -33,9 +33,8 @@ struct EventOfNode {
   std::shared_ptr<Event> event;
 };
 // What a node was made from, as far as it can be asked for and set.
-using NodeParameters =
-    std::variant<std::monostate, KernelParameters, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
-                 CUDA_HOST_NODE_PARAMS, EventOfNode>;
+using NodeParameters = std::variant<std::monostate, KernelParameters, CUDA_MEMCPY3D,
+                                    CUDA_MEMSET_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, EventOfNode>;
 
 struct GraphNode {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -49,8 +48,8 @@ struct GraphNode {
   bool enabled = true;                             // in an executable
 };
 
-// Nodes in an order in which they may run: a node depends on earlier ones only. That is the order in
-// which they were added until an edge demands another. Thread-safe.
+// Nodes in an order in which they may run: a node depends on earlier ones only. That is the order
+// in which they were added until an edge demands another. Thread-safe.
 class Graph {
  public:
   CUgraphNode Add(CUgraphNodeType type, std::function<void()> work,
@@ -94,7 +93,8 @@ class Graph {
   std::vector<std::shared_ptr<GraphNode>> nodes_;
 };
 
-// A graph made ready to be launched: what changes in the graph later does not change it. Thread-safe.
+// A graph made ready to be launched: what changes in the graph later does not change it.
+// Thread-safe.
 class GraphExec {
  public:
   using Nodes = std::vector<std::shared_ptr<GraphNode>>;

@@ -156,8 +156,7 @@ static int element(struct vector* v, int64_t index, double* value) {
   const int64_t stride = v->step * size;
   if (index < v->first || index >= v->last) {
     const int64_t distance = stride < 0 ? -stride : stride;
-    int64_t many =
-        distance == 0 ? v->count : ((int64_t)sizeof v->buffer - size) / distance + 1;
+    int64_t many = distance == 0 ? v->count : ((int64_t)sizeof v->buffer - size) / distance + 1;
     if (many > v->count - index) many = v->count - index;
     if (many < 1) many = 1;
     const char* lowest = v->base + (stride < 0 ? index + many - 1 : index) * stride;
@@ -255,14 +254,14 @@ static int extreme(struct blas* handle, int largest, int64_t n, const void* x, e
 /* Each function with indices of 32 bits, and of 64. */
 #define BOTH(define) define(, int) define(_64, int64_t)
 
-#define DOT(Name, kind, conjugate)                                                               \
-  DOT_AS(Name##_v2, int, kind, conjugate)                                                        \
+#define DOT(Name, kind, conjugate)        \
+  DOT_AS(Name##_v2, int, kind, conjugate) \
   DOT_AS(Name##_v2_64, int64_t, kind, conjugate)
-#define DOT_AS(Name, Int, kind, conjugate)                                                       \
-  STANDIN_API int Name(struct blas* handle, Int n, const void* x, Int x_step, const void* y,     \
-                       Int y_step, void* result) {                                               \
-    STANDIN_CALLED();                                                                            \
-    return dot(handle, n, x, kind, x_step, y, kind, y_step, result, kind, conjugate);            \
+#define DOT_AS(Name, Int, kind, conjugate)                                                   \
+  STANDIN_API int Name(struct blas* handle, Int n, const void* x, Int x_step, const void* y, \
+                       Int y_step, void* result) {                                           \
+    STANDIN_CALLED();                                                                        \
+    return dot(handle, n, x, kind, x_step, y, kind, y_step, result, kind, conjugate);        \
   }
 DOT(cublasSdot, kReal32, 0)
 DOT(cublasDdot, kReal64, 0)
@@ -271,13 +270,13 @@ DOT(cublasCdotc, kComplex32, 1)
 DOT(cublasZdotu, kComplex64, 0)
 DOT(cublasZdotc, kComplex64, 1)
 
-#define REDUCE(Name, what, kind, result_kind)                                                    \
-  REDUCE_AS(Name##_v2, int, what, kind, result_kind)                                             \
+#define REDUCE(Name, what, kind, result_kind)        \
+  REDUCE_AS(Name##_v2, int, what, kind, result_kind) \
   REDUCE_AS(Name##_v2_64, int64_t, what, kind, result_kind)
-#define REDUCE_AS(Name, Int, what, kind, result_kind)                                            \
-  STANDIN_API int Name(struct blas* handle, Int n, const void* x, Int step, void* result) {      \
-    STANDIN_CALLED();                                                                            \
-    return reduce(handle, what, n, x, kind, step, result, result_kind);                          \
+#define REDUCE_AS(Name, Int, what, kind, result_kind)                                       \
+  STANDIN_API int Name(struct blas* handle, Int n, const void* x, Int step, void* result) { \
+    STANDIN_CALLED();                                                                       \
+    return reduce(handle, what, n, x, kind, step, result, result_kind);                     \
   }
 REDUCE(cublasSnrm2, kNorm, kReal32, kReal32)
 REDUCE(cublasDnrm2, kNorm, kReal64, kReal64)
@@ -288,13 +287,13 @@ REDUCE(cublasDasum, kAbsoluteSum, kReal64, kReal64)
 REDUCE(cublasScasum, kAbsoluteSum, kComplex32, kReal32)
 REDUCE(cublasDzasum, kAbsoluteSum, kComplex64, kReal64)
 
-#define EXTREME(Name, largest, kind)                                                             \
-  EXTREME_AS(Name##_v2, int, largest, kind)                                                      \
+#define EXTREME(Name, largest, kind)        \
+  EXTREME_AS(Name##_v2, int, largest, kind) \
   EXTREME_AS(Name##_v2_64, int64_t, largest, kind)
-#define EXTREME_AS(Name, Int, largest, kind)                                                     \
-  STANDIN_API int Name(struct blas* handle, Int n, const void* x, Int step, Int* result) {       \
-    STANDIN_CALLED();                                                                            \
-    return extreme(handle, largest, n, x, kind, step, result, sizeof *result);                   \
+#define EXTREME_AS(Name, Int, largest, kind)                                               \
+  STANDIN_API int Name(struct blas* handle, Int n, const void* x, Int step, Int* result) { \
+    STANDIN_CALLED();                                                                      \
+    return extreme(handle, largest, n, x, kind, step, result, sizeof *result);             \
   }
 EXTREME(cublasIsamax, 1, kReal32)
 EXTREME(cublasIdamax, 1, kReal64)
@@ -306,44 +305,44 @@ EXTREME(cublasIcamin, 0, kComplex32)
 EXTREME(cublasIzamin, 0, kComplex64)
 
 /* The same with the types as arguments. */
-#define DOT_EX(Suffix, Int)                                                                      \
-  STANDIN_API int cublasDotEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,     \
-                                      Int x_step, const void* y, int y_type, Int y_step,         \
-                                      void* result, int type, int execution) {                   \
-    STANDIN_CALLED();                                                                            \
-    (void)execution;                                                                             \
-    return dot(handle, n, x, kind_of(x_type), x_step, y, kind_of(y_type), y_step, result,        \
-               kind_of(type), 0);                                                                \
-  }                                                                                              \
-  STANDIN_API int cublasDotcEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,    \
-                                       Int x_step, const void* y, int y_type, Int y_step,        \
-                                       void* result, int type, int execution) {                  \
-    STANDIN_CALLED();                                                                            \
-    (void)execution;                                                                             \
-    return dot(handle, n, x, kind_of(x_type), x_step, y, kind_of(y_type), y_step, result,        \
-               kind_of(type), 1);                                                                \
-  }                                                                                              \
-  STANDIN_API int cublasNrm2Ex##Suffix(struct blas* handle, Int n, const void* x, int x_type,    \
-                                       Int step, void* result, int type, int execution) {        \
-    STANDIN_CALLED();                                                                            \
-    (void)execution;                                                                             \
-    return reduce(handle, kNorm, n, x, kind_of(x_type), step, result, kind_of(type));            \
-  }                                                                                              \
-  STANDIN_API int cublasAsumEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,    \
-                                       Int step, void* result, int type, int execution) {        \
-    STANDIN_CALLED();                                                                            \
-    (void)execution;                                                                             \
-    return reduce(handle, kAbsoluteSum, n, x, kind_of(x_type), step, result, kind_of(type));     \
-  }                                                                                              \
-  STANDIN_API int cublasIamaxEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,   \
-                                        Int step, Int* result) {                                 \
-    STANDIN_CALLED();                                                                            \
-    return extreme(handle, 1, n, x, kind_of(x_type), step, result, sizeof *result);              \
-  }                                                                                              \
-  STANDIN_API int cublasIaminEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,   \
-                                        Int step, Int* result) {                                 \
-    STANDIN_CALLED();                                                                            \
-    return extreme(handle, 0, n, x, kind_of(x_type), step, result, sizeof *result);              \
+#define DOT_EX(Suffix, Int)                                                                    \
+  STANDIN_API int cublasDotEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,   \
+                                      Int x_step, const void* y, int y_type, Int y_step,       \
+                                      void* result, int type, int execution) {                 \
+    STANDIN_CALLED();                                                                          \
+    (void)execution;                                                                           \
+    return dot(handle, n, x, kind_of(x_type), x_step, y, kind_of(y_type), y_step, result,      \
+               kind_of(type), 0);                                                              \
+  }                                                                                            \
+  STANDIN_API int cublasDotcEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,  \
+                                       Int x_step, const void* y, int y_type, Int y_step,      \
+                                       void* result, int type, int execution) {                \
+    STANDIN_CALLED();                                                                          \
+    (void)execution;                                                                           \
+    return dot(handle, n, x, kind_of(x_type), x_step, y, kind_of(y_type), y_step, result,      \
+               kind_of(type), 1);                                                              \
+  }                                                                                            \
+  STANDIN_API int cublasNrm2Ex##Suffix(struct blas* handle, Int n, const void* x, int x_type,  \
+                                       Int step, void* result, int type, int execution) {      \
+    STANDIN_CALLED();                                                                          \
+    (void)execution;                                                                           \
+    return reduce(handle, kNorm, n, x, kind_of(x_type), step, result, kind_of(type));          \
+  }                                                                                            \
+  STANDIN_API int cublasAsumEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,  \
+                                       Int step, void* result, int type, int execution) {      \
+    STANDIN_CALLED();                                                                          \
+    (void)execution;                                                                           \
+    return reduce(handle, kAbsoluteSum, n, x, kind_of(x_type), step, result, kind_of(type));   \
+  }                                                                                            \
+  STANDIN_API int cublasIamaxEx##Suffix(struct blas* handle, Int n, const void* x, int x_type, \
+                                        Int step, Int* result) {                               \
+    STANDIN_CALLED();                                                                          \
+    return extreme(handle, 1, n, x, kind_of(x_type), step, result, sizeof *result);            \
+  }                                                                                            \
+  STANDIN_API int cublasIaminEx##Suffix(struct blas* handle, Int n, const void* x, int x_type, \
+                                        Int step, Int* result) {                               \
+    STANDIN_CALLED();                                                                          \
+    return extreme(handle, 0, n, x, kind_of(x_type), step, result, sizeof *result);            \
   }
 BOTH(DOT_EX)
 
@@ -365,8 +364,7 @@ static int rotg(struct blas* handle, enum kind kind, void* a, void* b, void* c, 
   const double cosine[2] = {r[0] == 0 ? 1 : p[0] / r[0], 0};
   const double sine[2] = {r[0] == 0 ? 0 : q[0] / r[0], 0};
   double z[2] = {0, 0};
-  if (r[0] != 0)
-    z[0] = fabs(p[0]) > fabs(q[0]) ? sine[0] : cosine[0] != 0 ? 1 / cosine[0] : 1;
+  if (r[0] != 0) z[0] = fabs(p[0]) > fabs(q[0]) ? sine[0] : cosine[0] != 0 ? 1 / cosine[0] : 1;
   int result = answer_number(handle, kind, r, a);
   if (result == 0) result = answer_number(handle, kind, z, b);
   if (result == 0) result = answer_number(handle, kind, cosine, c);

@@ -97,8 +97,7 @@ int BoxFrom(const Calls& cu, const CUDA_MEMCPY3D& copy, cudaMemcpy3DParms* p) {
   p->dstPos = {copy.dstXInBytes / (to_array ? element : 1), copy.dstY, copy.dstZ};
   const bool from_host = copy.srcMemoryType == CU_MEMORYTYPE_HOST;
   const bool to_host = copy.dstMemoryType == CU_MEMORYTYPE_HOST;
-  const void* from =
-      from_host ? copy.srcHost : reinterpret_cast<const void*>(copy.srcDevice);
+  const void* from = from_host ? copy.srcHost : reinterpret_cast<const void*>(copy.srcDevice);
   void* to = to_host ? copy.dstHost : reinterpret_cast<void*>(copy.dstDevice);
   if (!from_array) {
     p->srcPtr = {const_cast<void*>(from), copy.srcPitch, copy.srcPitch, copy.srcHeight};

@@ -117,9 +117,8 @@ SIMCUDA_RT_STREAM(cudaMemcpyToArrayAsync, _ptsz,
   Line to;
   const int error = ArrayLine(cu, array, x, y, &to);
   if (error != 0) return error;
-  return CopyLines(to, MemoryLine(from), bytes, kind, [&](const CUDA_MEMCPY2D& copy) {
-    return cu.cuMemcpy2DAsync_v2(&copy, stream);
-  });
+  return CopyLines(to, MemoryLine(from), bytes, kind,
+                   [&](const CUDA_MEMCPY2D& copy) { return cu.cuMemcpy2DAsync_v2(&copy, stream); });
 }
 
 SIMCUDA_RT_STREAM(cudaMemcpyFromArrayAsync, _ptsz,
@@ -129,9 +128,8 @@ SIMCUDA_RT_STREAM(cudaMemcpyFromArrayAsync, _ptsz,
   Line from;
   const int error = ArrayLine(cu, array, x, y, &from);
   if (error != 0) return error;
-  return CopyLines(MemoryLine(to), from, bytes, kind, [&](const CUDA_MEMCPY2D& copy) {
-    return cu.cuMemcpy2DAsync_v2(&copy, stream);
-  });
+  return CopyLines(MemoryLine(to), from, bytes, kind,
+                   [&](const CUDA_MEMCPY2D& copy) { return cu.cuMemcpy2DAsync_v2(&copy, stream); });
 }
 
 SIMCUDA_RT_STREAM(cudaMemcpyArrayToArray, _ptds,

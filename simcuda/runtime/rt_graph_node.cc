@@ -22,10 +22,10 @@ using memprof::simcuda::runtime::LineOf;
 
 // SIMCUDA_RT for a function whose driver's twin is of the same name but for the prefix, and may be
 // missing.
-#define SIMCUDA_RT_TWIN(name, twin, parameters, arguments)           \
-  SIMCUDA_RT(name, parameters, arguments) {                          \
-    if (cu.twin == nullptr) return cudaErrorNotSupported;            \
-    return cu.twin arguments;                                        \
+#define SIMCUDA_RT_TWIN(name, twin, parameters, arguments) \
+  SIMCUDA_RT(name, parameters, arguments) {                \
+    if (cu.twin == nullptr) return cudaErrorNotSupported;  \
+    return cu.twin arguments;                              \
   }
 
 namespace {
@@ -45,9 +45,9 @@ int AddCopy(const Calls& cu, cudaGraphNode_t* node, cudaGraph_t graph,
             const cudaGraphNode_t* dependencies, size_t count, const cudaMemcpy3DParms& copy) {
   CUDA_MEMCPY3D box;
   const int error = BoxOf(cu, copy, &box);
-  return error != 0 ? error
-                    : cu.cuGraphAddMemcpyNode(node, graph, dependencies, count, &box,
-                                              CurrentHandle());
+  return error != 0
+             ? error
+             : cu.cuGraphAddMemcpyNode(node, graph, dependencies, count, &box, CurrentHandle());
 }
 
 // Of the node itself, or of its copy in an executable.
@@ -146,8 +146,7 @@ SIMCUDA_RT(cudaGraphKernelNodeGetParams, (cudaGraphNode_t node, cudaKernelNodePa
   const CUresult result = cu.cuGraphKernelNodeGetParams(node, &found);
   if (result != CUDA_SUCCESS) return result;
   const void* host = FindHostAddress(found.func);
-  parameters->func =
-      host != nullptr ? const_cast<void*>(host) : static_cast<void*>(found.func);
+  parameters->func = host != nullptr ? const_cast<void*>(host) : static_cast<void*>(found.func);
   parameters->gridDim = dim3(found.gridDimX, found.gridDimY, found.gridDimZ);
   parameters->blockDim = dim3(found.blockDimX, found.blockDimY, found.blockDimZ);
   parameters->sharedMemBytes = found.sharedMemBytes;
@@ -228,8 +227,12 @@ SIMCUDA_RT(cudaGraphMemsetNodeGetParams, (cudaGraphNode_t node, cudaMemsetParams
   CUDA_MEMSET_NODE_PARAMS found = {};
   const CUresult result = cu.cuGraphMemsetNodeGetParams(node, &found);
   if (result != CUDA_SUCCESS) return result;
-  *parameters = {reinterpret_cast<void*>(found.dst), found.pitch, found.value,
-                 found.elementSize,                  found.width, found.height};
+  *parameters = {reinterpret_cast<void*>(found.dst),
+                 found.pitch,
+                 found.value,
+                 found.elementSize,
+                 found.width,
+                 found.height};
   return CUDA_SUCCESS;
 }
 

@@ -139,10 +139,9 @@ SIMCUDA_RT_STREAM(cudaMemcpyBatchAsync, _ptsz,
                   (to, from, sizes, count, attributes, indices, attribute_count, failed, stream)) {
   if (failed != nullptr) *failed = SIZE_MAX;
   if (cu.cuMemcpyBatchAsync_v2 == nullptr) return cudaErrorNotSupported;
-  return cu.cuMemcpyBatchAsync_v2(reinterpret_cast<CUdeviceptr*>(to),
-                                  reinterpret_cast<CUdeviceptr*>(from), sizes, count,
-                                  reinterpret_cast<CUmemcpyAttributes*>(attributes), indices,
-                                  attribute_count, stream);
+  return cu.cuMemcpyBatchAsync_v2(
+      reinterpret_cast<CUdeviceptr*>(to), reinterpret_cast<CUdeviceptr*>(from), sizes, count,
+      reinterpret_cast<CUmemcpyAttributes*>(attributes), indices, attribute_count, stream);
 }
 #else
 SIMCUDA_RT_STREAM(cudaMemcpyBatchAsync, _ptsz,

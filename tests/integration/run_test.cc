@@ -45,6 +45,58 @@ TEST(RunVerb, RecordsOnTheStandIn) {
   EXPECT_THAT(RecordedCalls(log.events), ::testing::ElementsAreArray(PrintedCalls(run)));
 }
 
+TEST(RunVerb, TheStandInIsTheGpuThatIsNamed) {
+  TempDirectory directory;
+  const GuestResult run =
+      MemprofRun(directory, {"run", "-o", "a.mprof", "--sim=gpu=RTX3060-12GB", "--",
+                             GuestPath("guest_runtime_life"), "exit", "return"});
+  EXPECT_EQ(run.status, 7);
+  const Log log = ReadLog(directory.File("a.mprof"));
+  EXPECT_EQ(log.devices.at(0).capacity_bytes(), 12011ull << 20);
+  EXPECT_EQ(log.devices.at(0).name(), "NVIDIA GeForce RTX 3060");
+  EXPECT_TRUE(log.devices.at(0).simulated());
+  const GuestResult wrong = MemprofRun(directory, {"run", "--sim=gpu=RTX3061", "/bin/true"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, ::testing::MatchesRegex("memprof run: --sim: there is no GPU model "
+                                                 "RTX3061; there are H100-80GB, .*\n"));
+}
+
+// What one process uses another one cannot have, and what a killed one used is free again. Two runs
+// have nothing to do with each other.
+TEST(RunVerb, ProcessesOfARunShareTheDevices) {
+  TempDirectory directory;
+  const std::string greedy = GuestPath("guest_sharing");
+  const std::string together = greedy +
+                               " hold 700 & wait_for=$!; while [ ! -e held ]; do sleep "
+                               "0.05; done; " +
+                               greedy + " take 700; " + greedy +
+                               " take 200; kill -KILL $wait_for; wait $wait_for; " + greedy +
+                               " take 700";
+  const GuestResult run = MemprofRun(
+      directory, {"run", "--sim=memory=1GiB,overhead=0", "--", "/bin/sh", "-c", together});
+  EXPECT_EQ(run.out, "no room, 324 MiB free\ntaken, 324 MiB free\ntaken, 1024 MiB free\n")
+      << run.err;
+  const GuestResult alone =
+      MemprofRun(directory, {"run", "--sim=memory=1GiB,overhead=0", "--", greedy, "take", "700"});
+  EXPECT_EQ(alone.out, "taken, 1024 MiB free\n");
+}
+
+// It fails on the stand-in, and must not look like a program without a GPU.
+TEST(RunVerb, TellsOfTheStaticRuntime) {
+  TempDirectory directory;
+  const std::string guest = GuestPath("guest_sharing");
+  for (const std::vector<std::string>& started :
+       {std::vector<std::string>{guest, "static"},
+        std::vector<std::string>{"/bin/sh", "-c", guest + " static; exit 0"}}) {
+    std::vector<std::string> words = {"run", "--sim", "--"};
+    words.insert(words.end(), started.begin(), started.end());
+    const GuestResult run = MemprofRun(directory, words);
+    EXPECT_THAT(run.err, HasSubstr("guest_sharing carries NVIDIA's static CUDA runtime"));
+    EXPECT_THAT(run.err, HasSubstr("nvcc -cudart shared"));
+    EXPECT_THAT(run.err, ::testing::Not(HasSubstr("used no GPU")));
+  }
+}
+
 TEST(RunVerb, DefaultNameHasTheProcessId) {
   TempDirectory directory;
   const GuestResult run =
@@ -275,6 +327,28 @@ TEST_F(PythonOfTest, TheEnvironmentIsWhatTorchSimSays) {
   const auto failed =
       cli::EnvironmentForPython(Script("fails", "#!/bin/sh\nexit 1\n"), "/x/python", "/sim");
   EXPECT_THAT(std::string(failed.status().message()), HasSubstr("/x/python"));
+}
+
+TEST_F(PythonOfTest, BinariesAreTheProgramAndWhatIsGivenByItsPath) {
+  const std::string script = Script("script", "#!/bin/sh\n");
+  const auto binaries = [&](const std::vector<std::string>& words) {
+    return cli::BinariesOf(words, directory_.path() + ":/bin:/usr/bin");
+  };
+  const std::string program = GuestPath("guest_sharing");
+  EXPECT_THAT(binaries({program, "take"}), ElementsAre(program));
+  EXPECT_THAT(binaries({script, program, "nothing", "/etc/passwd"}), ElementsAre(program));
+  const auto with_env = binaries({"env", "A=1", program});
+  ASSERT_EQ(with_env.size(), 2u);
+  EXPECT_EQ(with_env[1], program);
+  EXPECT_THAT(binaries({"no-such-program"}), IsEmpty());
+  EXPECT_THAT(binaries({}), IsEmpty());
+
+  EXPECT_FALSE(cli::NamesCudaLibraries(program));
+  EXPECT_TRUE(cli::NamesCudaLibraries(Script("names", "a libcublas.so.12 b")));
+  EXPECT_FALSE(
+      cli::NamesCudaLibraries(Script("other", "libcublas.so libcudart.so.12 libcurl.so.4")));
+  const std::string apart = std::string((1 << 20) - 5, 'x') + "libcufft.so.11";
+  EXPECT_TRUE(cli::NamesCudaLibraries(Script("apart", apart))) << "across two pieces of the file";
 }
 
 TEST(FindTorchSim, IsBesideABuildTreeAndInAnInstalledPrefix) {

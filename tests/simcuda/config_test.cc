@@ -82,16 +82,16 @@ TEST(Config, ModelsGoBeforeWhatElseIsSaid) {
   EXPECT_EQ(config.memory_bytes, uint64_t{12011} << 20);
   ApplyConfig("gpu=H1000", &config, &complaints);
   EXPECT_EQ(config.gpu->capability, 86);
-  EXPECT_THAT(complaints, ElementsAre(testing::AllOf(HasSubstr("no GPU 'H1000'"),
-                                                     HasSubstr("A100-40GB"))));
+  EXPECT_THAT(complaints,
+              ElementsAre(testing::AllOf(HasSubstr("no GPU 'H1000'"), HasSubstr("A100-40GB"))));
 }
 
 TEST(Config, EveryModelHasLimits) {
   const std::string keys = GpuModelKeys();
   EXPECT_THAT(keys, HasSubstr("H100-80GB, H200"));
-  for (const char* key : {"H100-80GB", "H200", "GH200", "B200", "A100-40GB", "A100-80GB",
-                          "V100-16GB", "V100-32GB", "T4", "L4", "L40S", "A10", "A6000",
-                          "RTX3060-12GB", "RTX3090", "RTX4090"}) {
+  for (const char* key :
+       {"H100-80GB", "H200", "GH200", "B200", "A100-40GB", "A100-80GB", "V100-16GB", "V100-32GB",
+        "T4", "L4", "L40S", "A10", "A6000", "RTX3060-12GB", "RTX3090", "RTX4090"}) {
     const GpuModel* model = FindGpuModel(key);
     ASSERT_NE(model, nullptr) << key;
     EXPECT_THAT(keys, HasSubstr(key));

@@ -68,7 +68,8 @@ void CheckRuntime(const std::string& library) {
     EXPECT_NE(dlsym(handle, name), nullptr) << name;
   }
   // Unknown parameters do no harm: what is not built says so before it looks at them.
-  const auto unsupported = reinterpret_cast<int (*)()>(dlsym(handle, "cudaGraphConditionalHandleCreate"));
+  const auto unsupported =
+      reinterpret_cast<int (*)()>(dlsym(handle, "cudaGraphConditionalHandleCreate"));
   EXPECT_EQ(unsupported(), 801);
 }
 

@@ -243,8 +243,7 @@ class GraphUpdateTest : public GraphTest {
     CUdeviceptr argument = values_;  // gone when the graph runs
     void* arguments[] = {&argument};
     const auto kernel = Kernel(arguments);
-    EXPECT_EQ(CUDA_SUCCESS,
-              cuGraphAddKernelNode(&made.kernel, made.graph, &made.fill, 1, &kernel));
+    EXPECT_EQ(CUDA_SUCCESS, cuGraphAddKernelNode(&made.kernel, made.graph, &made.fill, 1, &kernel));
     argument = 0;
     return made;
   }
@@ -471,10 +470,10 @@ TEST_F(GraphTest, LinkedPtxHasTheKernelsOfAll) {
   std::string two = ".version 8.0\n.target sm_90\n.entry other(.param .u32 n) { ret; }\n";
   CHECK_CU(cuLinkAddData(linker, CU_JIT_INPUT_PTX, one.data(), one.size() + 1, "one", 0, nullptr,
                          nullptr));
-  CHECK_CU(cuLinkAddData(linker, CU_JIT_INPUT_PTX, two.data(), two.size(), "two", 0, nullptr,
-                         nullptr));
-  EXPECT_EQ(CUDA_ERROR_INVALID_PTX, cuLinkAddData(linker, CU_JIT_INPUT_PTX, one.data(), 3, "cut", 0,
-                                                  nullptr, nullptr));
+  CHECK_CU(
+      cuLinkAddData(linker, CU_JIT_INPUT_PTX, two.data(), two.size(), "two", 0, nullptr, nullptr));
+  EXPECT_EQ(CUDA_ERROR_INVALID_PTX,
+            cuLinkAddData(linker, CU_JIT_INPUT_PTX, one.data(), 3, "cut", 0, nullptr, nullptr));
   void* cubin = nullptr;
   size_t bytes = 0;
   CHECK_CU(cuLinkComplete(linker, &cubin, &bytes));

@@ -2,7 +2,6 @@
 #include "simcuda/driver/ptx.h"
 
 #include <elf.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -174,8 +173,11 @@ TEST(Versions, OfCubinsAndPtxAlone) {
 
 TEST(Versions, OfWhatCannotBeReadAreTheGpus) {
   for (const std::string& image :
-       {std::string("????????"), std::string("\x7f" "ELF"), FatBinary({}), std::string(".target sm_"),
-        FatBinary({{7, 80, "x"}}), FatBinary({{2, 80, Cubin(80, 80)}}).substr(0, 16) + "short"}) {
+       {std::string("????????"),
+        std::string("\x7f"
+                    "ELF"),
+        FatBinary({}), std::string(".target sm_"), FatBinary({{7, 80, "x"}}),
+        FatBinary({{2, 80, Cubin(80, 80)}}).substr(0, 16) + "short"}) {
     const bool fat = image.size() >= 16 && static_cast<unsigned char>(image[0]) == 0x50;
     if (fat && image.size() < 30) continue;  // a fat binary tells its size, which must be so
     EXPECT_TRUE(Runs(image, image.size(), 86, 86, 86));
@@ -185,7 +187,8 @@ TEST(Versions, OfWhatCannotBeReadAreTheGpus) {
   const std::string good = FatBinary({{2, 80, Cubin(80, 80)}, {1, 80, "ptx"}});
   for (int round = 0; round < 2000; ++round) {
     std::string bad = good;
-    for (int i = 0; i < 4; ++i) bad[16 + random() % (bad.size() - 16)] = static_cast<char>(random());
+    for (int i = 0; i < 4; ++i)
+      bad[16 + random() % (bad.size() - 16)] = static_cast<char>(random());
     const std::vector<char> exact(bad.begin(), bad.end());
     VersionsOf(exact.data(), 0, 90);
   }

@@ -1,5 +1,5 @@
-// Graphs' nodes, copies by rows of arrays and what else the stand-in cudart hands on; linked against
-// the 12 and the 13 one.
+// Graphs' nodes, copies by rows of arrays and what else the stand-in cudart hands on; linked
+// against the 12 and the 13 one.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -104,7 +104,8 @@ TEST(RuntimeGraph, CaptureGoesOnInAGraph) {
   CHECK_RT(cudaGraphAddEmptyNode(&first, graph, nullptr, 0));
   CHECK_RT(cudaStreamBeginCaptureToGraph(stream, graph, &first, nullptr, 1,
                                          cudaStreamCaptureModeGlobal));
-  CHECK_RT(cudaLaunchHostFunc(stream, [](void*) {}, nullptr));
+  CHECK_RT(cudaLaunchHostFunc(
+      stream, [](void*) {}, nullptr));
   cudaGraph_t ended = nullptr;
   CHECK_RT(cudaStreamEndCapture(stream, &ended));
   EXPECT_EQ(ended, graph);
@@ -139,7 +140,8 @@ TEST(RuntimeGraph, CopiesTakeTheRowsOfAnArrayAsOneLine) {
   std::vector<unsigned> part(25, 0);  // from the fourth element of the second row on
   CHECK_RT(from_array(part.data(), array, 12, 1, 100, cudaMemcpyDeviceToHost));
   for (unsigned i = 0; i < 25; ++i) EXPECT_EQ(part[i], 113 + i);
-  EXPECT_EQ(cudaErrorInvalidValue, to_array(array, 40, 0, values.data(), 4, cudaMemcpyHostToDevice));
+  EXPECT_EQ(cudaErrorInvalidValue,
+            to_array(array, 40, 0, values.data(), 4, cudaMemcpyHostToDevice));
   EXPECT_EQ(cudaErrorInvalidValue,
             to_array(array, 0, 5, values.data(), 44, cudaMemcpyHostToDevice));
   cudaGetLastError();

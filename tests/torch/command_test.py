@@ -10,6 +10,39 @@ COMMAND = os.path.join(ROOT, "scripts", "torch-sim")
 BUILD = sys.argv.pop(1)
 
 
+# What cuBLAS answers with one number, on the host or on the device.
+SCALARS = ("cublasCreate_v2", "cublasSetVector", "cublasSetStream_v2", "cublasSetPointerMode_v2", "cublasSdot_v2",
+           "cublasSnrm2_v2", "cublasSasum_v2", "cublasIsamax_v2", "cublasIsamin_v2", "cublasNrm2Ex",
+           "cublasCdotc_v2")
+SCALAR_PROGRAM = r"""
+#include <stdio.h>
+int main(void) {
+  void *context, *blas, *stream, *graph;
+  unsigned long device, result;
+  int max = -1, min = -1, failed = 0;
+  float dot = -1, norm = -1, sum = -1, backwards = -1, half = -1, complex[2] = {-1, -1}, seen = -1;
+  float values[] = {1, -2, 3, -4, 0.5f};
+  failed |= cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context) ||
+            cuMemAlloc_v2(&device, sizeof values) || cuMemAlloc_v2(&result, 4L) || cublasCreate_v2(&blas) ||
+            cublasSetVector(5, 4, values, 1, device, 1);
+  failed |= cublasSdot_v2(blas, 5, device, 1, device, 1, &dot) || cublasSnrm2_v2(blas, 5, device, 1, &norm) ||
+            cublasSasum_v2(blas, 5, device, 1, &sum) || cublasIsamax_v2(blas, 5, device, 1, &max) ||
+            cublasIsamin_v2(blas, 5, device, 1, &min) || cublasSdot_v2(blas, 2, device, 2, device, -2, &backwards) ||
+            cublasNrm2Ex(blas, 5, device, 0, 1, &half, 0, 0) ||
+            cublasCdotc_v2(blas, 1, device + 8, 1, device + 8, 1, complex);
+  printf("dot %g norm %g sum %g max %d min %d backwards %g half %g complex %g %g\n", dot, norm, sum, max, min,
+         backwards, half, complex[0], complex[1]);
+  failed |= cublasSetPointerMode_v2(blas, 1) || cublasSasum_v2(blas, 5, device, 1, result) ||
+            cuMemcpyDtoH_v2(&seen, result, 4L);
+  failed |= cublasSetPointerMode_v2(blas, 0) || cuStreamCreate(&stream, 1) || cublasSetStream_v2(blas, stream) ||
+            cuStreamBeginCapture_v2(stream, 0);
+  sum = -1;
+  failed |= cublasSasum_v2(blas, 5, device, 1, &sum) || cuStreamEndCapture(stream, &graph);
+  printf("on the device %g, while capturing %g\n", seen, sum);
+  return failed;
+}
+"""
+
 class CommandTest(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
@@ -87,6 +120,32 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(places[1:], [os.path.join(BUILD, "simcuda"), "/there"])
         self.assertEqual(told["SIMCUDA"], "memory=3GiB")
         self.assertEqual(told["SIMCUDA_DEFAULTS"], "contents=none")
+
+    def test_a_binary_that_links_cublas_runs_without_more(self):
+        # Linked against an empty shell of the library, which is nowhere when it runs.
+        shell = os.path.join(self.folder, "libcublas.so.12")
+        sources = {"shell.c": "".join(f"int {name}() {{ return 1; }}\n" for name in SCALARS), "user.c": SCALAR_PROGRAM,
+                   "shell.map": "libcublas.so.12 { global: *; };\n"}
+        for name, text in sources.items():
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        at = lambda name: os.path.join(self.folder, name)  # noqa: E731
+        subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-Wl,-soname,libcublas.so.12",
+                        "-Wl,--version-script=" + at("shell.map"), "-o", shell, at("shell.c")], check=True)
+        for kind, options in (("new", []), ("old", ["-Wl,-rpath," + self.folder, "-Wl,--disable-new-dtags"])):
+            program = at("user_" + kind)
+            subprocess.run(["gcc", "-w", "-o", program, at("user.c"), shell,
+                            os.path.join(BUILD, "simcuda", "libcuda.so.1"), *options], check=True)
+        os.unlink(shell)
+        for words in (["user_new"], ["user_old"], ["env", "user_new"]):
+            command = [at(words[-1])] if len(words) == 1 else ["env", at(words[-1])]
+            done = subprocess.run([os.path.join(BUILD, "bin", "memprof"), "run", "-o", at("x.mprof"), "--sim", "--",
+                                   *command], capture_output=True, text=True, check=False,
+                                  env={**os.environ, "MEMPROF_TORCH_DIR": at("cache")})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout, "dot 30.25 norm 5.5 sum 10.5 max 4 min 5 backwards 6 half 5.5 complex 25 0\n"
+                                          "on the device 10.5, while capturing -1\n")
+            self.assertNotIn("no version information", done.stderr)
 
     def test_full_disk(self):
         self.program("df", "#!/bin/sh\necho Avail\necho 1000000000\n")

@@ -4,21 +4,18 @@
  *
  * The stand-in is configured by the environment variable SIMCUDA, a comma-separated list:
  *   devices=N            number of devices (default 1)
- *   gpu=MODEL            compute capability, multiprocessors, L2, memory, context and name of a real
- *                        GPU: H100-80GB, H200, GH200, B200, A100-40GB, A100-80GB, V100-16GB,
- *                        V100-32GB, T4, L4, L40S, A10, A6000, RTX3060-12GB, RTX3090 or RTX4090; the
- *                        words below change parts of it. Default: an H100-80GB but for its name and
- *                        its context
- *   memory=SIZE          capacity of each, e.g. 24GiB, 512MiB, 80GB, 1000000 (default: the model's)
- *   overhead=SIZE        what a context takes from the free memory (default 256MiB, or the model's)
- *   fail=FUNCTION:N[:RESULT]   the N-th call (from 1) of a driver function fails with that CUresult
- *                              number (default 2, out of memory); may be given several times
- *   version=N            what cuDriverGetVersion answers (default 13000)
- *   name=TEXT            device name (default "memprof stand-in GPU")
- *   async=0|1            1 (default): streams run on worker threads; 0: every call is synchronous
- *   threads=N            workers for one host kernel (default: number of CPUs)
- *   shared=NAME          processes of one user with the same NAME share the devices: each sees in
- *                        cuMemGetInfo what the others use, and all fit into one capacity together.
+ *   gpu=MODEL            compute capability, multiprocessors, L2, memory, context and name of a
+ * real GPU: H100-80GB, H200, GH200, B200, A100-40GB, A100-80GB, V100-16GB, V100-32GB, T4, L4, L40S,
+ * A10, A6000, RTX3060-12GB, RTX3090 or RTX4090; the words below change parts of it. Default: an
+ * H100-80GB but for its name and its context memory=SIZE          capacity of each, e.g. 24GiB,
+ * 512MiB, 80GB, 1000000 (default: the model's) overhead=SIZE        what a context takes from the
+ * free memory (default 256MiB, or the model's) fail=FUNCTION:N[:RESULT]   the N-th call (from 1) of
+ * a driver function fails with that CUresult number (default 2, out of memory); may be given
+ * several times version=N            what cuDriverGetVersion answers (default 13000) name=TEXT
+ * device name (default "memprof stand-in GPU") async=0|1            1 (default): streams run on
+ * worker threads; 0: every call is synchronous threads=N            workers for one host kernel
+ * (default: number of CPUs) shared=NAME          processes of one user with the same NAME share the
+ * devices: each sees in cuMemGetInfo what the others use, and all fit into one capacity together.
  *                        NAME: up to 64 letters, digits, '-', '_', '.'; "@group" stands for the
  *                        process group, that is, one shell job. Default: a device of one's own
  *   contents=kept|none   none: device memory has no contents and takes no memory of the machine. It
