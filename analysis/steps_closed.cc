@@ -2,6 +2,7 @@
 #include "analysis/steps_closed.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace memprof::analysis {
@@ -17,6 +18,19 @@ double Slack(const TokenStream& stream, double swing) {
       std::find(stream.trains.begin(), stream.trains.end(), true) != stream.trains.end();
   const bool known = !stream.trains.empty();
   return kNothing * swing + (known && !learns ? std::min(kRounded * swing, kMostRounded) : 0);
+}
+
+// By how much memory rises within windows: the median.
+double UsualRise(const TokenStream& stream, std::span<const std::uint32_t> begins) {
+  std::vector<double> rises;
+  for (std::size_t i = 1; i < begins.size(); ++i) {
+    const auto begin = stream.level.begin() + begins[i - 1];
+    const auto end = stream.level.begin() + begins[i];
+    rises.push_back(static_cast<double>(*std::max_element(begin, end) - *begin));
+  }
+  const auto middle = rises.begin() + static_cast<std::ptrdiff_t>(rises.size() / 2);
+  std::nth_element(rises.begin(), middle, rises.end());
+  return *middle;
 }
 
 }  // namespace
@@ -40,7 +54,9 @@ double ReturnedShare(const TokenStream& stream, std::span<const std::uint32_t> b
                      static_cast<double>(stream.level[begins[i - 1]]));
   const auto middle = growth.begin() + static_cast<std::ptrdiff_t>(growth.size() / 2);
   std::nth_element(growth.begin(), middle, growth.end());
-  return swing <= 0 ? 0 : swing / (swing + std::max(0.0, *middle));
+  // What gives back more than it ever takes, time after time, ends something.
+  if (*middle < 0) swing = std::min(swing, UsualRise(stream, begins));
+  return swing <= 0 ? 0 : swing / (swing + std::abs(*middle));
 }
 
 bool Trains(const TokenStream& stream, std::span<const std::uint32_t> begins) {

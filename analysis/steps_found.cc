@@ -10,6 +10,7 @@
 #include "analysis/steps_frames.h"
 #include "analysis/steps_pattern.h"
 #include "analysis/steps_ranges.h"
+#include "analysis/steps_updates.h"
 #include "analysis/units.h"
 
 namespace memprof::analysis {
@@ -17,8 +18,10 @@ namespace {
 
 // Confidence in ranges that speak of steps, in the optimizer's, and in any others that repeat.
 constexpr double kSaysStep = 0.97, kSaysOptimizer = 0.7, kRepeats = 0.5;
-// In steps that are told by the optimizer's call stacks alone.
-constexpr double kOptimizerWorks = 0.85;
+// In steps that are told by the optimizer's call stacks alone, and by what becomes of gradients.
+constexpr double kOptimizerWorks = 0.85, kGradientsUsed = 0.82;
+// At most in those that something else contradicts.
+constexpr double kDoubted = 0.6;
 
 std::string Percent(double share) { return absl::StrCat(std::lround(share * 100), " %"); }
 
@@ -135,18 +138,34 @@ FoundSteps StepsAt(const Session& session, const StepStream& stream,
   return found;
 }
 
-// Steps whose allocations do not repeat, but whose optimizer is seen at work.
-FoundSteps FromOptimizer(const Session& session, const StepStream& stream,
-                         const std::vector<Role>& roles) {
-  const std::vector<std::uint32_t> begins = StepsByOptimizer(stream.tokens, roles);
-  if (begins.empty()) return {};
-  FoundSteps found = StepsAt(session, stream, begins);
-  found.origin.confidence = kOptimizerWorks;
+// The confidence in steps of updates. From fewer than three nothing can be computed.
+double Told(const Updates& updates) {
+  if (updates.begins.size() < 3) return kDoubted;
+  return updates.by_optimizer ? kOptimizerWorks : kGradientsUsed;
+}
+
+// Steps that each end with an update, whatever repeats.
+FoundSteps FromUpdates(const Session& session, const StepStream& stream, const Updates& updates) {
+  FoundSteps found = StepsAt(session, stream, updates.begins);
+  found.origin.confidence = Told(updates);
   found.origin.why = absl::StrCat(
-      "allocations do not repeat, but after each backward pass, or several, the optimizer "
-      "allocates: ",
-      FormatNumberOf(begins.size(), "step"), " end with it");
+      updates.by_optimizer ? "after each backward pass, or several, the optimizer allocates: "
+                           : "after each backward pass, or several, gradients are given back: ",
+      FormatNumberOf(updates.begins.size(), "step"), updates.begins.size() == 1 ? " ends" : " end",
+      " with it");
   return found;
+}
+
+// Whether `a` and `b` count the same, but for a first or a last one that was seen by one alone.
+bool SameCount(std::size_t a, std::size_t b) { return a <= b + 1 && b <= a + 1; }
+
+// Whether steps of the pattern hold several updates each that differ, as those of two models that
+// learn in turns. By gradients alone one cannot see whose they are.
+bool UpdatesTakeTurns(const StepStream& stream, const Updates& updates, const Period& period) {
+  constexpr double kSame = 0.5;
+  if (updates.by_optimizer || period.confidence < kStepConfidence) return false;
+  if (period.begins.size() * 2 > updates.begins.size() + 1) return false;
+  return CompareWindows(stream.tokens, updates.begins, stream.tokens.size()).common < kSame;
 }
 
 // Where steps that were found to begin amid their passes begin instead: where the optimizer has
@@ -159,6 +178,17 @@ std::vector<std::uint32_t> OutOfPasses(const std::vector<Role>& roles,
   for (const std::vector<std::uint32_t>& other : {optimized, ForwardPasses(roles)})
     if (other.size() >= begins.size() && other.size() <= begins.size() + 1) return other;
   return {};
+}
+
+std::string PeriodWhy(const Period& period, bool by_size, bool moved) {
+  return absl::StrCat(
+      "each of about ", FormatCount(static_cast<std::uint64_t>(std::lround(period.typical))),
+      " allocations; ", by_size ? "places and sizes" : "places, with sizes that vary,", " are ",
+      Percent(period.common_likeness), " alike in two steps of five, ",
+      Percent(period.weighted_likeness), " over all, and memory was back at its lowest before ",
+      Percent(period.closed), " of them",
+      period.trains ? "; each has a backward pass, by its call stacks" : "",
+      moved ? "; memory is lowest amid the passes, so steps begin where those do" : "");
 }
 
 // Whether nothing repeats in the middle quarter of a run, by far: then a search of the whole is not
@@ -183,11 +213,11 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
     return found;
   }
   StepStream stream = StreamOf(session, layer, true);
-  const std::vector<Role> roles_of_stacks = RolesOfStacks(session);
-  const std::vector<Role> roles = RolesOf(session, roles_of_stacks, stream);
+  const StackRoles stacks = RolesOfStacks(session);
+  const std::vector<Role> roles = RolesOf(session, stacks, stream);
   SetTrains(roles, &stream.tokens);
-  const std::vector<std::uint32_t> optimized = StepsByOptimizer(stream.tokens, roles);
-  if (optimizer_runs == 0) optimizer_runs = static_cast<std::uint32_t>(optimized.size());
+  const Updates updates = FindUpdates(session, stacks, stream, roles);
+  if (optimizer_runs == 0) optimizer_runs = static_cast<std::uint32_t>(updates.begins.size());
   Period period = FindPeriod(stream.tokens, optimizer_runs);
   bool by_size = true;
   // Batches of varying shape: the places repeat, the sizes do not.
@@ -204,24 +234,36 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
       }
     }
   }
-  if (!optimized.empty() && period.confidence < kStepConfidence)
-    return FromOptimizer(session, stream, roles);
+  const bool learns = !updates.begins.empty();
+  // Where little repeats, steps begin where the updates say.
+  const bool agree = learns && period.confidence >= kDoubted &&
+                     SameCount(period.begins.size(), updates.begins.size());
+  if (learns && !agree && !UpdatesTakeTurns(stream, updates, period))
+    return FromUpdates(session, stream, updates);
   if (period.begins.empty()) {
     found.origin.why =
         absl::StrCat("no pattern repeats in ", FormatNumberOf(stream.tokens.size(), "allocation"));
     return found;
   }
-  const std::vector<std::uint32_t> moved = OutOfPasses(roles, period.begins, optimized);
+  const std::vector<std::uint32_t> moved = OutOfPasses(
+      roles, period.begins, updates.by_optimizer ? updates.begins : std::vector<std::uint32_t>());
   found = StepsAt(session, stream, moved.empty() ? period.begins : moved);
   found.origin.confidence = period.confidence;
-  found.origin.why = absl::StrCat(
-      "each of about ", FormatCount(static_cast<std::uint64_t>(std::lround(period.typical))),
-      " allocations; ", by_size ? "places and sizes" : "places, with sizes that vary,", " are ",
-      Percent(period.common_likeness), " alike in two steps of five, ",
-      Percent(period.weighted_likeness), " over all, and memory was back at its lowest before ",
-      Percent(period.closed), " of them",
-      period.trains ? "; each has a backward pass, by its call stacks" : "",
-      moved.empty() ? "" : "; memory is lowest amid the passes, so steps begin where those do");
+  found.origin.why = PeriodWhy(period, by_size, !moved.empty());
+  if (agree) {
+    found.origin.confidence = std::max(found.origin.confidence, Told(updates));
+    absl::StrAppend(&found.origin.why, updates.by_optimizer ? "; the optimizer works as often"
+                                                            : "; gradients are used as often");
+  }
+  if (!learns && LieInForwardPass(session, stream, period.begins)) {
+    found.origin.confidence = std::min(found.origin.confidence, kDoubted);
+    absl::StrAppend(&found.origin.why, "; but all of them lie in one line of a forward pass");
+  }
+  if (updates.passes > 0 && found.steps.size() > updates.passes + 1) {
+    found.origin.confidence = std::min(found.origin.confidence, kDoubted);
+    absl::StrAppend(&found.origin.why, "; but there are only ",
+                    FormatNumberOf(updates.passes, "backward pass", "backward passes"));
+  }
   return found;
 }
 

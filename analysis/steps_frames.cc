@@ -2,13 +2,10 @@
 #include "analysis/steps_frames.h"
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 
 namespace memprof::analysis {
 namespace {
-
-constexpr std::size_t kLeastSteps = 4;
 
 bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -20,40 +17,64 @@ bool IsNamed(std::string_view function, std::string_view name) {
   return function.size() == name.size() || function[function.size() - name.size() - 1] == '.';
 }
 
+// Besides optimizers themselves, what works on all gradients just before them.
+bool IsOptimizer(std::string_view function, std::string_view file) {
+  if (Contains(file, "/optim/") || Contains(file, "/optimizers/")) return true;
+  if (file.ends_with("/torch/nn/utils/clip_grad.py")) return true;
+  if (!file.ends_with("/torch/amp/grad_scaler.py")) return false;
+  return Contains(function, "unscale") || IsNamed(function, "step") || IsNamed(function, "update");
+}
+
+// Code that autograd calls to compute again what was not kept.
+bool RunsBackward(const Session& session, const Frame& frame) {
+  if (!frame.python || !Contains(session.string(frame.file), "/torch/")) return false;
+  const std::string_view function = session.string(frame.function);
+  return IsNamed(function, "backward") || Contains(function, "unpack_hook");
+}
+
 Role RoleOf(const Session& session, const Frame& frame) {
   if (!frame.python) return Role::kOther;
   const std::string_view function = session.string(frame.function);
   const std::string_view file = session.string(frame.file);
-  if (Contains(file, "/optim/") || Contains(file, "/optimizers/")) return Role::kOptimizer;
+  if (IsOptimizer(function, file)) return Role::kOptimizer;
   if (function.starts_with("backward") || IsNamed(function, "backward")) return Role::kBackward;
   return IsNamed(function, "forward") ? Role::kForward : Role::kOther;
 }
 
 }  // namespace
 
-std::vector<Role> RolesOfStacks(const Session& session) {
+StackRoles RolesOfStacks(const Session& session) {
   std::vector<Role> of_frame;
   for (std::uint32_t i = 0; i < session.frame_count(); ++i)
     of_frame.push_back(RoleOf(session, session.frame(FrameId(i))));
-  std::vector<Role> roles;
+  StackRoles stacks;
   if (std::all_of(of_frame.begin(), of_frame.end(), [](Role r) { return r == Role::kOther; }))
-    return roles;
+    return stacks;
+  std::vector<bool> in_backward;
   // A caller comes before what it calls.
   for (std::uint32_t i = 0; i < session.stack_count(); ++i) {
-    const Role own = of_frame[session.StackFrame(StackId(i)).value];
+    const FrameId frame = session.StackFrame(StackId(i));
+    const Role own = of_frame[frame.value];
     const StackId caller = session.StackParent(StackId(i));
-    roles.push_back(own != Role::kOther || !caller.valid() ? own : roles[caller.value]);
+    const bool inherits = caller.valid();
+    in_backward.push_back((inherits && in_backward[caller.value]) ||
+                          RunsBackward(session, session.frame(frame)));
+    const Role role = own != Role::kOther || !inherits ? own : stacks.role[caller.value];
+    stacks.role.push_back(in_backward.back() ? Role::kBackward : role);
+    const bool optimizer = own == Role::kOptimizer;
+    const StackId above = inherits ? stacks.optimizer_caller[caller.value] : StackId();
+    stacks.optimizer_caller.push_back(above.valid() || !optimizer ? above : caller);
   }
-  return roles;
+  return stacks;
 }
 
-std::vector<Role> RolesOf(const Session& session, const std::vector<Role>& by_stack,
+std::vector<Role> RolesOf(const Session& session, const StackRoles& by_stack,
                           const StepStream& stream) {
   std::vector<Role> roles;
-  if (by_stack.empty()) return roles;
+  if (by_stack.role.empty()) return roles;
   for (const EventId birth : stream.births) {
     const StackId stack = session.events().stack(birth.value);
-    roles.push_back(stack.value < by_stack.size() ? by_stack[stack.value] : Role::kOther);
+    roles.push_back(stack.value < by_stack.role.size() ? by_stack.role[stack.value] : Role::kOther);
   }
   return roles;
 }
@@ -85,44 +106,27 @@ bool BeginAmidPasses(const std::vector<Role>& roles, const std::vector<std::uint
   return !begins.empty() && amid * kOf >= begins.size() * kMost;
 }
 
-std::vector<std::uint32_t> StepsByOptimizer(const TokenStream& stream,
-                                            const std::vector<Role>& roles) {
-  std::vector<std::uint32_t> begins;
-  std::size_t passes = 0, unanswered = 0;  // backward passes; since the optimizer last worked
-  bool in_pass = false, worked = false;
-  std::uint32_t first_pass = 0;
-  for (std::uint32_t p = 0; p < roles.size(); ++p) {
-    if (roles[p] == Role::kBackward && !in_pass) {
-      if (passes++ == 0) first_pass = p;
-      ++unanswered;
-    }
-    in_pass = roles[p] == Role::kBackward;
-    if (roles[p] == Role::kOptimizer) {
-      worked |= unanswered > 0;
-      unanswered = 0;
-    } else if (worked) {
-      begins.push_back(p);
-      worked = false;
-    }
+bool LieInForwardPass(const Session& session, const StepStream& stream,
+                      const std::vector<std::uint32_t>& begins) {
+  if (begins.empty()) return false;
+  std::vector<StackId> shared;  // the path that all share, outermost first
+  StackId last;
+  for (std::uint32_t p = begins.front(); p < begins.back(); ++p) {
+    const StackId stack = session.events().stack(stream.births[p].value);
+    if (p > begins.front() && stack == last) continue;
+    last = stack;
+    std::vector<StackId> path;
+    for (StackId at = stack; at.valid(); at = session.StackParent(at)) path.push_back(at);
+    std::reverse(path.begin(), path.end());
+    if (p == begins.front()) shared = path;
+    const auto differs =
+        std::mismatch(shared.begin(), shared.end(), path.begin(), path.end()).first;
+    shared.erase(differs, shared.end());
+    if (shared.empty()) return false;
   }
-  // An optimizer that seldom allocates does not tell its steps.
-  if (begins.size() + 1 < kLeastSteps || unanswered * 2 > passes) return {};
-  // The first step begins as the others do: set-up comes before it.
-  std::map<std::uint32_t, std::size_t> openings;
-  for (const std::uint32_t begin : begins) ++openings[stream.token[begin]];
-  const std::uint32_t opening =
-      std::max_element(openings.begin(), openings.end(), [](const auto& a, const auto& b) {
-        return a.second < b.second;
-      })->first;
-  std::uint32_t first = 0;
-  for (std::uint32_t p = 0; p < first_pass; ++p) {
-    const bool forward = first == 0 && roles[p] == Role::kForward;
-    if (stream.token[p] == opening || forward) first = p;
-  }
-  begins.insert(begins.begin(), first);
-  // What follows the last work of the optimizer is no step unless it learns something.
-  if (unanswered == 0 && !worked) begins.pop_back();
-  return begins.size() < kLeastSteps ? std::vector<std::uint32_t>() : begins;
+  return std::any_of(shared.begin(), shared.end(), [&](StackId at) {
+    return RoleOf(session, session.frame(session.StackFrame(at))) == Role::kForward;
+  });
 }
 
 }  // namespace memprof::analysis

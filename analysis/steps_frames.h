@@ -12,17 +12,19 @@ namespace memprof::analysis {
 
 enum class Role : std::uint8_t { kOther, kForward, kBackward, kOptimizer };
 
-// By stack: what its innermost Python frame that says anything says. Empty if none says anything.
-std::vector<Role> RolesOfStacks(const Session& session);
+// By stack; empty if no frame says anything.
+struct StackRoles {
+  // What its innermost Python frame that says anything says. All that a framework's backward pass
+  // runs is of it: what a checkpoint computes again, and an optimizer in a hook.
+  std::vector<Role> role;
+  // Who called the optimizer; none if it is not in one. Optimizers that take turns differ in it.
+  std::vector<StackId> optimizer_caller;
+};
+StackRoles RolesOfStacks(const Session& session);
 
 // The same for the allocations of a stream, one each; empty likewise.
-std::vector<Role> RolesOf(const Session& session, const std::vector<Role>& by_stack,
+std::vector<Role> RolesOf(const Session& session, const StackRoles& by_stack,
                           const StepStream& stream);
-
-// Where steps begin if each ends with the optimizer, at least one backward pass before it:
-// positions in the stream. Empty if the optimizer allocates too seldom to tell.
-std::vector<std::uint32_t> StepsByOptimizer(const TokenStream& stream,
-                                            const std::vector<Role>& roles);
 
 // Where forward passes begin, each the first since a backward pass: positions in the stream.
 std::vector<std::uint32_t> ForwardPasses(const std::vector<Role>& roles);
@@ -31,5 +33,10 @@ std::vector<std::uint32_t> ForwardPasses(const std::vector<Role>& roles);
 // that: there memory is lowest where gradients are dropped late and outweigh what the forward pass
 // keeps. O(roles + begins).
 bool BeginAmidPasses(const std::vector<Role>& roles, const std::vector<std::uint32_t>& begins);
+
+// Whether all from the first of `begins` to the last is of one line of a forward pass, which then
+// runs one layer after the other. `stream` is of `session`. O(allocations · depth).
+bool LieInForwardPass(const Session& session, const StepStream& stream,
+                      const std::vector<std::uint32_t>& begins);
 
 }  // namespace memprof::analysis

@@ -1,4 +1,4 @@
-// Tries periods of the sequence and keeps the finest that is closed.
+// Tries periods of the sequence and keeps the finest whose windows are no parts of another's.
 //
 // A token that is allocated once a step cuts the sequence into windows that look alike. Which token
 // that is, nobody knows: so the tokens that explain most allocations by how often they occur are
@@ -13,33 +13,16 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
+#include "analysis/steps_candidates.h"
 #include "analysis/steps_closed.h"
 #include "analysis/steps_windows.h"
 
 namespace memprof::analysis {
 namespace {
 
-constexpr std::size_t kLeastCuts = 3;     // that make a period
 constexpr std::size_t kCountsTried = 16;  // numbers of occurrences
 constexpr std::size_t kTokensTried = 2;   // of each number
-constexpr std::size_t kWindowsLookedAt = 24;
-constexpr double kAlike = 0.9, kMostlyAlike = 0.6;  // common, and by tokens
-constexpr double kClosed = 0.9, kReturned = 0.5;
-
-using Positions = std::vector<std::uint32_t>;
-
-// The relative spread of the distances between `positions`.
-double Irregularity(std::span<const std::uint32_t> positions) {
-  const double n = static_cast<double>(positions.size() - 1);
-  double sum = 0, squares = 0;
-  for (std::size_t i = 1; i < positions.size(); ++i) {
-    const double gap = positions[i] - positions[i - 1];
-    sum += gap;
-    squares += gap * gap;
-  }
-  const double mean = sum / n;
-  return std::sqrt(std::max(0.0, squares / n - mean * mean)) / mean;
-}
 
 // Cuts to try: occurrences of one token each.
 std::vector<Positions> FindCuts(const TokenStream& stream, const TokenIndex& index) {
@@ -265,25 +248,6 @@ Positions MoveTo(const TokenStream& stream, std::span<const std::uint32_t> cuts,
   return begins;
 }
 
-struct Candidate {
-  Positions begins;
-  double common = 0, weighted = 0, closed = 0, covered = 0, returned = 0;
-  bool trains = false;
-  bool Good() const {
-    return common >= kAlike && weighted >= kMostlyAlike && closed >= kClosed &&
-           returned >= kReturned;
-  }
-  double Score() const {
-    return common * (0.5 + 0.5 * weighted) * closed * std::min(1.0, returned / kReturned);
-  }
-};
-
-// The middle `most` of `cuts`.
-std::span<const std::uint32_t> MiddleOf(const Positions& cuts, std::size_t most) {
-  const std::size_t take = std::min(cuts.size(), most);
-  return std::span(cuts).subspan((cuts.size() - take) / 2, take);
-}
-
 Candidate Try(const TokenStream& stream, const TokenIndex& index, const Positions& cuts) {
   Candidate candidate;
   if (cuts.size() < kLeastCuts) return candidate;
@@ -300,6 +264,7 @@ Candidate Try(const TokenStream& stream, const TokenIndex& index, const Position
   if (opening == nullptr) return candidate;
   double high = 0;
   for (const Opening& other : openings) high = std::max(high, other.transient);
+  candidate.swing = high;
   candidate.begins = MoveTo(stream, cuts, index.Of(opening->token), *opening);
   if (candidate.begins.size() < kLeastCuts) return {};
   candidate.closed = ClosedShare(stream, candidate.begins, high);
@@ -322,56 +287,89 @@ void Measure(const TokenStream& stream, Candidate* candidate) {
   candidate->weighted = likeness.weighted;
 }
 
-// Whether `a` and `b` are so near to each other that they count the same steps.
-bool SameNumber(double a, double b) { return std::max(a, b) <= 1.5 * std::min(a, b); }
-
-// Of two good periods the finer one is the step: two steps repeat as well as one. `hint` as in
-// FindPeriod.
-bool IsBetter(const Candidate& candidate, const Candidate& best, std::uint32_t hint) {
-  if (best.begins.empty() || candidate.Good() != best.Good())
-    return best.begins.empty() || candidate.Good();
-  const double score = candidate.Score() * std::sqrt(candidate.covered);
-  const double best_score = best.Score() * std::sqrt(best.covered);
-  if (!candidate.Good()) return score > best_score;
-  // What covers but a small part of the run is a loop beside the training.
-  if (candidate.covered < 0.5 * best.covered || best.covered < 0.5 * candidate.covered)
-    return candidate.covered > best.covered;
-  const auto steps = static_cast<double>(candidate.begins.size());
-  const auto best_steps = static_cast<double>(best.begins.size());
-  if (SameNumber(steps, best_steps)) return score > best_score;
-  const bool hinted = SameNumber(steps, hint), best_hinted = SameNumber(best_steps, hint);
-  return hinted == best_hinted ? steps > best_steps : hinted;
+// The period of a stream of which nothing is left out; without begins if there is none.
+Candidate FindOne(const TokenStream& stream, std::uint32_t hint) {
+  Candidate best;
+  if (stream.size() < 2 * kLeastCuts) return best;
+  const TokenIndex index(stream);
+  const auto look_at = [&](const Positions& cuts) {
+    Candidate candidate = Try(stream, index, cuts);
+    if (!candidate.begins.empty() && IsBetter(stream, candidate, best, hint))
+      best = std::move(candidate);
+  };
+  for (const Positions& cuts : FindCuts(stream, index)) look_at(cuts);
+  if (!best.Good()) look_at(FindClosures(stream));
+  if (!best.begins.empty()) Measure(stream, &best);
+  return best;
 }
 
-double Confidence(const Candidate& candidate) {
-  const double repeats = static_cast<double>(candidate.begins.size());
-  const double support = 1 - std::exp2(1 - repeats);
-  return candidate.Score() * support * std::min(1.0, 2 * candidate.covered);
+double TypicalSize(const Candidate& candidate) {
+  return static_cast<double>(candidate.begins.back() - candidate.begins.front()) /
+         static_cast<double>(candidate.begins.size() - 1);
+}
+
+TokenStream PartOf(const TokenStream& stream, std::uint32_t begin, std::uint32_t end) {
+  TokenStream part;
+  part.token.assign(stream.token.begin() + begin, stream.token.begin() + end);
+  part.level.assign(stream.level.begin() + begin, stream.level.begin() + end);
+  part.distinct = stream.distinct;
+  part.trains = stream.trains;
+  return part;
+}
+
+// Whether nearly all of the middle window of `part` is of kinds that the middle window of `whole`
+// has too: the rest of a run of which some steps did more.
+bool IsRestOf(const TokenStream& part, const Positions& rest, const TokenStream& whole,
+              const Positions& begins) {
+  constexpr std::size_t kOf = 10, kNearlyAll = 9;
+  const auto middle = [](const TokenStream& stream, const Positions& of) {
+    const std::size_t w = (of.size() - 1) / 2;
+    return std::span(stream.token).subspan(of[w], of[w + 1] - of[w]);
+  };
+  const auto all = middle(whole, begins), some = middle(part, rest);
+  const absl::flat_hash_set<std::uint32_t> known(all.begin(), all.end());
+  const auto shared = static_cast<std::size_t>(std::count_if(
+      some.begin(), some.end(), [&](std::uint32_t token) { return known.contains(token); }));
+  return shared * kOf >= some.size() * kNearlyAll;
+}
+
+// Another stage of the training before or behind `found`, or the rest of this one, with steps of
+// its own. An evaluation takes less than half of what a step that learns does.
+void AddStages(const TokenStream& stream, Period* found) {
+  constexpr double kStage = 0.2, kAsLarge = 0.5, kCertain = 0.8;
+  const auto least = static_cast<std::uint32_t>(kStage * static_cast<double>(stream.size()));
+  const Positions period = found->begins;
+  const std::uint32_t first = period.front();
+  for (const auto& [begin, end] : {std::pair(0u, first), std::pair(period.back(), stream.size())}) {
+    // The last step of the one may be no step of the other.
+    if (end - begin < least + (begin == 0 ? 0 : static_cast<std::uint32_t>(found->typical)))
+      continue;
+    const TokenStream part = PartOf(stream, begin, end);
+    const Candidate stage = FindOne(part, 0);
+    if (stage.begins.empty() || !stage.Good() || Confidence(part, stage) < kCertain) continue;
+    if (TypicalSize(stage) < kAsLarge * found->typical &&
+        !IsRestOf(part, stage.begins, stream, period))
+      continue;
+    for (const std::uint32_t at : stage.begins) found->begins.push_back(begin + at);
+  }
+  std::sort(found->begins.begin(), found->begins.end());
+  found->begins.erase(std::unique(found->begins.begin(), found->begins.end()), found->begins.end());
 }
 
 }  // namespace
 
 Period FindPeriod(const TokenStream& stream, std::uint32_t hint) {
   Period period;
-  if (stream.size() < 2 * kLeastCuts) return period;
-  const TokenIndex index(stream);
-  Candidate best;
-  const auto look_at = [&](const Positions& cuts) {
-    Candidate candidate = Try(stream, index, cuts);
-    if (!candidate.begins.empty() && IsBetter(candidate, best, hint)) best = std::move(candidate);
-  };
-  for (const Positions& cuts : FindCuts(stream, index)) look_at(cuts);
-  if (!best.Good()) look_at(FindClosures(stream));
+  Candidate best = FindOne(stream, hint);
   if (best.begins.empty()) return period;
-  Measure(stream, &best);
-  period.confidence = Confidence(best);
+  period.confidence = Confidence(stream, best);
   period.common_likeness = best.common;
   period.weighted_likeness = best.weighted;
   period.closed = best.closed;
   period.trains = best.trains;
-  period.typical = static_cast<double>(best.begins.back() - best.begins.front()) /
-                   static_cast<double>(best.begins.size() - 1);
+  period.typical = TypicalSize(best);
   period.begins = std::move(best.begins);
+  if (best.Good()) AddStages(stream, &period);
   return period;
 }
 
