@@ -255,8 +255,6 @@ TEST_F(ContextTest, ErrorsHaveNames) {
 }
 
 TEST_F(ContextTest, TheRestIsNotSupported) {
-  CUlinkState linker = nullptr;
-  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuLinkCreate(0, nullptr, nullptr, &linker));
   CUtexref texture = nullptr;
   EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuTexRefCreate(&texture));
 }

@@ -179,7 +179,7 @@ TEST_F(ModuleTest, AttributesAndOccupancy) {
   int grid = 0;
   int block = 0;
   CHECK_CU(cuOccupancyMaxPotentialBlockSize(&grid, &block, axpy_, nullptr, 0, 0));
-  EXPECT_EQ(grid * block, 32 * 2048);
+  EXPECT_EQ(grid * block, 132 * 2048);
 }
 
 TEST_F(ModuleTest, EveryModuleEndsWithItsContext) {
