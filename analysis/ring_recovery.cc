@@ -16,7 +16,6 @@
 #include <limits>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -35,20 +34,27 @@ using ring::SlabHeader;
 using ring::SlabKind;
 using ring::SlabState;
 
-// A read-only view of the file, unmapped at the end.
+// A copy of the file. Not a mapping of it: who owns the file could cut it short while it is read.
 class RingView {
  public:
   RingView() = default;
   RingView(RingView&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(other.size_), slabs_(other.slabs_) {}
+      : fd_(std::exchange(other.fd_, -1)),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(other.size_),
+        slabs_(other.slabs_) {}
   RingView(const RingView&) = delete;
   RingView& operator=(const RingView&) = delete;
   ~RingView() {
-    if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
+    if (data_ != nullptr) munmap(data_, size_);
+    if (fd_ >= 0) close(fd_);
   }
 
+  // Has only the header yet.
   static absl::StatusOr<RingView> Open(const std::string& path,
                                        std::optional<std::uint32_t> log_owner);
+  // Takes everything, once nobody writes any more. False where the file has become shorter.
+  bool Load();
   const RingHeader& header() const { return *reinterpret_cast<const RingHeader*>(data_); }
   std::uint32_t slabs() const { return slabs_; }
   const SlabHeader& slab(std::uint32_t index) const {
@@ -60,7 +66,10 @@ class RingView {
   }
 
  private:
-  const char* data_ = nullptr;
+  bool Read(std::size_t offset, std::size_t bytes);
+
+  int fd_ = -1;
+  char* data_ = nullptr;  // address space that gets memory where something is read to
   std::size_t size_ = 0;
   std::uint32_t slabs_ = 0;
   friend absl::Status CheckIdentity(RingView* view);
@@ -82,27 +91,54 @@ absl::Status CheckIdentity(RingView* view) {
 
 absl::StatusOr<RingView> RingView::Open(const std::string& path,
                                         std::optional<std::uint32_t> log_owner) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) {
+  RingView view;
+  view.fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (view.fd_ < 0) {
     const std::string what = absl::StrCat(path, ": ", std::strerror(errno));
     if (errno == ENOENT) return absl::NotFoundError(what);
     return errno == EACCES ? absl::PermissionDeniedError(what) : absl::DataLossError(what);
   }
-  const auto close_fd = absl::MakeCleanup([fd] { close(fd); });
   struct stat status;
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+  if (fstat(view.fd_, &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_size < static_cast<off_t>(ring::kRingHeaderBytes + ring::kSlabBytes))
     return absl::DataLossError(absl::StrCat(path, ": it is not a ring of memprof"));
   if (status.st_uid != geteuid() && status.st_uid != log_owner)
     return absl::PermissionDeniedError(absl::StrCat(path, ": it belongs to another user"));
-  RingView view;
-  view.size_ = static_cast<std::size_t>(status.st_size);
-  void* memory = mmap(nullptr, view.size_, PROT_READ, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) return absl::DataLossError(absl::StrCat(path, ": cannot be mapped"));
-  view.data_ = static_cast<const char*>(memory);
+  constexpr std::size_t kMostBytes =
+      ring::kRingHeaderBytes + std::size_t{ring::kMaxSlabs} * ring::kSlabBytes;
+  view.size_ = std::min(static_cast<std::size_t>(status.st_size), kMostBytes);
+  void* memory = mmap(nullptr, view.size_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return absl::DataLossError(absl::StrCat(path, ": no memory for it"));
+  view.data_ = static_cast<char*>(memory);
+  if (!view.Read(0, ring::kRingHeaderBytes))
+    return absl::DataLossError(absl::StrCat(path, ": cannot be read"));
   if (const absl::Status identity = CheckIdentity(&view); !identity.ok())
     return absl::DataLossError(absl::StrCat(path, ": ", identity.message()));
   return view;
+}
+
+bool RingView::Read(std::size_t offset, std::size_t bytes) {
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t got =
+        pread(fd_, data_ + offset + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    done += static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+bool RingView::Load() {
+  if (!Read(0, ring::kRingHeaderBytes) || !CheckIdentity(this).ok()) return false;
+  for (std::uint32_t i = 0; i < slabs_; ++i) {
+    const std::size_t at = ring::kRingHeaderBytes + std::size_t{i} * ring::kSlabBytes;
+    if (!Read(at, sizeof(SlabHeader))) return false;
+    const SlabState state = slab(i).state.load(std::memory_order_relaxed);
+    if (state != SlabState::kOwned && state != SlabState::kSealed) continue;
+    if (!Read(at + sizeof(SlabHeader), ring::kSlabBytes - sizeof(SlabHeader))) return false;
+  }
+  return true;
 }
 
 std::string ReadText(const std::string& path) {
@@ -321,6 +357,8 @@ absl::StatusOr<RecoveredRing> RecoverRing(const std::string& ring_path, std::uin
   if (StillRecording(header, ring_path))
     return absl::FailedPreconditionError(
         absl::StrCat("process ", expected_pid, " is still running and recording"));
+  if (!view->Load())
+    return absl::DataLossError(absl::StrCat(ring_path, ": it changes while it is read"));
 
   const std::uint64_t commit_at = header.commit_at.load(std::memory_order_acquire);
   const bool pending_is_written = commit_at != ring::kNotCommitted && log_bytes >= commit_at;

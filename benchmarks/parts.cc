@@ -10,7 +10,6 @@
 #include <random>
 #include <vector>
 
-#include "libmemprof/src/clock.h"
 #include "libmemprof/src/encoder.h"
 #include "libmemprof/src/memory_budget.h"
 #include "libmemprof/src/stack_memo.h"
@@ -27,15 +26,6 @@ void BM_ClockGettime(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_ClockGettime);
-
-// With a scale, which is there after two readings; without (counter `scale` = 0) it is the above.
-void BM_Clock(benchmark::State& state) {
-  for (int i = 0; i < 100 && g_clock.number.load() == 0; ++i)
-    usleep(static_cast<useconds_t>(TrimClock() / 1000 + 1));
-  for (auto _ : state) benchmark::DoNotOptimize(NowNs());
-  state.counters["scale"] = g_clock.number.load() != 0;
-}
-BENCHMARK(BM_Clock);
 
 // Runs `bottom` that many calls further down.
 template <typename Bottom>

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/ring_fold.h"
 #include "cli/options.h"
+#include "cli/run_loadable.h"
 #include "cli/run_sim.h"
 
 namespace memprof::cli {
@@ -195,6 +196,17 @@ absl::Status SetEnvironment(const RunOptions& options, const std::string& shared
   return absl::OkStatus();
 }
 
+// Says where the program cannot be recorded; an error where it would die of that.
+absl::StatusOr<bool> CanRecord(const std::vector<std::string>& program) {
+  const absl::StatusOr<std::string> recorder = FindRecorder(ProgramDirectory());
+  if (!recorder.ok()) return recorder.status();
+  const char* path = getenv("PATH");
+  const Loadable loadable = CheckLoadable(*recorder, program, path == nullptr ? "" : path);
+  if (!loadable.starts) return absl::FailedPreconditionError(loadable.line);
+  if (!loadable.line.empty()) std::cerr << "memprof: " << loadable.line << "\n";
+  return loadable.line.empty();
+}
+
 volatile sig_atomic_t g_child = 0;
 
 void PassOn(int signal_number) {
@@ -256,7 +268,9 @@ void FoldRings(const std::vector<std::string>& logs) {
   }
 }
 
-void SayWhereTheLogIs(const RunOptions& options, const std::vector<std::string>& logs) {
+void SayWhereTheLogIs(const RunOptions& options, bool can_record,
+                      const std::vector<std::string>& logs) {
+  if (logs.empty() && !can_record) return;  // it was said why
   const auto shown = [](const std::string& path) {
     std::error_code error;
     const std::string relative = fs::proximate(path, error).string();
@@ -337,6 +351,8 @@ int RunVerb(int argc, char** argv) {
     return 2;
   }
   const std::vector<std::string> started(argv + program, argv + argc);
+  const absl::StatusOr<bool> can_record = CanRecord(started);
+  if (!can_record.ok()) return Fail(can_record.status());
   const bool by_torch_sim = getenv("SIMCUDA_DEFAULTS") != nullptr;
   const std::string shared_devices = NameOfSharedDevices();
   if (const absl::Status status = SetEnvironment(values, shared_devices, started); !status.ok())
@@ -354,7 +370,7 @@ int RunVerb(int argc, char** argv) {
   const GroupRemains remains =
       values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
   // The stand-in has said what is wrong then.
-  if (!logs.empty() || !remains.static_runtime) SayWhereTheLogIs(values, logs);
+  if (!logs.empty() || !remains.static_runtime) SayWhereTheLogIs(values, *can_record, logs);
   if (!by_torch_sim)
     SayWhatTorchNeeds(values, argv[program], outcome.wait_status == 0 && !logs.empty());
   return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)

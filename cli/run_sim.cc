@@ -29,8 +29,9 @@ bool IsExecutable(const std::string& path) {
   return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
 }
 
-// As execvp finds it; "" if it does not.
-std::string Resolve(const std::string& word, const std::string& search_path) {
+}  // namespace
+
+std::string FindProgram(const std::string& word, const std::string& search_path) {
   if (word.find('/') != std::string::npos) return IsExecutable(word) ? word : "";
   for (const absl::string_view folder : absl::StrSplit(search_path, ':')) {
     const std::string path = absl::StrCat(folder.empty() ? "." : folder, "/", word);
@@ -38,6 +39,8 @@ std::string Resolve(const std::string& word, const std::string& search_path) {
   }
   return "";
 }
+
+namespace {
 
 // "python", "python3", "python3.11", "pypy3": not "python-config".
 bool IsPythonName(const std::string& path) {
@@ -61,7 +64,7 @@ std::string InterpreterOf(const std::string& script, const std::string& search_p
     line = lines[1].substr(kByShell.size());
   line.erase(std::remove(line.begin(), line.end(), '"'), line.end());
   for (const absl::string_view word : absl::StrSplit(line, ' ', absl::SkipEmpty()))
-    if (IsPythonName(std::string(word))) return Resolve(std::string(word), search_path);
+    if (IsPythonName(std::string(word))) return FindProgram(std::string(word), search_path);
   return "";
 }
 
@@ -148,8 +151,8 @@ std::string PythonOf(const std::vector<std::string>& arguments, const std::strin
                                                     "ionice", "time", "setsid",  "nohup",
                                                     "stdbuf", "chrt", "numactl", "catchsegv"};
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (IsPythonName(arguments[i])) return Resolve(arguments[i], search_path);
-    const std::string path = Resolve(arguments[i], search_path);
+    if (IsPythonName(arguments[i])) return FindProgram(arguments[i], search_path);
+    const std::string path = FindProgram(arguments[i], search_path);
     if (!path.empty())
       if (const std::string python = InterpreterOf(path, search_path); !python.empty())
         return python;
@@ -200,7 +203,7 @@ std::vector<std::string> BinariesOf(const std::vector<std::string>& arguments,
   std::vector<std::string> binaries;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (i > 0 && arguments[i].find('/') == std::string::npos) continue;
-    const std::string path = Resolve(arguments[i], search_path);
+    const std::string path = FindProgram(arguments[i], search_path);
     if (path.empty() || !IsBinary(path)) continue;
     std::error_code error;
     binaries.push_back(fs::absolute(path, error).string());
@@ -221,7 +224,7 @@ bool NamesCudaLibraries(const std::string& binary) {
     if (piece.size() > kOverlap) piece.erase(0, piece.size() - kOverlap);
   }
   // The loader's own list of all that it would load. It runs no code of the program.
-  const std::string path = Resolve("ldd", "/usr/bin:/bin");
+  const std::string path = FindProgram("ldd", "/usr/bin:/bin");
   if (path.empty()) return false;
   const absl::StatusOr<std::string> loaded = OutputOf({path, binary}, "", true);
   return loaded.ok() && NamesLibraryIn(*loaded);

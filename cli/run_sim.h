@@ -10,6 +10,9 @@
 
 namespace memprof::cli {
 
+// The program `word` as execvp finds it in a PATH; "" if it does not.
+std::string FindProgram(const std::string& word, const std::string& search_path);
+
 // The Python that `arguments` starts: the program itself, the interpreter of a script (torchrun),
 // or what comes after a word such as env, nice or timeout. "" if it starts none that can be seen.
 // `search_path` is a PATH.

@@ -100,7 +100,7 @@ void OnCallback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const
   const Listening listening = CurrentListening();
   if (listening == Listening::kNothing) return;
   const InsideSourceScope inside;
-  const recorder::ErrnoKeeper keeper;
+  const recorder::SystemSection section;
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     OnDriverCall(cbid, *static_cast<const CUpti_CallbackData*>(data), listening);
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {

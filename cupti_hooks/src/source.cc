@@ -268,7 +268,7 @@ int Start(int allocations) {
   // From inside a callback of ours nothing can be started.
   if (InsideSource() || !Enter()) return 1;
   const InsideSourceScope inside;
-  const recorder::ErrnoKeeper keeper;
+  const recorder::SystemSection section;
   g_stop_requested.store(false);
   const int result = StartLocked(allocations != 0);
   const bool stopped = g_stop_requested.load();
@@ -282,7 +282,7 @@ void Stop() {
   g_stop_requested.store(true);
   if (!Enter()) return;
   const InsideSourceScope inside;
-  const recorder::ErrnoKeeper keeper;
+  const recorder::SystemSection section;
   Leave(in_callback);
 }
 
@@ -290,7 +290,7 @@ void Stop() {
 void Check() {
   if (InsideSource() || pthread_mutex_trylock(&g_control) != 0) return;
   const InsideSourceScope inside;
-  const recorder::ErrnoKeeper keeper;
+  const recorder::SystemSection section;
   CheckLocked();
   Leave(false);
 }

@@ -37,7 +37,7 @@ bool IsReadable(std::uint64_t address, std::size_t bytes) {
   if (address < kPage || bytes == 0 || bytes > kEndOfUserSpace ||
       address > kEndOfUserSpace - bytes - kPage)
     return false;
-  ErrnoKeeper keeper;
+  SystemSection section;
   const std::uint64_t last = (address + bytes - 1) & ~(kMaskBytes - 1);
   for (std::uint64_t at = address & ~(kMaskBytes - 1); at < last; at = (at | (kPage - 1)) + 1)
     if (!WordIsReadable(at)) return false;

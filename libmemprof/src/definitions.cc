@@ -273,8 +273,10 @@ void Definitions::AddSource(const char* name, std::uint32_t state, const char* d
 
 std::uint32_t Definitions::PublishEntry(Table* table, Entry* entry) {
   if (PublishScratch()) return entry->id;
-  // Nobody has seen the id, and the entry is the last of its probe chain: take it back.
+  // Nobody has seen the id, the entry is the last of its probe chain, and its key the last of all:
+  // take them back.
   entry->id = 0;
+  keys_.Resize(entry->offset);
   --table->used;
   --table->last_id;
   return 0;

@@ -39,6 +39,7 @@ const CalledFunctions kNoFunctions{};
 void* Library() {
   void* library = g_library.load(std::memory_order_acquire);
   if (library != nullptr) return library;
+  SystemSection section;
   library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library != nullptr) g_library.store(library, std::memory_order_release);
@@ -47,6 +48,7 @@ void* Library() {
 
 // Whether code at `address` belongs to libcuda, however it was loaded. Remembers the library.
 bool LiesInLibcuda(void* address) {
+  SystemSection section;
   Dl_info info;
   if (address == nullptr || dladdr(address, &info) == 0 || info.dli_fname == nullptr) return false;
   const char* slash = strrchr(info.dli_fname, '/');

@@ -23,6 +23,7 @@ bool DriverState::PrimaryIsActive(std::int32_t device) {
 }
 
 bool DriverState::MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_bytes) {
+  SystemSection section;
   size_t free = 0, total = 0;
   const CalledFunctions& driver = Driver();
   if (driver.cuMemGetInfo_v2 == nullptr) return false;
@@ -40,6 +41,7 @@ bool DriverState::MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_byt
 
 CallContext DriverState::MeetContext(ThreadState* state, CUcontext context,
                                      std::uint32_t generation) {
+  SystemSection section;
   const CalledFunctions& driver = Driver();
   CUdevice device = -1;
   if (driver.cuCtxGetDevice == nullptr || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS) return {};
@@ -63,6 +65,7 @@ CUcontext DriverState::AnyContext() {
 std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, ContextKind kind,
                                      bool is_current) {
   if (context == nullptr) return 0;
+  SystemSection section;
   DefineDevice(device, is_current);
   {
     LockGuard lock(mutex_);

@@ -135,6 +135,7 @@ void Hook::Freed(CUresult result, Layer layer, std::uint64_t address) {
 
 void SampleMemory(ThreadSlot* slot, bool failed) {
   if (!DriverIsLoaded()) return;
+  SystemSection section;
   ThreadState* state = BoundState(slot);
   if (state == nullptr) return;
   DriverState* driver = TheRecorder()->driver();

@@ -11,7 +11,8 @@ namespace memprof::recorder {
 
 class Hook {
  public:
-  explicit Hook(FunctionId id, StartCause cause = StartCause::kHook) : id_(id) {
+  __attribute__((always_inline)) explicit Hook(FunctionId id, StartCause cause = StartCause::kHook)
+      : id_(id) {
     if (guard_.outermost()) active_ = WantEvents(cause);
   }
   Hook(const Hook&) = delete;

@@ -25,11 +25,11 @@ template <typename Real>
 CUresult ContextFromGreen(FunctionId id, Real real, CUcontext* context, void* green) {
   Hook hook(id);
   const CUresult result = real(context, green);
+  if (!hook.active() || result != CUDA_SUCCESS) return result;
   HandleTable* handles = hook.driver()->handles();
   const auto number = reinterpret_cast<std::uint64_t>(green);
   HandleTable::Entry known;
-  if (!hook.active() || result != CUDA_SUCCESS ||
-      !handles->Get(number, HandleKind::kGreen, &known) ||
+  if (!handles->Get(number, HandleKind::kGreen, &known) ||
       !handles->Add({reinterpret_cast<std::uint64_t>(*context), HandleKind::kGreenContext, 0,
                      number, 0, 0, 1}))
     return result;

@@ -72,7 +72,7 @@ CUresult UnbindMemory(FunctionId id, Real real, CUmemGenericAllocationHandle mul
   const CUresult result = real(multicast, device, offset, bytes);
   if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
   VmmLedger::Physical bound;
-  while (hook.driver()->vmm()->Unbind(multicast, offset, bytes, device, &bound))
+  while (hook.driver()->vmm()->Unbind(multicast, offset, bytes, device, &bound, before_ns))
     RecordGone(&hook, bound, before_ns);
   ring::RingEvent event = hook.Event(kOpUnmap, kLayerMulticast);
   event.time_ns = before_ns;

@@ -53,8 +53,8 @@ inline void RecordGone(Hook* hook, const VmmLedger::Physical& physical, std::uin
 template <typename Real>
 CUresult ReleasePhysical(FunctionId id, Real real, CUmemGenericAllocationHandle handle) {
   Hook hook(id);
-  VmmLedger* vmm = hook.driver()->vmm();
   const bool records = RecordsAllocations(hook);
+  VmmLedger* vmm = records ? hook.driver()->vmm() : nullptr;
   VmmLedger::Physical gone;
   if (records) gone = vmm->Release(handle);
   if (gone.last)
@@ -65,7 +65,7 @@ CUresult ReleasePhysical(FunctionId id, Real real, CUmemGenericAllocationHandle 
     hook.driver()->exports()->End(gone.handle);
     VmmLedger::Physical bound;  // a multicast object held it
     while (gone.layer == kLayerMulticast &&
-           vmm->Unbind(gone.handle, 0, ~std::uint64_t{0}, -1, &bound))
+           vmm->Unbind(gone.handle, 0, ~std::uint64_t{0}, -1, &bound, before_ns))
       RecordGone(&hook, bound, before_ns);
   }
   if (result == CUDA_SUCCESS || gone.handle == 0) return result;
@@ -111,14 +111,15 @@ CUresult MapPhysical(FunctionId id, Real real, CUdeviceptr address, std::size_t 
 template <typename Real>
 CUresult UnmapPhysical(FunctionId id, Real real, CUdeviceptr address, std::size_t bytes) {
   Hook hook(id);
-  const std::uint64_t before_ns = RecordsAllocations(hook) ? NowNs() : 0;
+  const bool records = RecordsAllocations(hook);
+  const std::uint64_t before_ns = records ? NowNs() : 0;
   const CUresult result = real(address, bytes);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  if (!records || result != CUDA_SUCCESS) return result;
   TheRecorder()->torch()->Unmapped(hook.slot(), address, bytes, before_ns);
   VmmLedger::Mapping mapping;
   VmmLedger::Physical physical;
   std::int32_t device = -1;
-  while (hook.driver()->vmm()->Unmap(address, bytes, &mapping, &physical)) {
+  while (hook.driver()->vmm()->Unmap(address, bytes, &mapping, &physical, before_ns)) {
     if (physical.handle != 0) device = physical.device;
     RecordGone(&hook, physical, before_ns);
   }

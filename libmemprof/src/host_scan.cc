@@ -378,7 +378,7 @@ ScanResult CountReferences(ScanTarget* targets, std::size_t count, std::uint64_t
 
 int ScanHost() {
   if (!Recording()) return MEMPROF_NOT_RECORDING;
-  ErrnoKeeper keeper;
+  SystemSection section;
   RecursionGuard guard;
   if (!guard.outermost()) return MEMPROF_NOT_RECORDING;
   return ScanAndTell(TheRecorder(), guard.slot());

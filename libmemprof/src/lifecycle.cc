@@ -51,15 +51,24 @@ void ThreadEnds(void* state) {
   if (slot->state != state || slot->epoch == 0) return;
   Recorder* recorder = TheRecorder();
   if (recorder != nullptr && recorder->epoch() == slot->epoch &&
-      g_process.load(std::memory_order_relaxed) == getpid())
+      g_process.load(std::memory_order_relaxed) == getpid()) {
     recorder->ReleaseThread(static_cast<ThreadState*>(state));
+    if (CurrentTid() == static_cast<std::uint32_t>(getpid())) recorder->writer()->NoteEndOfMain();
+  }
   slot->state = nullptr;
 }
 
-void BeforeFork() { CloseLoaderGate(); }
+// A thread that is cancelled within its fork would leave the gate closed.
+void BeforeFork() {
+  int before = PTHREAD_CANCEL_ENABLE;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  CurrentThread().cancel_state = static_cast<std::int16_t>(before);
+  CloseLoaderGate();
+}
 
-void AfterForkInParent() {
-  OpenLoaderGate();
+void AfterFork() { pthread_setcancelstate(CurrentThread().cancel_state, nullptr); }
+
+void MarkFork() {
   Recorder* recorder = TheRecorder();
   if (!Recording() || recorder == nullptr) return;
   RecursionGuard guard;
@@ -70,10 +79,16 @@ void AfterForkInParent() {
   RecordEvent(guard.slot(), &event, false);
 }
 
+void AfterForkInParent() {
+  OpenLoaderGate();
+  MarkFork();
+  AfterFork();
+}
+
 void AfterForkInChild() {
   ResetLoaderGate();
+  ResetProcessLocks();
   ForgetParentsMemory();
-  ResetClock();
   // The kernel has wiped the page already where it can; the thread and its rings are the parent's.
   g_control.epoch.store(0, std::memory_order_relaxed);
   g_control.mode.store(Mode::kIdle, std::memory_order_relaxed);
@@ -84,6 +99,7 @@ void AfterForkInChild() {
   slot.thread_id = 0;
   // It stays where it is, because its locks may be held for ever; but it is none of the child's.
   g_recorder.store(nullptr, std::memory_order_relaxed);
+  AfterFork();
 }
 
 // Other threads may run on, and destructors of the program may come after this.
@@ -97,14 +113,18 @@ void AtExit() {
   FinishRecording();
 }
 
-// Once per process image: a forked child inherits all of it.
+}  // namespace
+
 void RegisterHandlers() {
   if (g_registered.exchange(true)) return;
   g_has_thread_key.store(pthread_key_create(&g_thread_key, ThreadEnds) == 0);
   pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
   at_quick_exit(AtExit);
   madvise(&g_control, sizeof g_control, MADV_WIPEONFORK);
+  KeepProcessLocksFromChildren();
 }
+
+namespace {
 
 void SetMode(Mode mode) {
   g_control.mode.store(mode, std::memory_order_release);
@@ -185,7 +205,7 @@ int StartFromIdle(StartCause cause) {
   Mode expected = Mode::kIdle;
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return StartRecording(cause);
-  ErrnoKeeper keeper;
+  SystemSection section;
   InstallSignalSwitch(getenv("MEMPROF_SIGNAL"));  // the program may have put its own there
   const bool asked =
       g_preloaded.load(std::memory_order_relaxed) || WasPreloaded() || InjectedOnly();
@@ -212,7 +232,7 @@ int StartFromWaiting(Mode mode, StartCause cause) {
   Mode expected = mode;
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return StartRecording(cause);
-  ErrnoKeeper keeper;
+  SystemSection section;
   RecursionGuard guard;
   return CreateRecorder(ReadSettings(Lookup, true));
 }
@@ -222,7 +242,7 @@ int Resume(StartCause cause) {
   Mode expected = Mode::kPaused;
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return StartRecording(cause);
-  ErrnoKeeper keeper;
+  SystemSection section;
   RecursionGuard guard;
   Recorder* recorder = TheRecorder();
   ring::RingEvent event{};
@@ -297,7 +317,7 @@ int StopRecording() {
   Mode expected = Mode::kRecording;
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return MEMPROF_NOT_RECORDING;
-  ErrnoKeeper keeper;
+  SystemSection section;
   RecursionGuard guard;
   StopCuptiSource();
   ring::RingEvent event{};
@@ -339,6 +359,7 @@ bool InjectedOnly() { return g_injected.load(std::memory_order_relaxed); }
 void FinishRecording() {
   Recorder* recorder = TheRecorder();
   if (recorder == nullptr) return;
+  SystemSection section;
   recorder->TellTorchSource(true);
   recorder->writer()->Finish(kLongestFinishNs);
 }
@@ -351,7 +372,6 @@ void ResetForTest() {
     UnmapMemory(recorder, sizeof(Recorder), Need::kWriter, InChild::kKept);
   }
   ResetLoaderGate();
-  ResetClock();
   g_control.ending.store(0);
   g_driver_up_in.store(0);
   SetMode(Mode::kIdle);

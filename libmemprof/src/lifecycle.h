@@ -10,6 +10,10 @@ struct ThreadState;
 // A number for a new recording, never 0 and never used before in this process or its parents.
 std::uint64_t NextEpoch();
 
+// Sees to forks, exits and the end of threads from here on. Once per process image: a forked child
+// inherits all of it.
+void RegisterHandlers();
+
 // Makes sure that ReleaseThread is called when the calling thread ends.
 void NoticeThreadEnd(ThreadState* state);
 

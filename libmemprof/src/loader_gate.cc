@@ -1,8 +1,6 @@
 // Flags of threads on one side, a gate on the other, and membarrier between them.
 #include "libmemprof/src/loader_gate.h"
 
-#include "libmemprof/src/sys.h"
-
 namespace memprof::recorder {
 namespace {
 
@@ -25,7 +23,7 @@ void RegisterLoaderFlag(LoaderFlag* flag) {
 // between.
 LoaderSection::LoaderSection(LoaderFlag* flag) : flag_(flag) {
   std::uint64_t deadline = 0;
-  while (true) {
+  while (flag_ != nullptr) {
     flag_->inside.store(1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // the processor's: SynchroniseThreads
     if (g_closed.load(std::memory_order_acquire) == 0) return;
@@ -38,7 +36,7 @@ LoaderSection::LoaderSection(LoaderFlag* flag) : flag_(flag) {
 }
 
 void CloseLoaderGate() {
-  ErrnoKeeper keeper;
+  SystemSection section;
   g_closed.store(1, std::memory_order_seq_cst);
   // Afterwards every thread has either seen g_closed or shows its flag.
   SynchroniseThreads();

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "libmemprof/src/sys.h"
+
 namespace memprof::recorder {
 
 // One per thread that uses the loader; must stay where it is once registered.
@@ -23,12 +25,16 @@ void RegisterLoaderFlag(LoaderFlag* flag);
 
 class LoaderSection {
  public:
+  // Without a flag there is no section: for a thread that could not be bound.
   explicit LoaderSection(LoaderFlag* flag);
-  ~LoaderSection() { flag_->inside.store(0, std::memory_order_release); }
+  ~LoaderSection() {
+    if (flag_ != nullptr) flag_->inside.store(0, std::memory_order_release);
+  }
   LoaderSection(const LoaderSection&) = delete;
   LoaderSection& operator=(const LoaderSection&) = delete;
 
  private:
+  CancellationOff cancellation_off_;  // a flag of a thread that is gone would delay every fork
   LoaderFlag* flag_;
 };
 

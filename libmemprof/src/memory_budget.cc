@@ -72,7 +72,7 @@ void Subtract(std::atomic<std::uint64_t>* sum, std::uint64_t bytes) {
 std::uint64_t RingShare(std::uint64_t memory_bytes) { return memory_bytes * 3 / 8; }
 
 void SetMemoryLimit(std::uint64_t memory_bytes, std::uint64_t ring_bytes) {
-  ErrnoKeeper keeper;
+  SystemSection section;
   madvise(&g_account, sizeof g_account, MADV_WIPEONFORK);
   const std::uint64_t taken = ring_bytes + kUncounted;
   const std::uint64_t all = memory_bytes > taken ? memory_bytes - taken : 0;

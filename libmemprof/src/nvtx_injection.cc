@@ -7,6 +7,7 @@
 // default one), aux1 the number of a started range (0 = pushed).
 #include <string.h>
 
+#include "libmemprof/src/lifecycle.h"
 #include "libmemprof/src/nvtx_abi.h"
 #include "libmemprof/src/nvtx_memory.h"
 #include "libmemprof/src/recorder.h"
@@ -50,6 +51,7 @@ class Text {
 // are numbers from 1. More than these get no name. No destructor: NVTX outlives it.
 class Names {
  public:
+  explicit constexpr Names(Mutex* mutex) : mutex_(*mutex) {}
   template <typename Char>
   void* Add(const Char* name) {
     if (name == nullptr) return nullptr;
@@ -74,15 +76,15 @@ class Names {
  private:
   static constexpr std::uint32_t kMost = 1u << 14;
   static constexpr std::size_t kMostBytes = std::size_t{4} << 20;
-  Mutex mutex_;
+  Mutex& mutex_;
   char* memory_ = nullptr;
   std::size_t used_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t offsets_[kMost] = {};
 };
 
-Names g_strings;
-Names g_domains;
+constinit Names g_strings(&g_process_locks.nvtx_strings);
+constinit Names g_domains(&g_process_locks.nvtx_domains);
 std::atomic<std::uint64_t> g_last_range{0};
 
 void AppendMessage(const EventAttributes* attributes, Text* out) {
@@ -229,6 +231,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
   using namespace memprof::recorder;
   using namespace memprof::nvtx;
   if (get_table == nullptr) return 0;
+  RegisterHandlers();  // names are kept from here on, whether anything is recorded or not
   const auto* callbacks = static_cast<const CallbacksTable*>(get_table(kCallbacksTable));
   if (callbacks == nullptr || callbacks->bytes < sizeof *callbacks ||
       callbacks->get_module_functions == nullptr)

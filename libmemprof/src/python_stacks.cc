@@ -14,7 +14,7 @@ namespace {
 // the parent's; whoever is there now is checked.
 int OnPendingCall(void*) {
   RecursionGuard guard;
-  ErrnoKeeper keeper;
+  SystemSection section;
   if (Recorder* recorder = TheRecorder()) recorder->python()->CompareWithInterpreter();
   return 0;
 }

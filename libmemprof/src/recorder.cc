@@ -32,7 +32,23 @@ ThreadState* NewThreadState() {
 
 ControlPage g_control;
 thread_local constinit ThreadSlot t_thread_slot
-    __attribute__((tls_model("initial-exec"))) = {0, nullptr, 0, 0};
+    __attribute__((tls_model("initial-exec"))) = {0, nullptr, 0, 0, 0, nullptr};
+
+// Stacks grow downwards: a frame lives no more when another function's begins at its place or above
+// it. One that was left further down may have been written over; if it is whole it is believed.
+// Only on the thread's own stack: a signal handler's, or a coroutine's, lies anywhere.
+__attribute__((noinline, cold, no_sanitize("address"))) bool RecursionGuard::Abandoned(
+    const RecursionGuard& here) {
+  const ThreadSlot& slot = CurrentThread();
+  if (!Recording()) return false;
+  const RecursionGuard* outermost = slot.outermost;
+  const StackBounds bounds = slot.state != nullptr ? slot.state->stack_bounds : FindStackBounds();
+  const auto address = [](const void* at) { return reinterpret_cast<std::uint64_t>(at); };
+  if (!bounds.Contains(address(&here)) || !bounds.Contains(address(outermost))) return false;
+  if (&here == outermost || outermost->slot_ != &slot || outermost->depth_ != 1) return true;
+  return address(here.frame_) > address(outermost->frame_) ||
+         (here.frame_ == outermost->frame_ && here.caller_ != outermost->caller_);
+}
 
 Recorder::Recorder(const Settings& settings)
     : settings_(settings),
@@ -85,6 +101,7 @@ void Recorder::WriteHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns) 
 }
 
 ThreadState* Recorder::BindThread(ThreadSlot* slot) {
+  SystemSection section;
   ThreadState* state;
   {
     LockGuard lock(threads_mutex_);
@@ -126,6 +143,7 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
 }
 
 void Recorder::ReleaseThread(ThreadState* state) {
+  SystemSection section;
   if (state->slab != nullptr) ring_.Seal(state->slab);
   state->slab = nullptr;
   state->memo.Release();
@@ -137,6 +155,7 @@ void Recorder::ReleaseThread(ThreadState* state) {
 }
 
 bool Recorder::TakeSlab(ThreadState* state) {
+  SystemSection section;
   if (state->slab != nullptr) ring_.Seal(state->slab);
   state->slab = ring_.Acquire(ring::SlabKind::kEvents, state->thread_id, state->tid);
   state->used = 0;
@@ -160,6 +179,7 @@ NativeStack Recorder::Walk(ThreadState* state, const Registers& start, int depth
 StackMemo::Result Recorder::WalkAndIntern(ThreadState* state, const Registers& start) {
   const std::uint32_t generation = MemoGeneration(Remembered::kNodes);
   if (state->memo.generation() != generation) state->memo.Reset(generation);
+  SystemSection system;
   LoaderSection section(&state->loader);
   const NativeStack native = Walk(state, start, settings_.stack_depth);
   const StackMemo::Result result{stacks_.Intern(native.frames, native.count, &state->stacks),
@@ -189,6 +209,7 @@ PythonThread::Entry Recorder::Merge(PythonThread* python, const NativeStack& nat
 // Both stacks are told apart by what they depend on, natively by the memo; only stacks that were
 // not seen lately are put together.
 StackMemo::Result Recorder::InternWithPython(ThreadState* state, const Registers& start) {
+  SystemSection system;
   if (state->python == nullptr)
     state->python =
         static_cast<PythonThread*>(MapMemory(sizeof(PythonThread), Need::kThread, InChild::kKept));

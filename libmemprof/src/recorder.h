@@ -82,8 +82,10 @@ struct ThreadState {
 struct ThreadSlot {
   std::uint64_t epoch;  // of the recording that `state` belongs to
   ThreadState* state;
-  std::uint32_t depth;  // of nested recorder code
+  std::uint16_t depth;        // of nested recorder code
+  std::int16_t cancel_state;  // of the thread, while it forks
   std::uint32_t thread_id;
+  const class RecursionGuard* outermost;  // while depth is not 0
 };
 extern thread_local constinit ThreadSlot t_thread_slot __attribute__((tls_model("initial-exec")));
 inline ThreadSlot& CurrentThread() { return t_thread_slot; }
@@ -210,17 +212,43 @@ bool DriverIsUp();
 inline bool WantMarks() { return Recording() || (DriverIsUp() && WantEvents(StartCause::kHook)); }
 
 // Keeps recorder code from recording itself, and tells the outermost call.
+//
+// The program's own calls run within it, and may leave it without its end: by an exception, by
+// longjmp, by the thread's cancellation, after which its destructors run. The next guard notices
+// (Abandoned), or the thread would be silent for good.
 class RecursionGuard {
  public:
-  RecursionGuard() : slot_(CurrentThread()) { ++slot_.depth; }
-  ~RecursionGuard() { --slot_.depth; }
+  __attribute__((always_inline)) RecursionGuard()
+      : slot_(&CurrentThread()),
+        frame_(FrameHere()),
+        caller_(__builtin_return_address(0)),
+        depth_(static_cast<std::uint16_t>(slot_->depth + 1)) {
+    if (__builtin_expect(depth_ > 1, 0) && Abandoned(*this)) depth_ = 1;
+    if (depth_ == 1) slot_->outermost = this;
+    slot_->depth = depth_;
+  }
+  ~RecursionGuard() { slot_->depth = static_cast<std::uint16_t>(depth_ - 1); }
   RecursionGuard(const RecursionGuard&) = delete;
   RecursionGuard& operator=(const RecursionGuard&) = delete;
-  bool outermost() const { return slot_.depth == 1; }
-  ThreadSlot* slot() { return &slot_; }
+  bool outermost() const { return depth_ == 1; }
+  ThreadSlot* slot() { return slot_; }
 
  private:
-  ThreadSlot& slot_;
+  // The end of the frame of the function that the guard is in, whatever was inlined there.
+  __attribute__((always_inline)) static const void* FrameHere() {
+#if defined(__clang__)
+    return __builtin_frame_address(0);
+#else
+    return __builtin_dwarf_cfa();
+#endif
+  }
+  // Whether the thread's outermost guard is no more, as seen from one that begins.
+  static bool Abandoned(const RecursionGuard& here);
+
+  ThreadSlot* slot_;
+  const void* frame_;
+  const void* caller_;
+  std::uint16_t depth_;
 };
 
 // The calling thread's state in the current recording; null when nothing is recorded.
@@ -229,6 +257,12 @@ inline ThreadState* BoundState(ThreadSlot* slot) {
   if (epoch == 0) return nullptr;
   if (slot->epoch == epoch && slot->state != nullptr) return slot->state;
   return TheRecorder()->BindThread(slot);
+}
+
+// For the loader's lists, where the calling thread is known already.
+inline LoaderFlag* LoaderFlagHere() {
+  ThreadState* state = CurrentThread().state;
+  return state == nullptr ? nullptr : &state->loader;
 }
 
 // Publishes one event of the calling thread; the caller holds a RecursionGuard and has filled in

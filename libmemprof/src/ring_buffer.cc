@@ -246,7 +246,7 @@ bool RingBuffer::Back(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 bool RingBuffer::Grow(std::uint32_t slabs) {
-  ErrnoKeeper keeper;
+  SystemSection section;
   LockGuard lock(grow_mutex_);
   const std::uint32_t ready = header_->slabs_ready.load(std::memory_order_relaxed);
   if (slabs > header_->slab_count - ready) slabs = header_->slab_count - ready;

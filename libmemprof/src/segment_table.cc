@@ -54,13 +54,16 @@ bool SegmentTable::TakeAt(std::uint64_t address, Segment* segment) {
   return true;
 }
 
-bool SegmentTable::TakeWithin(std::uint64_t from, std::uint64_t end, Segment* segment) {
+bool SegmentTable::TakeWithin(std::uint64_t from, std::uint64_t end, Segment* segment,
+                              std::uint64_t before_ns) {
   if (empty()) return false;
   LockGuard lock(mutex_);
-  const std::size_t i = FirstAfter(from);
-  if (i == count() || at(i)->address >= end) return false;
-  Take(i, segment);
-  return true;
+  for (std::size_t i = FirstAfter(from); i < count() && at(i)->address < end; ++i) {
+    if (at(i)->time_ns > before_ns) continue;
+    Take(i, segment);
+    return true;
+  }
+  return false;
 }
 
 bool SegmentTable::TakeOf(std::int32_t device, Segment* segment) {

@@ -32,8 +32,10 @@ class SegmentTable {
   bool Find(std::uint64_t address, Segment* segment);
   // Takes out the one that begins at `address`.
   bool TakeAt(std::uint64_t address, Segment* segment);
-  // Takes out one that has a byte in [from, end); false when there is none left.
-  bool TakeWithin(std::uint64_t from, std::uint64_t end, Segment* segment);
+  // Takes out one that has a byte in [from, end) and was there at `before_ns`; false when there is
+  // none left.
+  bool TakeWithin(std::uint64_t from, std::uint64_t end, Segment* segment,
+                  std::uint64_t before_ns = ~std::uint64_t{0});
   // The same for any of a device.
   bool TakeOf(std::int32_t device, Segment* segment);
 

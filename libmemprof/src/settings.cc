@@ -50,7 +50,7 @@ void ReadSource(const char* text, Settings* settings) {
 }  // namespace
 
 Settings ReadSettings(EnvironmentLookup lookup, bool preloaded) {
-  ErrnoKeeper keeper;
+  SystemSection section;
   Settings settings;
   const char* output = lookup("MEMPROF_OUTPUT");
   const bool has_output = output != nullptr && output[0] != '\0';

@@ -14,17 +14,20 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr std::uint64_t kLongestWaitNs = 10'000'000'000;
+constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
 
 std::atomic<int> g_signal{0};
 std::atomic<std::uint32_t> g_came{0};
 struct sigaction g_next;  // written before our handler is in place
+sigset_t g_mask_of_program;
 
 void OnSignal(int number, siginfo_t* info, void* context) {
-  ErrnoKeeper keeper;
-  RequestToggle();
-  g_came.fetch_add(1, std::memory_order_release);
-  FutexWake(&g_came, 1);
+  {
+    SystemSection section;
+    RequestToggle();
+    g_came.fetch_add(1, std::memory_order_release);
+    FutexWake(&g_came, 1);
+  }
   if ((g_next.sa_flags & SA_SIGINFO) != 0) {
     if (g_next.sa_sigaction != nullptr) g_next.sa_sigaction(number, info, context);
   } else if (g_next.sa_handler != SIG_DFL && g_next.sa_handler != SIG_IGN) {
@@ -38,6 +41,9 @@ void* Await(void*) {
     const std::uint32_t seen = g_came.load(std::memory_order_acquire);
     if (!ServeLateStart()) return nullptr;
     FutexWait(&g_came, seen, kLongestWaitNs);
+    if (!OnlyOwnThreadsAreLeft(1)) continue;
+    pthread_sigmask(SIG_SETMASK, &g_mask_of_program, nullptr);
+    return nullptr;  // and the process ends with it, as it would without
   }
 }
 
@@ -46,12 +52,12 @@ void* Await(void*) {
 void AwaitSignal() {
   if (g_signal.load() <= 0 || !ServeLateStart()) return;
   // None of the program's handlers may run on it.
-  sigset_t all, before;
+  sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_sigmask(SIG_SETMASK, &all, &g_mask_of_program);
   pthread_t thread;
   if (pthread_create(&thread, nullptr, Await, nullptr) == 0) pthread_detach(thread);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_sigmask(SIG_SETMASK, &g_mask_of_program, nullptr);
 }
 
 int SignalNumber(const char* name) {
@@ -72,7 +78,7 @@ int SignalNumber(const char* name) {
 
 void InstallSignalSwitch(const char* name) {
   if (name == nullptr || name[0] == '\0') return;
-  ErrnoKeeper keeper;
+  SystemSection section;
   const int number = SignalNumber(name);
   if (number == 0) {
     if (g_signal.exchange(-1) == 0)

@@ -27,7 +27,7 @@ template <typename Act>
 void StackMemo::OnPages(Act act) {
   const auto begin = (reinterpret_cast<std::uintptr_t>(entries_) + 4095) & ~std::uintptr_t{4095};
   const auto end = reinterpret_cast<std::uintptr_t>(words_ + kMostWords) & ~std::uintptr_t{4095};
-  ErrnoKeeper keeper;
+  SystemSection section;
   act(reinterpret_cast<void*>(begin), end - begin);
 }
 

@@ -2,16 +2,20 @@
 #include "libmemprof/src/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 namespace memprof::recorder {
 namespace {
@@ -45,7 +49,7 @@ void Message(const char* format, ...) {
   for (char* at = text + kPrefix; at < text + kPrefix + length; ++at)
     if (static_cast<unsigned char>(*at) < ' ' || *at == 0x7f) *at = '?';
   text[kPrefix + length] = '\n';
-  ErrnoKeeper keeper;
+  SystemSection section;
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text, kPrefix + length + 1);
 }
 
@@ -102,7 +106,7 @@ bool CopyOwnRanges(OwnRange* ranges, std::size_t* count) {
 }
 
 void* MapAddressSpace(std::size_t bytes, InChild in_child) {
-  ErrnoKeeper keeper;
+  SystemSection section;
   void* memory = mmap(nullptr, RoundToPages(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -122,7 +126,7 @@ void* MapMemory(std::size_t bytes, Need need, InChild in_child) {
 void UnmapMemory(void* memory, std::size_t bytes, Need need, InChild in_child) {
   if (memory == nullptr) return;
   bytes = RoundToPages(bytes);
-  ErrnoKeeper keeper;
+  SystemSection section;
   ForgetOwn(memory);
   munmap(memory, bytes);
   ReturnMemory(bytes, need, in_child);
@@ -132,7 +136,7 @@ void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes, Nee
   if (memory == nullptr) return MapMemory(new_bytes, need);
   old_bytes = RoundToPages(old_bytes);
   new_bytes = RoundToPages(new_bytes);
-  ErrnoKeeper keeper;
+  SystemSection section;
   if (!ChargeMemory(new_bytes - old_bytes, need)) return nullptr;
   void* moved = mremap(memory, old_bytes, new_bytes, MREMAP_MAYMOVE);
   if (moved != MAP_FAILED) {
@@ -148,12 +152,12 @@ void FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
                std::uint64_t timeout_ns) {
   timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000u),
                    static_cast<long>(timeout_ns % 1'000'000'000u)};
-  ErrnoKeeper keeper;
+  SystemSection section;
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
 }
 
 void FutexWake(const std::atomic<std::uint32_t>* word, int threads) {
-  ErrnoKeeper keeper;
+  SystemSection section;
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
 }
 
@@ -162,9 +166,8 @@ namespace {
 // Where membarrier is forbidden: taking a right away from a page that is in use makes the kernel
 // interrupt every processor that runs a thread of this process, which is a barrier there.
 void InterruptAllThreads() {
-  static Mutex mutex;
   static std::atomic<char>* page = nullptr;
-  LockGuard lock(mutex);
+  LockGuard lock(g_process_locks.thread_barrier);
   if (page == nullptr)
     page = static_cast<std::atomic<char>*>(MapMemory(4096, Need::kWriter, InChild::kKept));
   if (page == nullptr || mprotect(page, 4096, PROT_READ | PROT_WRITE) != 0) return;
@@ -176,7 +179,7 @@ void InterruptAllThreads() {
 
 void SynchroniseThreads() {
   static std::atomic<bool> registered{false};
-  ErrnoKeeper keeper;
+  SystemSection section;
   if (!registered.exchange(true, std::memory_order_relaxed))
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) InterruptAllThreads();
@@ -198,7 +201,41 @@ void Mutex::Unlock() {
   if (word_.exchange(0, std::memory_order_release) == 2) FutexWake(&word_, 1);
 }
 
-ErrnoKeeper::ErrnoKeeper() : saved_(errno) {}
-ErrnoKeeper::~ErrnoKeeper() { errno = saved_; }
+CancellationOff::CancellationOff() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+CancellationOff::~CancellationOff() { pthread_setcancelstate(before_, nullptr); }
+
+SystemSection::SystemSection() : errno_(errno) {}
+SystemSection::~SystemSection() { errno = errno_; }
+
+ProcessLocks g_process_locks;
+
+void ResetProcessLocks() { new (&g_process_locks) ProcessLocks; }
+
+void KeepProcessLocksFromChildren() {
+  madvise(&g_process_locks, sizeof g_process_locks, MADV_WIPEONFORK);
+}
+
+// It stays in the list of threads until the last of the others is gone.
+bool MainThreadHasEnded() {
+  SystemSection section;
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", static_cast<int>(getpid()));
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (length <= 0) return false;
+  text[length] = '\0';
+  const char* name_end = strrchr(text, ')');  // the name may have any character in it
+  return name_end != nullptr && strncmp(name_end, ") Z", 3) == 0;
+}
+
+bool OnlyOwnThreadsAreLeft(int ours) {
+  SystemSection section;
+  struct stat tasks;
+  // A link for each thread, one for the folder, one for its parent.
+  if (stat("/proc/self/task", &tasks) != 0) return false;
+  return tasks.st_nlink == static_cast<nlink_t>(2 + 1 + ours) && MainThreadHasEnded();
+}
 
 }  // namespace memprof::recorder

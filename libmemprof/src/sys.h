@@ -2,15 +2,25 @@
 // processes: nothing here uses malloc, throws, or calls back into the program.
 #pragma once
 
+#include <time.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/clock.h"
 #include "libmemprof/src/memory_budget.h"
 
 namespace memprof::recorder {
 
+// CLOCK_MONOTONIC in nanoseconds: the clock of all times in the log. Where the kernel trusts the
+// processor's counter this never enters the kernel, and it is right wherever a virtual machine is
+// moved to.
+inline std::uint64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
 // CLOCK_REALTIME in nanoseconds since 1970.
 std::uint64_t UnixNs();
 // CPU time used by the calling thread, in nanoseconds.
@@ -56,6 +66,37 @@ void FutexWake(const std::atomic<std::uint32_t>* word, int threads);
 // the write, or else the fast path sees the flag.
 void SynchroniseThreads();
 
+// The calling thread cannot be cancelled (pthread_cancel) while one of these lives: a thread that
+// dies with a lock of ours would leave everybody else waiting. What the thread had chosen holds
+// again afterwards, and a cancellation that came meanwhile is acted on then. Costs two atomic
+// operations where the C library needs them, so what is done for every event does without: it holds
+// no lock, reaches no cancellation point, and changes nothing that another thread depends on.
+class CancellationOff {
+ public:
+  CancellationOff();
+  ~CancellationOff();
+  CancellationOff(const CancellationOff&) = delete;
+  CancellationOff& operator=(const CancellationOff&) = delete;
+
+ private:
+  int before_;
+};
+
+// For all that is more than an event put into the ring: system calls, tables, calls of the loader
+// or the driver by our own choice. errno stays as the program left it, and the thread cannot be
+// cancelled. The program's own calls stay outside: there it is cancelled as it is without us.
+class SystemSection {
+ public:
+  SystemSection();
+  ~SystemSection();
+  SystemSection(const SystemSection&) = delete;
+  SystemSection& operator=(const SystemSection&) = delete;
+
+ private:
+  CancellationOff cancellation_off_;
+  int errno_;
+};
+
 // A small lock that never allocates. Held only for moments, and never while calling into the
 // loader, the driver or the program: any of these could need a lock that waits for this one.
 class Mutex {
@@ -77,19 +118,28 @@ class LockGuard {
   LockGuard& operator=(const LockGuard&) = delete;
 
  private:
+  CancellationOff cancellation_off_;  // before the lock is taken, and until it is given back
   Mutex& mutex_;
 };
 
-// Keeps errno as the program left it.
-class ErrnoKeeper {
- public:
-  ErrnoKeeper();
-  ~ErrnoKeeper();
-  ErrnoKeeper(const ErrnoKeeper&) = delete;
-  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
-
- private:
-  int saved_;
+// All locks that belong to the process and not to one recording, whose locks a forked child leaves
+// behind with it. Another thread may have held them at the moment of the fork, so the child begins
+// with all of them free; what they guard must make sense at any moment of a change. None is taken
+// while another one is held.
+struct alignas(4096) ProcessLocks {
+  Mutex nvtx_strings;
+  Mutex nvtx_domains;
+  Mutex thread_barrier;
 };
+extern ProcessLocks g_process_locks;
+// For the child of a fork.
+void ResetProcessLocks();
+// Once in a process: the kernel wipes the locks in children that no handler of ours sees.
+void KeepProcessLocksFromChildren();
+
+// Whether the main thread has ended by pthread_exit.
+bool MainThreadHasEnded();
+// ... and all others too, but for `ours` threads of the recorder: the process is over without us.
+bool OnlyOwnThreadsAreLeft(int ours);
 
 }  // namespace memprof::recorder

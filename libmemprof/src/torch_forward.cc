@@ -8,7 +8,7 @@
 
 #include "libmemprof/src/next_symbol.h"
 #include "libmemprof/src/real_dlsym.h"
-#include "libmemprof/src/sys.h"
+#include "libmemprof/src/recorder.h"
 
 namespace memprof::recorder {
 namespace {
@@ -76,7 +76,8 @@ void* AskLoader(const Search& search) {
 
 __attribute__((noinline, cold)) void* FindReal(TorchFunction function, const void* caller,
                                                const void* ours) {
-  ErrnoKeeper keeper;
+  SystemSection section;
+  LoaderSection loader(LoaderFlagHere());
   Search search{.name = kNames[static_cast<int>(function)], .caller = caller, .ours = ours};
   dl_iterate_phdr(Look, &search);
   if (search.behind <= 1) return search.first_behind;

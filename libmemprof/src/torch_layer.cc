@@ -276,7 +276,8 @@ void TorchLayer::FreeFailed(ThreadSlot* slot, std::uint64_t address) {
 void TorchLayer::Unmapped(ThreadSlot* slot, std::uint64_t address, std::uint64_t bytes,
                           std::uint64_t time_ns) {
   SegmentTable::Segment segment;
-  while (segments_.TakeWithin(address, address + bytes, &segment)) End(slot, segment, time_ns);
+  while (segments_.TakeWithin(address, address + bytes, &segment, time_ns))
+    End(slot, segment, time_ns);
 }
 
 void TorchLayer::EndDevice(std::int32_t device) {

@@ -6,8 +6,9 @@
 
 #include <atomic>
 
+#include "libmemprof/src/foreign_call.h"
 #include "libmemprof/src/next_symbol.h"
-#include "libmemprof/src/sys.h"
+#include "libmemprof/src/recorder.h"
 #include "libmemprof/src/torch_layer.h"
 
 namespace memprof::recorder {
@@ -53,15 +54,27 @@ int Look(dl_phdr_info* info, std::size_t, void* data) {
 }
 
 __attribute__((noinline, cold)) Known FindFunctions() {
+  SystemSection section;
+  LoaderSection loader(LoaderFlagHere());
   Search search;
   Known found = Known::kNever;
-  if (dl_iterate_phdr(Look, &search) == 1) {
+  if (CanCatch() && dl_iterate_phdr(Look, &search) == 1) {
     g_current.store(search.current, std::memory_order_relaxed);
     g_handle.store(search.handle, std::memory_order_relaxed);
     found = Known::kYes;
   }
   g_known.store(found, std::memory_order_release);
   return found;
+}
+
+// PyTorch throws where the driver is in a state of error: it was not asked by the program, which
+// must not see that. Another question would only fail again.
+template <typename Result, typename Argument>
+bool Ask(Result (*function)(Argument), Argument argument, Result* answer) {
+  SystemSection section;
+  if (CallForeign(function, argument, answer)) return true;
+  g_known.store(Known::kNever, std::memory_order_release);
+  return false;
 }
 
 // The handle of a stream never changes, and asking for it costs PyTorch two calls of the runtime.
@@ -79,7 +92,8 @@ std::uint64_t TorchStreamHere(std::int32_t device) {
   if (known == Known::kNo) known = FindFunctions();
   if (known != Known::kYes || device < 0 || device >= kMostTorchDevices) return 0;
   const auto index = static_cast<std::int8_t>(device);
-  const TorchStream stream = g_current.load(std::memory_order_relaxed)(index);
+  TorchStream stream;
+  if (!Ask(g_current.load(std::memory_order_relaxed), index, &stream)) return 0;
   if (stream.device.type != kTorchCuda || stream.device.index != index) {
     // Not what it was in the versions that are known.
     g_known.store(Known::kNever, std::memory_order_release);
@@ -87,8 +101,10 @@ std::uint64_t TorchStreamHere(std::int32_t device) {
   }
   if (stream.id == 0) return 0;
   if (t_last.id != stream.id || t_last.device != device) {
-    ErrnoKeeper keeper;
-    const void* handle = g_handle.load(std::memory_order_relaxed)(&stream);
+    void* handle = nullptr;
+    if (!Ask(g_handle.load(std::memory_order_relaxed), static_cast<const TorchStream*>(&stream),
+             &handle))
+      return 0;
     t_last = {stream.id, device, reinterpret_cast<std::uint64_t>(handle)};
   }
   return t_last.handle;

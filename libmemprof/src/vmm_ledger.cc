@@ -90,7 +90,7 @@ VmmLedger::Physical VmmLedger::Release(std::uint64_t handle) {
 
 void VmmLedger::Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) {
   LockGuard lock(mutex_);
-  const Mapping mapping{address, bytes, handle};
+  const Mapping mapping{address, bytes, handle, NowNs()};
   mappings_.Append(&mapping, sizeof mapping);
   if (Handle* known = Find(handle)) ++known->mappings;
 }
@@ -118,12 +118,14 @@ std::size_t VmmLedger::CopyMappings(std::uint64_t from, std::uint64_t end, std::
 }
 
 bool VmmLedger::Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mapping,
-                      Physical* physical) {
+                      Physical* physical, std::uint64_t before_ns) {
   LockGuard lock(mutex_);
   auto* mappings = reinterpret_cast<Mapping*>(mappings_.data());
   const std::size_t count = mappings_.size() / sizeof(Mapping);
   for (std::size_t i = 0; i < count; ++i) {
-    if (mappings[i].address < address || mappings[i].address - address + mappings[i].bytes > bytes)
+    if (mappings[i].address < address ||
+        mappings[i].address - address + mappings[i].bytes > bytes ||
+        mappings[i].time_ns > before_ns)
       continue;
     *mapping = mappings[i];
     mappings_.Erase(i * sizeof(Mapping), (i + 1) * sizeof(Mapping));
@@ -147,7 +149,7 @@ void VmmLedger::BindLocked(const Binding& binding) {
 void VmmLedger::Bind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
                      std::uint64_t handle) {
   LockGuard lock(mutex_);
-  BindLocked({multicast, offset, bytes, handle});
+  BindLocked({multicast, offset, bytes, handle, NowNs()});
 }
 
 void VmmLedger::BindMapped(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
@@ -157,19 +159,19 @@ void VmmLedger::BindMapped(std::uint64_t multicast, std::uint64_t offset, std::u
   for (std::size_t i = 0; i < mappings_.size() / sizeof(Mapping); ++i) {
     if (address < mappings[i].address || address - mappings[i].address >= mappings[i].bytes)
       continue;
-    BindLocked({multicast, offset, bytes, mappings[i].handle});
+    BindLocked({multicast, offset, bytes, mappings[i].handle, NowNs()});
     return;
   }
 }
 
 bool VmmLedger::Unbind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
-                       std::int32_t device, Physical* physical) {
+                       std::int32_t device, Physical* physical, std::uint64_t before_ns) {
   LockGuard lock(mutex_);
   auto* bindings = reinterpret_cast<Binding*>(bindings_.data());
   for (std::size_t i = 0; i < bindings_.size() / sizeof(Binding); ++i) {
     const Binding binding = bindings[i];
     if (binding.multicast != multicast || binding.offset < offset ||
-        binding.offset - offset + binding.bytes > bytes)
+        binding.offset - offset + binding.bytes > bytes || binding.time_ns > before_ns)
       continue;
     Handle* known = Find(binding.handle);
     if (known != nullptr && device >= 0 && known->physical.device != device) continue;

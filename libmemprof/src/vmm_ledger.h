@@ -27,7 +27,9 @@ class VmmLedger {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     std::uint64_t handle = 0;
+    std::uint64_t time_ns = 0;  // since when
   };
+  static constexpr std::uint64_t kAnyTime = ~std::uint64_t{0};
 
   // False when the handle is known: then there is one reference more to its memory.
   bool Create(std::uint64_t handle, std::uint64_t bytes, std::int32_t device, std::uint8_t layer);
@@ -48,7 +50,7 @@ class VmmLedger {
                   std::uint64_t address);
   // Takes one binding within that range of the object out, as Unmap does.
   bool Unbind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
-              std::int32_t device, Physical* physical);
+              std::int32_t device, Physical* physical, std::uint64_t before_ns = kAnyTime);
   // As Map and Unmap, for memory that something else than an address range refers to. Hold tells
   // whether the memory is known.
   bool Hold(std::uint64_t handle);
@@ -60,8 +62,10 @@ class VmmLedger {
   std::size_t CopyMappings(std::uint64_t from, std::uint64_t end, std::size_t skip, Mapping* out,
                            std::size_t most);
   // Takes one mapping that lies within the range out of the ledger; false when there is none left.
-  // `physical->last` is set when its memory goes with it.
-  bool Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mapping, Physical* physical);
+  // `physical->last` is set when its memory goes with it. Only what was there at `before_ns`: once
+  // the driver has unmapped a range, another thread may map something else there.
+  bool Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mapping, Physical* physical,
+             std::uint64_t before_ns = kAnyTime);
 
  private:
   struct Handle {
@@ -74,6 +78,7 @@ class VmmLedger {
     std::uint64_t offset;
     std::uint64_t bytes;
     std::uint64_t handle;
+    std::uint64_t time_ns;
   };
   struct OtherName {
     std::uint64_t alias;

@@ -29,6 +29,9 @@ constexpr std::uint64_t kTickNs = 50'000'000;
 // compress twice as well as many small ones.
 constexpr std::uint64_t kRestNs = 1'000'000'000;
 constexpr std::uint64_t kSweepNs = 1'000'000'000;
+// How soon the process ends after its last thread: by pthread_exit of a main thread that was
+// recorded.
+constexpr std::uint64_t kEndLookNs = 20'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 // Events that become final in one commit: bounds the batch in memory and what a disk error loses.
 constexpr std::uint64_t kEventsPerCommit = 16 * 1024;
@@ -51,11 +54,11 @@ bool Writer::Start(void (*on_failure)()) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, std::size_t{1} << 20);
-  sigset_t all, before;
+  sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_sigmask(SIG_SETMASK, &all, &mask_of_program_);
   const int error = pthread_create(&thread_, &attributes, &Writer::ThreadMain, this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_sigmask(SIG_SETMASK, &mask_of_program_, nullptr);
   pthread_attr_destroy(&attributes);
   running_ = error == 0;
   return running_;
@@ -82,21 +85,54 @@ void Writer::Loop() {
     const std::uint32_t finish_wanted = finish_wanted_.load(std::memory_order_acquire);
     const std::uint32_t flush_wanted = flush_wanted_.load(std::memory_order_acquire);
     ServeToggles();
-    TrimClock();
     const bool worked = DrainOnce();
     Serve(flush_wanted, finish_wanted);
-    if (!worked || parts_.ring->Attention() == seen) Rest(seen);
+    if (!worked || parts_.ring->Attention() == seen)
+      parts_.ring->WaitForAttention(
+          seen, main_has_ended_.load(std::memory_order_relaxed) ? kEndLookNs : kRestNs);
+    if (ProcessIsOver()) return EndAsLast();
   }
   DrainOnce();
 }
 
-// The clock wants to be looked at more often than the ring.
-void Writer::Rest(std::uint32_t seen) {
-  const std::uint64_t end_ns = SystemNs() + kRestNs;
-  for (std::uint64_t now = SystemNs(); now < end_ns; now = SystemNs()) {
-    parts_.ring->WaitForAttention(seen, std::min(end_ns - now, TrimClock()));
-    if (parts_.ring->Attention() != seen) return;
-  }
+bool Writer::ProcessIsOver() {
+  const std::uint64_t now = NowNs();
+  if (now < next_look_ns_) return false;
+  next_look_ns_ = now + (main_has_ended_.load(std::memory_order_relaxed) ? kEndLookNs : kSweepNs);
+  return OnlyOwnThreadsAreLeft(1);
+}
+
+// The C library ends the process with its last thread, which runs the exit handlers: on a stack
+// and with a signal mask as the program has them, so not on this thread. What they allocate is
+// written by them at once.
+void Writer::EndAsLast() {
+  g_control.ending.store(1, std::memory_order_relaxed);
+  ended_.store(true, std::memory_order_release);
+  FinishRecording();
+  pthread_t last;
+  const auto wait_for = [](void* writer) -> void* {
+    auto* self = static_cast<Writer*>(writer);
+    pthread_join(self->thread_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &self->mask_of_program_, nullptr);
+    return nullptr;
+  };
+  if (pthread_create(&last, nullptr, wait_for, this) == 0)
+    pthread_detach(last);
+  else
+    pthread_sigmask(SIG_SETMASK, &mask_of_program_, nullptr);
+}
+
+void Writer::ServeHere() {
+  const std::uint32_t here = CurrentTid();
+  if (serving_.load(std::memory_order_relaxed) == here) return;
+  LockGuard lock(serving_mutex_);
+  serving_.store(here, std::memory_order_relaxed);
+  parts_.ring->SetWriter(here);
+  const std::uint32_t finish_wanted = finish_wanted_.load(std::memory_order_acquire);
+  const std::uint32_t flush_wanted = flush_wanted_.load(std::memory_order_acquire);
+  while (DrainOnce()) continue;
+  Serve(flush_wanted, finish_wanted);
+  serving_.store(0, std::memory_order_relaxed);
 }
 
 void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
@@ -143,6 +179,10 @@ bool Writer::Request(std::atomic<std::uint32_t>* wanted, std::atomic<std::uint32
     if (static_cast<std::int32_t>(reached - ticket) >= 0) return !failed();
     const std::uint64_t now = NowNs();
     if (now >= deadline || failed()) return false;
+    if (ended_.load(std::memory_order_acquire)) {
+      ServeHere();
+      continue;
+    }
     parts_.ring->CallAttention();
     FutexWait(done, reached, std::min(deadline - now, kTickNs));
   }
@@ -186,14 +226,6 @@ LiveTotals Writer::totals() const {
   return totals_;
 }
 
-// A time that no event has that is published from now on, or only such as nobody can depend on who
-// is looked at afterwards.
-std::uint64_t Writer::TimeOfCut() {
-  const std::uint64_t time_ns = NowNs();
-  while (NowNs() - time_ns < kClockToleranceNs) __builtin_ia32_pause();
-  return time_ns;
-}
-
 // Leaves events later than `time_ns` for the next drain. What is left is a consistent cut: an
 // allocation is published before any thread can stamp the free of it, so no free is in a batch
 // that its allocation is not in.
@@ -214,7 +246,7 @@ void Writer::CutAt(std::uint64_t time_ns, Run* runs, std::size_t count) {
 // them. A slab that was seen half full while its successor already existed is looked at again:
 // what the successor holds came later.
 std::size_t Writer::CollectRuns(SlabKind kind) {
-  const std::uint64_t cut_ns = kind == SlabKind::kEvents ? TimeOfCut() : 0;
+  const std::uint64_t cut_ns = kind == SlabKind::kEvents ? NowNs() : 0;
   Run*& runs = kind == SlabKind::kEvents ? runs_ : definition_runs_;
   if (runs == nullptr)
     runs = static_cast<Run*>(

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <atomic>
 #include <cstdint>
@@ -47,6 +48,13 @@ class Writer {
   // because the counters are of the last call.
   bool Finish(std::uint64_t timeout_ns);
 
+  // The main thread has called pthread_exit, or is about to. A process ends with its last thread,
+  // so this one has to see that it is the last, and to end too.
+  void NoteEndOfMain() {
+    main_has_ended_.store(true, std::memory_order_relaxed);
+    parts_.ring->CallAttention();
+  }
+
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   std::uint64_t log_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
   // As of the last drain.
@@ -78,12 +86,13 @@ class Writer {
   };
   static void* ThreadMain(void* self);
   void Loop();
-  void Rest(std::uint32_t seen);
   void Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted);
+  bool ProcessIsOver();
+  void EndAsLast();
+  void ServeHere();
   bool Request(std::atomic<std::uint32_t>* wanted, std::atomic<std::uint32_t>* done,
                std::uint64_t timeout_ns);
   std::size_t CollectRuns(ring::SlabKind kind);
-  static std::uint64_t TimeOfCut();
   static void CutAt(std::uint64_t time_ns, Run* runs, std::size_t count);
   void EncodeDefinitions(std::size_t first_run, std::size_t runs);
   std::size_t EncodeEvents(std::size_t first_run, std::size_t runs);
@@ -102,8 +111,13 @@ class Writer {
   Parts parts_;
   void (*on_failure_)() = nullptr;
   pthread_t thread_{};
+  sigset_t mask_of_program_{};
   bool running_ = false;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> main_has_ended_{false};
+  std::atomic<bool> ended_{false};         // the thread: whoever wants something does it
+  std::atomic<std::uint32_t> serving_{0};  // thread that does
+  Mutex serving_mutex_;
   std::atomic<bool> failed_{false};
   std::atomic<std::uint32_t> flush_wanted_{0};
   std::atomic<std::uint32_t> flush_done_{0};
@@ -125,6 +139,7 @@ class Writer {
   Run* runs_ = nullptr;
   Run* definition_runs_ = nullptr;
   std::uint64_t next_sweep_ns_ = 0;
+  std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_counters_ns_ = 0;
   std::uint32_t seen_generation_ = 0;
   bool told_removed_ = false;

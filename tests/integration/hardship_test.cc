@@ -141,6 +141,56 @@ TEST(Hardship, ThreadsMayDieInAnyWayWhileOthersAllocate) {
   EXPECT_EQ(kept.size(), 60u);
 }
 
+GuestResult Ending(const TempDirectory& directory, std::vector<std::string> arguments,
+                   bool recorded = true) {
+  GuestOptions options{.preload = recorded, .standin = false, .directory = directory.path()};
+  options.arguments = std::move(arguments);
+  options.environment["LD_LIBRARY_PATH"] = GuestPath("null_driver");
+  options.longest_s = 40;
+  return RunGuest("guest_ending", options);
+}
+
+TEST(Hardship, ThreadsMayBeCancelledInTheMiddleOfAnAllocation) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers are not to be cancelled anywhere";
+  for (const char* how : {"deferred", "async"}) {
+    TempDirectory directory;
+    const GuestResult guest = Ending(directory, {"cancel", how});
+    ASSERT_EQ(guest.status, 0) << how << guest.err;
+    EXPECT_EQ(guest.out, "went on\n");
+    EXPECT_EQ(guest.err, "");
+    const Log log = ReadLog(directory.File("g.mprof"));
+    EXPECT_EQ(log.error, "");
+    EXPECT_TRUE(log.has_trailer);
+    std::vector<std::uint64_t> of_main;
+    for (const Event& event : log.WithOp(log::OP_ALLOC))
+      if (event.bytes == 100 || event.bytes == 1 << 10) of_main.push_back(event.bytes);
+    EXPECT_EQ(std::count(of_main.begin(), of_main.end(), 100u), 20);
+    // Each of them ended its call before it was cancelled.
+    const std::size_t all = how == std::string("deferred") ? 220 : 20;
+    EXPECT_EQ(of_main.size(), all);
+  }
+}
+
+TEST(Hardship, AMainThreadThatLeavesFirstEndsTheProcessWithTheLastThread) {
+  for (const char* who : {"before", "after"}) {
+    TempDirectory directory;
+    EXPECT_EQ(Ending(directory, {"first", who}, false).out, "exit handler\n");
+    const GuestResult guest = Ending(directory, {"first", who});
+    ASSERT_EQ(guest.status, 0) << who << guest.err;
+    EXPECT_EQ(guest.out, "exit handler\n");
+    EXPECT_EQ(guest.err, "");
+    const Log log = ReadLog(directory.File("g.mprof"));
+    EXPECT_EQ(log.error, "");
+    EXPECT_TRUE(log.has_trailer);
+    EXPECT_THAT(log.counters, IsEmpty());
+    std::vector<std::uint64_t> bytes;
+    for (const Event& event : log.ByTime())
+      if (event.op == log::OP_ALLOC) bytes.push_back(event.bytes);
+    EXPECT_THAT(bytes, ElementsAre(1000u, 2000u, 3000u));
+    EXPECT_EQ(log.WithOp(log::OP_FREE).size(), 3u);
+  }
+}
+
 TEST(Hardship, AllDescriptorsClosedAtOnce) {
   TempDirectory directory;
   ExpectNothingLost(directory, Hardship(directory, {"closeall"}));

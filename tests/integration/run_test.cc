@@ -106,6 +106,56 @@ TEST(RunVerb, DefaultNameHasTheProcessId) {
   EXPECT_THAT(directory.Files(".mprof")[0], ::testing::MatchesRegex("memprof\\.[0-9]+\\.mprof"));
 }
 
+// Where the recorder would be the program's end, nothing is started.
+TEST(RunVerb, SaysThatAProgramWouldNotStart) {
+  TempDirectory directory;
+  const auto expect_refused = [&](const std::string& program, const std::string& why) {
+    const GuestResult run = MemprofRun(directory, {"run", "--", program});
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, ::testing::MatchesRegex("memprof run: [^\n]*" + why +
+                                                 "[^\n]*it would not start[^\n]*\n"));
+  };
+  const std::string old = " uses glibc 2\\.31 .*/old_glibc/libc\\.so\\.6.*needs 2\\.[0-9]+";
+  expect_refused(GuestPath("guest_of_old_glibc"), "guest_of_old_glibc" + old);
+  expect_refused(GuestPath("guest_of_musl"), "guest_of_musl uses musl");
+  // By what a script names, also in two steps and by env.
+  const std::string script = directory.File("script"), outer = directory.File("outer");
+  std::ofstream(script) << "#! " << GuestPath("guest_of_old_glibc") << " -x\necho started\n";
+  std::ofstream(outer) << "#!/usr/bin/env -S " << script << "\n";
+  ASSERT_EQ(chmod(script.c_str(), 0755) | chmod(outer.c_str(), 0755), 0);
+  expect_refused(script, "guest_of_old_glibc" + old);
+  expect_refused(outer, "guest_of_old_glibc" + old);
+}
+
+TEST(RunVerb, SaysThatAProgramRunsUnrecorded) {
+  TempDirectory directory;
+  const auto expect_run = [&](const std::string& program, const std::string& why, int status) {
+    const GuestResult run = MemprofRun(directory, {"run", "--", program});
+    if (status != 0) {
+      EXPECT_EQ(run.status, status) << run.err;
+    }
+    EXPECT_THAT(run.err, ::testing::StartsWith("memprof: " + program + " " + why));
+    return run.err;
+  };
+  const std::string said =
+      expect_run(GuestPath("guest_static"), "is linked statically, so nothing can be preloaded", 5);
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << "it may have used a GPU: " << said;
+  const std::string other = directory.File("other");
+  std::filesystem::copy_file(GuestPath("guest_plain"), other);
+  {
+    std::fstream file(other, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(18);       // e_machine
+    file.put(22).put(0);  // s390
+  }
+  expect_run(other, "is for another kind of processor", 0);  // a shell may try it
+  if (geteuid() == 0) {
+    const std::string own = directory.File("own");
+    std::filesystem::copy_file(GuestPath("guest_plain"), own);
+    ASSERT_EQ(chown(own.c_str(), 65534, 65534) | chmod(own.c_str(), 04755), 0);
+    expect_run(own, "is set-uid", 5);
+  }
+}
+
 TEST(RunVerb, PutsTheAgentIntoEveryPython) {
   TempDirectory directory;
   const std::vector<std::string> print = {"--", "/bin/sh", "-c",

@@ -212,6 +212,21 @@ TEST(TorchGuest, AStreamOfAnotherDeviceIsNotBelieved) {
   EXPECT_THAT(guest.lines(), Contains("asked 0"));
 }
 
+// The driver is in a state of error, as after a failed assertion in a kernel.
+TEST(TorchGuest, AStreamThatThrowsIsAskedOnceAndNobodySeesIt) {
+  TempDirectory directory;
+  const GuestResult guest = RunAllocator(directory, {"streams", "-1"});
+  ExpectForwarded(guest);
+  EXPECT_EQ(guest.err, "");
+  EXPECT_THAT(guest.lines(), Contains("asked 1"));
+  EXPECT_THAT(guest.lines(), Contains("uncaught 0"));
+  const Log log = ReadLog(directory.File("g.mprof"));
+  std::size_t blocks = 0;
+  for (const Event& event : log.WithOp(log::OP_ALLOC)) blocks += event.layer == log::LAYER_BLOCK;
+  EXPECT_EQ(blocks, 120u);
+  EXPECT_EQ(log.WithOp(log::OP_FRAMEWORK_OOM).size(), 2u);
+}
+
 TEST(TorchGuest, TwoCopiesOfTheLibraryGetTheirOwnCalls) {
   TempDirectory directory;
   const GuestResult guest = RunAllocator(directory, {"two"});

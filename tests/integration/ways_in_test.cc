@@ -160,6 +160,15 @@ TEST(Nvtx, HeapsRegionsAndNamesOfMemoryAreInTheLog) {
 }
 #endif
 
+TEST(Nvtx, ForkingWhileThreadsRegisterAndPushHangsNoChild) {
+  TempDirectory directory;
+  GuestOptions options{.directory = directory.path()};
+  options.arguments = {"fork"};
+  const GuestResult guest = RunGuest("guest_nvtx_ranges", options);
+  EXPECT_EQ(guest.status, 0) << guest.err;
+  EXPECT_EQ(guest.out, "hung 0\n");
+}
+
 TEST(Nvtx, AnotherToolKeepsItsInjection) {
   TempDirectory directory;
   GuestOptions options{.directory = directory.path()};

@@ -82,5 +82,26 @@ TEST_F(DefinitionsTest, WithoutRoomTheyAreCountedAsLostAndHaveNoId) {
   EXPECT_EQ(definitions_.InternString((large + "0").c_str()), 1u) << "known ones still answer";
 }
 
+// Tries that find no room in the ring take no room for names either.
+TEST_F(DefinitionsTest, ARefusedNameLeavesNothingBehind) {
+  RingBuffer ring;
+  RingOptions options;
+  options.shared_directory = "/nowhere";
+  options.events = 1;  // as small as it can be: names have more room than it
+  ASSERT_TRUE(ring.Create(options));
+  Definitions definitions(&ring);
+  const std::string filling(4000, 'x');
+  for (int i = 0; definitions.InternString((filling + std::to_string(i)).c_str()) != 0; ++i) {
+  }
+  const std::string refused(4100, 'y');
+  for (int i = 0; i < 10000; ++i) ASSERT_EQ(definitions.InternString(refused.c_str()), 0u);
+  for (std::uint32_t i = 0; i < ring.slabs_ready(); ++i)
+    if (ring.slab(i)->state.load() == ring::SlabState::kSealed) ring.Release(ring.slab(i));
+  const std::uint32_t id = definitions.InternString(refused.c_str());
+  EXPECT_NE(id, 0u);
+  EXPECT_EQ(definitions.InternString(refused.c_str()), id);
+  EXPECT_NE(definitions.InternString("another"), id);
+}
+
 }  // namespace
 }  // namespace memprof::recorder

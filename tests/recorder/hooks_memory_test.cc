@@ -1,5 +1,7 @@
 // The hooks of every allocating and freeing function in front of a driver that does as it is told:
 // what a success, a failure, and a free leave in the log.
+#include <stdexcept>
+
 #include "tests/recorder/hooks_fixture.h"
 
 namespace memprof::recorder {
@@ -348,6 +350,42 @@ TEST_F(Hooks, OnlyTheOutermostCallIsRecorded) {
   const std::vector<Event> allocations = Finish().WithOp(log::OP_ALLOC);
   ASSERT_EQ(allocations.size(), 1u);
   EXPECT_EQ(allocations[0].layer, log::LAYER_MANAGED);
+}
+
+// What a call of the program's leaves by an exception, or by longjmp, still counts as inside it,
+// unless the next call sees that it cannot be.
+__attribute__((noinline)) void AllocateDeepDown(std::size_t bytes, int levels) {
+  volatile char frame[512];
+  std::memset(const_cast<char*>(frame), levels, sizeof frame);
+  if (levels > 0) return AllocateDeepDown(bytes, levels - 1);
+  reinterpret_cast<CUresult (*)(CUdeviceptr*, std::size_t)>(
+      WrapperFunction(FunctionId::k_cuMemAlloc_v2))(&g_pointer, bytes);
+}
+
+TEST_F(HooksTest, AnExceptionThroughACallDoesNotSilenceItsThread) {
+  Start();
+  std::size_t next = 1;
+  for (const int thrown_at : {0, 3, 20}) {
+    for (const int then_at : {0, 3, 20}) {
+      driver_.decide = [](const DriverCall&) -> CUresult { throw std::runtime_error("driver"); };
+      EXPECT_THROW(AllocateDeepDown(1000, thrown_at), std::runtime_error);
+      Answer(CUDA_SUCCESS);
+      AllocateDeepDown(next++, then_at);
+    }
+  }
+  std::vector<std::uint64_t> bytes;
+  for (const Event& event : Events())
+    if (event.op == log::OP_ALLOC) bytes.push_back(event.bytes);
+  EXPECT_THAT(bytes, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+}
+
+// No recorder is there yet.
+TEST_F(HooksTest, CallsBeforeARecordingArePassedOn) {
+  Call("cuMemRelease", CUmemGenericAllocationHandle{5});
+  Call("cuMemUnmap", CUdeviceptr{0x1000}, std::size_t{64});
+  CUcontext context = nullptr;
+  Call("cuCtxFromGreenCtx", &context, static_cast<void*>(nullptr));
+  EXPECT_EQ(driver_.calls.size(), 3u);
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 // Hooks of stream-ordered memory with its pools, and of virtual memory management.
+#include <thread>
+#include <utility>
+
 #include "tests/recorder/hooks_fixture.h"
 
 namespace memprof::recorder {
@@ -272,6 +275,28 @@ TEST_F(VmmHooks, AFailedUnmapLeavesEverythingMapped) {
   Call("cuMemUnmap", CUdeviceptr{0x400000}, std::size_t{100});
   EXPECT_EQ(Stats().live_bytes, 0u);
   EXPECT_EQ(Finish().WithOp(log::OP_UNMAP).size(), 1u);
+}
+
+// Between the driver's unmapping and its return to the first thread.
+TEST_F(VmmHooks, ARangeThatAnotherThreadMapsMeanwhileStaysMapped) {
+  Start();
+  const Handle old = Create(100), later = Create(200);
+  Map(0x500000, 100, old);
+  Call("cuMemRelease", old);
+  bool first = true;
+  driver_.decide = [&](const testing::DriverCall& call) {
+    if (call.name == "cuMemUnmap" && std::exchange(first, false)) {
+      std::thread([&] {
+        Map(0x500000, 100, later);
+        Call("cuMemRelease", later);
+      }).join();
+    }
+    return CUDA_SUCCESS;
+  };
+  Call("cuMemUnmap", CUdeviceptr{0x500000}, std::size_t{100});
+  EXPECT_EQ(Stats().live_bytes, 200u);
+  Call("cuMemUnmap", CUdeviceptr{0x500000}, std::size_t{100});
+  EXPECT_EQ(Stats().live_bytes, 0u);
 }
 
 TEST_F(VmmHooks, FailuresAndForeignHandles) {

@@ -17,7 +17,6 @@
 #include <memory>
 #include <vector>
 
-#include "libmemprof/src/clock.h"
 #include "libmemprof/src/sys.h"
 
 namespace memprof::recorder {

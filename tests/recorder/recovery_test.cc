@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <thread>
 
 #include "analysis/ring_recovery.h"
 #include "libmemprof/include/memprof/memprof.h"
@@ -188,6 +190,30 @@ TEST_F(RecoveryTest, ALogShorterThanItWasIsNotMixedWithTheRing) {
 }
 
 // Any damage gives an answer: a status, or events; never a crash, never memory without bound.
+// Who owns the file may change it at any time.
+TEST_F(RecoveryTest, ARingThatIsCutShortWhileItIsReadIsRefusedOrRead) {
+  Steps(20000);
+  const std::string whole = RingBytes();
+  Write(copy_, whole);
+  const std::uint64_t log_bytes = fs::file_size(log_path_);
+  std::atomic<bool> stop{false};
+  std::thread owner([&] {
+    while (!stop) {
+      EXPECT_EQ(truncate(copy_.c_str(), ring::kRingHeaderBytes), 0);
+      Write(copy_, whole);
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    const auto ring = Recover(log_bytes);
+    EXPECT_TRUE(ring.ok() || ring.status().code() == absl::StatusCode::kDataLoss) << ring.status();
+  }
+  stop = true;
+  owner.join();
+  const auto ring = Recover(log_bytes);
+  ASSERT_TRUE(ring.ok()) << ring.status();
+  ExpectOneToLast(AllSteps(*ring));
+}
+
 class DamagedRing : public RecoveryTest, public ::testing::WithParamInterface<int> {};
 
 TEST_P(DamagedRing, IsReadWithoutHarm) {

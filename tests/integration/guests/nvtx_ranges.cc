@@ -1,10 +1,19 @@
 // A guest that marks ranges with NVTX 3, of every kind, and allocates in them. Prints what NVTX
 // returned from pushes, which must be the same with and without a tool.
+//
+// With the argument "fork": forks while threads register and push; each child does so too. Prints
+// how many children did not come back.
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -23,9 +32,49 @@ nvtxEventAttributes_t Named(const char* text) {
   return attributes;
 }
 
+void PushRegistered(nvtxDomainHandle_t domain, int number) {
+  nvtxEventAttributes_t attributes = Named("");
+  attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  attributes.message.registered = nvtxDomainRegisterStringA(
+      domain, (std::to_string(number % 50) + std::string(900, 'r')).c_str());
+  nvtxDomainRangePushEx(domain, &attributes);
+  nvtxDomainRangePop(domain);
+}
+
+int Fork() {
+  Allocate(1);
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA(std::string(900, 'd').c_str());
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> pushing;
+  for (int t = 0; t < 2; ++t)
+    pushing.emplace_back([&] {
+      for (int i = 0; !stop; ++i) PushRegistered(domain, i);
+    });
+  int hung = 0;
+  for (int i = 0; i < 150; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(5);  // its end, where it waits for ever
+      PushRegistered(domain, i);
+      Allocate(2);  // its own recording: ranges are recorded in the child as well
+      PushRegistered(domain, i);
+      _exit(0);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child) return 5;
+    hung += WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    if (hung > 0) break;
+  }
+  stop = true;
+  for (std::thread& thread : pushing) thread.join();
+  std::printf("hung %d\n", hung);
+  return 0;
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char**) {
+  if (argc > 1) return Fork();
   nvtxRangePushA("before CUDA");  // nothing records yet
   Allocate(1);
   nvtxRangePop();  // of a range that nobody saw: counted

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <random>
 #include <string>
@@ -256,6 +257,7 @@ void Streams(Reporter* reporter, int device_error) {
   other.join();
   work(0);
   std::printf("asked %llu\n", static_cast<unsigned long long>(reporter->HandlesAsked()));
+  std::printf("uncaught %d\n", std::uncaught_exceptions());
 }
 
 // Captures that have an allocator each, as private pools are, or share one. What they may hold is

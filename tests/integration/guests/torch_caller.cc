@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 
 namespace c10 {
 struct Device {
@@ -33,10 +34,12 @@ class CUDAStream {
 };
 
 CUDAStream getCurrentCUDAStream(std::int8_t device) {
+  if (g_device_error < 0) return {{1, device}, t_stream};
   return {{1, static_cast<std::int8_t>(device + g_device_error)}, t_stream};
 }
 void* CUDAStream::stream() const {
   ++g_handles_asked;
+  if (g_device_error < 0) throw std::runtime_error("CUDA error: device-side assert triggered");
   if (id_ > 0xffff) return reinterpret_cast<void*>(id_);  // a stream of the program's own
   return reinterpret_cast<void*>(id_ == 0 ? 0 : 0x5000 + id_ * 256 + device_.index);
 }
@@ -44,7 +47,7 @@ void* CUDAStream::stream() const {
 }  // namespace c10
 
 // The calling thread goes on in this stream. From then on the stream is one of `device_error`
-// devices further.
+// devices further; or, where that is negative, does not tell its handle but throws.
 extern "C" void caller_use_stream(std::int64_t id, int device_error) {
   c10::cuda::t_stream = id;
   c10::cuda::g_device_error = device_error;

@@ -1,0 +1,120 @@
+// A guest whose threads are cancelled, and whose main thread ends before the others. It uses the
+// driver by name, so that one without locks can stand for it: cancelled at any instruction, the
+// driver must not be what hangs.
+//
+//   ending cancel HOW    HOW: deferred, or async. Threads are cancelled wherever they are in
+//                        allocations, while others go on; then all that go on are counted
+//   ending first WHO     the main thread leaves by pthread_exit; another one allocates, before
+//                        that (WHO = before) or for a while after it (after); an exit handler too
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "by_name.h"
+
+namespace {
+
+decltype(&cuMemAlloc_v2) g_allocate = nullptr;
+decltype(&cuMemFree_v2) g_free = nullptr;
+CUcontext g_context = nullptr;
+
+void Open() {
+  OpenDriver();
+  MUST(SYMBOL(cuDevicePrimaryCtxRetain)(&g_context, 0));
+  MUST(SYMBOL(cuCtxSetCurrent)(g_context));
+  g_allocate = SYMBOL(cuMemAlloc_v2);
+  g_free = SYMBOL(cuMemFree_v2);
+}
+
+void Pair(std::size_t bytes) {
+  CUdeviceptr pointer = 0;
+  MUST(g_allocate(&pointer, bytes));
+  MUST(g_free(pointer));
+}
+
+// Every call comes from another stack than the last, so that it is new to the recorder.
+__attribute__((noinline)) void PairFrom(unsigned way) {
+  if (way == 0) return Pair(16);
+  if ((way & 1) != 0) PairFrom(way >> 1);
+  if ((way & 1) == 0) PairFrom(way >> 1);  // a call of its own
+  asm volatile("" : : "r"(way));
+}
+
+std::atomic<int> g_ready{0};
+std::atomic<bool> g_stop{false};  // the C library itself now and then misses an asynchronous one
+
+// Cancelled by itself, to be acted on at the next cancellation point: there is one at the end.
+void* Deferred(void*) {
+  SYMBOL(cuCtxSetCurrent)(g_context);
+  pthread_cancel(pthread_self());
+  Pair(1 << 10);
+  pthread_testcancel();
+  std::_Exit(7);
+}
+
+void* Asynchronous(void*) {
+  SYMBOL(cuCtxSetCurrent)(g_context);
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+  ++g_ready;
+  for (unsigned i = 1; !g_stop; i = i * 5 + 1) PairFrom(i & 0xffff);
+  return nullptr;
+}
+
+int Cancel(bool deferred) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<pthread_t> threads(10);
+    g_ready = 0;
+    g_stop = false;
+    for (pthread_t& thread : threads)
+      if (pthread_create(&thread, nullptr, deferred ? Deferred : Asynchronous, nullptr) != 0)
+        return 5;
+    while (!deferred && g_ready < static_cast<int>(threads.size())) usleep(50);
+    unsigned delay = 1;
+    for (pthread_t thread : threads) {
+      if (!deferred) {
+        usleep(delay = (delay * 7 + static_cast<unsigned>(round)) % 300);
+        pthread_cancel(thread);
+      }
+    }
+    g_stop = true;
+    for (pthread_t thread : threads) pthread_join(thread, nullptr);
+    Pair(100);
+  }
+  std::printf("went on\n");
+  return 0;
+}
+
+void AtExit() {
+  Pair(3000);
+  std::printf("exit handler\n");
+  std::fflush(stdout);
+}
+
+void LeaveFirst(bool before) {
+  std::atexit(AtExit);
+  Pair(1000);
+  std::thread other([before] {
+    SYMBOL(cuCtxSetCurrent)(g_context);
+    if (!before) usleep(50'000);
+    Pair(2000);
+  });
+  if (before)
+    other.join();
+  else
+    other.detach();
+  pthread_exit(nullptr);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 9;
+  const std::string what = argv[1], how = argv[2];
+  Open();
+  if (what == "cancel") return Cancel(how == "deferred");
+  LeaveFirst(how == "before");
+}
