@@ -50,15 +50,15 @@ std::vector<std::uint64_t> StackKeys(const Session& session) {
   return keys;
 }
 
-RequestKeys::RequestKeys(const Session& session, std::span<const AllocationId> requests) {
+RequestKeys::RequestKeys(const Session& session, std::span<const EventId> requests) {
   const std::vector<std::uint64_t> stacks = StackKeys(session);
   absl::flat_hash_map<std::uint64_t, std::uint32_t> seen;  // in the step, by site
   std::int64_t step = -1;
-  for (const AllocationId id : requests) {
-    const AllocationRecord& record = session.record(id);
+  for (const EventId event : requests) {
+    const StackId stack = session.events().stack(event.value);
     Key key;
-    key.step = session.StepOf(record.birth);
-    key.site = record.stack.value < stacks.size() ? stacks[record.stack.value] : 0;
+    key.step = session.StepOf(event);
+    key.site = stack.value < stacks.size() ? stacks[stack.value] : 0;
     if (key.step != step) seen.clear();
     step = key.step;
     key.occurrence = seen[key.site]++;

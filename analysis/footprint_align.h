@@ -17,7 +17,8 @@ std::vector<std::uint64_t> StackKeys(const Session& session);
 // The requests of one device of one run, in order.
 class RequestKeys {
  public:
-  RequestKeys(const Session& session, std::span<const AllocationId> requests);
+  // By the events that made them, served or refused.
+  RequestKeys(const Session& session, std::span<const EventId> requests);
 
   struct Key {
     std::int64_t step = -1;

@@ -26,7 +26,7 @@ struct Part {
   const Session* session = nullptr;
   std::uint64_t batch = 0;
   RecordedRun* run = nullptr;
-  std::vector<AllocationId> ids;                  // of the trace's blocks
+  std::vector<EventId> requests;                  // of the trace's blocks
   std::vector<std::vector<std::uint32_t>> match;  // by part, then by block; empty for itself
 };
 
@@ -83,7 +83,7 @@ class FootprintBuilder {
 
   void Match() {
     std::vector<RequestKeys> keys;
-    for (const Part& part : parts_) keys.emplace_back(*part.session, part.ids);
+    for (const Part& part : parts_) keys.emplace_back(*part.session, part.requests);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       for (std::size_t j = 0; j < parts_.size(); ++j) {
         parts_[i].match.push_back(i == j ? std::vector<std::uint32_t>()
@@ -216,7 +216,8 @@ class FootprintBuilder {
     }
     std::map<StackId, FootprintSite> sites;
     for (const std::uint32_t block : LiveAtPeak()) {
-      const StackId stack = parts_.back().session->record(parts_.back().ids[block]).stack;
+      const StackId stack =
+          parts_.back().session->events().stack(parts_.back().requests[block].value);
       FootprintSite& site = sites[stack];
       const SizeModel& size = base.sizes[block];
       site.stack = stack;

@@ -122,10 +122,10 @@ class DeviceReader {
         short_of_memory_ = true;
         // Without a figure of free memory nothing is known of the room.
         if (events.aux1(event) > 0) run_.room = std::min(run_.room, used_ + events.aux0(event));
-        if (plan_.source != RequestSource::kBlocks) Refuse(events.bytes(event));
+        if (plan_.source != RequestSource::kBlocks) Refuse(event);
         break;
       case Op::kFrameworkOom:
-        if (plan_.source == RequestSource::kBlocks) Refuse(events.bytes(event));
+        if (plan_.source == RequestSource::kBlocks) Refuse(event);
         break;
       default:
         break;
@@ -235,7 +235,7 @@ class DeviceReader {
     const auto [at, added] = streams_.try_emplace({PrivatePoolOf(session_, id), stream}, number);
     numbers_[id.value] = run_.trace.Allocate(requested, at->second);
     if (WasThere(record)) AddHeld(record, numbers_[id.value], requested, at->second);
-    if (keeps_requests_) run_.requests.push_back(id);
+    if (keeps_requests_) run_.requests.push_back(record.birth);
     if (record.layer == Layer::kBlock) NoteSizes(requested, record.bytes);
     if (const auto segment = live_blocks_.find(record.parent.value);
         segment != live_blocks_.end()) {
@@ -320,9 +320,11 @@ class DeviceReader {
   }
 
   // The program asked for so much and did not get it. Its stream is not known.
-  void Refuse(std::uint64_t bytes) {
+  void Refuse(std::size_t event) {
     FlushReleases();
+    const std::uint64_t bytes = session_.events().bytes(event);
     if (bytes == 0) return;
+    if (keeps_requests_) run_.requests.emplace_back(static_cast<std::uint32_t>(event));
     ++run_.refused;
     run_.trace.blocks.push_back({bytes, 0});
     Add(TraceOp::kTry, static_cast<std::uint32_t>(run_.trace.blocks.size() - 1));

@@ -25,7 +25,9 @@ struct RecordedRun {
   std::uint32_t process = 0;  // row of Session::processes()
   RequestSource source = RequestSource::kBlocks;
   Trace trace;
-  std::vector<AllocationId> requests;  // of the trace's blocks; empty = not asked for
+  // The event of each of the trace's blocks: its birth, or that of being refused; empty = not asked
+  // for.
+  std::vector<EventId> requests;
   // Segments as they were taken, in order: simulated ones of the same size lie there too.
   std::vector<TraceRange> segments;
   std::uint32_t streams = 0;  // number of streams that requests named

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/footprint_align.h"
+#include "analysis/symbols.h"
 #include "tests/queries/random_log.h"
 #include "tests/queries/toy_program.h"
 
@@ -145,9 +146,9 @@ RequestKeys KeysOf(const Requests& requests) {
               {.stack = log.Stack({"main (a.cc:1)", "F" + std::to_string(site) + " (f.cc:2)"})});
   }
   const auto session = LoadLog(log);
-  std::vector<AllocationId> ids;
-  for (std::uint32_t i = 0; i < requests.size(); ++i) ids.push_back(AllocationId(i));
-  return RequestKeys(*session, ids);
+  std::vector<EventId> births;
+  for (const AllocationRecord& record : session->records()) births.push_back(record.birth);
+  return RequestKeys(*session, births);
 }
 
 // By brute force: the n-th request of a site and step with the n-th of the same.
@@ -320,6 +321,35 @@ TEST(FootprintTest, RequestsOfOneRunOnlyAreCountedAsTheyAre) {
   EXPECT_EQ(footprints[0].runs()[1].requests, 6u);
   EXPECT_EQ(footprints[0].Predict(32).peaks.requested, 32 * 10'000u + 7000);
   EXPECT_EQ(footprints[0].Predict(4).peaks.requested, 4 * 10'000u);  // as with 8
+}
+
+// A request that was refused is one like the others: its size is fitted by its pair, and those
+// after it keep theirs.
+TEST(FootprintTest, RefusedRequestsHaveTheirPlace) {
+  std::vector<std::shared_ptr<const Session>> sessions;
+  for (const std::uint64_t batch : {4u, 8u}) {
+    LogBuilder log;
+    log.Device(0, 64 << 20);
+    log.Step(0);
+    log.Alloc(Layer::kLinear, 0x1000000, batch << 20, {.stack = log.Stack({"First (a.cc:1)"})});
+    const int second = log.Stack({"Second (a.cc:2)"});
+    if (batch == 4)
+      log.Alloc(Layer::kLinear, 0x4000000, batch * 1000, {.stack = second});
+    else
+      log.AllocFailed(Layer::kLinear, batch * 1000, {.stack = second, .result = 2});
+    log.Alloc(Layer::kLinear, 0x5000000, batch << 10, {.stack = log.Stack({"Third (a.cc:3)"})});
+    sessions.push_back(LoadLog(log));
+  }
+  const auto footprints = BuildFootprints({{sessions[0], 4}, {sessions[1], 8}}, nullptr);
+  ASSERT_TRUE(footprints.ok());
+  ASSERT_EQ(footprints->size(), 1u);
+  const Footprint& footprint = footprints->front();
+  EXPECT_EQ(footprint.runs()[1].matched, 3u);
+  EXPECT_EQ(footprint.growth().linear, 3u);
+  ASSERT_EQ(footprint.sites().size(), 2u);
+  Symbols symbols(sessions[1]);
+  EXPECT_EQ(symbols.Site(footprint.sites()[1].stack).function, "Third");
+  EXPECT_EQ(footprint.sites()[1].bytes, 8u << 10);
 }
 
 // Against trying one size after the other.
