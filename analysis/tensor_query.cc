@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "analysis/byte_units.h"
 
 namespace memprof::analysis {
 namespace {
@@ -56,21 +57,7 @@ struct UnitName {
   double scale;
 };
 
-constexpr double kKi = 1024;
-constexpr std::array<UnitName, 24> kUnits = {{
-    {"b", Unit::kSize, 1},
-    {"kib", Unit::kSize, kKi},
-    {"k", Unit::kSize, kKi},
-    {"mib", Unit::kSize, kKi* kKi},
-    {"m", Unit::kSize, kKi* kKi},
-    {"gib", Unit::kSize, kKi* kKi* kKi},
-    {"g", Unit::kSize, kKi* kKi* kKi},
-    {"tib", Unit::kSize, kKi* kKi* kKi* kKi},
-    {"t", Unit::kSize, kKi* kKi* kKi* kKi},
-    {"kb", Unit::kSize, 1e3},
-    {"mb", Unit::kSize, 1e6},
-    {"gb", Unit::kSize, 1e9},
-    {"tb", Unit::kSize, 1e12},
+constexpr std::array<UnitName, 11> kUnits = {{
     {"ns", Unit::kTime, 1},
     {"us", Unit::kTime, 1e3},
     {"\xc2\xb5s", Unit::kTime, 1e3},
@@ -101,15 +88,16 @@ std::optional<Number> ReadNumber(std::string_view text) {
   const auto real = std::from_chars(text.data(), end, value, std::chars_format::fixed);
   if (real.ec != std::errc() || !std::isfinite(value)) return std::nullopt;
   const std::string_view unit(real.ptr, static_cast<std::size_t>(end - real.ptr));
-  for (const UnitName& known : kUnits) {
-    if (known.name != unit) continue;
-    if (integer.ec == std::errc() && integer.ptr == real.ptr && known.scale == 1)
-      return Number{whole, known.unit};
-    const double scaled = value * known.scale;
-    if (scaled >= 1.8446744073709550e19) return std::nullopt;
-    return Number{static_cast<std::uint64_t>(std::llround(std::min(scaled, 9.2e18))), known.unit};
-  }
-  return std::nullopt;
+  const auto known = std::find_if(kUnits.begin(), kUnits.end(),
+                                  [unit](const UnitName& name) { return name.name == unit; });
+  const std::optional<double> bytes = BytesOf(unit);
+  if (known == kUnits.end() && !bytes) return std::nullopt;
+  const double scale = known == kUnits.end() ? *bytes : known->scale;
+  const Unit of = known == kUnits.end() ? Unit::kSize : known->unit;
+  if (integer.ec == std::errc() && integer.ptr == real.ptr && scale == 1) return Number{whole, of};
+  const double scaled = value * scale;
+  if (scaled >= 1.8446744073709550e19) return std::nullopt;
+  return Number{static_cast<std::uint64_t>(std::llround(std::min(scaled, 9.2e18))), of};
 }
 
 std::string Example(const FieldName& field) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "analysis/byte_units.h"
 #include "analysis/units.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -42,16 +43,6 @@ const MetricInfo& InfoOf(Metric metric) {
                        [metric](const MetricInfo& info) { return info.metric == metric; });
 }
 
-struct UnitName {
-  std::string_view name;
-  double factor;
-};
-constexpr UnitName kByteUnits[] = {{"", 1},       {"b", 1},        {"k", 1024},   {"kib", 1024},
-                                   {"m", 0x1p20}, {"mib", 0x1p20}, {"g", 0x1p30}, {"gib", 0x1p30},
-                                   {"t", 0x1p40}, {"tib", 0x1p40}, {"kb", 1e3},   {"mb", 1e6},
-                                   {"gb", 1e9},   {"tb", 1e12}};
-constexpr UnitName kTimeUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -72,11 +63,11 @@ double ReadNumber(std::string_view text, std::string* unit) {
   return value;
 }
 
-template <std::size_t N>
-const UnitName* FindUnit(const UnitName (&units)[N], std::string_view name) {
-  const auto at = std::find_if(std::begin(units), std::end(units),
-                               [name](const UnitName& unit) { return unit.name == name; });
-  return at == std::end(units) ? nullptr : at;
+std::optional<double> NanosecondsOf(std::string_view unit) {
+  if (unit == "ns") return 1;
+  if (unit == "us") return 1e3;
+  if (unit == "ms") return 1e6;
+  return unit == "s" ? std::optional(1e9) : std::nullopt;
 }
 
 std::string Known(const std::vector<Metric>& about, Compares compares) {
@@ -176,15 +167,15 @@ absl::Status Budget::ParseLimit(std::string_view text, std::string_view rest, Co
     return absl::OkStatus();
   }
   if (info.unit == Unit::kBytesPerStep && unit.ends_with("/step")) unit.resize(unit.size() - 5);
-  const UnitName* found = nullptr;
+  std::optional<double> factor;
   if (info.unit == Unit::kBytes || info.unit == Unit::kBytesPerStep)
-    found = FindUnit(kByteUnits, unit);
+    factor = analysis::BytesOf(unit);
   else if (info.unit == Unit::kTime)
-    found = FindUnit(kTimeUnits, unit);
+    factor = NanosecondsOf(unit);
   else if (info.unit == Unit::kCount && unit.empty())
-    found = &kByteUnits[0];
-  if (found == nullptr) return wrong(Cat("'", Printable(unit), "' is no unit of ", info.name));
-  condition->limit = value * found->factor;
+    factor = 1;
+  if (!factor) return wrong(Cat("'", Printable(unit), "' is no unit of ", info.name));
+  condition->limit = value * *factor;
   return absl::OkStatus();
 }
 
@@ -261,9 +252,9 @@ std::vector<std::string> Budget::Violations(const Figures& now, const Figures* b
 std::optional<std::uint64_t> ReadSize(std::string_view text) {
   std::string unit;
   const double value = ReadNumber(Trim(text), &unit);
-  const UnitName* found = std::isnan(value) ? nullptr : FindUnit(kByteUnits, unit);
-  if (found == nullptr || value * found->factor >= 0x1p63) return std::nullopt;
-  return static_cast<std::uint64_t>(value * found->factor);
+  const std::optional<double> factor = std::isnan(value) ? std::nullopt : analysis::BytesOf(unit);
+  if (!factor || value * *factor >= 0x1p63) return std::nullopt;
+  return static_cast<std::uint64_t>(value * *factor);
 }
 
 bool ReportViolations(const std::string& log, const std::vector<std::string>& violations) {

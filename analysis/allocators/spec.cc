@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "analysis/byte_units.h"
 
 namespace memprof::analysis::allocators {
 namespace {
@@ -299,20 +300,11 @@ absl::StatusOr<std::uint64_t> ParseBytes(std::string_view text) {
   };
   const std::size_t letters = text.find_first_not_of("0123456789.");
   const std::string_view digits = text.substr(0, letters);
-  std::string unit(letters == std::string_view::npos ? "" : text.substr(letters));
+  const std::optional<double> unit =
+      BytesOf(letters == std::string_view::npos ? "" : text.substr(letters));
   double number = 0;
-  if (digits.empty() || !absl::SimpleAtod(View(digits), &number)) return bad();
-  unit = absl::AsciiStrToLower(unit);
-  static constexpr std::string_view kPrefixes = "bkmgt";
-  int power = 0;
-  if (!unit.empty()) {
-    const std::size_t found = kPrefixes.find(unit[0]);
-    if (found == std::string_view::npos) return bad();
-    power = static_cast<int>(found);
-    const std::string rest = unit.substr(1);
-    if (!(rest.empty() || (power > 0 && (rest == "b" || rest == "ib")))) return bad();
-  }
-  const double bytes = std::ldexp(number, 10 * power);
+  if (digits.empty() || !absl::SimpleAtod(View(digits), &number) || !unit) return bad();
+  const double bytes = number * *unit;
   if (!(bytes >= 0 && bytes <= std::ldexp(1.0, 62))) return bad();
   return static_cast<std::uint64_t>(std::llround(bytes));
 }

@@ -59,9 +59,15 @@ TEST(SpecTest, HelpNamesEverything) {
 }
 
 TEST(ParseBytesTest, ReadsUnits) {
-  const std::pair<const char*, std::uint64_t> cases[] = {
-      {"0", 0},      {"4096", 4096},      {"512B", 512},       {"1K", 1024},
-      {"1kb", 1024}, {"64MiB", 64 << 20}, {"1.5GiB", 3 << 29}, {"2T", std::uint64_t{2} << 40}};
+  const std::pair<const char*, std::uint64_t> cases[] = {{"0", 0},
+                                                         {"4096", 4096},
+                                                         {"512B", 512},
+                                                         {"1K", 1024},
+                                                         {"1kb", 1000},
+                                                         {"80GB", 80'000'000'000},
+                                                         {"64MiB", 64 << 20},
+                                                         {"1.5GiB", 3 << 29},
+                                                         {"2T", std::uint64_t{2} << 40}};
   for (const auto& [text, bytes] : cases) {
     const auto parsed = ParseBytes(text);
     ASSERT_TRUE(parsed.ok()) << text;
