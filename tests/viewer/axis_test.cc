@@ -61,6 +61,33 @@ TEST(TimeTicks, AreRoundTimesSinceTheOrigin) {
   EXPECT_TRUE(TimeTicks({{5, 5}, 0, 100}, 0, 10).empty());
 }
 
+// Whatever a log says of times, numbers and sizes: few ticks, all on the axis.
+TEST(Ticks, EndAtTheEdgesOfTheirTypes) {
+  constexpr TimeNs kTimes[] = {0, 1, (1ull << 63) - 1, 1ull << 63, ~0ull - 5, ~0ull};
+  for (const TimeNs begin : kTimes) {
+    for (const TimeNs end : kTimes) {
+      for (const TimeNs origin : kTimes) {
+        const std::vector<Tick> ticks = TimeTicks({{begin, end}, 0, 800}, origin, 80);
+        EXPECT_LE(ticks.size(), 12u);
+        for (const Tick& tick : ticks) EXPECT_TRUE(tick.position >= -1 && tick.position <= 801);
+      }
+    }
+    EXPECT_LE(ByteTicks({begin, 300, 280}, 30).size(), 11u);
+  }
+  constexpr std::int64_t kNumbers[] = {INT64_MIN, -15, 0, 1, INT64_MAX - 3, INT64_MAX};
+  for (const std::int64_t first : kNumbers) {
+    for (const std::int64_t last : kNumbers) {
+      const std::vector<Tick> ticks = NumberTicks(first, last, 0, 800, 80);
+      EXPECT_LE(ticks.size(), 12u) << first << " " << last;
+      for (const Tick& tick : ticks) EXPECT_TRUE(tick.position >= -1 && tick.position <= 801);
+    }
+  }
+  const std::vector<Tick> below = NumberTicks(-15, 5, 0, 800, 300);
+  ASSERT_EQ(below.size(), 2u);
+  EXPECT_EQ(below[0].value, -10);
+  EXPECT_EQ(below[1].value, 0);
+}
+
 TEST(StepMarks, LabelsKeepTheirDistance) {
   std::vector<StepInfo> steps;
   for (int i = 0; i < 1000; ++i) {

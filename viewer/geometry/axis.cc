@@ -115,7 +115,7 @@ std::vector<Tick> ByteTicks(const ByteScale& scale, double min_spacing) {
   const double max = static_cast<double>(std::max<std::uint64_t>(scale.max_bytes, 1));
   const double step = RoundUpBytes(std::max(1.0, max * min_spacing / scale.height));
   for (double value = 0; value <= max; value += step) {
-    QString label = FormatBytes(static_cast<std::uint64_t>(value));
+    QString label = FormatBytes(value < 0x1p64 ? static_cast<std::uint64_t>(value) : ~0ull);
     label.replace(QStringLiteral(".00 "), QStringLiteral(" "));
     label.replace(QStringLiteral(".0 "), QStringLiteral(" "));
     label.replace(QStringLiteral(".50 "), QStringLiteral(".5 "));
@@ -128,10 +128,13 @@ std::vector<Tick> TimeTicks(const TimeScale& scale, TimeNs origin, double min_sp
   std::vector<Tick> ticks;
   if (scale.window.end <= scale.window.begin || scale.width <= 0 || min_spacing <= 0) return ticks;
   const double step = RoundUp125(std::max(1.0, scale.NsPerPixel() * min_spacing));
+  if (scale.window.end < origin || step >= 0x1p63) return ticks;
   const TimeNs step_ns = static_cast<TimeNs>(step);
   const TimeNs begin = scale.window.begin > origin ? scale.window.begin - origin : 0;
-  TimeNs at = (begin + step_ns - 1) / step_ns * step_ns;
-  for (; origin + at <= scale.window.end; at += step_ns) {
+  // Counted, so that nothing is added to times near the largest.
+  const std::uint64_t last = (scale.window.end - origin) / step_ns;
+  for (std::uint64_t i = begin / step_ns + (begin % step_ns != 0); i <= last; ++i) {
+    const TimeNs at = i * step_ns;
     const double x = scale.X(origin + at);
     if (scale.clock != nullptr && !ticks.empty() && x - ticks.back().position < 0.8 * min_spacing) {
       continue;
@@ -145,11 +148,17 @@ std::vector<Tick> NumberTicks(std::int64_t first, std::int64_t last, double left
                               double min_spacing) {
   std::vector<Tick> ticks;
   if (last < first || width <= 0) return ticks;
-  const double share = width / static_cast<double>(last - first + 1);
-  const auto every = static_cast<std::int64_t>(RoundUp125(std::max(1.0, min_spacing / share)));
-  for (std::int64_t number = (first + every - 1) / every * every; number <= last; number += every) {
-    ticks.push_back({left + (static_cast<double>(number - first) + 0.5) * share,
-                     static_cast<double>(number), QString::number(number)});
+  const double share = width / (static_cast<double>(last) - static_cast<double>(first) + 1);
+  const double rounded = RoundUp125(std::max(1.0, min_spacing / share));
+  if (!(rounded < 0x1p63)) return ticks;
+  const auto every = static_cast<std::int64_t>(rounded);
+  // Counted, so that nothing is added to numbers near the largest.
+  const std::int64_t end = last / every - (last % every < 0);
+  for (std::int64_t i = first / every + (first % every > 0); i <= end; ++i) {
+    const std::int64_t number = i * every;
+    const double offset = static_cast<double>(number) - static_cast<double>(first);
+    ticks.push_back(
+        {left + (offset + 0.5) * share, static_cast<double>(number), QString::number(number)});
   }
   return ticks;
 }
