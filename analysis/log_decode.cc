@@ -9,40 +9,56 @@
 namespace memprof::analysis {
 namespace {
 
-// A chunk could say the same small thing millions of times; nobody has that many arguments.
-constexpr std::size_t kMaxTexts = 1u << 18;
+// A chunk could say the same small thing millions of times; there are not that many counters.
+constexpr std::size_t kMaxTexts = 1u << 12;
+// Of a list of texts that is shown as one; what does not fit is told as "…".
+constexpr std::size_t kMaxList = 64u << 10;
 
-void AppendText(std::vector<std::string>* texts, std::string_view text) {
-  if (texts->size() < kMaxTexts) texts->push_back(ValidUtf8(text));
-}
+// A list of texts that is shown to people as one.
+class TextList {
+ public:
+  explicit TextList(std::vector<std::string>* texts) : texts_(*texts) {}
+  void Append(std::string_view text) {
+    if (full_) return;
+    bytes_ += text.size() + 1;
+    full_ = bytes_ > kMaxList || texts_.size() == kMaxTexts;
+    texts_.push_back(full_ ? "…" : ValidUtf8(text));
+  }
+
+ private:
+  std::vector<std::string>& texts_;
+  std::size_t bytes_ = 0;
+  bool full_ = false;
+};
 
 }  // namespace
 
 bool DecodeHeader(std::string_view bytes, HeaderRecord* header) {
   RunInfo& run = header->run;
+  TextList arguments(&run.arguments), environment(&run.environment);
   WireReader reader(bytes);
   while (reader.Next()) {
     switch (reader.field()) {
       case 2:
-        run.recorder_version = ValidUtf8(reader.bytes());
+        run.recorder_version = LogText(reader.bytes());
         break;
       case 3:
         run.pid = static_cast<std::uint32_t>(reader.number());
         break;
       case 5:
-        run.hostname = ValidUtf8(reader.bytes());
+        run.hostname = LogText(reader.bytes());
         break;
       case 6:
-        run.executable = ValidUtf8(reader.bytes());
+        run.executable = LogText(reader.bytes());
         break;
       case 7:
-        AppendText(&run.arguments, reader.bytes());
+        arguments.Append(reader.bytes());
         break;
       case 8:
-        run.working_directory = ValidUtf8(reader.bytes());
+        run.working_directory = LogText(reader.bytes());
         break;
       case 9:
-        AppendText(&run.environment, reader.bytes());
+        environment.Append(reader.bytes());
         break;
       case 10:
         run.start_time = reader.number();
@@ -71,7 +87,7 @@ bool DecodeTrailer(std::string_view bytes, TrailerRecord* trailer) {
         trailer->events = reader.number();
         break;
       case 3:
-        trailer->reason = ValidUtf8(reader.bytes());
+        trailer->reason = LogText(reader.bytes());
         break;
       case 4:
         trailer->index_offset = reader.number();
@@ -160,7 +176,7 @@ bool DecodeCounters(std::string_view bytes, CountersRecord* counters) {
     std::pair<std::string, std::uint64_t> counter;
     WireReader fields(reader.bytes());
     while (fields.Next()) {
-      if (fields.field() == 1) counter.first = ValidUtf8(fields.bytes());
+      if (fields.field() == 1) counter.first = LogText(fields.bytes());
       if (fields.field() == 2) counter.second = fields.number();
     }
     if (!fields.ok()) return false;

@@ -1,6 +1,8 @@
 // Reads protobuf wire format straight from bytes.
 #include "analysis/log_wire.h"
 
+#include <algorithm>
+
 namespace memprof::analysis {
 
 std::uint64_t VarintReader::NextLong() {
@@ -63,11 +65,12 @@ std::size_t CountVarints(std::string_view packed) {
 
 namespace {
 
-// Length of the well-formed UTF-8 sequence at the front of `text`; 0 = none.
+// Length of the well-formed UTF-8 sequence at the front of `text`; 0 = none, or a NUL: text ends
+// there for many who read it.
 std::size_t Utf8Length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
+  if (lead < 0x80) return lead == 0 ? 0 : 1;
   const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i)
@@ -88,11 +91,20 @@ std::string ValidUtf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = Utf8Length(text);
     if (length == 0)
-      valid += '?';
+      valid += "\xef\xbf\xbd";
     else
       valid += text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
   }
+  return valid;
+}
+
+std::string LogText(std::string_view text, std::size_t most) {
+  std::string valid = ValidUtf8(text.substr(0, most));
+  if (text.size() <= most && valid.size() <= most) return valid;
+  std::size_t end = std::min(most, valid.size());
+  while (end > 0 && end < valid.size() && (valid[end] & 0xc0) == 0x80) --end;
+  valid.resize(end);
   return valid;
 }
 

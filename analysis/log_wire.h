@@ -69,8 +69,12 @@ class WireReader {
 // Number of varints in a packed field, without decoding them.
 std::size_t CountVarints(std::string_view packed);
 
-// `text` with every byte that is not part of valid UTF-8 replaced by '?': what a log says is shown
-// to people and put into JSON.
+// `text` with every byte that is not part of valid UTF-8, and every NUL, replaced by U+FFFD: what a
+// log says is shown to people and put into JSON.
 std::string ValidUtf8(std::string_view text);
+
+// The same of at most `most` bytes, cut between characters. Recorders write no longer texts than
+// 64 KiB.
+std::string LogText(std::string_view text, std::size_t most = 64u << 10);
 
 }  // namespace memprof::analysis

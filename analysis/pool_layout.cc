@@ -43,13 +43,24 @@ void PoolLayout::RemoveHole(Segment& segment, std::uint64_t begin, std::uint64_t
 }
 
 void PoolLayout::TakeOut(Segment& segment) {
-  ForEachHole(segment,
-              [&](std::uint64_t begin, std::uint64_t end) { RemoveHole(segment, begin, end); });
+  for (const auto& [begin, end] : segment.counted) RemoveHole(segment, begin, end);
+  segment.counted.clear();
 }
 
 void PoolLayout::PutIn(Segment& segment) {
-  ForEachHole(segment,
-              [&](std::uint64_t begin, std::uint64_t end) { AddHole(segment, begin, end); });
+  ForEachHole(segment, [&](std::uint64_t begin, std::uint64_t end) {
+    AddHole(segment, begin, end);
+    segment.counted.emplace_back(begin, end);
+  });
+  segment.changed = 0;
+}
+
+void PoolLayout::Recount(Segment& segment) {
+  constexpr std::size_t kFew = 1024, kShare = 16;
+  ++segment.changed;
+  if (segment.blocks.size() > kFew && segment.changed < segment.blocks.size() / kShare) return;
+  TakeOut(segment);
+  PutIn(segment);
 }
 
 std::uint64_t PoolLayout::FreeFrom(const Segment& segment,
@@ -76,7 +87,11 @@ void PoolLayout::RemoveSegment(std::uint32_t id) {
   const auto at = segments_.find(id);
   if (at == segments_.end()) return;
   Segment& segment = at->second;
-  TakeOut(segment);
+  if (segment.irregular)
+    TakeOut(segment);
+  else
+    ForEachHole(segment,
+                [&](std::uint64_t begin, std::uint64_t end) { RemoveHole(segment, begin, end); });
   reserved_ -= segment.end - segment.address;
   if (segment.blocks.empty()) unused_ -= segment.end - segment.address;
   for (const auto& [address, block] : segment.blocks) rounding_ -= block.rounding;
@@ -89,7 +104,6 @@ void PoolLayout::AddBlock(std::uint32_t segment_id, std::uint32_t id, std::uint6
   if (segment.blocks.empty()) unused_ -= segment.end - segment.address;
   Block block{id, EndAddress(address, bytes), bytes > requested ? bytes - requested : 0};
   rounding_ += block.rounding;
-  if (segment.irregular) TakeOut(segment);
   const auto at = segment.blocks.emplace(address, block);
   if (!segment.irregular) {
     const std::uint64_t begin = FreeFrom(segment, at), end = FreeTo(segment, at);
@@ -100,11 +114,13 @@ void PoolLayout::AddBlock(std::uint32_t segment_id, std::uint32_t id, std::uint6
       return;
     }
     segment.blocks.erase(at);
-    TakeOut(segment);
+    ForEachHole(segment,
+                [&](std::uint64_t from, std::uint64_t to) { RemoveHole(segment, from, to); });
     segment.blocks.emplace(address, block);
     segment.irregular = true;
+    return PutIn(segment);
   }
-  PutIn(segment);
+  Recount(segment);
 }
 
 void PoolLayout::RemoveBlock(std::uint32_t segment_id, std::uint32_t id, std::uint64_t address) {
@@ -116,9 +132,8 @@ void PoolLayout::RemoveBlock(std::uint32_t segment_id, std::uint32_t id, std::ui
   if (at == end) return;
   rounding_ -= at->second.rounding;
   if (segment.irregular) {
-    TakeOut(segment);
     segment.blocks.erase(at);
-    PutIn(segment);
+    Recount(segment);
   } else {
     const std::uint64_t from = FreeFrom(segment, at), to = FreeTo(segment, at);
     RemoveHole(segment, from, address);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -36,8 +37,12 @@ class PoolLayout {
   struct Segment {
     std::uint64_t address = 0, end = 0;
     std::uint64_t free = 0;
+    // Blocks overlap, which no allocator's do: holes are counted anew, in a large segment only once
+    // so many blocks have changed that it costs little.
     bool irregular = false;
-    std::multimap<std::uint64_t, Block> blocks;  // by address
+    std::size_t changed = 0;                                       // blocks since then
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> counted;  // holes: begin, end
+    std::multimap<std::uint64_t, Block> blocks;                    // by address
   };
 
   void AddHole(Segment& segment, std::uint64_t begin, std::uint64_t end);
@@ -50,9 +55,10 @@ class PoolLayout {
                                 std::multimap<std::uint64_t, Block>::const_iterator at);
   static std::uint64_t FreeTo(const Segment& segment,
                               std::multimap<std::uint64_t, Block>::const_iterator at);
-  // Takes a segment's share out of the sums, or puts it in.
+  // Takes an irregular segment's share out of the sums, or puts it in.
   void TakeOut(Segment& segment);
   void PutIn(Segment& segment);
+  void Recount(Segment& segment);
 
   absl::flat_hash_map<std::uint32_t, Segment> segments_;
   absl::btree_map<std::uint64_t, std::uint64_t> holes_;  // number by size

@@ -258,6 +258,7 @@ void SessionBuilder::Replay() {
 
 void SessionBuilder::CountDamage() {
   Count(log::Anomaly::kChunksCorrupt, reader_->damage().size());
+  Count(log::Anomaly::kStacksTruncated, tables_.stacks_truncated);
   if (reader_->tail_cut() && !session_->run_.growing) Count(log::Anomaly::kTailCut);
 }
 

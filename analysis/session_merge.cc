@@ -248,8 +248,10 @@ class SessionMerger {
       const RunInfo& run = part.session->run();
       to.run_.start_time = std::min(to.run_.start_time, run.start_time + part.shift);
       to.run_.end_time = std::max(to.run_.end_time, run.end_time + part.shift);
-      if (run.start_unix_ns != 0)
-        to.run_.start_unix_ns = std::min(to.run_.start_unix_ns, run.start_unix_ns);
+      // Of those that know it.
+      std::uint64_t& unix_ns = to.run_.start_unix_ns;
+      if (run.start_unix_ns != 0 && (unix_ns == 0 || run.start_unix_ns < unix_ns))
+        unix_ns = run.start_unix_ns;
       to.run_.complete = to.run_.complete && run.complete;
       to.run_.growing = to.run_.growing || run.growing;
       to.processes_.push_back({part.session->path(), run, part.shift, RankOf(run)});
@@ -459,21 +461,35 @@ std::shared_ptr<const Session> MergeSessions(
 
 absl::StatusOr<std::shared_ptr<const Session>> Session::LoadTogether(
     const std::vector<std::string>& paths, const LoadOptions& options) {
+  return LoadReadable(paths, options, {});
+}
+
+absl::StatusOr<std::shared_ptr<const Session>> LoadReadable(
+    const std::vector<std::string>& paths, const LoadOptions& options,
+    const std::function<void(const absl::Status&)>& skipped) {
   if (paths.empty()) return absl::InvalidArgumentError("no log is named");
   if (paths.size() > kMaxProcesses)
     return absl::InvalidArgumentError(
         absl::StrCat(paths.size(), " logs are more than a session can hold (", kMaxProcesses, ")"));
   std::vector<std::shared_ptr<const Session>> parts;
   std::uint64_t events = 0;
+  std::size_t done = 0;
+  absl::Status unreadable;
   for (const std::string& path : paths) {
     LoadOptions own = options;
     if (paths.size() > 1) own.step_finder = {};  // steps are those of all together
     if (options.progress)
       own.progress = [&](double share) {
-        return options.progress((static_cast<double>(parts.size()) + share) /
+        return options.progress((static_cast<double>(done) + share) /
                                 static_cast<double>(paths.size()));
       };
-    absl::StatusOr<std::shared_ptr<const Session>> part = Load(path, own);
+    absl::StatusOr<std::shared_ptr<const Session>> part = Session::Load(path, own);
+    ++done;
+    if (!part.ok() && skipped && paths.size() > 1 && !absl::IsCancelled(part.status())) {
+      skipped(part.status());
+      unreadable = part.status();
+      continue;
+    }
     if (!part.ok()) return part.status();
     for (const auto& other : parts) {
       const RunInfo &a = other->run(), &b = (*part)->run();
@@ -484,7 +500,8 @@ absl::StatusOr<std::shared_ptr<const Session>> Session::LoadTogether(
     events += (*part)->events().size();
     parts.push_back(*std::move(part));
   }
-  if (parts.size() == 1) return parts[0];
+  if (parts.empty()) return unreadable;
+  if (paths.size() == 1) return parts[0];
   if (events > EventTable::kMost)
     return absl::InvalidArgumentError(
         absl::StrCat("the logs have ", events, " events together, more than a session can hold"));

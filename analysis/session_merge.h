@@ -4,7 +4,8 @@
 //   devices    two logs of one host that name the same UUID (or, where a log names none, the same
 //              ordinal) mean one device. It has its ordinal of the first log that names it, others
 //              the next that is free.
-//   clocks     logs of one boot share CLOCK_MONOTONIC. A log of another host, or of another boot, is
+//   clocks     logs of one boot share CLOCK_MONOTONIC. A log of another host, or of another boot,
+//   is
 //              shifted by the difference of the wall-clock times at which the machines' clocks were
 //              zero: as exact as the hosts' wall clocks agree.
 //   addresses  are of one process each, as are handles of streams, pools and physical memory: the
@@ -20,9 +21,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "analysis/session.h"
 
 namespace memprof::analysis {
@@ -33,6 +37,12 @@ constexpr std::size_t kMaxProcesses = 255;
 
 // The rank that torchrun, Open MPI, MPICH or SLURM gave the process; -1 if none did.
 int RankOf(const RunInfo& run);
+
+// As Session::LoadTogether; of several logs, those that cannot be read are left out, and `skipped`
+// is told why. An error if none is left.
+absl::StatusOr<std::shared_ptr<const Session>> LoadReadable(
+    const std::vector<std::string>& paths, const LoadOptions& options,
+    const std::function<void(const absl::Status&)>& skipped);
 
 // `parts` are of one log each, at least one. O(events · log(parts)). `finder` is asked for
 // the steps of each part that marked none.

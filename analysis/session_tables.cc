@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::size_t kMaxThreads = 1u << 16;  // made up for undefined ids; defined ones are free
 constexpr std::uint64_t kPython = ~0ull;       // in place of a module id
+// Recorders stop at 512 frames. Every answer walks stacks, so their depth is what a small log can
+// multiply its cost by.
+constexpr std::uint16_t kMaxDepth = 640;
+// Recorders write no longer names. Many tensors may share one, and each holds it: together they get
+// so much, and no more than a short name each beyond it.
+constexpr std::size_t kTensorNameBytes = 64u << 20, kShortName = 256;
 
 std::uint32_t Id(const WireReader& reader) { return static_cast<std::uint32_t>(reader.number()); }
 
@@ -32,7 +38,7 @@ struct Into {
 void Put(const WireReader& reader, std::uint32_t* to) { *to = Id(reader); }
 void Put(const WireReader& reader, std::uint64_t* to) { *to = reader.number(); }
 void Put(const WireReader& reader, bool* to) { *to = reader.number() != 0; }
-void Put(const WireReader& reader, std::string* to) { *to = ValidUtf8(reader.bytes()); }
+void Put(const WireReader& reader, std::string* to) { *to = LogText(reader.bytes()); }
 void Put(const WireReader& reader, std::string_view* to) { *to = reader.bytes(); }
 
 bool ReadFields(std::string_view bytes, std::initializer_list<Into> fields) {
@@ -267,7 +273,14 @@ bool SessionTables::AddTrie(std::string_view bytes) {
     const std::uint32_t id = first_id + i;
     if (stack_ids_.Find(id) != IdMap::kNone) continue;  // said twice: the first holds
     // A parent comes before its child, so that walking up always ends.
-    const StackId caller = parent_id < id ? Stack(parent_id) : StackId();
+    StackId caller = parent_id < id ? Stack(parent_id) : StackId();
+    std::uint16_t depth = caller.valid() ? stack_depth_[caller.value] + 1 : 0;
+    if (depth == kMaxDepth) {
+      caller = {};
+      depth = 0;
+      ++stacks_truncated;
+    }
+    stack_depth_.push_back(depth);
     stack_ids_.Set(id, static_cast<std::uint32_t>(stack_parent.size()));
     stack_parent.push_back(caller);
     stack_frame.push_back(InternFrame(python, python ? 0 : module_id,
@@ -298,9 +311,15 @@ void SessionTables::Finish() {
     const StringId row = String(id);
     return row.valid() ? strings[row.value] : std::string();
   };
+  std::size_t bytes = 0;
+  const auto tensor_text = [&text, &bytes](std::uint32_t id) {
+    std::string name = text(id);
+    bytes += name.size();
+    return bytes > kTensorNameBytes ? LogText(name, kShortName) : name;
+  };
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i].name = text(tensor_names_[i].name);
-    tensors[i].dtype = text(tensor_names_[i].dtype);
+    tensors[i].name = tensor_text(tensor_names_[i].name);
+    tensors[i].dtype = tensor_text(tensor_names_[i].dtype);
   }
   for (Frame& frame : frames) {
     if (frame.python) {

@@ -60,6 +60,7 @@ class SessionTables {
   std::vector<SourceInfo> sources;
   std::vector<std::string> strings;
   std::vector<TensorInfo> tensors;
+  std::uint64_t stacks_truncated = 0;  // nodes without their caller, because they lie too deep
   std::vector<StackId> stack_parent;
   std::vector<FrameId> stack_frame;
   std::vector<Frame> frames;
@@ -84,6 +85,7 @@ class SessionTables {
   bool AddPool(std::string_view bytes);
   FrameId InternFrame(bool python, std::uint32_t module, std::uint64_t address);
 
+  std::vector<std::uint16_t> stack_depth_;  // of each node: 0 = outermost
   IdMap string_ids_, stack_ids_, tensor_ids_, context_ids_, thread_ids_, module_ids_, python_ids_;
   std::vector<PythonFrame> python_frames_;
   std::vector<TensorNames> tensor_names_;

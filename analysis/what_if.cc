@@ -256,6 +256,18 @@ std::vector<PlacementBuffer> Buffers(const Trace& trace) {
   return buffers;
 }
 
+// Whether an arrangement can be sought: to place a buffer costs what it overlaps. A program has
+// some hundreds of buffers at a time; a log in which all live at once would take hours.
+bool Placeable(const Trace& trace) {
+  constexpr std::uint64_t kPairs = 300'000'000, kOverlaps = 1000;
+  std::uint64_t live = 0, pairs = 0;
+  for (const allocators::TraceEvent& event : trace.events) {
+    if (event.op == TraceOp::kAllocate) pairs += live++;
+    if (event.op == TraceOp::kFree) --live;
+  }
+  return pairs <= std::max(kPairs, kOverlaps * trace.blocks.size());
+}
+
 DeviceReplay ReplayDevice(const Session& session, const RecordedRun& run,
                           const std::vector<AllocatorSpec>& specs, const ReplayOptions& options,
                           Course* course) {
@@ -291,7 +303,8 @@ DeviceReplay ReplayDevice(const Session& session, const RecordedRun& run,
   if (course->stopped()) return result;
 
   result.max_live = BoundOf(run.trace);
-  if (options.placement_seconds > 0 && run.trace.blocks.size() <= options.placement_requests) {
+  if (options.placement_seconds > 0 && run.trace.blocks.size() <= options.placement_requests &&
+      Placeable(run.trace)) {
     PlacementOptions placement;
     placement.seconds = options.placement_seconds;
     placement.threads = options.threads;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/controls.h"
 #include "cli/names.h"
 #include "cli/text.h"
 
@@ -94,8 +95,8 @@ void AppendJsonString(std::string_view text, std::string& out) {
     Append(out, '"', text, '"');
     return;
   }
-  out += nlohmann::json(std::string(text))
-             .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  out += EscapeControls(nlohmann::json(std::string(text))
+                            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace memprof::cli

@@ -1,4 +1,5 @@
 // memprof export --to=csv: comma-separated values (RFC 4180), for spreadsheets and data frames.
+#include "analysis/log_wire.h"
 #include "analysis/symbols.h"
 #include "cli/event_view.h"
 #include "cli/export_format.h"
@@ -18,6 +19,10 @@ class Csv {
  public:
   explicit Csv(OutputFile& output) : output_(output) {}
   void Cell(std::string_view text) {
+    // Spreadsheets hold no more in a cell, and other readers refuse four times that.
+    constexpr std::size_t kMostBytes = 32'767;
+    const std::string cut = text.size() > kMostBytes ? analysis::LogText(text, kMostBytes) : "";
+    if (!cut.empty()) text = cut;
     Separate();
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
       out_ += text;

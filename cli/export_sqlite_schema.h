@@ -42,6 +42,9 @@ CREATE INDEX allocations_by_parent ON allocations (parent);
 CREATE INDEX allocations_by_birth ON allocations (birth_event);
 CREATE INDEX events_by_allocation ON events (allocation);
 
+-- Sums are total(), which adds as floating point: exact up to 2^53, and beyond 2^63 no error as
+-- those of sum() are.
+
 -- An allocation with its words: site, tensor, thread.
 CREATE VIEW lives AS
   SELECT a.*, printf('0x%x', a.address) AS address_text, s.site, t.name AS tensor_name, t.dtype,
@@ -58,15 +61,17 @@ CREATE VIEW live_at_peak AS
   ORDER BY l.device, l.bytes DESC;
 -- Every call site with what it allocated and what of it was alive at the end.
 CREATE VIEW site_totals AS
-  SELECT s.site, a.layer, a.device, count(*) AS allocations, sum(a.bytes) AS allocated_bytes,
+  SELECT s.site, a.layer, a.device, count(*) AS allocations,
+    CAST(total(a.bytes) AS INTEGER) AS allocated_bytes,
     sum(a."end" = 'alive') AS live_allocations,
-    sum(CASE WHEN a."end" = 'alive' THEN a.bytes ELSE 0 END) AS live_bytes,
+    CAST(total(CASE WHEN a."end" = 'alive' THEN a.bytes ELSE 0 END) AS INTEGER) AS live_bytes,
     max(a.bytes) AS largest_bytes
   FROM allocations a LEFT JOIN stacks s USING (stack)
   GROUP BY s.site, a.layer, a.device ORDER BY allocated_bytes DESC;
 -- Bytes of each device after every event that changed them.
 CREATE VIEW device_memory AS
-  SELECT device, event, time_ns, sum(sum(delta)) OVER (PARTITION BY device ORDER BY event) AS bytes
+  SELECT device, event, time_ns,
+    CAST(total(total(delta)) OVER (PARTITION BY device ORDER BY event) AS INTEGER) AS bytes
   FROM (
     SELECT device, birth_event AS event, birth_ns AS time_ns, bytes AS delta
       FROM allocations WHERE on_device
@@ -76,9 +81,10 @@ CREATE VIEW device_memory AS
   GROUP BY device, event, time_ns;
 -- What each step allocated, and what of that outlived the step; step -1 is before the first mark.
 CREATE VIEW step_totals AS
-  SELECT birth_step AS step, layer, device, count(*) AS allocations, sum(bytes) AS allocated_bytes,
-    sum(CASE WHEN death_step = birth_step THEN 0 ELSE bytes END) AS kept_bytes,
-    sum(CASE WHEN "end" = 'alive' THEN bytes ELSE 0 END) AS live_at_end_bytes
+  SELECT birth_step AS step, layer, device, count(*) AS allocations,
+    CAST(total(bytes) AS INTEGER) AS allocated_bytes,
+    CAST(total(CASE WHEN death_step = birth_step THEN 0 ELSE bytes END) AS INTEGER) AS kept_bytes,
+    CAST(total(CASE WHEN "end" = 'alive' THEN bytes ELSE 0 END) AS INTEGER) AS live_at_end_bytes
   FROM allocations GROUP BY birth_step, layer, device ORDER BY step, layer, device;
 -- Calls for memory that failed.
 CREATE VIEW failures AS

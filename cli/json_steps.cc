@@ -28,27 +28,21 @@ Json PhasesJson(const analysis::StepPhases& phases) {
 
 }  // namespace
 
-Json StepsJson(const std::vector<analysis::StepInfo>& steps,
-               const std::vector<analysis::StepFigures>& figures,
-               const std::vector<analysis::StepPhases>& phases) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const analysis::StepFigures& f = figures[i];
-    list.push_back({{"number", steps[i].number},
-                    {"begin_ns", steps[i].begin},
-                    {"end_ns", steps[i].end},
-                    {"first_event", steps[i].event.value},
-                    {"allocations", f.allocations},
-                    {"frees", f.frees},
-                    {"allocated_bytes", f.allocated_bytes},
-                    {"freed_bytes", f.freed_bytes},
-                    {"peak_bytes", f.peak_bytes},
-                    {"after_bytes", f.after_bytes},
-                    {"likeness", Number(f.likeness)},
-                    {"differs", f.likeness < analysis::kStepAlike},
-                    {"phases", PhasesJson(phases[i])}});
-  }
-  return list;
+Json StepJson(const analysis::StepInfo& step, const analysis::StepFigures& f,
+              const analysis::StepPhases& phases) {
+  return {{"number", step.number},
+          {"begin_ns", step.begin},
+          {"end_ns", step.end},
+          {"first_event", step.event.value},
+          {"allocations", f.allocations},
+          {"frees", f.frees},
+          {"allocated_bytes", f.allocated_bytes},
+          {"freed_bytes", f.freed_bytes},
+          {"peak_bytes", f.peak_bytes},
+          {"after_bytes", f.after_bytes},
+          {"likeness", Number(f.likeness)},
+          {"differs", f.likeness < analysis::kStepAlike},
+          {"phases", PhasesJson(phases)}};
 }
 
 }  // namespace memprof::cli

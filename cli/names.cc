@@ -41,6 +41,23 @@ std::string_view SeverityName(log::Severity severity) {
 
 }  // namespace
 
+namespace {
+
+// Instances of templates are named with what they return: "void Train<float>".
+std::string_view WithoutReturnType(std::string_view name) {
+  if (name.find('<') == std::string_view::npos) return name;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < name.size() && !name.substr(i).starts_with("operator"); ++i) {
+    if (name[i] == '<' || name[i] == '(') ++depth;
+    if (name[i] == '>' || name[i] == ')') --depth;
+    if (name[i] == ' ' && depth == 0) begin = i + 1;
+  }
+  return name.substr(begin);
+}
+
+}  // namespace
+
 std::string ShortFunction(std::string_view function) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
   constexpr std::string_view kOperator = "operator";
@@ -61,7 +78,7 @@ std::string ShortFunction(std::string_view function) {
       i += kAnonymous.size() - 1;
       continue;
     }
-    return Printable(function.substr(0, i));
+    return Printable(WithoutReturnType(function.substr(0, i)));
   }
   return Printable(function);
 }

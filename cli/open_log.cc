@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/log_paths.h"
+#include "analysis/session_merge.h"
 #include "analysis/steps_found.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
@@ -28,9 +29,9 @@ int UsageError(const std::string& verb, const std::string& message) {
 namespace {
 
 // The message of a failure as one line on standard error.
-void Report(const absl::Status& status) {
+void Report(const absl::Status& status, std::string_view then = "") {
   const absl::string_view message = status.message();
-  PrintError(std::string_view(message.data(), message.size()));
+  PrintError(Cat(std::string_view(message.data(), message.size()), then));
 }
 
 std::shared_ptr<const analysis::Session> Opened(
@@ -44,8 +45,12 @@ std::shared_ptr<const analysis::Session> OpenTogether(const std::vector<std::str
   analysis::LoadOptions load;
   load.step_finder = analysis::FindStepsToUse;
   load.progress = ProgressOnTerminal(Cat("reading ", logs.size(), " logs"));
-  auto session = analysis::Session::LoadTogether(logs, load);
+  std::vector<absl::Status> skipped;
+  auto session = analysis::LoadReadable(
+      logs, load, [&skipped](const absl::Status& why) { skipped.push_back(why); });
   if (load.progress) ClearProgress();
+  for (const absl::Status& why : skipped) Report(why, session.ok() ? "; left out" : "");
+  if (skipped.size() == logs.size()) return nullptr;
   return Opened(std::move(session));
 }
 

@@ -17,10 +17,8 @@ std::string StepOriginText(const analysis::StepOrigin& origin);
 // `source`, `confidence`, `warm_up_steps`, `why`.
 Json StepOriginJson(const analysis::StepOrigin& origin);
 
-// One object per step.
-Json StepsJson(const std::vector<analysis::StepInfo>& steps,
-               const std::vector<analysis::StepFigures>& figures,
-               const std::vector<analysis::StepPhases>& phases);
+Json StepJson(const analysis::StepInfo& step, const analysis::StepFigures& figures,
+              const analysis::StepPhases& phases);
 
 // A table of the phases of a usual step; "" where no phase is known but "other".
 std::string PhasesText(const std::vector<analysis::StepPhases>& phases,

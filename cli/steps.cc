@@ -5,7 +5,7 @@
 #include "analysis/steps_figures.h"
 #include "analysis/steps_found.h"
 #include "analysis/units.h"
-#include "cli/json.h"
+#include "cli/json_list.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/sections.h"
@@ -196,8 +196,9 @@ int StepsVerb(int argc, char** argv) {
                    {"simulated", Simulated(*session)}};
     object.update(StepOriginJson(found.origin));
     object["used"] = found.origin.confidence >= analysis::kStepConfidence;
-    object["steps"] = StepsJson(found.steps, figures, phases);
-    return PrintJson(object);
+    return PrintJsonList(object, "steps", found.steps.size(), [&](std::size_t i) {
+      return StepJson(found.steps[i], figures[i], phases[i]);
+    });
   }
   std::string text = Cat(RunLines(*session), "\n", Wrap(Summary(found), kWidth, 0), "\n");
   if (!found.steps.empty()) {

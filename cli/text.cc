@@ -1,8 +1,11 @@
 // Text by columns.
 #include "cli/text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+
+#include "cli/controls.h"
 
 namespace memprof::cli {
 namespace {
@@ -67,9 +70,12 @@ std::string Hex(std::uint64_t value) {
 }
 
 std::string Printable(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t control = ControlAt(text);
+    result += control == 0 ? text.front() : '?';
+    text.remove_prefix(std::max<std::size_t>(control, 1));
   }
   return result;
 }

@@ -70,15 +70,20 @@ Stream OpenOut(Streams::Out kind, const std::string& path) {
 
 [[noreturn]] void Child(const std::vector<std::string>& arguments, const std::string& directory,
                         const std::vector<std::string>& environment, const Stream& out,
-                        const Stream& err, std::uint64_t file_limit) {
+                        const Stream& err, const Streams& streams) {
   out.child < 0 ? close(STDOUT_FILENO) : dup2(out.child, STDOUT_FILENO);
   dup2(err.child, STDERR_FILENO);
   unsetenv("FORCE_COLOR");
   unsetenv("NO_COLOR");
   for (const std::string& entry : environment) putenv(const_cast<char*>(entry.c_str()));
   if (chdir(directory.c_str()) != 0) _exit(125);
-  const rlimit limit = {file_limit, file_limit};
-  if (file_limit != 0 && setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(124);
+  const auto limit = [](auto resource, std::uint64_t most) {
+    const rlimit limits = {most, most};
+    if (most != 0 && setrlimit(resource, &limits) != 0) _exit(124);
+  };
+  limit(RLIMIT_FSIZE, streams.file_limit);
+  limit(RLIMIT_CPU, streams.cpu_limit);
+  limit(RLIMIT_AS, streams.address_limit);
   std::vector<char*> argv = {const_cast<char*>("memprof")};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -112,7 +117,7 @@ Result MemprofOn(const Streams& streams, const std::vector<std::string>& argumen
   Stream out = OpenOut(streams.out, temporary.File("out"));
   Stream err = streams.err_terminal ? OpenTerminal() : OpenFile(temporary.File("err"));
   const pid_t child = fork();
-  if (child == 0) Child(arguments, directory, environment, out, err, streams.file_limit);
+  if (child == 0) Child(arguments, directory, environment, out, err, streams);
   if (out.child >= 0) close(out.child);
   close(err.child);
   Result result;

@@ -23,9 +23,10 @@ Result Memprof(const std::vector<std::string>& arguments, const std::string& dir
 // Where the command's streams go.
 struct Streams {
   enum class Out { kFile, kTerminal, kClosedPipe, kClosed, kFullDisk };
-  Out out = Out::kFile;          // of standard output
-  bool err_terminal = false;     // standard error is a terminal, in place of a file
-  std::uint64_t file_limit = 0;  // bytes that a file may have; 0 = no limit
+  Out out = Out::kFile;       // of standard output
+  bool err_terminal = false;  // standard error is a terminal, in place of a file
+  // Limits, 0 = none: bytes that a file may have, seconds of processor time, bytes of addresses.
+  std::uint64_t file_limit = 0, cpu_limit = 0, address_limit = 0;
 };
 // The same with streams of other kinds. What a terminal got is in `out` and `err` all the same,
 // with "\r\n" as terminals have it.

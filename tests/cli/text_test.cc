@@ -44,6 +44,10 @@ TEST(TextTest, HexAndPrintable) {
 TEST(TextTest, ShortFunctions) {
   EXPECT_EQ(ShortFunction("Train(int, std::vector<float> const&)"), "Train");
   EXPECT_EQ(ShortFunction("main"), "main");
+  EXPECT_EQ(ShortFunction("void ns::Train<float, A (*)(int)>(int)"),
+            "ns::Train<float, A (*)(int)>");
+  EXPECT_EQ(ShortFunction("T* Vec<T>::operator new<int>(unsigned long)"),
+            "Vec<T>::operator new<int>");
   EXPECT_EQ(ShortFunction("Map<int (*)(char)>::Insert(int)"), "Map<int (*)(char)>::Insert");
   EXPECT_EQ(ShortFunction("(anonymous namespace)::Keep(int) const"), "(anonymous namespace)::Keep");
   EXPECT_EQ(ShortFunction("a::Fn::operator()(int) const"), "a::Fn::operator()");

@@ -7,21 +7,13 @@
 #include <vector>
 
 #include "proto/framing.h"
+#include "tests/fuzz/mutations.h"
 #include "tests/fuzz/one_log.h"
 #include "tests/fuzz/rich_log.h"
 #include "tests/fuzz/signing.h"
 
 namespace memprof::fuzz {
 namespace {
-
-void Scribble(std::mt19937& random, std::string* bytes, std::size_t begin, std::size_t size) {
-  if (size == 0) return;
-  for (int i = 1 + static_cast<int>(random() % 4); i > 0; --i) {
-    char& byte = (*bytes)[begin + random() % size];
-    constexpr char kEdges[] = {0, 1, 0x7f, static_cast<char>(0x80), static_cast<char>(0xff)};
-    byte = random() % 2 ? kEdges[random() % 5] : static_cast<char>(byte ^ (1 << random() % 8));
-  }
-}
 
 TEST(LogFuzzTest, SoundLogsLoad) {
   std::mt19937 random(1);

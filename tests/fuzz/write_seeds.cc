@@ -1,16 +1,27 @@
-// Writes a corpus to start libFuzzer from: fuzz_seeds FOLDER
+// Writes logs to a folder:
+//   fuzz_seeds FOLDER                 a corpus to start libFuzzer from
+//   fuzz_seeds FOLDER crafted SCALE   extreme logs
+//   fuzz_seeds FOLDER mutated COUNT   mangled logs
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <random>
 #include <string>
 
+#include "tests/fuzz/crafted_logs.h"
+#include "tests/fuzz/mutations.h"
 #include "tests/fuzz/rich_log.h"
 
-int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("usage: fuzz_seeds FOLDER\n", stderr);
-    return 2;
-  }
+namespace {
+
+void Write(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  if (file << bytes) return;
+  std::fprintf(stderr, "fuzz_seeds: cannot write %s\n", path.c_str());
+  std::exit(1);
+}
+
+void WriteCorpus(const std::string& folder) {
   std::mt19937 random(1);
   for (int i = 0; i < 64; ++i) {
     // Mostly uncompressed: a mutation of compressed bytes rarely decompresses.
@@ -19,11 +30,27 @@ int main(int argc, char** argv) {
                                                       .compress = i % 8 == 7,
                                                       .trailer = i % 3 != 0,
                                                       .index = i % 2 == 0});
-    std::ofstream file(std::string(argv[1]) + "/seed-" + std::to_string(i), std::ios::binary);
-    if (!(file << bytes)) {
-      std::fprintf(stderr, "fuzz_seeds: cannot write to %s\n", argv[1]);
-      return 1;
-    }
+    Write(folder + "/seed-" + std::to_string(i), bytes);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string folder = argc > 1 ? argv[1] : "", what = argc > 2 ? argv[2] : "corpus";
+  const int count = argc > 3 ? std::atoi(argv[3]) : 0;
+  if (argc == 2) {
+    WriteCorpus(folder);
+  } else if (argc == 4 && what == "crafted" && count >= 100) {
+    for (const std::string& name : memprof::fuzz::CraftedNames())
+      Write(folder + "/" + name + ".mprof", memprof::fuzz::CraftedBytes(name, count));
+  } else if (argc == 4 && what == "mutated") {
+    std::mt19937 random(1);
+    for (int i = 0; i < count; ++i)
+      Write(folder + "/" + std::to_string(i) + ".mprof", memprof::fuzz::MutatedLog(random));
+  } else {
+    std::fputs("usage: fuzz_seeds FOLDER [crafted SCALE | mutated COUNT]\n", stderr);
+    return 2;
   }
   return 0;
 }

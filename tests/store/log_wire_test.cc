@@ -88,11 +88,27 @@ TEST(ValidUtf8Test, KeepsGoodAndReplacesBad) {
             "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x9a\x80");
   EXPECT_EQ(ValidUtf8("a\xff"
                       "b"),
-            "a?b");
-  EXPECT_EQ(ValidUtf8("\xc3"), "?");                 // cut
-  EXPECT_EQ(ValidUtf8("\xc0\xaf"), "??");            // over-long
-  EXPECT_EQ(ValidUtf8("\xed\xa0\x80"), "???");       // surrogate
-  EXPECT_EQ(ValidUtf8("\xf4\x90\x80\x80"), "????");  // beyond U+10FFFF
+            "a\xef\xbf\xbd"
+            "b");
+  const auto bad = [](int bytes) {
+    std::string text;
+    for (; bytes > 0; --bytes) text += "\xef\xbf\xbd";
+    return text;
+  };
+  EXPECT_EQ(ValidUtf8("\xc3"), bad(1));                     // cut
+  EXPECT_EQ(ValidUtf8("\xc0\xaf"), bad(2));                 // over-long
+  EXPECT_EQ(ValidUtf8("\xed\xa0\x80"), bad(3));             // surrogate
+  EXPECT_EQ(ValidUtf8("\xf4\x90\x80\x80"), bad(4));         // beyond U+10FFFF
+  EXPECT_EQ(ValidUtf8(std::string_view("\0", 1)), bad(1));  // where C ends a text
+}
+
+TEST(LogTextTest, CutsBetweenCharacters) {
+  EXPECT_EQ(LogText("plain", 5), "plain");
+  EXPECT_EQ(LogText("plain", 4), "plai");
+  EXPECT_EQ(LogText("gr\xc3\xbcn", 3), "gr");
+  EXPECT_EQ(LogText("gr\xc3\xbcn", 4), "gr\xc3\xbc");
+  EXPECT_EQ(LogText(std::string(100, '\xff'), 100).size(), 99u);  // 33 of three bytes
+  EXPECT_EQ(LogText(std::string(70'000, 'x')).size(), 65'536u);
 }
 
 }  // namespace

@@ -75,9 +75,14 @@ void Document::OpenTogether(const QStringList& paths) {
   });
   std::vector<std::string> logs;
   for (const QString& path : paths) logs.push_back(path.toStdString());
-  load_job_.Start([logs = std::move(logs),
-                   report](std::stop_token stop) { return LoadLogs(logs, report, stop); },
-                  [this](absl::StatusOr<std::shared_ptr<const Session>> session) {
+  const auto skipped = std::make_shared<std::vector<std::string>>();
+  load_job_.Start([logs = std::move(logs), report, skipped](
+                      std::stop_token stop) { return LoadLogs(logs, report, stop, skipped.get()); },
+                  [this, skipped](absl::StatusOr<std::shared_ptr<const Session>> session) {
+                    QStringList left_out;
+                    for (const std::string& why : *skipped)
+                      left_out << tr("Left out: %1").arg(QString::fromStdString(why)).simplified();
+                    if (session.ok()) error_ = left_out.join(QStringLiteral("; "));
                     Loaded(std::move(session));
                   });
 }

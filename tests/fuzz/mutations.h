@@ -1,0 +1,16 @@
+// Damage to sound logs.
+#pragma once
+
+#include <cstddef>
+#include <random>
+#include <string>
+
+namespace memprof::fuzz {
+
+// Changes one to four bytes of the `size` at `begin`.
+void Scribble(std::mt19937& random, std::string* bytes, std::size_t begin, std::size_t size);
+
+// A rich log with fields of one to three chunks mangled, under good checksums.
+std::string MutatedLog(std::mt19937& random);
+
+}  // namespace memprof::fuzz
