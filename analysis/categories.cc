@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "analysis/category_phases.h"
 #include "analysis/category_stacks.h"
 #include "analysis/category_units.h"
@@ -41,16 +42,21 @@ class Judge {
         stacks_(session, options.symbols ? symbols : nullptr,
                 options.stacks ? units_ : std::vector<CategoryUnit>()),
         named_(session),
+        sizes_(units_),
         matches_(units_.size(), 0) {
-    const ParameterSizes sizes(units_);
     std::vector<bool> apart;
-    for (const std::uint8_t match : MatchSizes(units_, stacks_, sizes, false))
-      apart.push_back(match != 0);
-    ReadHills(session, apart, &units_);
-    matches_ = MatchSizes(units_, stacks_, sizes, true);
+    bool gradients_apart = false;
+    for (const std::uint8_t match : MatchSizes(units_, stacks_, sizes_, false)) {
+      gradients_apart |= match != 0;
+      const CategoryUnit& unit = units_[apart.size()];
+      apart.push_back(match != 0 || stacks_.Of(unit.stack).phase == Phase::kWorkspace);
+    }
+    ReadHills(session, apart, gradients_apart, &units_);
+    matches_ = MatchSizes(units_, stacks_, sizes_, true);
     RefineSlopes(matches_, options, &units_);
     phases_ = FindPhases(session, units_, stacks_, options);
     CountBirthSteps();
+    FindEvidence();
     last_step_ = units_.empty() ? -1 : units_.back().step;
     has_steps_ = last_step_ >= 0;
   }
@@ -66,6 +72,7 @@ class Judge {
       }
     }
     CategoryVerdict verdict = units_[u].stays && IsState(units_[u]) ? OfState(u) : OfTransient(u);
+    if (verdict.category == Category::kTemporaries && LivesToTheEnd(units_[u])) return {};
     if (verdict.reason != CategoryReason::kLifetime) return verdict;
     // Lifetimes say nothing without steps, nor does the birth of what is left behind in step after
     // step between the passes.
@@ -110,6 +117,68 @@ class Judge {
     return it == birth_steps_.end() ? 0 : it->second;
   }
 
+  // What is known of parameters and their gradients by stacks, before anything is judged.
+  void FindEvidence() {
+    const std::span<const StepInfo> steps =
+        options_.steps != nullptr ? std::span(*options_.steps) : session_.steps();
+    for (const StepInfo& step : steps)
+      if (step.event.valid()) begins_.push_back(step.event);
+    if (!units_.empty()) last_birth_ = units_.back().birth;
+    FindHeldGradients();
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      const CategoryUnit& unit = units_[u];
+      if (unit.step < 0 && stacks_.Of(unit.stack).parameter) parameter_sizes_.insert(unit.bytes);
+      const bool matched = matches_[u] != 0 && unit.outlives_hill;
+      if ((matched || held_[u]) && phases_[u].phase == Phase::kBackward)
+        gradient_sizes_.insert(unit.bytes);
+    }
+    stacks_tell_ =
+        stacks_.tell_parameters() || (stacks_.tell_backward() && !gradient_sizes_.empty());
+  }
+  // What stacks say a backward pass made, with a parameter's size, and still held at its end.
+  void FindHeldGradients() {
+    held_.assign(units_.size(), false);
+    if (!stacks_.tell_backward()) return;
+    absl::flat_hash_map<int, EventId> ends;  // of the pass at hand, by device: its last birth
+    for (std::size_t u = units_.size(); u-- > 0;) {
+      const CategoryUnit& unit = units_[u];
+      const CategoryStacks::Facts& facts = stacks_.Of(unit.stack);
+      if (facts.phase == Phase::kWorkspace) continue;
+      EventId& end = ends[unit.device];
+      if (!facts.backward) {
+        end = EventId();
+        continue;
+      }
+      if (!end.valid()) end = unit.birth;
+      held_[u] =
+          unit.step >= 0 && sizes_.Has(unit.bytes) && (!unit.death.valid() || unit.death > end);
+    }
+  }
+  bool CrossesStep(const CategoryUnit& unit) const {
+    const auto next = static_cast<std::size_t>(unit.step + 1);
+    return !unit.death.valid() || (next < begins_.size() && unit.death > begins_[next]);
+  }
+  // It was there for half of the run, and nothing was made after it was given back.
+  bool LivesToTheEnd(const CategoryUnit& unit) const {
+    return (!unit.death.valid() || unit.death > last_birth_) &&
+           unit.birth.value - units_.front().birth.value <
+               (last_birth_.value - units_.front().birth.value) / 2;
+  }
+  // Not of a backward pass, whatever the shape of the memory in use looks like.
+  bool OutsideBackward(std::size_t u) const {
+    return phases_[u].reason == CategoryReason::kLifetime && stacks_.tell_backward() &&
+           !stacks_.Of(units_[u].stack).backward;
+  }
+
+  // What is there before the first step, where stacks tell of others that they are parameters, or
+  // of what are gradients: a data set is no parameter, but a copy of parameters is one.
+  CategoryVerdict OfSetUp(const CategoryUnit& unit, const CategoryStacks::Facts& facts) const {
+    if (!parameter_sizes_.contains(unit.bytes) && !gradient_sizes_.contains(unit.bytes))
+      return {Category::kInputs, CategoryReason::kLifetime, kByLifetime};
+    if (facts.zeros) return {Category::kOptimizerState, CategoryReason::kSizes, kByLifetime};
+    return {Category::kParameters, CategoryReason::kSizes, kByLifetime + kAgreed};
+  }
+
   // What stays for good.
   CategoryVerdict OfState(std::size_t u) const {
     const CategoryUnit& unit = units_[u];
@@ -125,13 +194,14 @@ class Judge {
     if (unit.step < 0) {
       const bool parameter = facts.parameter;
       if (!parameter && named_.any()) return {};  // all parameters have a name
+      if (!parameter && stacks_tell_) return OfSetUp(unit, facts);
       return {Category::kParameters, parameter ? CategoryReason::kStack : CategoryReason::kLifetime,
               parameter ? kByStack : kByLifetime + kAgreed};
     }
-    if (phase.phase == Phase::kOptimizer)
+    if (phase.phase == Phase::kOptimizer || (matches_[u] != 0 && OutsideBackward(u)))
       return {Category::kOptimizerState, matches_[u] != 0 ? CategoryReason::kSizes : phase.reason,
               Trust(phase)};
-    if (facts.gradient || (matches_[u] != 0 && phase.phase == Phase::kBackward))
+    if (facts.gradient || ((matches_[u] != 0 || held_[u]) && phase.phase == Phase::kBackward))
       return {Category::kGradients,
               facts.gradient ? CategoryReason::kStack : CategoryReason::kSizes, Trust(phase)};
     // Made when it was first needed, and kept; but not if another step makes one more.
@@ -156,6 +226,11 @@ class Judge {
         break;
     }
     if (facts.parameter) return {Category::kParameters, CategoryReason::kStack, kByStack};
+    // A state that every step replaces.
+    if (sizes_.Has(unit.bytes) && OutsideBackward(u) && CrossesStep(unit) && !Unfinished(unit))
+      return {Category::kOptimizerState, CategoryReason::kSizes, Trust(phase)};
+    if (held_[u] && phase.phase == Phase::kBackward)
+      return {Category::kGradients, CategoryReason::kSizes, Trust(phase)};
     if (matches_[u] != 0 && unit.outlives_hill && !Unfinished(unit)) {
       if (phase.phase == Phase::kBackward)
         return {Category::kGradients, CategoryReason::kSizes, Trust(phase)};
@@ -182,9 +257,15 @@ class Judge {
   std::vector<CategoryUnit> units_;
   CategoryStacks stacks_;
   const NamedState named_;
+  const ParameterSizes sizes_;
   std::vector<std::uint8_t> matches_;
   std::vector<UnitPhase> phases_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> birth_steps_;  // by kind
+  std::vector<EventId> begins_;                                    // of steps
+  absl::flat_hash_set<std::uint64_t> parameter_sizes_, gradient_sizes_;
+  std::vector<bool> held_;  // by unit: FindHeldGradients
+  EventId last_birth_;
+  bool stacks_tell_ = false;  // what is a parameter
   std::int32_t last_step_ = -1;
   bool has_steps_ = false;
 };

@@ -13,6 +13,9 @@ namespace {
 constexpr unsigned kFits = 9;         // of ten that a site makes
 constexpr std::uint64_t kScalar = 8;  // at most: a loss
 constexpr std::size_t kSizesThatTell = 3;
+// Blocks of a caching allocator from the first size on may be larger by less than the second than
+// what was asked for.
+constexpr std::uint64_t kUnsplit = std::uint64_t{10} << 20, kRest = std::uint64_t{1} << 20;
 constexpr std::uint64_t kTelling = 4096;  // smaller sizes are those of many things
 
 Phase PhaseOfSlope(Slope slope) {
@@ -91,7 +94,12 @@ ParameterSizes::ParameterSizes(const std::vector<CategoryUnit>& units) {
 
 bool ParameterSizes::Has(std::uint64_t bytes, unsigned numerator, unsigned denominator) const {
   if (bytes > (std::uint64_t{1} << 60) || bytes * denominator % numerator != 0) return false;
-  return std::binary_search(sizes_.begin(), sizes_.end(), bytes * denominator / numerator);
+  const std::uint64_t wanted = bytes * denominator / numerator;
+  const auto next = std::lower_bound(sizes_.begin(), sizes_.end(), wanted);
+  if (next != sizes_.end() && *next == wanted) return true;
+  if (numerator != denominator || wanted < kUnsplit) return false;
+  return (next != sizes_.end() && *next - wanted < kRest) ||
+         (next != sizes_.begin() && wanted - *(next - 1) < kRest);
 }
 
 std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
@@ -107,7 +115,8 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
   };
   absl::flat_hash_map<std::uint32_t, Group> groups;
   const auto counts = [&](const CategoryUnit& unit) {
-    return unit.step >= 0 && !unit.scratch && (unit.outlives_hill || !hills_read);
+    return unit.step >= 0 && !unit.scratch && (unit.outlives_hill || !hills_read) &&
+           stacks.Of(unit.stack).phase != Phase::kWorkspace;
   };
   const auto fits = [&](const CategoryUnit& unit, std::size_t ratio) {
     return sizes.Has(unit.bytes, kRatios[ratio][0], kRatios[ratio][1]);

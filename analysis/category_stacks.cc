@@ -13,14 +13,15 @@ constexpr std::size_t kFewStacks = 8;
 
 void ReadSymbols(Symbols& symbols, StackId stack, CategoryStacks::Facts* facts) {
   for (const SourceFrame& frame : symbols.ResolveStack(stack)) {
+    if (facts->phase == Phase::kNone && frame.function.find("zeros_like") != std::string::npos)
+      facts->zeros = true;
     const Phase phase = PhaseOfFrame(frame);
-    if (phase == Phase::kNone) continue;
-    if (phase == Phase::kGradient || phase == Phase::kParameter) {
+    facts->backward |= phase == Phase::kBackward;
+    if (phase == Phase::kNone || facts->phase != Phase::kNone) continue;
+    if (phase == Phase::kGradient || phase == Phase::kParameter)  // what for; when, its callers say
       (phase == Phase::kGradient ? facts->gradient : facts->parameter) = true;
-      continue;  // what for; when, its callers say
-    }
-    facts->phase = phase;
-    return;
+    else
+      facts->phase = phase;
   }
 }
 
@@ -48,6 +49,8 @@ CategoryStacks::CategoryStacks(const Session& session, Symbols* symbols,
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     Facts& facts = facts_[i + 1];
     if (symbols != nullptr) ReadSymbols(*symbols, stacks[i], &facts);
+    tell_parameters_ |= facts.parameter;
+    tell_backward_ |= facts.backward;
     std::size_t at = 0;
     if (stacks.size() >= kFewStacks) {
       while (at < frames[i].size() && through[frames[i][at].value] * 4 > stacks.size()) ++at;

@@ -19,6 +19,8 @@ class CategoryStacks {
     // The innermost frames that say anything, kNone without symbols.
     Phase phase = Phase::kNone;
     bool gradient = false, parameter = false;  // said by a frame within those of the phase
+    bool backward = false;                     // said by any frame
+    bool zeros = false;                        // made as zeros of another's shape
     // The innermost frame that at most a quarter of the stacks share (by position in the code, not
     // by name): where the memory is made for a purpose.
     std::uint32_t site = kNone;
@@ -30,6 +32,10 @@ class CategoryStacks {
   // `symbols` may be null.
   CategoryStacks(const Session& session, Symbols* symbols, const std::vector<CategoryUnit>& units);
 
+  // Whether stacks say which memory is of parameters, and which of a backward pass.
+  bool tell_parameters() const { return tell_parameters_; }
+  bool tell_backward() const { return tell_backward_; }
+
   const Facts& Of(StackId stack) const {
     return stack.value < row_.size() ? facts_[row_[stack.value]] : facts_[0];
   }
@@ -37,6 +43,7 @@ class CategoryStacks {
  private:
   std::vector<std::uint32_t> row_;  // by stack; 0 = no facts
   std::vector<Facts> facts_;
+  bool tell_parameters_ = false, tell_backward_ = false;
 };
 
 }  // namespace memprof::analysis

@@ -186,24 +186,30 @@ std::vector<Slope> FindSlopes(std::span<const std::uint64_t> levels,
 std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
                                             std::span<const StepInfo> steps) {
   std::vector<CategoryUnit> units = Selector(session).Select();
-  std::vector<EventId> begins;
-  for (const StepInfo& info : steps)
-    if (info.event.valid()) begins.push_back(info.event);
-  const EventId last = begins.empty() ? EventId() : begins.back();
+  // Of several processes each goes by its own steps.
+  const bool own = steps.data() == session.steps().data();
+  std::vector<std::vector<EventId>> begins(std::max<std::size_t>(session.processes().size(), 1));
+  for (std::uint32_t process = 0; process < begins.size(); ++process)
+    for (const StepInfo& info : own ? session.StepsOf(process) : steps)
+      if (info.event.valid()) begins[process].push_back(info.event);
   absl::flat_hash_map<int, std::uint32_t> newest;  // unit, by device
   for (std::size_t u = units.size(); u-- > 0;) {
     CategoryUnit& unit = units[u];
     const auto [next, none] = newest.try_emplace(unit.device, static_cast<std::uint32_t>(u));
     unit.scratch = unit.death.valid() && (none || unit.death < units[next->second].birth);
     next->second = static_cast<std::uint32_t>(u);
+    const std::vector<EventId>& of_process =
+        begins[begins.size() > 1 ? session.ProcessOf(unit.birth) : 0];
+    const EventId last = of_process.empty() ? EventId() : of_process.back();
     unit.stays = !unit.death.valid() || (last.valid() && unit.death > last && unit.birth < last);
     unit.step = static_cast<std::int32_t>(
-        std::upper_bound(begins.begin(), begins.end(), unit.birth) - begins.begin() - 1);
+        std::upper_bound(of_process.begin(), of_process.end(), unit.birth) - of_process.begin() -
+        1);
   }
   return units;
 }
 
-void ReadHills(const Session& session, const std::vector<bool>& apart,
+void ReadHills(const Session& session, const std::vector<bool>& apart, bool gradients_apart,
                std::vector<CategoryUnit>* units) {
   LevelVisitor visitor(session, apart, *units);
   ReplayLifetimes(session, visitor);
@@ -216,7 +222,6 @@ void ReadHills(const Session& session, const std::vector<bool>& apart,
   std::uint32_t hills = 1;  // 0: before the first step
   // Unless gradients are apart, they are what is given back last, with the optimizer; the hill was
   // over before.
-  const bool gradients_apart = std::find(apart.begin(), apart.end(), true) != apart.end();
   const auto finish = [&](UnderWay& of, std::uint64_t level_after) {
     if (!gradients_apart) level_after = ~std::uint64_t{0};
     if ((of.step >= 0 || no_steps) && !of.rows.empty())

@@ -43,8 +43,9 @@ std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
 
 // Fills in slopes, hills and what follows from them. Units that `apart` has are left out of the
 // memory in use that hills are read from: what is kept from a backward pass to the optimizer would
-// hide where the pass ends. O(events).
-void ReadHills(const Session& session, const std::vector<bool>& apart,
+// hide where the pass ends, and workspaces would hide the pass. `gradients_apart`: among them are
+// gradients. O(events).
+void ReadHills(const Session& session, const std::vector<bool>& apart, bool gradients_apart,
                std::vector<CategoryUnit>* units);
 
 // Finds slopes: of `units` of one device, in order of birth, within one step. Exposed for tests.

@@ -62,6 +62,14 @@ std::string_view BaseName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+// Where PyTorch's modules put their weights: `file` in lower case.
+bool IsModuleState(std::string_view file, std::string_view function) {
+  if (HasAny(file, {"/torch/nn/parameter.py"})) return true;
+  if (!HasAny(file, {"/nn/modules/"})) return false;
+  return HasAny(function, {"__init__", "._apply", ".convert", "reset_parameters", "register_",
+                           "_load_from_state_dict", "_flat_weights", "flatten_parameters"});
+}
+
 }  // namespace
 
 bool IsParameterName(std::string_view name) {
@@ -130,16 +138,21 @@ Phase PhaseOfFrame(const SourceFrame& frame) {
   const std::string file =
       Lower(frame.python ? std::string_view(frame.file) : BaseName(frame.file));
   const std::string module = Lower(frame.module);
+  if (HasAny(function, {"flatten_weight"}) || (frame.python && IsModuleState(file, function)))
+    return Phase::kParameter;
   if (HasAny(module, {"libnccl"}) ||
       HasAny(function, {"nccl", "allreduce", "all_reduce", "allgather", "all_gather", "averagegrad",
                         "reducescatter", "reduce_scatter", "processgroup"}))
     return Phase::kCommunication;
+  // A recurrent layer of cuDNN is one operation, with results and gradients of its own.
+  const bool recurrent = HasAny(function, {"cudnn_rnn", "cudnnrnn"});
   if (HasAny(module, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"}) ||
-      HasAny(function, {"workspace", "cublas", "cudnn"}))
+      (!recurrent && HasAny(function, {"workspace", "cublas", "cudnn"})))
     return Phase::kWorkspace;
   if (HasAny(function,
              {"optim", "adam::", "adamw", "sgd::", "clip_grad", "gradscaler", "_init_group"}) ||
-      HasAny(BaseName(file), {"optim"}) || HasAny(file, {"/optim/", "/optimizers/"}))
+      HasAny(BaseName(file), {"optim"}) ||
+      (HasAny(file, {"/optim/", "/optimizers/"}) && !HasAny(file, {"/swa_utils.py"})))
     return Phase::kOptimizer;
   if (HasAny(function, {"dataloader", "loader::", "pin_memory", "uploadbatch", "collate"}) ||
       HasAny(file, {"dataloader", "/data/_utils"}))

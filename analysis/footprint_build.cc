@@ -35,7 +35,7 @@ std::uint64_t OverheadOf(const Session& session, int device) {
   const MemorySamples samples(session);
   for (const DeviceTimeline& timeline : BuildTimelines(session)) {
     if (timeline.device != device) continue;
-    const DeviceLedger ledger = BuildLedger(session, samples.Of(device), timeline, 0);
+    const DeviceLedger ledger = BuildLedger(session, samples.Of(device), timeline, {});
     if (!ledger.last) return 0;
     return ledger.last->untracked_bytes +
            ledger.last->by_layer[static_cast<std::size_t>(Layer::kModule)];

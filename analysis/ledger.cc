@@ -65,17 +65,6 @@ void FillOthers(std::vector<MemorySample>& samples) {
   }
 }
 
-// The sample nearest to `time`; of two that are as near, the earlier.
-const MemorySample& Nearest(const std::vector<MemorySample>& samples, TimeNs time) {
-  const auto after =
-      std::lower_bound(samples.begin(), samples.end(), time,
-                       [](const MemorySample& sample, TimeNs t) { return sample.time < t; });
-  if (after == samples.begin()) return samples.front();
-  if (after == samples.end()) return samples.back();
-  const MemorySample& before = *(after - 1);
-  return time - before.time <= after->time - time ? before : *after;
-}
-
 }  // namespace
 
 std::uint64_t KnownOfOthers(const Session& session, const MemorySample& sample, int device) {
@@ -116,11 +105,19 @@ const std::vector<MemorySample>& MemorySamples::Of(int device) const {
 }
 
 DeviceLedger BuildLedger(const Session& session, const std::vector<MemorySample>& samples,
-                         const DeviceTimeline& timeline, TimeNs highest_time) {
-  DeviceLedger ledger{.samples = samples.size(), .highest_time = highest_time};
+                         const DeviceTimeline& timeline, const HighestUse& highest) {
+  DeviceLedger ledger{.samples = samples.size()};
   if (samples.empty()) return ledger;
   ledger.last = Explain(session, samples.back(), timeline);
-  ledger.highest = Explain(session, Nearest(samples, highest_time), timeline);
+  if (!highest.known) return ledger;
+  MemorySample computed = *highest.sample;
+  ledger.highest_sample_time = computed.time;
+  if (computed.time != highest.time) {
+    computed.time = highest.time;
+    computed.event = session.EventAt(highest.time);
+  }
+  computed.free_bytes = computed.total_bytes - std::min(computed.total_bytes, highest.bytes);
+  ledger.highest = Explain(session, computed, timeline);
   return ledger;
 }
 

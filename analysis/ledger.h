@@ -41,9 +41,19 @@ struct LedgerEntry {
 
 struct DeviceLedger {
   std::size_t samples = 0;
-  std::optional<LedgerEntry> last;     // at the last sample
-  std::optional<LedgerEntry> highest;  // at the sample nearest in time to the highest use
-  TimeNs highest_time = 0;             // when that highest use was
+  std::optional<LedgerEntry> last;  // at the last sample
+  // At the instant of the highest use; what was used is computed there (HighestUse).
+  std::optional<LedgerEntry> highest;
+  TimeNs highest_sample_time = 0;  // of the sample that this leans on
+};
+
+// When most of a device was used, and how much. Between two samples it is what the log knows of, in
+// the driver's pages, and what both samples show beyond that (contexts, other processes).
+struct HighestUse {
+  bool known = false;  // false without samples
+  TimeNs time = 0;
+  std::uint64_t bytes = 0;
+  const MemorySample* sample = nullptr;  // that it leans on: at or before it, else the first
 };
 
 // The samples of every device, in order of time, looked up by ordinal. What claims more free
@@ -61,9 +71,12 @@ class MemorySamples {
 // the sample: that much of `others_bytes` is no news.
 std::uint64_t KnownOfOthers(const Session& session, const MemorySample& sample, int device);
 
-// `timeline` is of the device; `highest_time` is the instant of its highest use (Peak::time).
-// O(samples + log events).
+// `samples` are of the device. O(events).
+HighestUse FindHighestUse(const Session& session, const std::vector<MemorySample>& samples,
+                          int device);
+
+// `timeline` is of the device. O(samples + log events).
 DeviceLedger BuildLedger(const Session& session, const std::vector<MemorySample>& samples,
-                         const DeviceTimeline& timeline, TimeNs highest_time);
+                         const DeviceTimeline& timeline, const HighestUse& highest);
 
 }  // namespace memprof::analysis

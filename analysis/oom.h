@@ -115,6 +115,7 @@ struct Remedy {
   RemedyKind kind = RemedyKind::kLargerDevice;
   bool fits = false;
   std::uint64_t bytes = 0;           // what it gives; kSmallerRequest: the most that fits
+  std::uint64_t beyond = 0;          // what of that this request leaves to those after it
   std::uint64_t short_by = 0;        // what is still missing, 0 if it fits
   std::vector<SiteUse> sites;        // of kSites
   std::vector<AllocationId> blocks;  // of kFreeBlocks, by address
@@ -126,14 +127,24 @@ struct SiteChange {
   std::uint64_t before = 0, after = 0;
 };
 
-// Call sites that leak (analysis/leaks.h) and hold more than was asked for and more than lay
-// unused: these filled the device, whatever the last request ran into.
+// Call sites that leak (analysis/leaks.h), or a line that left more behind with each turn, and hold
+// more than was asked for and more than lay unused: these filled the device, whatever the last
+// request ran into.
 struct FailureGrowth {
   StackId stack;  // of the one that holds most
   SourceFrame site;
-  std::size_t sites = 0;    // that leak on this device
-  std::uint64_t bytes = 0;  // live at them
-  double bytes_per_step = 0;
+  std::size_t sites = 0;      // that leak on this device
+  std::size_t turns = 0;      // of the line; 0 where leaks were found by steps
+  std::uint64_t bytes = 0;    // live at them
+  double bytes_per_step = 0;  // or per turn
+};
+
+// Where no step was done yet: what of it was to come, if the run trains.
+struct FirstStep {
+  bool backward = false;              // had begun
+  std::uint64_t parameters = 0;       // that were there
+  std::uint64_t gradients = 0;        // to come: as much as the parameters
+  std::uint64_t optimizer_state = 0;  // to come with Adam
 };
 
 struct FailureReport {
@@ -141,13 +152,15 @@ struct FailureReport {
   SourceFrame site;  // the place that a person would name for the request
   FailureCause cause = FailureCause::kUnknown;
   std::optional<FailureGrowth> growth;
+  std::optional<FirstStep> first_step;  // not where there is growth
   bool small_pool = false;         // of an allocator: the request is one for its small segments
   std::uint64_t stream = 0;        // of an allocator: the stream that is taken to be the request's
   std::uint64_t private_pool = 0;  // likewise the pool of CUDA graphs; 0 = none
   DeviceSpace space;
   std::uint64_t missing = 0;   // what the driver had too little of
   std::vector<SiteUse> sites;  // blocks and uncarved driver memory, largest first
-  // Those that suffice first, the least drastic first; before them, if memory leaks, sites that do.
+  // Those that suffice first, the least drastic first. If memory grew, or more of the first step is
+  // to come, before them the sites that grew, then what leaves most for what comes after.
   std::vector<Remedy> remedies;
   // What one step changed; none where there is no step before.
   std::int64_t compared_step = -1;

@@ -12,6 +12,22 @@ bool IsWantOfMemory(FailureCause cause) {
          cause == FailureCause::kOtherPool || cause == FailureCause::kSegmentSize;
 }
 
+// What a remedy leaves to the requests after this one.
+std::uint64_t BeyondRequest(const Scene& scene, const Remedy& remedy) {
+  const std::uint64_t have = scene.space.free, need = scene.need();
+  switch (remedy.kind) {
+    case RemedyKind::kSmallerRequest:
+    case RemedyKind::kSmallSegments:
+    case RemedyKind::kFreeBlocks:
+    case RemedyKind::kLargerDevice:
+      return 0;
+    case RemedyKind::kOnePool:
+      return remedy.bytes - std::min(remedy.bytes, scene.request.bytes);
+    default:
+      return have + remedy.bytes - std::min(have + remedy.bytes, need);
+  }
+}
+
 // What would last is told before what would have helped for one request more.
 void NameFirst(const Scene& scene, SiteGroups& groups,
                const absl::flat_hash_set<std::uint32_t>& growing, FailureReport* report) {
@@ -32,9 +48,33 @@ void NameFirst(const Scene& scene, SiteGroups& groups,
     }
     all.fits = EvaluateWithout(scene, groups, absent).fits;
     if (!all.fits) return;
+    all.beyond = BeyondRequest(scene, all);
     remedies.push_back(std::move(all));
   }
   std::stable_partition(remedies.begin(), remedies.end(), of_growth);
+}
+
+// What leaks by the leak finder's judgement; `growing` gets the groups.
+FailureGrowth FindLeaking(const Scene& scene, Symbols& symbols, SiteGroups& groups,
+                          const std::vector<Leak>& leaks, const FailureReport& report,
+                          absl::flat_hash_set<std::uint32_t>* growing) {
+  FailureGrowth growth;
+  std::uint64_t largest = 0;
+  for (const Leak& leak : leaks) {
+    if (leak.device != scene.request.device) continue;
+    growth.bytes_per_step += leak.bytes_per_step;
+    const std::uint32_t group = groups.Of(leak.stack);
+    const auto use = std::find_if(report.sites.begin(), report.sites.end(),
+                                  [group](const SiteUse& u) { return u.site == group; });
+    if (use == report.sites.end() || !growing->insert(group).second) continue;
+    growth.bytes += use->bytes;
+    if (use->bytes <= largest) continue;
+    largest = use->bytes;
+    growth.stack = leak.stack;
+  }
+  if (growth.stack.valid()) growth.site = symbols.Site(growth.stack);
+  growth.sites = growing->size();
+  return growth;
 }
 
 }  // namespace
@@ -42,28 +82,36 @@ void NameFirst(const Scene& scene, SiteGroups& groups,
 void FindGrowth(const Scene& scene, Symbols& symbols, SiteGroups& groups,
                 const std::vector<Leak>& leaks, FailureReport* report) {
   if (!IsWantOfMemory(report->cause)) return;
-  FailureGrowth growth;
-  std::uint64_t largest = 0;
-  absl::flat_hash_set<std::uint32_t> seen;
-  for (const Leak& leak : leaks) {
-    if (leak.device != scene.request.device) continue;
-    growth.bytes_per_step += leak.bytes_per_step;
-    const std::uint32_t group = groups.Of(leak.stack);
-    const auto use = std::find_if(report->sites.begin(), report->sites.end(),
-                                  [group](const SiteUse& u) { return u.site == group; });
-    if (use == report->sites.end() || !seen.insert(group).second) continue;
-    growth.bytes += use->bytes;
-    if (use->bytes <= largest) continue;
-    largest = use->bytes;
-    growth.stack = leak.stack;
-  }
   const DeviceSpace& space = scene.space;
   const std::uint64_t unused = space.own_pool.bytes + space.other_pools.bytes + space.cached.bytes;
-  if (!growth.stack.valid() || growth.bytes < scene.need() || growth.bytes <= unused) return;
-  growth.site = symbols.Site(growth.stack);
-  growth.sites = seen.size();
-  report->growth = std::move(growth);
-  NameFirst(scene, groups, seen, report);
+  std::uint64_t live = 0;
+  for (const SiteUse& use : report->sites) live += use.bytes;
+  const auto fills = [&](const FailureGrowth& growth) {
+    return growth.stack.valid() && growth.bytes > unused &&
+           (growth.bytes >= scene.need() || growth.bytes >= live / 2);
+  };
+  absl::flat_hash_set<std::uint32_t> growing;
+  FailureGrowth growth = FindLeaking(scene, symbols, groups, leaks, *report, &growing);
+  if (!fills(growth) || growth.bytes_per_step <= 0) {
+    absl::flat_hash_set<std::uint32_t> of_line;
+    const auto turns = FindTurns(scene, symbols, groups, &of_line);
+    if (turns && fills(*turns)) {
+      growth = *turns;
+      growing = std::move(of_line);
+    }
+  }
+  if (fills(growth))
+    report->growth = std::move(growth);
+  else
+    FindFirstStep(scene, symbols, report);
+  if (!report->growth && !report->first_step) return;
+  for (Remedy& remedy : report->remedies)
+    if (remedy.fits) remedy.beyond = BeyondRequest(scene, remedy);
+  std::stable_sort(report->remedies.begin(), report->remedies.end(),
+                   [](const Remedy& a, const Remedy& b) {
+                     return a.fits != b.fits ? a.fits : a.fits && a.beyond > b.beyond;
+                   });
+  if (report->growth) NameFirst(scene, groups, growing, report);
 }
 
 }  // namespace memprof::analysis::oom

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "analysis/address_map.h"
 #include "analysis/oom.h"
 
@@ -54,6 +56,12 @@ Without EvaluateWithout(const Scene& scene, SiteGroups& groups, const std::vecto
 // Needs the cause, the sites and the remedies of `report`.
 void FindGrowth(const Scene& scene, Symbols& symbols, SiteGroups& groups,
                 const std::vector<Leak>& leaks, FailureReport* report);
+// The line that left most behind, if one did so turn after turn until the failure; `growing` gets
+// the groups of what is live through it. O(events).
+std::optional<FailureGrowth> FindTurns(const Scene& scene, Symbols& symbols, SiteGroups& groups,
+                                       absl::flat_hash_set<std::uint32_t>* growing);
+// O(allocations).
+void FindFirstStep(const Scene& scene, Symbols& symbols, FailureReport* report);
 // Compares live memory by site with the step before.
 void CompareWithStepBefore(const Scene& scene, SiteGroups& groups, FailureReport& report);
 

@@ -76,13 +76,34 @@ std::string CauseWords(const FailureReport& report) {
 }
 
 std::string GrowthWords(const FailureGrowth& growth) {
+  if (growth.turns > 0)
+    return absl::StrCat(
+        "Growth: ", FormatBytes(growth.bytes), " are held by what ", Symbols::Describe(growth.site),
+        " made in ", FormatNumberOf(growth.turns, "turn"), ", ", FormatBytes(growth.bytes_per_step),
+        " more with every turn, and did not give back: that filled the device. "
+        "For this request: ");
   return absl::StrCat(
       "Growth: ", FormatBytes(growth.bytes), " are held by ", Symbols::Describe(growth.site),
       growth.sites > 1
           ? absl::StrCat(" and ", FormatNumberOf(growth.sites - 1, "other site"), " that leak")
           : "",
-      ", and ", FormatBytes(growth.bytes_per_step),
-      " more stay with every step ('memprof leaks'): that filled the device. For this request: ");
+      growth.bytes_per_step > 0 ? absl::StrCat(", and ", FormatBytes(growth.bytes_per_step),
+                                               " more stay with every step ('memprof leaks')")
+                                : "",
+      ": that filled the device. For this request: ");
+}
+
+std::string FirstStepWords(const FirstStep& first) {
+  return absl::StrCat(
+      " No step had finished", first.backward ? ", the first backward pass was under way" : "",
+      ". If the run trains, still to come are ",
+      first.gradients > 0
+          ? absl::StrCat("the backward pass with gradients (", FormatBytes(first.gradients),
+                         ", as much as the parameters that were there) and ")
+          : "the rest of it and ",
+      "the optimizer's state (", FormatBytes(first.optimizer_state / 2), " with momentum, ",
+      FormatBytes(first.optimizer_state),
+      " with Adam): what suffices for this request does not suffice for the run.");
 }
 
 }  // namespace
@@ -106,7 +127,21 @@ std::string PrivatePoolWords(const FailureReport& report) {
 
 std::string FailureVerdict(const FailureReport& report) {
   return absl::StrCat(report.growth ? GrowthWords(*report.growth) : "", CauseWords(report),
-                      PrivatePoolWords(report));
+                      PrivatePoolWords(report),
+                      report.first_step ? FirstStepWords(*report.first_step) : "");
+}
+
+// What more than this request a device would have to hold.
+static std::string LargerDeviceWords(const FailureReport& report) {
+  if (report.growth && report.growth->bytes_per_step > 0)
+    return absl::StrCat(", and ", FormatBytes(report.growth->bytes_per_step), " for every ",
+                        report.growth->turns > 0 ? "turn" : "step", " from then on");
+  if (!report.first_step) return "";
+  const FirstStep& first = *report.first_step;
+  return absl::StrCat(" for this request; for a step at least ",
+                      FormatBytes(report.missing + first.gradients), " more, with Adam ",
+                      FormatBytes(report.missing + first.gradients + first.optimizer_state),
+                      ", and what the rest of the pass needs");
 }
 
 std::string RemedyWords(const Session& session, const SiteGroups& sites,
@@ -157,7 +192,8 @@ std::string RemedyWords(const Session& session, const SiteGroups& sites,
                                 " bytes)");
     case RemedyKind::kLargerDevice:
       return absl::StrCat("a device with ", bytes,
-                          " more: ", FormatBytes(report.space.total + remedy.bytes));
+                          " more: ", FormatBytes(report.space.total + remedy.bytes),
+                          LargerDeviceWords(report));
   }
   return "";
 }

@@ -88,19 +88,10 @@ DeviceFigures FiguresOf(const Session& session, const DeviceTimeline& timeline,
   framework.live_blocks = count(counts.framework_blocks);
   framework.reserved_bytes = Last(timeline.framework_reserved);
   framework.peak_reserved_bytes = timeline.framework_reserved.max();
+  figures.device_peak_bytes =
+      std::max({figures.peak_bytes, timeline.reserved.max(), framework.peak_reserved_bytes,
+                ledger.highest ? ledger.highest->sample.used_bytes() : 0});
   return figures;
-}
-
-// When the device held most of what the log knows of; where it knows of nothing, when most was
-// used.
-TimeNs HighestUse(const std::vector<Peak>& peaks, const std::vector<MemorySample>& samples,
-                  int device) {
-  for (const Peak& peak : peaks)
-    if (peak.device == device) return peak.time;
-  const auto most = std::max_element(
-      samples.begin(), samples.end(),
-      [](const MemorySample& a, const MemorySample& b) { return a.used_bytes() < b.used_bytes(); });
-  return most == samples.end() ? 0 : most->time;
 }
 
 }  // namespace
@@ -120,7 +111,7 @@ Report BuildReport(const Session& session, std::span<const DeviceTimeline> timel
       report.devices.push_back(
           FiguresOf(session, timeline, counts,
                     BuildLedger(session, of_device, timeline,
-                                HighestUse(report.peaks, of_device, timeline.device))));
+                                FindHighestUse(session, of_device, timeline.device))));
       continue;
     }
     const Series& pinned = timeline.layer[static_cast<int>(Layer::kPinned)];

@@ -36,6 +36,8 @@ struct DeviceFigures {
   std::uint64_t peak_bytes = 0, live_bytes = 0, live_blocks = 0, reserved_bytes = 0;
   std::uint64_t untracked_bytes =
       0;  // used by cuMemGetInfo's last sample minus what we know of; 0 = no sample
+  // The highest use of the whole device; without samples, what the log knows of.
+  std::uint64_t device_peak_bytes = 0;
   DeviceLedger ledger;
   FrameworkFigures framework;
 };

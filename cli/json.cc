@@ -301,9 +301,12 @@ Json LedgerEntryJson(const analysis::LedgerEntry& entry) {
 }  // namespace
 
 Json LedgerJson(const analysis::DeviceLedger& ledger) {
-  Json json = {{"samples", ledger.samples}, {"highest_time_ns", ledger.highest_time}};
+  Json json = {{"samples", ledger.samples}};
   if (ledger.last) json["last"] = LedgerEntryJson(*ledger.last);
-  if (ledger.highest) json["highest"] = LedgerEntryJson(*ledger.highest);
+  if (!ledger.highest) return json;
+  json["highest"] = LedgerEntryJson(*ledger.highest);
+  json["highest_time_ns"] = ledger.highest->sample.time;
+  json["highest_sample_time_ns"] = ledger.highest_sample_time;
   return json;
 }
 
@@ -312,6 +315,7 @@ Json DeviceJson(const analysis::DeviceFigures& device) {
                {"name", device.info.name},
                {"capacity_bytes", device.info.capacity_bytes},
                {"peak_bytes", device.peak_bytes},
+               {"device_peak_bytes", device.device_peak_bytes},
                {"live_bytes", device.live_bytes},
                {"live_blocks", device.live_blocks},
                {"reserved_bytes", device.reserved_bytes},

@@ -51,6 +51,7 @@ Json RemedyJson(const Session& session, analysis::Symbols& symbols,
                {"fits", remedy.fits},
                {"bytes", remedy.bytes},
                {"short_by_bytes", remedy.short_by},
+               {"beyond_request_bytes", remedy.beyond},
                {"words", analysis::RemedyWords(session, sites, report, remedy, name)}};
   for (const analysis::SiteUse& use : remedy.sites)
     json["sites"].push_back({{"site", SiteLabel(symbols, sites.Example(use.site))},
@@ -99,9 +100,17 @@ Json FailureJson(const Session& session, analysis::Symbols& symbols,
   if (report.growth) {
     json["growth"] = {{"site", FrameLabel(report.growth->site)},
                       {"sites", report.growth->sites},
+                      {"turns", report.growth->turns},
                       {"bytes", report.growth->bytes},
                       {"bytes_per_step", Number(report.growth->bytes_per_step)},
                       {"stack", StackJson(symbols, report.growth->stack)}};
+  }
+  if (report.first_step) {
+    const analysis::FirstStep& first = *report.first_step;
+    json["first_step"] = {{"backward_seen", first.backward},
+                          {"parameters_bytes", first.parameters},
+                          {"gradients_to_come_bytes", first.gradients},
+                          {"optimizer_state_to_come_bytes", first.optimizer_state}};
   }
   json["missing_bytes"] = report.missing;
   if (report.request.framework) {

@@ -87,6 +87,19 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
           {"self", SelfJson(session)}};
 }
 
+// What filled the device, or what was still to come, where that is known of the last failure.
+std::string FailureLine(const Session& session, analysis::Symbols& symbols,
+                        const std::vector<analysis::FailedRequest>& failures) {
+  const auto for_good = std::find_if(failures.rbegin(), failures.rend(),
+                                     [](const auto& failure) { return !failure.recovered; });
+  if (for_good == failures.rend()) return "";
+  analysis::SiteGroups sites(session, symbols);
+  const analysis::FailureReport report =
+      analysis::FailureExplainer(session, symbols, sites).Explain(*for_good);
+  if (!report.growth && !report.first_step) return "";
+  return Cat("  ", Wrap(Cat("..", analysis::FailureVerdict(report)), kWidth, 2).substr(2), "\n");
+}
+
 // The lines that a reader in a hurry needs.
 std::string Verdict(const Session& session, analysis::Symbols& symbols, const Report& report) {
   std::string text = "\n";
@@ -113,7 +126,7 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   }
   if (const auto failures = analysis::FindFailures(session); !failures.empty()) {
     Append(text, "  ", Styled(Style::kRed, analysis::FailureCountWords(failures)),
-           ": see 'memprof oom'\n");
+           ": see 'memprof oom'\n", FailureLine(session, symbols, failures));
   }
   return text;
 }
@@ -153,8 +166,32 @@ std::string DeviceSection(const Report& report) {
   return text;
 }
 
-std::string LeakSection(analysis::Symbols& symbols, const Report& report, std::size_t top) {
-  std::string text = Cat("  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n");
+// That host memory was scanned, where that proved nothing: what it proved is a leak.
+std::string ScanLine(const Session& session, const Report& report) {
+  const analysis::EventTable& events = session.events();
+  std::size_t scans = 0;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t e = 0; e < events.size(); ++e) {
+    if (events.op(e) != analysis::Op::kHostScan) continue;
+    ++scans;
+    bytes = events.bytes(e);
+  }
+  const bool proved = std::any_of(
+      report.leaks.leaks.begin(), report.leaks.leaks.end(),
+      [](const analysis::Leak& leak) { return leak.tier == analysis::LeakTier::kDefinite; });
+  if (scans == 0 || proved) return "";
+  return Cat("  ",
+             Wrap(Cat("..Host memory was scanned for pointers ", FormatNumberOf(scans, "time"),
+                      " (", FormatBytes(bytes), " the last time): it proves no leak."),
+                  kWidth, 2)
+                 .substr(2),
+             "\n");
+}
+
+std::string LeakSection(const Session& session, analysis::Symbols& symbols, const Report& report,
+                        std::size_t top) {
+  std::string text = Cat("  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n",
+                         ScanLine(session, report));
   const std::vector<analysis::Leak>& leaks = report.leaks.leaks;
   const std::size_t shown = top == 0 ? leaks.size() : std::min(top, leaks.size());
   for (std::size_t i = 0; i < shown; ++i) {
@@ -206,7 +243,7 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   if (const std::string processes = ProcessesText(session, report.leaks.leaks); !processes.empty())
     Append(text, Heading("Processes"), processes);
   Append(text, Heading("Where the devices' memory was"), LedgerText(session, report.devices));
-  Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
+  Append(text, Heading("Leaks"), LeakSection(session, symbols, report, top));
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
     Append(text, Heading(Cat("Live at the peak of device ", peak.device, label)),

@@ -24,7 +24,6 @@ using analysis::Session;
 
 // "2.00 ms earlier" of a sample and the instant that it stands for.
 std::string Distance(analysis::TimeNs sample, analysis::TimeNs instant) {
-  if (sample == instant) return "at that instant";
   return sample < instant ? Cat(FormatDuration(instant - sample), " earlier")
                           : Cat(FormatDuration(sample - instant), " later");
 }
@@ -69,10 +68,14 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
   const auto place = [&session](const LedgerEntry& entry) {
     return Cat(Since(session, entry.sample.time), StepLabel(session, entry.step));
   };
-  std::string words = Cat("Highest use was after ", Since(session, ledger.highest_time),
-                          "; the sample nearest to it was taken ",
-                          Distance(highest.sample.time, ledger.highest_time), ", the last of ",
-                          FormatNumberOf(ledger.samples, "sample"), " after ", place(last), ".");
+  std::string words =
+      ledger.highest_sample_time == highest.sample.time
+          ? Cat("Highest use was at the sample after ", place(highest))
+          : Cat("Highest use, after ", place(highest),
+                ", is computed: what the log knew of then, and ", "what the sample ",
+                Distance(ledger.highest_sample_time, highest.sample.time), " showed beyond that");
+  Append(words, ". The last of ", FormatNumberOf(ledger.samples, "sample"), " was after ",
+         place(last), ".");
   if (const std::uint64_t most = std::max(highest.elsewhere_bytes, last.elsewhere_bytes)) {
     Append(words, " Up to ", FormatBytes(most),
            " of these layers was not on the device: managed memory lives where it is used, and a "

@@ -103,7 +103,10 @@ def range(name):  # pylint: disable=redefined-builtin
 
 
 def stats():
-    """What was recorded so far, as a dictionary (events, live_bytes, peak_bytes, …), or None."""
+    """What was recorded so far, as a dictionary (events, live_bytes, peak_bytes, …), or None.
+
+    Bytes are those that were asked of the driver: of PyTorch's caching allocator its segments, be
+    they in use or not. What its tensors use is in torch.cuda.memory_stats() and in the report."""
     if _get_stats is None:
         return None
     found = _Stats(size=ctypes.sizeof(_Stats))

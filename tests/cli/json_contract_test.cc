@@ -250,7 +250,11 @@ Json LedgerShape() {
                       {"used_bytes", "uint"},      {"by_layer", "counts"},
                       {"pools_bytes", "uint"},     {"other_processes_bytes?", "uint"},
                       {"untracked_bytes", "uint"}, {"elsewhere_bytes", "uint"}};
-  return {{"samples", "uint"}, {"highest_time_ns", "uint"}, {"last?", entry}, {"highest?", entry}};
+  return {{"samples", "uint"},
+          {"last?", entry},
+          {"highest?", entry},
+          {"highest_time_ns?", "uint"},
+          {"highest_sample_time_ns?", "uint"}};
 }
 
 Json StepOrigin() {
@@ -266,6 +270,7 @@ Json ReportShape() {
   const Json device =
       With(figures, {{"id", "uint"},
                      {"name", "string"},
+                     {"device_peak_bytes", "uint"},
                      {"capacity_bytes", "uint"},
                      {"untracked_bytes", "uint"},
                      {"simulated", "bool"},

@@ -87,6 +87,14 @@ TEST(CategoryWordsTest, Frames) {
       {"UploadBatch(Device&)", "loader.cc", "train", false, Phase::kInput},
       {"_next_data", "/x/torch/utils/data/dataloader.py", "python", true, Phase::kInput},
       {"main", "main.cc", "train", false, Phase::kNone},
+      {"at::native::_cudnn_rnn_flatten_weight", "", "libtorch_cuda.so", false, Phase::kParameter},
+      {"at::native::_cudnn_rnn", "", "libtorch_cuda.so", false, Phase::kNone},
+      {"CudnnRnnBackward0::apply", "", "libtorch_cpu.so", false, Phase::kBackward},
+      {"Module._apply", "/x/torch/nn/modules/module.py", "python", true, Phase::kParameter},
+      {"Linear.__init__", "/x/torch/nn/modules/linear.py", "python", true, Phase::kParameter},
+      {"Linear.forward", "/x/torch/nn/modules/linear.py", "python", true, Phase::kForward},
+      {"Parameter.__deepcopy__", "/x/torch/nn/parameter.py", "python", true, Phase::kParameter},
+      {"AveragedModel.__init__", "/x/torch/optim/swa_utils.py", "python", true, Phase::kNone},
   };
   for (const Case& c : kCases) {
     SourceFrame frame;
@@ -138,6 +146,46 @@ TEST(CategoriesTest, WhatADyingStepTookIsNotKept) {
     EXPECT_EQ(with_stacks.Of(AllocationId(last)).category,
               steps == 6 ? Category::kActivations : Category::kWorkspaces);
   }
+}
+
+// A program whose stacks tell what its parameters are: a data set is none, a copy of a parameter is
+// one, and zeros of its shape are moments. Gradients are what a backward pass leaves behind with
+// sizes of parameters, in the last step too.
+TEST(CategoriesTest, WhatIsThereBeforeTheFirstStep) {
+  constexpr std::uint64_t kWeight = 40'000, kData = 900'000;
+  LogBuilder log;
+  const int weight = log.Stack({"main (a.cc:1)", "Parameter::Parameter (p.cc:9)"});
+  const int data = log.Stack({"main (a.cc:2)", "Load (d.cc:3)"});
+  const int clone = log.Stack({"main (a.cc:3)", "Average (e.cc:4)"});
+  const int zeros = log.Stack({"main (a.cc:4)", "Moments (e.cc:5)", "at::zeros_like (z.cc:1)"});
+  const int forward = log.Stack({"main (a.cc:5)", "Model::Forward (m.cc:6)"});
+  const int backward = log.Stack({"main (a.cc:6)", "Model::Backward (m.cc:7)"});
+  std::vector<Category> wanted;
+  std::uint64_t address = 0x1000000;
+  const auto make = [&](std::uint64_t bytes, int stack, Category category) {
+    address += 0x1000000;
+    log.Alloc(Layer::kBlock, address, bytes, {.stack = stack});
+    wanted.push_back(category);
+    return address;
+  };
+  make(kData, data, Category::kInputs);
+  make(kWeight, weight, Category::kParameters);
+  make(kWeight, clone, Category::kParameters);
+  make(kWeight, zeros, Category::kOptimizerState);
+  for (int step = 0; step < 6; ++step) {
+    log.Step(static_cast<std::uint64_t>(step));
+    const std::uint64_t kept = make(70'000, forward, Category::kActivations);
+    const std::uint64_t passing = make(60'000, backward, Category::kTemporaries);
+    const std::uint64_t gradient = make(kWeight, backward, Category::kGradients);
+    log.Free(Layer::kBlock, passing);
+    log.Free(Layer::kBlock, kept);
+    if (step < 5) log.Free(Layer::kBlock, gradient);
+  }
+  const auto session = LoadLog(log);
+  Symbols symbols(session);
+  const Categories categories(*session, &symbols);
+  for (std::uint32_t i = 0; i < wanted.size(); ++i)
+    EXPECT_EQ(categories.Of(AllocationId(i)).category, wanted[i]) << i;
 }
 
 // Names that say nothing, or something else, but were given as parameters.

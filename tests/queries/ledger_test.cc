@@ -145,28 +145,75 @@ TEST(LedgerTest, WhatCannotBeIsNoSample) {
   EXPECT_FALSE(ledger.highest);
 }
 
-TEST(LedgerTest, HighestUseTakesTheNearestSample) {
-  const auto highest_with = [](TimeNs before, TimeNs after) {
+TEST(LedgerTest, HighestUseIsComputedBetweenSamples) {
+  const auto highest_with = [](std::uint64_t outside_before, std::uint64_t outside_after) {
     LogBuilder log;
     log.Device(0, kTotal);
     log.SetTime(1000);
     Sample(log, kTotal);
-    log.SetTime(10'000 - before);
-    Sample(log, kTotal - 1);
+    log.SetTime(5000);
+    Sample(log, kTotal - outside_before);
     log.SetTime(10'000);
-    log.Alloc(Layer::kLinear, 0x1000, 3000);  // the highest use
-    log.SetTime(10'000 + after);
-    Sample(log, kTotal - 2);
+    log.Alloc(Layer::kLinear, 0x1000, 3000);
     log.Free(0x1000);
+    Sample(log, kTotal - outside_after);
+    log.SetTime(20'000);
     Sample(log, kTotal);
-    const DeviceLedger ledger = LedgersOf(log).at(0);
-    EXPECT_EQ(ledger.samples, 4u);
-    EXPECT_EQ(ledger.highest_time, 10'000u);
-    return ledger.highest->sample.used_bytes();
+    const auto session = LoadLog(log);
+    const DeviceFigures device = BuildReport(*session).devices.at(0);
+    EXPECT_EQ(device.ledger.samples, 4u);
+    ExpectCloses(*device.ledger.highest);
+    EXPECT_EQ(device.ledger.highest->sample.time, 10'000u);
+    EXPECT_EQ(Of(*device.ledger.highest, Layer::kLinear), 3000u);
+    EXPECT_EQ(device.device_peak_bytes, device.ledger.highest->sample.used_bytes());
+    return device.device_peak_bytes;
   };
-  EXPECT_EQ(highest_with(50, 49), 2u);
-  EXPECT_EQ(highest_with(49, 50), 1u);
-  EXPECT_EQ(highest_with(50, 50), 1u);
+  // What one of the samples around it does not show may have come or gone in between.
+  EXPECT_EQ(highest_with(400, 400), 3400u);
+  EXPECT_EQ(highest_with(400, 500), 3400u);
+  EXPECT_EQ(highest_with(500, 400), 3400u);
+}
+
+TEST(LedgerTest, HighestUseIsNeverBelowThePeakNorAboveTheDevice) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  Sample(log, kTotal - 90'000);
+  log.Alloc(Layer::kLinear, 0x1000, 30'000);
+  EXPECT_EQ(BuildReport(*LoadLog(log)).devices.at(0).device_peak_bytes, kTotal);
+  log.Alloc(Layer::kManaged, 0x100000, 4 * kTotal);
+  EXPECT_EQ(BuildReport(*LoadLog(log)).devices.at(0).device_peak_bytes, 4 * kTotal + 30'000);
+}
+
+TEST(LedgerTest, WithoutSamplesTheHighestUseIsWhatTheLogKnows) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  log.Alloc(Layer::kStreamOrdered, 0x1000, 3000);
+  log.Event(Op::kPoolSample, Layer::kStreamOrdered, 0, 7000, 0, {});
+  EXPECT_EQ(BuildReport(*LoadLog(log)).devices.at(0).device_peak_bytes, 7000u);
+}
+
+TEST(LedgerTest, SmallAllocationsShareTheDriversPages) {
+  constexpr std::uint64_t kPage = 2 << 20, kCapacity = 400 * kPage, kContext = 100 * kPage;
+  const auto sample = [](LogBuilder& log, std::uint64_t pages) {
+    log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, kCapacity - kContext - pages * kPage, 0,
+              {.aux0 = kCapacity});
+  };
+  LogBuilder log;
+  log.Device(0, kCapacity);
+  log.Alloc(Layer::kLinear, 10 * kPage, 100);
+  sample(log, 1);
+  log.Alloc(Layer::kLinear, 10 * kPage + 512, 100);       // the same page
+  log.Alloc(Layer::kLinear, 11 * kPage, 100);             // another
+  log.Alloc(Layer::kPitched, 20 * kPage, 3 * kPage + 1);  // four
+  log.Alloc(Layer::kArray, 0x77, kPage - 1);              // one
+  log.Free(10 * kPage);                                   // its page is still in use
+  const std::uint64_t most = 7;
+  log.Free(Layer::kPitched, 20 * kPage);
+  log.Free(11 * kPage);
+  sample(log, 2);
+  const DeviceFigures device = BuildReport(*LoadLog(log)).devices.at(0);
+  EXPECT_EQ(device.device_peak_bytes, kContext + most * kPage);
+  ExpectCloses(*device.ledger.highest);
 }
 
 TEST(LedgerTest, WithoutAllocationsTheHighestUseIsTheFullestSample) {

@@ -376,6 +376,68 @@ TEST(OomTest, ALeakThatFilledTheDeviceIsNamedFirst) {
   EXPECT_EQ(c.SiteName(c.last.remedies[0].sites[0].site), "Keep");
 }
 
+// An evaluation without steps, of `turns` batches; what it makes of each is kept or not.
+Case Evaluation(int turns, bool keeps, bool loads) {
+  LogBuilder log;
+  log.Device(0, 512 * kMiB);
+  const int load = log.Stack({"main (a.cc:1)", "Evaluate (a.cc:7)"});
+  const int layer = log.Stack({"main (a.cc:1)", "Evaluate (a.cc:8)"});
+  Segment(log, kBase, 100 * kMiB);
+  std::uint64_t at = kBase + 8 * kMiB;
+  for (int turn = 0; turn < turns; ++turn) {
+    if (loads) log.Alloc(Layer::kBlock, kBase, 2 * kMiB, {.stack = load});
+    for (const std::uint64_t bytes : {2 * kMiB, kMiB}) {
+      log.Alloc(Layer::kBlock, at, bytes, {.stack = layer});
+      if (!keeps) log.Free(Layer::kBlock, at);
+      at += bytes;
+    }
+    if (loads) log.Free(Layer::kBlock, kBase);
+  }
+  DriverRefuses(log, 20 * kMiB, kMiB, 512 * kMiB, layer);
+  AllocatorGivesUp(log, 20 * kMiB, layer);
+  return Load(log);
+}
+
+TEST(OomTest, WithoutStepsTheLineThatGrewWithEveryTurnIsNamed) {
+  for (const bool loads : {false, true}) {
+    const Case c = Evaluation(25, true, loads);
+    ASSERT_TRUE(c.last.growth) << loads;
+    EXPECT_EQ(c.last.growth->site.line, 8);
+    EXPECT_EQ(c.last.growth->turns, 25u);
+    EXPECT_EQ(c.last.growth->bytes, 75 * kMiB);
+    EXPECT_DOUBLE_EQ(c.last.growth->bytes_per_step, 3.0 * kMiB);
+    ASSERT_EQ(c.last.remedies.at(0).kind, RemedyKind::kSites);
+    EXPECT_EQ(c.last.remedies[0].bytes, 75 * kMiB);
+    for (std::size_t i = 2; i < c.last.remedies.size() && c.last.remedies[i].fits; ++i)
+      EXPECT_GE(c.last.remedies[i - 1].beyond, c.last.remedies[i].beyond);
+  }
+}
+
+TEST(OomTest, WithoutTurnsThatKeepSomethingNothingGrew) {
+  EXPECT_FALSE(Evaluation(25, false, true).last.growth);
+  EXPECT_FALSE(Evaluation(2, true, true).last.growth) << "too few turns";
+}
+
+TEST(OomTest, InTheFirstStepWhatIsToComeIsTold) {
+  for (const bool in_backward : {false, true}) {
+    LogBuilder log;
+    log.Device(0, 100 * kMiB);
+    const int made = log.Stack({"main (a.cc:1)", "Parameter::Parameter (p.cc:2)"});
+    const int forward = log.Stack({"main (a.cc:1)", "Model::Forward (m.cc:3)"});
+    const int backward = log.Stack({"main (a.cc:1)", "Model::Backward (m.cc:4)"});
+    log.Alloc(Layer::kLinear, kBase, 10 * kMiB, {.stack = made});
+    log.Alloc(Layer::kLinear, kBase + 10 * kMiB, 80 * kMiB, {.stack = forward});
+    if (in_backward) log.Alloc(Layer::kLinear, kBase + 90 * kMiB, kMiB, {.stack = backward});
+    DriverRefuses(log, 20 * kMiB, 8 * kMiB, 100 * kMiB, forward);
+    const FailureReport report = Load(log).last;
+    ASSERT_TRUE(report.first_step);
+    EXPECT_EQ(report.first_step->parameters, 10 * kMiB);
+    EXPECT_EQ(report.first_step->gradients, in_backward ? 0 : 10 * kMiB);
+    EXPECT_EQ(report.first_step->optimizer_state, 20 * kMiB);
+    EXPECT_FALSE(report.growth);
+  }
+}
+
 TEST(OomTest, GrowthThatIsLessThanWhatLiesUnusedIsNotTheReason) {
   EXPECT_FALSE(GrowingRun(80 * kMiB).last.growth) << "holes are larger";
   EXPECT_FALSE(GrowingRun(2 * kMiB, false).last.growth) << "nothing leaks";
