@@ -224,7 +224,7 @@ FragmentationReport AnalyseFragmentation(const Session& session, int device, Tim
   std::uint64_t allocated_at_peak = 0, reserved_at_peak = 0;
   for (const auto& [ordinal, mark] : peaks.marks()) {
     if (device != kNoDevice && ordinal != device) continue;
-    if (!mark.event.valid()) continue;
+    if (mark.peak[0] == 0) continue;  // no segment was ever seen
     const TimeNs peak_time = session.events().time(mark.event.value);
     peak_allocated += mark.highest[1];
     peak_reserved += mark.peak[0];

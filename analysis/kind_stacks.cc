@@ -45,7 +45,9 @@ class KindStacks {
     for (const int device : DeviceOrdinals(*session_)) framework[device] = false;
     bool host = false;
     for (const AllocationRecord& a : session_->records()) {
-      if (a.layer == Layer::kSegment && a.bytes > 0) framework[a.device] = true;
+      // Snapshots may tell of blocks alone: those too are memory in use.
+      const bool carved = a.layer == Layer::kSegment || a.layer == Layer::kBlock;
+      if (carved && a.bytes > 0) framework[a.device] = true;
       host |= a.device == kNoDevice;
     }
     framework.erase(kNoDevice);

@@ -17,7 +17,8 @@ namespace memprof::analysis {
 // A visitor of ReplayLifetimes that keeps N running sums for each device. The peak is the first
 // event after which the first sum was largest, and among the instants at which it was, the second
 // one, and so on: memory kept in reserve stays at its maximum for long, and then it is the moment
-// at which most of it was in use that tells.
+// at which most of it was in use that tells. Where the first sum was never above 0, because what it
+// counts was not recorded, the second decides.
 template <std::size_t N>
 class PeakFinder {
  public:
@@ -25,7 +26,7 @@ class PeakFinder {
   struct Mark {
     Sums now{}, peak{};
     Sums highest{};  // of each sum on its own, at whatever instant
-    EventId event;   // after which `peak` held; none while the first sum was never above 0
+    EventId event;   // after which `peak` held; none while no sum was ever above 0
     bool changed = false;
   };
   // The sum that an allocation belongs to; N or more: to none.
@@ -49,7 +50,7 @@ class PeakFinder {
       mark->changed = false;
       for (std::size_t i = 0; i < N; ++i)
         mark->highest[i] = std::max(mark->highest[i], mark->now[i]);
-      if (mark->now[0] == 0 || mark->now <= mark->peak) continue;
+      if (mark->now <= mark->peak) continue;
       mark->peak = mark->now;
       mark->event = event;
     }

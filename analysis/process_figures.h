@@ -13,6 +13,7 @@
 #include "analysis/allocation_filter.h"
 #include "analysis/leaks.h"
 #include "analysis/session.h"
+#include "analysis/timeline.h"
 
 namespace memprof::analysis {
 
@@ -51,6 +52,24 @@ struct ProcessQuery {
 // One for each process. Incomplete once `stop` is requested. O(events + processes · columns).
 std::vector<ProcessFigures> FindProcessFigures(const Session& session, const ProcessQuery& query,
                                                const std::stop_token& stop = {});
+
+// What each process holds over time, to be asked for one window after the other. Immutable, hence
+// thread-safe; 34 bytes for each event that changes what a process holds.
+class ProcessCourses {
+ public:
+  // `passing`: only these count; null: all. Incomplete once `stop` is requested. O(events).
+  ProcessCourses(const Session& session, const AllocationSet* passing,
+                 const std::stop_token& stop = {});
+
+  // ProcessFigures::columns of each process. O(processes · columns · log events).
+  std::vector<std::vector<ProcessColumn>> Columns(TimeWindow window, int columns) const;
+
+ private:
+  struct Course {
+    Series driver, in_use;
+  };
+  std::vector<Course> courses_;
+};
 
 // How even some figures are, one for each process.
 struct Spread {

@@ -30,11 +30,18 @@ class Symbols::Impl {
   const std::vector<SourceFrame>& Resolve(FrameId id) {
     static const std::vector<SourceFrame> kUnknown = {{.function = "?"}};
     if (id.value >= cache_.size()) return kUnknown;
-    const std::lock_guard lock(mutex_);
     std::vector<SourceFrame>& cached = cache_[id.value];
-    if (!cached.empty()) return cached;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!cached.empty()) return cached;
+    }
+    // Without the lock: reading a module's DWARF takes seconds, in which others ask for what is
+    // known.
     const Frame& frame = session_->frame(id);
-    cached = frame.python ? Python(frame) : Native(frame);
+    std::vector<SourceFrame> found = frame.python ? Python(frame) : Native(frame);
+    const std::lock_guard lock(mutex_);
+    if (!cached.empty()) return cached;  // another thread was first
+    cached = std::move(found);
     if (!cached.front().symbolised) ++unsymbolised_;
     return cached;
   }
@@ -88,14 +95,27 @@ class Symbols::Impl {
     return {std::move(resolved)};
   }
 
+  // Opened when first asked, by whoever holds its lock.
+  struct OneModule {
+    std::mutex mutex;
+    std::unique_ptr<ModuleSymbols> symbols;
+  };
+  OneModule& OfModule(std::uint32_t module) {
+    const std::lock_guard lock(mutex_);
+    return modules_[module];
+  }
+
   std::vector<SourceFrame> Native(const Frame& frame) {
     if (frame.module >= session_->modules().size())
       return {{.function = absl::StrCat("0x", absl::Hex(frame.address))}};
     const ModuleInfo& module = session_->modules()[frame.module];
-    std::unique_ptr<ModuleSymbols>& symbols = modules_[frame.module];
-    if (symbols == nullptr) symbols = std::make_unique<ModuleSymbols>(module);
-    std::vector<SourceFrame> found = symbols->At(frame.address);
-    if (!found.empty()) return found;
+    OneModule& one = OfModule(frame.module);
+    {
+      const std::lock_guard lock(one.mutex);
+      if (one.symbols == nullptr) one.symbols = std::make_unique<ModuleSymbols>(module);
+      std::vector<SourceFrame> found = one.symbols->At(frame.address);
+      if (!found.empty()) return found;
+    }
     const std::string name = BaseName(module.path);
     return {{.function = absl::StrCat(name, "+0x", absl::Hex(frame.address - module.load_bias)),
              .module = name}};
@@ -104,7 +124,7 @@ class Symbols::Impl {
   const std::shared_ptr<const Session> session_;
   mutable std::mutex mutex_;
   std::vector<std::vector<SourceFrame>> cache_;  // never resized: answers stay where they are
-  std::map<std::uint32_t, std::unique_ptr<ModuleSymbols>> modules_;
+  std::map<std::uint32_t, OneModule> modules_;   // whose values stay where they are
   absl::flat_hash_map<std::uint32_t, const SourceFrame*> sites_;  // by stack; point into cache_
   std::uint64_t unsymbolised_ = 0;
   std::once_flag chooser_once_;

@@ -22,8 +22,8 @@ struct SourceFrame {
   bool symbolised = false;
 };
 
-// Answers are cached. Thread-safe: one lock around the cache. Opening a module's DWARF can take
-// seconds; construction does nothing.
+// Answers are cached. Thread-safe: one lock around the cache, and one for each module, whose DWARF
+// can take seconds to open: what is known is answered meanwhile. Construction does nothing.
 class Symbols {
  public:
   explicit Symbols(std::shared_ptr<const Session> session);

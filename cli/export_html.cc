@@ -88,8 +88,11 @@ class Page {
   }
   void Verdicts() {
     for (const analysis::Peak& peak : report_.peaks) {
-      Verdict("", Cat("Peak ", FormatBytes(peak.bytes), " on device ", peak.device,
-                      StepLabel(session_, peak.step), ", after ", Since(session_, peak.time)));
+      const std::uint64_t blocks = peak.by_layer[static_cast<std::size_t>(analysis::Layer::kBlock)];
+      const bool told = peak.bytes > 0 || blocks == 0;
+      Verdict("", Cat("Peak ", FormatBytes(told ? peak.bytes : blocks), told ? "" : " of blocks",
+                      " on device ", peak.device, StepLabel(session_, peak.step), ", after ",
+                      Since(session_, peak.time)));
     }
     if (report_.peaks.empty()) Verdict("", "No device memory was allocated.");
     if (const auto failures = analysis::FindFailures(session_); !failures.empty())

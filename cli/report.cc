@@ -105,8 +105,12 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   std::string text = "\n";
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
-    Append(text, "  Peak ", Styled(Style::kBold, FormatBytes(peak.bytes)), " on device ",
-           peak.device, label, ", after ", Since(session, peak.time), "\n");
+    const std::uint64_t blocks = peak.by_layer[static_cast<std::size_t>(analysis::Layer::kBlock)];
+    const bool told = peak.bytes > 0 || blocks == 0;
+    Append(text, "  Peak ", Styled(Style::kBold, FormatBytes(told ? peak.bytes : blocks)),
+           told ? "" : " of blocks", " on device ", peak.device, label, ", after ",
+           Since(session, peak.time), "\n");
+    if (!told) text += "    What the allocator held of the driver is not in this log.\n";
   }
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
   for (const analysis::Leak& leak : report.leaks.leaks) {

@@ -26,7 +26,12 @@ std::size_t Shown(std::size_t total, std::size_t top) {
 std::string FragmentationText(const Session& session, analysis::Symbols& symbols,
                               const analysis::FragmentationReport& report, std::size_t top) {
   if (report.pools.empty()) {
-    return "  No framework allocator was seen in this log: nothing to fragment.\n";
+    const auto records = session.records();
+    const bool blocks = std::any_of(records.begin(), records.end(), [](const auto& record) {
+      return record.layer == analysis::Layer::kBlock;
+    });
+    return blocks ? "  The segments of the framework's allocator are not in this log.\n"
+                  : "  No framework allocator was seen in this log: nothing to fragment.\n";
   }
   std::string text =
       Cat("  Peak use is ", Percent(report.utilisation, 1), " of peak reserve; ",

@@ -119,11 +119,14 @@ std::string AllocatorLines(const Session& session, const PeakSavings* savings,
   const auto layer = [&peak](Layer l) { return peak.by_layer[static_cast<std::size_t>(l)]; };
   const std::uint64_t blocks = layer(Layer::kBlock), tensors = layer(Layer::kTensor);
   if (layer(Layer::kSegment) == 0 && blocks == 0) return "";
+  const std::uint64_t segments = layer(Layer::kSegment);
   std::string text =
-      Cat("  Allocator      segments ", FormatBytes(layer(Layer::kSegment)), ", of which blocks ",
-          FormatBytes(blocks), " (",
-          Percent(static_cast<double>(blocks), static_cast<double>(layer(Layer::kSegment))), ")",
-          tensors > 0 ? Cat(", of which tensors ", FormatBytes(tensors)) : "", "\n");
+      segments == 0
+          ? Cat("  Allocator      blocks ", FormatBytes(blocks), ", in segments not in this log")
+          : Cat("  Allocator      segments ", FormatBytes(segments), ", of which blocks ",
+                FormatBytes(blocks), " (",
+                Percent(static_cast<double>(blocks), static_cast<double>(segments)), ")");
+  Append(text, tensors > 0 ? Cat(", of which tensors ", FormatBytes(tensors)) : "", "\n");
   if (savings == nullptr) return text;
   const analysis::NewPeak own = savings->PeakAsItWas(peak.device, PeakOf::kBlocks);
   if (!own.event.valid()) return text;

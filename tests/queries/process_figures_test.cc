@@ -58,6 +58,10 @@ Sums SumsAfter(const Session& session, std::uint32_t event, std::uint32_t proces
 void ExpectAgrees(const Session& session, const ProcessQuery& query) {
   const std::vector<ProcessFigures> figures = FindProcessFigures(session, query);
   ASSERT_EQ(figures.size(), session.processes().size());
+  // The same columns without another look at the events.
+  const auto columns = ProcessCourses(session, query.passing).Columns(query.window, query.columns);
+  ASSERT_EQ(columns.size(), figures.size());
+  for (std::size_t i = 0; i < figures.size(); ++i) EXPECT_EQ(columns[i], figures[i].columns);
   const EventTable& events = session.events();
   for (std::uint32_t process = 0; process < figures.size(); ++process) {
     const ProcessFigures& found = figures[process];

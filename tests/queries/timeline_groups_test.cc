@@ -342,6 +342,23 @@ TEST(TimelineGroupsTest, TensorsAreNeverMoreThanWhatIsInUse) {
   EXPECT_EQ(stack->bands()[0].kind, StackBandKind::kTensors);
 }
 
+// As an imported snapshot has them that knows of no segment.
+TEST(TimelineGroupsTest, BlocksWithoutSegmentsAreInUse) {
+  LogBuilder log;
+  log.Alloc(Layer::kBlock, 0x1000, 4096);
+  log.Alloc(Layer::kBlock, 0x9000, 512);
+  log.Free(Layer::kBlock, 0x9000);
+  const Loaded loaded(log);
+  const TimelineStack* stack = loaded.KindsOf(0);
+  ASSERT_NE(stack, nullptr);
+  EXPECT_TRUE(stack->framework());
+  ASSERT_EQ(stack->bands().size(), 1u);
+  EXPECT_EQ(stack->bands()[0].kind, StackBandKind::kBlocks);
+  EXPECT_EQ(stack->Max(Line::kTop), 4608u);
+  EXPECT_EQ(stack->Max(Line::kInUse), 4608u);
+  EXPECT_EQ(stack->Max(Line::kAllocated), 0u);
+}
+
 TEST(TimelineGroupsTest, OnlyTheLargestSitesHaveBandsOfTheirOwn) {
   LogBuilder log;
   log.Device(0, 1 << 30);

@@ -272,7 +272,7 @@ TEST_F(AllocationsTest, WritesTheRowsOfTheWindow) {
   };
   const QStringList all = lines();
   ASSERT_EQ(all.size(), static_cast<int>(index().size()) + 1);
-  EXPECT_TRUE(all[0].startsWith(QStringLiteral("allocation,layer,address,bytes,born,freed")));
+  EXPECT_TRUE(all[0].startsWith(QStringLiteral("allocation,layer,address,bytes,born_s,freed_s")));
   EXPECT_TRUE(all[1].contains(QString::number(session().record(index().id(0)).bytes)));
   const analysis::TimeWindow bounds = window_.selection().bounds();
   window_.selection().SetWindow({bounds.begin, bounds.begin + (bounds.end - bounds.begin) / 4});

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -86,6 +87,19 @@ TEST(Ticks, EndAtTheEdgesOfTheirTypes) {
   ASSERT_EQ(below.size(), 2u);
   EXPECT_EQ(below[0].value, -10);
   EXPECT_EQ(below[1].value, 0);
+}
+
+TEST(ByteTicks, SayExactlyWhereTheyAre) {
+  const std::vector<Tick> ticks = ByteTicks({13ull << 27, 500, 500}, 30);  // 1.625 GiB
+  std::vector<QString> labels;
+  for (const Tick& tick : ticks) labels.push_back(tick.label);
+  const auto has = [&](const QString& label) {
+    return std::find(labels.begin(), labels.end(), label) != labels.end();
+  };
+  EXPECT_TRUE(has(QStringLiteral("1.125 GiB")));
+  EXPECT_TRUE(has(QStringLiteral("1.5 GiB")));
+  EXPECT_TRUE(has(QStringLiteral("896 MiB")));
+  EXPECT_FALSE(has(QStringLiteral("1.12 GiB")));
 }
 
 TEST(StepMarks, LabelsKeepTheirDistance) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <QKeyEvent>
 #include <QLineEdit>
 #include <QSettings>
 #include <QToolButton>
@@ -43,6 +44,40 @@ TEST_F(FilterBarTest, ATextFiltersOnceTypingPauses) {
   window_.WaitUntilSettled();
   EXPECT_EQ(window_.document().passing(), nullptr);
   EXPECT_EQ(window_.filter_bar()->text()->text(), QString()) << "what was undone is not shown";
+}
+
+TEST_F(FilterBarTest, EscapeEmptiesTheFieldAndKeysOfTheMenuGoOn) {
+  Open();
+  QLineEdit* field = window_.filter_bar()->text();
+  QTest::keyClick(&window_, Qt::Key_L, Qt::ControlModifier);
+  QTest::keyClicks(field, QStringLiteral("losshistory"));
+  QTest::keyClick(field, Qt::Key_Return);
+  window_.WaitUntilSettled();
+  ASSERT_NE(window_.document().passing(), nullptr);
+  QTest::keyClick(field, Qt::Key_Escape);
+  EXPECT_EQ(field->text(), QString());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_.selection().filter().everything(); }));
+  // The field does not take what the menu has.
+  QKeyEvent export_key(QEvent::ShortcutOverride, Qt::Key_E, Qt::ControlModifier,
+                       QStringLiteral("e"));
+  export_key.ignore();
+  QCoreApplication::sendEvent(field, &export_key);
+  EXPECT_FALSE(export_key.isAccepted());
+  QKeyEvent paste(QEvent::ShortcutOverride, Qt::Key_V, Qt::ControlModifier);
+  paste.ignore();
+  QCoreApplication::sendEvent(field, &paste);
+  EXPECT_TRUE(paste.isAccepted()) << "its own keys it keeps";
+}
+
+TEST_F(FilterBarTest, ACallSiteIsNamedOnceItIsKnown) {
+  Open();
+  analysis::AllocationFilter filter;
+  filter.site = window_.document().report()->leaks.front().leak.stack;
+  window_.selection().SetFilter(filter);
+  window_.WaitUntilSettled();
+  ASSERT_EQ(window_.filter_bar()->Conditions().size(), 1);
+  EXPECT_TRUE(window_.filter_bar()->Conditions()[0].contains(QStringLiteral("LossHistory::Append")))
+      << window_.filter_bar()->Conditions()[0].toStdString();
 }
 
 TEST_F(FilterBarTest, ConditionsAreChipsThatTakeThemAway) {

@@ -194,6 +194,9 @@ TEST_F(LeaksTest, ExportsRowsWithTheirWords) {
   EXPECT_TRUE(lines[1].startsWith(S("suspected,")) || lines[1].startsWith(S("growing,")));
   EXPECT_TRUE(lines[1].contains(S("LossHistory::Append,loss_history.cc,24,block,0,31457280,30,")))
       << qPrintable(lines[1]);
+  EXPECT_TRUE(lines[1].contains(S(",1048576,")))
+      << "bytes a step, in full: " << qPrintable(lines[1]);
+  EXPECT_FALSE(text.contains(S("e+0")));
 }
 
 TEST_F(LeaksTest, DetailsTellEveryFactOfTheSurvivor) {

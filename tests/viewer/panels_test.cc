@@ -11,6 +11,7 @@
 #include "tests/viewer/window_fixture.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/details_panel.h"
+#include "viewer/views/diff_view.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/rich_label.h"
 #include "viewer/views/stack_view.h"
@@ -180,6 +181,86 @@ TEST_F(PanelTest, TheHeaderSaysWhenItIsTooShortToTell) {
   Open({.steps = 40, .leak = false});
   EXPECT_TRUE(Texts(header()).contains(QStringLiteral("no leak found")))
       << qPrintable(Texts(header()));
+}
+
+// As a snapshot has it that knows of no segment: what was in use is known, and shown.
+TEST_F(PanelTest, BlocksWithoutSegmentsAreShown) {
+  analysis::testing::LogBuilder log;
+  log.Device(0, 1 << 30);
+  const int stack = log.Stack({"main (train.py:1)", "Forward (model.py:7)"});
+  log.AdvanceTime(1'000'000);
+  log.Alloc(analysis::Layer::kBlock, 0x10000, 3 << 20, {.stack = stack});
+  log.AdvanceTime(1'000'000);
+  log.Free(analysis::Layer::kBlock, 0x10000);
+  log.AdvanceTime(1'000'000);
+  log.RangePush("end");
+  OpenLog(log);
+  const QString texts = Texts(header());
+  EXPECT_TRUE(texts.contains(QStringLiteral("Peak in use"))) << qPrintable(texts);
+  EXPECT_TRUE(texts.contains(QStringLiteral("3.00 MiB"))) << qPrintable(texts);
+  EXPECT_FALSE(texts.contains(QStringLiteral("reserved"))) << qPrintable(texts);
+  const TimelineBands* bands = window_.document().bands(0);
+  ASSERT_NE(bands, nullptr);
+  EXPECT_EQ(bands->in_use.At(window_.selection().instant()), 3u << 20) << "opened at its peak";
+  ASSERT_EQ(bands->bands.size(), 1u);
+  EXPECT_EQ(bands->bands[0].role, BandRole::kBlocks);
+}
+
+TEST_F(PanelTest, ManyArgumentsAreNotShown) {
+  analysis::RunInfo run;
+  run.executable = "/bin/x";
+  run.arguments.assign(300'000, "argument");
+  EXPECT_LT(ProgramName(run).size(), 1100);
+  EXPECT_TRUE(ProgramName(run).endsWith(QStringLiteral("…")));
+}
+
+// Two runs, one after the other, in one folder: told, and offered as a comparison.
+TEST_F(PanelTest, TwoRunsInOneFolderAreToldAsTwo) {
+  QStringList paths;
+  for (int i = 0; i < 2; ++i) {
+    analysis::testing::LogBuilder log;
+    const std::uint64_t start = 1'000'000'000ull * static_cast<std::uint64_t>(1 + 60 * i);
+    log.SetTime(start);
+    log.header().set_start_time_ns(start);
+    log.header().set_start_unix_ns(1'700'000'000'000'000'000 + start);
+    testing::FillDemoLog(log, {.steps = 30, .leak = i == 1});
+    log.header().set_pid(static_cast<std::uint32_t>(100 + i));
+    paths << directory_.filePath(QStringLiteral("run%1.mprof").arg(i));
+    ASSERT_TRUE(log.WriteTo(paths.back().toStdString()).ok());
+  }
+  window_.show();
+  window_.OpenTogether(paths);
+  window_.WaitUntilSettled();
+  const QString banner = header()->BannerText();
+  EXPECT_TRUE(banner.contains(QStringLiteral("of 2 runs"))) << qPrintable(banner);
+  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("Open as a comparison")));
+  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("1 suspected leak"))) << "of the second";
+  header()->Compare();
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.document().paths(), QStringList{paths[1]});
+  EXPECT_EQ(window_.view(), ViewKind::kDiff);
+  const auto* diff = static_cast<DiffView*>(window_.page(ViewKind::kDiff));
+  EXPECT_TRUE(diff->Verdict().contains(QStringLiteral("Before: run0.mprof")))
+      << qPrintable(diff->Verdict());
+  EXPECT_EQ(header()->BannerText(), QString()) << "one run is open now";
+}
+
+TEST_F(PanelTest, SeveralProcessesAreCounted) {
+  QStringList paths;
+  for (int i = 0; i < 2; ++i) {
+    analysis::testing::LogBuilder log;
+    testing::FillDemoLog(log, {.steps = 10});
+    log.header().set_pid(static_cast<std::uint32_t>(100 + i));
+    paths << directory_.filePath(QStringLiteral("r%1.mprof").arg(i));
+    ASSERT_TRUE(log.WriteTo(paths.back().toStdString()).ok());
+  }
+  window_.show();
+  window_.OpenTogether(paths);
+  window_.WaitUntilSettled();
+  bool said = false;
+  for (const QWidget* part : header()->findChildren<QWidget*>())
+    said |= part->toolTip().startsWith(QStringLiteral("2 processes of "));
+  EXPECT_TRUE(said);
 }
 
 TEST_F(PanelTest, ACutLogIsToldInTheBanner) {

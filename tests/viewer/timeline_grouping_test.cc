@@ -243,7 +243,7 @@ TEST_F(GroupingTest, TheRowsAreTheBytesOfEveryBand) {
   ASSERT_TRUE(view()->WriteCsv(&out));
   const QStringList lines = text.split(QLatin1Char('\n'), Qt::SkipEmptyParts);
   EXPECT_EQ(lines.size() - 1, static_cast<qsizetype>(view()->PlotRect().width()));
-  EXPECT_TRUE(lines[0].startsWith(QStringLiteral("time (s),")));
+  EXPECT_TRUE(lines[0].startsWith(QStringLiteral("time_s,")));
   EXPECT_EQ(lines[0].count(QStringLiteral("bytes")), 4);
   const QStringList middle = lines[1 + (lines.size() - 1) * 2 / 5].split(QLatin1Char(','));
   ASSERT_EQ(middle.size(), 5);
@@ -294,7 +294,8 @@ TEST_F(GroupingTest, CategoriesAreWaitedForAndDrawn) {
   Choose(TimelineGrouping::kCategory);
   QStringList names;
   for (const Band& band : bands().bands) names << band.name;
-  EXPECT_TRUE(names.contains(QStringLiteral("Optimizer state"))) << qPrintable(names.join(QLatin1Char(',')));
+  EXPECT_TRUE(names.contains(QStringLiteral("Optimizer state")))
+      << qPrintable(names.join(QLatin1Char(',')));
   EXPECT_TRUE(names.contains(QStringLiteral("Cached in segments")));
   // Another log: the grouping stays, the bands are its own.
   OpenSites();

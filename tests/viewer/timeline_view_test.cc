@@ -107,7 +107,7 @@ TEST_F(TimelineTest, APeakWithinOneColumnIsSeenInItsOwnLayer) {
   window_.selection().SetInstant(kStart);
   const QImage image = Grab(view());
   const QColor linear = theme().Band(BandRole::kLinear);
-  const QColor at_times = Blend(linear, theme().surface, kAtTimesOpacity);
+  const QColor at_times = theme().AtTimes(linear);
   int paler = 0;
   for (int x = X(0.5) - 2; x <= X(0.5) + 2; ++x) {
     paler += Near(image.pixelColor(x, Y(25)), at_times);

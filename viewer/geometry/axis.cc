@@ -114,13 +114,8 @@ std::vector<Tick> ByteTicks(const ByteScale& scale, double min_spacing) {
   if (scale.height <= 0 || min_spacing <= 0) return ticks;
   const double max = static_cast<double>(std::max<std::uint64_t>(scale.max_bytes, 1));
   const double step = RoundUpBytes(std::max(1.0, max * min_spacing / scale.height));
-  for (double value = 0; value <= max; value += step) {
-    QString label = FormatBytes(value < 0x1p64 ? static_cast<std::uint64_t>(value) : ~0ull);
-    label.replace(QStringLiteral(".00 "), QStringLiteral(" "));
-    label.replace(QStringLiteral(".0 "), QStringLiteral(" "));
-    label.replace(QStringLiteral(".50 "), QStringLiteral(".5 "));
-    ticks.push_back({scale.Y(value), value, value == 0 ? QStringLiteral("0") : label});
-  }
+  for (double value = 0; value <= max; value += step)
+    ticks.push_back({scale.Y(value), value, FormatByteTick(value, step)});
   return ticks;
 }
 

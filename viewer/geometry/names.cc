@@ -3,6 +3,9 @@
 
 #include <QCoreApplication>
 #include <QStringList>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "viewer/geometry/units.h"
 
@@ -54,9 +57,12 @@ QString ShortFunction(const QString& function) {
   return scopes.isEmpty() ? function : scopes.join(QStringLiteral("::"));
 }
 
-QString ShortSite(const analysis::SourceFrame& frame) {
+QString ShortSite(const analysis::SourceFrame& frame, int folders) {
   const QString function = ShortFunction(ToQString(frame.function));
-  QString place = frame.file.empty() ? ToQString(frame.module) : BaseName(ToQString(frame.file));
+  const QString file = ToQString(frame.file);
+  QString place = frame.file.empty() ? ToQString(frame.module) : BaseName(file);
+  while (folders-- > 0 && !file.isEmpty() && place.size() < file.size())
+    place = file.mid(file.lastIndexOf(QLatin1Char('/'), -2 - place.size()) + 1);
   if (!frame.file.empty() && frame.line > 0) place += QStringLiteral(":%1").arg(frame.line);
   // "libfoo+0x10 (libfoo)" says the same twice.
   return place.isEmpty() || function.startsWith(place)
@@ -64,13 +70,58 @@ QString ShortSite(const analysis::SourceFrame& frame) {
              : QStringLiteral("%1 (%2)").arg(function, place);
 }
 
-QString SiteName(analysis::Symbols& symbols, analysis::StackId stack) {
-  if (!stack.valid()) return QCoreApplication::translate("names", "(no call stack)");
-  const QString place = ShortSite(symbols.Site(stack));
+namespace {
+
+QString Asked(analysis::Symbols& symbols, analysis::StackId stack, const QString& place) {
   const analysis::Library library = symbols.LibraryOf(stack);
   return analysis::AsksForOthers(library.role)
              ? QCoreApplication::translate("names", "%1 for %2").arg(ToQString(library.name), place)
              : place;
+}
+
+}  // namespace
+
+QString SiteName(analysis::Symbols& symbols, analysis::StackId stack) {
+  if (!stack.valid()) return QCoreApplication::translate("names", "(no call stack)");
+  return Asked(symbols, stack, ShortSite(symbols.Site(stack)));
+}
+
+std::vector<NamedSite> NameSites(analysis::Symbols& symbols,
+                                 std::span<const analysis::StackId> stacks) {
+  constexpr int kMostFolders = 8;
+  std::vector<NamedSite> sites;
+  std::vector<analysis::SourceFrame> frames;
+  std::map<QString, std::set<QString>> keys;  // by name
+  for (const analysis::StackId stack : stacks) {
+    frames.push_back(stack.valid() ? symbols.Site(stack) : analysis::SourceFrame());
+    const analysis::SourceFrame& frame = frames.back();
+    const QString name = SiteName(symbols, stack);
+    const QString whole = QStringLiteral("%1\n%2\n%3\n%4")
+                              .arg(ToQString(frame.function), ToQString(frame.file))
+                              .arg(frame.line)
+                              .arg(ToQString(frame.module));
+    sites.push_back({stack.valid() ? Asked(symbols, stack, whole) : name, name});
+    keys[name].insert(sites.back().key);
+  }
+  // Ever more of the path, for those that still read like another site; at last all that is known.
+  for (int folders = 1; folders <= kMostFolders + 1; ++folders) {
+    std::map<QString, std::set<QString>> longer;
+    bool changed = false;
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+      NamedSite& site = sites[i];
+      if (keys[site.name].size() > 1) {
+        const analysis::SourceFrame& frame = frames[i];
+        QString place = ShortSite(frame, folders);
+        if (folders > kMostFolders) place = ToQString(analysis::Symbols::Describe(frame));
+        site.name = Asked(symbols, stacks[i], place);
+        changed = true;
+      }
+      longer[site.name].insert(site.key);
+    }
+    if (!changed) break;
+    keys = std::move(longer);
+  }
+  return sites;
 }
 
 }  // namespace memprof::viewer

@@ -46,28 +46,6 @@ Band OfLayer(Layer layer) {
   }
 }
 
-// The same colour for a category in every log.
-int ColorOf(Category category) {
-  switch (category) {
-    case Category::kParameters:
-      return 0;
-    case Category::kGradients:
-      return 1;
-    case Category::kOptimizerState:
-      return 2;
-    case Category::kInputs:
-      return 3;
-    case Category::kActivations:
-      return 4;
-    case Category::kWorkspaces:
-      return 5;
-    case Category::kCommunication:
-      return 6;
-    default:
-      return 7;
-  }
-}
-
 Band OfCategory(Category category) {
   if (category == Category::kUnknown) {
     return Make(BandRole::kOther, "Unknown purpose",
@@ -170,10 +148,53 @@ Band BandFor(const analysis::TimelineStack& stack, const StackBand& band, int co
   return {};
 }
 
+// Names that differ, and colours that other views have too.
+void NameSiteBands(const analysis::TimelineStack& stack, analysis::Symbols& symbols,
+                   const SiteColorsOf& colors, std::vector<Band>& bands) {
+  std::vector<analysis::StackId> stacks;
+  std::vector<std::size_t> which;
+  for (std::size_t b = 0; b < bands.size(); ++b) {
+    if (stack.bands()[b].kind != StackBandKind::kSite) continue;
+    stacks.push_back(stack.bands()[b].site);
+    which.push_back(b);
+  }
+  const std::vector<NamedSite> named = NameSites(symbols, stacks);
+  QStringList keys;
+  for (const NamedSite& site : named) keys << site.key;
+  const std::vector<int> chosen = colors ? colors(keys) : std::vector<int>();
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    if (stacks[i].valid()) bands[which[i]].name = named[i].name;
+    if (i < chosen.size()) bands[which[i]].color = chosen[i];
+  }
+}
+
 }  // namespace
 
+int ColorOf(Category category) {
+  switch (category) {
+    case Category::kParameters:
+      return 0;
+    case Category::kGradients:
+      return 1;
+    case Category::kOptimizerState:
+      return 2;
+    case Category::kInputs:
+      return 3;
+    case Category::kActivations:
+      return 4;
+    case Category::kWorkspaces:
+      return 5;
+    case Category::kCommunication:
+      return 6;
+    case Category::kTemporaries:
+      return 7;
+    default:
+      return -1;
+  }
+}
+
 TimelineBands MakeBands(std::shared_ptr<const analysis::TimelineStack> stack,
-                        analysis::Symbols* symbols) {
+                        analysis::Symbols* symbols, const SiteColorsOf& colors) {
   using Line = analysis::TimelineStack::Line;
   TimelineBands out;
   out.device = stack->device();
@@ -183,6 +204,7 @@ TimelineBands MakeBands(std::shared_ptr<const analysis::TimelineStack> stack,
   out.in_use = StackLine(stack, Line::kInUse);
   for (std::size_t b = 0; b < stack->bands().size(); ++b)
     out.bands.push_back(BandFor(*stack, stack->bands()[b], static_cast<int>(b), symbols));
+  if (symbols != nullptr) NameSiteBands(*stack, *symbols, colors, out.bands);
   out.stack = std::move(stack);
   return out;
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -74,9 +76,15 @@ struct TimelineBands {
   std::shared_ptr<const analysis::TimelineStack> stack;  // never null
 };
 
-// Names and colours for a stack. `symbols` names call sites; null: by number.
+// Names and colours for a stack. `symbols` names call sites; null: by number. `colors`: which
+// colour a call site has, by NamedSite::key, largest first; null: in that order.
+using SiteColorsOf = std::function<std::vector<int>(const QStringList& keys)>;
 TimelineBands MakeBands(std::shared_ptr<const analysis::TimelineStack> stack,
-                        analysis::Symbols* symbols);
+                        analysis::Symbols* symbols, const SiteColorsOf& colors = nullptr);
+
+// Which of the groups' colours a category has, in every view and every log; -1: the grey of what is
+// not known.
+int ColorOf(analysis::Category category);
 
 // "Memory kind", "Layer", …: what one chooses from; and a sentence that says what it groups.
 QString GroupingName(analysis::TimelineGrouping grouping);

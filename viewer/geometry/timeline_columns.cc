@@ -28,13 +28,22 @@ int TimelineColumns::BandAt(int column, std::uint64_t bytes) const {
   return -1;
 }
 
+namespace {
+
+// The largest double that is a 64-bit count.
+std::uint64_t ToBytes(double bytes) {
+  return static_cast<std::uint64_t>(std::min(bytes, 18446744073709547520.0));
+}
+
+}  // namespace
+
 AxisRange ChooseAxis(std::uint64_t highest, std::uint64_t capacity) {
   const double high = static_cast<double>(std::max<std::uint64_t>(highest, 1));
   const double limit = static_cast<double>(capacity);
   if (capacity > 0 && limit <= high * 1.6) {
-    return {static_cast<std::uint64_t>(std::max(limit, high) * 1.05) + 1, true};
+    return {ToBytes(std::max(limit, high) * 1.05) + 1, true};
   }
-  return {static_cast<std::uint64_t>(high * 1.12) + 1, false};
+  return {ToBytes(high * 1.12) + 1, false};
 }
 
 }  // namespace memprof::viewer

@@ -9,6 +9,26 @@
 namespace memprof::viewer {
 QString FormatBytes(std::uint64_t bytes) { return ToQString(analysis::FormatBytes(bytes)); }
 
+QString FormatByteTick(double value, double step) {
+  static constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (value <= 0) return QStringLiteral("0");
+  std::size_t unit = 0;
+  while (unit + 1 < kUnits.size() && value >= 1024) {
+    value /= 1024;
+    step /= 1024;
+    ++unit;
+  }
+  int decimals = 0;
+  for (double part = step; part < 1 && part != std::floor(part) && decimals < 4; part *= 2)
+    ++decimals;
+  QString text = QString::number(value, 'f', decimals);
+  if (decimals > 0) {
+    while (text.endsWith(QLatin1Char('0'))) text.chop(1);
+    if (text.endsWith(QLatin1Char('.'))) text.chop(1);
+  }
+  return text + QLatin1Char(' ') + QString::fromUtf8(kUnits[unit]);
+}
+
 QString FormatSignedBytes(double bytes) {
   if (std::abs(bytes) < 0.5) return QStringLiteral("0 B");
   return QLatin1Char(bytes < 0 ? '-' : '+') + ToQString(analysis::FormatBytes(std::abs(bytes)));
@@ -21,7 +41,7 @@ QString FormatInstant(analysis::TimeNs since_start, analysis::TimeNs step) {
     double ns;
     const char* name;
   };
-  static constexpr std::array<Unit, 4> kUnits = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
+  static constexpr std::array<Unit, 4> kUnits = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
   if (since_start == 0) return QStringLiteral("0 s");
   // The largest unit in which the value is at least one.
   const double value = static_cast<double>(since_start);

@@ -12,6 +12,9 @@ namespace memprof::viewer {
 // "0 B", "512 B", "1.50 KiB", "23.4 GiB": three significant digits, binary units.
 QString FormatBytes(std::uint64_t bytes);
 
+// A multiple of `step`, a power of two, in full: "0", "1.125 GiB", "8 MiB". For axes.
+QString FormatByteTick(double value, double step);
+
 // Signed, for slopes: "+1.25 MiB", "-3.00 KiB", "0 B".
 QString FormatSignedBytes(double bytes);
 

@@ -3,6 +3,7 @@
 
 #include <QColor>
 #include <QFont>
+#include <QLocale>
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -177,7 +178,7 @@ QStringList AdviceModel::RawRow(const AdviceEntry& entry) const {
           ToQString(LayerName(f.layer)),
           QString::number(f.saves_bytes),
           f.peak_of ? QString::number(f.new_peak.bytes) : QString(),
-          QString::number(f.byte_seconds, 'g', 15),
+          QString::number(f.byte_seconds, 'f', QLocale::FloatingPointShortest),
           QString::number(entry.held, 'f', 0),
           QString::number(f.moved_bytes),
           QString::number(f.count),

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "viewer/geometry/names.h"
+#include "viewer/geometry/timeline_bands.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
@@ -56,35 +57,42 @@ class SiteScheme : public Scheme {
     std::sort(order.begin(), order.end(), [&area](std::uint32_t a, std::uint32_t b) {
       return area[a] != area[b] ? area[a] > area[b] : a < b;
     });
-    // Stacks that read the same share a colour.
-    std::map<QString, double> by_name;
-    std::vector<QString> name_of(std::min(order.size(), kNamedStacks));
-    for (std::size_t i = 0; i < name_of.size(); ++i) {
-      name_of[i] = order[i] + 1 == area.size() ? QStringLiteral("(no call stack)")
-                                               : SiteName(*in.symbols, StackId(order[i]));
-      by_name[name_of[i]] += area[order[i]];
+    // Stacks of the same site share a colour.
+    std::vector<StackId> stacks;
+    for (std::size_t i = 0; i < std::min(order.size(), kNamedStacks); ++i)
+      stacks.push_back(order[i] + 1 == area.size() ? StackId() : StackId(order[i]));
+    const std::vector<NamedSite> named = NameSites(*in.symbols, stacks);
+    std::map<QString, std::pair<double, QString>> by_key;  // area, name
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      by_key[named[i].key].first += area[order[i]];
+      by_key[named[i].key].second = named[i].name;
     }
     std::vector<std::pair<double, QString>> ranked;
-    for (const auto& [name, sum] : by_name) ranked.push_back({-sum, name});
+    for (const auto& [key, site] : by_key) ranked.push_back({-site.first, key});
     std::sort(ranked.begin(), ranked.end());
+    QStringList keys;
+    for (std::size_t i = 0; i < ranked.size() && i < Theme::kCategories; ++i)
+      keys << ranked[i].second;
+    SiteColors by_rank;
+    const std::vector<int> chosen = (in.site_colors ? *in.site_colors : by_rank).Of(keys);
     std::map<QString, std::uint8_t> rank;
-    for (std::size_t i = 0; i < ranked.size() && i < Theme::kCategories; ++i) {
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
       rank[ranked[i].second] = static_cast<std::uint8_t>(i);
-      colors.push_back(in.theme.Categorical(static_cast<int>(i)));
-      legend.push_back({colors.back(), ranked[i].second});
+      colors.push_back(in.theme.Categorical(chosen[i]));
+      legend.push_back({colors.back(), by_key[ranked[i].second].second});
     }
     const auto others = static_cast<std::uint8_t>(colors.size());
     colors.push_back(in.theme.Categorical(-1));
-    if (order.size() > name_of.size() || ranked.size() > Theme::kCategories) {
+    if (order.size() > named.size() || ranked.size() > Theme::kCategories) {
       legend.push_back(
           {colors.back(),
-           order.size() > name_of.size()
+           order.size() > named.size()
                ? QStringLiteral("other sites")
                : QStringLiteral("%1 other sites").arg(ranked.size() - Theme::kCategories)});
     }
     of_stack_.assign(area.size(), others);
-    for (std::size_t i = 0; i < name_of.size(); ++i) {
-      const auto at = rank.find(name_of[i]);
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      const auto at = rank.find(named[i].key);
       if (at != rank.end()) of_stack_[order[i]] = at->second;
     }
   }
@@ -106,10 +114,8 @@ class CategoryScheme : public Scheme {
       : index_(*in.index), categories_(in.categories.get()) {
     colors.push_back(in.theme.Categorical(-1));
     // Slack is never the category of an allocation.
-    for (int i = 1; i + 1 < static_cast<int>(analysis::kCategoryCount); ++i) {
-      colors.push_back(i <= Theme::kCategories ? in.theme.Categorical(i - 1)
-                                               : Mix(in.theme.surface, in.theme.text, 0.75));
-    }
+    for (int i = 1; i + 1 < static_cast<int>(analysis::kCategoryCount); ++i)
+      colors.push_back(in.theme.Group(ColorOf(static_cast<analysis::Category>(i))));
     if (categories_ == nullptr) {
       missing = QStringLiteral("Finding out what memory is for …");
       return;

@@ -37,6 +37,7 @@ struct AllocationColors {
 struct AllocationColorInputs {
   std::shared_ptr<const AllocationIndex> index;
   std::shared_ptr<analysis::Symbols> symbols;
+  std::shared_ptr<SiteColors> site_colors;  // null: by rank
   std::shared_ptr<const analysis::AllocationSet> passing;
   std::shared_ptr<const analysis::Categories> categories;
   std::shared_ptr<const ReportData> report;

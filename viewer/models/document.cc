@@ -81,8 +81,8 @@ void Document::OpenTogether(const QStringList& paths) {
                   [this, skipped](absl::StatusOr<std::shared_ptr<const Session>> session) {
                     QStringList left_out;
                     for (const std::string& why : *skipped)
-                      left_out << tr("Left out: %1").arg(QString::fromStdString(why)).simplified();
-                    if (session.ok()) error_ = left_out.join(QStringLiteral("; "));
+                      left_out << QString::fromStdString(why).simplified();
+                    left_out_ = session.ok() ? left_out : QStringList();
                     Loaded(std::move(session));
                   });
 }
@@ -95,7 +95,10 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
     FollowLater(0);
     return;
   }
-  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_, &grow_job_})
+  // What is read or computed of the log before is for nothing, and holds its memory.
+  follow_timer_.stop();
+  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_, &grow_job_,
+                          &fragmentation_job_})
     job->Cancel();
   grew_ = false;
   timelines_.reset();
@@ -105,6 +108,7 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   paths_ = opening_;
   session_ = *std::move(session);
   symbols_ = std::make_shared<analysis::Symbols>(session_);
+  site_colors_ = std::make_shared<SiteColors>();
   fragmentation_ = std::make_shared<const analysis::FragmentationHistory>(session_);
   step_clock_ = StepClock(session_->steps(), bounds());
   progress_ = 1;
@@ -199,7 +203,8 @@ void Document::ReadAgain() {
 }
 
 void Document::Grew(Contents contents) {
-  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_})
+  for (JobTracker* job :
+       {&timeline_job_, &report_job_, &categories_job_, &filter_job_, &fragmentation_job_})
     job->Cancel();
   session_ = std::move(contents.session);
   symbols_ = std::move(contents.symbols);

@@ -23,6 +23,7 @@
 #include "viewer/geometry/timeline_bands.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/models/selection.h"
+#include "viewer/models/site_colors.h"
 
 namespace memprof::viewer {
 
@@ -73,11 +74,15 @@ class Document : public QObject {
   const QStringList& paths() const { return paths_; }
   QString opening() const { return opening_.value(0); }  // of the last Open()
   const QString& error() const { return error_; }        // of the last Open(): one line, or empty
-  double progress() const { return progress_; }          // of loading, 0 … 1
+  // Why logs among those of the last Open() could not be read, a line each: the others are open.
+  const QStringList& left_out() const { return left_out_; }
+  double progress() const { return progress_; }  // of loading, 0 … 1
 
   // Null until loaded.
   const std::shared_ptr<const analysis::Session>& session() const { return session_; }
   const std::shared_ptr<analysis::Symbols>& symbols() const { return symbols_; }
+  // Which colour a call site has in all views; never null.
+  const std::shared_ptr<SiteColors>& site_colors() const { return site_colors_; }
   // Of the session. Questions are for jobs: they take their time until all else was computed.
   const std::shared_ptr<const analysis::FragmentationHistory>& fragmentation() const {
     return fragmentation_;
@@ -128,12 +133,13 @@ class Document : public QObject {
   void SetState(State state);
 
   State state_ = State::kEmpty;
-  QStringList paths_, opening_;
+  QStringList paths_, opening_, left_out_;
   QString error_;
   double progress_ = 0;
   std::shared_ptr<const analysis::Session> session_;
   std::shared_ptr<analysis::Symbols> symbols_;
   std::shared_ptr<const analysis::FragmentationHistory> fragmentation_;
+  std::shared_ptr<SiteColors> site_colors_ = std::make_shared<SiteColors>();
   StepClock step_clock_;
   std::shared_ptr<const std::vector<TimelineBands>> timelines_;
   std::shared_ptr<const ReportData> report_;

@@ -1,6 +1,7 @@
 // A table of facts: rows that can be sorted, copied and exported.
 #include "viewer/models/fact_table.h"
 
+#include <QLocale>
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -13,6 +14,7 @@ FactCell FactCell::Bytes(std::uint64_t bytes) {
   FactCell cell(FormatBytes(bytes));
   cell.sort = static_cast<double>(bytes);
   cell.raw = QString::number(bytes);
+  cell.bytes = true;
   return cell;
 }
 
@@ -26,7 +28,7 @@ FactCell FactCell::Count(std::uint64_t count) {
 FactCell FactCell::Number(QString text, double value) {
   FactCell cell(std::move(text));
   cell.sort = value;
-  cell.raw = QString::number(value, 'g', 15);
+  cell.raw = QString::number(value, 'f', QLocale::FloatingPointShortest);
   return cell;
 }
 
@@ -64,9 +66,24 @@ int FactTable::FindKey(std::size_t key) const {
   return -1;
 }
 
+// "would_it_fit", "size_bytes": as the other views' files have them.
 QStringList FactTable::Headings() const {
   QStringList headings;
-  for (const FactColumn& column : columns_) headings << column.title;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    QString heading;
+    for (const QChar c : columns_[i].title.toLower()) {
+      if (c.isLetterOrNumber())
+        heading += c;
+      else if (!heading.isEmpty() && !heading.endsWith(QLatin1Char('_')))
+        heading += QLatin1Char('_');
+    }
+    while (heading.endsWith(QLatin1Char('_'))) heading.chop(1);
+    const bool bytes = std::any_of(rows_.begin(), rows_.end(), [i](const FactRow& row) {
+      return i < row.cells.size() && row.cells[i].bytes;
+    });
+    if (bytes && !heading.endsWith(QLatin1String("bytes"))) heading += QLatin1String("_bytes");
+    headings << heading;
+  }
   return headings;
 }
 

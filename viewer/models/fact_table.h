@@ -23,6 +23,7 @@ struct FactCell {
   QString raw;        // as a plain number, for files; the text where it is empty
   double share = -1;  // in [0, 1] for a bar behind the text; < 0 = none
   QString tip;
+  bool bytes = false;  // what `raw` counts
 
   FactCell() = default;
   FactCell(QString words) : text(std::move(words)) {}  // NOLINT(google-explicit-constructor)

@@ -17,7 +17,8 @@ using analysis::MapSegment;
 using analysis::Session;
 using analysis::StackId;
 
-void RankSites(const Session& session, analysis::Symbols& symbols, MapPicture& picture) {
+void RankSites(const Session& session, analysis::Symbols& symbols, SiteColors& colors,
+               MapPicture& picture) {
   std::map<StackId, std::uint64_t> bytes;
   for (const MapSegment& segment : picture.map.segments) {
     for (const MapPiece& piece : segment.pieces) {
@@ -26,17 +27,20 @@ void RankSites(const Session& session, analysis::Symbols& symbols, MapPicture& p
       picture.largest_block = std::max(picture.largest_block, piece.bytes);
     }
   }
-  for (const auto& [stack, sum] : bytes) {
-    picture.sites.push_back({stack, SiteName(symbols, stack), sum});
-  }
+  std::vector<StackId> stacks;
+  for (const auto& [stack, sum] : bytes) stacks.push_back(stack);
+  std::vector<NamedSite> named = NameSites(symbols, stacks);
+  for (std::size_t i = 0; i < stacks.size(); ++i)
+    picture.sites.push_back(
+        {stacks[i], named[i].name, bytes[stacks[i]], std::move(named[i].key), -1});
   std::sort(picture.sites.begin(), picture.sites.end(), [](const MapSite& a, const MapSite& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.stack < b.stack;
   });
-  // Stacks that differ only above or below the site read as one: they share a rank's colour.
-  std::map<QString, int> by_name;
+  // Stacks that differ only above or below the site are one: they share a rank and a colour.
+  std::map<QString, int> by_key;
   std::vector<MapSite> merged;
   for (const MapSite& site : picture.sites) {
-    const auto [at, fresh] = by_name.emplace(site.name, static_cast<int>(merged.size()));
+    const auto [at, fresh] = by_key.emplace(site.key, static_cast<int>(merged.size()));
     if (fresh) {
       merged.push_back(site);
     } else {
@@ -47,8 +51,12 @@ void RankSites(const Session& session, analysis::Symbols& symbols, MapPicture& p
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
   });
   std::map<QString, int> rank_of;
-  for (std::size_t i = 0; i < merged.size(); ++i) rank_of[merged[i].name] = static_cast<int>(i);
-  for (const MapSite& site : picture.sites) picture.rank[site.stack] = rank_of[site.name];
+  for (std::size_t i = 0; i < merged.size(); ++i) rank_of[merged[i].key] = static_cast<int>(i);
+  for (const MapSite& site : picture.sites) picture.rank[site.stack] = rank_of[site.key];
+  QStringList keys;
+  for (const MapSite& site : merged) keys << site.key;
+  const std::vector<int> shown = colors.Of(keys);
+  for (std::size_t i = 0; i < merged.size(); ++i) merged[i].color = shown[i];
   picture.sites = std::move(merged);
 }
 
@@ -131,14 +139,17 @@ StackId MapPicture::SiteOf(const Session& session, AllocationId id) {
   return id.valid() ? session.record(id).stack : StackId();
 }
 
-std::shared_ptr<const MapPicture> MakeMapPicture(
-    const analysis::FragmentationHistory& history, analysis::Symbols& symbols, int device,
-    analysis::TimeNs time, std::span<const analysis::FailedRequest> failures) {
+std::shared_ptr<const MapPicture> MakeMapPicture(const analysis::FragmentationHistory& history,
+                                                 analysis::Symbols& symbols, int device,
+                                                 analysis::TimeNs time,
+                                                 std::span<const analysis::FailedRequest> failures,
+                                                 SiteColors* colors) {
   const Session& session = history.session();
   auto picture = std::make_shared<MapPicture>();
   picture->map = analysis::BuildAddressMap(session, device, time);
   picture->step = session.StepAt(time);
-  RankSites(session, symbols, *picture);
+  SiteColors by_rank;
+  RankSites(session, symbols, colors != nullptr ? *colors : by_rank, *picture);
   FindPins(history, *picture);
   FindRequest(failures, *picture);
   return picture;

@@ -13,6 +13,7 @@
 #include "analysis/fragmentation.h"
 #include "analysis/oom.h"
 #include "analysis/symbols.h"
+#include "viewer/models/site_colors.h"
 
 namespace memprof::viewer {
 
@@ -20,6 +21,8 @@ struct MapSite {
   analysis::StackId stack;
   QString name;  // "function (file:line)"
   std::uint64_t bytes = 0;
+  QString key;     // which it is (NamedSite)
+  int color = -1;  // Theme::Categorical
 };
 
 struct MapPicture {
@@ -45,10 +48,11 @@ struct MapPicture {
   static analysis::StackId SiteOf(const analysis::Session& session, analysis::AllocationId id);
 };
 
-// Of the history's session. `failures`: of all of it, of any device.
+// Of the history's session. `failures`: of all of it, of any device. `colors`: null: by rank.
 std::shared_ptr<const MapPicture> MakeMapPicture(
     const analysis::FragmentationHistory& history, analysis::Symbols& symbols, int device,
-    analysis::TimeNs time, std::span<const analysis::FailedRequest> failures = {});
+    analysis::TimeNs time, std::span<const analysis::FailedRequest> failures = {},
+    SiteColors* colors = nullptr);
 
 // Why a hole is no larger: the blocks beside it, and the one of them whose end would make the
 // larger hole (of equals, the smaller block). None of them where nothing is in the segment.

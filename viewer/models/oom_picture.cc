@@ -185,8 +185,9 @@ std::vector<FactRow> RemedyRows(const Session& session, const OomExplainer::Expl
     const bool at_most = remedy.kind == RemedyKind::kSmallerRequest;
     FactCell missing;
     if (remedy.short_by > 0 && !at_most) missing = FactCell::Bytes(remedy.short_by);
-    row.cells = {remedy.fits ? QObject::tr("✓ yes") : QObject::tr("no"),
-                 Capitalised(explained.remedies[i]), FactCell::Bytes(remedy.bytes), missing};
+    FactCell fits(remedy.fits ? QObject::tr("✓ yes") : QObject::tr("no"));
+    fits.raw = remedy.fits ? QStringLiteral("yes") : QStringLiteral("no");
+    row.cells = {fits, Capitalised(explained.remedies[i]), FactCell::Bytes(remedy.bytes), missing};
     rows.push_back(std::move(row));
   }
   return rows;
@@ -371,7 +372,8 @@ std::vector<ByteBar> HeadroomBars(const std::vector<Headroom>& rooms) {
     bar.label = QObject::tr("Device %1").arg(room.device);
     bar.value = QObject::tr("%1 left of %2").arg(FormatBytes(room.lowest), FormatBytes(room.total));
     bar.parts.push_back({QObject::tr("in use"), used - reusable, PartStyle::kAccent, -1, {}, {}});
-    bar.parts.push_back({QObject::tr("free in segments"), reusable, PartStyle::kHole, -1, {}, {}});
+    bar.parts.push_back(
+        {QObject::tr("cached in segments"), reusable, PartStyle::kHole, -1, {}, {}});
     bar.parts.push_back({QObject::tr("left"), room.lowest, PartStyle::kFree, -1, {}, {}});
     bars.push_back(std::move(bar));
   }

@@ -92,11 +92,11 @@ std::shared_ptr<const ProcessPicture> MakeProcessPicture(std::shared_ptr<const S
                                                          const std::stop_token& stop) {
   auto picture = std::make_shared<ProcessPicture>();
   picture->session = std::move(session);
-  picture->window = query.window;
-  picture->figures = analysis::FindProcessFigures(*picture->session, query, stop);
-  for (const ProcessFigures& process : picture->figures)
-    for (const analysis::ProcessColumn& column : process.columns)
-      picture->highest = std::max({picture->highest, column.driver_most, column.in_use_most});
+  analysis::ProcessQuery figures = query;
+  figures.columns = 0;
+  picture->figures = analysis::FindProcessFigures(*picture->session, figures, stop);
+  picture->courses =
+      std::make_shared<const analysis::ProcessCourses>(*picture->session, query.passing, stop);
   const auto spread = [&](std::uint64_t ProcessFigures::*member) {
     return SpreadOfFigures(picture->figures, member);
   };
@@ -105,7 +105,21 @@ std::shared_ptr<const ProcessPicture> MakeProcessPicture(std::shared_ptr<const S
   picture->reserved_peak = spread(&ProcessFigures::reserved_peak_bytes);
   picture->driver_end = spread(&ProcessFigures::driver_end_bytes);
   picture->events = spread(&ProcessFigures::events);
-  return picture;
+  return WithWindow(*picture, query.window, query.columns);
+}
+
+std::shared_ptr<const ProcessPicture> WithWindow(const ProcessPicture& picture,
+                                                 analysis::TimeWindow window, int columns) {
+  auto moved = std::make_shared<ProcessPicture>(picture);
+  moved->window = window;
+  moved->highest = 0;
+  auto of = picture.courses->Columns(window, columns);
+  for (std::size_t i = 0; i < moved->figures.size(); ++i) {
+    moved->figures[i].columns = std::move(of[i]);
+    for (const analysis::ProcessColumn& column : moved->figures[i].columns)
+      moved->highest = std::max({moved->highest, column.driver_most, column.in_use_most});
+  }
+  return moved;
 }
 
 QString ProcessName(const Session& session, std::uint32_t process) {

@@ -14,6 +14,7 @@ namespace memprof::viewer {
 // What the view shows: figures with how even they are. Never changes once made.
 struct ProcessPicture {
   std::shared_ptr<const analysis::Session> session;
+  std::shared_ptr<const analysis::ProcessCourses> courses;
   analysis::TimeWindow window;                    // of the columns
   std::vector<analysis::ProcessFigures> figures;  // by process
   std::uint64_t highest = 0;                      // of all columns: the common scale
@@ -23,6 +24,10 @@ struct ProcessPicture {
 std::shared_ptr<const ProcessPicture> MakeProcessPicture(
     std::shared_ptr<const analysis::Session> session, const analysis::ProcessQuery& query,
     const std::stop_token& stop = {});
+
+// The same with the columns of another window: the figures are of whole runs. O(pixels).
+std::shared_ptr<const ProcessPicture> WithWindow(const ProcessPicture& picture,
+                                                 analysis::TimeWindow window, int columns);
 
 // "rank 3", or "process 4" where no launcher said a rank.
 QString ProcessName(const analysis::Session& session, std::uint32_t process);

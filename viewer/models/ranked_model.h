@@ -14,6 +14,7 @@ struct RankedRow {
   std::uint64_t bytes = 0;
   analysis::StackId site;
   analysis::AllocationId allocation;
+  QString key;  // of a call site: which it is (NamedSite)
 };
 
 class RankedModel : public QAbstractTableModel {

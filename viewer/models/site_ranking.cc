@@ -20,15 +20,19 @@ struct Group {
 
 std::vector<RankedRow> RankSites(const std::vector<analysis::Site>& sites,
                                  analysis::Symbols& symbols) {
-  std::map<QString, Group> groups;
-  for (const analysis::Site& site : sites) {
-    const analysis::SourceFrame frame =
-        site.stack.valid() ? symbols.Site(site.stack) : analysis::SourceFrame();
-    const QString name = SiteName(symbols, site.stack);
-    Group& group = groups[name];
+  std::vector<analysis::StackId> stacks;
+  for (const analysis::Site& site : sites) stacks.push_back(site.stack);
+  const std::vector<NamedSite> named = NameSites(symbols, stacks);
+  std::map<QString, Group> groups;  // by key
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const analysis::Site& site = sites[i];
+    Group& group = groups[named[i].key];
     if (group.stacks == 0 || site.bytes > group.largest) {
-      group.row.name = name;
-      group.row.detail = site.stack.valid() ? ToQString(analysis::Symbols::Describe(frame)) : name;
+      group.row.name = named[i].name;
+      group.row.detail = site.stack.valid()
+                             ? ToQString(analysis::Symbols::Describe(symbols.Site(site.stack)))
+                             : named[i].name;
+      group.row.key = named[i].key;
       group.row.site = site.stack;
       group.largest = site.bytes;
     }
@@ -37,7 +41,7 @@ std::vector<RankedRow> RankSites(const std::vector<analysis::Site>& sites,
     ++group.stacks;
   }
   std::vector<RankedRow> rows;
-  for (auto& [name, group] : groups) {
+  for (auto& [key, group] : groups) {
     group.row.detail += QLatin1Char('\n') + FormatPlural(group.blocks, QStringLiteral("block"));
     if (group.stacks > 1) {
       group.row.detail += QStringLiteral(" by %1 call stacks; choosing it shows the largest, %2")

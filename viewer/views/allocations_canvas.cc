@@ -27,9 +27,11 @@ struct AllocationsCanvas::Uses {
 namespace {
 
 std::shared_ptr<const AllocationsData> MakeData(
-    const std::shared_ptr<const analysis::Session>& session, int device, bool by_address,
+    const std::shared_ptr<const analysis::Session>& session,
+    std::shared_ptr<analysis::Symbols> symbols, int device, bool by_address,
     analysis::TimeWindow bounds, const std::stop_token& stop) {
   auto data = std::make_shared<AllocationsData>();
+  data->symbols = std::move(symbols);
   if (by_address) {
     data->addresses = analysis::LayOutAddresses(*session, device, stop);
     data->segments = std::make_shared<const AllocationIndex>(
@@ -80,7 +82,9 @@ AllocationsCanvas::AllocationsCanvas(Document* document, Selection* selection, L
 AllocationsCanvas::~AllocationsCanvas() = default;
 
 void AllocationsCanvas::Forget() {
-  for (JobTracker* job : {&data_job_, &color_job_, &picture_job_, &uses_job_}) job->Cancel();
+  for (JobTracker* job : {&data_job_, &color_job_, &picture_job_, &uses_job_, &name_job_})
+    job->Cancel();
+  names_.clear();
   session_.reset();
   data_.reset();
   colors_.reset();
@@ -124,15 +128,17 @@ void AllocationsCanvas::AskData() {
   paths_ = document_->paths();
   device_ = selection_->device();
   data_job_.Start(
-      [session = session_, device = device_, by_address = layout_ == Layout::kAddresses,
+      [session = session_, symbols = document_->symbols(), device = device_,
+       by_address = layout_ == Layout::kAddresses,
        bounds = document_->bounds()](std::stop_token stop) {
-        return MakeData(session, device, by_address, bounds, stop);
+        return MakeData(session, symbols, device, by_address, bounds, stop);
       },
       [this](std::shared_ptr<const AllocationsData> made) {
         const bool all_shown = data_ == nullptr || high_ - low_ >= WholeBox().high;
         data_ = std::move(made);
         colors_.reset();
         hover_.reset();
+        names_.clear();
         if (all_shown) {
           low_ = 0;
           high_ = std::max(1.0, WholeBox().high);
@@ -167,7 +173,8 @@ AllocationsCanvas::ColorKey AllocationsCanvas::WantedColors() const {
 void AllocationsCanvas::AskColors() {
   AllocationColorInputs inputs;
   inputs.index = data_->index;
-  inputs.symbols = document_->symbols();
+  inputs.symbols = data_->symbols;
+  inputs.site_colors = document_->site_colors();
   inputs.passing = document_->passing();
   inputs.categories = document_->categories();
   inputs.report = document_->report();
@@ -335,6 +342,18 @@ std::optional<std::size_t> AllocationsCanvas::RowAt(QPointF point) const {
   return data_->index->HitTest(scale.At(point.x()), BytesAt(point.y()), around);
 }
 
+// Looking a name up may open a module's debug information: not here, where the window waits.
+void AllocationsCanvas::AskName(std::size_t row, const std::function<void()>& then) {
+  const analysis::StackId stack = shown().record(data_->index->id(row)).stack;
+  if (!stack.valid() || names_.contains(stack.value)) return;
+  name_job_.Start(
+      [symbols = data_->symbols, stack](std::stop_token) { return SiteName(*symbols, stack); },
+      [this, stack, then](const QString& name) {
+        names_.insert(stack.value, name);
+        then();
+      });
+}
+
 QString AllocationsCanvas::Describe(std::size_t row) const {
   const AllocationIndex& index = *data_->index;
   const analysis::Session& session = shown();
@@ -355,7 +374,7 @@ QString AllocationsCanvas::Describe(std::size_t row) const {
   if (title.isEmpty()) title = ToQString(analysis::LayerName(a.layer));
   add(tr("Size"), FormatBytes(a.bytes));
   if (a.requested != 0 && a.requested != a.bytes) add(tr("Requested"), FormatBytes(a.requested));
-  if (a.stack.valid()) add(tr("Allocated at"), SiteName(*document_->symbols(), a.stack));
+  if (a.stack.valid()) add(tr("Allocated at"), names_.value(a.stack.value, QStringLiteral("…")));
   add(tr("Born"), when(a.birth_time, a.birth_step));
   if (a.alive()) {
     add(tr("Freed"), tr("never"));

@@ -3,7 +3,9 @@
 // pans; a click selects an allocation, a double click zooms to its lifetime.
 #pragma once
 
+#include <QHash>
 #include <QWidget>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -23,6 +25,7 @@ namespace memprof::viewer {
 
 // What is known of a device's allocations, whatever is shown of them. Immutable.
 struct AllocationsData {
+  std::shared_ptr<analysis::Symbols> symbols;  // of the index's session: its stacks are no other's
   std::shared_ptr<const AllocationIndex> index;
   std::shared_ptr<const AllocationIndex> segments;  // by address only
   analysis::AddressLanes addresses;                 // by address only: its spans
@@ -48,6 +51,7 @@ class AllocationsCanvas : public QWidget {
   AllocationColoring coloring() const { return coloring_; }
 
   // Null until they are known.
+  analysis::Symbols* symbols() const { return data_ != nullptr ? data_->symbols.get() : nullptr; }
   const AllocationIndex* index() const { return data_ != nullptr ? data_->index.get() : nullptr; }
   const AllocationColors* colors() const { return colors_.get(); }
   const AllocationPicture* picture() const { return picture_.get(); }
@@ -114,6 +118,8 @@ class AllocationsCanvas : public QWidget {
   void PaintMarks(QPainter& painter, const QRectF& plot, const Theme& theme);
   void PaintFrames(QPainter& painter, const QRectF& plot, const Theme& theme);
   QString EmptyText() const;
+  // Calls `then` once Describe(row) can name its call site, if it cannot yet.
+  void AskName(std::size_t row, const std::function<void()>& then);
   // That is shown: the document may have read more since. Only while there is data.
   const analysis::Session& shown() const { return data_->index->session(); }
 
@@ -145,7 +151,8 @@ class AllocationsCanvas : public QWidget {
   std::optional<std::size_t> hover_;
   double pan_low_ = 0, pan_high_ = 1;  // the bytes where panning began
   TimeGestures gestures_{this, selection_};
-  JobTracker data_job_, color_job_, picture_job_, uses_job_;
+  QHash<std::uint32_t, QString> names_;  // of call sites that were pointed at, by stack
+  JobTracker data_job_, color_job_, picture_job_, uses_job_, name_job_;
 };
 
 }  // namespace memprof::viewer

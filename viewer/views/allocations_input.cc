@@ -186,7 +186,13 @@ bool AllocationsCanvas::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const auto row = RowAt(help->pos());
   if (row.has_value()) {
-    QToolTip::showText(help->globalPos(), Describe(*row), this);
+    const QPoint at = help->pos(), on_screen = help->globalPos();
+    QToolTip::showText(on_screen, Describe(*row), this);
+    AskName(*row, [this, at, on_screen] {
+      const auto now = RowAt(at);
+      if (now.has_value() && QToolTip::isVisible())
+        QToolTip::showText(on_screen, Describe(*now), this);
+    });
   } else {
     QToolTip::hideText();
   }

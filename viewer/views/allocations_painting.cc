@@ -105,9 +105,9 @@ void AllocationsCanvas::PaintBytes(QPainter& painter, const QRectF& plot, const 
   const double step = std::exp2(std::ceil(std::log2(std::max(1.0, least))));
   // Deep in, where neighbouring ticks would read the same, all but the lowest say what they add.
   const double first = std::ceil(low_ / step) * step;
-  const auto text = [](double value) { return FormatBytes(static_cast<std::uint64_t>(value)); };
-  const bool relative = first > 0 && text(first) == text(first + step);
-  for (double value = first; value <= high_; value += step) {
+  const auto text = [step](double value) { return FormatByteTick(value, step); };
+  const bool relative = first > 0 && first / step > 64;
+  for (double value = first; value <= high_ && value + step > value; value += step) {
     const double y = std::round(Y(value)) + 0.5;
     painter.setPen(theme.grid);
     if (value > 0) painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));

@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 #include <unordered_map>
 
+#include "viewer/geometry/elide.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/rich_label.h"
@@ -80,11 +81,16 @@ void AllocationsPanel::ShowWords() {
     legend_->setText(QStringLiteral("<small>%1</small>").arg(colors->missing.toHtmlEscaped()));
     return;
   }
+  QStringList names;
+  for (const AllocationColors::Entry& entry : colors->legend) names << entry.text;
+  // Names in full where they take two lines at most.
+  const int room = 2 * width() / std::max(1, fontMetrics().averageCharWidth());
+  const auto letters = [](const QString& name) { return static_cast<double>(name.size()); };
+  if (names.join(QStringLiteral("   ")).size() > room) names = ElideApart(names, 42, letters);
   QString legend;
   for (const AllocationColors::Entry& entry : colors->legend) {
-    QString name = entry.text;
-    if (name.size() > 42) name = name.left(20) + QStringLiteral("…") + name.right(21);
     // In one piece.
+    QString name = names.takeFirst();
     name = name.toHtmlEscaped()
                .replace(QLatin1Char(' '), QStringLiteral("&nbsp;"))
                .replace(QLatin1Char(':'), QStringLiteral("&#8288;:&#8288;"));
@@ -104,7 +110,7 @@ bool AllocationsPanel::WriteCsv(QTextStream* out) const {
     return QString::number(static_cast<double>(time - std::min(time, origin)) / 1e9, 'f', 9);
   };
   std::unordered_map<std::uint32_t, QString> sites;
-  *out << "allocation,layer,address,bytes,born,freed,lane,tensor,site\n";
+  *out << "allocation,layer,address,bytes,born_s,freed_s,lane,tensor,site\n";
   index->ForEachAlive(selection_->window(), [&](std::size_t row) {
     const analysis::AllocationId id = index->id(row);
     if (!Passes(passing, id)) return true;
@@ -112,7 +118,7 @@ bool AllocationsPanel::WriteCsv(QTextStream* out) const {
     QString& site = sites[a.stack.value];
     if (site.isNull())
       site =
-          a.stack.valid() ? CsvField(SiteName(*document_->symbols(), a.stack)) : QStringLiteral("");
+          a.stack.valid() ? CsvField(SiteName(*canvas_->symbols(), a.stack)) : QStringLiteral("");
     *out << id.value << ',' << ToQString(analysis::LayerName(a.layer)) << ','
          << FormatAddress(a.address) << ',' << a.bytes << ',' << seconds(index->Birth(row)) << ','
          << (a.alive() ? QString() : seconds(index->Death(row))) << ','

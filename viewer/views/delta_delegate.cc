@@ -14,6 +14,7 @@ QColor DeltaDelegate::Less(const Theme& theme) { return theme.Categorical(0); }
 void DeltaDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                           const QModelIndex& index) const {
   QStyledItemDelegate::paint(painter, option, index);  // background and selection
+  PaintDrawnCell(painter, option);
   const QVariant value = index.data(delta_role_);
   const Theme theme = Theme::From(option.palette);
   const QRectF cell = QRectF(option.rect).adjusted(4, 3, -4, -3);

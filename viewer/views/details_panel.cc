@@ -17,6 +17,7 @@
 #include "viewer/models/map_picture.h"
 #include "viewer/models/site_ranking.h"
 #include "viewer/views/bar_delegate.h"
+#include "viewer/views/name_delegate.h"
 #include "viewer/views/rich_label.h"
 #include "viewer/views/theme.h"
 
@@ -41,7 +42,7 @@ void SetUpList(QTreeView* view, QAbstractItemModel* model) {
   view->setUniformRowHeights(true);
   view->setAlternatingRowColors(true);
   view->setFrameShape(QFrame::NoFrame);
-  view->setTextElideMode(Qt::ElideRight);  // what begins with the function, or the tensor, says it
+  view->setItemDelegateForColumn(RankedModel::kName, new NameDelegate(view));
   view->header()->setStretchLastSection(false);
   view->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   view->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
@@ -76,7 +77,6 @@ DetailsPanel::DetailsPanel(Document* document, Selection* selection, QWidget* pa
     QApplication::clipboard()->setText(text + stack_->stack().Text());
   });
   stack_ = new StackView(document_, selection_, this);
-  stack_->setTextElideMode(Qt::ElideRight);  // the function comes first
   column->addWidget(instant_);
   column->addWidget(rankings_, 1);
   column->addWidget(selected_);

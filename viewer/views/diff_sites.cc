@@ -12,6 +12,7 @@
 
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/delta_delegate.h"
+#include "viewer/views/name_delegate.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/view.h"
@@ -51,6 +52,7 @@ void DiffSites::BuildTable() {
   table_ = MakeDiffTable(sorted_, tr("What changed"), this);
   table_->setItemDelegateForColumn(DiffModel::kBar,
                                    new DeltaDelegate(DiffModel::kDeltaRole, table_));
+  table_->setItemDelegateForColumn(DiffModel::kName, new NameDelegate(table_));
   QHeaderView* header = table_->header();
   header->setSectionResizeMode(DiffModel::kName, QHeaderView::Stretch);
   const auto width = [this](const QString& widest) {
@@ -113,6 +115,7 @@ void DiffSites::FitColumns() {
   const int most = fontMetrics().averageCharWidth() * 30;
   table_->header()->resizeSection(DiffModel::kBar, std::clamp(table_->width() / 8, 90, most));
   table_->resizeColumnToContents(DiffModel::kNote);
+  FitNames(table_, DiffModel::kName);
   // Functions have at least half of the stack's room.
   stack_view_->resizeColumnToContents(StackModel::kPlace);
   const int place = stack_view_->columnWidth(StackModel::kPlace);
@@ -177,7 +180,7 @@ void DiffSites::WriteCsv(QTextStream* out) const {
     const QModelIndex source = sorted_->mapToSource(sorted_->index(i, 0));
     const DiffRow& row = model_->row(source.row());
     *out << CsvField(row.name) << ',' << row.before << ',' << row.after << ',' << row.change()
-         << ',' << row.blocks << ',' << row.step << ','
+         << ',' << row.blocks << ',' << CsvNumber(row.step) << ','
          << CsvField(source.siblingAtColumn(DiffModel::kNote).data().toString()) << '\n';
   }
 }

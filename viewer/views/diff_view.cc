@@ -20,6 +20,7 @@
 
 #include "viewer/geometry/units.h"
 #include "viewer/models/load_log.h"
+#include "viewer/models/recent.h"
 #include "viewer/views/diff_steps.h"
 #include "viewer/views/rich_label.h"
 #include "viewer/views/theme.h"
@@ -29,6 +30,22 @@ namespace {
 
 using analysis::Session;
 using SessionPointer = std::shared_ptr<const Session>;
+
+// The instant of `to` at which as large a share of its events is over as of `from` at `time`: steps
+// do the same in the same order, if not at the same pace.
+analysis::TimeNs SamePlaceOf(const Session& session, const analysis::StepInfo& from,
+                             analysis::TimeNs time, const analysis::StepInfo& to) {
+  const auto at = [&](analysis::TimeNs t) -> std::int64_t {
+    const analysis::EventId event = session.EventAt(t);
+    return event.valid() ? std::int64_t{event.value} : -1;
+  };
+  const std::int64_t begin = at(from.begin), all = at(from.end) - begin, begun = at(to.begin);
+  if (all <= 0) return to.begin;
+  const std::int64_t length = at(to.end) - begun;
+  const std::int64_t event = begun + (at(time) - begin) * length / all;
+  if (event < 0) return to.begin;
+  return std::clamp(session.events().time(static_cast<std::size_t>(event)), to.begin, to.end);
+}
 
 }  // namespace
 
@@ -42,6 +59,10 @@ DiffView::DiffView(Document* document, Selection* selection, QWidget* parent)
   column->addWidget(BuildHead());
   splitter_ = new QSplitter(Qt::Vertical, this);
   splitter_->setChildrenCollapsible(false);
+  // The bar stays at the top while there is nothing below it.
+  QSizePolicy keeps = splitter_->sizePolicy();
+  keeps.setRetainSizeWhenHidden(true);
+  splitter_->setSizePolicy(keeps);
   splitter_->addWidget(BuildTotals());
   sites_ = new DiffSites(selection, this);
   splitter_->addWidget(sites_);
@@ -144,7 +165,8 @@ void DiffView::FillMenu(QMenu* menu) {
   menu->addSeparator();
   const QString own = QFileInfo(document_->path()).absoluteFilePath();
   for (const QString& path : QSettings().value(QStringLiteral("recent")).toStringList())
-    if (path != own) menu->addAction(path, this, [this, path] { CompareWith(path); });
+    if (path != own && PathsOfRecent(path).size() == 1)
+      menu->addAction(path, this, [this, path] { CompareWith(path); });
 }
 
 void DiffView::AskForLog() {
@@ -154,8 +176,8 @@ void DiffView::AskForLog() {
   if (!path.isEmpty()) CompareWith(path);
 }
 
-void DiffView::CompareWith(const QString& path) {
-  other_path_ = path;
+void DiffView::CompareWith(const QStringList& paths) {
+  other_paths_ = paths;
   other_.reset();
   other_symbols_.reset();
   other_categories_.reset();
@@ -167,7 +189,7 @@ void DiffView::CompareWith(const QString& path) {
   Invalidate();
 }
 
-void DiffView::CompareMoments() { CompareWith({}); }
+void DiffView::CompareMoments() { CompareWith(QStringList()); }
 
 void DiffView::PinHere() {
   pinned_ = selection_->instant();
@@ -197,12 +219,18 @@ QString DiffView::Verdict() const {
   return plain;
 }
 
-// Where a run is under way: after its second step, or a tenth of its time.
+// Where a run is under way, its third step, at the same place of the step as the instant that it is
+// compared with: what every step holds there is no change. Without steps after a tenth of its time.
 analysis::TimeNs DiffView::DefaultMoment() const {
   const auto steps = document_->session()->steps();
   const analysis::TimeWindow bounds = selection_->bounds();
-  if (steps.size() > 2) return steps[2].begin;
-  return bounds.begin + (bounds.end - bounds.begin) / 10;
+  if (steps.size() <= 2) return bounds.begin + (bounds.end - bounds.begin) / 10;
+  const analysis::TimeNs instant = selection_->instant();
+  const auto after =
+      std::upper_bound(steps.begin(), steps.end(), instant,
+                       [](analysis::TimeNs time, const auto& step) { return time < step.begin; });
+  if (after == steps.begin() || (after - 1)->end <= instant) return steps[2].begin;
+  return SamePlaceOf(*document_->session(), *(after - 1), instant, steps[2]);
 }
 
 void DiffView::Refresh() {
@@ -232,8 +260,10 @@ void DiffView::Load() {
   progress_->setValue(0);
   const auto report = load_job_.Reporter(
       [this](double share) { progress_->setValue(static_cast<int>(share * 1000)); });
-  load_job_.Start([path = other_path_.toStdString(),
-                   report](std::stop_token stop) { return LoadLogs({path}, report, stop); },
+  std::vector<std::string> paths;
+  for (const QString& path : other_paths_) paths.push_back(path.toStdString());
+  load_job_.Start([paths = std::move(paths),
+                   report](std::stop_token stop) { return LoadLogs(paths, report, stop); },
                   [this](absl::StatusOr<SessionPointer> session) { Loaded(std::move(session)); });
 }
 
@@ -357,7 +387,7 @@ void DiffView::ShowState() {
   splitter_->setVisible(found != nullptr);
   layout()->activate();
   FitTotals();
-  const QString other = QFileInfo(other_path_).fileName().toHtmlEscaped();
+  const QString other = QFileInfo(other_paths_.value(0)).fileName().toHtmlEscaped();
   if (document_->session() == nullptr) {
     verdict_->setText(QStringLiteral("…"));
   } else if (!error_.isEmpty()) {

@@ -2,6 +2,7 @@
 // the call stack of the chosen row.
 #pragma once
 
+#include <QStringList>
 #include <memory>
 #include <optional>
 
@@ -32,7 +33,8 @@ class DiffView : public View {
 
   // Compares the log that is open with this one, which is "before". Loads it in a job; may be
   // called before any log is open.
-  void CompareWith(const QString& path);
+  void CompareWith(const QString& path) { CompareWith(QStringList{path}); }
+  void CompareWith(const QStringList& paths);  // of one run
   // Compares moments of the log that is open: the pinned one, and the one that is selected.
   void CompareMoments();
   // Pins the selected instant as the moment before.
@@ -76,7 +78,7 @@ class DiffView : public View {
   void ChooseStep(std::size_t row);
   void Cancel();
   const std::shared_ptr<const DiffData>& shown() const { return sites_->model().shown(); }
-  bool two_logs() const { return !other_path_.isEmpty(); }
+  bool two_logs() const { return !other_paths_.isEmpty(); }
   analysis::TimeNs DefaultMoment() const;
 
   // What moments of a session are compared by.
@@ -99,7 +101,8 @@ class DiffView : public View {
   JobTracker load_job_, run_job_, job_;
   DiffRun run_;
   std::shared_ptr<const analysis::Session> session_;  // of the document, that is compared
-  QString other_path_, error_;
+  QStringList other_paths_;
+  QString error_;
   std::shared_ptr<const analysis::Session> other_;
   std::shared_ptr<analysis::Symbols> other_symbols_;
   std::shared_ptr<const analysis::Categories> other_categories_;

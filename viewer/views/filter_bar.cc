@@ -8,6 +8,7 @@
 #include <QTimer>
 #include <QToolButton>
 
+#include "viewer/geometry/elide.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/theme.h"
 
@@ -108,17 +109,26 @@ void FilterBar::Fill() {
     delete item;
   }
   conditions_.clear();
+  site_job_.Cancel();  // its button is gone
   if (document_->session() == nullptr) return;
   const AllocationFilter& filter = selection_->filter();
   const QString text = QString::fromStdString(filter.text);
   if (text_->text().trimmed() != text) text_->setText(text);
   for (const AllocationFilter& part : Apart(filter)) {
-    const auto words = analysis::DescribeFilter(*document_->session(), *document_->symbols(), part);
-    if (words.empty()) continue;
-    conditions_ << ToQString(words.front());
     auto* chip = new QToolButton(this);
-    chip->setText(conditions_.back().left(48) + QStringLiteral("  ×"));
-    chip->setToolTip(tr("%1: click to show the others again").arg(conditions_.back()));
+    if (part.site) {
+      conditions_ << QStringLiteral("…");
+      AskSite(part, chip);
+    } else {
+      const auto words =
+          analysis::DescribeFilter(*document_->session(), *document_->symbols(), part);
+      if (words.empty()) {
+        delete chip;
+        continue;
+      }
+      conditions_ << ToQString(words.front());
+    }
+    Say(chip, conditions_.back());
     connect(chip, &QToolButton::clicked, this,
             [this, part] { selection_->SetFilter(Without(selection_->filter(), part)); });
     chips_->addWidget(chip);
@@ -129,6 +139,27 @@ void FilterBar::Fill() {
   all->setAutoRaise(true);
   connect(all, &QToolButton::clicked, this, [this] { selection_->SetFilter({}); });
   chips_->addWidget(all);
+}
+
+void FilterBar::Say(QToolButton* chip, const QString& words) {
+  const QString shown =
+      ElideName(words, 48, [](const QString& text) { return static_cast<double>(text.size()); });
+  chip->setText(shown + QStringLiteral("  ×"));
+  chip->setToolTip(tr("%1: click to show the others again").arg(words));
+}
+
+// The name of a call site may be in debug information that is still to be opened.
+void FilterBar::AskSite(const AllocationFilter& part, QToolButton* chip) {
+  const qsizetype place = conditions_.size() - 1;
+  site_job_.Start(
+      [session = document_->session(), symbols = document_->symbols(), part](std::stop_token) {
+        const auto words = analysis::DescribeFilter(*session, *symbols, part);
+        return words.empty() ? QString() : ToQString(words.front());
+      },
+      [this, chip, place](const QString& words) {
+        conditions_[place] = words;
+        Say(chip, words);
+      });
 }
 
 void FilterBar::AskForMore() {

@@ -10,6 +10,7 @@
 class QHBoxLayout;
 class QLineEdit;
 class QTimer;
+class QToolButton;
 
 namespace memprof::viewer {
 
@@ -28,6 +29,8 @@ class FilterBar : public QWidget {
   void Fill();
   void Apply();
   void AskForMore();
+  void Say(QToolButton* chip, const QString& words);
+  void AskSite(const analysis::AllocationFilter& part, QToolButton* chip);
 
   Document* const document_;
   Selection* const selection_;
@@ -35,6 +38,7 @@ class FilterBar : public QWidget {
   QHBoxLayout* chips_;
   QTimer* typing_;
   QStringList conditions_;
+  JobTracker site_job_;
 };
 
 }  // namespace memprof::viewer

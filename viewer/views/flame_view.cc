@@ -87,7 +87,7 @@ QWidget* FlameView::BuildModes() {
   modes_->setAccessibleName(tr("How call sites are shown"));
   modes_->setExpanding(false);
   modes_->setDrawBase(false);
-  modes_->setUsesScrollButtons(false);
+  modes_->setUsesScrollButtons(true);  // where even without the legend there is no room
   // In the order of Mode.
   const std::pair<QString, QString> kModes[] = {
       {tr("Icicle"), tr("Callers on top, what they call below")},
@@ -161,6 +161,14 @@ void FlameView::FillLayers() {
     }
   }
   DataChanged();
+}
+
+// What only explains gives way to what one chooses by.
+void FlameView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  const int tabs = modes_->sizeHint().width() + 2 * kSpace + 4 * kSpace;
+  const int whole = tabs + from_site_->sizeHint().width() + legend_->sizeHint().width();
+  legend_->setVisible(width() >= whole + 2 * kSpace);
 }
 
 void FlameView::SetChoice(Choice choice) { choice_->setCurrentIndex(static_cast<int>(choice)); }

@@ -56,6 +56,7 @@ class FlameView : public View {
 
  protected:
   void Refresh() override { Ask(); }
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   // What a job finds: the stacks of the question, and what the mode shows of them.

@@ -165,7 +165,7 @@ void FragmentationPage::FillSummary() {
   const analysis::TimeNs start = document_->bounds().begin;
   QString text = part(tr("at"), at.step >= 0 ? tr("step %1").arg(at.step)
                                              : FormatDuration(at.time - std::min(at.time, start))) +
-                 part(tr("free in segments"), FormatBytes(at.free_bytes)) +
+                 part(tr("cached in segments"), FormatBytes(at.free_bytes)) +
                  part(tr("largest hole"), FormatBytes(at.largest_hole)) +
                  part(tr("holes"), FormatCount(at.holes)) +
                  part(tr("releasable"), FormatBytes(at.releasable));

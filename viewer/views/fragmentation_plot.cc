@@ -108,7 +108,7 @@ void FragmentationPlot::PaintLegend(QPainter& painter, const Theme& theme) const
   };
   entry(tr("in use"),
         [&](const QRectF& box) { FillBand(painter, QPolygonF(box), FillOf(kInUseRole, theme)); });
-  entry(tr("free in segments"),
+  entry(tr("cached in segments"),
         [&](const QRectF& box) { FillBand(painter, QPolygonF(box), FillOf(kFreeRole, theme)); });
   entry(tr("largest hole"), [&](const QRectF& box) {
     painter.setPen(QPen(theme.danger, 1.5));
@@ -196,7 +196,7 @@ QStringList FragmentationPlot::Readout(analysis::TimeNs time, QPointF at) const 
     const std::uint64_t reserved = pool.reserved.At(time), allocated = pool.allocated.At(time);
     QStringList lines = {
         tr("reserved\t%1").arg(FormatBytes(reserved)), tr("in use\t%1").arg(FormatBytes(allocated)),
-        tr("free\t%1").arg(FormatBytes(reserved - std::min(reserved, allocated))),
+        tr("cached\t%1").arg(FormatBytes(reserved - std::min(reserved, allocated))),
         tr("of it pinned\t%1").arg(FormatBytes(pool.pinned.At(time))),
         tr("pinned share\t%1").arg(FormatPercent(static_cast<double>(pool.share.At(time)) * 1e-6))};
     if (pool.pool.kind == analysis::PoolKind::kSegments)

@@ -12,6 +12,7 @@
 #include <QUrl>
 
 #include "viewer/geometry/units.h"
+#include "viewer/jobs/job_tracker.h"
 #include "viewer/models/editor_command.h"
 
 namespace memprof::viewer {
@@ -62,12 +63,20 @@ QString FrameText(const analysis::SourceFrame& frame) {
   return ToQString(analysis::Symbols::Describe(frame));
 }
 
-QString StackText(const Document& document, analysis::StackId stack) {
-  QString text;
-  if (document.symbols() == nullptr || !stack.valid()) return text;
-  for (const analysis::SourceFrame& frame : document.symbols()->ResolveStack(stack))
-    text += FrameText(frame) + QLatin1Char('\n');
-  return text;
+void CopyStack(QObject* owner, const Document& document, analysis::StackId stack) {
+  if (document.symbols() == nullptr || !stack.valid()) return;
+  auto* job = new JobTracker(owner);
+  job->Start(
+      [symbols = document.symbols(), stack](std::stop_token) {
+        QString text;
+        for (const analysis::SourceFrame& frame : symbols->ResolveStack(stack))
+          text += FrameText(frame) + QLatin1Char('\n');
+        return text;
+      },
+      [job](const QString& text) {
+        QGuiApplication::clipboard()->setText(text);
+        job->deleteLater();
+      });
 }
 
 QString OpenInEditor(QWidget* owner, const Document& document, const analysis::SourceFrame& frame) {
@@ -90,8 +99,8 @@ void AddFrameActions(QMenu* menu, QWidget* owner, Document* document, Selection*
   menu->addAction(Tr("Choose the &editor …"), owner, [owner] { ChooseEditor(owner); });
   menu->addAction(Tr("&Copy frame"), owner,
                   [target] { QGuiApplication::clipboard()->setText(FrameText(target.frame)); });
-  QAction* copy = menu->addAction(Tr("Copy &stack"), owner, [document, target] {
-    QGuiApplication::clipboard()->setText(StackText(*document, target.stack));
+  QAction* copy = menu->addAction(Tr("Copy &stack"), owner, [owner, document, target] {
+    CopyStack(owner, *document, target.stack);
   });
   copy->setEnabled(target.stack.valid());
   menu->addSeparator();

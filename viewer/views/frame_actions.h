@@ -24,8 +24,9 @@ QString OpenInEditor(QWidget* owner, const Document& document, const analysis::S
 void AddFrameActions(QMenu* menu, QWidget* owner, Document* document, Selection* selection,
                      const FrameTarget& target);
 
-// "Foo::Bar (file.cc:12)" of one frame, and all frames of a stack, one a line.
+// "Foo::Bar (file.cc:12)" of one frame.
 QString FrameText(const analysis::SourceFrame& frame);
-QString StackText(const Document& document, analysis::StackId stack);
+// All frames of a stack, one a line, to the clipboard, as soon as they have names.
+void CopyStack(QObject* owner, const Document& document, analysis::StackId stack);
 
 }  // namespace memprof::viewer

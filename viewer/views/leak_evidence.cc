@@ -81,7 +81,8 @@ void LeakView::ShowLeak(const QModelIndex& index) {
   evidence_->setVisible(true);
   ShowEvidence(*row);
   chart_->SetLeak(row, static_cast<std::int64_t>(document_->report()->report.steps));
-  chart_->setVisible(!row->leak.survivors.empty());
+  // Without steps there is nothing to draw them by.
+  chart_->setVisible(!row->leak.survivors.empty() && !chart_->Bars().empty());
   stack_->SetFrames(row->stack, row->site, row->leak.stack);
   if (following_) return;
   following_ = true;

@@ -21,6 +21,7 @@
 #include "viewer/views/call_table.h"
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/frame_actions.h"
+#include "viewer/views/name_delegate.h"
 #include "viewer/views/page.h"
 #include "viewer/views/survivor_chart.h"
 #include "viewer/views/table_setup.h"
@@ -104,6 +105,8 @@ QWidget* LeakView::BuildTable() {
   SetUpTable(table_);
   AddCopyActions(table_, {.menu = false});
   table_->setItemDelegate(new BarDelegate(LeakModel::kShareRole, table_));
+  for (const int column : {LeakModel::kSite, LeakModel::kExample})
+    table_->setItemDelegateForColumn(column, new NameDelegate(table_));
   table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   table_->header()->setSectionResizeMode(LeakModel::kSite, QHeaderView::Stretch);
   table_->header()->setSectionResizeMode(LeakModel::kExample, QHeaderView::Interactive);
@@ -283,6 +286,7 @@ void LeakView::FitColumns() {
   header->resizeSection(
       LeakModel::kExample,
       std::clamp(left - view->sizeHintForColumn(LeakModel::kSite), least, example));
+  FitNames(table_, LeakModel::kSite);
 }
 
 void LeakView::resizeEvent(QResizeEvent* event) {
@@ -350,13 +354,13 @@ bool LeakView::WriteCsv(QTextStream* out) const {
     for (int i = 0; i < model_->rowCount(branch); ++i) {
       const LeakRow& row = *model_->leak(model_->index(i, 0, branch));
       const analysis::Leak& leak = row.leak;
-      *out << ToQString(analysis::LeakTierName(leak.tier)) << ',' << leak.score << ','
+      *out << ToQString(analysis::LeakTierName(leak.tier)) << ',' << CsvNumber(leak.score) << ','
            << CsvField(ToQString(row.site.function)) << ',' << CsvField(ToQString(row.site.file))
            << ',' << row.site.line << ',' << ToQString(analysis::LayerName(leak.layer)) << ','
-           << leak.device << ',' << leak.bytes << ',' << leak.blocks << ',' << leak.bytes_per_step
-           << ',' << leak.first_step << ',' << leak.steps_to_oom << ',' << CsvField(row.example)
-           << ',' << CsvField(ToQString(leak.why)) << ',' << CsvField(ToQString(leak.disproof))
-           << '\n';
+           << leak.device << ',' << leak.bytes << ',' << leak.blocks << ','
+           << CsvNumber(leak.bytes_per_step) << ',' << leak.first_step << ',' << leak.steps_to_oom
+           << ',' << CsvField(row.example) << ',' << CsvField(ToQString(leak.why)) << ','
+           << CsvField(ToQString(leak.disproof)) << '\n';
     }
   }
   return true;

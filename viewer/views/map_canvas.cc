@@ -75,7 +75,9 @@ QColor MapCanvas::PieceColor(const MapPiece& piece, const Theme& theme) const {
   switch (coloring_) {
     case Coloring::kSite: {
       const auto rank = picture_->rank.find(allocation.stack);
-      return theme.Categorical(rank != picture_->rank.end() ? rank->second : -1);
+      return theme.Categorical(rank != picture_->rank.end()
+                                   ? picture_->sites[static_cast<std::size_t>(rank->second)].color
+                                   : -1);
     }
     case Coloring::kAge: {
       // Logarithmic: from this moment to the whole recording.

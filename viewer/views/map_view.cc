@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "viewer/geometry/elide.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/rich_label.h"
 #include "viewer/views/theme.h"
@@ -161,12 +162,13 @@ void MapView::Ask() {
   if (failures_of_.lock() != document_->session()) failures_.reset();
   job_.Start(
       [history = document_->fragmentation(), symbols = document_->symbols(),
-       device = selection_->device(), time = selection_->instant(),
-       failures = failures_](std::stop_token) mutable {
+       colors = document_->site_colors(), device = selection_->device(),
+       time = selection_->instant(), failures = failures_](std::stop_token) mutable {
         if (failures == nullptr)
           failures = std::make_shared<const std::vector<analysis::FailedRequest>>(
               analysis::FindFailures(history->session()));
-        return Made{MakeMapPicture(*history, *symbols, device, time, *failures), failures};
+        return Made{MakeMapPicture(*history, *symbols, device, time, *failures, colors.get()),
+                    failures};
       },
       [this](Made made) {
         failures_of_ = document_->session();
@@ -226,10 +228,11 @@ void MapView::FillLegend() {
   QString text;
   if (coloring_->currentIndex() == 0) {
     const std::size_t shown = std::min<std::size_t>(picture->sites.size(), Theme::kCategories);
+    QStringList names;
+    for (std::size_t i = 0; i < shown; ++i) names << picture->sites[i].name;
+    names = ElideApart(names, 42, [](const QString& name) { return double(name.size()); });
     for (std::size_t i = 0; i < shown; ++i) {
-      QString name = picture->sites[i].name;
-      if (name.size() > 42) name = name.left(20) + QStringLiteral("…") + name.right(21);
-      text += entry(theme.Categorical(static_cast<int>(i)), name);
+      text += entry(theme.Categorical(picture->sites[i].color), names[static_cast<qsizetype>(i)]);
     }
     if (picture->sites.size() > shown) {
       text += entry(theme.Categorical(-1), tr("%1 other sites").arg(picture->sites.size() - shown));

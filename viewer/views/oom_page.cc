@@ -238,6 +238,7 @@ void OomPage::ShowChosen(std::shared_ptr<const OomPicture> picture) {
                                                    : chosen_->driver_call + QLatin1Char('.'))
                        .toHtmlEscaped());
   verdict_->setText(text);
+  FitVerdict();
   space_title_->setText(
       chosen_->whole_is_capacity
           ? tr("Where every byte was, of the %1 of device %2")
@@ -255,6 +256,17 @@ void OomPage::ShowChosen(std::shared_ptr<const OomPicture> picture) {
   tabs_->setTabVisible(2, !chosen_->live.empty());
   tabs_->setTabVisible(3, !chosen_->since.isEmpty());
   if (!chosen_->since.isEmpty()) tabs_->setTabText(3, chosen_->since);
+}
+
+// A sentence is shown to its end, whatever else has to give way.
+void OomPage::FitVerdict() {
+  verdict_->setMinimumHeight(std::max(0, verdict_->heightForWidth(std::max(1, verdict_->width()))));
+}
+
+void OomPage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  layout()->activate();
+  FitVerdict();
 }
 
 void OomPage::FillSpace() {

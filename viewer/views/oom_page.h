@@ -47,10 +47,12 @@ class OomPage : public QWidget {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   FactView* AddTable(const QString& title, FactTable** table, std::vector<FactColumn> columns,
                      int wide);
+  void FitVerdict();
   void Show(std::shared_ptr<const FailuresPicture> picture);
   void Choose(std::size_t failure, bool by_hand);
   void AskChosen();

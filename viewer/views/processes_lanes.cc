@@ -36,6 +36,7 @@ void ProcessLanes::paint(QPainter* painter, const QStyleOptionViewItem& option,
   }
   QStyledItemDelegate::paint(painter, option, index);
   if (index.column() != ProcessModel::kOverTime || picture_ == nullptr) return;
+  PaintDrawnCell(painter, option);
   const auto process = static_cast<std::uint32_t>(index.data(ProcessModel::kProcessRole).toUInt());
   if (process < picture_->figures.size()) PaintLane(painter, option, process);
 }
@@ -75,9 +76,7 @@ void ProcessLanes::PaintLane(QPainter* painter, const QStyleOptionViewItem& opti
   area(&analysis::ProcessColumn::driver_most,
        theme.Band(framework ? BandRole::kCached : BandRole::kLinear));
   if (framework) {
-    QColor at_times = theme.Band(BandRole::kTensors);
-    at_times.setAlphaF(0.55F);
-    area(&analysis::ProcessColumn::in_use_most, at_times);
+    area(&analysis::ProcessColumn::in_use_most, theme.AtTimes(theme.Band(BandRole::kTensors)));
     area(&analysis::ProcessColumn::in_use_least, theme.Band(BandRole::kTensors));
   }
   const TimeNs instant = selection_->instant();

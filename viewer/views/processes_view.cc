@@ -93,21 +93,34 @@ void ProcessesView::Refresh() {
   // All processes are compared, also when the other views show one of them.
   analysis::AllocationFilter filter = selection_->filter();
   filter.process.reset();
+  Source source{document_->session(), document_->report(), nullptr, filter};
+  if (filter.category) source.categories = document_->categories();
+  const auto done = [this, source](std::shared_ptr<const ProcessPicture> picture) {
+    source_ = source;
+    Show(std::move(picture));
+  };
+  if (picture_ != nullptr && source == source_) {
+    job_.Start([picture = picture_, window = selection_->window()](
+                   std::stop_token) { return WithWindow(*picture, window, kColumns); },
+               done);
+    return;
+  }
   job_.Start(
-      [session = document_->session(), symbols = document_->symbols(), filter,
-       categories = document_->categories(), report = document_->report(),
+      [source, symbols = document_->symbols(),
        window = selection_->window()](std::stop_token stop) {
         std::optional<analysis::AllocationSet> passing;
-        if (!filter.everything())
-          passing = analysis::Matching(*session, *symbols, categories.get(), filter);
+        if (!source.filter.everything())
+          passing =
+              analysis::Matching(*source.session, *symbols, source.categories.get(), source.filter);
         analysis::ProcessQuery query{window, kColumns, {}, passing ? &*passing : nullptr};
-        if (report != nullptr) query.leaks = report->report.leaks.leaks;
-        return MakeProcessPicture(session, query, stop);
+        if (source.report != nullptr) query.leaks = source.report->report.leaks.leaks;
+        return MakeProcessPicture(source.session, query, stop);
       },
-      [this](std::shared_ptr<const ProcessPicture> picture) { Show(std::move(picture)); });
+      done);
 }
 
 void ProcessesView::Show(std::shared_ptr<const ProcessPicture> picture) {
+  picture_ = picture;
   lanes_->SetPicture(picture.get());
   model_->SetPicture(picture);
   if (picture == nullptr) {
@@ -124,8 +137,8 @@ void ProcessesView::Show(std::shared_ptr<const ProcessPicture> picture) {
         .arg(color.name(), text);
   };
   const bool framework = picture->in_use_peak.most > 0;
-  QString legend = entry(theme.Band(framework ? BandRole::kCached : BandRole::kLinear),
-                         tr("held of the driver"));
+  QString legend =
+      entry(theme.Band(framework ? BandRole::kCached : BandRole::kLinear), tr("driver memory"));
   if (framework) legend += entry(theme.Band(BandRole::kTensors), tr("in use by the framework"));
   legend += tr("lanes are %1 high").arg(FormatBytes(picture->highest));
   if (picture->figures.size() > 1) legend += tr("; click a process to show it alone in all views");

@@ -37,6 +37,14 @@ class ProcessesView : public View {
   void Connect();
   void Show(std::shared_ptr<const ProcessPicture> picture);
   void Fit();  // heights of rows, width of the lanes
+  // What the figures are of; the window is not among it.
+  struct Source {
+    std::shared_ptr<const analysis::Session> session;
+    std::shared_ptr<const ReportData> report;
+    std::shared_ptr<const analysis::Categories> categories;
+    analysis::AllocationFilter filter;
+    bool operator==(const Source&) const = default;
+  };
   void Choose(const QModelIndex& index);
   void ShowMenu(const QPoint& at);
   std::uint32_t ProcessAt(const QModelIndex& index) const;
@@ -47,6 +55,8 @@ class ProcessesView : public View {
   ProcessModel* model_;
   QSortFilterProxyModel* sorted_;
   ProcessLanes* lanes_;
+  Source source_;  // of the picture that is shown
+  std::shared_ptr<const ProcessPicture> picture_;
   JobTracker job_;
 };
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "viewer/views/frame_actions.h"
+#include "viewer/views/name_delegate.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -25,6 +26,7 @@ StackView::StackView(Document* document, Selection* selection, QWidget* parent)
   setAlternatingRowColors(true);
   setFrameShape(QFrame::NoFrame);
   setTextElideMode(Qt::ElideMiddle);
+  setItemDelegate(new NameDelegate(this));
   header()->setStretchLastSection(false);
   header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
   header()->setSectionResizeMode(StackModel::kPlace, QHeaderView::Interactive);

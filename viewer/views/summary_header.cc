@@ -8,6 +8,7 @@
 #include <QPainter>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "viewer/geometry/units.h"
 #include "viewer/models/anomaly_texts.h"
@@ -24,12 +25,12 @@ class ProgramTile : public QWidget {
   void SetText(const QString& caption, const QString& name) {
     caption_ = caption;
     name_ = name;
+    width_ = fontMetrics().horizontalAdvance(name);
     setToolTip(name);
+    updateGeometry();
     update();
   }
-  QSize sizeHint() const override {
-    return {fontMetrics().horizontalAdvance(name_), 2 * fontMetrics().height() + 2};
-  }
+  QSize sizeHint() const override { return {width_, 2 * fontMetrics().height() + 2}; }
   QSize minimumSizeHint() const override { return {120, sizeHint().height()}; }
 
  protected:
@@ -47,6 +48,7 @@ class ProgramTile : public QWidget {
 
  private:
   QString caption_, name_;
+  int width_ = 0;
 };
 
 namespace {
@@ -76,9 +78,21 @@ QString VerdictText(const ReportData& data, bool* bad) {
 
 }  // namespace
 
+std::vector<QStringList> RunsOf(const analysis::Session& session) {
+  std::vector<QStringList> runs;
+  for (const analysis::ProcessInfo& process : session.processes()) {
+    if (process.run_number >= runs.size()) runs.resize(process.run_number + 1);
+    runs[process.run_number] << ToQString(process.path);
+  }
+  return runs;
+}
+
 QString ProgramName(const analysis::RunInfo& run) {
   QString name = BaseName(ToQString(run.executable));
+  // More than anybody reads; a program may be given hundreds of thousands.
+  constexpr qsizetype kMost = 1000;
   for (std::size_t i = 1; i < run.arguments.size(); ++i) {
+    if (name.size() > kMost) return name.left(kMost) + QStringLiteral(" …");
     name += QLatin1Char(' ') + ToQString(run.arguments[i]);
   }
   return name.isEmpty() ? QStringLiteral("unknown program") : name;
@@ -108,6 +122,9 @@ SummaryHeader::SummaryHeader(Document* document, Selection* selection, QWidget* 
   banner_->setWordWrap(true);
   banner_->setMargin(kSpace);
   banner_->setVisible(false);
+  banner_->setTextFormat(Qt::RichText);
+  banner_->setTextInteractionFlags(Qt::TextBrowserInteraction);
+  connect(banner_, &QLabel::linkActivated, this, &SummaryHeader::Compare);
   column->addWidget(banner_);
   connect(document_, &Document::StateChanged, this, [this] {
     FillDevices();
@@ -154,7 +171,18 @@ void SummaryHeader::Fill() {
   if (document_->session() == nullptr) return;
   const Theme theme = Theme::From(palette());
   const analysis::RunInfo& run = document_->session()->run();
-  const QString name = ProgramName(run);
+  const auto processes = document_->session()->processes();
+  QString name = ProgramName(run);
+  if (processes.size() > 1) {
+    // One command of all of them, or the first of several.
+    const bool same =
+        std::all_of(processes.begin(), processes.end(), [&](const analysis::ProcessInfo& process) {
+          return process.run.executable == run.executable && process.run.arguments == run.arguments;
+        });
+    name = (same ? tr("%1 processes of %2") : tr("%1 processes, the first of %2"))
+               .arg(processes.size())
+               .arg(name);
+  }
   const std::size_t steps = document_->session()->steps().size();
   QString about = FormatDuration(run.end_time - run.start_time);
   if (steps > 0) about += QStringLiteral("  ·  ") + FormatPlural(steps, QStringLiteral("step"));
@@ -176,13 +204,18 @@ void SummaryHeader::Fill() {
     if (figures->info.capacity_bytes > 0) {
       peak += tr(" of %1").arg(FormatBytes(figures->info.capacity_bytes));
     }
-    SetTile(peak_, tr("Peak"), peak, theme.text);
-    reserved_->setVisible(figures->framework.seen);
-    SetTile(reserved_, tr("Framework in use / held"),
-            tr("%1 / %2").arg(FormatBytes(figures->framework.peak_bytes),
-                              FormatBytes(figures->framework.peak_reserved_bytes)),
+    const analysis::FrameworkFigures& framework = figures->framework;
+    // A snapshot may tell of blocks alone: what of the driver was reserved for them is not known.
+    const bool blocks_only = figures->peak_bytes == 0 && framework.peak_bytes > 0;
+    if (blocks_only) peak = FormatBytes(framework.peak_bytes);
+    SetTile(peak_, blocks_only ? tr("Peak in use") : tr("Peak"), peak, theme.text);
+    reserved_->setVisible(framework.seen && !blocks_only);
+    SetTile(reserved_, tr("Framework in use / reserved"),
+            tr("%1 / %2").arg(FormatBytes(framework.peak_bytes),
+                              FormatBytes(framework.peak_reserved_bytes)),
             theme.text);
-    SetTile(at_end_, tr("At the end"), FormatBytes(figures->live_bytes), theme.text);
+    SetTile(at_end_, tr("At the end"),
+            FormatBytes(blocks_only ? framework.live_bytes : figures->live_bytes), theme.text);
   }
   if (found != nullptr) {
     bool bad = false;
@@ -223,6 +256,13 @@ QString SummaryHeader::BannerText() const {
   if (!document_->error().isEmpty()) {
     lines << tr("Not opened: %1. Shown is still %2.").arg(document_->error(), document_->path());
   }
+  for (const QString& why : document_->left_out()) lines << tr("Left out: %1").arg(why);
+  const std::vector<QStringList> runs = RunsOf(*document_->session());
+  if (runs.size() > 1)
+    lines
+        << tr("These logs do not overlap in time: they are of %1 runs, one after the other, not of "
+              "one job.")
+               .arg(runs.size());
   const analysis::RunInfo& run = document_->session()->run();
   lines << AnomalyLines(log::Severity::kDataLoss);
   if (run.growing) {
@@ -233,6 +273,12 @@ QString SummaryHeader::BannerText() const {
         "last moments is here.");
   }
   return lines.join(QLatin1Char('\n'));
+}
+
+void SummaryHeader::Compare() {
+  if (document_->session() == nullptr) return;
+  const std::vector<QStringList> runs = RunsOf(*document_->session());
+  if (runs.size() > 1) emit ComparisonRequested(runs.front(), runs.back());
 }
 
 void SummaryHeader::FillBanner() {
@@ -246,7 +292,16 @@ void SummaryHeader::FillBanner() {
   colors.setColor(QPalette::WindowText, theme.text);
   banner_->setAutoFillBackground(true);
   banner_->setPalette(colors);
-  banner_->setText(text);
+  QString html = text.toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>"));
+  const auto runs =
+      document_->session() == nullptr ? std::vector<QStringList>() : RunsOf(*document_->session());
+  if (runs.size() > 1) {
+    const QString offer =
+        runs.size() == 2 ? tr("Open as a comparison") : tr("Compare the last with the first");
+    html += QStringLiteral(" <a href='compare' style='color:%1'>%2</a>")
+                .arg(theme.accent.name(), offer.toHtmlEscaped());
+  }
+  banner_->setText(html);
   banner_->setToolTip(AnomalyLines(log::Severity::kInfo).join(QLatin1Char('\n')));
 }
 

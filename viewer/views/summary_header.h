@@ -4,6 +4,7 @@
 
 #include <QStringList>
 #include <QWidget>
+#include <vector>
 
 #include "proto/anomalies.h"
 #include "viewer/models/document.h"
@@ -25,6 +26,12 @@ class SummaryHeader : public QWidget {
   // What the banner says; empty when there is nothing to say.
   QString BannerText() const;
   QStringList AnomalyLines(log::Severity least) const;
+  // Asks for the comparison that the banner offers, where it offers one.
+  void Compare();
+
+ signals:
+  // Logs that were opened together are of several runs: the logs of the first and of the last.
+  void ComparisonRequested(const QStringList& before, const QStringList& after);
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -45,6 +52,9 @@ class SummaryHeader : public QWidget {
   QLabel* verdict_;
   QLabel* banner_;
 };
+
+// The logs of each run, the first one first; of one job there is one run.
+std::vector<QStringList> RunsOf(const analysis::Session& session);
 
 // The program as a person would name it: the base name of what ran, with its arguments.
 QString ProgramName(const analysis::RunInfo& run);

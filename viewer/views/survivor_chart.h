@@ -17,6 +17,8 @@ class SurvivorChart : public QWidget {
   // Shows nothing for null. The row must stay alive until the next call.
   void SetLeak(const LeakRow* row, std::int64_t steps);
   QRectF PlotRect() const;
+  // What is drawn; nothing without steps.
+  std::vector<SurvivorBar> Bars() const;
   QSize sizeHint() const override { return {360, 150}; }
   QSize minimumSizeHint() const override { return {200, 110}; }
 
@@ -25,8 +27,6 @@ class SurvivorChart : public QWidget {
   bool event(QEvent* event) override;  // tooltips
 
  private:
-  std::vector<SurvivorBar> Bars() const;
-
   const LeakRow* row_ = nullptr;
   std::int64_t steps_ = 0;
 };

@@ -51,6 +51,19 @@ void SetUpTable(QTableView* table, const QString& name) {
   table->verticalHeader()->setVisible(false);
 }
 
+void FitNames(QTreeView* table, int column) {
+  constexpr int kLetters = 72;
+  QHeaderView* header = table->header();
+  header->setSectionResizeMode(column, QHeaderView::Interactive);
+  int room = table->viewport()->width();
+  for (int other = 0; other < header->count(); ++other)
+    if (other != column && !header->isSectionHidden(other)) room -= header->sectionSize(other);
+  const QAbstractItemView* view = table;
+  const int wanted = std::max(view->sizeHintForColumn(column) + table->indentation(),
+                              kLetters * table->fontMetrics().averageCharWidth());
+  header->resizeSection(column, std::max(header->minimumSectionSize(), std::min(room, wanted)));
+}
+
 void SetUpperHeight(QSplitter* splitter, int wanted, int least, int most) {
   const int all = splitter->height();
   const int upper = std::clamp(wanted, least, std::max(least, most));

@@ -19,6 +19,10 @@ void SetUpTable(QTreeView* table, QSortFilterProxyModel* sorted, const QString& 
 // Whole rows are chosen, one at a time; no grid, no numbers of rows.
 void SetUpTable(QTableView* table, const QString& name);
 
+// Gives a column of names the room that the others leave, but on a wide screen no more than names
+// need: figures stay beside them.
+void FitNames(QTreeView* table, int column);
+
 // Gives the upper of two parts the height that it wants, at least `least` and at most `most`, and
 // the other what is left. In pixels.
 void SetUpperHeight(QSplitter* splitter, int wanted, int least, int most);

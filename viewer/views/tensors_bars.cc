@@ -13,40 +13,7 @@ using analysis::Category;
 using analysis::TimeNs;
 
 QColor CategoryColor(const Theme& theme, Category category) {
-  // As the timeline colours its bands where it is stacked by category.
-  Band band;
-  band.role = BandRole::kGroup;
-  switch (category) {
-    case Category::kParameters:
-      band.color = 0;
-      break;
-    case Category::kGradients:
-      band.color = 1;
-      break;
-    case Category::kOptimizerState:
-      band.color = 2;
-      break;
-    case Category::kInputs:
-      band.color = 3;
-      break;
-    case Category::kActivations:
-      band.color = 4;
-      break;
-    case Category::kWorkspaces:
-      band.color = 5;
-      break;
-    case Category::kCommunication:
-      band.color = 6;
-      break;
-    case Category::kTemporaries:
-      band.color = 7;
-      break;
-    case Category::kUnknown:
-    case Category::kSlack:
-      band.role = BandRole::kOther;
-      break;
-  }
-  return BandColor(band, theme);
+  return theme.Group(ColorOf(category));
 }
 
 TimeScale BarScale(const Document& document, const Selection& selection, const QRectF& cell) {
@@ -72,6 +39,7 @@ void TensorBars::paint(QPainter* painter, const QStyleOptionViewItem& option,
   QStyledItemDelegate::paint(painter, option, index);
   const Theme theme = Theme::From(option.palette);
   const QRectF cell(option.rect);
+  PaintDrawnCell(painter, option);
   painter->save();
   painter->setClipRect(cell);
   painter->setRenderHint(QPainter::Antialiasing, false);
@@ -84,9 +52,7 @@ void TensorBars::paint(QPainter* painter, const QStyleOptionViewItem& option,
     painter->fillRect(*bar, color);
     if (model_->record(index.row()).alive()) {
       // Open at its end: nobody knows how long it would have lived.
-      QColor fade = option.state.testFlag(QStyle::State_Selected)
-                        ? option.palette.color(QPalette::Highlight)
-                        : theme.surface;
+      QColor fade = theme.surface;
       QLinearGradient open(bar->right() - 2 * kSpace, 0, bar->right(), 0);
       fade.setAlpha(0);
       open.setColorAt(0, fade);

@@ -1,6 +1,7 @@
 // Colours, fonts and spacing.
 #include "viewer/views/theme.h"
 
+#include <QPainter>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,10 +16,25 @@ QColor Mix(const QColor& a, const QColor& b, double share) {
   return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
 }
 
-// Okabe & Ito, "Color Universal Design", without black; order chosen so that neighbours differ
-// most. Blue and yellow are toned to keep contrast with text on either background.
-constexpr std::array<QRgb, Theme::kCategories> kOkabeIto = {
-    0xff0072b2, 0xffe69f00, 0xff009e73, 0xffcc79a7, 0xff56b4e9, 0xffd55e00, 0xffe3d33c};
+// Blue, mustard, green, rose, sky, red, yellow, purple, as far as a background allows: chosen by
+// search for the largest least distance (CIEDE2000) between any two, and to grey, as normal eyes,
+// protanopes and deuteranopes see them, among colours with a contrast of 3 to what is cached.
+constexpr std::array<QRgb, Theme::kCategories + 1> kOnLight = {
+    0xff0043c3, 0xff9a7f03, 0xff266952, 0xffcb466e, 0xff457da8, 0xff6d191a, 0xff86510a, 0xff542454};
+constexpr std::array<QRgb, Theme::kCategories + 1> kOnDark = {
+    0xff63bbff, 0xffd1ad05, 0xff08a978, 0xffff9aa6, 0xff8fd8ea, 0xfff54851, 0xfffae63a, 0xffb374b8};
+
+// Relative luminance of WCAG 2.
+double Luminance(const QColor& color) {
+  const auto linear = [](double c) {
+    return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) +
+         0.0722 * linear(color.blueF());
+}
+
+// What a spike must have to be seen, one pixel wide as it is.
+constexpr double kSeen = 3;
 
 }  // namespace
 
@@ -30,7 +46,7 @@ Theme Theme::From(const QPalette& palette) {
   theme.dark = theme.surface.lightness() < 128;
   theme.border = Mix(theme.surface, theme.text, theme.dark ? 0.22 : 0.16);
   theme.grid = Mix(theme.surface, theme.text, theme.dark ? 0.13 : 0.09);
-  theme.muted = Mix(theme.surface, theme.text, theme.dark ? 0.66 : 0.60);
+  theme.muted = Mix(theme.surface, theme.text, theme.dark ? 0.70 : 0.70);
   theme.accent = theme.dark ? QColor(0x6c, 0xb8, 0xf0) : QColor(0x00, 0x5f, 0xa8);
   theme.danger = theme.dark ? QColor(0xff, 0x8a, 0x4c) : QColor(0xbf, 0x45, 0x00);
   theme.warning = theme.dark ? QColor(0xf2, 0xb8, 0x3c) : QColor(0x8f, 0x5f, 0x00);
@@ -40,52 +56,57 @@ Theme Theme::From(const QPalette& palette) {
 }
 
 QColor Theme::Band(BandRole role) const {
-  const auto tone = [this](QRgb rgb) {
-    const QColor color = QColor::fromRgb(rgb);
-    return Mix(color, QColor(Qt::white), dark ? 0.08 : 0.14);
-  };
   switch (role) {
     case BandRole::kTensors:
-      return tone(0xff0072b2);
-    case BandRole::kBlocks:
-      return tone(0xff56b4e9);
-    case BandRole::kCached:
-      return Mix(surface, text, dark ? 0.28 : 0.20);
+      return Group(0);
     case BandRole::kLinear:
-      return tone(0xffe69f00);
+      return Group(1);
     case BandRole::kStreamOrdered:
-      return tone(0xff009e73);
-    case BandRole::kManaged:
-      return tone(0xffcc79a7);
-    case BandRole::kVmm:
-      return tone(0xff3fb892);
-    case BandRole::kArray:
-      return tone(0xffd55e00);
-    case BandRole::kPitched:
-      return tone(0xffe3d33c);
-    case BandRole::kGraph:
-      return tone(0xff9a6fb0);
-    case BandRole::kPool:
-      return Mix(surface, text, dark ? 0.42 : 0.34);
     case BandRole::kPinned:
-      return tone(0xff009e73);
+      return Group(2);
+    case BandRole::kManaged:
     case BandRole::kRegistered:
-      return tone(0xffcc79a7);
+      return Group(3);
+    case BandRole::kBlocks:
+    case BandRole::kVmm:  // never beside blocks
+      return Group(4);
+    case BandRole::kArray:
+      return Group(5);
+    case BandRole::kPitched:
+      return Group(6);
+    case BandRole::kGraph:
+      return Group(7);
+    case BandRole::kCached:
+      return Mix(surface, text, 0.12);
+    case BandRole::kPool:
+      return Mix(surface, text, dark ? 0.28 : 0.20);
     case BandRole::kGroup:
     case BandRole::kOther:
-      return Mix(surface, text, dark ? 0.52 : 0.42);
+      return Group(-1);
     case BandRole::kOtherDriver:
-      return Mix(surface, text, dark ? 0.36 : 0.28);
+      return Mix(surface, text, dark ? 0.22 : 0.17);
     case BandRole::kFilteredOut:
-      return Mix(surface, text, dark ? 0.13 : 0.10);
+      return Mix(surface, text, 0.10);
   }
   return muted;
 }
 
-QColor Theme::Categorical(int index) const {
-  if (index < 0 || index >= kCategories) return Mix(surface, text, dark ? 0.46 : 0.42);
-  const QColor color = QColor::fromRgb(kOkabeIto[static_cast<std::size_t>(index)]);
-  return dark ? Mix(color, QColor(Qt::white), 0.08) : color;
+QColor Theme::AtTimes(const QColor& color) const {
+  const QColor cached = Band(BandRole::kCached);
+  QColor pale = color;
+  for (double share = 0.05; share <= 0.4; share += 0.05) {
+    const QColor paler = Mix(color, surface, share);
+    if (Contrast(paler, cached) < kSeen || Contrast(paler, surface) < kSeen) break;
+    pale = paler;
+  }
+  return pale;
+}
+
+QColor Theme::Categorical(int index) const { return Group(index < kCategories ? index : -1); }
+
+QColor Theme::Group(int index) const {
+  if (index < 0 || index > kCategories) return Mix(surface, text, dark ? 0.50 : 0.52);
+  return QColor::fromRgb((dark ? kOnDark : kOnLight)[static_cast<std::size_t>(index)]);
 }
 
 QColor Theme::Ramp(double share) const {
@@ -108,13 +129,13 @@ QColor Theme::Frame(bool python, const QString& function) const {
 }
 
 QColor Theme::TextOn(const QColor& fill) {
-  // Relative luminance of WCAG 2; 0.36 is where black and white read about equally well here.
-  const auto linear = [](double c) {
-    return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
-  };
-  const double luminance =
-      0.2126 * linear(fill.redF()) + 0.7152 * linear(fill.greenF()) + 0.0722 * linear(fill.blueF());
-  return luminance > 0.24 ? QColor(0x10, 0x14, 0x18) : QColor(Qt::white);
+  return Contrast(fill, Qt::black) > Contrast(fill, Qt::white) ? QColor(Qt::black)
+                                                               : QColor(Qt::white);
+}
+
+double Theme::Contrast(const QColor& a, const QColor& b) {
+  const double x = Luminance(a) + 0.05, y = Luminance(b) + 0.05;
+  return std::max(x, y) / std::min(x, y);
 }
 
 QFont SmallFont(const QFont& base) {
@@ -136,6 +157,12 @@ QFont TitleFont(const QFont& base) {
   return font;
 }
 
+void PaintDrawnCell(QPainter* painter, const QStyleOptionViewItem& option) {
+  if (!option.state.testFlag(QStyle::State_Selected)) return;
+  const QRect inner = option.rect.adjusted(0, 2, 0, -2);
+  painter->fillRect(inner, option.palette.color(QPalette::Base));
+}
+
 QString FlatStyle() {
   return QStringLiteral(
       "QTabWidget::pane { border: none; }"
@@ -144,6 +171,7 @@ QString FlatStyle() {
       " padding: 7px 14px; margin: 0; }"
       "QTabBar::tab:selected { border-bottom: 2px solid palette(highlight); font-weight: 600; }"
       "QTabBar::tab:hover:!selected { border-bottom: 2px solid palette(mid); }"
+      "QHeaderView { background: palette(base); }"
       "QHeaderView::section { background: palette(base); border: none;"
       " border-bottom: 1px solid palette(midlight); padding: 4px 6px; }"
       "QListWidget#navigation { background: palette(window); border: none; outline: none; }"
@@ -170,11 +198,11 @@ QPalette MakePalette(bool dark) {
   palette.setColor(QPalette::AlternateBase, Mix(base, text, 0.035));
   palette.setColor(QPalette::ToolTipBase, base);
   palette.setColor(QPalette::ToolTipText, text);
-  palette.setColor(QPalette::PlaceholderText, Mix(base, text, 0.5));
+  palette.setColor(QPalette::PlaceholderText, Mix(base, text, 0.66));
   palette.setColor(QPalette::Highlight, dark ? QColor(0x2b, 0x5c, 0x86) : QColor(0x1f, 0x74, 0xb8));
   palette.setColor(QPalette::HighlightedText, Qt::white);
   palette.setColor(QPalette::Link, dark ? QColor(0x6c, 0xb8, 0xf0) : QColor(0x00, 0x5f, 0xa8));
-  const QColor faint = Mix(window, text, 0.4);
+  const QColor faint = Mix(window, text, 0.5);
   for (const QPalette::ColorRole role :
        {QPalette::Text, QPalette::WindowText, QPalette::ButtonText}) {
     palette.setColor(QPalette::Disabled, role, faint);

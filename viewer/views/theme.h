@@ -1,11 +1,12 @@
-// Colours, fonts and spacing: dark or light as the system's palette is. Categorical colours derive
-// from the set of Okabe and Ito, which people with any colour vision can tell apart.
+// Colours, fonts and spacing: dark or light as the system's palette is. Categorical colours are
+// told apart by people with any colour vision, and from what lies behind them: see theme_test.cc.
 #pragma once
 
 #include <QColor>
 #include <QFont>
 #include <QPalette>
 #include <QString>
+#include <QStyleOptionViewItem>
 
 #include "viewer/geometry/timeline_bands.h"
 
@@ -27,9 +28,14 @@ struct Theme {
 
   // Fill of a band of the timeline.
   QColor Band(BandRole role) const;
-  // The i-th of eight colours; beyond, a neutral grey ("everything else").
+  // The same where a column of the timeline holds it at times only: paler, as far as its spikes
+  // can still be seen before what is cached.
+  QColor AtTimes(const QColor& color) const;
+  // The i-th of seven colours; beyond, a neutral grey ("everything else").
   QColor Categorical(int index) const;
   static constexpr int kCategories = 7;
+  // With an eighth, for those who have eight kinds.
+  QColor Group(int index) const;
   // A sequential ramp, light to strong, for 0 … 1.
   QColor Ramp(double share) const;
   // Frames of a flame graph: warm for native, green-blue for Python; varied by name so that
@@ -37,7 +43,13 @@ struct Theme {
   QColor Frame(bool python, const QString& function) const;
   // Black or white, whichever is read better on `fill`.
   static QColor TextOn(const QColor& fill);
+  // Of WCAG 2: 1 for the same, 21 for black on white.
+  static double Contrast(const QColor& a, const QColor& b);
 };
+
+// What lies behind a cell that is drawn into: the surface that its colours are chosen for, also
+// where the row is selected, which two lines say.
+void PaintDrawnCell(QPainter* painter, const QStyleOptionViewItem& option);
 
 // Spacing unit of all layouts, in device-independent pixels.
 inline constexpr int kSpace = 8;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "viewer/geometry/elide.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/text.h"
 #include "viewer/views/timeline_painter.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr double kSwatch = 11;
 constexpr double kSwatchSpace = kSwatch + 6;
-constexpr double kMostName = 230;  // pixels of a name
+constexpr double kMostName = 230;  // pixels of a name, where not all have room
 
 }  // namespace
 
@@ -23,11 +24,19 @@ void TimelineLegend::LayOut(std::shared_ptr<const TimelineBands> bands, const QS
   texts_.clear();
   std::vector<double> widths;
   if (bands_ != nullptr) {
+    QStringList names;
+    double all = 0;
     for (auto band = bands_->bands.rbegin(); band != bands_->bands.rend(); ++band) {
-      texts_ << band->name;
-      widths.push_back(kSwatchSpace + std::min(kMostName, TextWidth(font, band->name) + 2) +
-                       2 * kSpace);
+      names << band->name;
+      all += kSwatchSpace + TextWidth(font, band->name) + 2 + 2 * kSpace;
     }
+    // In full where two rows hold them; cut, they still differ.
+    if (all > space.first_right - space.left + (space.right - space.left) * 0.9)
+      names = ElideApart(names, kMostName,
+                         [&font](const QString& name) { return TextWidth(font, name); });
+    for (const QString& name : names)
+      widths.push_back(kSwatchSpace + TextWidth(font, name) + 2 + 2 * kSpace);
+    texts_ = names;
   }
   for (const QString& note : notes) {
     texts_ << note;
@@ -51,8 +60,8 @@ void TimelineLegend::Paint(QPainter& painter, const Theme& theme, int selected) 
     FillBand(painter, QPolygonF(square), FillOf(bands_->bands[b], theme));
     painter.setPen(theme.text);
     const QRectF name = box.adjusted(kSwatchSpace, 0, -2 * kSpace, 0);
-    const double width =
-        DrawElided(painter, name, Qt::AlignLeft | Qt::AlignVCenter, text, Qt::ElideMiddle);
+    const double width = DrawElided(painter, name.adjusted(0, 0, 2, 0),
+                                    Qt::AlignLeft | Qt::AlignVCenter, text, Qt::ElideMiddle);
     if (static_cast<int>(b) != selected) continue;
     painter.setPen(QPen(theme.accent, 2));
     const double y = box.center().y() + QFontMetricsF(painter.font()).height() / 2;

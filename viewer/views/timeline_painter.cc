@@ -13,8 +13,6 @@ namespace memprof::viewer {
 
 namespace {
 
-// An eighth colour, for those who have eight kinds: apart from the seven for any colour vision.
-constexpr QRgb kEighth = 0xff9a6fb0;
 // How much of a band's own colour is left where another one is selected.
 constexpr double kPale = 0.38;
 
@@ -63,15 +61,13 @@ QPolygonF Area(const QRectF& plot, const ByteScale& scale, const std::vector<std
 }  // namespace
 
 QColor BandColor(const Band& band, const Theme& theme) {
-  if (band.role != BandRole::kGroup) return theme.Band(band.role);
-  if (band.color < Theme::kCategories) return theme.Categorical(band.color);
-  const QColor eighth = QColor::fromRgb(kEighth);
-  return theme.dark ? eighth.lighter(112) : eighth;
+  return band.role == BandRole::kGroup ? theme.Group(band.color) : theme.Band(band.role);
 }
 
 BandFill FillOf(const QColor& color, BandRole role, const Theme& theme) {
   // Held, not used: hatched, so that it is told apart without colour too.
-  BandFill fill{color, theme.dark ? color.lighter(130) : color.darker(118), Qt::NoBrush};
+  BandFill fill{color, theme.dark ? color.lighter(130) : color.darker(118), Qt::NoBrush,
+                theme.AtTimes(color)};
   if (role == BandRole::kCached || role == BandRole::kPool) fill.hatch = Qt::BDiagPattern;
   if (role == BandRole::kOtherDriver) fill.hatch = Qt::FDiagPattern;
   return fill;
@@ -86,9 +82,9 @@ void FillBand(QPainter& painter, const QPolygonF& shape, const QColor& color, Ba
   FillBand(painter, shape, FillOf(color, role, theme));
 }
 
-void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill) {
+void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill, bool at_times) {
   painter.setPen(Qt::NoPen);
-  painter.setBrush(fill.color);
+  painter.setBrush(at_times ? fill.at_times : fill.color);
   painter.drawPolygon(shape);
   if (fill.hatch == Qt::NoBrush) return;
   painter.setBrush(QBrush(fill.stripes, fill.hatch));
@@ -103,8 +99,8 @@ void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColum
   const ByteScale scale{max_bytes, plot.bottom(), plot.height()};
   const double step = plot.width() / columns.columns;
   const auto n = static_cast<std::size_t>(columns.columns);
-  // From the top band down, each over those above it: what is always there is solid, what is there
-  // at times only lets the bands above it shine through, so that each layer's own peak is seen.
+  // From the top band down, each over those above it: what is there at times only is paler than
+  // what is always there, so that each layer's own peak is seen.
   for (std::size_t b = columns.high.size(); b-- > 0;) {
     FillBand(painter, Area(plot, scale, nullptr, columns.low[b]), fills[b]);
     if (columns.low[b] == columns.high[b]) continue;
@@ -114,9 +110,7 @@ void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColum
       from[i] = std::max(from[i], columns.high[b - 1][i]);
     std::vector<std::uint64_t> to = columns.high[b];
     for (std::size_t i = 0; i < n; ++i) to[i] = std::max(to[i], from[i]);
-    painter.setOpacity(kAtTimesOpacity);
-    FillBand(painter, Area(plot, scale, &from, to), fills[b]);
-    painter.setOpacity(1);
+    FillBand(painter, Area(plot, scale, &from, to), fills[b], true);
     for (std::size_t i = 0; i < n; ++i) {
       if (columns.high[b][i] <= from[i]) continue;
       const double top = scale.Y(static_cast<double>(columns.high[b][i]));
@@ -137,6 +131,7 @@ void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& band
     if (selected >= 0 && static_cast<int>(fills.size()) != selected) {
       fill.color = Pale(fill.color, theme);
       fill.stripes = Pale(fill.stripes, theme);
+      fill.at_times = Pale(fill.at_times, theme);
     }
     fills.push_back(fill);
   }

@@ -19,7 +19,8 @@ namespace memprof::viewer {
 QColor BandColor(const Band& band, const Theme& theme);
 BandFill FillOf(const Band& band, const Theme& theme);
 BandFill FillOf(const QColor& color, BandRole role, const Theme& theme);
-void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill);
+void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill,
+              bool at_times = false);
 // In another colour than the role's.
 void FillBand(QPainter& painter, const QPolygonF& shape, const QColor& color, BandRole role,
               const Theme& theme);

@@ -52,16 +52,21 @@ class Raster {
 
   QRgb& At(int x, int y) { return bits_[y * stride_ + x]; }
 
-  void Fill(int x, int from, int to, const BandFill& fill, bool half) {
-    const QRgb color = fill.color.rgba(), stripes = fill.stripes.rgba();
+  void Fill(int x, int from, int to, const BandFill& fill, bool at_times) {
+    const QRgb color = (at_times ? fill.at_times : fill.color).rgba();
+    const QRgb stripes = fill.stripes.rgba();
     const int slope = fill.hatch == Qt::BDiagPattern ? 1 : fill.hatch == Qt::FDiagPattern ? -1 : 0;
+    QRgb* pixel = bits_ + from * stride_ + x;
+    if (slope == 0) {
+      for (int y = from; y < to; ++y, pixel += stride_) *pixel = color;
+      return;
+    }
+    // Counted along, not divided anew: on a large screen most pixels are of such a band.
     const int period = kStripes * pixel_;
-    for (int y = from; y < to; ++y) {
-      QRgb source = color;
-      if (slope != 0 && ((x * slope + y) % period + period) % period < pixel_) source = stripes;
-      QRgb& pixel = At(x, y);
-      // Premultiplied: half of each, the opacity too.
-      pixel = half ? ((source >> 1) & 0x7f7f7f7fu) + ((pixel >> 1) & 0x7f7f7f7fu) : source;
+    int phase = ((x * slope + from) % period + period) % period;
+    for (int y = from; y < to; ++y, pixel += stride_) {
+      *pixel = phase < pixel_ ? stripes : color;
+      if (++phase == period) phase = 0;
     }
   }
 

@@ -14,10 +14,8 @@ struct BandFill {
   QColor color;
   QColor stripes;                      // of `hatch`
   Qt::BrushStyle hatch = Qt::NoBrush;  // Qt::BDiagPattern, Qt::FDiagPattern, or none
+  QColor at_times;                     // instead of `color`, where a column holds it at times only
 };
-
-// Opacity of what a column holds at times only.
-inline constexpr double kAtTimesOpacity = 0.5;
 
 // One pixel for each column, `height` high and `max_bytes` from bottom to top; transparent where
 // nothing is. `pixel`: device pixels that lines and stripes are scaled by. O(pixels).

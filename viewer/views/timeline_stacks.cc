@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "analysis/oom.h"
-#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/oom_explainer.h"
 
 namespace memprof::viewer {
 namespace {
@@ -19,11 +19,12 @@ using analysis::TimelineGrouping;
 // Texts of so many failed requests are kept; a program that asks in a loop fails in a loop.
 constexpr std::size_t kMostFailures = 20'000;
 
-QString Asker(analysis::Symbols& symbols, analysis::StackId stack,
+// As the page that explains the failure names it.
+QString Asker(OomExplainer& explainer, const FailedRequest& request,
               std::unordered_map<std::uint32_t, QString>* known) {
-  if (!stack.valid()) return {};
-  const auto [at, fresh] = known->try_emplace(stack.value);
-  if (fresh) at->second = SiteName(symbols, stack);
+  if (!request.stack.valid()) return {};
+  const auto [at, fresh] = known->try_emplace(request.stack.value);
+  if (fresh) at->second = explainer.SiteOf(request);
   return at->second;
 }
 
@@ -128,7 +129,8 @@ void TimelineStacks::Update() {
 
 void TimelineStacks::Build() {
   build_job_.Start(
-      [source = wanted_, symbols = document_->symbols()](std::stop_token stop) {
+      [source = wanted_, symbols = document_->symbols(),
+       colors = document_->site_colors()](std::stop_token stop) {
         std::shared_ptr<const TimelineBands> bands;
         analysis::StackGroups groups = analysis::FindGroups(
             *source.kinds,
@@ -136,7 +138,7 @@ void TimelineStacks::Build() {
         if (stop.stop_requested()) return bands;
         bands = std::make_shared<const TimelineBands>(MakeBands(
             std::make_shared<const analysis::TimelineStack>(*source.kinds, std::move(groups)),
-            symbols.get()));
+            symbols.get(), [&colors](const QStringList& keys) { return colors->Of(keys); }));
         return bands;
       },
       [this](std::shared_ptr<const TimelineBands> bands) {
@@ -157,10 +159,13 @@ void TimelineStacks::FindMarkers() {
       [session, symbols = document_->symbols()](std::stop_token stop) {
         std::vector<Failure> failures;
         std::unordered_map<std::uint32_t, QString> askers;
-        for (const FailedRequest& request : analysis::FindFailures(*session)) {
+        const std::vector<FailedRequest> found = analysis::FindFailures(*session);
+        if (found.empty()) return failures;
+        OomExplainer explainer(session, symbols);
+        for (const FailedRequest& request : found) {
           if (stop.stop_requested() || failures.size() >= kMostFailures) break;
-          failures.push_back({request.device, MarkerOf(*session, request,
-                                                       Asker(*symbols, request.stack, &askers))});
+          failures.push_back(
+              {request.device, MarkerOf(*session, request, Asker(explainer, request, &askers))});
         }
         return failures;
       },

@@ -277,10 +277,10 @@ bool TimelineView::WriteCsv(QTextStream* out) const {
   const std::vector<TimeNs> times =
       ColumnEdges(scale, std::max(1, static_cast<int>(std::lround(PlotRect().width()))));
   const analysis::TimelineStack::Columns columns = bands()->stack->Bytes(times);
-  *out << "time (s)";
+  *out << "time_s";
   for (const Band& band : bands()->bands) {
-    *out << ',' << CsvField(tr("%1, least (bytes)").arg(band.name)) << ','
-         << CsvField(tr("%1, most (bytes)").arg(band.name));
+    *out << ',' << CsvField(tr("%1 least_bytes").arg(band.name)) << ','
+         << CsvField(tr("%1 most_bytes").arg(band.name));
   }
   *out << '\n';
   const TimeNs origin = document_->bounds().begin;

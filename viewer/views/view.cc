@@ -1,6 +1,7 @@
 // A view refreshes when it is seen.
 #include "viewer/views/view.h"
 
+#include <QLocale>
 #include <QShowEvent>
 
 namespace memprof::viewer {
@@ -35,6 +36,10 @@ QString CsvField(const QString& text) {
   QString doubled = text;
   doubled.replace(QLatin1Char('"'), QStringLiteral("\"\""));
   return QLatin1Char('"') + doubled + QLatin1Char('"');
+}
+
+QString CsvNumber(double value) {
+  return QString::number(value, 'f', QLocale::FloatingPointShortest);
 }
 
 }  // namespace memprof::viewer

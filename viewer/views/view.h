@@ -44,4 +44,7 @@ class View : public QWidget {
 // A field of comma-separated values: quoted where it holds a comma, a quote or a line end.
 QString CsvField(const QString& text);
 
+// A number in full, with as many digits as it needs, never with an exponent: "1048576", "0.25".
+QString CsvNumber(double value);
+
 }  // namespace memprof::viewer

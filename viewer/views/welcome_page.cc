@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include "viewer/geometry/units.h"
+#include "viewer/models/recent.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -122,12 +123,12 @@ void WelcomePage::SetRecent(const QStringList& paths) {
     recent_layout_->addWidget(title);
   }
   for (const QString& path : paths) {
-    auto* link = new QLabel(QStringLiteral("<a href='%1' style='text-decoration:none'>%2</a>")
-                                .arg(path.toHtmlEscaped(), path.toHtmlEscaped()),
+    auto* link = new QLabel(QStringLiteral("<a href='open' style='text-decoration:none'>%1</a>")
+                                .arg(RecentTitle(path).toHtmlEscaped()),
                             recent_);
     link->setFocusPolicy(Qt::StrongFocus);
     link->setTextInteractionFlags(Qt::TextBrowserInteraction);
-    connect(link, &QLabel::linkActivated, this, &WelcomePage::LogChosen);
+    connect(link, &QLabel::linkActivated, this, [this, path] { emit LogChosen(path); });
     recent_layout_->addWidget(link);
   }
   StateChanged();

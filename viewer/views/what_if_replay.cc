@@ -266,7 +266,7 @@ bool WhatIfReplay::WriteCsv(QTextStream* out) const {
     for (const WhatIfRow& row : device.rows) {
       if (!row.done) continue;
       *out << device.device << ',' << device.process << ',' << CsvField(row.name) << ','
-           << row.reserved << ',' << row.used << ',' << row.unused() << ','
+           << row.reserved << ',' << row.used << ',' << CsvNumber(row.unused()) << ','
            << (row.has_saving() ? QString::number(row.saving) : QString()) << ','
            << CsvField(row.has_saving() ? device.doubt : QString()) << ',' << row.segments << ','
            << row.calls << ','

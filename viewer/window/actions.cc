@@ -11,6 +11,7 @@
 #include <QStackedWidget>
 
 #include "viewer/jobs/demo_recorder.h"
+#include "viewer/models/recent.h"
 #include "viewer/views/filter_bar.h"
 #include "viewer/views/view.h"
 #include "viewer/window/help_dialog.h"
@@ -105,7 +106,9 @@ void MainWindow::FillRecent(QMenu* menu) {
   if (settings_ == Settings::kKept) {
     recent = QSettings().value(QStringLiteral("recent")).toStringList();
   }
-  for (const QString& path : recent) menu->addAction(path, this, [this, path] { Open(path); });
+  for (const QString& entry : recent)
+    menu->addAction(RecentTitle(entry), this,
+                    [this, entry] { OpenTogether(PathsOfRecent(entry)); });
   if (recent.isEmpty()) menu->addAction(tr("none yet"))->setEnabled(false);
 }
 

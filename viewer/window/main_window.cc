@@ -6,7 +6,9 @@
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QLineEdit>
 #include <QMimeData>
+#include <QScreen>
 #include <QSettings>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -18,8 +20,10 @@
 
 #include "viewer/geometry/units.h"
 #include "viewer/jobs/demo_recorder.h"
+#include "viewer/models/recent.h"
 #include "viewer/views/details_panel.h"
 #include "viewer/views/diff_view.h"
+#include "viewer/views/field_keys.h"
 #include "viewer/views/filter_bar.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/leak_view.h"
@@ -42,10 +46,13 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
   setAcceptDrops(true);
   setWindowTitle(QStringLiteral("memprof"));
   setStyleSheet(FlatStyle());
-  resize(1280, 800);
+  // No larger than the screen, its title included.
+  const QSize room = screen() != nullptr ? screen()->availableSize() - QSize(16, 48) : QSize();
+  resize(room.isEmpty() ? QSize(1280, 800) : QSize(1280, 800).boundedTo(room));
   BuildPages();
   OfferDemo();
   BuildActions();
+  for (QLineEdit* field : findChildren<QLineEdit*>()) new FieldKeys(field);
   connect(document_, &Document::StateChanged, this, &MainWindow::StateChanged);
   connect(document_, &Document::TimelinesReady, this, &MainWindow::TimelinesReady);
   connect(document_, &Document::ReportReady, this, [this] {
@@ -53,10 +60,17 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
     navigation_->SetBadge(ViewIndex(ViewKind::kLeaks),
                           count > 0 ? QString::number(count) : QString());
   });
+  connect(header_, &SummaryHeader::ComparisonRequested, this,
+          [this](const QStringList& before, const QStringList& after) {
+            OpenTogether(after);
+            static_cast<DiffView*>(page(ViewKind::kDiff))->CompareWith(before);
+            ShowView(ViewKind::kDiff);
+          });
   connect(selection_, &Selection::FilterChanged, this,
           [this] { document_->SetFilter(selection_->filter()); });
   connect(welcome_, &WelcomePage::OpenRequested, this, &MainWindow::AskForLog);
-  connect(welcome_, &WelcomePage::LogChosen, this, &MainWindow::Open);
+  connect(welcome_, &WelcomePage::LogChosen, this,
+          [this](const QString& entry) { OpenTogether(PathsOfRecent(entry)); });
   connect(welcome_, &WelcomePage::CancelRequested, document_, &Document::Cancel);
   RestoreSettings();
 }
@@ -68,9 +82,6 @@ void MainWindow::RestoreSettings() {
   splitter_->restoreState(store.value(QStringLiteral("window/details")).toByteArray());
   selection_->SetAxis(static_cast<AxisKind>(
       std::clamp(store.value(QStringLiteral("window/axis"), 0).toInt(), 0, 1)));
-  const QString shown = store.value(QStringLiteral("window/view")).toString();
-  for (const ViewEntry& view : ViewTable())
-    if (shown == QString::fromUtf8(view.name)) ShowView(view.kind);
   welcome_->SetRecent(store.value(QStringLiteral("recent")).toStringList());
 }
 
@@ -80,8 +91,6 @@ void MainWindow::KeepSettings() {
   store.setValue(QStringLiteral("window/geometry"), saveGeometry());
   store.setValue(QStringLiteral("window/details"), splitter_->saveState());
   store.setValue(QStringLiteral("window/axis"), static_cast<int>(selection_->axis()));
-  const ViewEntry& shown = ViewTable()[static_cast<std::size_t>(navigation_->current())];
-  store.setValue(QStringLiteral("window/view"), QString::fromUtf8(shown.name));
 }
 
 MainWindow::~MainWindow() = default;
@@ -132,7 +141,7 @@ QWidget* MainWindow::BuildContent() {
     views_->addWidget(view.make(document_, selection_, views_));
   connect(navigation_, &Navigation::Chosen, this, &MainWindow::Chosen);
   details_ = new DetailsPanel(document_, selection_, splitter_);
-  details_->setMaximumWidth(440);  // names and sizes need no more: the rest is the views'
+  details_->setMinimumWidth(200);
   splitter_->addWidget(views_);
   splitter_->addWidget(details_);
   splitter_->setStretchFactor(0, 6);
@@ -144,6 +153,12 @@ QWidget* MainWindow::BuildContent() {
   overview_ = new OverviewStrip(document_, selection_, content);
   layout->addWidget(overview_);
   return content;
+}
+
+// On a wide screen names have more room; the rest is the views'.
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  if (details_ != nullptr) details_->setMaximumWidth(std::max(440, width() * 3 / 10));
 }
 
 void MainWindow::OpenTogether(const QStringList& paths) { document_->OpenTogether(paths); }
@@ -179,7 +194,7 @@ void MainWindow::StateChanged() {
     const auto devices = document_->session()->devices();
     const analysis::TimeWindow bounds = document_->bounds();
     selection_->Reset(bounds, bounds.end, devices.empty() ? 0 : devices.front().id);
-    for (const QString& path : document_->paths()) Remember(path);
+    Remember(document_->paths());
   }
   const bool loading = document_->state() == Document::State::kLoading;
   const QString path = loading ? document_->opening() : document_->path();
@@ -210,8 +225,12 @@ void MainWindow::TimelinesReady() {
   // Begin with the device that held most, at its peak: what people look for first.
   const TimelineBands* most = nullptr;
   for (const TimelineBands& bands : *document_->timelines()) {
-    if (bands.device == analysis::kNoDevice || bands.allocated.empty()) continue;
-    if (most == nullptr || bands.allocated.max() > most->allocated.max()) most = &bands;
+    if (bands.device == analysis::kNoDevice || bands.top.empty()) continue;
+    // What was asked of the driver, or, where that is not in the log, what was in use.
+    const auto peak = [](const TimelineBands& of) {
+      return std::pair(of.allocated.max(), of.in_use.max());
+    };
+    if (most == nullptr || peak(bands) > peak(*most)) most = &bands;
   }
   if (most == nullptr) return;
   selection_->SetDevice(most->device);
@@ -249,13 +268,16 @@ QWidget* MainWindow::FrontPage() const {
   return pages_->currentWidget() == content_ ? views_->currentWidget() : welcome_;
 }
 
-void MainWindow::Remember(const QString& path) {
+// What was opened together is one entry.
+void MainWindow::Remember(const QStringList& paths) {
   if (settings_ == Settings::kIgnored) return;
   QSettings store;
   QStringList recent = store.value(QStringLiteral("recent")).toStringList();
-  const QString absolute = QFileInfo(path).absoluteFilePath();
-  recent.removeAll(absolute);
-  recent.prepend(absolute);
+  QStringList absolute;
+  for (const QString& path : paths) absolute << QFileInfo(path).absoluteFilePath();
+  const QString entry = RecentEntry(absolute);
+  recent.removeAll(entry);
+  recent.prepend(entry);
   while (recent.size() > 10) recent.removeLast();
   store.setValue(QStringLiteral("recent"), recent);
   welcome_->SetRecent(recent);

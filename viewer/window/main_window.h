@@ -70,13 +70,14 @@ class MainWindow : public QMainWindow {
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void BuildPages();
   void BuildActions();
   void BuildViewMenu();
   void FillRecent(QMenu* menu);
-  void Remember(const QString& path);
+  void Remember(const QStringList& paths);
   void StateChanged();
   void ShowGrown();
   void OfferDemo();

@@ -1,7 +1,9 @@
 // The list of views.
 #include "viewer/window/navigation.h"
 
+#include <QEvent>
 #include <QKeySequence>
+#include <QPainter>
 #include <cstring>
 
 #include "viewer/views/theme.h"
@@ -22,6 +24,7 @@ Navigation::Navigation(QWidget* parent) : QListWidget(parent) {
       auto* heading = new QListWidgetItem(QString::fromUtf8(view.group), this);
       heading->setFlags(Qt::NoItemFlags);
       heading->setFont(SmallFont(font()));
+      headings_.push_back(heading);
       group = view.group;
     }
     auto* item = new QListWidgetItem(QString::fromUtf8(view.title), this);
@@ -29,9 +32,33 @@ Navigation::Navigation(QWidget* parent) : QListWidget(parent) {
     item->setData(Qt::UserRole, static_cast<int>(entries_.size()));
     entries_.push_back(item);
   }
+  setItemDelegate(new NavigationDelegate(this));
+  ColorHeadings();
   connect(this, &QListWidget::currentItemChanged, this, [this](QListWidgetItem* item) {
     if (item != nullptr) emit Chosen(item->data(Qt::UserRole).toInt());
   });
+}
+
+// The style sheet takes away what a style would draw.
+void NavigationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
+                               const QModelIndex& index) const {
+  QStyledItemDelegate::paint(painter, option, index);
+  if (!option.state.testFlag(QStyle::State_HasFocus)) return;
+  painter->setPen(QPen(Theme::From(option.palette).accent, 2));
+  painter->setBrush(Qt::NoBrush);
+  painter->drawRect(option.rect.adjusted(1, 1, -1, -1));
+}
+
+// Not to be chosen, but to be read.
+void Navigation::ColorHeadings() {
+  const QColor muted = Theme::From(palette()).muted;
+  for (QListWidgetItem* heading : headings_)
+    if (heading->foreground().color() != muted) heading->setForeground(muted);
+}
+
+void Navigation::changeEvent(QEvent* event) {
+  QListWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) ColorHeadings();
 }
 
 void Navigation::SetCurrent(int view) {

@@ -2,9 +2,20 @@
 #pragma once
 
 #include <QListWidget>
+#include <QStyledItemDelegate>
 #include <vector>
 
 namespace memprof::viewer {
+
+// A row of the list, with a ring where keys would go.
+class NavigationDelegate : public QStyledItemDelegate {
+  Q_OBJECT
+
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override;
+};
 
 class Navigation : public QListWidget {
   Q_OBJECT
@@ -23,12 +34,16 @@ class Navigation : public QListWidget {
 
  protected:
   void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  signals:
   void Chosen(int view);
 
  private:
+  void ColorHeadings();
+
   std::vector<QListWidgetItem*> entries_;  // by view
+  std::vector<QListWidgetItem*> headings_;
 };
 
 }  // namespace memprof::viewer

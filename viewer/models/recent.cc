@@ -1,0 +1,23 @@
+// Entries of the list of what was opened last.
+#include "viewer/models/recent.h"
+
+#include <QCoreApplication>
+
+namespace memprof::viewer {
+
+// No file of a log is named with a line feed, as good as never.
+QString RecentEntry(const QStringList& paths) { return paths.join(QLatin1Char('\n')); }
+
+QStringList PathsOfRecent(const QString& entry) {
+  return entry.split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+}
+
+QString RecentTitle(const QString& entry) {
+  const QStringList paths = PathsOfRecent(entry);
+  if (paths.size() < 2) return entry;
+  return QCoreApplication::translate("recent", "%1 and %2 more")
+      .arg(paths.front())
+      .arg(paths.size() - 1);
+}
+
+}  // namespace memprof::viewer

@@ -1,0 +1,33 @@
+// Table cells with names that are read together: cut so that no two different ones read alike.
+#pragma once
+
+#include <QHash>
+
+#include "viewer/views/bar_delegate.h"
+
+namespace memprof::viewer {
+
+class NameDelegate : public BarDelegate {
+  Q_OBJECT
+
+ public:
+  explicit NameDelegate(QObject* parent = nullptr) : BarDelegate(-1, parent) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override;
+
+  // What is shown of a cell whose text has so many pixels.
+  QString Shown(const QModelIndex& index, int width, const QFont& font) const;
+
+ private:
+  // Of all cells of a column that are as wide: with indentation there are several widths.
+  struct Cut {
+    QString font;
+    QHash<QString, QString> shown;
+  };
+
+  mutable const QAbstractItemModel* model_ = nullptr;
+  mutable QHash<int, Cut> cuts_;  // by width
+};
+
+}  // namespace memprof::viewer
