@@ -128,7 +128,9 @@ std::vector<Tick> TimeTicks(const TimeScale& scale, TimeNs origin, double min_sp
   const TimeNs begin = scale.window.begin > origin ? scale.window.begin - origin : 0;
   // Counted, so that nothing is added to times near the largest.
   const std::uint64_t last = (scale.window.end - origin) / step_ns;
-  for (std::uint64_t i = begin / step_ns + (begin % step_ns != 0); i <= last; ++i) {
+  for (std::uint64_t i = begin / step_ns + (begin % step_ns != 0),
+                     more = i <= last ? last - i + 1 : 0;
+       more > 0; ++i, --more) {
     const TimeNs at = i * step_ns;
     const double x = scale.X(origin + at);
     if (scale.clock != nullptr && !ticks.empty() && x - ticks.back().position < 0.8 * min_spacing) {
@@ -149,7 +151,8 @@ std::vector<Tick> NumberTicks(std::int64_t first, std::int64_t last, double left
   const auto every = static_cast<std::int64_t>(rounded);
   // Counted, so that nothing is added to numbers near the largest.
   const std::int64_t end = last / every - (last % every < 0);
-  for (std::int64_t i = first / every + (first % every > 0); i <= end; ++i) {
+  for (std::int64_t i = first / every + (first % every > 0), more = i <= end ? end - i + 1 : 0;
+       more > 0; ++i, --more) {
     const std::int64_t number = i * every;
     const double offset = static_cast<double>(number) - static_cast<double>(first);
     ticks.push_back(
