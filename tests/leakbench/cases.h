@@ -19,6 +19,8 @@ class Site {
   virtual ~Site() = default;
   // Of the site's layer; returns the address.
   virtual std::uint64_t Alloc(std::uint64_t bytes) = 0;
+  // The same by way of `depth` calls of the function `helper` below the case's own.
+  virtual std::uint64_t AllocVia(const std::string& helper, int depth, std::uint64_t bytes) = 0;
   virtual void Free(std::uint64_t address) = 0;
   // A kernel gets the address.
   virtual void Touch(std::uint64_t address) = 0;
@@ -57,6 +59,9 @@ struct Case {
   analysis::Layer layer = analysis::Layer::kBlock;
 };
 
-const std::vector<Case>& Cases();
+// kDevelopment: what the rule was made on. kHeldOut: kinds that were written before the rule was
+// changed, and looked at only when it was done.
+enum class Kinds { kDevelopment, kHeldOut };
+const std::vector<Case>& Cases(Kinds kinds = Kinds::kDevelopment);
 
 }  // namespace memprof::leakbench

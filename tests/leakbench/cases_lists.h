@@ -1,4 +1,4 @@
-// The three lists behind Cases().
+// The lists behind Cases().
 #pragma once
 
 #include "tests/leakbench/cases.h"
@@ -8,5 +8,8 @@ namespace memprof::leakbench {
 std::vector<Case> LeakCases();
 std::vector<Case> OtherCases();
 std::vector<Case> UndecidableCases();
+std::vector<Case> MoreLeakCases();
+std::vector<Case> MoreOtherCases();
+std::vector<Case> HeldOutCases();
 
 }  // namespace memprof::leakbench

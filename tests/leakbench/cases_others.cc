@@ -5,16 +5,10 @@
 #include <set>
 
 #include "tests/leakbench/cases_lists.h"
+#include "tests/leakbench/lives.h"
 
 namespace memprof::leakbench {
 namespace {
-
-using Addresses = std::deque<std::uint64_t>;
-
-void FreeAll(Site& site, Addresses* all) {
-  for (const std::uint64_t address : *all) site.Free(address);
-  all->clear();
-}
 
 // `count` blocks in the steps for which `when` holds; used in every step.
 template <typename When>
@@ -234,14 +228,15 @@ std::vector<Case> UndecidableCases() {
   return cases;
 }
 
-const std::vector<Case>& Cases() {
+const std::vector<Case>& Cases(Kinds kinds) {
   static const std::vector<Case> kCases = [] {
     std::vector<Case> all = LeakCases();
-    for (auto list : {OtherCases(), UndecidableCases()})
+    for (auto list : {MoreLeakCases(), OtherCases(), MoreOtherCases(), UndecidableCases()})
       for (Case& one : list) all.push_back(std::move(one));
     return all;
   }();
-  return kCases;
+  static const std::vector<Case> kHeldOut = HeldOutCases();
+  return kinds == Kinds::kHeldOut ? kHeldOut : kCases;
 }
 
 }  // namespace memprof::leakbench

@@ -11,7 +11,7 @@ namespace {
 std::vector<Sample> Draws(int count, int steps) {
   std::vector<Sample> all;
   for (int draw = 0; draw < count; ++draw)
-    for (Sample& sample : Run(static_cast<std::uint32_t>(2 * draw + 1), steps, true))
+    for (Sample& sample : Run(static_cast<std::uint32_t>(2 * draw + 1), steps))
       all.push_back(std::move(sample));
   return all;
 }
@@ -35,8 +35,8 @@ TEST(LeakBenchTest, IntervalsAreWilsons) {
 }
 
 TEST(LeakBenchTest, ACutRunIsTheBeginningOfTheWhole) {
-  const std::vector<Sample> whole = leakbench::Run(3, 100, true);
-  const std::vector<Sample> cut = leakbench::Run(3, 100, true, 40);
+  const std::vector<Sample> whole = leakbench::Run(3, 100);
+  const std::vector<Sample> cut = leakbench::Run(3, 100, {.until = 40});
   ASSERT_EQ(whole.size(), cut.size());
   for (std::size_t i = 0; i < whole.size(); ++i) {
     ASSERT_LE(cut[i].blocks.size(), whole[i].blocks.size());

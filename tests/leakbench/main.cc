@@ -15,39 +15,44 @@ using memprof::leakbench::Case;
 using memprof::leakbench::Cases;
 using memprof::leakbench::Detector;
 using memprof::leakbench::Detectors;
+using memprof::leakbench::Kinds;
 using memprof::leakbench::Precision;
 using memprof::leakbench::Run;
 using memprof::leakbench::Said;
 using memprof::leakbench::Sample;
 using memprof::leakbench::Score;
 using memprof::leakbench::ScoreOf;
+using memprof::leakbench::Steps;
 using memprof::leakbench::Truth;
 using memprof::leakbench::WilsonInterval;
 
 constexpr char kHelp[] =
-    "usage: leakbench [--draws N] [--half held-out|tuning] [--accesses yes|no] [--cases] "
-    "[--detect]\n"
+    "usage: leakbench [--draws N] [--kinds held-out|development] [--marks yes|no|no-pattern]\n"
+    "                 [--steps N] [--accesses yes|no] [--cases] [--detect]\n"
     "\n"
     "Runs labelled leaks and what looks like leaks through memprof's rule and seven older ones, "
     "and\n"
-    "prints precision, recall and false-positive rate at 30, 100 and 400 steps.\n"
+    "prints precision, recall and false-positive rate at 40, 100 and 400 steps.\n"
     "\n"
     "  --draws N        random draws of each case (60)\n"
-    "  --half HALF      whose draws: held-out (default), or tuning, on which parameters are set\n"
+    "  --kinds KINDS    held-out (default), or development: what the rule was made on\n"
+    "  --marks ANS      whether steps are marked (yes); no: each case alone in a training loop;\n"
+    "                   no-pattern: each alone in a server\n"
+    "  --steps N        only that many steps\n"
     "  --accesses ANS   whether the log says what kernels were given (yes)\n"
-    "  --cases          also what memprof says of each case, at 100 steps\n"
+    "  --cases          also what memprof says of each case, at each length\n"
     "  --detect         also after how many steps leaks are first told\n";
 
 struct Options {
-  int draws = 60;
-  bool held_out = true, accesses = true, cases = false, detect = false;
+  int draws = 60, steps = 0;
+  bool cases = false, detect = false;
+  memprof::leakbench::RunOptions run{.kinds = Kinds::kHeldOut};
 };
 
 std::vector<Sample> RunAll(const Options& options, int steps) {
   std::vector<Sample> all;
   for (int draw = 0; draw < options.draws; ++draw) {
-    const auto seed = static_cast<std::uint32_t>(2 * draw + (options.held_out ? 1 : 0));
-    for (Sample& sample : memprof::leakbench::Run(seed, steps, options.accesses))
+    for (Sample& sample : Run(static_cast<std::uint32_t>(draw), steps, options.run))
       all.push_back(std::move(sample));
   }
   return all;
@@ -94,8 +99,9 @@ void PrintStepsToDetect(const Options& options) {
   for (const int until :
        {11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 26, 28, 30, 35, 40, 50, 60, 80, kSteps}) {
     for (int draw = 0; draw < options.draws; ++draw) {
-      const auto seed = static_cast<std::uint32_t>(2 * draw + (options.held_out ? 1 : 0));
-      for (const Sample& sample : Run(seed, kSteps, options.accesses, until)) {
+      memprof::leakbench::RunOptions run = options.run;
+      run.until = until;
+      for (const Sample& sample : Run(static_cast<std::uint32_t>(draw), kSteps, run)) {
         if (sample.of->truth != Truth::kLeak) continue;
         leaks += until == kSteps;
         if (sample.said != Said::kNothing) first.try_emplace({draw, sample.of}, until);
@@ -112,9 +118,9 @@ void PrintStepsToDetect(const Options& options) {
       leaks, kSteps, steps.size(), steps[steps.size() / 2], steps[steps.size() * 9 / 10]);
 }
 
-void PrintCases(const std::vector<Sample>& samples) {
+void PrintCases(const std::vector<Sample>& samples, Kinds kinds) {
   std::printf("\n%-34s %9s %8s %8s\n", "case", "suspected", "growing", "nothing");
-  for (const Case& one : Cases()) {
+  for (const Case& one : Cases(kinds)) {
     int said[3] = {};
     for (const Sample& sample : samples)
       if (sample.of == &one) ++said[static_cast<int>(sample.said)];
@@ -137,10 +143,16 @@ bool Parse(int argc, char** argv, Options* options) {
     ++i;
     if (name == "--draws" && std::atoi(value.c_str()) > 0)
       options->draws = std::atoi(value.c_str());
-    else if (name == "--half" && (value == "held-out" || value == "tuning"))
-      options->held_out = value == "held-out";
+    else if (name == "--steps" && std::atoi(value.c_str()) > 0)
+      options->steps = std::atoi(value.c_str());
+    else if (name == "--kinds" && (value == "held-out" || value == "development"))
+      options->run.kinds = value == "held-out" ? Kinds::kHeldOut : Kinds::kDevelopment;
+    else if (name == "--marks" && (value == "yes" || value == "no" || value == "no-pattern"))
+      options->run.marks = value == "yes"  ? Steps::kMarked
+                           : value == "no" ? Steps::kUnmarked
+                                           : Steps::kNoPattern;
     else if (name == "--accesses" && (value == "yes" || value == "no"))
-      options->accesses = value == "yes";
+      options->run.accesses = value == "yes";
     else
       return false;
   }
@@ -156,14 +168,17 @@ int main(int argc, char** argv) {
     std::fputs("leakbench: wrong usage; see leakbench --help\n", stderr);
     return 2;
   }
-  std::printf("%d draws of %zu cases, the %s half, %s accesses\n", options.draws, Cases().size(),
-              options.held_out ? "held-out" : "tuning", options.accesses ? "with" : "without");
-  for (const int steps : {30, 100, 400}) {
+  const Kinds kinds = options.run.kinds;
+  std::printf("%d draws of %zu %s kinds, %s accesses\n", options.draws, Cases(kinds).size(),
+              kinds == Kinds::kHeldOut ? "held-out" : "development",
+              options.run.accesses ? "with" : "without");
+  for (const int steps : {40, 100, 400}) {
+    if (options.steps > 0 && options.steps != steps) continue;
     const std::vector<Sample> samples = RunAll(options, steps);
     if (samples.empty()) return 1;
     PrintTable(samples, steps);
     PrintIntervals(samples);
-    if (options.cases && steps == 100) PrintCases(samples);
+    if (options.cases) PrintCases(samples, kinds);
   }
   if (options.detect) PrintStepsToDetect(options);
   return 0;

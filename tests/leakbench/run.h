@@ -1,4 +1,4 @@
-// One run: a log in which every case is one site, what memprof says of it, and what older methods
+// One run: a log in which every case is one site, or one for each, what memprof says of it, and what older methods
 // say of the same lives.
 #pragma once
 
@@ -31,9 +31,21 @@ struct Sample {
   double true_bytes_per_step = 0;
 };
 
-// All cases with numbers drawn from `seed`. With `accesses`, the log has what kernels were given.
-// The run is cut off after `until` steps, if that is given: what was drawn stays the same. Empty
-// when the log cannot be read.
-std::vector<Sample> Run(std::uint32_t seed, int steps, bool accesses, int until = 0);
+// What the log tells of steps.
+enum class Steps {
+  kMarked,     // all of it; all cases run side by side
+  kUnmarked,   // only that each turn is like the others: a training loop around one case alone
+  kNoPattern,  // nothing: a server, whose every request is another, around one case alone
+};
+
+struct RunOptions {
+  Kinds kinds = Kinds::kDevelopment;
+  Steps marks = Steps::kMarked;
+  bool accesses = true;  // the log has what kernels were given
+  int until = 0;         // the run is cut off after so many steps; what was drawn stays the same
+};
+
+// All cases with numbers drawn from `seed`. Empty when the log cannot be read.
+std::vector<Sample> Run(std::uint32_t seed, int steps, const RunOptions& options = {});
 
 }  // namespace memprof::leakbench

@@ -165,9 +165,11 @@ std::vector<std::pair<int, std::uint64_t>> RandomLog::live_blocks() const {
   return live;
 }
 
-std::shared_ptr<const Session> LoadLog(const LogBuilder& log) {
+std::shared_ptr<const Session> LoadLog(const LogBuilder& log, StepFinder step_finder) {
   const TempDirectory directory;
-  auto session = Session::Load(directory.Write("test.mprof", log.Bytes()));
+  LoadOptions options;
+  options.step_finder = std::move(step_finder);
+  auto session = Session::Load(directory.Write("test.mprof", log.Bytes()), options);
   EXPECT_TRUE(session.ok()) << session.status();
   return session.ok() ? *session : nullptr;
 }

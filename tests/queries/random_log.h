@@ -64,6 +64,6 @@ class RandomLog {
 };
 
 // Writes `log` to a file of its own and loads it. Null after a failed expectation.
-std::shared_ptr<const Session> LoadLog(const LogBuilder& log);
+std::shared_ptr<const Session> LoadLog(const LogBuilder& log, StepFinder step_finder = {});
 
 }  // namespace memprof::analysis::testing
