@@ -2,12 +2,14 @@
 #include "analysis/leaks.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "analysis/leaks_access.h"
+#include "analysis/leaks_candidates.h"
 #include "analysis/leaks_forecast.h"
-#include "analysis/leaks_sites.h"
+#include "analysis/leaks_total.h"
 #include "analysis/leaks_words.h"
 #include "analysis/ledger.h"
 #include "analysis/module_paths.h"
@@ -52,104 +54,10 @@ class LostMemory {
   std::vector<EventId> scans_;
 };
 
-struct Candidate {
-  const LeakSite* site = nullptr;
-  SiteHistory history;
-  LeakEvidence evidence;
-  Leak leak;
-};
-
-// Bytes, blocks and birth steps of what survives: at the end of the log, or, where the evidence
-// was freed on the way out, when the last completed step ended.
-void Count(const Session& session, const StepClock& clock, Candidate& candidate) {
-  const LeakSite& site = *candidate.site;
-  const SiteJudgement& judgement = candidate.evidence.judgement;
-  for (const AllocationId id : site.judged_alive) {
-    const Allocation& a = session.allocation(id);
-    const std::int64_t birth = clock.IndexAt(a.birth);
-    const bool evidence = birth >= judgement.window_begin && birth < judgement.window_end;
-    if (evidence && !a.alive()) candidate.evidence.freed_on_exit = true;
-  }
-  Leak& leak = candidate.leak;
-  const auto& survivors = candidate.evidence.freed_on_exit ? site.judged_alive : site.alive_at_end;
-  for (const AllocationId id : survivors) {
-    const Allocation& a = session.allocation(id);
-    leak.bytes += a.bytes;
-    ++leak.blocks;
-    const std::int64_t index = clock.IndexAt(a.birth);
-    const std::int64_t number = clock.NumberOf(index);
-    if (leak.survivors.empty() || leak.survivors.back().step != number) {
-      leak.survivors.push_back({number, 0, 0});
-    }
-    leak.survivors.back().bytes += a.bytes;
-    ++leak.survivors.back().blocks;
-    if (!leak.example.valid() && index >= judgement.window_begin) leak.example = id;
-  }
-  for (const AllocationId id : site.members) {
-    const AllocationRecord& a = session.record(id);
-    if (a.birth >= clock.judged_at()) break;
-    ++candidate.evidence.allocations;
-    candidate.evidence.frees += !AliveWhenJudged(clock, a);
-  }
-}
-
-Candidate MakeCandidate(const Session& session, const StepClock& clock, const LeakSite& site,
-                        SiteHistory history, const SiteJudgement& judgement) {
-  Candidate candidate;
-  candidate.site = &site;
-  candidate.history = std::move(history);
-  candidate.evidence.judgement = judgement;
-  candidate.evidence.longest_lifetime = site.longest_lifetime;
-  Leak& leak = candidate.leak;
-  leak.tier = LeakTier::kSuspected;
-  leak.score = judgement.score;
-  leak.device = site.device;
-  leak.layer = site.layer;
-  leak.stack = site.stack;
-  leak.bytes_per_step = judgement.slope;
-  leak.first_step = clock.NumberOf(judgement.first_step);
-  leak.guard_steps = judgement.guard;
-  Count(session, clock, candidate);
-  return candidate;
-}
-
-// Sites whose old survivors are mostly still used grow on purpose or by mistake: which of the two,
-// the log cannot tell.
-void JudgeUse(const Session& session, const StepClock& clock, std::vector<Candidate>& candidates) {
-  if (candidates.empty()) return;
-  std::vector<AllocationId> survivors;
-  for (const Candidate& candidate : candidates) {
-    survivors.insert(survivors.end(), candidate.site->judged_alive.begin(),
-                     candidate.site->judged_alive.end());
-  }
-  const AccessFacts facts = FindAccesses(session, std::move(survivors), clock.judged_at());
-  for (Candidate& candidate : candidates) {
-    const std::int64_t recent = candidate.evidence.judgement.window_end;
-    std::size_t old = 0, used = 0;
-    for (const AllocationId id : candidate.site->judged_alive) {
-      if (clock.IndexAt(session.allocation(id).birth) >= recent) continue;
-      ++old;
-      const auto use = facts.last_use.find(id.value);
-      used += use != facts.last_use.end() && use->second >= clock.BeginOf(recent);
-    }
-    candidate.evidence.access_known = facts.known;
-    candidate.evidence.in_use = used > 0 && 2 * used >= old;
-    if (candidate.evidence.in_use) candidate.leak.tier = LeakTier::kGrowing;
-  }
-}
-
-void CountSiblings(std::vector<Candidate>& candidates) {
-  std::map<std::vector<std::int64_t>, std::size_t> alike;
-  for (const Candidate& candidate : candidates) ++alike[candidate.history.birth_steps];
-  for (Candidate& candidate : candidates) {
-    candidate.evidence.siblings = alike[candidate.history.birth_steps] - 1;
-  }
-}
-
 void PredictOom(const Session& session, const StepClock& clock,
-                std::vector<Candidate>& candidates) {
+                std::vector<LeakCandidate>& candidates) {
   std::map<int, double> slopes;
-  for (const Candidate& candidate : candidates) {
+  for (const LeakCandidate& candidate : candidates) {
     if (candidate.leak.device != kNoDevice) {
       slopes[candidate.leak.device] += candidate.leak.bytes_per_step;
     }
@@ -161,7 +69,7 @@ void PredictOom(const Session& session, const StepClock& clock,
     if (slope == slopes.end() || slope->second <= 0) continue;
     const double room = RoomForLeaks(session, clock, timeline, samples, slope->second);
     if (timeline.device == kNoDevice || room < 0) continue;
-    for (Candidate& candidate : candidates) {
+    for (LeakCandidate& candidate : candidates) {
       if (candidate.leak.device == timeline.device) {
         candidate.leak.steps_to_oom = room / slope->second;
       }
@@ -171,21 +79,18 @@ void PredictOom(const Session& session, const StepClock& clock,
 
 Leak DescribeAlive(const Session& session, const StepClock& clock, const LeakSite& site) {
   Leak leak;
+  leak.basis = clock.of_steps() ? LeakBasis::kSteps : LeakBasis::kTime;
+  leak.process = site.process;
   leak.device = site.device;
   leak.layer = site.layer;
   leak.stack = site.stack;
   leak.blocks = site.alive_at_end.size();
   leak.example = site.alive_at_end.front();
-  leak.guard_steps = GuardSteps(site.longest_lifetime);
+  leak.guard_steps = clock.of_steps() ? GuardSteps(site.longest_lifetime) : 0;
   for (const AllocationId id : site.alive_at_end) {
     const Allocation& a = session.allocation(id);
     leak.bytes += a.bytes;
-    const std::int64_t step = clock.NumberOf(clock.IndexAt(a.birth));
-    if (leak.survivors.empty() || leak.survivors.back().step != step) {
-      leak.survivors.push_back({step, 0, 0});
-    }
-    leak.survivors.back().bytes += a.bytes;
-    ++leak.survivors.back().blocks;
+    AddSurvivor(clock.NumberOf(clock.IndexAt(a.birth)), a.bytes, &leak);
   }
   leak.first_step = leak.survivors.front().step;
   leak.why = leak.imported() ? ImportWhy(session, site) : AliveWhy(session, clock, site);
@@ -199,6 +104,7 @@ Leak DescribeAlive(const Session& session, const StepClock& clock, const LeakSit
 
 void CallDefinite(const Unreachable& lost, std::uint64_t scanned_bytes, Leak* leak) {
   leak->tier = LeakTier::kDefinite;
+  leak->basis = LeakBasis::kScan;
   leak->score = 100;
   leak->why = absl::StrCat(UnreachableWhy(*leak, lost, scanned_bytes), " ", leak->why);
   leak->disproof = UnreachableDisproof();
@@ -213,39 +119,55 @@ std::string DefiniteWords(const LeakReport& report) {
                       " lost all pointers to memory: definite leaks.");
 }
 
-std::string Verdict(const LeakReport& report, std::int64_t undecided, std::int64_t needed) {
-  if (report.steps == 0) {
-    return "No training steps were marked, so growth cannot be judged: call memprof_step(n), or "
-           "memprof.step() in Python, at the start of each step.";
-  }
-  if (report.horizon_too_short && undecided == 0) {
-    return absl::StrCat("Too short to tell: ", FormatNumberOf(report.steps, "completed step"),
-                        " in the log, and at least ", needed,
-                        " are needed to tell a leak from a warm-up.");
-  }
-  std::string verdict;
+// What the growing sites are, or that there are none.
+std::string GrowthWords(const LeakReport& report, const std::string& total) {
   double slope = 0;
   std::size_t growing = 0;
   for (const Leak& leak : report.leaks) {
     slope += leak.bytes_per_step;
-    growing += leak.bytes_per_step > 0;
+    growing += leak.basis == report.basis;
   }
-  if (growing == 0) {
-    verdict = absl::StrCat("No growth over ", FormatNumberOf(report.steps, "completed step"), ".");
-  } else {
-    verdict = absl::StrCat(FormatNumberOf(growing, "site"), growing == 1 ? " keeps" : " keep",
-                           " growing, by ", FormatBytes(slope), " per step in total, judged over ",
-                           FormatNumberOf(report.steps, "completed step"), ".");
+  const bool steps = report.basis == LeakBasis::kSteps;
+  const std::string judged =
+      steps ? absl::StrCat("over ", FormatNumberOf(report.steps, "completed step"))
+            : "by time, as no steps are known";
+  if (growing > 0)
+    return absl::StrCat(
+        FormatNumberOf(growing, "site"), growing == 1 ? " keeps" : " keep", " growing, ",
+        steps ? absl::StrCat("by ", FormatBytes(slope), " per step in total, ") : "", "judged ",
+        judged, ".");
+  if (!total.empty()) return total;
+  if (!report.rising.empty())
+    return absl::StrCat("No site is sure to leak, judged ", judged, "; ",
+                        FormatNumberOf(report.rising.size(), "site"),
+                        report.rising.size() == 1 ? " rises" : " rise", ", with a score of ",
+                        std::lround(report.rising.front().score), " of 100 at most.");
+  return steps ? absl::StrCat("No growth ", judged, ".")
+               : absl::StrCat("No growth, judged ", judged, ".");
+}
+
+std::string Verdict(const LeakReport& report, const StepClock& clock, const JudgedSites& judged,
+                    const std::string& total) {
+  if (clock.completed() == 0)
+    return "No training steps were marked, and too little is freed to judge growth by time: call "
+           "memprof_step(n), or memprof.step() in Python, at the start of each step.";
+  if (report.horizon_too_short && judged.undecided == 0) {
+    return absl::StrCat("Too short to tell: ", FormatNumberOf(report.steps, "completed step"),
+                        " in the log, and at least ", judged.steps_needed,
+                        " are needed to tell a leak from a warm-up.");
   }
+  std::string verdict = GrowthWords(report, total);
   if (const std::size_t suppressed = report.suppressed.size(); suppressed > 0)
     absl::StrAppend(&verdict, " ", FormatNumberOf(suppressed, "leak"),
                     suppressed == 1 ? " is" : " are", " suppressed.");
-  if (undecided > 0) {
-    absl::StrAppend(&verdict, " ", FormatNumberOf(undecided, "more site"),
-                    undecided == 1 ? " holds" : " hold",
-                    " memory of several steps, and its blocks live too long to judge in this run: "
-                    "record at least ",
-                    needed, " steps.");
+  if (judged.undecided > 0) {
+    absl::StrAppend(&verdict, " ", FormatNumberOf(judged.undecided, "more site"),
+                    judged.undecided == 1 ? " holds" : " hold", " memory of several ",
+                    clock.of_steps() ? "steps" : "windows",
+                    ", and its blocks live too long to judge in this run: record ");
+    absl::StrAppend(&verdict, clock.of_steps()
+                                  ? absl::StrCat("at least ", judged.steps_needed, " steps.")
+                                  : "a longer one.");
   }
   return verdict;
 }
@@ -272,69 +194,140 @@ std::string_view LeakTierName(LeakTier tier) {
   return "unknown";
 }
 
-LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
-  const StepClock clock(session);
-  const std::vector<LeakSite> sites = GroupLeakSites(session, clock);
-  LeakReport report;
-  report.steps = clock.completed();
-  report.warmup_steps = WarmupSteps(report.steps);
-  std::int64_t needed = StepsNeeded(GuardSteps(0)), undecided = 0;
-  report.horizon_too_short = report.steps < needed;
+std::string_view LeakBasisName(LeakBasis basis) {
+  switch (basis) {
+    case LeakBasis::kSteps:
+      return "steps";
+    case LeakBasis::kTime:
+      return "time";
+    case LeakBasis::kScan:
+      return "scan";
+  }
+  return "unknown";
+}
 
-  std::vector<Candidate> candidates;
-  std::vector<const LeakSite*> alive;
-  for (const LeakSite& site : sites) {
-    bool leaks = false;
-    const bool own = site.layer != Layer::kImported;  // what is owned elsewhere is leaked elsewhere
-    if (own && !report.horizon_too_short && site.judged_alive.size() >= kMinOldBirths) {
-      SiteHistory history = HistoryOf(session, clock, site);
-      const SiteJudgement judgement = JudgeSite(history);
-      if (judgement.verdict == SiteVerdict::kTooShort) {
-        ++undecided;
-        needed = std::max(needed, judgement.steps_needed);
-      }
-      leaks = judgement.verdict == SiteVerdict::kLeak;
-      if (leaks) {
-        candidates.push_back(MakeCandidate(session, clock, site, std::move(history), judgement));
-      }
-    }
-    if (!leaks && !site.alive_at_end.empty()) alive.push_back(&site);
+void AddSurvivor(std::int64_t step, std::uint64_t bytes, Leak* leak) {
+  if (leak->survivors.empty() || leak->survivors.back().step != step)
+    leak->survivors.push_back({step, 0, 0});
+  leak->survivors.back().bytes += bytes;
+  ++leak->survivors.back().blocks;
+}
+
+namespace {
+
+// What one process leaks, added to a report.
+class ProcessLeaks {
+ public:
+  ProcessLeaks(const Session& session, const LeakOptions& options, const StepClock& clock,
+               const std::vector<LeakSite>& sites)
+      : session_(session), options_(options), clock_(clock), sites_(sites) {
+    judged_ = JudgeSites(session, clock, sites);
+    PredictOom(session, clock, judged_.leaks);
+    total_ = NameWhatRises(session, clock, sites, &judged_);
   }
-  report.horizon_too_short |= undecided > 0;
-  JudgeUse(session, clock, candidates);
-  CountSiblings(candidates);
-  PredictOom(session, clock, candidates);
-  const LostMemory lost_memory(session);
-  const auto report_leak = [&](Leak leak) {
-    const bool unwanted = options.suppress && options.suppress(leak);
-    (unwanted ? report.suppressed : report.leaks).push_back(std::move(leak));
-  };
-  for (Candidate& candidate : candidates) {
-    Leak& leak = candidate.leak;
-    const Unreachable lost = lost_memory.Of(*candidate.site);
-    if (options.judge_tensors_as_names) {
-      candidate.evidence.tensors = TensorNames(session, candidate.site->judged_alive);
+
+  void AddTo(const LostMemory& lost_memory, LeakReport* report) {
+    report->steps = clock_.of_steps() ? clock_.completed() : 0;
+    report->basis = clock_.of_steps() ? LeakBasis::kSteps : LeakBasis::kTime;
+    report->warmup_steps = WarmupSteps(report->steps);
+    report->horizon_too_short =
+        judged_.undecided > 0 || clock_.completed() < StepsNeeded(GuardSteps(0));
+    std::vector<bool> leaks(sites_.size());
+    for (LeakCandidate& candidate : judged_.leaks) {
+      for (const std::size_t index : candidate.sites) leaks[index] = true;
+      Explain(&candidate);
+      const Unreachable lost = lost_memory.Of(candidate.site);
+      if (lost.blocks > 0) CallDefinite(lost, lost_memory.ScannedBytes(lost), &candidate.leak);
+      AddLeak(std::move(candidate.leak), report);
     }
-    candidate.evidence.modules = ModulesOf(session, candidate.site->judged_alive);
-    leak.why = LeakWhy(clock, leak, candidate.evidence);
-    leak.disproof = LeakDisproof(leak, candidate.evidence);
-    if (lost.blocks > 0) CallDefinite(lost, lost_memory.ScannedBytes(lost), &leak);
-    report_leak(std::move(leak));
+    for (LeakCandidate& candidate : judged_.rising) {
+      Explain(&candidate);
+      candidate.leak.tier = LeakTier::kLiveAtExit;
+      report->rising.push_back(candidate.leak);
+    }
+    for (std::size_t i = 0; i < sites_.size(); ++i)
+      if (!leaks[i] && !sites_[i].alive_at_end.empty()) AddAlive(i, lost_memory, report);
+    report->verdict = Verdict(*report, clock_, judged_, total_);
   }
-  for (const LeakSite* site : alive) {
-    Leak leak = DescribeAlive(session, clock, *site);
-    if (const Unreachable lost = lost_memory.Of(*site); lost.blocks > 0) {
+
+ private:
+  void Explain(LeakCandidate* candidate) const {
+    if (options_.judge_tensors_as_names)
+      candidate->evidence.tensors = TensorNames(session_, candidate->site.judged_alive);
+    candidate->evidence.modules = ModulesOf(session_, candidate->site.judged_alive);
+    candidate->leak.why = LeakWhy(clock_, candidate->leak, candidate->history, candidate->evidence);
+    candidate->leak.disproof = LeakDisproof(candidate->leak, candidate->evidence);
+  }
+  void AddLeak(Leak leak, LeakReport* report) const {
+    const bool unwanted = options_.suppress && options_.suppress(leak);
+    (unwanted ? report->suppressed : report->leaks).push_back(std::move(leak));
+  }
+  void AddAlive(std::size_t index, const LostMemory& lost_memory, LeakReport* report) const {
+    Leak leak = DescribeAlive(session_, clock_, sites_[index]);
+    if (const Unreachable lost = lost_memory.Of(sites_[index]); lost.blocks > 0) {
       CallDefinite(lost, lost_memory.ScannedBytes(lost), &leak);
-      report_leak(std::move(leak));
-      continue;
+      return AddLeak(std::move(leak), report);
     }
+    for (const LeakCandidate& rising : judged_.rising)
+      if (std::find(rising.sites.begin(), rising.sites.end(), index) != rising.sites.end()) {
+        leak.score = rising.leak.score;
+        leak.why = rising.leak.why;
+      }
     // Without bytes of its own: a sparse array, say, whose tiles are listed where they were made.
-    if (leak.bytes > 0 || leak.imported()) report.live_at_exit.push_back(std::move(leak));
+    if (leak.bytes > 0 || leak.imported()) report->live_at_exit.push_back(std::move(leak));
+  }
+
+  const Session& session_;
+  const LeakOptions& options_;
+  const StepClock& clock_;
+  const std::vector<LeakSite>& sites_;
+  JudgedSites judged_;
+  std::string total_;
+};
+
+// Puts the report of one process into that of all. The verdict is of those that have something to
+// say, each with the name of its process.
+void Merge(const Session& session, std::uint32_t process, LeakReport one, LeakReport* all) {
+  const auto move = [](std::vector<Leak>* from, std::vector<Leak>* to) {
+    std::move(from->begin(), from->end(), std::back_inserter(*to));
+  };
+  const bool bare = one.leaks.empty() && one.rising.empty() && one.live_at_exit.empty();
+  move(&one.leaks, &all->leaks);
+  move(&one.live_at_exit, &all->live_at_exit);
+  move(&one.rising, &all->rising);
+  move(&one.suppressed, &all->suppressed);
+  if (process == 0 || one.steps > all->steps) {
+    all->steps = one.steps;
+    all->warmup_steps = one.warmup_steps;
+    all->basis = one.basis;
+  }
+  all->horizon_too_short |= one.horizon_too_short;
+  if (session.processes().size() == 1) {
+    all->verdict = std::move(one.verdict);
+    return;
+  }
+  if (bare && one.horizon_too_short) return;
+  absl::StrAppend(&all->verdict, all->verdict.empty() ? "" : " ", "Process ",
+                  session.processes()[process].run.pid, ": ", one.verdict);
+}
+
+}  // namespace
+
+LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
+  const std::vector<StepClock> clocks = ClocksForLeaks(session);
+  const std::vector<std::vector<LeakSite>> sites = GroupLeakSites(session, clocks);
+  const LostMemory lost_memory(session);
+  LeakReport report;
+  for (std::uint32_t process = 0; process < clocks.size(); ++process) {
+    LeakReport one;
+    ProcessLeaks(session, options, clocks[process], sites[process]).AddTo(lost_memory, &one);
+    Merge(session, process, std::move(one), &report);
   }
   std::stable_sort(report.leaks.begin(), report.leaks.end(), Worse);
   std::stable_sort(report.live_at_exit.begin(), report.live_at_exit.end(),
                    [](const Leak& a, const Leak& b) { return a.bytes > b.bytes; });
-  report.verdict = Verdict(report, undecided, needed);
+  std::stable_sort(report.rising.begin(), report.rising.end(),
+                   [](const Leak& a, const Leak& b) { return a.score > b.score; });
   if (const std::string definite = DefiniteWords(report); !definite.empty())
     report.verdict = absl::StrCat(definite, " ", report.verdict);
   return report;

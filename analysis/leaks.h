@@ -14,6 +14,11 @@ namespace memprof::analysis {
 enum class LeakTier { kDefinite, kSuspected, kGrowing, kLiveAtExit };
 std::string_view LeakTierName(LeakTier tier);  // "definite", "suspected", "growing", "live_at_exit"
 
+// What a leak was judged by: steps, windows of the run's activity where it has none, or a scan of
+// host memory.
+enum class LeakBasis { kSteps, kTime, kScan };
+std::string_view LeakBasisName(LeakBasis basis);  // "steps", "time", "scan"
+
 // Survivors born in one step.
 struct BirthStep {
   std::int64_t step = 0;
@@ -23,17 +28,21 @@ struct BirthStep {
 
 struct Leak {
   LeakTier tier = LeakTier::kLiveAtExit;
-  double score = 0;  // 0 … 100
+  LeakBasis basis = LeakBasis::kSteps;
+  double score = 0;           // 0 … 100
+  std::uint32_t process = 0;  // a row of Session::processes()
   int device = kNoDevice;
   Layer layer = Layer::kUnspecified;
   StackId stack;
   std::uint64_t bytes = 0;  // surviving at the end, evidence and younger ones
   std::uint64_t blocks = 0;
-  double bytes_per_step = 0;         // of old survivors; 0 if unknown
+  double bytes_per_step = 0;         // of old survivors; 0 if unknown, and by time
+  double bytes_per_second = 0;       // likewise, by time only
   std::int64_t first_step = -1;      // birth step of the oldest survivor that is evidence
   double steps_to_oom = -1;          // at the sum of slopes of its device; -1 = unknown
   std::vector<BirthStep> survivors;  // by birth step, ascending
   std::int64_t guard_steps = 0;      // younger blocks are not evidence
+  bool in_use = false;               // survivors were still used in the last steps
   std::string why;                   // evidence, in words with figures
   std::string disproof;              // what would disprove it
   AllocationId example;              // oldest survivor
@@ -46,7 +55,11 @@ struct LeakReport {
   std::vector<Leak> leaks;  // definite, suspected, growing; worst first
   // Everything else still alive, largest first; also imported memory that was never closed.
   std::vector<Leak> live_at_exit;
-  bool horizon_too_short = false;  // too few steps to tell; `verdict` says how many are needed
+  // Borderline sites, best score first: no leak by the rule, but not level either. With the tier
+  // kLiveAtExit; also in live_at_exit if they are alive then.
+  std::vector<Leak> rising;
+  LeakBasis basis = LeakBasis::kSteps;  // of growth
+  bool horizon_too_short = false;       // too few steps to tell; `verdict` says how many are needed
   std::int64_t steps = 0;
   std::int64_t warmup_steps = 0;
   std::string verdict;  // one sentence for people
@@ -61,6 +74,9 @@ struct LeakOptions {
   // Asked about each leak; may be empty.
   std::function<bool(const Leak&)> suppress;
 };
+
+// Adds a survivor born in `step`; in order of birth.
+void AddSurvivor(std::int64_t step, std::uint64_t bytes, Leak* leak);
 
 LeakReport FindLeaks(const Session& session, const LeakOptions& options = {});
 

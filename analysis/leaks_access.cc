@@ -41,13 +41,15 @@ class Finder {
 }  // namespace
 
 AccessFacts FindAccesses(const Session& session, std::vector<AllocationId> survivors,
-                         EventId before) {
+                         EventId before, std::uint32_t process) {
   AccessFacts facts;
   const Finder finder(session, std::move(survivors));
   const EventTable& events = session.events();
+  const bool several = session.processes().size() > 1;
   for (std::uint32_t e = 0; e < events.size() && e < before.value; ++e) {
     const Op op = events.op(e);
     if (op != Op::kTouch && op != Op::kMemcpy && op != Op::kMemset) continue;
+    if (several && session.ProcessOf(EventId(e)) != process) continue;
     facts.known |= op == Op::kTouch;
     finder.Touch(EventId(e), events.address(e), facts);
     if (op == Op::kMemcpy) finder.Touch(EventId(e), events.aux0(e), facts);

@@ -15,8 +15,8 @@ struct AccessFacts {
 };
 
 // `survivors` are alive together right before the event `before`, so their addresses do not overlap
-// within a device. O(uses * log survivors).
+// within a device; they are of `process`, and so are the uses. O(uses * log survivors).
 AccessFacts FindAccesses(const Session& session, std::vector<AllocationId> survivors,
-                         EventId before);
+                         EventId before, std::uint32_t process = 0);
 
 }  // namespace memprof::analysis

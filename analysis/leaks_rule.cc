@@ -7,9 +7,11 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr double kSignificance = 0.05;  // below, births are dying out
-constexpr double kMinSpan = 0.3;        // of the window, between first and last birth
-constexpr double kFullSpan = 0.5;       // from here on the span no longer lowers the score
+constexpr double kSignificance = 0.02;  // below, births are dying out
+// Likewise where each survivor is of another size, as entries of a cache are.
+constexpr double kSignificanceOfKeys = 0.35;
+constexpr double kMinSpan = 0.3;   // of the window, between first and last birth
+constexpr double kFullSpan = 0.5;  // from here on the span no longer lowers the score
 
 // How much of the growth that is never given back happened in the window's second half, doubled
 // and capped at 1: 1 for steady or late growth, towards 0 for growth that ends.
@@ -46,16 +48,46 @@ std::int64_t StepsNeeded(std::int64_t guard) {
   return steps;
 }
 
-double BinomialHalfCdf(std::int64_t n, std::int64_t k) {
-  if (k < 0) return 0;
-  if (k >= n) return 1;
-  double log_choose = 0, sum = 0;  // log C(n, 0)
-  const double log_half_n = static_cast<double>(n) * std::log(0.5);
-  for (std::int64_t i = 0; i <= k; ++i) {
-    sum += std::exp(log_choose + log_half_n);
-    log_choose += std::log(static_cast<double>(n - i)) - std::log(static_cast<double>(i + 1));
+double SteadyChance(std::span<const std::int64_t> births, std::int64_t begin, std::int64_t end) {
+  if (births.empty() || end <= begin) return 1;
+  const auto n = static_cast<double>(births.size()), length = static_cast<double>(end - begin);
+  double sum = 0;
+  for (const std::int64_t birth : births) sum += static_cast<double>(birth - begin) + 0.5;
+  // The mean of n uniform draws, near enough normal from three on.
+  const double deviations = (sum / n - length / 2) / (length / std::sqrt(12 * n));
+  return 0.5 * std::erfc(-deviations / std::sqrt(2.0));
+}
+
+SiteHistory StackedGrowth(std::span<const std::uint64_t> lows) {
+  struct Rise {
+    std::int64_t step;
+    std::uint64_t bytes;
+  };
+  std::vector<Rise> stack;
+  SiteHistory history;
+  history.steps = static_cast<std::int64_t>(lows.size());
+  std::uint64_t level = 0;
+  for (std::int64_t step = 0; step < history.steps; ++step) {
+    const std::uint64_t low = lows[static_cast<std::size_t>(step)];
+    if (low > level) stack.push_back({step, low - level});
+    for (std::uint64_t fall = low < level ? level - low : 0; fall > 0;) {
+      Rise& top = stack.back();
+      // What was there when the first step began is of no known age.
+      if (top.step > 0)
+        history.longest_lifetime = std::max(history.longest_lifetime, step - top.step);
+      const std::uint64_t taken = std::min(fall, top.bytes);
+      fall -= taken;
+      top.bytes -= taken;
+      if (top.bytes == 0) stack.pop_back();
+    }
+    level = low;
   }
-  return std::min(1.0, sum);
+  for (const Rise& rise : stack) {
+    history.birth_steps.push_back(rise.step);
+    history.birth_bytes.push_back(rise.bytes);
+  }
+  history.lows.assign(lows.begin(), lows.end());
+  return history;
 }
 
 std::vector<std::uint64_t> SuffixMinimum(std::span<const std::uint64_t> values) {
@@ -93,7 +125,7 @@ SiteJudgement JudgeSite(const SiteHistory& history) {
     after_warmup += step >= judgement.window_begin;
     if (step >= judgement.window_begin && step < judgement.window_end) old.push_back(step);
   }
-  const std::vector<std::uint64_t> envelope = SuffixMinimum(history.live_at_step_end);
+  const std::vector<std::uint64_t> envelope = SuffixMinimum(history.lows);
   if (window < MinWindow(steps)) {
     const bool rose = !envelope.empty() && judgement.window_begin < steps &&
                       envelope.back() > envelope[judgement.window_begin];
@@ -107,9 +139,7 @@ SiteJudgement JudgeSite(const SiteHistory& history) {
   if (judgement.old_births < kMinOldBirths) return judgement;
   judgement.first_step = old.front();
 
-  const std::int64_t middle = judgement.window_begin + window / 2;
-  const std::int64_t late = old.end() - std::lower_bound(old.begin(), old.end(), middle);
-  judgement.steadiness = BinomialHalfCdf(judgement.old_births, late);
+  judgement.steadiness = SteadyChance(old, judgement.window_begin, judgement.window_end);
   const double span =
       static_cast<double>(old.back() - old.front() + 1) / static_cast<double>(window);
   // Births must go on in the last quarter, or as late as their mean distance allows.
@@ -118,8 +148,9 @@ SiteJudgement JudgeSite(const SiteHistory& history) {
   const double growth = EnvelopeFactor(envelope, judgement.window_begin);
   judgement.slope = ProfileSlope(history, judgement.window_begin, judgement.window_end);
   if (!still_born || span < kMinSpan || growth <= 0) return judgement;
-  judgement.score = 100 * (1 - std::exp(-static_cast<double>(judgement.old_births) / 4)) *
-                    std::min(1.0, judgement.steadiness / kSignificance) *
+  const double significance = history.sizes_return ? kSignificance : kSignificanceOfKeys;
+  judgement.score = 100 * (1 - std::exp(-static_cast<double>(judgement.old_births - 1) / 4)) *
+                    std::min(1.0, judgement.steadiness / significance) *
                     std::min(1.0, span / kFullSpan) * growth;
   if (judgement.score >= kSuspicion) judgement.verdict = SiteVerdict::kLeak;
   return judgement;

@@ -10,11 +10,14 @@ namespace memprof::analysis {
 
 // What a site did, in completed steps 0 … steps-1.
 struct SiteHistory {
-  std::int64_t steps = 0;                       // completed steps in the run
-  std::int64_t longest_lifetime = 0;            // of blocks that were freed, in steps
-  std::vector<std::int64_t> birth_steps;        // distinct birth steps of survivors, ascending
-  std::vector<std::uint64_t> birth_bytes;       // survivors of each of these
-  std::vector<std::uint64_t> live_at_step_end;  // `steps` entries, bytes
+  std::int64_t steps = 0;                  // completed steps in the run
+  std::int64_t longest_lifetime = 0;       // of blocks that were freed, in steps
+  std::vector<std::int64_t> birth_steps;   // distinct birth steps of survivors, ascending
+  std::vector<std::uint64_t> birth_bytes;  // survivors of each of these
+  std::vector<std::uint64_t> lows;         // least bytes held in each step
+  // Two survivors of different steps have the same size. Caches have each size once, where size is
+  // the key.
+  bool sizes_return = false;
 };
 
 enum class SiteVerdict {
@@ -49,8 +52,13 @@ std::int64_t GuardSteps(std::int64_t longest_lifetime);
 
 SiteJudgement JudgeSite(const SiteHistory& history);
 
-// P(X <= k) for X ~ Binomial(n, 1/2).
-double BinomialHalfCdf(std::int64_t n, std::int64_t k);
+// Laplace's test: the chance that births as early as these, or earlier, in [begin, end) come at a
+// steady rate. Small = they are dying out. 1 for none.
+double SteadyChance(std::span<const std::int64_t> births, std::int64_t begin, std::int64_t end);
+// What `lows` holds in the end, by the step from when on that much was held: each rise is put on a
+// stack, each fall takes from its top. The longest time that something lay there before it was
+// taken off is the longest lifetime.
+SiteHistory StackedGrowth(std::span<const std::uint64_t> lows);
 // E(k) = min over j >= k of values[j]: what was never given back.
 std::vector<std::uint64_t> SuffixMinimum(std::span<const std::uint64_t> values);
 // Bytes per step of survivors born in [begin, end): all but the first generation, over the steps

@@ -2,6 +2,7 @@
 #include "analysis/leaks_sites.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,6 +14,7 @@ struct SiteKey {
   std::uint32_t stack = 0;
   std::int32_t device = 0;
   Layer layer = Layer::kUnspecified;
+  std::uint32_t process = 0;
   std::uint64_t size = 0;  // only where there is no stack
   bool operator==(const SiteKey&) const = default;
 };
@@ -21,7 +23,7 @@ struct SiteKeyHash {
   std::size_t operator()(const SiteKey& key) const {
     std::uint64_t hash = key.stack * 0x9e3779b97f4a7c15u;
     hash ^= (hash >> 29) + (static_cast<std::uint64_t>(key.device + 2) << 8) +
-            static_cast<std::uint64_t>(key.layer);
+            static_cast<std::uint64_t>(key.layer) + (static_cast<std::uint64_t>(key.process) << 32);
     hash *= 0xbf58476d1ce4e5b9u;
     hash ^= key.size * 0x94d049bb133111ebu;
     return static_cast<std::size_t>(hash ^ (hash >> 31));
@@ -67,26 +69,6 @@ class OpenImports {
 
 }  // namespace
 
-StepClock::StepClock(const Session& session) {
-  for (const StepInfo& step : session.steps()) {
-    if (!step.event.valid()) continue;
-    if (!numbers_.empty() && numbers_.back() == step.number) continue;
-    begins_.push_back(step.event);
-    numbers_.push_back(step.number);
-  }
-}
-
-std::int64_t StepClock::IndexAt(EventId event) const {
-  return std::upper_bound(begins_.begin(), begins_.end(), event) - begins_.begin() - 1;
-}
-
-bool AliveWhenJudged(const StepClock& clock, const AllocationRecord& a) {
-  const EventId judged = clock.judged_at();
-  if (!judged.valid()) return a.alive();
-  if (!a.birth.valid() || a.birth >= judged) return false;
-  return a.alive() || (a.death.valid() && a.death > judged);
-}
-
 std::vector<bool> SelectJudged(const Session& session) {
   const auto allocations = session.records();
   std::set<int> framework_devices;
@@ -111,18 +93,24 @@ std::vector<bool> SelectJudged(const Session& session) {
   return judged;
 }
 
-std::vector<LeakSite> GroupLeakSites(const Session& session, const StepClock& clock) {
+std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
+                                                  std::span<const StepClock> clocks) {
   const std::vector<bool> judged = SelectJudged(session);
   const auto allocations = session.records();
   std::unordered_map<SiteKey, std::uint32_t, SiteKeyHash> index;
-  std::vector<LeakSite> sites;
+  std::vector<std::vector<LeakSite>> all(clocks.size());
   for (std::uint32_t i = 0; i < allocations.size(); ++i) {
     if (!judged[i]) continue;
     const AllocationRecord& a = allocations[i];
-    const SiteKey key{a.stack.value, a.device, a.layer, a.stack.valid() ? 0 : a.bytes};
+    const std::uint32_t process = session.ProcessOf(a.birth);
+    if (process >= clocks.size()) continue;
+    const StepClock& clock = clocks[process];
+    std::vector<LeakSite>& sites = all[process];
+    const SiteKey key{a.stack.value, a.device, a.layer, process, a.stack.valid() ? 0 : a.bytes};
     const auto [it, fresh] = index.try_emplace(key, static_cast<std::uint32_t>(sites.size()));
     if (fresh) {
       sites.emplace_back();
+      sites.back().process = process;
       sites.back().device = a.device;
       sites.back().layer = a.layer;
       sites.back().stack = a.stack;
@@ -140,13 +128,45 @@ std::vector<LeakSite> GroupLeakSites(const Session& session, const StepClock& cl
       }
     }
   }
-  return sites;
+  return all;
+}
+
+std::vector<std::uint64_t> LowsOf(const Session& session, const StepClock& clock,
+                                  const LeakSite& site) {
+  std::vector<std::pair<EventId, std::int64_t>> changes;
+  for (const AllocationId id : site.members) {
+    const AllocationRecord& a = session.record(id);
+    if (!a.birth.valid() || a.birth >= clock.judged_at()) continue;
+    changes.emplace_back(a.birth, static_cast<std::int64_t>(a.bytes));
+    if (!a.alive() && a.death.valid() && a.death < clock.judged_at())
+      changes.emplace_back(a.death, -static_cast<std::int64_t>(a.bytes));
+  }
+  // Of one event, what comes goes before what leaves: a buffer that grows in place is held all
+  // along.
+  std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second > b.second;
+  });
+  std::vector<std::uint64_t> lows(static_cast<std::size_t>(clock.completed()));
+  std::uint64_t live = 0;  // modular: sums of what a log claims may overflow
+  std::size_t next = 0;
+  for (std::int64_t step = 0; step < clock.completed(); ++step) {
+    for (; next < changes.size() && changes[next].first < clock.BeginOf(step); ++next)
+      live += static_cast<std::uint64_t>(changes[next].second);
+    std::uint64_t low = live;
+    for (; next < changes.size() && changes[next].first < clock.BeginOf(step + 1); ++next) {
+      live += static_cast<std::uint64_t>(changes[next].second);
+      low = std::min(low, live);
+    }
+    lows[static_cast<std::size_t>(step)] = low;
+  }
+  return lows;
 }
 
 SiteHistory HistoryOf(const Session& session, const StepClock& clock, const LeakSite& site) {
   SiteHistory history;
   history.steps = clock.completed();
   history.longest_lifetime = site.longest_lifetime;
+  std::map<std::uint64_t, std::int64_t> last_of_size;
   for (const AllocationId id : site.judged_alive) {
     const AllocationRecord& survivor = session.record(id);
     const std::int64_t step = clock.IndexAt(survivor.birth);
@@ -156,25 +176,18 @@ SiteHistory HistoryOf(const Session& session, const StepClock& clock, const Leak
       history.birth_bytes.push_back(0);
     }
     history.birth_bytes.back() += survivor.bytes;
+    const auto [it, fresh] = last_of_size.try_emplace(survivor.bytes, step);
+    history.sizes_return |= !fresh && it->second != step;
   }
-  // Modular differences: a step's change may be negative, the running sum is not.
-  std::vector<std::uint64_t> change(history.steps + 1, 0);
-  for (const AllocationId id : site.members) {
-    const AllocationRecord& a = session.record(id);
-    const std::int64_t birth = std::max<std::int64_t>(0, clock.IndexAt(a.birth));
-    if (birth >= history.steps) continue;
-    change[birth] += a.bytes;
-    if (a.alive() || !a.death.valid()) continue;
-    const std::int64_t death = std::max<std::int64_t>(0, clock.IndexAt(a.death));
-    if (death < history.steps) change[death] -= a.bytes;
-  }
-  history.live_at_step_end.resize(history.steps);
-  std::uint64_t live = 0;
-  for (std::int64_t step = 0; step < history.steps; ++step) {
-    live += change[step];
-    history.live_at_step_end[step] = live;
-  }
+  history.lows = LowsOf(session, clock, site);
   return history;
+}
+
+SiteHistory HeldHistoryOf(const SiteHistory& blocks) {
+  SiteHistory held = StackedGrowth(blocks.lows);
+  held.longest_lifetime = std::max(held.longest_lifetime, blocks.longest_lifetime);
+  held.sizes_return = true;
+  return held;
 }
 
 }  // namespace memprof::analysis

@@ -2,38 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "analysis/leaks_clock.h"
 #include "analysis/leaks_rule.h"
 #include "analysis/session.h"
 
 namespace memprof::analysis {
 
-// Steps as dense indices 0, 1, …: marks with the same number in a row, as several threads give
-// them, are one step.
-class StepClock {
- public:
-  explicit StepClock(const Session& session);
-  // The step in which `event` lies; -1 before the first mark.
-  std::int64_t IndexAt(EventId event) const;
-  // The mark that began step `index`.
-  EventId BeginOf(std::int64_t index) const { return begins_[index]; }
-  std::int64_t NumberOf(std::int64_t index) const { return index < 0 ? -1 : numbers_[index]; }
-  // Steps that were followed by another: the last one ends with the log, and with whatever the
-  // program does on its way out.
-  std::int64_t completed() const {
-    return begins_.empty() ? 0 : static_cast<std::int64_t>(begins_.size()) - 1;
-  }
-  // The event at which the last completed step ended: survivors are judged right before it.
-  EventId judged_at() const { return begins_.empty() ? EventId() : begins_.back(); }
-
- private:
-  std::vector<EventId> begins_;
-  std::vector<std::int64_t> numbers_;
-};
-
-// One stack × layer × device (× size where there is no stack).
+// One process × stack × layer × device (× size where there is no stack).
 struct LeakSite {
+  std::uint32_t process = 0;
   int device = kNoDevice;
   Layer layer = Layer::kUnspecified;
   StackId stack;
@@ -48,12 +28,17 @@ struct LeakSite {
 // ever reported as open. Index = AllocationId.
 std::vector<bool> SelectJudged(const Session& session);
 
-std::vector<LeakSite> GroupLeakSites(const Session& session, const StepClock& clock);
+// By process; `clocks` are theirs.
+std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
+                                                  std::span<const StepClock> clocks);
 
-// The rule's input for `site`.
+// The least that `site` holds in each completed step.
+std::vector<std::uint64_t> LowsOf(const Session& session, const StepClock& clock,
+                                  const LeakSite& site);
+// The rule's input for `site`: its surviving blocks, by birth.
 SiteHistory HistoryOf(const Session& session, const StepClock& clock, const LeakSite& site);
-
-// Alive right before the event at which survivors are judged.
-bool AliveWhenJudged(const StepClock& clock, const AllocationRecord& a);
+// The same of what the site holds, whichever blocks hold it: a buffer that is replaced by a larger
+// one is memory that stays.
+SiteHistory HeldHistoryOf(const SiteHistory& blocks);
 
 }  // namespace memprof::analysis

@@ -62,28 +62,79 @@ std::string TensorNames(const Session& session, const std::vector<AllocationId>&
   return text;
 }
 
-std::string LeakWhy(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence) {
+// Most rises of the least that is held, without a fall between two of them.
+std::int64_t RisesInARow(const std::vector<std::uint64_t>& lows) {
+  std::int64_t most = 0, rises = 0;
+  for (std::size_t i = 1; i < lows.size(); ++i) {
+    if (lows[i] < lows[i - 1]) rises = 0;
+    rises += lows[i] > lows[i - 1];
+    most = std::max(most, rises);
+  }
+  return most;
+}
+
+// When memory stayed, in steps or in windows.
+std::string WhenWords(const StepClock& clock, const Leak& leak, const SiteHistory& history,
+                      const LeakEvidence& evidence) {
   const SiteJudgement& judgement = evidence.judgement;
+  const std::int64_t window = judgement.window_end - judgement.window_begin;
+  const bool held = evidence.by == LeakEvidence::By::kHeld;
+  std::string where;
+  if (evidence.by == LeakEvidence::By::kTogether)
+    where = absl::StrCat(" at ", FormatCount(evidence.sites), " sites with callers in common");
+  if (clock.of_steps()) {
+    const std::string judged =
+        absl::StrCat(FormatCount(judgement.old_births), " of the ", Steps(window), " judged (",
+                     clock.NumberOf(judgement.window_begin), " to ",
+                     clock.NumberOf(judgement.window_end - 1), ")");
+    if (held)
+      return absl::StrCat("What is held rose for good in ", judged,
+                          ", though no block is old: each is replaced by a larger one. ");
+    return absl::StrCat(judged, " left memory behind", where, " that was not freed ",
+                        Steps(judgement.guard), " later; the oldest of it is from step ",
+                        leak.first_step, ". ");
+  }
+  // Every allocation of a site that frees nothing is a rise; else those between its falls are.
+  const std::int64_t rises = evidence.frees == 0 ? static_cast<std::int64_t>(evidence.allocations)
+                                                 : RisesInARow(history.lows);
+  return absl::StrCat(
+      "No steps are known, so time is measured by ",
+      clock.births_only() ? "allocations" : "what the program frees, copies and launches",
+      ". Live memory of ", evidence.sites > 1 ? "these sites" : "this site", " rose ",
+      FormatNumberOf(static_cast<std::uint64_t>(rises), "time"), " in a row; ",
+      FormatCount(judgement.old_births), " of the ", FormatNumberOf(window, "window"),
+      " of equal activity that were judged ", held ? "raised what is held" : "left memory behind",
+      where, " for good. ");
+}
+
+std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory& history,
+                    const LeakEvidence& evidence) {
   std::string why = absl::StrCat(
-      FormatCount(judgement.old_births), " of the ",
-      Steps(judgement.window_end - judgement.window_begin), " judged (",
-      clock.NumberOf(judgement.window_begin), " to ", clock.NumberOf(judgement.window_end - 1),
-      ") left memory behind that was not freed ", Steps(judgement.guard),
-      " later; the oldest of it is from step ", leak.first_step, ". ", FormatBytes(leak.bytes),
-      " in ", BlockWord(leak.layer, leak.blocks),
+      WhenWords(clock, leak, history, evidence), FormatBytes(leak.bytes), " in ",
+      BlockWord(leak.layer, leak.blocks),
       evidence.freed_on_exit ? " were held when the last step began, and given back only as the "
                                "program ended"
-                             : " are still held at the end",
-      "; memory that is never given back grows by ", FormatBytes(leak.bytes_per_step),
-      " per step.");
+                             : " are still held at the end");
+  if (leak.bytes_per_step > 0)
+    absl::StrAppend(&why, "; memory that is never given back grows by ",
+                    FormatBytes(leak.bytes_per_step), " per step");
+  why += ".";
   if (evidence.frees > 0) {
     absl::StrAppend(&why, " Of its ", FormatCount(evidence.allocations), " allocations, ",
-                    FormatCount(evidence.frees), " were freed, none of them later than ",
-                    Steps(evidence.longest_lifetime), " after its birth.");
+                    FormatCount(evidence.frees), " were freed");
+    if (clock.of_steps())
+      absl::StrAppend(&why, ", none of them later than ", Steps(evidence.longest_lifetime),
+                      " after its birth");
+    why += ".";
   } else {
     absl::StrAppend(&why, " None of its ", FormatCount(evidence.allocations),
-                    " allocations was freed while the steps ran.");
+                    clock.of_steps() ? " allocations was freed while the steps ran."
+                                     : " allocations was freed before the last one was made.");
   }
+  if (evidence.level)
+    absl::StrAppend(&why,
+                    " But other memory is given back meanwhile, or the run does other things at "
+                    "its end than at its beginning: it may be a single pass that goes on.");
   if (evidence.access_known) {
     absl::StrAppend(&why, evidence.in_use
                               ? " Kernels or copies still used most of it in the last steps."
@@ -163,6 +214,11 @@ std::string AliveWhy(const Session& session, const StepClock& clock, const LeakS
   const std::int64_t completed = clock.completed();
   if (completed == 0 && steps.empty()) {
     return "Alive at the end; the log has no steps to judge growth by.";
+  }
+  if (!clock.of_steps()) {
+    return *steps.rbegin() < WarmupSteps(completed)
+               ? "Made at the beginning and kept: as parameters, buffers and workspaces are."
+               : "Alive at the end, and not grown steadily while the program ran.";
   }
   if (steps.empty()) {
     return "Made before the first step and kept: as parameters, buffers and workspaces are.";

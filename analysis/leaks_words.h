@@ -11,6 +11,11 @@ namespace memprof::analysis {
 
 // Facts that the sentences need beyond the Leak itself.
 struct LeakEvidence {
+  // What stays: blocks; memory, whichever blocks hold it; blocks of several sites together.
+  enum class By { kBlocks, kHeld, kTogether };
+  By by = By::kBlocks;
+  std::size_t sites = 1;  // that were judged together
+  bool level = false;     // taken for something else than growth of the run
   SiteJudgement judgement;
   std::int64_t longest_lifetime = 0;
   std::uint64_t allocations = 0, frees = 0;  // of the whole site, up to the judged instant
@@ -22,7 +27,8 @@ struct LeakEvidence {
   std::size_t siblings = 0;  // other leaks whose survivors were born in the same steps
 };
 
-std::string LeakWhy(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence);
+std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory& history,
+                    const LeakEvidence& evidence);
 std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence);
 
 // What no pointer leads to any more, of the survivors of one site.

@@ -11,20 +11,22 @@ namespace memprof::analysis {
 std::vector<SurvivorFacts> DescribeSurvivors(const Session& session, std::span<const Leak> leaks,
                                              const AllocationSet* passing,
                                              const Accesses* accesses) {
-  // Stack × layer × device, × size where there is no stack, as leaks are grouped.
-  using Key = std::tuple<std::uint32_t, Layer, int, std::uint64_t>;
-  const auto key_of = [](const AllocationRecord& a) {
-    return Key(a.stack.value, a.layer, a.device, a.stack.valid() ? 0 : a.bytes);
+  // Process × stack × layer × device, × size where there is no stack, as leaks are grouped.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, Layer, int, std::uint64_t>;
+  const auto key_of = [&session](const AllocationRecord& a) {
+    return Key(session.ProcessOf(a.birth), a.stack.value, a.layer, a.device,
+               a.stack.valid() ? 0 : a.bytes);
   };
   std::vector<SurvivorFacts> facts(leaks.size());
   absl::flat_hash_map<Key, std::size_t> row_of;
   for (std::size_t i = 0; i < leaks.size(); ++i)
     if (leaks[i].example.valid()) row_of[key_of(session.record(leaks[i].example))] = i;
-  const StepClock clock(session);
+  const std::vector<StepClock> clocks = ClocksForLeaks(session);
   const auto records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationRecord& a = records[i];
-    if (!a.alive() && !AliveWhenJudged(clock, a)) continue;
+    const std::uint32_t process = session.ProcessOf(a.birth);
+    if (!a.alive() && (process >= clocks.size() || !AliveWhenJudged(clocks[process], a))) continue;
     const auto row = row_of.find(key_of(a));
     if (row == row_of.end()) continue;
     SurvivorFacts& fact = facts[row->second];

@@ -132,8 +132,8 @@ class Page {
   void Leak(const analysis::Leak& leak) {
     const std::string_view tier = analysis::LeakTierName(leak.tier);
     Add("<div class=\"leak\">\n<p><span class=\"tier ", tier, "\">", tier,
-        "</span>: ", FormatBytes(leak.bytes_per_step), " per step at <b>",
-        EscapeHtml(SiteLabel(symbols_, leak.stack)), "</b></p>\n<dl>");
+        "</span>: ", LeakSize(leak), " at <b>", EscapeHtml(SiteLabel(symbols_, leak.stack)),
+        "</b></p>\n<dl>");
     Fact("held",
          Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"), " (",
              analysis::LayerName(leak.layer), ", ",

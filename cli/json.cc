@@ -103,11 +103,14 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
     survivors.push_back({{"step", step.step}, {"bytes", step.bytes}, {"blocks", step.blocks}});
   }
   Json json = {{"tier", analysis::LeakTierName(leak.tier)},
+               {"basis", analysis::LeakBasisName(leak.basis)},
                {"score", Number(leak.score)},
                {"bytes", leak.bytes},
                {"blocks", leak.blocks},
                {"bytes_per_step", Number(leak.bytes_per_step)},
+               {"bytes_per_second", Number(leak.bytes_per_second)},
                {"first_step", leak.first_step},
+               {"process", leak.process},
                {"device", leak.device},
                {"layer", analysis::LayerName(leak.layer)},
                {"site", SiteLabel(symbols, leak.stack)},

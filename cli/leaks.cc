@@ -80,11 +80,13 @@ class Judged {
 
 Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
             const analysis::LeakReport& report) {
-  Json leaks = Json::array(), alive = Json::array();
+  Json leaks = Json::array(), alive = Json::array(), rising = Json::array();
   for (const analysis::Leak& leak : report.leaks) leaks.push_back(LeakJson(session, symbols, leak));
   for (const analysis::Leak& leak : report.live_at_exit) {
     alive.push_back(LeakJson(session, symbols, leak));
   }
+  for (const analysis::Leak& leak : report.rising)
+    rising.push_back(LeakJson(session, symbols, leak));
   return {{"schema", "memprof.leaks/1"},
           {"log", session.path()},
           {"complete", session.run().complete},
@@ -94,7 +96,9 @@ Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
           {"steps", report.steps},
           {"step_origin", StepOriginJson(session.step_origin())},
           {"warmup_steps", report.warmup_steps},
+          {"basis", analysis::LeakBasisName(report.basis)},
           {"leaks", std::move(leaks)},
+          {"rising", std::move(rising)},
           {"live_at_exit", std::move(alive)}};
 }
 
@@ -107,9 +111,9 @@ int LeaksVerb(int argc, char** argv) {
   std::string suppressions_file;
   Options options(
       "leaks [OPTION...] LOG...",
-      "Tells which call sites keep more memory with every training step, with the "
-      "evidence, what would disprove it, and the call stack; then what was merely alive "
-      "at the end. The method is in docs/leaks.md.");
+      "Tells which call sites keep more memory with every training step, or without steps "
+      "the longer the program runs, with the evidence, what would disprove it, and the call "
+      "stack; then what was merely alive at the end. The method is in docs/leaks.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.leaks/1).");
   options.List("fail-on", &fail_on, "CONDITION",
                "Exit with status 3 and a line on standard error if there is a leak of this tier or "
@@ -169,7 +173,7 @@ int LeaksVerb(int argc, char** argv) {
                       frames == 0 ? SIZE_MAX : static_cast<std::size_t>(frames)),
              i + 1 < report.leaks.size() ? "\n" : "");
     }
-    Append(text, Heading("Alive at the end, not growing"),
+    Append(text, RisingText(symbols, report.rising), Heading("Alive at the end, not growing"),
            AliveText(symbols, report.live_at_exit, static_cast<std::size_t>(top),
                      !session->steps().empty()),
            judged.UsedText());

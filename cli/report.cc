@@ -116,7 +116,7 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   for (const analysis::Leak& leak : report.leaks.leaks) {
     const bool growing = leak.tier == analysis::LeakTier::kGrowing;
     const bool definite = leak.tier == analysis::LeakTier::kDefinite;
-    const std::string word = growing    ? "Growing, in use:"
+    const std::string word = growing    ? (leak.in_use ? "Growing, in use:" : "Growing:")
                              : definite ? "Definite leak:"
                                         : "Suspected leak:";
     const std::string slope = LeakSize(leak);
@@ -201,7 +201,7 @@ std::string LeakSection(const Session& session, analysis::Symbols& symbols, cons
   for (std::size_t i = 0; i < shown; ++i) {
     Append(text, "\n", LeakText(symbols, leaks[i], i + 1, kLeakFrames));
   }
-  return text + MoreLine(shown, leaks.size());
+  return text + MoreLine(shown, leaks.size()) + RisingText(symbols, report.leaks.rising);
 }
 
 // Where most was allocated, over the whole run.

@@ -37,18 +37,18 @@ std::string DeviceLabel(int device) {
   return device == analysis::kNoDevice ? std::string("host") : Cat("device ", device);
 }
 
-std::string TierLabel(analysis::LeakTier tier) {
-  switch (tier) {
+std::string TierLabel(const Leak& leak) {
+  switch (leak.tier) {
     case analysis::LeakTier::kDefinite:
       return Styled(Style::kRed, "definite leak");
     case analysis::LeakTier::kSuspected:
       return Styled(Style::kRed, "suspected leak");
     case analysis::LeakTier::kGrowing:
-      return Styled(Style::kYellow, "growing, in use");
+      return Styled(Style::kYellow, leak.in_use ? "growing, in use" : "growing");
     case analysis::LeakTier::kLiveAtExit:
       break;
   }
-  return "live at exit";
+  return "not sure to leak";
 }
 
 // When memory was born: "set-up", "step 3", "set-up to step 48".
@@ -217,12 +217,14 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
   const std::string slope = LeakSize(leak);
   const std::size_t column = Columns(Cat("  ", number, ". suspected leak: ", slope, " at "));
   std::string text =
-      Cat("  ", number, ". ", TierLabel(leak.tier), ": ", Styled(Style::kBold, slope), " at ",
+      Cat("  ", number, ". ", TierLabel(leak), ": ", Styled(Style::kBold, slope), " at ",
           Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack, column, 6)), "\n");
-  std::string figures = Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"),
-                            " (", analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device),
-                            "), born in ", BornLabel(leak), "; score ",
-                            static_cast<std::int64_t>(std::lround(leak.score)), " of 100");
+  std::string figures =
+      Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"), " (",
+          analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device), ")",
+          leak.basis == analysis::LeakBasis::kTime ? std::string("; judged by time")
+                                                   : Cat(", born in ", BornLabel(leak)),
+          "; score ", static_cast<std::int64_t>(std::lround(leak.score)), " of 100");
   if (leak.steps_to_oom >= 0)
     Append(figures, "; out of memory ", analysis::StepsAhead(leak.steps_to_oom));
   Append(text, "      ", Wrap(Cat("......", figures), kWidth, 6).substr(6), "\n");
@@ -230,6 +232,16 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
   Append(text, Paragraph("doubt", Printable(leak.disproof)));
   const std::string stack = StackLines(symbols, leak.stack, 13, frames);
   if (!stack.empty()) Append(text, "      stack\n", stack);
+  return text;
+}
+
+std::string RisingText(analysis::Symbols& symbols, const std::vector<Leak>& rising) {
+  constexpr std::size_t kShown = 5;
+  if (rising.empty()) return "";
+  std::string text = Heading("Rising, not sure to leak");
+  for (std::size_t i = 0; i < std::min(kShown, rising.size()); ++i)
+    Append(text, i > 0 ? "\n" : "", LeakText(symbols, rising[i], i + 1, 3));
+  if (rising.size() > kShown) Append(text, "  … and ", rising.size() - kShown, " more\n");
   return text;
 }
 

@@ -30,6 +30,9 @@ std::string LeakSize(const analysis::Leak& leak);
 std::string LeakText(analysis::Symbols& symbols, const analysis::Leak& leak, std::size_t number,
                      std::size_t frames);
 
+// Borderline sites with their scores, under a heading; "" for none.
+std::string RisingText(analysis::Symbols& symbols, const std::vector<analysis::Leak>& rising);
+
 // A table of what is alive at the end and no leak, at most `top` rows (0 = all), with the steps of
 // birth where the log has steps.
 std::string AliveText(analysis::Symbols& symbols, const std::vector<analysis::Leak>& alive,

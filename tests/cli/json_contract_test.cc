@@ -96,6 +96,9 @@ Json Leak() {
           {"site_frame?", Frame()},
           {"why", "string"},
           {"disproof", "string"},
+          {"basis", "string"},
+          {"bytes_per_second", "number"},
+          {"process", "int"},
           {"steps_to_oom", "number"},
           {"guard_steps", "int"},
           {"import?", "text"},
@@ -367,6 +370,8 @@ TEST(JsonContractTest, Leaks) {
                                                                {"horizon_too_short", "bool"},
                                                                {"steps", "uint"},
                                                                {"step_origin", StepOrigin()},
+                                                               {"basis", "text"},
+                                                               {"rising", {Leak()}},
                                                                {"warmup_steps", "int"},
                                                                {"leaks", {Leak()}},
                                                                {"live_at_exit", {Leak()}}}));

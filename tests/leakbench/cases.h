@@ -57,6 +57,10 @@ struct Case {
   Truth truth = Truth::kNoLeak;
   std::function<LifeAndSlope(Draw&)> make;
   analysis::Layer layer = analysis::Layer::kBlock;
+  // Its way is another in each turn: next to so many stacks, those of others would count for little
+  // when sites are chosen.
+  bool alone = false;
+  bool replaced = false;  // leaks by making one block larger and larger
 };
 
 // kDevelopment: what the rule was made on. kHeldOut: kinds that were written before the rule was

@@ -51,7 +51,8 @@ LifeAndSlope CallbacksOnCallbacks(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const int period = draw.Between(1, 2);
   return {[=](Site& site, int step) {
-            if (step >= 0 && step % period == 0) site.AllocVia("callback", step / period + 1, bytes);
+            if (step >= 0 && step % period == 0)
+              site.AllocVia("callback", step / period + 1, bytes);
           },
           static_cast<double>(bytes) / period};
 }
@@ -96,17 +97,20 @@ void AddLeaks(std::vector<Case>* cases) {
     auto own = d.Own();
     return Replaced(d, 4, [own, units = 0](int) mutable { return units += own->Between(1, 7); });
   });
+  cases->back().replaced = true;
   add("frames_of_exceptions", FramesOfExceptions);
   add("callbacks_on_callbacks", CallbacksOnCallbacks);
+  cases->back().alone = true;
   add("sessions_never_closed", SessionsNeverClosed);
   add("since_a_restart", [](Draw& d) {
     const int from = d.steps * d.Between(20, 40) / 100, period = d.Between(2, 3);
-    return KeptForEver(d, 1.0 / period, [=](int step) {
-      return step >= from && step % period == 0 ? 1 : 0;
-    });
+    return KeptForEver(d, 1.0 / period,
+                       [=](int step) { return step >= from && step % period == 0 ? 1 : 0; });
   });
-  add("cache_with_the_step_as_key",
-      [](Draw& d) { return KeyedCache(d, 1, [](int step) { return step; }, [](int) { return 1; }); });
+  add("cache_with_the_step_as_key", [](Draw& d) {
+    return KeyedCache(
+        d, 1, [](int step) { return step; }, [](int) { return 1; });
+  });
   add("forgotten_prefetch", ForgottenPrefetch);
   add("two_of_three",
       [](Draw& d) { return KeptForEver(d, 2.0 / 3, [](int step) { return step % 3 != 0; }); });
@@ -115,6 +119,7 @@ void AddLeaks(std::vector<Case>* cases) {
       [](Draw& d) { return KeptForEver(d, 0.5, [](int step) { return step % 2; }); },
       Layer::kPinned);
   add("two_histories", TwoHistories);
+  cases->back().replaced = true;
 }
 
 // No leaks.
@@ -269,9 +274,8 @@ void AddOthers(std::vector<Case>* cases) {
   });
   add("outputs_of_any_length", [](Draw& d) {
     auto own = d.Own();
-    return Replaced(d, 0, [=](int) {
-      return static_cast<int>(std::exp(0.01 * own->Between(0, 500)));
-    });
+    return Replaced(d, 0,
+                    [=](int) { return static_cast<int>(std::exp(0.01 * own->Between(0, 500))); });
   });
   add("curriculum_in_stages", [](Draw& d) {
     const int stages = d.Between(2, 5), length = d.steps / stages + 1;

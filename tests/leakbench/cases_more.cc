@@ -55,8 +55,10 @@ std::vector<Case> MoreLeakCases() {
     auto own = d.Own();
     return KeptForEver(d, p, [=](int) { return own->Chance(p) ? 1 : 0; });
   });
+  for (std::size_t i = 0; i < 2; ++i) cases[i].replaced = true;
   add("modules_made_each_turn", [](Draw& d) { return ByWays(d, d.Between(6, 20), false); });
   add("hooks_around_hooks", [](Draw& d) { return ByWays(d, 1, true); });
+  cases.back().alone = true;
   add("of_all_sizes", [](Draw& d) {
     auto own = d.Own();
     return KeptForEver(d, 8, [=](int) { return own->Between(1, 15); });

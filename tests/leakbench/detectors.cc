@@ -153,10 +153,13 @@ Precision PrecisionOf(const std::vector<Sample>& samples) {
   Precision precision;
   for (const Sample& sample : samples) {
     if (sample.of->truth != Truth::kLeak || sample.said == Said::kNothing) continue;
+    // By time there is no slope per step; what is replaced has no blocks to count it by.
+    const bool has_slope = sample.bytes_per_step > 0 && !sample.of->replaced;
     ++precision.named;
     precision.named_right += sample.site_right;
     const double growth = GrowthPerStep(sample);
-    if (growth > 0) precision.slope_errors.push_back(std::abs(sample.bytes_per_step / growth - 1));
+    if (has_slope && growth > 0)
+      precision.slope_errors.push_back(std::abs(sample.bytes_per_step / growth - 1));
   }
   std::sort(precision.slope_errors.begin(), precision.slope_errors.end());
   return precision;

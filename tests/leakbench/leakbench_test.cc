@@ -59,29 +59,53 @@ TEST(LeakBenchTest, HasEnoughOfBothAndNamesThemApart) {
   EXPECT_GE(others, 24);
 }
 
+// Bytes alive after `step`.
+double HeldAfter(const Sample& sample, int step) {
+  double bytes = 0;
+  for (const BlockLife& block : sample.blocks)
+    if (block.birth <= step && (block.alive() || block.death > step))
+      bytes += static_cast<double>(block.bytes);
+  return bytes;
+}
+
 // What the labels say must be so, chance aside: memory of old steps stays, at the slope they claim.
 TEST(LeakBenchTest, LeaksLeakAsTheySay) {
-  for (const Sample& sample : Draws(4, 400)) {
+  for (const Sample& sample : Draws(2, 400)) {
     if (sample.of->truth != Truth::kLeak) continue;
     SCOPED_TRACE(sample.of->name);
     double kept = 0;
     for (const BlockLife& block : sample.blocks)
       if (block.alive() && block.birth >= 200 && block.birth < 395)
         kept += static_cast<double>(block.bytes);
+    if (sample.of->replaced) kept = HeldAfter(sample, 395) - HeldAfter(sample, 200);
     EXPECT_NEAR(kept / 195, sample.true_bytes_per_step, 0.4 * sample.true_bytes_per_step);
   }
 }
 
 TEST(LeakBenchTest, TargetsAtAHundredSteps) {
-  const std::vector<Sample> samples = Draws(12, 100);
+  const std::vector<Sample> samples = Draws(8, 100);
   const Score suspected = ScoreOf(Named("memprof, suspected"), samples, true);
   EXPECT_GE(suspected.precision(), 0.95);
   EXPECT_LE(suspected.false_positive_rate(), 0.005);
   EXPECT_GE(ScoreOf(Named("memprof, suspected or growing"), samples, true).recall(), 0.95);
   const Precision found = PrecisionOf(samples);
-  EXPECT_GE(found.named_right, 0.95 * found.named);
+  // Of sites that leak together one is named, not the caller that they have in common.
+  EXPECT_GE(found.named_right, 0.85 * found.named);
   ASSERT_FALSE(found.slope_errors.empty());
   EXPECT_LE(found.slope_errors[found.slope_errors.size() / 2], 0.05);
+}
+
+// What was held out, also without any steps; each case alone takes a log of its own, so few of it.
+TEST(LeakBenchTest, TargetsOfTheHeldOutKinds) {
+  for (const Steps marks : {Steps::kMarked, Steps::kUnmarked, Steps::kNoPattern}) {
+    std::vector<Sample> samples;
+    for (std::uint32_t seed = 0; seed < 2; ++seed)
+      for (Sample& sample : leakbench::Run(seed, 100, {.kinds = Kinds::kHeldOut, .marks = marks}))
+        samples.push_back(std::move(sample));
+    const Score any = ScoreOf(Named("memprof, suspected or growing"), samples, true);
+    EXPECT_GE(any.recall(), 0.9) << static_cast<int>(marks);
+    EXPECT_GE(any.precision(), 0.9) << static_cast<int>(marks);
+  }
 }
 
 // Better than each of the older rules at both: a benchmark that all pass tells nothing.

@@ -116,9 +116,9 @@ void Judge(const std::shared_ptr<const analysis::Session>& session, std::vector<
       const auto found = by_name.find(frame.function);
       if (found == by_name.end()) continue;
       Sample& sample = *found->second;
-      sample.said = std::max(sample.said, leak.tier == analysis::LeakTier::kGrowing
-                                              ? Said::kGrowing
-                                              : Said::kSuspected);
+      sample.said =
+          std::max(sample.said,
+                   leak.tier == analysis::LeakTier::kGrowing ? Said::kGrowing : Said::kSuspected);
       sample.site_right = symbols.Site(leak.stack).function == frame.function;
       sample.bytes_per_step += leak.bytes_per_step;
     }
@@ -130,7 +130,7 @@ std::vector<Sample> RunSideBySide(std::uint32_t seed, int steps, const RunOption
   log.Device(0, std::uint64_t{1} << 50);
   std::vector<Running> all;
   for (std::size_t i = 0; i < Cases(options.kinds).size(); ++i)
-    all.push_back(Begin(&log, options, seed, steps, i));
+    if (!Cases(options.kinds)[i].alone) all.push_back(Begin(&log, options, seed, steps, i));
   const int last = options.until > 0 ? std::min(options.until, steps) : steps;
   for (int step = -1; step < last; ++step) {
     if (step >= 0) log.Step(static_cast<std::uint64_t>(step));
@@ -195,21 +195,24 @@ class Surroundings {
   std::vector<std::uint64_t> sizes_, passing_;
 };
 
-// Without marks, and with nothing but what the program does around it.
+// With nothing but what the program does around it.
 Sample RunAlone(std::uint32_t seed, int steps, const RunOptions& options, std::size_t index) {
   LogBuilder log;
   log.Device(0, std::uint64_t{1} << 50);
-  Surroundings around(&log, seed, options.marks == Steps::kUnmarked);
+  const bool marked = options.marks == Steps::kMarked;
+  Surroundings around(&log, seed, options.marks != Steps::kNoPattern);
   std::vector<Running> all;
   all.push_back(Begin(&log, options, seed, steps, index));
   Running& running = all.front();
   const int last = options.until > 0 ? std::min(options.until, steps) : steps;
   for (int step = -1; step < last; ++step) {
+    if (step >= 0 && marked) log.Step(static_cast<std::uint64_t>(step));
     if (step >= 0) around.BeginTurn();
     running.site->AtStep(step);
     running.life(*running.site, step);
     if (step >= 0) around.EndTurn();
   }
+  if (marked) log.Step(static_cast<std::uint64_t>(last));
   if (around.TidiesUp()) running.site->FreeOnTheWayOut();
   if (const auto session = analysis::testing::LoadLog(log, analysis::FindStepsToUse))
     Judge(session, &all);
@@ -220,10 +223,12 @@ Sample RunAlone(std::uint32_t seed, int steps, const RunOptions& options, std::s
 }  // namespace
 
 std::vector<Sample> Run(std::uint32_t seed, int steps, const RunOptions& options) {
-  if (options.marks == Steps::kMarked) return RunSideBySide(seed, steps, options);
+  const bool together = options.marks == Steps::kMarked;
   std::vector<Sample> samples;
+  if (together) samples = RunSideBySide(seed, steps, options);
   for (std::size_t i = 0; i < Cases(options.kinds).size(); ++i)
-    samples.push_back(RunAlone(seed, steps, options, i));
+    if (!together || Cases(options.kinds)[i].alone)
+      samples.push_back(RunAlone(seed, steps, options, i));
   return samples;
 }
 

@@ -1,5 +1,5 @@
-// One run: a log in which every case is one site, or one for each, what memprof says of it, and what older methods
-// say of the same lives.
+// One run: a log in which every case is one site, or one for each, what memprof says of it, and
+// what older methods say of the same lives.
 #pragma once
 
 #include <cstdint>

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/leaks_forecast.h"
 #include "analysis/symbols.h"
 #include "tests/queries/leak_patterns.h"
 #include "tests/queries/random_log.h"
+#include "tests/store/temp_file.h"
 
 namespace memprof::analysis {
 namespace {
@@ -19,6 +21,7 @@ using testing::LeakRun;
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::MakeLeakRun;
+using testing::TempDirectory;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
@@ -55,6 +58,7 @@ TEST(LeaksTest, MemoryWithoutAPointerIsADefiniteLeakWithOrWithoutSteps) {
     ASSERT_EQ(report.leaks.size(), 1u);
     const Leak& leak = report.leaks[0];
     EXPECT_EQ(leak.tier, LeakTier::kDefinite);
+    EXPECT_EQ(leak.basis, LeakBasis::kScan);
     EXPECT_EQ(leak.blocks, 8u);
     EXPECT_EQ(leak.score, 100);
     EXPECT_THAT(leak.why, HasSubstr("No pointer to 3 of its 8 allocations (3.00 KiB) was left in "
@@ -362,6 +366,182 @@ TEST(LeaksTest, MarksOfSeveralThreadsAreOneStep) {
   EXPECT_EQ(report.steps, 29);
   ASSERT_EQ(report.leaks.size(), 1u);
   EXPECT_DOUBLE_EQ(report.leaks[0].bytes_per_step, 4096);
+}
+
+// Turns of a loop that marks no steps: in each, some temporaries come and go around `turn`.
+std::shared_ptr<const Session> UnmarkedLoop(int turns, int temporaries,
+                                            const std::function<void(LogBuilder&, int)>& turn) {
+  LogBuilder log;
+  const int work = log.Stack({"main (a.cc:1)", "Work (a.cc:2)"});
+  for (int i = 0; i < turns; ++i) {
+    for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(temporaries); ++t)
+      log.Alloc(Layer::kLinear, 0x900'0000'0000 + t * kMiB, 4096 << t % 4, {.stack = work});
+    turn(log, i);
+    for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(temporaries); ++t)
+      log.Free(0x900'0000'0000 + t * kMiB);
+  }
+  return LoadLog(log);
+}
+
+TEST(LeaksTest, WithoutStepsABlockOfEachTurnIsALeakByTime) {
+  for (const int temporaries : {0, 5}) {
+    const auto session = UnmarkedLoop(300, temporaries, [](LogBuilder& log, int turn) {
+      const int lose = log.Stack({"main (a.cc:1)", "Lose (a.cc:7)"});
+      log.Alloc(Layer::kLinear, 0x100000 + static_cast<std::uint64_t>(turn) * 4096, 4096,
+                {.stack = lose});
+    });
+    ASSERT_NE(session, nullptr);
+    const LeakReport report = FindLeaks(*session);
+    ASSERT_EQ(report.leaks.size(), 1u) << report.verdict;
+    const Leak& leak = report.leaks[0];
+    EXPECT_EQ(leak.basis, LeakBasis::kTime);
+    EXPECT_EQ(leak.tier, temporaries == 0 ? LeakTier::kGrowing : LeakTier::kSuspected);
+    EXPECT_EQ(leak.blocks, 300u);
+    EXPECT_EQ(leak.bytes_per_step, 0);
+    EXPECT_GT(leak.bytes_per_second, 0);
+    EXPECT_EQ(leak.first_step, -1);
+    EXPECT_THAT(leak.why, HasSubstr("rose 300 times in a row"));
+    EXPECT_THAT(report.verdict, HasSubstr("1 site keeps growing, judged by time"));
+    EXPECT_EQ(report.steps, 0);
+    EXPECT_FALSE(report.horizon_too_short);
+  }
+}
+
+TEST(LeaksTest, WithoutStepsWhatIsMadeFirstAndKeptIsNoLeak) {
+  const auto session = UnmarkedLoop(300, 5, [](LogBuilder& log, int turn) {
+    const int make = log.Stack({"main (a.cc:1)", "MakeWeights (a.cc:7)"});
+    for (std::uint64_t i = 0; turn == 0 && i < 300; ++i)
+      log.Alloc(Layer::kLinear, 0x100000 + i * 4096, 4096, {.stack = make});
+  });
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  EXPECT_TRUE(report.leaks.empty());
+  EXPECT_THAT(report.verdict, HasSubstr("No growth, judged by time"));
+  EXPECT_EQ(report.basis, LeakBasis::kTime);
+}
+
+// Activations pile up forward, and gradients as they are given back.
+TEST(LeaksTest, ASinglePassIsNoLoop) {
+  LogBuilder log;
+  const auto layer = [](std::uint64_t base, int i) {
+    return base + static_cast<std::uint64_t>(i) * kMiB;
+  };
+  const int forward = log.Stack({"main (a.cc:1)", "Forward (a.cc:2)"});
+  const int backward = log.Stack({"main (a.cc:1)", "Backward (a.cc:3)"});
+  const int gradient = log.Stack({"main (a.cc:1)", "Gradient (a.cc:4)"});
+  constexpr int kLayers = 60;
+  for (int i = 0; i < kLayers; ++i) {
+    log.Alloc(Layer::kLinear, layer(0x100'0000'0000, i), kMiB, {.stack = forward});
+    log.Alloc(Layer::kLinear, layer(0x200'0000'0000, i), kMiB, {.stack = forward});
+    log.Free(layer(0x200'0000'0000, i));
+  }
+  for (int i = kLayers; i-- > 0;) {
+    log.Alloc(Layer::kLinear, layer(0x300'0000'0000, i), kMiB, {.stack = backward});
+    log.Alloc(Layer::kLinear, layer(0x400'0000'0000, i), kMiB, {.stack = gradient});
+    log.Free(layer(0x300'0000'0000, i));
+    log.Free(layer(0x100'0000'0000, i));
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  EXPECT_TRUE(report.leaks.empty()) << report.leaks[0].why;
+}
+
+// hist = torch.cat([hist, x]): no block is old.
+TEST(LeaksTest, ATensorReplacedByALargerOneGrows) {
+  for (const bool freed_on_exit : {false, true}) {
+    const auto session = MakeLeakRun(
+        [&](LeakRun& run, int step) {
+          if (step < 0) return;
+          run.Alloc(static_cast<std::uint64_t>(step + 1) * kMiB);
+          if (run.live().size() > 1) run.Free(run.live().begin()->first);
+          if (freed_on_exit && step == 59) run.Free(run.live().begin()->first);
+        },
+        1, 60);
+    ASSERT_NE(session, nullptr);
+    const LeakReport report = FindLeaks(*session);
+    ASSERT_EQ(report.leaks.size(), 1u) << report.verdict;
+    const Leak& leak = report.leaks[0];
+    EXPECT_EQ(leak.tier, LeakTier::kGrowing);
+    EXPECT_DOUBLE_EQ(leak.bytes_per_step, kMiB);
+    EXPECT_THAT(leak.why, HasSubstr("each is replaced by a larger one"));
+    EXPECT_THAT(report.verdict, HasSubstr("1 site keeps growing, by 1.00 MiB per step"));
+  }
+}
+
+// Many sites leak little each: they have the line in common from which they are called, or, of
+// wrappers around wrappers, all their lines.
+TEST(LeaksTest, SitesOfOneLineAreSummedUp) {
+  for (const bool deeper : {false, true}) {
+    LogBuilder log;
+    const int other = log.Stack({"main (a.py:1)", "Train (a.py:5)", "Step (a.py:30)"});
+    for (int step = 0; step < 60; ++step) {
+      log.Step(static_cast<std::uint64_t>(step));
+      std::vector<std::string> way = {"main (a.py:1)", "Train (a.py:5)", "Grow (a.py:9)"};
+      for (int i = 0; deeper && i <= step; ++i) way.push_back("wrapper (b.py:3)");
+      if (!deeper) way.push_back("Layer" + std::to_string(step * 7 % 30) + " (lib.py:4)");
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        log.Alloc(Layer::kBlock, 0x900000 + i * 4096, 4096, {.stack = other});
+        log.Free(0x900000 + i * 4096);
+      }
+      log.Alloc(Layer::kBlock, 0x10'0000'0000 + static_cast<std::uint64_t>(step) * kMiB, kMiB,
+                {.stack = log.Stack(way)});
+    }
+    const auto session = LoadLog(log);
+    ASSERT_NE(session, nullptr);
+    const LeakReport report = FindLeaks(*session);
+    ASSERT_EQ(report.leaks.size(), 1u) << report.verdict;
+    EXPECT_GE(report.leaks[0].blocks, 54u);  // all but what a site made while the run warmed up
+    EXPECT_NEAR(report.leaks[0].bytes_per_step, kMiB, 1);
+    EXPECT_THAT(report.leaks[0].why, HasSubstr("sites with callers in common"));
+  }
+}
+
+// A new place in each step, that shares nothing with the others: no site is sure, but the run is.
+TEST(LeaksTest, NoGrowthIsNotSaidWhileWhatIsHeldRises) {
+  LogBuilder log;
+  for (int step = 0; step < 60; ++step) {
+    log.Step(static_cast<std::uint64_t>(step));
+    const std::string name = std::to_string(step);
+    log.Alloc(Layer::kLinear, 0x10'0000'0000 + static_cast<std::uint64_t>(step) * kMiB, kMiB,
+              {.stack = log.Stack({"Thread" + name + " (a.cc:1)", "F" + name + " (a.cc:2)"})});
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  EXPECT_TRUE(report.leaks.empty());
+  EXPECT_THAT(report.verdict, HasSubstr("What is held on device 0 rises for good"));
+  EXPECT_THAT(report.verdict, HasSubstr("by 1.00 MiB per step"));
+  EXPECT_EQ(report.rising.size(), 3u);
+}
+
+// Two processes whose steps do not go together leak 8 KiB a step each, and so they do side by side.
+TEST(LeaksTest, EachProcessIsJudgedByItsOwnSteps) {
+  const TempDirectory directory;
+  std::vector<std::string> paths;
+  for (const int process : {0, 1}) {
+    LogBuilder log;
+    log.header().set_pid(static_cast<std::uint32_t>(100 + process));
+    const int site = log.Stack({"main (a.cc:1)", "Grow (a.cc:2)"});
+    for (std::uint64_t step = 0; step < 41; ++step) {
+      log.Step(step);
+      log.AdvanceTime(process == 0 ? 1000 : 3700);
+      if (step < 40) log.Alloc(Layer::kLinear, 0x100000 + step * 8192, 8192, {.stack = site});
+    }
+    paths.push_back(directory.Write(std::to_string(process) + ".mprof", log.Bytes()));
+  }
+  const auto session = Session::LoadTogether(paths);
+  ASSERT_TRUE(session.ok()) << session.status();
+  const LeakReport report = FindLeaks(**session);
+  ASSERT_EQ(report.leaks.size(), 2u) << report.verdict;
+  std::set<std::uint32_t> processes;
+  for (const Leak& leak : report.leaks) {
+    EXPECT_DOUBLE_EQ(leak.bytes_per_step, 8192);
+    EXPECT_EQ(leak.blocks, 40u);
+    processes.insert(leak.process);
+  }
+  EXPECT_EQ(processes.size(), 2u);
+  EXPECT_THAT(report.verdict, HasSubstr("Process 101: 1 site keeps growing"));
 }
 
 // One handle is imported in every step and never closed: as steady as a leak, and none of ours.
