@@ -172,5 +172,37 @@ TEST_F(OomVerbTest, CutLogsSayWhatIsThere) {
   }
 }
 
+// An evaluation without steps that keeps what it makes of every batch.
+std::string GrowingLog() {
+  LogBuilder log;
+  log.Device(0, 64 * kMiB);
+  const int load = log.Stack({"main (eval.cc:10)", "Evaluate (eval.cc:7)"});
+  const int model = log.Stack({"main (eval.cc:10)", "Evaluate (eval.cc:8)"});
+  for (std::uint64_t turn = 0; turn < 20; ++turn) {
+    log.Alloc(Layer::kLinear, 0x7e0000000000, kMiB, {.stack = load});
+    log.Alloc(Layer::kLinear, 0x7f0000000000 + turn * 4 * kMiB, 3 * kMiB, {.stack = model});
+    log.Free(0x7e0000000000);
+  }
+  log.AllocFailed(Layer::kLinear, 3 * kMiB,
+                  {.stack = model, .aux0 = kMiB, .aux1 = 64 * kMiB, .result = 2});
+  log.Event(Op::kHostScan, Layer::kUnspecified, 0, 24 * kMiB, 0, {.device = analysis::kNoDevice});
+  return log.Bytes();
+}
+
+TEST_F(OomVerbTest, GrowthWithoutStepsIsTold) {
+  logs_.directory().Write("growing.mprof", GrowingLog());
+  const Json failure = OomJson({"growing.mprof"})["failures"][0];
+  EXPECT_EQ(failure["growth"]["turns"], 20);
+  EXPECT_EQ(failure["growth"]["site"], "Evaluate (eval.cc:8)");
+  EXPECT_EQ(failure["growth"]["bytes"], 60 * kMiB);
+  EXPECT_EQ(failure["growth"]["bytes_per_step"], 3 * kMiB);
+  EXPECT_EQ(failure["remedies"][0]["kind"], "sites");
+  EXPECT_EQ(failure["remedies"][0]["beyond_request_bytes"], 58 * kMiB);
+  EXPECT_THAT(Oom({"growing.mprof"}).out, HasSubstr("in 20 turns, 3.00 MiB"));
+  const std::string report = Memprof({"report", "growing.mprof"}, logs_.path()).out;
+  EXPECT_THAT(report, HasSubstr("Growth: 60.0 MiB are held by what Evaluate"));
+  EXPECT_THAT(report, HasSubstr("Host memory was scanned for pointers 1 time (24.0 MiB"));
+}
+
 }  // namespace
 }  // namespace memprof::cli::testing
