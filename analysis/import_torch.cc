@@ -271,6 +271,9 @@ void DeviceWriter::TakeOom(const torch::Entry& entry, LogWriter::Event event) {
   failed.layer = Layer::kLinear;
   failed.result = kOutOfMemory;
   failed.aux0 = entry.address;  // here it is what was free
+  // A snapshot does not say how much the device has: at least this.
+  const std::uint64_t reserved = state_.reserved[ooms_];
+  if (entry.address != 0 && entry.address <= ~reserved) failed.aux1 = entry.address + reserved;
   failed.api = log_.String("cudaMalloc");
   log_.Add(failed);
   event.op = Op::kFrameworkOom;

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "analysis/oom_internal.h"
-#include "analysis/site_choice.h"
 
 namespace memprof::analysis {
 namespace {
@@ -151,30 +150,10 @@ FailureExplainer::FailureExplainer(const Session& session, Symbols& symbols, Sit
     kept.total = std::move(timeline.total);
     kept.layer[kModule] = std::move(timeline.layer[kModule]);
   }
-  std::unordered_set<std::string> functions;
-  for (const AllocationRecord& a : session.records()) {
-    if (a.layer == Layer::kTensor || !a.stack.valid() || !stacks_.insert(a.stack.value).second)
-      continue;
-    functions.clear();
-    for (const SourceFrame& frame : symbols.ResolveStack(a.stack)) functions.insert(frame.function);
-    for (const std::string& function : functions) ++votes_[function];
-  }
 }
 
 SourceFrame FailureExplainer::SiteOf(const FailedRequest& request) const {
-  if (stacks_.contains(request.stack.value)) return symbols_.Site(request.stack);
-  const std::vector<SourceFrame> frames = symbols_.ResolveStack(request.stack);
-  const SourceFrame* best = nullptr;
-  std::uint32_t fewest = 0;
-  for (const SourceFrame& frame : frames) {
-    const auto vote = votes_.find(frame.function);
-    if (IsPlumbing(frame) || vote == votes_.end()) continue;
-    if (vote->second * 4 <= stacks_.size()) return frame;
-    if (best != nullptr && vote->second >= fewest) continue;
-    best = &frame;
-    fewest = vote->second;
-  }
-  return best != nullptr ? *best : symbols_.Site(request.stack);
+  return symbols_.Site(request.stack);
 }
 
 FailureReport FailureExplainer::Explain(const FailedRequest& request) {

@@ -175,9 +175,7 @@ class FailureExplainer {
  public:
   FailureExplainer(const Session& session, Symbols& symbols, SiteGroups& sites);
   FailureReport Explain(const FailedRequest& request);
-  // The site of a request. Where no allocation has its stack, the innermost frame but for plumbing
-  // that allocations pass through, and at most a quarter of their stacks do: what merely reports a
-  // failure is in none of them.
+  // The site of a request, as anywhere (analysis/site_choice.h).
   SourceFrame SiteOf(const FailedRequest& request) const;
 
  private:
@@ -185,10 +183,8 @@ class FailureExplainer {
   Symbols& symbols_;
   SiteGroups& sites_;
   MemorySamples samples_;
-  std::optional<std::vector<Leak>> leaks_;                // once asked for
-  std::vector<DeviceTimeline> timelines_;                 // of each what is looked at
-  std::unordered_set<std::uint32_t> stacks_;              // of segments, blocks, driver memory
-  std::unordered_map<std::string, std::uint32_t> votes_;  // by function: stacks that pass through
+  std::optional<std::vector<Leak>> leaks_;  // once asked for
+  std::vector<DeviceTimeline> timelines_;   // of each what is looked at
 };
 
 // How close a device came to being full.

@@ -6,33 +6,33 @@
 // one; then the loop and main, which all share again. The site is the innermost frame that at most
 // a quarter of the distinct stacks pass through. Where the plumbing is a class that makes itself (a
 // shared constructor), its other members are doors to it: Tensor::Clone() is seldom called, and yet
-// tells nothing about what was cloned, or for whom.
+// tells nothing about what was cloned, or for whom. A function that only wraps an allocation is
+// passed over for its callers (wrappers.h).
+//
+// What people know is their own program. Where the site lies in a package, the nearest line of the
+// program's own outside of it comes first, and the package's line is told beside it; so is a
+// wrapper's. A request that failed may have a stack of no allocation: what no allocation passes
+// through, and only reports the failure, is none of its places. In a program of Python, frames of C
+// without a binary (imported snapshots have those of the interpreter and of bindings) are no
+// places.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analysis/cxx_names.h"
+#include "analysis/plumbing.h"
 #include "analysis/session.h"
+#include "analysis/shown_files.h"
 #include "analysis/symbols.h"
+#include "analysis/wrappers.h"
 
 namespace memprof::analysis {
-
-// True for frames that by name or module can never be a site: CUDA's and frameworks' libraries,
-// standard libraries, allocators, and the interpreter between two lines of Python.
-bool IsPlumbing(const SourceFrame& frame);
-// A file of the agent that `memprof run --torch` puts into a program.
-bool IsAgentFile(std::string_view file);
-
-// "a::Tensor" of "a::Tensor::Clone<int>(a::Tensor const&) const": the scope that the function is
-// in;
-// "" if it is in none. Views `function`.
-std::string_view ScopeOf(std::string_view function);
-// "a::Tensor::Tensor", also of templates: `function` makes objects of the class that it is in.
-bool IsConstructor(std::string_view function);
 
 // Immutable after construction, hence thread-safe. Construction resolves every distinct stack of
 // an allocation: O(stacks × depth).
@@ -40,10 +40,19 @@ class SiteChooser {
  public:
   SiteChooser(const Session& session, Symbols& symbols);
 
-  // Index into `frames` (as from Symbols::ResolveStack, innermost first) of the site of `stack`.
-  // Where all is plumbing it is what tells most: Python, an operator, anything but allocators.
-  // `frames` must not be empty.
-  std::size_t Choose(StackId stack, const std::vector<SourceFrame>& frames) const;
+  // Indices into `frames`, as from Symbols::ResolveStack, innermost first.
+  struct Choice {
+    std::size_t user = 0;
+    std::optional<std::size_t>
+        library;  // farther in than `user`, where that is not the place itself
+    std::size_t innermost() const { return library.value_or(user); }
+  };
+  // The site of `stack`, of which `frames`, which must not be empty, are the frames. Where all is
+  // plumbing it is what tells most: Python, an operator, anything but allocators.
+  Choice Choose(StackId stack, const std::vector<SourceFrame>& frames) const;
+
+  // How the file of `frame` is told apart from others.
+  std::string ShownFile(const SourceFrame& frame) const { return files_.Of(frame); }
 
  private:
   // Driver allocations, blocks and tensors end in different plumbing, so each votes on its own.
@@ -55,9 +64,16 @@ class SiteChooser {
   // one function, and "forward" is the name of hundreds.
   using Place = std::tuple<std::string_view, std::string_view, int>;
   static Place PlaceOf(const SourceFrame& frame);  // views the frame
+  // The innermost frame from `begin` that stacks like this do not share.
+  std::size_t Particular(StackId stack, const std::vector<SourceFrame>& frames, std::size_t begin,
+                         const std::vector<bool>& skipped) const;
 
   absl::flat_hash_map<Place, std::array<std::uint32_t, kGroups>> through_;
   std::vector<std::int8_t> group_of_stack_;  // -1: of no allocation
+  std::vector<Layer> layer_of_stack_;
+  bool python_ = false;  // some frame is a line of Python
+  Wrappers wrappers_;
+  ShownFiles files_;
 };
 
 }  // namespace memprof::analysis

@@ -20,7 +20,19 @@ std::string BaseName(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
+void AppendKey(const SourceFrame& frame, std::string* key) {
+  absl::StrAppend(key, frame.function, "\n", frame.file, "\n", frame.line, "\n", frame.module,
+                  "\n");
+}
+
 }  // namespace
+
+std::string KeyOf(const UserSite& site) {
+  std::string key;
+  AppendKey(site.user, &key);
+  AppendKey(site.library, &key);
+  return key;
+}
 
 class Symbols::Impl {
  public:
@@ -65,22 +77,17 @@ class Symbols::Impl {
   }
 
   // The site of a stack if it was asked for before, else null.
-  const SourceFrame* KnownSite(StackId stack) const {
+  const UserSite* KnownSite(StackId stack) const {
     const std::lock_guard lock(mutex_);
     const auto known = sites_.find(stack.value);
-    return known != sites_.end() ? known->second : nullptr;
+    return known != sites_.end() ? known->second.get() : nullptr;
   }
-  // The frame that is the `index`th of the resolved stack is its site.
-  void KeepSite(StackId stack, std::size_t index) {
-    for (const FrameId frame : session_->StackFrames(stack)) {
-      const std::vector<SourceFrame>& frames = Resolve(frame);
-      if (index < frames.size()) {
-        const std::lock_guard lock(mutex_);
-        sites_.emplace(stack.value, &frames[index]);
-        return;
-      }
-      index -= frames.size();
-    }
+  const UserSite& KeepSite(StackId stack, UserSite site) {
+    const std::lock_guard lock(mutex_);
+    // Stacks that end at one place share what is kept of it.
+    std::shared_ptr<const UserSite>& kept = places_[KeyOf(site)];
+    if (kept == nullptr) kept = std::make_shared<const UserSite>(std::move(site));
+    return *sites_.emplace(stack.value, kept).first->second;
   }
 
  private:
@@ -125,7 +132,8 @@ class Symbols::Impl {
   mutable std::mutex mutex_;
   std::vector<std::vector<SourceFrame>> cache_;  // never resized: answers stay where they are
   std::map<std::uint32_t, OneModule> modules_;   // whose values stay where they are
-  absl::flat_hash_map<std::uint32_t, const SourceFrame*> sites_;  // by stack; point into cache_
+  absl::flat_hash_map<std::uint32_t, std::shared_ptr<const UserSite>> sites_;  // by stack
+  absl::flat_hash_map<std::string, std::shared_ptr<const UserSite>> places_;
   std::uint64_t unsymbolised_ = 0;
   std::once_flag chooser_once_;
   std::unique_ptr<SiteChooser> chooser_;
@@ -149,19 +157,25 @@ std::vector<SourceFrame> Symbols::ResolveStack(StackId stack) {
   return resolved;
 }
 
-SourceFrame Symbols::Site(StackId stack) {
-  if (const SourceFrame* known = impl_->KnownSite(stack)) return *known;
+UserSite Symbols::SiteOf(StackId stack) {
+  if (const UserSite* known = impl_->KnownSite(stack)) return *known;
   const std::vector<SourceFrame> frames = ResolveStack(stack);
   if (frames.empty()) return {};
-  const std::size_t site = impl_->chooser(*this).Choose(stack, frames);
-  impl_->KeepSite(stack, site);
-  return frames[site];
+  const SiteChooser& chooser = impl_->chooser(*this);
+  const SiteChooser::Choice choice = chooser.Choose(stack, frames);
+  UserSite site{.user = frames[choice.user]};
+  if (choice.library) site.library = frames[*choice.library];
+  for (SourceFrame* frame : {&site.user, &site.library})
+    frame->shown_file = chooser.ShownFile(*frame);
+  return impl_->KeepSite(stack, std::move(site));
 }
+
+SourceFrame Symbols::Site(StackId stack) { return SiteOf(stack).user; }
 
 std::vector<SourceFrame> Symbols::SiteStack(StackId stack) {
   std::vector<SourceFrame> frames = ResolveStack(stack);
   if (frames.empty()) return frames;
-  const std::size_t site = impl_->chooser(*this).Choose(stack, frames);
+  const std::size_t site = impl_->chooser(*this).Choose(stack, frames).innermost();
   frames.erase(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(site));
   if (IsPlumbing(frames.front())) return frames;  // nothing better was found: show all of it
   std::erase_if(frames, [](const SourceFrame& frame) { return IsPlumbing(frame); });

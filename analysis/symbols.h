@@ -20,7 +20,22 @@ struct SourceFrame {
   bool python = false;
   bool inlined = false;  // this function was inlined into the next one
   bool symbolised = false;
+  bool installed = false;  // the binary is a library of the system or of a Python package
+  // How people tell its file: the name, with as many folders as needed to tell it from the others
+  // of the log. Of sites only; empty otherwise.
+  std::string shown_file;
 };
+
+// The place of an allocation as it is told: "main (train.py:51), in forward (transformers/…)".
+struct UserSite {
+  SourceFrame user;     // the nearest line of the user's own program; where there is none, the
+                        // innermost one of a package, or what tells most
+  SourceFrame library;  // the line of a package or of a helper that it called, where that
+                        // allocated; no function where the user's line did so itself
+  bool in_library() const { return !library.function.empty(); }
+};
+// Of two sites the same where they are the same place. What is shown of them may not be.
+std::string KeyOf(const UserSite& site);
 
 // Answers are cached. Thread-safe: one lock around the cache, and one for each module, whose DWARF
 // can take seconds to open: what is known is answered meanwhile. Construction does nothing.
@@ -37,11 +52,15 @@ class Symbols {
   // A whole stack, innermost first, inlined frames expanded.
   std::vector<SourceFrame> ResolveStack(StackId stack);
 
-  // The frame a person would name as the place of the allocation (analysis/site_choice.h). Falls
-  // back to the innermost frame; empty function for no stack. The first call looks at all stacks.
+  // The line of the user's that a person would name as the place of the allocation
+  // (analysis/site_choice.h), and the library's line beside it. Falls back to the innermost frame;
+  // empty function for no stack. The first call looks at all stacks.
+  UserSite SiteOf(StackId stack);
+  // Its user's line alone.
   SourceFrame Site(StackId stack);
 
-  // The stack as one tells it: from the site outward, without libraries and allocators.
+  // The stack as one tells it: from the place outward where memory was asked for, be it a
+  // library's, without plumbing.
   std::vector<SourceFrame> SiteStack(StackId stack);
 
   // Which library asked for what was allocated there (analysis/libraries.h). The first call looks

@@ -11,10 +11,22 @@
 #include <cstdlib>
 
 #include "absl/container/flat_hash_map.h"
+#include "analysis/cxx_names.h"
 #include "analysis/log_wire.h"
 
 namespace memprof::analysis {
 namespace {
+
+// A library of the system, of the toolkit or of a Python package, as against the program's own.
+bool IsInstalledModule(std::string_view path) {
+  if (path.find("-packages/") != std::string_view::npos) return true;
+  for (const std::string_view folder :
+       {"/usr/lib", "/lib/", "/lib64/", "/usr/local/lib", "/usr/local/cuda", "/nix/store/"})
+    if (path.starts_with(folder)) return true;
+  const std::size_t lib = path.rfind("/lib/");
+  return lib != std::string_view::npos &&
+         path.substr(0, lib).find("conda") != std::string_view::npos;
+}
 
 struct FreeDeleter {
   void operator()(void* memory) const { std::free(memory); }
@@ -26,41 +38,6 @@ struct DwflDeleter {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-bool DropSuffix(std::string_view* text, std::string_view suffix) {
-  // A reference qualifier is told from `operator&` by the parenthesis before it, which stays.
-  const std::size_t keep = suffix.front() == ')' ? 1 : 0;
-  if (!text->ends_with(suffix)) return false;
-  text->remove_suffix(suffix.size() - keep);
-  return true;
-}
-
-// Where the parameter list of a demangled name begins; its end if it has none.
-std::size_t ParametersAt(std::string_view name) {
-  if (name.empty() || name.back() != ')') return name.size();
-  int depth = 0;
-  for (std::size_t i = name.size(); i-- > 0;) {
-    if (name[i] == ')') ++depth;
-    if (name[i] == '(' && --depth == 0) {
-      const bool call_operator = name.substr(0, i).ends_with("operator");
-      return i == 0 || call_operator ? name.size() : i;
-    }
-  }
-  return name.size();
-}
-
-// Where the name itself begins, behind a return type: after the last space outside of brackets.
-std::size_t NameAt(std::string_view name) {
-  const std::size_t limit = std::min(name.rfind("operator"), name.size());
-  std::size_t begin = 0;
-  int depth = 0;
-  for (std::size_t i = 0; i < limit; ++i) {
-    if (name[i] == '<' || name[i] == '(' || name[i] == '{' || name[i] == '[') ++depth;
-    if (name[i] == '>' || name[i] == ')' || name[i] == '}' || name[i] == ']') --depth;
-    if (name[i] == ' ' && depth == 0) begin = i + 1;
-  }
-  return begin;
-}
-
 }  // namespace
 
 std::string ReadableName(std::string_view symbol) {
@@ -69,19 +46,15 @@ std::string ReadableName(std::string_view symbol) {
   const std::unique_ptr<char, FreeDeleter> demangled(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status));
   if (status != 0 || demangled == nullptr || !symbol.starts_with("_Z")) return ValidUtf8(symbol);
-  std::string_view name = demangled.get();
-  for (std::size_t clone; (clone = name.rfind(" [clone ")) != std::string_view::npos;)
-    name = name.substr(0, clone);
-  while (DropSuffix(&name, " const") || DropSuffix(&name, " volatile") ||
-         DropSuffix(&name, ") &") || DropSuffix(&name, ") &&")) {
-  }
-  name = name.substr(0, ParametersAt(name));
-  return ValidUtf8(name.substr(NameAt(name)));
+  return ValidUtf8(BareName(demangled.get()));
 }
 
 class ModuleSymbols::Impl {
  public:
-  explicit Impl(const ModuleInfo& module) : bias_(module.load_bias), name_(BaseName(module.path)) {
+  explicit Impl(const ModuleInfo& module)
+      : bias_(module.load_bias),
+        name_(BaseName(module.path)),
+        installed_(IsInstalledModule(module.path)) {
     struct stat info {};
     if (stat(module.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
     dwfl_.reset(dwfl_begin(&kCallbacks));
@@ -134,7 +107,8 @@ class ModuleSymbols::Impl {
             .file = place.file,
             .line = place.line,
             .module = name_,
-            .symbolised = true};
+            .symbolised = true,
+            .installed = installed_};
   }
 
   static char* debug_path_;
@@ -142,6 +116,7 @@ class ModuleSymbols::Impl {
 
   const std::uint64_t bias_;
   const std::string name_;
+  const bool installed_;
   std::unique_ptr<Dwfl, DwflDeleter> dwfl_;
   Dwfl_Module* module_ = nullptr;
   absl::flat_hash_map<Dwarf_Off, std::vector<Function>> functions_;  // by compilation unit

@@ -220,6 +220,8 @@ void Pass::Allocate(std::size_t i, const Entry& entry) {
     allocated_ -= older->second.bytes;
     blocks_.erase(older);
   }
+  // A block is a part of a segment, which the trace or the state must have named.
+  if (reserved_.At(entry.address) == nullptr) ++result_.contradictions;
   std::uint64_t& bytes = result_.block_bytes[i];
   if (bytes == 0) bytes = SizeOf(entry);
   Block block;

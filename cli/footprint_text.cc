@@ -165,9 +165,8 @@ std::string SitesText(const Footprint& footprint, analysis::Symbols& symbols, st
   std::vector<Row> rows;
   std::map<std::string, std::size_t> index;
   for (const FootprintSite& site : footprint.sites()) {
-    const std::string label = SiteLabel(symbols, site.stack);
-    const auto [it, fresh] = index.try_emplace(label, rows.size());
-    if (fresh) rows.push_back({label});
+    const auto [it, fresh] = index.try_emplace(SiteKey(symbols, site.stack), rows.size());
+    if (fresh) rows.push_back({SiteLabel(symbols, site.stack)});
     Row& row = rows[it->second];
     row.bytes += site.bytes;
     row.fixed += site.fixed;

@@ -120,7 +120,11 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
                {"steps_to_oom", Number(leak.steps_to_oom)},
                {"guard_steps", leak.guard_steps},
                {"survivors", std::move(survivors)}};
-  if (leak.stack.valid()) json["site_frame"] = FrameJson(symbols.Site(leak.stack));
+  if (leak.stack.valid()) {
+    const analysis::UserSite site = symbols.SiteOf(leak.stack);
+    json["site_frame"] = FrameJson(site.user);
+    if (site.in_library()) json["library_frame"] = FrameJson(site.library);
+  }
   if (leak.imported() && leak.example.valid()) {
     const analysis::ImportKind kind = session.allocation(leak.example).import_kind;
     json["import"] = analysis::ImportKindName(kind);

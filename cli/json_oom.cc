@@ -54,7 +54,7 @@ Json RemedyJson(const Session& session, analysis::Symbols& symbols,
                {"beyond_request_bytes", remedy.beyond},
                {"words", analysis::RemedyWords(session, sites, report, remedy, name)}};
   for (const analysis::SiteUse& use : remedy.sites)
-    json["sites"].push_back({{"site", SiteLabel(symbols, sites.Example(use.site))},
+    json["sites"].push_back({{"site", SiteLabel(symbols, sites, use.site)},
                              {"bytes", use.bytes},
                              {"blocks", use.count}});
   for (const analysis::AllocationId id : remedy.blocks) {
@@ -124,14 +124,14 @@ Json FailureJson(const Session& session, analysis::Symbols& symbols,
     json["remedies"].push_back(RemedyJson(session, symbols, sites, report, remedy));
   json["sites"] = Json::array();
   for (const analysis::SiteUse& use : report.sites)
-    json["sites"].push_back({{"site", SiteLabel(symbols, sites.Example(use.site))},
+    json["sites"].push_back({{"site", SiteLabel(symbols, sites, use.site)},
                              {"bytes", use.bytes},
                              {"blocks", use.count},
                              {"stack", StackJson(symbols, sites.Example(use.site))}});
   if (report.compared_step < 0) return json;
   Json changes = Json::array();
   for (const analysis::SiteChange& change : report.changes)
-    changes.push_back({{"site", SiteLabel(symbols, sites.Example(change.site))},
+    changes.push_back({{"site", SiteLabel(symbols, sites, change.site)},
                        {"before_bytes", change.before},
                        {"after_bytes", change.after}});
   json["step_before"] = {{"step", report.compared_step},

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/site_choice.h"
+#include "analysis/cxx_names.h"
 #include "analysis/units.h"
 #include "cli/text.h"
 #include "proto/memprof.pb.h"
@@ -13,6 +13,7 @@ namespace memprof::cli {
 namespace {
 
 using analysis::SourceFrame;
+using analysis::StackId;
 using analysis::TimeNs;
 
 std::string_view BaseName(std::string_view path) {
@@ -20,9 +21,12 @@ std::string_view BaseName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// What people install, and seldom write: in site-packages or, on Debian, dist-packages.
-bool IsInstalled(const SourceFrame& frame) {
-  return frame.python && frame.file.find("-packages/") != std::string::npos;
+// The site, and before it the library that asked for itself.
+std::string Label(analysis::Symbols& symbols, StackId stack, const analysis::UserSite& site) {
+  std::string place = FrameLabel(site.user);
+  if (site.in_library()) Append(place, ", in ", FrameLabel(site.library));
+  const analysis::Library library = symbols.LibraryOf(stack);
+  return analysis::AsksForOthers(library.role) ? Cat(library.name, " for ", place) : place;
 }
 
 std::string_view SeverityName(log::Severity severity) {
@@ -42,19 +46,6 @@ std::string_view SeverityName(log::Severity severity) {
 }  // namespace
 
 namespace {
-
-// Instances of templates are named with what they return: "void Train<float>".
-std::string_view WithoutReturnType(std::string_view name) {
-  if (name.find('<') == std::string_view::npos) return name;
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < name.size() && !name.substr(i).starts_with("operator"); ++i) {
-    if (name[i] == '<' || name[i] == '(') ++depth;
-    if (name[i] == '>' || name[i] == ')') --depth;
-    if (name[i] == ' ' && depth == 0) begin = i + 1;
-  }
-  return name.substr(begin);
-}
 
 }  // namespace
 
@@ -78,9 +69,9 @@ std::string ShortFunction(std::string_view function) {
       i += kAnonymous.size() - 1;
       continue;
     }
-    return Printable(WithoutReturnType(function.substr(0, i)));
+    return Printable(analysis::BareName(function.substr(0, i)));
   }
-  return Printable(function);
+  return Printable(analysis::BareName(function));
 }
 
 std::string LastScopes(std::string_view function) {
@@ -103,41 +94,53 @@ std::string LastScopes(std::string_view function) {
   return std::string(scopes == 1 && !type ? function.substr(last) : function);
 }
 
-std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack) {
-  if (!stack.valid()) return "(no call stack)";
-  const std::string place = FrameLabel(symbols.Site(stack));
+std::string SiteLabel(analysis::Symbols& symbols, StackId stack) {
+  return stack.valid() ? Label(symbols, stack, symbols.SiteOf(stack)) : "(no call stack)";
+}
+
+std::string SiteLabel(analysis::Symbols& symbols, const analysis::SiteGroups& sites,
+                      std::uint32_t group) {
+  const StackId stack = sites.Example(group);
+  return stack.valid() ? Label(symbols, stack, sites.Site(group)) : "(no call stack)";
+}
+
+std::string SiteKey(analysis::Symbols& symbols, StackId stack) {
+  if (!stack.valid()) return "";
   const analysis::Library library = symbols.LibraryOf(stack);
-  return analysis::AsksForOthers(library.role) ? Cat(library.name, " for ", place) : place;
+  return Cat(analysis::AsksForOthers(library.role) ? library.name : "", "\n",
+             analysis::KeyOf(symbols.SiteOf(stack)));
 }
 
-const SourceFrame* CallerOf(const std::vector<SourceFrame>& frames) {
-  if (frames.size() < 2) return nullptr;
-  if (IsInstalled(frames[0])) {
-    for (const SourceFrame& frame : frames)
-      if (frame.python && !IsInstalled(frame) && !analysis::IsPlumbing(frame)) return &frame;
-  }
-  return frames[1].symbolised ? &frames[1] : nullptr;
-}
-
-std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack, std::size_t column,
+std::string SiteAndCaller(analysis::Symbols& symbols, StackId stack, std::size_t column,
                           std::size_t indent) {
   constexpr std::size_t kWidth = 100;
   if (!stack.valid()) return "(no call stack)";
-  const std::vector<SourceFrame> frames = symbols.SiteStack(stack);
-  if (frames.empty()) return "(no call stack)";
+  const analysis::UserSite place = symbols.SiteOf(stack);
+  if (place.user.function.empty()) return "(no call stack)";
   const std::string site =
-      CutEnd(FrameLabel(frames[0]), kWidth - std::min<std::size_t>(column + 1, 40));
-  const SourceFrame* calling = CallerOf(frames);
-  if (calling == nullptr) return site;
-  const std::string caller = Cat("from ", FrameLabel(*calling));
-  if (column + Columns(site) + 2 + Columns(caller) <= kWidth) return Cat(site, ", ", caller);
-  return Cat(site, ",\n", std::string(indent, ' '), CutEnd(caller, kWidth - indent));
+      CutMiddle(FrameLabel(place.user), kWidth - std::min<std::size_t>(column + 1, 40));
+  std::string beside;
+  if (place.in_library()) {
+    beside = Cat("in ", FrameLabel(place.library));
+  } else {
+    const std::vector<SourceFrame> frames = symbols.SiteStack(stack);
+    if (frames.size() > 1 && frames[1].symbolised) beside = Cat("from ", FrameLabel(frames[1]));
+  }
+  if (beside.empty()) return site;
+  if (column + Columns(site) + 2 + Columns(beside) <= kWidth) return Cat(site, ", ", beside);
+  return Cat(site, ",\n", std::string(indent, ' '), CutMiddle(beside, kWidth - indent));
 }
 
 std::string FrameLabel(const SourceFrame& frame) {
-  std::string label = LastScopes(ShortFunction(frame.function));
+  const std::string function = ShortFunction(frame.function);
+  constexpr std::string_view kOperator = "at::_ops::";  // "at::_ops::bmm::call": bmm tells
+  std::string label = function.starts_with(kOperator)
+                          ? function.substr(0, function.find("::", kOperator.size()))
+                          : LastScopes(function);
+  if (frame.file == "??") return label;
   if (!frame.file.empty()) {
-    Append(label, " (", Printable(BaseName(frame.file)));
+    Append(label, " (",
+           Printable(frame.shown_file.empty() ? BaseName(frame.file) : frame.shown_file));
     if (frame.line > 0) Append(label, ':', frame.line);
     label += ')';
   } else if (!frame.module.empty() && frame.function.find(frame.module) == std::string::npos) {
@@ -166,7 +169,7 @@ std::string StackLines(analysis::Symbols& symbols, analysis::StackId stack, std:
     }
     const std::string function = LastScopes(ShortFunction(frame.function));
     const std::size_t room = 100 - std::min<std::size_t>(60, indent);
-    const std::string name = CutEnd(function, 56);
+    const std::string name = CutMiddle(function, 56);
     Append(text, margin, name,
            CutFront(where, room > Columns(name) + 12 ? room - Columns(name) : 12), '\n');
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/session.h"
+#include "analysis/site_groups.h"
 #include "analysis/symbols.h"
 #include "proto/anomalies.h"
 
@@ -15,19 +16,21 @@ namespace memprof::cli {
 std::string ShortFunction(std::string_view function);
 
 // "Step (train.cc:42)", the place that a person would name for `stack`; "(no call stack)". Where a
-// library asked for itself, or a framework on its behalf, that is said: "NCCL for Step
-// (train.cc:9)".
+// package or a helper asked for it, its line stands beside the user's: "main (train.py:51), in
+// forward (transformers/…/modeling_gpt2.py:123)". Where a library asked for itself, or a framework
+// on its behalf, that is said: "NCCL for Step (train.cc:9)".
 std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack);
+// The same of a group; a library's line only where it is that of all.
+std::string SiteLabel(analysis::Symbols& symbols, const analysis::SiteGroups& sites,
+                      std::uint32_t group);
+// Of two stacks the same where SiteLabel() means the same place, whatever it says.
+std::string SiteKey(analysis::Symbols& symbols, analysis::StackId stack);
 
-// The same with its caller, for a line of which `column` columns are used: "Clone (tensor.cc:42),
-// from Remember (history.cc:9)". What does not fit goes on in a line of its own, indented by
-// `indent`.
+// SiteLabel() with its caller, for a line of which `column` columns are used: "Clone
+// (tensor.cc:42), from Remember (history.cc:9)". What does not fit goes on in a line of its own,
+// indented by `indent`.
 std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack, std::size_t column,
                           std::size_t indent);
-
-// Of `frames`, a site and what is outside of it: its caller. Where the site is in a package, the
-// line of the user's that called into packages, which may be far out. nullptr if there is none.
-const analysis::SourceFrame* CallerOf(const std::vector<analysis::SourceFrame>& frames);
 
 // "Class::Step (train.cc:42)" of one frame.
 std::string FrameLabel(const analysis::SourceFrame& frame);

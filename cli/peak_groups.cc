@@ -28,6 +28,12 @@ const std::string& SiteLabels::Of(analysis::StackId stack) {
   return labels_.emplace(stack.value, SiteLabel(symbols_, stack)).first->second;
 }
 
+const std::string& SiteLabels::KeyOf(analysis::StackId stack) {
+  const auto at = keys_.find(stack.value);
+  if (at != keys_.end()) return at->second;
+  return keys_.emplace(stack.value, SiteKey(symbols_, stack)).first->second;
+}
+
 bool SiteLabels::NamedByAgent(analysis::StackId stack) {
   constexpr std::size_t kItsFrames = 24;  // are inner ones
   const auto [known, fresh] = by_agent_.try_emplace(stack.value, false);
@@ -96,24 +102,24 @@ std::vector<analysis::Site> BlockSites(const Session& session,
 std::vector<PeakSaving> WithoutPlaces(const Session& session, SiteLabels& labels,
                                       const analysis::PeakSavings& savings, int device, PeakOf of,
                                       const std::vector<Place>& places) {
-  // A place is a label and a layer; a layer that it has no row for counts with its first row.
+  // A place is a site and a layer; a layer that it has no row for counts with its first row.
   std::map<std::pair<std::string, analysis::Layer>, std::uint32_t> exact;
-  std::map<std::string, std::uint32_t> by_label;
+  std::map<std::string, std::uint32_t> by_key;
   for (std::uint32_t i = 0; i < places.size(); ++i) {
-    exact.try_emplace({places[i].site, session.record(places[i].largest).layer}, i);
-    by_label.try_emplace(places[i].site, i);
+    exact.try_emplace({places[i].key, session.record(places[i].largest).layer}, i);
+    by_key.try_emplace(places[i].key, i);
   }
   std::map<std::pair<std::uint32_t, analysis::Layer>, std::uint32_t> known;  // by stack
   return savings.Without(device, of, places.size(), [&](AllocationId, const AllocationRecord& a) {
     const auto [it, fresh] = known.try_emplace({a.stack.value, a.layer}, kNoGroup);
     if (fresh) {
-      const std::string& label = labels.Of(a.stack);
-      const auto place = exact.find({label, a.layer});
-      const auto same_label = by_label.find(label);
+      const std::string& key = labels.KeyOf(a.stack);
+      const auto place = exact.find({key, a.layer});
+      const auto same_site = by_key.find(key);
       if (place != exact.end()) {
         it->second = place->second;
-      } else if (same_label != by_label.end()) {
-        it->second = same_label->second;
+      } else if (same_site != by_key.end()) {
+        it->second = same_site->second;
       }
     }
     return it->second;

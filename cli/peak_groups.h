@@ -17,11 +17,12 @@
 
 namespace memprof::cli {
 
-// SiteLabel() of stacks, remembered.
+// SiteLabel() and SiteKey() of stacks, remembered.
 class SiteLabels {
  public:
   explicit SiteLabels(analysis::Symbols& symbols) : symbols_(symbols) {}
   const std::string& Of(analysis::StackId stack);
+  const std::string& KeyOf(analysis::StackId stack);
   // Where a tensor was made. One that the agent of `memprof run --torch` named, which is later, was
   // made where the memory below it was.
   const std::string& OfTensor(const analysis::Session& session,
@@ -32,7 +33,7 @@ class SiteLabels {
 
   analysis::Symbols& symbols_;
   std::unordered_map<std::uint32_t, bool> by_agent_;
-  std::unordered_map<std::uint32_t, std::string> labels_;
+  std::unordered_map<std::uint32_t, std::string> labels_, keys_;
 };
 
 // Tensors that a person would call the same.

@@ -87,9 +87,11 @@ AliveTable AliveRows(analysis::Symbols& symbols, const std::vector<Leak>& alive,
   std::map<std::pair<std::string, analysis::Layer>, std::size_t> index;
   for (const Leak& leak : alive) {
     if (leak.imported() != imported) continue;
-    const std::string site = SiteLabel(symbols, leak.stack);
-    const auto [it, fresh] = index.try_emplace({site, leak.layer}, rows.size());
-    if (fresh) rows.push_back({site, leak.layer, 0, 0, leak.first_step, leak.first_step});
+    const auto [it, fresh] =
+        index.try_emplace({SiteKey(symbols, leak.stack), leak.layer}, rows.size());
+    if (fresh)
+      rows.push_back(
+          {SiteLabel(symbols, leak.stack), leak.layer, 0, 0, leak.first_step, leak.first_step});
     AliveRow& row = rows[it->second];
     row.bytes += leak.bytes;
     row.blocks += leak.blocks;

@@ -60,9 +60,10 @@ std::string RecorderText(const analysis::Session& session, const analysis::Event
 // "and 12 more (see --top)" when `shown` of `total` rows were printed; else "".
 std::string MoreLine(std::size_t shown, std::size_t total);
 
-// Sites with one label, whatever the way there, as one: what the tables of the text show.
+// Stacks with one site, whatever the way there, as one: what the tables of the text show.
 struct Place {
-  std::string site;
+  std::string site;  // SiteLabel()
+  std::string key;   // SiteKey()
   std::uint64_t bytes = 0, blocks = 0;
   analysis::AllocationId largest;
 };

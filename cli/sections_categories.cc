@@ -42,19 +42,19 @@ std::vector<Category> InOrder(const CategoryTotals& totals) {
   return order;
 }
 
-// Sites of one category with one label and reason are one row.
+// Sites of one category at one place and with one reason are one row.
 std::vector<std::pair<std::string, CategorySite>> Places(analysis::Symbols& symbols,
                                                          const CategoryTotals& totals,
                                                          Category category) {
   std::vector<std::pair<std::string, CategorySite>> places;
   for (const CategorySite& site : totals.sites) {
     if (site.verdict.category != category) continue;
-    const std::string label = SiteLabel(symbols, site.stack);
+    const std::string key = SiteKey(symbols, site.stack);
     const auto same = std::find_if(places.begin(), places.end(), [&](const auto& place) {
-      return place.first == label && place.second.verdict.reason == site.verdict.reason;
+      return place.first == key && place.second.verdict.reason == site.verdict.reason;
     });
     if (same == places.end()) {
-      places.emplace_back(label, site);
+      places.emplace_back(key, site);
     } else {
       same->second.bytes += site.bytes;
       same->second.blocks += site.blocks;
@@ -62,6 +62,7 @@ std::vector<std::pair<std::string, CategorySite>> Places(analysis::Symbols& symb
   }
   std::stable_sort(places.begin(), places.end(),
                    [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+  for (auto& [name, site] : places) name = SiteLabel(symbols, site.stack);
   return places;
 }
 

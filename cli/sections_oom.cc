@@ -60,7 +60,7 @@ std::string SiteTable(analysis::Symbols& symbols, const analysis::SiteGroups& si
     const analysis::SiteUse& use = report.sites[i];
     table.Row({FormatBytes(use.bytes),
                Percent(static_cast<double>(use.bytes), static_cast<double>(report.space.total)),
-               FormatCount(use.count), SiteLabel(symbols, sites.Example(use.site))});
+               FormatCount(use.count), SiteLabel(symbols, sites, use.site)});
   }
   return table.Text(kWidth) + MoreLine(Shown(report.sites.size(), top), report.sites.size());
 }
@@ -72,7 +72,7 @@ std::string ChangeTable(analysis::Symbols& symbols, const analysis::SiteGroups& 
   for (std::size_t i = 0; i < Shown(report.changes.size(), top); ++i) {
     const analysis::SiteChange& change = report.changes[i];
     table.Row({SignedBytes(change.before, change.after), FormatBytes(change.before),
-               FormatBytes(change.after), SiteLabel(symbols, sites.Example(change.site))});
+               FormatBytes(change.after), SiteLabel(symbols, sites, change.site)});
   }
   return table.Text(kWidth) + MoreLine(Shown(report.changes.size(), top), report.changes.size());
 }
@@ -85,7 +85,7 @@ std::string RequestSite(const FailureReport& report) {
 std::string RequestLines(const Session& session, const FailureReport& report) {
   const FailedRequest& request = report.request;
   std::string text =
-      Cat("  Asked for by ", Styled(Style::kCyan, CutEnd(RequestSite(report), kWidth - 15)), "\n");
+      Cat("  Asked for by ", Styled(Style::kCyan, CutSite(RequestSite(report), kWidth - 15)), "\n");
   const std::string_view api = session.string(request.api);
   if (request.driver.valid() && request.framework)
     Append(text, "  The allocator asked the driver for a segment of ",

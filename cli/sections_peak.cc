@@ -143,10 +143,11 @@ std::vector<Place> JoinByPlace(analysis::Symbols& symbols, const std::vector<ana
   std::vector<Place> places;
   std::map<std::pair<std::string, Layer>, std::size_t> index;
   for (const analysis::Site& site : sites) {
-    std::string label = SiteLabel(symbols, site.stack);
+    std::string key = SiteKey(symbols, site.stack);
     const Allocation& largest = session.allocation(site.largest);
-    const auto [it, fresh] = index.try_emplace({label, largest.layer}, places.size());
-    if (fresh) places.push_back({std::move(label), 0, 0, site.largest});
+    const auto [it, fresh] = index.try_emplace({key, largest.layer}, places.size());
+    if (fresh)
+      places.push_back({SiteLabel(symbols, site.stack), std::move(key), 0, 0, site.largest});
     Place& place = places[it->second];
     place.bytes += site.bytes;
     place.blocks += site.blocks;

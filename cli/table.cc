@@ -19,6 +19,17 @@ std::string Pad(const std::string& cell, std::size_t width, Align align) {
 
 }  // namespace
 
+// What the last column has room for.
+std::vector<std::string> Table::LastCells(const std::vector<std::size_t>& widths,
+                                          std::size_t width) const {
+  std::size_t used = indent_;
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) used += widths[i] + kGap;
+  std::vector<std::string> cells;
+  for (const auto& row : rows_)
+    cells.push_back(row.size() == widths.size() && !row.empty() ? row.back() : "");
+  return CutApart(cells, width > used + 8 ? width - used : 8);
+}
+
 std::string Table::Text(std::size_t width) const {
   std::vector<std::size_t> widths(columns_.size(), 0);
   const auto measure = [&widths](const std::vector<std::string>& cells) {
@@ -28,16 +39,15 @@ std::string Table::Text(std::size_t width) const {
   };
   measure(header_);
   for (const auto& row : rows_) measure(row);
+  const std::vector<std::string> last_cells = LastCells(widths, width);
 
-  const auto line = [this, &widths, width](const std::vector<std::string>& cells) {
+  const auto line = [&](const std::vector<std::string>& cells, const std::string* fitting) {
     std::string text(indent_, ' ');
     std::size_t used = indent_;
     for (std::size_t i = 0; i < std::min(cells.size(), widths.size()); ++i) {
       const bool last = i + 1 == widths.size() || i + 1 == cells.size();
       std::string cell = cells[i];
-      if (last && used + Columns(cell) > width) {
-        cell = CutEnd(cell, width > used + 8 ? width - used : 8);
-      }
+      if (last && fitting != nullptr && i + 1 == widths.size()) cell = *fitting;
       text += Pad(cell, widths[i], columns_[i]);
       if (!last) text.append(kGap, ' ');
       used += widths[i] + kGap;
@@ -46,8 +56,8 @@ std::string Table::Text(std::size_t width) const {
     return text;
   };
   std::string text;
-  if (!header_.empty()) Append(text, Styled(Style::kDim, line(header_)), '\n');
-  for (const auto& row : rows_) Append(text, line(row), '\n');
+  if (!header_.empty()) Append(text, Styled(Style::kDim, line(header_, nullptr)), '\n');
+  for (std::size_t i = 0; i < rows_.size(); ++i) Append(text, line(rows_[i], &last_cells[i]), '\n');
   return text;
 }
 

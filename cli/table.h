@@ -8,7 +8,8 @@ namespace memprof::cli {
 
 enum class Align { kLeft, kRight };
 
-// Rows of cells, printed with two spaces between columns. The last column is cut to fit.
+// Rows of cells, printed with two spaces between columns. The last column is cut to fit, as
+// sites are (text.h); rows that differ stay different.
 class Table {
  public:
   explicit Table(std::vector<Align> columns, std::size_t indent = 2)
@@ -20,6 +21,9 @@ class Table {
   std::string Text(std::size_t width = 100) const;
 
  private:
+  std::vector<std::string> LastCells(const std::vector<std::size_t>& widths,
+                                     std::size_t width) const;
+
   std::vector<Align> columns_;
   std::size_t indent_;
   std::vector<std::string> header_;

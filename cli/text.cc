@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <map>
+#include <set>
 
 #include "cli/controls.h"
 
@@ -61,6 +63,56 @@ std::string CutFront(std::string_view text, std::size_t width) {
     if (StartsCodePoint(text[begin]) && drop-- == 0) break;
   }
   return Cat("…", text.substr(begin));
+}
+
+std::string CutMiddle(std::string_view text, std::size_t width, std::size_t kept) {
+  if (Columns(text) <= width) return std::string(text);
+  if (kept == 0 || kept + 1 >= width) kept = width / 3;
+  std::string front = CutEnd(text, kept + 1);  // with "…"
+  return Cat(front, CutFront(text, width - kept).substr(std::string_view("…").size()));
+}
+
+std::string CutSite(std::string_view site, std::size_t width) {
+  constexpr std::string_view kIn = ", in ";
+  constexpr std::size_t kEnough = 16;  // for the end of a path and a line
+  const std::size_t in = site.find(kIn);
+  if (in == std::string_view::npos) return CutMiddle(site, width);
+  const std::size_t front = Columns(site.substr(0, in + kIn.size()));
+  return CutMiddle(site, width, front + kEnough <= width ? front : 0);
+}
+
+std::vector<std::string> CutApart(const std::vector<std::string>& cells, std::size_t width) {
+  std::vector<std::string> cut;
+  std::map<std::string, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cut.push_back(CutSite(cells[i], width));
+    alike[cut.back()].push_back(i);
+  }
+  for (const auto& [shown, rows] : alike) {
+    // Where they begin to differ; the first of the differences that can be shown.
+    const std::string& first = cells[rows[0]];
+    std::size_t same = first.size();
+    for (const std::size_t row : rows) {
+      const auto [a, b] =
+          std::mismatch(first.begin(), first.end(), cells[row].begin(), cells[row].end());
+      if (b != cells[row].end() || a != first.end())
+        same = std::min(same, static_cast<std::size_t>(a - first.begin()));
+    }
+    if (same == first.size()) continue;  // one text
+    while (same > 0 && !StartsCodePoint(first[same])) --same;
+    const std::size_t head = std::min(Columns(std::string_view(first).substr(0, same)), width / 3);
+    for (const std::size_t row : rows) {
+      const std::string_view cell = cells[row];
+      cut[row] = Cat(CutEnd(cell.substr(0, same), head),
+                     CutMiddle(cell.substr(same), width - head, (width - head) / 2));
+    }
+  }
+  // What still looks alike is better too wide than the same.
+  std::map<std::string, std::set<std::string>> told;
+  for (std::size_t i = 0; i < cells.size(); ++i) told[cut[i]].insert(cells[i]);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (told.at(cut[i]).size() > 1) cut[i] = cells[i];
+  return cut;
 }
 
 std::string Hex(std::uint64_t value) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace memprof::cli {
 
@@ -38,9 +39,16 @@ std::string Wrap(std::string_view text, std::size_t width, std::size_t indent);
 // Display columns of UTF-8 `text`, taking every code point as one.
 std::size_t Columns(std::string_view text);
 
-// `text` cut to `width` columns, "…" in the place of what is missing at the front or the end.
+// `text` cut to `width` columns, "…" in the place of what is missing at the front, at the end, or
+// behind the first `kept` columns (a third where that is too many): what ends in a place, as sites
+// do, keeps it.
 std::string CutEnd(std::string_view text, std::size_t width);
 std::string CutFront(std::string_view text, std::size_t width);
+std::string CutMiddle(std::string_view text, std::size_t width, std::size_t kept = 0);
+// A site of SiteLabel(): of two frames the first stays whole if it can.
+std::string CutSite(std::string_view site, std::size_t width);
+// Cells of one column, each cut as a site; those that would look alike are cut elsewhere.
+std::vector<std::string> CutApart(const std::vector<std::string>& cells, std::size_t width);
 
 // "0x7f00…", lower case.
 std::string Hex(std::uint64_t value);

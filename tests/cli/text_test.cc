@@ -111,28 +111,49 @@ TEST(TextTest, NumbersAreWholeWhereTheyAre) {
   EXPECT_TRUE(Number(1e18).is_number_float());
 }
 
-TEST(TextTest, ASiteInAPackageIsCalledByTheUsersLine) {
-  const auto frame = [](const char* file, bool python = true) {
-    return analysis::SourceFrame{.function = "f", .file = file, .python = python};
-  };
-  std::vector<analysis::SourceFrame> frames = {
-      frame("/v/lib/python3.11/site-packages/transformers/a.py"),
-      frame("/v/lib/python3.11/site-packages/transformers/b.py"),
-      frame("Python/ceval.c", false),
-      frame("/usr/lib/python3/dist-packages/c.py"),
-      frame("/usr/lib/python3.11/contextlib.py"),
-      frame("/home/me/train.py"),
-      frame("/home/me/main.py")};
-  for (analysis::SourceFrame& each : frames) each.symbolised = true;
-  EXPECT_EQ(CallerOf(frames), &frames[5]);
-  frames[5].symbolised = false;
-  EXPECT_EQ(CallerOf(frames), &frames[6]);
-  frames.resize(2);
-  EXPECT_EQ(CallerOf(frames), &frames[1]) << "nobody else is there";
-  frames[0].file = "/home/me/model.py";
-  EXPECT_EQ(CallerOf(frames), &frames[1]) << "the user's own line has its own caller";
-  frames.resize(1);
-  EXPECT_EQ(CallerOf(frames), nullptr);
+TEST(TextTest, SitesKeepTheEndThatTellsThemApart) {
+  EXPECT_EQ(CutMiddle("abcdef", 6), "abcdef");
+  EXPECT_EQ(CutMiddle("abcdefghij", 7), "ab…ghij");
+  EXPECT_EQ(CutMiddle("ααααββββγγγγ", 7), "αα…γγγγ");
+  EXPECT_EQ(CutMiddle("abcdefghij", 7, 4), "abcd…ij");
+  EXPECT_TRUE(CutSite("SparseMixtureOfExpertsLayer::Dispatch (moe_layer.cc:123)", 36)
+                  .ends_with("(moe_layer.cc:123)"));
+  EXPECT_EQ(
+      CutSite("main (train.py:51), in GPT2Attention.forward (transformers/…/gpt2.py:123)", 44),
+      "main (train.py:51), in …rmers/…/gpt2.py:123)");
+}
+
+TEST(TextTest, CellsThatDifferStayDifferent) {
+  const std::string same(40, 'x');
+  const std::vector<std::string> cells = {same + "A" + same, same + "B" + same, "short",
+                                          same + "A" + same, same + "BC" + same};
+  const std::vector<std::string> cut = CutApart(cells, 30);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    EXPECT_LE(Columns(cut[i]), 30u) << cut[i];
+    for (std::size_t j = 0; j < i; ++j) EXPECT_EQ(cut[i] == cut[j], cells[i] == cells[j]);
+  }
+  // Of all pairs of random texts.
+  std::uint32_t state = 7;
+  std::vector<std::string> random;
+  for (int i = 0; i < 300; ++i) {
+    std::string text;
+    for (int j = 0; j < 60; ++j) {
+      state = state * 1664525 + 1013904223;
+      text += (state >> 28) == 0 ? 'b' : 'a';
+    }
+    random.push_back(text);
+  }
+  const std::vector<std::string> shown = CutApart(random, 20);
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      EXPECT_EQ(shown[i] == shown[j], random[i] == random[j]) << random[i] << " " << random[j];
+}
+
+TEST(TextTest, NamesOfImportedLogsLoseTheirReturnTypes) {
+  EXPECT_EQ(ShortFunction("void Train<float>(int, float*)"), "Train<float>");
+  EXPECT_EQ(ShortFunction("std::vector<int, A> ns::Make<B>(C const&) const"), "ns::Make<B>");
+  EXPECT_EQ(ShortFunction("void* operator new(unsigned long)"), "operator new");
+  EXPECT_EQ(ShortFunction("Foo.<locals>.<lambda>"), "Foo.<locals>.<lambda>");
 }
 
 TEST(TextTest, EveryAnomalyHasANameAndAdvice) {

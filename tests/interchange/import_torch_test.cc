@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/address_map.h"
+#include "analysis/ledger.h"
 #include "analysis/report.h"
 #include "analysis/symbols.h"
 #include "tests/interchange/snapshot_maker.h"
@@ -94,6 +95,11 @@ TEST(RealSnapshotTest, SegmentsStreamsAndAnOutOfMemory) {
   EXPECT_EQ(session->events().aux1(oom[0]), 0u);
   EXPECT_EQ(session->events().aux0(failed[0]), 85'899'345'920u);  // device_free
   EXPECT_EQ(session->events().result(failed[0]), 2u);
+  // So that "Where every byte was" can tell it, with what is known of the device.
+  const MemorySamples samples(*session);
+  ASSERT_EQ(samples.Of(0).size(), 1u);
+  EXPECT_EQ(samples.Of(0)[0].free_bytes, 85'899'345'920u);
+  EXPECT_EQ(samples.Of(0)[0].total_bytes, 85'899'345'920u);  // nothing was reserved then
 }
 
 std::size_t Runs(const testing::ToyState& state, bool expandable) {

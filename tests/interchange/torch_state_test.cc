@@ -193,8 +193,18 @@ TEST(ContradictionTest, TheStateIsBelieved) {
 
 TEST(ContradictionTest, AMissingFreeIsCounted) {
   Device device;
+  device.segments = {Range(0, 2 * kMiB)};
   device.trace = {Do(Action::kAlloc, 0x1000, 512), Do(Action::kAlloc, 0x1000, 512),
                   Do(Action::kFreeCompleted, 0x1000, 512)};
+  EXPECT_EQ(Reconstruct(device, Settings()).contradictions, 1u);
+}
+
+TEST(ContradictionTest, ABlockOutsideOfAllSegmentsIsCounted) {
+  Device device;
+  device.segments = {Range(0x100000, 2 * kMiB)};
+  device.trace = {Do(Action::kAlloc, 0x100000, 512), Do(Action::kAlloc, 0x900000, 512),
+                  Do(Action::kFreeCompleted, 0x100000, 512),
+                  Do(Action::kFreeCompleted, 0x900000, 512)};
   EXPECT_EQ(Reconstruct(device, Settings()).contradictions, 1u);
 }
 

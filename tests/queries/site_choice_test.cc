@@ -42,6 +42,27 @@ std::string SiteOf(const std::vector<NamedStack>& stacks, std::size_t i) {
   return session ? Symbols(session).Site(session->allocations()[i].stack).function : "no log";
 }
 
+std::string Told(const SourceFrame& frame) {
+  return frame.function + " (" + frame.shown_file + ":" + std::to_string(frame.line) + ")";
+}
+
+// The sites of allocations with these stacks, outermost first, as they are told.
+std::vector<std::string> SitesOf(const std::vector<std::vector<std::string>>& stacks) {
+  LogBuilder log;
+  std::uint64_t address = 0x1000;
+  for (const auto& stack : stacks)
+    log.Alloc(Layer::kLinear, address += 0x1000, 64, {.stack = log.Stack(stack)});
+  const auto session = LoadLog(log);
+  if (session == nullptr) return {};
+  Symbols symbols(session);
+  std::vector<std::string> sites;
+  for (const AllocationRecord& record : session->records()) {
+    const UserSite site = symbols.SiteOf(record.stack);
+    sites.push_back(Told(site.user) + (site.in_library() ? ", in " + Told(site.library) : ""));
+  }
+  return sites;
+}
+
 std::vector<NamedStack> Linear(const std::vector<std::vector<std::string>>& stacks) {
   std::vector<NamedStack> linear;
   for (const auto& functions : stacks) linear.push_back({Layer::kLinear, functions});
@@ -117,12 +138,15 @@ TEST(SiteChoiceTest, OfPlumbingTheMostTellingFrameIsTheSite) {
   Symbols symbols(session);
   const SiteChooser chooser(*session, symbols);
   using Frames = std::vector<SourceFrame>;
-  EXPECT_EQ(chooser.Choose(StackId(), Frames{runtime, allocator, inner, op, python, outer}), 4u);
-  EXPECT_EQ(chooser.Choose(StackId(), Frames{runtime, allocator, inner, op, outer}), 3u)
+  const auto chosen = [&chooser](const Frames& frames) {
+    return chooser.Choose(StackId(), frames).user;
+  };
+  EXPECT_EQ(chosen({runtime, allocator, inner, op, python, outer}), 4u);
+  EXPECT_EQ(chosen({runtime, allocator, inner, op, outer}), 3u)
       << "the operator that was called first";
-  EXPECT_EQ(chooser.Choose(StackId(), Frames{runtime, unknown, allocator, kernel, outer}), 3u);
-  EXPECT_EQ(chooser.Choose(StackId(), Frames{runtime, allocator, outer}), 0u);
-  EXPECT_EQ(chooser.Choose(StackId(), Frames{unknown, native("f", "a.out"), outer}), 1u)
+  EXPECT_EQ(chosen({runtime, unknown, allocator, kernel, outer}), 3u);
+  EXPECT_EQ(chosen({runtime, allocator, outer}), 0u);
+  EXPECT_EQ(chosen({unknown, native("f", "a.out"), outer}), 1u)
       << "what is no plumbing needs no such choice";
 }
 
@@ -158,6 +182,7 @@ TEST(SiteChoiceTest, MembersOfAClassThatMakesItselfAreItsDoors) {
   // What is no constructor opens no door, however often it is passed.
   for (NamedStack& stack : stacks) stack.functions[1] = "app::Tensor::Make";
   stacks[0].functions[2] = "app::Tensor::Clone";
+  stacks[1].functions[2] = "Copy";
   EXPECT_EQ(SiteOf(stacks, 0), "app::Tensor::Clone");
 }
 
@@ -197,20 +222,117 @@ TEST(SiteChoiceTest, ExactlyAQuarterIsStillASite) {
   std::vector<std::vector<std::string>> stacks;
   for (const char* caller : {"a", "b", "c", "d", "e", "f", "g", "h"})
     stacks.push_back({caller, "main"});
+  // By one caller, so that it is no wrapper.
   stacks[0] = {"Helper", "a", "main"};
-  stacks[1] = {"Helper", "b", "main"};
+  stacks[1] = {"Helper", "a", "b", "main"};
   EXPECT_EQ(SiteOf(Linear(stacks), 0), "Helper");  // 2 of 8
-  stacks[2] = {"Helper", "c", "main"};
-  EXPECT_EQ(SiteOf(Linear(stacks), 0), "a");  // 3 of 8
+  stacks[2] = {"Helper", "a", "c", "main"};
+  EXPECT_NE(SiteOf(Linear(stacks), 0), "Helper");  // 3 of 8
 }
 
 TEST(SiteChoiceTest, FewStacksHaveNoMajority) {
   EXPECT_EQ(SiteOf(Linear({{"Helper", "Train", "main"}}), 0), "Helper");
-  const auto three = Linear({{"Helper", "a", "main"}, {"Helper", "b", "main"}, {"Helper", "main"}});
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(SiteOf(three, i), "Helper");
-  auto four = three;
-  four.push_back({Layer::kLinear, {"Helper", "d", "main"}});
-  EXPECT_EQ(SiteOf(four, 0), "a");
+  // Two lines of it allocate: no wrapper, and too few stacks for a majority.
+  const auto sites = SitesOf({{"main (a.cc:1)", "a (a.cc:2)", "Helper (a.cc:30)"},
+                              {"main (a.cc:1)", "b (a.cc:3)", "Helper (a.cc:31)"},
+                              {"main (a.cc:4)", "Helper (a.cc:31)"}});
+  EXPECT_EQ(sites,
+            (std::vector<std::string>{"Helper (a.cc:30)", "Helper (a.cc:31)", "Helper (a.cc:31)"}));
+}
+
+TEST(SiteChoiceTest, AFunctionThatOnlyWrapsAnAllocationIsPassedOverForItsCallers) {
+  using Sites = std::vector<std::string>;
+  // main and five buffers.
+  std::vector<std::vector<std::string>> stacks;
+  Sites expected;
+  for (int line = 10; line < 15; ++line) {
+    stacks.push_back({"main (a.cc:" + std::to_string(line) + ")", "gpu_get (util.h:5)"});
+    expected.push_back("main (a.cc:" + std::to_string(line) + "), in gpu_get (util.h:5)");
+  }
+  EXPECT_EQ(SitesOf(stacks), expected);
+  // The same of a wrapper of a wrapper, and of a template.
+  for (auto& stack : stacks) stack.insert(stack.begin() + 1, "make<float> (util.h:9)");
+  stacks[1][1] = "make<int> (util.h:9)";
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    expected[i] = stacks[i][0] + ", in make<" + (i == 1 ? "int" : "float") + "> (util.h:9)";
+  EXPECT_EQ(SitesOf(stacks), expected);
+  // Two callers are enough; one is not.
+  EXPECT_EQ(SitesOf({{"main (a.cc:1)", "Load (a.cc:5)", "get (u.h:1)"},
+                     {"main (a.cc:2)", "Run (a.cc:9)", "get (u.h:1)"}}),
+            (Sites{"Load (a.cc:5), in get (u.h:1)", "Run (a.cc:9), in get (u.h:1)"}));
+  EXPECT_EQ(SitesOf({{"main (a.cc:1)", "Load (a.cc:5)", "get (u.h:1)"}}), (Sites{"get (u.h:1)"}));
+  // Neither is what calls itself, nor what has two lines of its own.
+  EXPECT_EQ(
+      SitesOf({{"main (a.cc:1)", "f (a.cc:3)"}, {"main (a.cc:1)", "f (a.cc:3)", "f (a.cc:3)"}}),
+      (Sites{"f (a.cc:3)", "f (a.cc:3)"}));
+  EXPECT_EQ(SitesOf({{"main (a.cc:1)", "two (a.cc:3)"}, {"main (a.cc:2)", "two (a.cc:4)"}}),
+            (Sites{"two (a.cc:3)", "two (a.cc:4)"}));
+  // A function between a worker and its two callers: the worker stays.
+  EXPECT_EQ(SitesOf({{"main (a.cc:1)", "Step (a.cc:7)", "Forward (a.cc:3)"},
+                     {"main (a.cc:2)", "Step (a.cc:7)", "Forward (a.cc:3)"}}),
+            (Sites{"Forward (a.cc:3)", "Forward (a.cc:3)"}));
+  // A second attempt by another line is no second place.
+  stacks.clear();
+  for (int line = 1; line <= 3; ++line)
+    stacks.push_back({"main (a.cc:" + std::to_string(line) + ")", "get (u.h:5)"});
+  stacks.push_back({"main (a.cc:3)", "get (u.h:8)"});
+  EXPECT_EQ(SitesOf(stacks)[0], "main (a.cc:1), in get (u.h:5)");
+  // In Python it is the user's innermost line that people look for.
+  EXPECT_EQ(SitesOf({{"main (t.py:1)", "f (t.py:9)"}, {"main (t.py:2)", "f (t.py:9)"}}),
+            (Sites{"f (t.py:9)", "f (t.py:9)"}));
+}
+
+TEST(SiteChoiceTest, TheUsersLineComesBeforeThatOfAPackage) {
+  using Sites = std::vector<std::string>;
+  const std::string packages = "/v/lib/python3.11/site-packages/";
+  EXPECT_EQ(SitesOf({{"<module> (/p/train.py:80)", "main (/p/train.py:51)",
+                      "Trainer.train (" + packages + "transformers/trainer.py:9)",
+                      "Model.forward (" + packages + "transformers/models/gpt2/modeling.py:123)",
+                      "Linear.forward (" + packages + "torch/nn/linear.py:9)"}}),
+            (Sites{"main (train.py:51), in Model.forward (transformers/…/modeling.py:123)"}));
+  // A line of the user's that a package called is nearer.
+  EXPECT_EQ(SitesOf({{"main (/p/train.py:51)", "train (" + packages + "lightning/loop.py:9)",
+                      "step (/p/model.py:7)"}}),
+            (Sites{"step (model.py:7)"}));
+  // What an installer put into bin/ is not the user's, nor is what a compiler generated.
+  EXPECT_EQ(SitesOf({{"<module> (/v/bin/serve:8)", "run (" + packages + "serve/a.py:3)"}}),
+            (Sites{"run (serve/a.py:3)"}));
+  EXPECT_EQ(SitesOf({{"main (/p/train.py:5)", "call (/tmp/torchinductor_me/ab/cd.py:30)"}}),
+            (Sites{"main (train.py:5), in call (cd.py:30)"}));
+  EXPECT_EQ(SitesOf({{"main (C:\\p\\t.py:5)", "f (C:\\v\\Lib\\site-packages\\diffusers\\unet.py:3)",
+                      "g (C:\\v\\lib\\site-packages\\torch\\nn\\x.py:4)"}}),
+            (Sites{"main (t.py:5), in f (diffusers/unet.py:3)"}));
+  EXPECT_EQ(SitesOf({{"main (C:\\p\\t.py:5)", "run (C:\\Python311\\Lib\\threading.py:9)"}}),
+            (Sites{"main (t.py:5)"}));
+}
+
+// Snapshots that PyTorch made with C++ stacks name frames of the interpreter and of bindings.
+TEST(SiteChoiceTest, InAPythonProgramFramesOfCAreNoSites) {
+  using Sites = std::vector<std::string>;
+  EXPECT_EQ(
+      SitesOf({{"_start (?\?)", "main (train.py:51)", "_PyEval_EvalFrameDefault (ceval.c:5945)",
+                "forward (net.py:9)", "type_call (typeobject.c:8588)",
+                "dispatch_to (python_variable_methods.cpp:0)", "gather_with_cpp (x.cpp:3)"}}),
+      (Sites{"forward (net.py:9)"}));
+  // With nothing but PyTorch's own Python it is that.
+  EXPECT_EQ(SitesOf({{"backward (/v/site-packages/torch/_tensor.py:3)", "call (call.c:305)"}}),
+            (Sites{"backward (torch/_tensor.py:3)"}));
+  // A program of C++ has no other lines.
+  EXPECT_EQ(SitesOf({{"main (main.cpp:5)", "Run (run.cpp:305)"}}), (Sites{"Run (run.cpp:305)"}));
+}
+
+TEST(SiteChoiceTest, FilesOfOneNameAreToldApartWhereNothingElseDoes) {
+  using Sites = std::vector<std::string>;
+  EXPECT_EQ(
+      SitesOf({{"main (/p/main.cc:1)", "f (/p/one/util.cc:10)"},
+               {"main (/p/main.cc:1)", "f (/p/two/util.cc:10)"},
+               {"main (/p/main.cc:1)", "g (/p/two/util.cc:10)"},
+               {"main (/p/main.cc:1)", "g (/p/./two/../two/util.cc:10)"}}),
+      (Sites{"f (one/util.cc:10)", "f (two/util.cc:10)", "g (util.cc:10)", "g (util.cc:10)"}));
+  const std::string packages = "/v/lib/python3.11/site-packages/";
+  EXPECT_EQ(SitesOf({{"f (" + packages + "hub/models/gpt2/net.py:10)"},
+                     {"f (" + packages + "hub/models/bert/net.py:10)"}}),
+            (Sites{"f (hub/…/gpt2/net.py:10)", "f (hub/…/bert/net.py:10)"}));
 }
 
 TEST(SiteChoiceTest, WhenAllIsSharedTheRarestIsNamed) {
@@ -221,7 +343,7 @@ TEST(SiteChoiceTest, WhenAllIsSharedTheRarestIsNamed) {
                               {"f", "g", "g", "main"},
                               {"f", "f", "f", "main"}});
   EXPECT_EQ(SiteOf(stacks, 2), "g");  // in 2 of 5
-  EXPECT_EQ(SiteOf(stacks, 0), "f");  // as frequent as main, and nearer
+  EXPECT_EQ(SiteOf(stacks, 0), "main");  // f, which g calls as well, is a wrapper
 }
 
 TEST(SiteChoiceTest, RecursionCountsOnce) {
@@ -254,7 +376,7 @@ TEST(SiteChoiceTest, AStackOfNoAllocationIsJudgedByNamesAlone) {
   ASSERT_NE(session, nullptr);
   Symbols symbols(session);
   EXPECT_EQ(symbols.Site(session->events().stack(0)).function, "a");
-  EXPECT_EQ(symbols.Site(session->events().stack(4)).function, "Helper");
+  EXPECT_EQ(symbols.Site(session->events().stack(4)).function, "e") << "Helper is a wrapper";
   EXPECT_EQ(symbols.Site(StackId()).function, "");
 }
 
@@ -318,6 +440,32 @@ std::string TwinClass(const std::string& function) {
   return scope == std::string::npos ? "" : function.substr(0, scope);
 }
 
+std::vector<std::string> TwinPlaces(const NamedStack& stack) {
+  std::vector<std::string> places;
+  for (const std::string& function : stack.functions)
+    if (!TwinPlumbing(function)) places.push_back(function);
+  return places;
+}
+
+// How many places of `asked` are wrappers. All functions of these logs have one line.
+std::size_t TwinWrappers(const std::vector<NamedStack>& stacks, const NamedStack& asked) {
+  const std::vector<std::string> places = TwinPlaces(asked);
+  std::size_t passed = 0;
+  for (std::size_t i = 0; i + 1 < places.size() && i < 6 && i <= passed + 2; ++i) {
+    std::set<std::string> callers;
+    for (const NamedStack& stack : stacks) {
+      const std::vector<std::string> others = TwinPlaces(stack);
+      if (stack.layer == asked.layer && others.size() > i + 1 &&
+          std::equal(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                     others.begin()) &&
+          others[i + 1] != places[i])
+        callers.insert(others[i + 1]);
+    }
+    if (callers.size() >= (i == passed ? 2u : 3u)) passed = i + 1;
+  }
+  return passed;
+}
+
 std::string TwinSite(const std::vector<NamedStack>& stacks, const NamedStack& asked,
                      bool with_doors = true) {
   // Distinct stacks of the group of `asked`; a stack belongs to the group of its first allocation.
@@ -331,8 +479,14 @@ std::string TwinSite(const std::vector<NamedStack>& stacks, const NamedStack& as
     });
   };
   std::string rarest, open;
+  std::size_t wrappers = TwinWrappers(stacks, asked);
   for (const std::string& function : asked.functions) {
     if (TwinPlumbing(function)) continue;
+    if (wrappers > 0) {
+      --wrappers;
+      if (function == TwinClass(function) + "::" + TwinClass(function)) open = TwinClass(function);
+      continue;
+    }
     const bool rare =
         4.0 * static_cast<double>(passing(function)) <= static_cast<double>(group.size());
     const std::string scope = TwinClass(function);
