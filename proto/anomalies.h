@@ -27,12 +27,13 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
     "More threads used CUDA at once than there are event rings; events of the others were "       \
     "dropped.")                                                                                   \
   X(kStacksTruncated, "stacks_truncated", kInfo,                                                  \
-    "Some call stacks were deeper than MEMPROF_STACK_DEPTH; their outermost frames are missing.") \
+    "Some call stacks were deeper than MEMPROF_STACK_DEPTH, or than a reader follows (640 "       \
+    "frames); their outermost frames are missing.")                                               \
   X(kStacksUnavailable, "stacks_unavailable", kNotice,                                            \
     "No unwinder could be loaded (libunwind.so.8): allocations have no call stacks. Install "     \
     "libunwind.")                                                                                 \
   X(kPythonFramesOff, "python_frames_off", kNotice,                                               \
-    "The program runs Python, and its frames could not be read reliably: an unknown version, or "  \
+    "The program runs Python, and its frames could not be read reliably: an unknown version, or " \
     "one that does not look as that version does. Call stacks show native code only; the state "  \
     "of the source \"python\" says why.")                                                         \
   X(kWriteErrors, "write_errors", kError,                                                         \
@@ -90,7 +91,11 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
   X(kFrameworkTotalsDiffer, "framework_totals_differ", kNotice,                                   \
     "The totals that PyTorch's allocator told were not those of the recorded blocks and "         \
     "segments: it had memory before recording began, or allocated while recording was paused. "   \
-    "Its figures here are off by that much. Start recording before the program's first CUDA call.")
+    "Its figures here are off by that much. Start recording before the program's first CUDA "     \
+    "call.")                                                                                      \
+  X(kVersionsUnknown, "driver_versions_unknown", kDataLoss,                                       \
+    "The program asked the driver for a version of a memory function that this memprof does not " \
+    "know: what went through it is missing. Use a newer memprof.")
 
 enum class Anomaly {
 #define MEMPROF_ANOMALY_ID(identifier, name, severity, advice) identifier,

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "libmemprof/src/driver_api.h"
 #include "libmemprof/src/lifecycle.h"
 #include "libmemprof/src/recorder.h"
 #include "libmemprof/src/source_host.h"
@@ -474,6 +475,7 @@ void Writer::CountRefusals() {
   };
   set(log::Anomaly::kMemoryRefused, RefusedRequests());
   set(log::Anomaly::kBlocksNotFollowed, live_.not_followed());
+  set(log::Anomaly::kVersionsUnknown, UnknownVersions());
 }
 
 void Writer::WriteCounters() {

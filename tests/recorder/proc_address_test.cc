@@ -86,6 +86,8 @@ TEST_F(ProcAddress, AnUnknownVersionIsLeftAloneAndCounted) {
   Get("", Unexported());
   Get("cuMemAlloc", Real("cuMemAlloc_v2"), 14000);
   EXPECT_EQ(UnknownVersions() - before, asked);
+  Start();
+  EXPECT_EQ(Finish().counters.at("driver_versions_unknown"), UnknownVersions());
 }
 
 TEST_F(ProcAddress, AFailureIsPassedOnUntouched) {
