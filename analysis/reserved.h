@@ -1,23 +1,20 @@
-// What stream-ordered pools and virtual memory hold of a device beyond what the program still asks
-// for. Internal to analysis/.
+// What stream-ordered pools hold of a device beyond what the program still asks for. Internal to
+// analysis/.
 #pragma once
 
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
-#include <utility>
 
 #include "analysis/session.h"
 
 namespace memprof::analysis {
 
-// Follows one session event by event and knows, per device, the bytes beyond live allocations:
-//   * pools: sum over pools of max(0, reserved in the last pool sample - live bytes of that pool);
-//     the pool that a device keeps for the memory nodes of graphs is one of them;
-//   * VMM: physical memory whose handle was released while it is still mapped, which the driver
-//     keeps until the last mapping goes.
-// A pool's samples begin with its first; before that it holds nothing beyond.
+// Follows one session event by event and knows, per device, the bytes beyond live allocations: the
+// sum over pools of max(0, reserved in the last pool sample - live bytes of that pool); the pool
+// that a device keeps for the memory nodes of graphs is one of them. A pool's samples begin with
+// its first; before that it holds nothing beyond. Physical memory whose handle was released while
+// it is mapped needs nothing here: it is an allocation until its last mapping goes.
 class ReservedBeyond {
  public:
   explicit ReservedBeyond(const Session& session) : session_(session) {}
@@ -35,11 +32,6 @@ class ReservedBeyond {
     std::uint64_t sampled = 0, live = 0;
     std::uint64_t beyond() const { return sampled > live ? sampled - live : 0; }
   };
-  struct Handle {
-    int device = kNoDevice;
-    std::uint64_t bytes = 0, mappings = 0;
-    bool released = false;
-  };
   struct PoolKey {
     Layer layer = Layer::kStreamOrdered;  // of what lies in it: stream-ordered or graph memory
     std::uint64_t handle = 0;
@@ -53,15 +45,9 @@ class ReservedBeyond {
 
   void ChangePool(PoolKey key, std::uint64_t sampled, bool set_sample, std::int64_t live_change);
   void SamplePool(EventId event);
-  void Map(EventId event);
-  void Unmap(EventId event);
-  void DropMapping(std::uint64_t handle);
 
   const Session& session_;
   std::map<PoolKey, PoolState> pools_;
-  std::unordered_map<std::uint64_t, Handle> handles_;
-  // Mapped ranges by address: (bytes, handle).
-  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> mapped_;
   std::map<int, std::uint64_t> beyond_;
 };
 

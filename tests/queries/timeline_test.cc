@@ -203,6 +203,19 @@ TEST(ReservedTest, AnUnmapUnderAnotherDeviceFreesTheRightOne) {
   EXPECT_EQ(timeline.reserved.At(session->events().time(3)), 0u);
 }
 
+// The driver hands the number of a released handle out again while the old memory is mapped.
+TEST(ReservedTest, AHandleInUseAgainIsOtherMemory) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kVmmPhysical, 0x51, 4096);
+  log.Event(Op::kMap, Layer::kVmmPhysical, 0x7000, 4096, 0, {.aux0 = 0x51});
+  log.Free(Layer::kVmmPhysical, 0x51);
+  log.Alloc(Layer::kVmmPhysical, 0x51, 4096);
+  log.Event(Op::kMap, Layer::kVmmPhysical, 0x9000, 4096, 0, {.aux0 = 0x51});
+  log.Event(Op::kUnmap, Layer::kVmmPhysical, 0x7000, 4096, 0);
+  EXPECT_EQ(BeyondOf(log), (Bytes{0, 0, 0, 0, 0, 0}));
+}
+
 TEST(ReservedTest, BindsOfMulticastObjectsAreNoMappings) {
   LogBuilder log;
   log.Device(0, 1 << 30);
