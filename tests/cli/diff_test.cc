@@ -176,9 +176,10 @@ TEST_F(DiffVerbTest, BudgetsOfReport) {
             "memprof: train.mprof: budget exceeded: suspected: 1 leak of this tier or a worse one\n"
             "memprof: train.mprof: budget exceeded: failed>0: 1\n"
             "memprof: train.mprof: budget exceeded: headroom<1GiB: 180 MiB on device 0\n");
-  // Of several logs any may exceed it; one that cannot be read is worse.
+  // Of several logs any may exceed it; one that cannot be read is left out.
   EXPECT_EQ(Run({"report", "--fail-on=peak>63MiB", "raw.mprof", "train.mprof"}).status, 3);
-  EXPECT_EQ(Run({"report", "--fail-on=peak>63MiB", "none.mprof", "train.mprof"}).status, 1);
+  EXPECT_EQ(Run({"report", "--fail-on=peak>63MiB", "none.mprof", "train.mprof"}).status, 3);
+  EXPECT_EQ(Run({"report", "--fail-on=peak>63MiB", "none.mprof", "no.mprof"}).status, 1);
 }
 
 TEST_F(DiffVerbTest, BudgetsOfDiff) {

@@ -112,9 +112,9 @@ TEST(SectionsTest, WhereTheSampleLiesIsSaid) {
     }
     return Ledger(log);
   };
-  EXPECT_THAT(ledger(98'000), HasSubstr("taken 2.00 us earlier"));
-  EXPECT_THAT(ledger(103'000), HasSubstr("taken 3.00 us later"));
-  EXPECT_THAT(ledger(100'000), HasSubstr("taken at that instant"));
+  EXPECT_THAT(ledger(98'000), HasSubstr("the sample 2.00 us\n  earlier showed beyond that"));
+  EXPECT_THAT(ledger(103'000), HasSubstr("the sample 3.00 us\n  later showed beyond that"));
+  EXPECT_THAT(ledger(100'000), HasSubstr("Highest use was at the sample after 50.0 us"));
 }
 
 TEST(SectionsTest, TheRecorderTellsWhatItCostAndDropped) {

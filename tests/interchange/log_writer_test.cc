@@ -163,9 +163,9 @@ TEST_F(LogWriterTest, TextIsMadeValidAndNotTooLong) {
   ASSERT_TRUE(log_.Finish(1));
   const auto session = Load();
   ASSERT_NE(session, nullptr);
-  EXPECT_EQ(session->snapshots()[0].label, "a??");
+  EXPECT_EQ(session->snapshots()[0].label, "a\xef\xbf\xbd\xef\xbf\xbd");
   EXPECT_EQ(session->snapshots()[1].label.size(), 64u << 10);
-  EXPECT_EQ(session->threads()[0].name, "?");
+  EXPECT_EQ(session->threads()[0].name, "\xef\xbf\xbd");
 }
 
 // What compresses a thousandfold looks like a decompression bomb to a reader.

@@ -500,7 +500,7 @@ TEST(SessionMergeTest, TheLedgerTakesWhatItKnowsOffOtherProcesses) {
   ASSERT_NE(session, nullptr);
   const MemorySamples samples(*session);
   const std::vector<DeviceTimeline> timelines = BuildTimelines(*session);
-  const DeviceLedger ledger = BuildLedger(*session, samples.Of(0), timelines[0], 50'000);
+  const DeviceLedger ledger = BuildLedger(*session, samples.Of(0), timelines[0], {});
   ASSERT_TRUE(ledger.last);
   EXPECT_EQ(ledger.last->sample.others_bytes, 20'000u);
   EXPECT_EQ(ledger.last->known_bytes(), 40'000u);

@@ -205,8 +205,9 @@ TEST(SessionTest, CountersOfTheLogAreMerged) {
 TEST(SessionTest, TextsAreMadeValidUtf8) {
   HeaderRecord header;
   ASSERT_TRUE(DecodeHeader("\x32\x07/tmp/\xff\xfe\x3a\x02\xc3x", &header));
-  EXPECT_EQ(header.run.executable, "/tmp/??");
-  EXPECT_THAT(header.run.arguments, ElementsAre("?x"));
+  EXPECT_EQ(header.run.executable, "/tmp/\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_THAT(header.run.arguments, ElementsAre("\xef\xbf\xbd"
+                                                "x"));
 }
 
 TEST(SessionTest, UnknownOpsAndIdsAreHarmless) {

@@ -296,7 +296,8 @@ TEST_F(SymbolsTest, InlinedFunctionsVoteAndCanBeTheSite) {
   EXPECT_TRUE(site.inlined);
   EXPECT_EQ(site.line, guest::kLines.inlined);
   EXPECT_EQ(symbols.Site(session->allocations()[1].stack).function, "caller1");
-  EXPECT_EQ(symbols.SiteStack(session->allocations()[0].stack).size(), 3u);  // and its callers
+  EXPECT_EQ(symbols.SiteStack(session->allocations()[0].stack).size(), 4u)
+      << "the function that all go through, the site, and its callers";
 }
 
 TEST_F(SymbolsTest, FramesWithoutANameAreAnAnomalyOfTheReader) {
