@@ -68,7 +68,6 @@ std::uint64_t UnknownVersions();
   X(cuDriverGetVersion, (int*))                                                            \
   X(cuDeviceGetName, (char*, int, CUdevice))                                               \
   X(cuDeviceTotalMem_v2, (size_t*, CUdevice))                                              \
-  X(cuDeviceGetUuid, (CUuuid*, CUdevice))                                                  \
   X(cuDeviceGetUuid_v2, (CUuuid*, CUdevice))                                               \
   X(cuDevicePrimaryCtxGetState, (CUdevice, unsigned*, int*))                               \
   X(cuMemGetInfo_v2, (size_t*, size_t*))                                                   \

@@ -168,8 +168,9 @@ void DriverState::DefineDevice(std::int32_t device, bool is_current) {
   if (driver.cuDeviceTotalMem_v2 != nullptr) driver.cuDeviceTotalMem_v2(&capacity, device);
   if (driver.cuDriverGetVersion != nullptr) driver.cuDriverGetVersion(&version);
   // The first version gives slices of one GPU (MIG) all the same, that of the GPU.
-  const auto get_uuid =
-      driver.cuDeviceGetUuid_v2 != nullptr ? driver.cuDeviceGetUuid_v2 : driver.cuDeviceGetUuid;
+  auto get_uuid = driver.cuDeviceGetUuid_v2;
+  if (get_uuid == nullptr)  // a driver before 11.4
+    get_uuid = reinterpret_cast<decltype(get_uuid)>(RealDriverSymbol("cuDeviceGetUuid"));
   const bool has_uuid = get_uuid != nullptr && get_uuid(&uuid, device) == CUDA_SUCCESS;
   std::uint64_t free_bytes = 0, total_bytes = 0;
   if (is_current) MemoryInfo(&free_bytes, &total_bytes);
