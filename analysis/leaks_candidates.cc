@@ -151,7 +151,11 @@ void JudgeOne(const Session& session, const StepClock& clock, const LeakSite& si
     judged->told[index] = true;  // no part of a group either
     return;
   }
-  const bool leaks = judgement.score >= kSuspicion;
+  // What is replaced by less than a block's granularity more in each step (sequences that become
+  // longer, say) is told as what rises, not as a leak.
+  constexpr double kLeastHeldSlope = 512;
+  const bool is_slow = by == LeakEvidence::By::kHeld && judgement.slope < kLeastHeldSlope;
+  const bool leaks = judgement.score >= kSuspicion && !is_slow;
   judged->told[index] = leaks;
   (leaks ? judged->leaks : judged->rising)
       .push_back(MakeCandidate(session, clock, site, {index}, std::move(history), judgement, by));

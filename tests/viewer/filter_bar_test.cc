@@ -204,7 +204,7 @@ TEST_F(SettingsTest, AWindowComesBackAsItWasLeft) {
     window.close();
   }
   MainWindow window(MainWindow::Settings::kKept);
-  EXPECT_EQ(window.view(), ViewKind::kLeaks);
+  EXPECT_EQ(window.view(), ViewKind::kTimeline) << "where a log is looked at first";
   EXPECT_EQ(window.size(), QSize(1111, 777));
   EXPECT_EQ(window.selection().axis(), AxisKind::kSteps);
   window.show();

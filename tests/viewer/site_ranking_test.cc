@@ -15,8 +15,8 @@ using analysis::Layer;
 TEST(SiteRanking, MergesWhatReadsTheSame) {
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
-  const int a = log.Stack({"main (m.cc:1)", "First (f.cc:2)", "Clone (tensor.cc:57)"});
-  const int b = log.Stack({"main (m.cc:1)", "Second (f.cc:9)", "Clone (tensor.cc:57)"});
+  const int a = log.Stack({"main (m.cc:1)", "Clone (tensor.cc:57)", "cudaMalloc (rt.cc:1)"});
+  const int b = log.Stack({"main (m.cc:1)", "Clone (tensor.cc:57)", "cudaMallocAsync (rt.cc:2)"});
   const int c = log.Stack({"main (m.cc:1)", "Big (g.cc:3)"});
   log.Alloc(Layer::kLinear, 0x1000, 1000, {.stack = a});
   log.Alloc(Layer::kLinear, 0x9000, 3000, {.stack = b});

@@ -112,7 +112,7 @@ TEST_F(WhyTest, APinIsSelectedEverywhereAndTheWorstInstantIsAClickAway) {
   pins->setCurrentIndex(pins->table()->index(0, 0));
   EXPECT_EQ(selection().allocation(), pins->table()->row(0).allocation);
   EXPECT_EQ(selection().site(), pins->table()->row(0).site);
-  EXPECT_TRUE(Csv(fragmentation()).startsWith(QStringLiteral("Joins,Block,Born")));
+  EXPECT_TRUE(Csv(fragmentation()).startsWith(QStringLiteral("joins_bytes,block_bytes,born")));
   // And the other way: what is selected elsewhere is pointed out.
   ASSERT_GT(pins->table()->rowCount(), 1);
   selection().SelectAllocation(pins->table()->row(1).allocation, pins->table()->row(1).site);
@@ -175,7 +175,7 @@ TEST_F(WhyTest, FailedRequestsComeFirstAndAreExplained) {
   EXPECT_GT(Count(bar, first.toRect(), theme().Categorical(0)), 50);
   std::uint64_t sum = page->space()->bars()[0].bytes();
   EXPECT_EQ(sum, 600 * kMiB);
-  EXPECT_TRUE(Csv(fragmentation()).startsWith(QStringLiteral("Fits,With,Gives")));
+  EXPECT_TRUE(Csv(fragmentation()).startsWith(QStringLiteral("fits,with,gives")));
 }
 
 TEST_F(WhyTest, ManyFailuresLeaveRoomForTheRestOfTheirPage) {
