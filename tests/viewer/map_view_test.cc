@@ -60,7 +60,8 @@ TEST_F(MapTest, EveryBlockHasTheColourOfItsSite) {
     if (piece.hole()) continue;
     const int rank = canvas_->picture()->rank.at(
         MapPicture::SiteOf(*window_.document().session(), piece.allocation));
-    EXPECT_TRUE(Near(Corner(image, hit), theme().Categorical(rank)))
+    const int color = canvas_->picture()->sites[static_cast<std::size_t>(rank)].color;
+    EXPECT_TRUE(Near(Corner(image, hit), theme().Categorical(color)))
         << "segment " << hit.segment << " piece " << hit.piece;
     ++checked;
   }
