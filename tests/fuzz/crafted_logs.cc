@@ -116,8 +116,9 @@ void HugeRequests(LogBuilder& log, int scale) {
 }
 
 std::string Evil(int size) {
-  std::string text("a\0b\x01\x1b[31m\x7f\"\\',;\n\r\t</script><!-- \xff\xc0\x80\xed\xa0\x80 \xf4",
-                   46);
+  std::string text = "a";
+  text += '\0';
+  text += "b\x01\x1b[31m\x7f\"\\',;\n\r\t</script><!-- \xff\xc0\x80\xed\xa0\x80 \xf4";
   text += "\xc2\x85\xe2\x80\xae\xe2\x80\xa8";  // next line, right-to-left, line separator
   while (static_cast<int>(text.size()) < size) text += text;
   return text;

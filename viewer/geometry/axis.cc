@@ -150,10 +150,11 @@ std::vector<Tick> NumberTicks(std::int64_t first, std::int64_t last, double left
   if (!(rounded < 0x1p63)) return ticks;
   const auto every = static_cast<std::int64_t>(rounded);
   // Counted, so that nothing is added to numbers near the largest.
+  const std::int64_t begin = first / every + (first % every > 0);
   const std::int64_t end = last / every - (last % every < 0);
-  for (std::int64_t i = first / every + (first % every > 0), more = i <= end ? end - i + 1 : 0;
-       more > 0; ++i, --more) {
-    const std::int64_t number = i * every;
+  const std::int64_t count = begin <= end ? end - begin + 1 : 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t number = (begin + i) * every;
     const double offset = static_cast<double>(number) - static_cast<double>(first);
     ticks.push_back(
         {left + (offset + 0.5) * share, static_cast<double>(number), QString::number(number)});
