@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -44,30 +45,37 @@ class OpenPhases {
       const StringId name(events.label(event));
       const auto [it, fresh] = phases_.try_emplace(name.value, Phase::kNone);
       if (fresh) it->second = PhaseOfRange(session_.string(name));
-      open_[thread].push_back(it->second);
+      std::vector<Phase>& open = open_[thread];
+      open.push_back(it->second != Phase::kNone ? it->second : Innermost(open));
+      Note(thread, open);
     } else if (events.op(event) == Op::kRangePop) {
-      auto& open = open_[thread];
+      std::vector<Phase>& open = open_[thread];
       if (!open.empty()) open.pop_back();
+      Note(thread, open);
     }
   }
   Phase Of(std::uint32_t thread) const {
     const auto own = open_.find(thread);
     if (own != open_.end() && !own->second.empty()) return Innermost(own->second);
-    for (const auto& [other, open] : open_)
-      if (const Phase phase = Innermost(open); phase != Phase::kNone) return phase;
-    return Phase::kNone;
+    return telling_.empty() ? Phase::kNone : telling_.begin()->second;
   }
 
  private:
   static Phase Innermost(const std::vector<Phase>& open) {
-    for (std::size_t i = open.size(); i-- > 0;)
-      if (open[i] != Phase::kNone) return open[i];
-    return Phase::kNone;
+    return open.empty() ? Phase::kNone : open.back();
+  }
+  void Note(std::uint32_t thread, const std::vector<Phase>& open) {
+    if (Innermost(open) == Phase::kNone)
+      telling_.erase(thread);
+    else
+      telling_[thread] = Innermost(open);
   }
 
   const Session& session_;
   absl::flat_hash_map<std::uint32_t, Phase> phases_;  // by name
+  // By thread: what each open range and those around it say, so that the last is the answer.
   absl::flat_hash_map<std::uint32_t, std::vector<Phase>> open_;
+  std::map<std::uint32_t, Phase> telling_;  // threads whose ranges say anything
 };
 
 }  // namespace

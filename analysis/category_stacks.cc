@@ -11,19 +11,47 @@ namespace {
 // Fewer stacks than these have no plumbing in common that could be told from purpose.
 constexpr std::size_t kFewStacks = 8;
 
-void ReadSymbols(Symbols& symbols, StackId stack, CategoryStacks::Facts* facts) {
-  for (const SourceFrame& frame : symbols.ResolveStack(stack)) {
-    if (facts->phase == Phase::kNone && frame.function.find("zeros_like") != std::string::npos)
-      facts->zeros = true;
-    const Phase phase = PhaseOfFrame(frame);
-    facts->backward |= phase == Phase::kBackward;
-    if (phase == Phase::kNone || facts->phase != Phase::kNone) continue;
-    if (phase == Phase::kGradient || phase == Phase::kParameter)  // what for; when, its callers say
-      (phase == Phase::kGradient ? facts->gradient : facts->parameter) = true;
-    else
-      facts->phase = phase;
+// What one function says; kept by frame, because very many stacks go through few frames.
+struct Said {
+  Phase phase = Phase::kNone;
+  bool zeros = false;
+};
+
+class FrameWords {
+ public:
+  FrameWords(const Session& session, Symbols* symbols)
+      : symbols_(symbols), said_(symbols != nullptr ? session.frame_count() : 0) {}
+
+  void Read(const std::vector<FrameId>& stack, CategoryStacks::Facts* facts) {
+    for (const FrameId frame : stack) {
+      for (const Said& said : Of(frame)) {
+        if (facts->phase == Phase::kNone && said.zeros) facts->zeros = true;
+        facts->backward |= said.phase == Phase::kBackward;
+        if (said.phase == Phase::kNone || facts->phase != Phase::kNone) continue;
+        // What for; when, its callers say.
+        if (said.phase == Phase::kGradient || said.phase == Phase::kParameter)
+          (said.phase == Phase::kGradient ? facts->gradient : facts->parameter) = true;
+        else
+          facts->phase = said.phase;
+      }
+    }
   }
-}
+
+ private:
+  const std::vector<Said>& Of(FrameId frame) {
+    static const std::vector<Said> kNothing;
+    if (frame.value >= said_.size()) return kNothing;
+    std::vector<Said>& said = said_[frame.value];
+    if (!said.empty()) return said;
+    for (const SourceFrame& function : symbols_->Resolve(frame))
+      said.push_back(
+          {PhaseOfFrame(function), function.function.find("zeros_like") != std::string::npos});
+    return said;
+  }
+
+  Symbols* const symbols_;
+  std::vector<std::vector<Said>> said_;  // innermost function first
+};
 
 }  // namespace
 
@@ -46,9 +74,10 @@ CategoryStacks::CategoryStacks(const Session& session, Symbols* symbols,
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     for (const FrameId frame : distinct) ++through[frame.value];
   }
+  FrameWords words(session, symbols);
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     Facts& facts = facts_[i + 1];
-    if (symbols != nullptr) ReadSymbols(*symbols, stacks[i], &facts);
+    words.Read(frames[i], &facts);
     tell_parameters_ |= facts.parameter;
     tell_backward_ |= facts.backward;
     std::size_t at = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -167,20 +168,19 @@ void AppendPools(const Session& session, TimeNs time, std::span<const MapSegment
   }
 }
 
-// By looking back over the log.
-void AppendPools(const Session& session, int device, TimeNs time,
+// By looking back over the log; `requests` reach at least to `time`.
+void AppendPools(const Session& session, int device, TimeNs time, const LargestRequests& requests,
                  std::vector<PoolFragmentation>& pools) {
   const std::vector<MapSegment> segments = CarvedSegments(session, device, time);
   if (segments.empty()) return;
-  AppendPools(session, time, segments, LargestRequests(session, session.EventAt(time)),
-              LookBackAtHoles(session, segments, time), pools);
+  AppendPools(session, time, segments, requests, LookBackAtHoles(session, segments, time), pools);
 }
 
 }  // namespace
 
 std::vector<PoolFragmentation> FragmentationAt(const Session& session, int device, TimeNs time) {
   std::vector<PoolFragmentation> pools;
-  AppendPools(session, device, time, pools);
+  AppendPools(session, device, time, LargestRequests(session, session.EventAt(time)), pools);
   return pools;
 }
 
@@ -222,6 +222,7 @@ FragmentationReport AnalyseFragmentation(const Session& session, int device, Tim
   const PeakFinder<2> peaks(session, SumOf);
   std::uint64_t peak_allocated = 0, peak_reserved = 0, worst_reserved = 0;
   std::uint64_t allocated_at_peak = 0, reserved_at_peak = 0;
+  std::optional<LargestRequests> requests;  // read once for all devices
   for (const auto& [ordinal, mark] : peaks.marks()) {
     if (device != kNoDevice && ordinal != device) continue;
     if (mark.peak[0] == 0) continue;  // no segment was ever seen
@@ -238,7 +239,9 @@ FragmentationReport AnalyseFragmentation(const Session& session, int device, Tim
       worst_reserved = mark.peak[0];
       report.time = peak_time;
     }
-    AppendPools(session, ordinal, time == kForever ? peak_time : time, report.pools);
+    if (!requests)
+      requests.emplace(session, EventId(static_cast<std::uint32_t>(session.events().size())));
+    AppendPools(session, ordinal, time == kForever ? peak_time : time, *requests, report.pools);
   }
   if (time != kForever) report.time = time;
   if (!report.pools.empty() || time != kForever) report.step = session.StepAt(report.time);

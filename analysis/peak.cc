@@ -34,7 +34,7 @@ Peak DescribeAfter(const Session& session, int device, EventId event) {
   }
   std::vector<AllocationId> in_total;
   for (const AllocationId id : session.LiveAfter(event, kAllLayers)) {
-    const Allocation& a = session.allocation(id);
+    const AllocationRecord& a = session.record(id);
     if (a.device != device) continue;
     const auto layer = static_cast<std::size_t>(a.layer);
     if (layer < peak.by_layer.size()) peak.by_layer[layer] += a.bytes;

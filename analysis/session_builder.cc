@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -215,11 +216,20 @@ absl::Status SessionBuilder::ReadEvents() {
 
 // What autograd's threads allocate gets the frames of the forward code that caused it.
 void SessionBuilder::AttributeBackward() {
-  absl::flat_hash_map<std::uint32_t, std::unique_ptr<ModuleSymbols>> modules;
-  BackwardStacks stacks(&tables_, [&](std::uint32_t module, std::uint64_t address) {
-    std::unique_ptr<ModuleSymbols>& symbols = modules[module];
-    if (symbols == nullptr) symbols = std::make_unique<ModuleSymbols>(tables_.modules[module]);
-    const std::vector<SourceFrame> frames = symbols->At(address);
+  struct OneFile {
+    std::uint64_t load_bias = 0;
+    std::unique_ptr<ModuleSymbols> symbols;
+  };
+  std::map<std::string, OneFile> files;
+  absl::flat_hash_map<std::uint32_t, OneFile*> modules;
+  BackwardStacks stacks(&tables_, [&](std::uint32_t number, std::uint64_t address) {
+    const ModuleInfo& module = tables_.modules[number];
+    OneFile*& file = modules[number];
+    if (file == nullptr) file = &files[ModuleFileKey(module)];
+    if (file->symbols == nullptr)
+      *file = {module.load_bias, std::make_unique<ModuleSymbols>(module)};
+    const std::vector<SourceFrame> frames =
+        file->symbols->At(address - module.load_bias + file->load_bias);
     return frames.empty() ? std::string() : frames.back().function;
   });
   stacks.Attribute(order_, &raw_);

@@ -102,25 +102,32 @@ class Symbols::Impl {
     return {std::move(resolved)};
   }
 
-  // Opened when first asked, by whoever holds its lock.
-  struct OneModule {
+  // A file, opened when first asked, by whoever holds its lock.
+  struct OneFile {
     std::mutex mutex;
+    std::uint64_t load_bias = 0;  // that its symbols are asked with
     std::unique_ptr<ModuleSymbols> symbols;
   };
-  OneModule& OfModule(std::uint32_t module) {
+  OneFile& FileOf(std::uint32_t module) {
     const std::lock_guard lock(mutex_);
-    return modules_[module];
+    OneFile*& file = modules_[module];
+    if (file == nullptr) file = &files_[ModuleFileKey(session_->modules()[module])];
+    return *file;
   }
 
   std::vector<SourceFrame> Native(const Frame& frame) {
     if (frame.module >= session_->modules().size())
       return {{.function = absl::StrCat("0x", absl::Hex(frame.address))}};
     const ModuleInfo& module = session_->modules()[frame.module];
-    OneModule& one = OfModule(frame.module);
+    OneFile& file = FileOf(frame.module);
     {
-      const std::lock_guard lock(one.mutex);
-      if (one.symbols == nullptr) one.symbols = std::make_unique<ModuleSymbols>(module);
-      std::vector<SourceFrame> found = one.symbols->At(frame.address);
+      const std::lock_guard lock(file.mutex);
+      if (file.symbols == nullptr) {
+        file.symbols = std::make_unique<ModuleSymbols>(module);
+        file.load_bias = module.load_bias;
+      }
+      std::vector<SourceFrame> found =
+          file.symbols->At(frame.address - module.load_bias + file.load_bias);
       if (!found.empty()) return found;
     }
     const std::string name = BaseName(module.path);
@@ -131,7 +138,8 @@ class Symbols::Impl {
   const std::shared_ptr<const Session> session_;
   mutable std::mutex mutex_;
   std::vector<std::vector<SourceFrame>> cache_;  // never resized: answers stay where they are
-  std::map<std::uint32_t, OneModule> modules_;   // whose values stay where they are
+  std::map<std::string, OneFile> files_;         // whose values stay where they are
+  absl::flat_hash_map<std::uint32_t, OneFile*> modules_;
   absl::flat_hash_map<std::uint32_t, std::shared_ptr<const UserSite>> sites_;  // by stack
   absl::flat_hash_map<std::string, std::shared_ptr<const UserSite>> places_;
   std::uint64_t unsymbolised_ = 0;

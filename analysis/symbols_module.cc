@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "analysis/cxx_names.h"
 #include "analysis/log_wire.h"
 
@@ -49,6 +50,13 @@ std::string ReadableName(std::string_view symbol) {
   return ValidUtf8(BareName(demangled.get()));
 }
 
+std::string ModuleFileKey(const ModuleInfo& module) {
+  struct stat info {};
+  if (stat(module.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
+  return absl::StrCat(info.st_dev, ":", info.st_ino, ":", IsInstalledModule(module.path) ? 1 : 0,
+                      ":", module.build_id, ":", BaseName(module.path));
+}
+
 class ModuleSymbols::Impl {
  public:
   explicit Impl(const ModuleInfo& module)
@@ -65,6 +73,7 @@ class ModuleSymbols::Impl {
     GElf_Addr elf_bias = 0;
     if (module_ == nullptr || dwfl_module_getelf(module_, &elf_bias) == nullptr) return;
     state = SameBuild(module.build_id) ? State::kUsable : State::kChanged;
+    if (state == State::kChanged) dwfl_.reset();  // nothing more is asked of it
   }
 
   std::vector<SourceFrame> At(std::uint64_t address);

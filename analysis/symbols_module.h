@@ -39,6 +39,10 @@ class ModuleSymbols {
   std::unique_ptr<Impl> impl_;
 };
 
+// Modules of the same key are one file, whose symbols are read once and asked at addresses that are
+// as far from their load bias: logs may name a file ten thousand times.
+std::string ModuleFileKey(const ModuleInfo& module);
+
 // A symbol as people write it: demangled, without parameters, return type and clone suffixes.
 // "_ZN2ai5Layer7ForwardEi" → "ai::Layer::Forward".
 std::string ReadableName(std::string_view symbol);

@@ -97,7 +97,17 @@ Json StackJson(Symbols& symbols, analysis::StackId stack) {
   return frames;
 }
 
-Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& leak) {
+namespace {
+
+// `frames`: of the stack at most so many.
+Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& leak,
+              std::size_t frames) {
+  std::vector<analysis::FrameId> stack;
+  if (leak.stack.valid()) stack = session.StackFrames(leak.stack);
+  Json shown = Json::array();
+  for (std::size_t i = 0; i < std::min(stack.size(), frames); ++i)
+    for (const analysis::SourceFrame& frame : symbols.Resolve(stack[i]))
+      shown.push_back(FrameJson(frame));
   Json survivors = Json::array();
   for (const analysis::BirthStep& step : leak.survivors) {
     survivors.push_back({{"step", step.step}, {"bytes", step.bytes}, {"blocks", step.blocks}});
@@ -114,7 +124,7 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
                {"device", leak.device},
                {"layer", analysis::LayerName(leak.layer)},
                {"site", SiteLabel(symbols, leak.stack)},
-               {"stack", StackJson(symbols, leak.stack)},
+               {"stack", std::move(shown)},
                {"why", leak.why},
                {"disproof", leak.disproof},
                {"steps_to_oom", Number(leak.steps_to_oom)},
@@ -130,7 +140,19 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
     json["import"] = analysis::ImportKindName(kind);
   }
   if (leak.example.valid()) json["example"] = AllocationJson(session, leak.example);
+  if (stack.size() > frames) json["stack_frames"] = stack.size();
   return json;
+}
+
+}  // namespace
+
+Json LeaksJson(const Session& session, Symbols& symbols, std::span<const analysis::Leak> leaks) {
+  // A log may have a hundred thousand sites, each at the end of the deepest stack there can be.
+  constexpr std::size_t kFrames = 400'000, kFewest = 4;
+  const std::size_t each = std::max(kFewest, kFrames / std::max<std::size_t>(1, leaks.size()));
+  Json array = Json::array();
+  for (const analysis::Leak& leak : leaks) array.push_back(LeakJson(session, symbols, leak, each));
+  return array;
 }
 
 Json PeakJson(const Session& session, Symbols& symbols, const analysis::Peak& peak,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "analysis/fragmentation.h"
 #include "analysis/leaks.h"
@@ -19,8 +20,9 @@ using Json = nlohmann::ordered_json;
 Json Number(double value);
 Json FrameJson(const analysis::SourceFrame& frame);
 Json StackJson(analysis::Symbols& symbols, analysis::StackId stack);
-Json LeakJson(const analysis::Session& session, analysis::Symbols& symbols,
-              const analysis::Leak& leak);
+// All of them; their stacks are cut where there are so many that together they would be gigabytes.
+Json LeaksJson(const analysis::Session& session, analysis::Symbols& symbols,
+               std::span<const analysis::Leak> leaks);
 // `top` = how many sites, tensors and blocks; 0 = all.
 Json PeakJson(const analysis::Session& session, analysis::Symbols& symbols,
               const analysis::Peak& peak, std::size_t top);

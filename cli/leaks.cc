@@ -80,13 +80,6 @@ class Judged {
 
 Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
             const analysis::LeakReport& report) {
-  Json leaks = Json::array(), alive = Json::array(), rising = Json::array();
-  for (const analysis::Leak& leak : report.leaks) leaks.push_back(LeakJson(session, symbols, leak));
-  for (const analysis::Leak& leak : report.live_at_exit) {
-    alive.push_back(LeakJson(session, symbols, leak));
-  }
-  for (const analysis::Leak& leak : report.rising)
-    rising.push_back(LeakJson(session, symbols, leak));
   return {{"schema", "memprof.leaks/1"},
           {"log", session.path()},
           {"complete", session.run().complete},
@@ -97,9 +90,9 @@ Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
           {"step_origin", StepOriginJson(session.step_origin())},
           {"warmup_steps", report.warmup_steps},
           {"basis", analysis::LeakBasisName(report.basis)},
-          {"leaks", std::move(leaks)},
-          {"rising", std::move(rising)},
-          {"live_at_exit", std::move(alive)}};
+          {"leaks", LeaksJson(session, symbols, report.leaks)},
+          {"rising", LeaksJson(session, symbols, report.rising)},
+          {"live_at_exit", LeaksJson(session, symbols, report.live_at_exit)}};
 }
 
 }  // namespace

@@ -41,16 +41,12 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
     if (events.allocations_by_layer[i] > 0) allocations[layer] = events.allocations_by_layer[i];
     if (events.frees_by_layer[i] > 0) frees[layer] = events.frees_by_layer[i];
   }
-  Json devices = Json::array(), peaks = Json::array(), leaks = Json::array(), alive = Json::array();
+  Json devices = Json::array(), peaks = Json::array();
   for (const auto& device : report.devices) devices.push_back(DeviceJson(device));
   for (const auto& peak : report.peaks) {
     peaks.push_back(PeakJson(session, symbols, peak, top));
     peaks.back()["by_category"] = CategoriesJson(session, symbols, categories, peak, nullptr);
     peaks.back()["by_library"] = LibrariesJson(session, symbols, peak, nullptr);
-  }
-  for (const auto& leak : report.leaks.leaks) leaks.push_back(LeakJson(session, symbols, leak));
-  for (const auto& leak : report.leaks.live_at_exit) {
-    alive.push_back(LeakJson(session, symbols, leak));
   }
   return {{"schema", "memprof.report/1"},
           {"log", session.path()},
@@ -80,8 +76,8 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
           {"peaks", std::move(peaks)},
           {"leak_verdict", report.leaks.verdict},
           {"horizon_too_short", report.leaks.horizon_too_short},
-          {"leaks", std::move(leaks)},
-          {"live_at_exit", std::move(alive)},
+          {"leaks", LeaksJson(session, symbols, report.leaks.leaks)},
+          {"live_at_exit", LeaksJson(session, symbols, report.leaks.live_at_exit)},
           {"fragmentation", FragmentationJson(session, symbols, report.fragmentation)},
           {"anomalies", AnomaliesJson(analysis::AllAnomalies(session, symbols))},
           {"self", SelfJson(session)}};

@@ -210,12 +210,34 @@ TEST(HostileTest, LargeOnesAreAnsweredInTime) {
   const std::tuple<const char*, int, std::vector<std::string>> hard[] = {
       {"deep_python", 1'000'000, {"report", "dump --symbols"}},
       {"overlapping_blocks", 100'000, {"fragmentation"}},
-      {"live", 250'000, {"replay"}}};
+      {"live", 250'000, {"replay"}},
+      {"ranges", 1'000'000, {"categories"}},
+      {"modules", 300'000, {"peak"}},
+      {"comb", 160'000, {"leaks --json"}}};
   for (const auto& [name, scale, verbs] : hard) {
     const std::string path =
         directory.Write(std::string(name) + ".mprof", fuzz::CraftedBytes(name, scale));
     for (const std::string& verb : verbs) ExpectAnswered(verb, path);
   }
+}
+
+TEST(HostileTest, StacksOfVeryManyLeaksAreCutAndItIsSaid) {
+  const analysis::testing::TempDirectory directory;
+  const std::string path = directory.Write("comb.mprof", fuzz::CraftedBytes("comb", 16'000));
+  const Result result = Memprof({"leaks", "--json", path});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const auto report = nlohmann::json::parse(result.out);
+  std::size_t leaks = 0;
+  for (const char* list : {"leaks", "live_at_exit"}) {
+    std::size_t frames = 0;
+    for (const auto& leak : report[list]) {
+      ++leaks;
+      frames += leak["stack"].size();
+      EXPECT_GT(leak.value("stack_frames", std::size_t{0}), leak["stack"].size());
+    }
+    EXPECT_LE(frames, 400'000u);
+  }
+  EXPECT_GE(leaks, 1000u);
 }
 
 TEST(HostileTest, DeepStacksAreCutAndItIsSaid) {
