@@ -13,6 +13,7 @@ namespace {
 
 // A copy over more pieces than this is taken to be about the first ones.
 constexpr int kMostPieces = 64;
+constexpr std::uint64_t kCaptured = 16;  // in aux1 of a copy or memset: see OP_MEMCPY
 
 using Launches = std::map<std::pair<std::uint32_t, int>, std::vector<std::uint32_t>>;
 
@@ -69,6 +70,7 @@ class Accesses::Collector {
       case Op::kMemcpy:
         return CopyOf(event);
       case Op::kMemset:
+        if (Captured(event)) return WillUse(event, events_.address(event.value));
         ++EvidenceAt(event).memsets;
         UseRange(event, Use::kMemset, events_.address(event.value), events_.bytes(event.value));
         return;
@@ -156,7 +158,20 @@ class Accesses::Collector {
     found_.push_back({place.id, {at, Use::kKernel, place.offset, 0}});
   }
 
+  // Of a copy or memset: it moved nothing, but became a node of a graph, whose launches are of
+  // unknown arguments.
+  bool Captured(EventId event) const { return (events_.aux1(event.value) & kCaptured) != 0; }
+  // A graph's node may read and write the memory, as a kernel may.
+  void WillUse(EventId event, std::uint64_t address) {
+    const Place place = At(address);
+    if (place.id.valid()) found_.push_back({place.id, {event, Use::kKernel, place.offset, 0}});
+  }
+
   void CopyOf(EventId event) {
+    if (Captured(event)) {
+      WillUse(event, events_.aux0(event.value));
+      return WillUse(event, events_.address(event.value));
+    }
     ++EvidenceAt(event).copies;
     const std::uint32_t e = event.value;
     const std::uint64_t bytes = events_.bytes(e);

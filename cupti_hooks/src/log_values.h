@@ -63,6 +63,8 @@ inline constexpr std::uint32_t kCopyDeviceToHost = 2;
 inline constexpr std::uint32_t kCopyDeviceToDevice = 3;
 inline constexpr std::uint32_t kCopyHostToHost = 4;
 inline constexpr std::uint32_t kCopyPeer = 5;
+// Added to it, and alone in a memset's aux1, where the stream was being captured.
+inline constexpr std::uint32_t kCaptured = 16;
 
 // SourceState
 inline constexpr std::uint32_t kSourceOff = 0;

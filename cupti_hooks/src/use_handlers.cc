@@ -75,12 +75,23 @@ void NoteKernel(const Call& call) {
   }
 }
 
+namespace {
+
+// kCaptured where the call only made a node of a graph. Calls without a stream cannot be captured;
+// of half of the functions, the stream 0 is the thread's own, which can.
+std::uint32_t CapturedFlag(const Call& call, std::uint64_t stream) {
+  std::uint64_t graph = 0;
+  return Capturing(call, reinterpret_cast<CUstream>(stream), &graph) ? kCaptured : 0;
+}
+
+}  // namespace
+
 void ReportCopy(const Call& call, const Copy& copy) {
   SourceEvent event = NewEvent(call, kOpMemcpy, kLayerNone);
   event.address = copy.destination;
   event.bytes = copy.bytes;
   event.aux0 = copy.source;
-  event.aux1 = copy.kind;
+  event.aux1 = copy.kind + CapturedFlag(call, copy.stream);
   event.stream = copy.stream;
   Record(event);
 }
@@ -112,6 +123,7 @@ void ReportFill(const Call& call, std::uint64_t address, std::uint64_t bytes,
   SourceEvent event = NewEvent(call, kOpMemset, kLayerNone);
   event.address = address;
   event.bytes = bytes;
+  event.aux1 = CapturedFlag(call, stream);
   event.stream = stream;
   Record(event);
 }

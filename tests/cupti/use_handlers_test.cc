@@ -153,6 +153,25 @@ TEST_F(UseHandlers, ABatchIsOneCopyPerEntry) {
   }
 }
 
+TEST_F(UseHandlers, WhatOnlyBecomesANodeIsMarked) {
+  recorder_.SetDriverFunction("cuStreamIsCapturing",
+                              reinterpret_cast<void*>(+[](void* stream, int* status) {
+                                return *status = stream == kStream ? 1 : 0, 0;
+                              }));
+  LookUpDriver();
+  const cuMemcpyHtoDAsync_v2_params copy = {kDevice, host_, 101, kStream};
+  ExpectCopy("cuMemcpyHtoDAsync_v2", copy, kCopyHostToDevice + kCaptured, kDevice, kHost, 101,
+             0x57);
+  const cuMemcpyHtoD_v2_params plain = {kDevice, host_, 100};
+  ExpectCopy("cuMemcpyHtoD_v2", plain, kCopyHostToDevice, kDevice, kHost, 100, 0);
+  for (const CUstream stream : {kStream, reinterpret_cast<CUstream>(0x58)}) {
+    recorder_.Reset();
+    const cuMemsetD8Async_params fill = {kDevice, 1, 50, stream};
+    Succeed("cuMemsetD8Async", &fill);
+    EXPECT_EQ(Only(kOpMemset).aux1, stream == kStream ? kCaptured : 0);
+  }
+}
+
 TEST_F(UseHandlers, MemsetsCountBytesOfTheirElements) {
   const auto expect = [&](const char* name, const void* params, std::uint64_t bytes,
                           std::uint64_t stream) {

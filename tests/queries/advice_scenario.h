@@ -62,6 +62,13 @@ class Scenario {
   void Memset(std::uint64_t address, std::uint64_t bytes) {
     log_.Event(Op::kMemset, Layer::kUnspecified, address, bytes, 0, {});
   }
+  // What a call does to a stream that is being captured.
+  void CaptureMemset(std::uint64_t address, std::uint64_t bytes) {
+    log_.Event(Op::kMemset, Layer::kUnspecified, address, bytes, 0, {.aux1 = 16});
+  }
+  void CaptureCopy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
+    Copy(to, from, bytes, 16 + 3);
+  }
   void Step(std::uint64_t number) { log_.Step(number); }
 
   int Stack(const std::string& site) {

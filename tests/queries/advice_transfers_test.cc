@@ -62,6 +62,31 @@ TEST(AdviceDeadWriteTest, NearMisses) {
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kDeadWrite).empty());
 }
 
+TEST(AdviceDeadWriteTest, WhatIsCapturedMovesNothing) {
+  Scenario s;
+  const auto a = s.Alloc("Buffer", kMiB), b = s.Alloc("Other", kMiB);
+  s.Launch({a, b});
+  s.CaptureMemset(a, kMiB);
+  s.CaptureCopy(b, a, kMiB);
+  s.CaptureCopy(b, a, kMiB);  // the same nodes once more, in another graph
+  s.CaptureMemset(a, kMiB);
+  for (int turn = 0; turn < 5; ++turn) s.Launch();  // of the graphs
+  s.Free(a);
+  s.Free(b);
+  EXPECT_TRUE(s.Of(s.Advice(), Pattern::kDeadWrite).empty());
+  EXPECT_TRUE(s.Of(s.Advice(), Pattern::kDuplicateTransfer).empty());
+}
+
+TEST(AdviceDeadWriteTest, WhatIsCapturedCountsAsUse) {
+  Scenario s;
+  const auto a = s.Alloc("Buffer", kMiB);
+  s.Memset(a, kMiB);
+  s.CaptureCopy(a + 4096, kHost, 100);  // a node that may read or write it
+  s.Memset(a, kMiB);
+  s.Launch({a});
+  EXPECT_TRUE(s.Of(s.Advice(), Pattern::kDeadWrite).empty());
+}
+
 TEST(AdviceDuplicateTest, DownloadedTwice) {
   Scenario s;
   const auto a = s.Alloc("Weights", 2 * kMiB);
