@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "analysis/allocators/requests.h"
+
 namespace memprof::analysis {
 namespace {
 
@@ -268,7 +270,7 @@ bool Placeable(const Trace& trace) {
   return pairs <= std::max(kPairs, kOverlaps * trace.blocks.size());
 }
 
-DeviceReplay ReplayDevice(const Session& session, const RecordedRun& run,
+DeviceReplay ReplayDevice(const Session& session, RecordedRun& run,
                           const std::vector<AllocatorSpec>& specs, const ReplayOptions& options,
                           Course* course) {
   DeviceReplay result;
@@ -289,6 +291,10 @@ DeviceReplay ReplayDevice(const Session& session, const RecordedRun& run,
     result.capacity = std::min(run.room, run.capacity > 0 ? run.capacity : kUnlimited);
   }
   FindRecorded(session, run, options, course, &result);
+  if (const AllocatorSpec& recorded = result.replayed.spec;
+      recorded.kind == AllocatorKind::kCaching && !course->stopped()) {
+    result.estimated = allocators::EstimateRequests(session, recorded.caching, &run);
+  }
   for (const AllocatorSpec& spec : specs) result.others.push_back({.spec = spec});
   course->Tell(result);
   std::mutex mutex;  // of result.others, which is told while others are still at work
@@ -334,8 +340,8 @@ std::vector<AllocatorSpec> UsualAllocators() {
 std::vector<DeviceReplay> ReplayAllocators(const Session& session, const ReplayOptions& options) {
   const std::vector<AllocatorSpec> specs =
       options.others.empty() ? UsualAllocators() : options.others;
-  std::vector<RecordedRun> runs = allocators::RecordedRuns(
-      session, {.over_time = options.over_time, .requests = false, .stop = options.stop});
+  std::vector<RecordedRun> runs =
+      allocators::RecordedRuns(session, {.over_time = options.over_time, .stop = options.stop});
   Course course(session, options);
   for (const RecordedRun& run : runs) {
     if (options.device != kNoDevice && run.device != options.device) continue;

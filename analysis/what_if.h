@@ -58,6 +58,8 @@ struct DeviceReplay {
   bool unchecked = false;     // cudaMalloc, and too few samples to tell a residual
   std::uint64_t samples = 0;  // of the device's free memory that the residual comes from; 0 = none
   std::uint64_t refused = 0;  // requests that were refused when recorded, and are tried again
+  // Requests whose bytes the log does not have and the block is no measure of (EstimateRequests).
+  std::uint64_t estimated = 0;
 
   std::vector<WhatIf> others;  // in the order asked for
 

@@ -46,6 +46,7 @@ Json ReplayJson(const DeviceReplay& replay) {
       {"requests_from", std::string(RequestSourceName(replay.source))},
       {"requests", replay.requests},
       {"refused_requests", replay.refused},
+      {"estimated_requests", replay.estimated},
       {"streams", replay.streams},
       {"peak_outside_bytes", replay.peak_outside},
       {"capacity_bytes",

@@ -230,6 +230,13 @@ std::string ReplayText(const analysis::Session& session, const DeviceReplay& rep
                 kWidth, 2),
            "\n");
   }
+  if (replay.estimated > 0) {
+    Append(text,
+           Wrap(Cat("  Estimated: the bytes of ", FormatNumberOf(replay.estimated, "request"),
+                    ", whose blocks were kept whole."),
+                kWidth, 2),
+           "\n");
+  }
   if (replay.capacity != kUnlimited) {
     std::string line = Cat("  Fits: into ", FormatBytes(replay.capacity),
                            replay.capacity_given ? "" : ", what the recorded run could have");

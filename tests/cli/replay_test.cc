@@ -91,8 +91,9 @@ TEST(ReplayTest, JsonHasTheDocumentedKeys) {
     EXPECT_EQ(
         Keys(device),
         (std::set<std::string>{"device", "process", "requests_from", "requests", "refused_requests",
-                               "streams", "peak_outside_bytes", "capacity_bytes", "recorded",
-                               "replayed", "others", "optimum", "max_live_bytes"}));
+                               "estimated_requests", "streams", "peak_outside_bytes",
+                               "capacity_bytes", "recorded", "replayed", "others", "optimum",
+                               "max_live_bytes"}));
     EXPECT_EQ(Keys(device["recorded"]), figures);
     EXPECT_EQ(Keys(device["replayed"]),
               with({"allocator", "retries", "origin", "residual_bytes", "uncertain", "samples"}));
