@@ -7,6 +7,7 @@
 #include "analysis/leaks_access.h"
 #include "analysis/leaks_groups.h"
 #include "analysis/leaks_level.h"
+#include "analysis/leaks_pass.h"
 
 namespace memprof::analysis {
 namespace {
@@ -23,10 +24,10 @@ void Count(const Session& session, const StepClock& clock, LeakCandidate& candid
   const SiteJudgement& judgement = candidate.evidence.judgement;
   const bool held = candidate.evidence.by == LeakEvidence::By::kHeld;
   for (const AllocationId id : site.judged_alive) {
-    const Allocation& a = session.allocation(id);
+    const AllocationRecord& a = session.record(id);
     const std::int64_t birth = clock.IndexAt(a.birth);
     const bool evidence = held || (birth >= judgement.window_begin && birth < judgement.window_end);
-    if (evidence && !a.alive()) candidate.evidence.freed_on_exit = true;
+    if (evidence && !AliveAtExit(session, a)) candidate.evidence.freed_on_exit = true;
   }
   Leak& leak = candidate.leak;
   const auto& survivors = candidate.evidence.freed_on_exit ? site.judged_alive : site.alive_at_end;
@@ -193,6 +194,23 @@ LeakCandidate WeighSite(const Session& session, const StepClock& clock, const Le
   return MakeCandidate(session, clock, site, {index}, std::move(history), judgement, by);
 }
 
+namespace {
+
+// What may be the layers of one pass is no leak by time alone, whatever its score.
+void DoubtSinglePasses(const Session& session, JudgedSites* judged) {
+  const auto kept = std::stable_partition(
+      judged->leaks.begin(), judged->leaks.end(),
+      [&](const LeakCandidate& leak) { return !GrowsWithinOnePass(session, leak.site); });
+  for (auto at = kept; at != judged->leaks.end(); ++at) {
+    at->leak.score = std::min(at->leak.score, kSuspicion - 1);
+    at->evidence.one_pass = true;
+    judged->rising.push_back(std::move(*at));
+  }
+  judged->leaks.erase(kept, judged->leaks.end());
+}
+
+}  // namespace
+
 JudgedSites JudgeSites(const Session& session, const StepClock& clock,
                        const std::vector<LeakSite>& sites) {
   JudgedSites judged;
@@ -208,6 +226,7 @@ JudgedSites JudgeSites(const Session& session, const StepClock& clock,
   }
   JudgeGroups(session, clock, sites, &judged);
   DropWhatIsLevel(session, clock, sites, &judged);
+  if (!clock.of_steps()) DoubtSinglePasses(session, &judged);
   JudgeUse(session, clock, judged.leaks);
   CountSiblings(judged.leaks);
   std::stable_sort(

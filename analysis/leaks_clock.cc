@@ -93,6 +93,11 @@ std::int64_t StepClock::IndexAt(EventId event) const {
   return std::upper_bound(begins_.begin(), begins_.end(), event) - begins_.begin() - 1;
 }
 
+bool AliveAtExit(const Session& session, const AllocationRecord& a) {
+  return a.alive() || (session.processes().size() > 1 && a.death.valid() &&
+                       session.ProcessOf(a.death) != session.ProcessOf(a.birth));
+}
+
 bool AliveWhenJudged(const StepClock& clock, const AllocationRecord& a) {
   const EventId judged = clock.judged_at();
   if (!judged.valid()) return a.alive();

@@ -56,6 +56,9 @@ StepClock ClockForLeaks(const Session& session, std::uint32_t process);
 // Of each process.
 std::vector<StepClock> ClocksForLeaks(const Session& session);
 
+// Alive when its process ended, as far as the log knows: if a later run is in the session, that is
+// where the lifetime ends.
+bool AliveAtExit(const Session& session, const AllocationRecord& a);
 // Alive right before the event at which survivors are judged.
 bool AliveWhenJudged(const StepClock& clock, const AllocationRecord& a);
 

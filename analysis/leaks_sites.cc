@@ -44,13 +44,13 @@ class OpenImports {
  public:
   explicit OpenImports(const Session& session) : session_(session) {
     for (const AllocationRecord& a : session.records()) {
-      if (!a.alive()) continue;
+      if (!AliveAtExit(session, a)) continue;
       if (a.layer == Layer::kImported && !IsImportView(a.import_kind)) imports_.insert(a.address);
       own_views_ |= a.import_kind == ImportKind::kOwn;
     }
     if (!own_views_) return;
     for (const AllocationRecord& a : session.records())
-      if (a.alive() && OccupiesDevice(a.layer)) own_.insert(a.address);
+      if (AliveAtExit(session, a) && OccupiesDevice(a.layer)) own_.insert(a.address);
   }
 
   // Whether it is a view of an open import, or of memory that the process still has.
@@ -118,10 +118,10 @@ std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
     LeakSite& site = sites[it->second];
     const AllocationId id(i);
     site.members.push_back(id);
-    if (a.alive()) site.alive_at_end.push_back(id);
+    if (AliveAtExit(session, a)) site.alive_at_end.push_back(id);
     if (AliveWhenJudged(clock, a)) {
       site.judged_alive.push_back(id);
-    } else if (!a.alive() && a.death.valid() && a.death < clock.judged_at()) {
+    } else if (!AliveAtExit(session, a) && a.death.valid() && a.death < clock.judged_at()) {
       const std::int64_t birth = clock.IndexAt(a.birth);
       if (birth >= 0) {  // what set-up made and dropped says nothing about the loop
         site.longest_lifetime = std::max(site.longest_lifetime, clock.IndexAt(a.death) - birth);

@@ -135,6 +135,10 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
     absl::StrAppend(&why,
                     " But other memory is given back meanwhile, or the run does other things at "
                     "its end than at its beginning: it may be a single pass that goes on.");
+  if (evidence.one_pass)
+    absl::StrAppend(&why,
+                    " But all that was allocated meanwhile was allocated in one pass through a "
+                    "network: its layers look like turns of a loop. Mark steps, or record several.");
   if (evidence.access_known) {
     absl::StrAppend(&why, evidence.in_use
                               ? " Kernels or copies still used most of it in the last steps."

@@ -16,6 +16,7 @@ struct LeakEvidence {
   By by = By::kBlocks;
   std::size_t sites = 1;  // that were judged together
   bool level = false;     // taken for something else than growth of the run
+  bool one_pass = false;  // GrowsWithinOnePass
   SiteJudgement judgement;
   std::int64_t longest_lifetime = 0;
   std::uint64_t allocations = 0, frees = 0;  // of the whole site, up to the judged instant

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/numeric/int128.h"
+#include "analysis/leaks_clock.h"
 #include "analysis/replay.h"
 
 namespace memprof::analysis {
@@ -143,7 +144,7 @@ void AddLeaked(const Session& session, const ProcessQuery& query,
   const std::span<const AllocationRecord> records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationRecord& record = records[i];
-    if (!record.alive() || (query.passing != nullptr && !query.passing->Has(AllocationId(i))))
+    if (!AliveAtExit(session, record) || (query.passing != nullptr && !query.passing->Has(AllocationId(i))))
       continue;
     if (record.stack.valid() && (record.stack.value >= sites.size() || !sites[record.stack.value]))
       continue;

@@ -73,6 +73,8 @@ class SessionMerger {
     OrderEvents();
     MergeRecords();
     MergeEvents();
+    FindRuns();
+    EndEarlierRuns();
     Finish();
     FindSteps(finder);
     return std::move(session_);
@@ -402,6 +404,39 @@ class SessionMerger {
     }
   }
 
+  void FindRuns() {
+    for (const Part& part : parts_) {
+      const RunInfo& run = part.session->run();
+      const TimeNs first = run.start_time != 0 || part.session->events().empty()
+                               ? run.start_time
+                               : part.session->events().first_time();
+      spans_.push_back({first + part.shift, run.end_time + part.shift});
+    }
+    runs_ = NumberRuns(spans_);
+    for (std::size_t i = 0; i < runs_.size(); ++i) session_->processes_[i].run_number = runs_[i];
+  }
+
+  // What a run still held as its log ended went with its processes, before the next run began: no
+  // peak counts both. Processes of one run that end one after the other keep theirs to the end.
+  void EndEarlierRuns() {
+    std::vector<EventId> ends(1 + *std::max_element(runs_.begin(), runs_.end()));
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (parts_[i].events.empty()) continue;
+      const EventId first(parts_[i].events.front());
+      for (std::uint32_t run = 0; run < runs_[i]; ++run)
+        if (!ends[run].valid() || first < ends[run]) ends[run] = first;
+    }
+    std::vector<AllocationRecord>& records = *session_->events_.mutable_records();
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (!ends[runs_[i]].valid()) continue;
+      for (const std::uint32_t row : parts_[i].records) {
+        if (!records[row].alive()) continue;
+        records[row].death = ends[runs_[i]];
+        records[row].end_reason = EndReason::kContextDestroyed;
+      }
+    }
+  }
+
   // Steps are those of each log by itself: in all events together ranks hide each other's pattern.
   void FindSteps(const StepFinder& finder) {
     std::vector<FoundSteps> found;
@@ -417,17 +452,7 @@ class SessionMerger {
         step.event = EventId(In(part.events, step.event.value));
       }
     }
-    std::vector<RunSpan> spans;
-    for (const Part& part : parts_) {
-      const RunInfo& run = part.session->run();
-      const TimeNs first = run.start_time != 0 || part.session->events().empty()
-                               ? run.start_time
-                               : part.session->events().first_time();
-      spans.push_back({first + part.shift, run.end_time + part.shift});
-    }
-    const std::vector<std::uint32_t> runs = NumberRuns(spans);
-    for (std::size_t i = 0; i < runs.size(); ++i) session_->processes_[i].run_number = runs[i];
-    MergedSteps merged = MergeSteps(std::move(found), spans, runs);
+    MergedSteps merged = MergeSteps(std::move(found), spans_, runs_);
     session_->steps_ = std::move(merged.job.steps);
     session_->step_origin_ = std::move(merged.job.origin);
     session_->process_steps_ = std::move(merged.of_log);
@@ -444,6 +469,8 @@ class SessionMerger {
   std::shared_ptr<Session> session_;
   std::vector<Part> parts_;
   std::vector<std::uint8_t> order_;  // the part that each event is of
+  std::vector<RunSpan> spans_;       // of each part
+  std::vector<std::uint32_t> runs_;  // the run that each part is of
   absl::flat_hash_map<std::pair<std::string, std::string>, int> devices_;  // host, identity
   absl::flat_hash_map<std::string, std::uint32_t> strings_;
   absl::flat_hash_map<std::tuple<std::string, std::string, std::uint64_t>, std::uint32_t> modules_;

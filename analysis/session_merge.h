@@ -15,7 +15,8 @@
 //              through the same code are one, so that a site has the sum of all ranks.
 //   steps      each process has its own. Those of the job are for an axis of time: a step begins
 //              with the first mark of its number in any process.
-//   runs       processes that overlap in time are one run, others are told as several.
+//   runs       processes that overlap in time are one run, others are told as several. What a run
+//              held at its end is gone as the next begins.
 //   memory     what is shared is counted where it was made: what another process imports is of a
 //              layer that no total includes.
 #pragma once

@@ -7,6 +7,8 @@
 #include <map>
 #include <random>
 
+#include "analysis/leaks.h"
+#include "analysis/leaks_clock.h"
 #include "analysis/ledger.h"
 #include "analysis/peak.h"
 #include "analysis/session_merge_steps.h"
@@ -389,6 +391,48 @@ TEST(SessionMergeTest, StepsOfTwoRunsAreThoseOfEach) {
   EXPECT_EQ(births[0], (std::vector<std::int64_t>{-1, 0, 1, 2, 3}));
   EXPECT_EQ(births[1], (std::vector<std::int64_t>{-1, 0, 1, 2, 3}));
   EXPECT_EQ(session->steps().size(), 8u) << "one after the other";
+}
+
+// A run takes what it holds with it, to the next one and to nobody's leaks.
+TEST(SessionMergeTest, WhatARunStillHeldIsGoneAsTheNextBegins) {
+  Files files;
+  constexpr std::uint64_t kKept = 1 << 20;
+  for (std::uint64_t p = 0; p < 3; ++p) {  // the last two are ranks of one run
+    LogBuilder log;
+    log.Device(0, kSecond);
+    SetRun(log, "node", static_cast<std::uint32_t>(100 + p), p == 0 ? 1000 : 10'000'000 + p);
+    log.SetTime(p == 0 ? 1000 : 10'000'000 + p);
+    const int stack = log.Stack({"main (train.cc:1)", "Keep (train.cc:2)"});
+    for (std::uint64_t step = 0; step < 40; ++step) {
+      log.AdvanceTime(1000);
+      log.Step(step);
+      log.Alloc(Layer::kLinear, 0x10000000 + kKept * step, kKept, {.stack = stack});
+    }
+    files.Add(log);
+  }
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  const std::vector<Peak> peaks = FindPeaks(*session);
+  ASSERT_EQ(peaks.size(), 1u);
+  EXPECT_EQ(peaks[0].bytes, 2 * 40 * kKept) << "of the two ranks, not of the run before";
+  std::size_t ended = 0;
+  for (const AllocationRecord& a : session->records()) {
+    ended += !a.alive();
+    EXPECT_EQ(a.alive(), session->ProcessOf(a.birth) != 0);
+    EXPECT_TRUE(AliveAtExit(*session, a));
+  }
+  EXPECT_EQ(ended, 40u);
+  const LeakReport together = FindLeaks(*session);
+  ASSERT_EQ(together.leaks.size(), 3u) << "each process leaks as it does alone";
+  for (const auto& alone : files.Alone()) {
+    const LeakReport own = FindLeaks(*alone);
+    ASSERT_EQ(own.leaks.size(), 1u);
+    for (const Leak& leak : together.leaks) {
+      EXPECT_EQ(leak.bytes, own.leaks[0].bytes);
+      EXPECT_EQ(leak.why, own.leaks[0].why);
+      EXPECT_EQ(leak.bytes_per_step, own.leaks[0].bytes_per_step);
+    }
+  }
 }
 
 // A rank is always half a step behind: what it makes is of its own steps.
