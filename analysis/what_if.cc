@@ -309,8 +309,10 @@ DeviceReplay ReplayDevice(const Session& session, RecordedRun& run,
   if (course->stopped()) return result;
 
   result.max_live = BoundOf(run.trace);
-  if (options.placement_seconds > 0 && run.trace.blocks.size() <= options.placement_requests &&
-      Placeable(run.trace)) {
+  const bool wanted =
+      options.placement_seconds > 0 && run.trace.blocks.size() <= options.placement_requests;
+  result.too_many_live = wanted && !Placeable(run.trace);
+  if (wanted && !result.too_many_live) {
     PlacementOptions placement;
     placement.seconds = options.placement_seconds;
     placement.threads = options.threads;

@@ -66,6 +66,7 @@ struct DeviceReplay {
   // The best arrangement found for one arena that knows the future, and what no arrangement can do
   // without: the most that was alive at a time. Requests are rounded up to 512 bytes in both.
   PlacementResult placement;
+  bool too_many_live = false;  // none was sought: to place what lives at once would take hours
   std::uint64_t max_live = 0;
 };
 

@@ -60,6 +60,7 @@ Json ReplayJson(const DeviceReplay& replay) {
                          {"found_by", replay.placement.found_by},
                          {"arrangements", replay.placement.arrangements}};
   }
+  if (replay.too_many_live) object["optimum"] = nullptr;
   object["max_live_bytes"] = replay.max_live;
   return object;
 }

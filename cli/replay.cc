@@ -268,6 +268,10 @@ std::string ReplayText(const analysis::Session& session, const DeviceReplay& rep
             : Cat("is ", OneDecimal(replay.placement.gap()), " above the bound");
     Append(text, "  The offline optimum knows the future and ", gap, ".\n");
   }
+  if (replay.too_many_live) {
+    text += Wrap("  No offline optimum was sought: too many requests live at once.", kWidth, 2);
+    text += "\n";
+  }
   if (replay.residual != 0) {
     Append(text, "  Savings are ± ", FormatBytes(std::abs(static_cast<double>(replay.residual))),
            ", by which the replay of what was recorded is off.\n");

@@ -221,6 +221,20 @@ TEST(HostileTest, LargeOnesAreAnsweredInTime) {
   }
 }
 
+TEST(HostileTest, NoPlacementIsSoughtAmongVeryManyLiveAndItIsSaid) {
+  const analysis::testing::TempDirectory directory;
+  for (const int scale : {1000, 60'000}) {
+    const std::string path = directory.Write("live.mprof", fuzz::CraftedBytes("live", scale));
+    const Result json = Memprof({"replay", "--json", "--with=cuda", "--seconds=0.01", path});
+    ASSERT_EQ(json.status, 0) << json.err;
+    const auto device = nlohmann::json::parse(json.out)["devices"][0];
+    ASSERT_TRUE(device.contains("optimum"));
+    EXPECT_EQ(device["optimum"].is_null(), scale == 60'000);
+    const Result text = Memprof({"replay", "--with=cuda", "--seconds=0.01", path});
+    EXPECT_EQ(text.out.find("No offline optimum was sought") != std::string::npos, scale == 60'000);
+  }
+}
+
 TEST(HostileTest, StacksOfVeryManyLeaksAreCutAndItIsSaid) {
   const analysis::testing::TempDirectory directory;
   const std::string path = directory.Write("comb.mprof", fuzz::CraftedBytes("comb", 16'000));
