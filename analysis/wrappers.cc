@@ -115,7 +115,7 @@ void Wrappers::CountCallers(const Candidates& stack, Layer layer) {
     if (fresh) callers_.push_back(0);
     return std::pair(at->second, fresh);
   };
-  std::uint32_t way = fresh_way(roots_, OfLayer(stack[0].place, layer)).first;
+  std::uint32_t way = fresh_way(roots_, stack[0].place).first;
   for (std::size_t i = 1; i < std::min(stack.size(), kLevels + 1); ++i) {
     const auto [next, fresh] = fresh_way(ways_, std::pair(way, stack[i].place));
     if (fresh && stack[i].function != stack[i - 1].function) ++callers_[way];
@@ -134,7 +134,7 @@ std::size_t Wrappers::PassedBy(const std::vector<SourceFrame>& frames, Layer lay
     facts.push_back(Look(frame, id_of));
   const Candidates stack = Choose(facts);
   if (stack.empty()) return 0;
-  const auto root = roots_.find({stack[0].place, layer});
+  const auto root = roots_.find(stack[0].place);
   if (root == roots_.end()) return 0;
   std::uint32_t way = root->second;
   std::size_t base = 0, passed = 0;

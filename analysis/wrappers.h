@@ -54,8 +54,9 @@ class Wrappers {
   absl::flat_hash_map<std::string, std::uint32_t> ids_;  // of functions and of places
   using OfLayer = std::pair<std::uint32_t, Layer>;
   absl::flat_hash_map<OfLayer, std::uint32_t> by_function_, by_place_;  // stacks that pass
-  // Ways outward from an allocation, as a trie: (way, next place) → way.
-  absl::flat_hash_map<OfLayer, std::uint32_t> roots_;  // by innermost place
+  // Ways outward from an allocation, as a trie: (way, next place) → way. Of all layers: what many
+  // call for blocks is no place of the one pinned buffer that it allocates as well.
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> roots_;  // by innermost place
   absl::flat_hash_map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> ways_;
   std::vector<std::uint32_t> callers_;  // by way: places that it was called from
 };

@@ -89,8 +89,7 @@ TEST(LeakBenchTest, TargetsAtAHundredSteps) {
   EXPECT_LE(suspected.false_positive_rate(), 0.005);
   EXPECT_GE(ScoreOf(Named("memprof, suspected or growing"), samples, true).recall(), 0.95);
   const Precision found = PrecisionOf(samples);
-  // Of sites that leak together one is named, not the caller that they have in common.
-  EXPECT_GE(found.named_right, 0.85 * found.named);
+  EXPECT_GE(found.named_right, 0.98 * found.named);
   ASSERT_FALSE(found.slope_errors.empty());
   EXPECT_LE(found.slope_errors[found.slope_errors.size() / 2], 0.05);
 }

@@ -17,6 +17,9 @@ namespace {
 using analysis::Layer;
 using analysis::testing::LogBuilder;
 
+// Where the functions lie that a case calls on its way to the allocation: places of its own, too.
+constexpr char kHelpers[] = "lib.cc";
+
 class LoggedSite : public Site {
  public:
   // `frames` lead to the case's function, `below` from there to the allocation.
@@ -64,7 +67,7 @@ class LoggedSite : public Site {
 
   std::vector<std::string> Way(const std::string& helper, int depth) const {
     std::vector<std::string> way = frames_;
-    for (int i = 0; i < depth; ++i) way.push_back(absl::StrCat(helper, " (lib.cc:7)"));
+    for (int i = 0; i < depth; ++i) way.push_back(absl::StrCat(helper, " (", kHelpers, ":7)"));
     way.insert(way.end(), below_.begin(), below_.end());
     return way;
   }
@@ -112,14 +115,16 @@ void Judge(const std::shared_ptr<const analysis::Session>& session, std::vector<
   for (Running& running : *all) by_name[running.sample.of->name] = &running.sample;
   analysis::Symbols symbols(session);
   for (const analysis::Leak& leak : analysis::FindLeaks(*session).leaks) {
-    for (const analysis::SourceFrame& frame : symbols.ResolveStack(leak.stack)) {
+    const std::vector<analysis::SourceFrame> frames = symbols.ResolveStack(leak.stack);
+    for (const analysis::SourceFrame& frame : frames) {
       const auto found = by_name.find(frame.function);
       if (found == by_name.end()) continue;
       Sample& sample = *found->second;
       sample.said =
           std::max(sample.said,
                    leak.tier == analysis::LeakTier::kGrowing ? Said::kGrowing : Said::kSuspected);
-      sample.site_right = symbols.Site(leak.stack).function == frame.function;
+      const analysis::SourceFrame site = symbols.Site(leak.stack);
+      sample.site_right = site.function == frame.function || site.file == kHelpers;
       sample.bytes_per_step += leak.bytes_per_step;
     }
   }
@@ -158,9 +163,11 @@ class Surroundings {
       : log_(*log), pattern_(pattern), draw_{.random = std::mt19937_64(seed)} {
     constexpr int kPlaces = 12;
     for (int i = 0; i < kPlaces; ++i) {
-      places_.push_back(log_.Stack({"main (train.cc:10)", "Train (train.cc:44)",
-                                    absl::StrCat("Layer", i, " (model.cc:", 100 + i, ")"),
-                                    "Allocator::Allocate (allocator.cc:120)"}));
+      std::vector<std::string> way = {"main (train.cc:10)", "Train (train.cc:44)",
+                                      absl::StrCat("Layer", i, " (model.cc:", 100 + i, ")")};
+      if (i % 2 == 0) way.push_back("Tensor::Make (tensor.cc:57)");
+      way.push_back("Allocator::Allocate (allocator.cc:120)");
+      places_.push_back(log_.Stack(way));
       sizes_.push_back(512ull << draw_.Between(0, 13));
     }
     for (const int place : places_) log_.Alloc(Layer::kBlock, Next(), 8192, {.stack = place});

@@ -342,7 +342,7 @@ TEST(SiteChoiceTest, WhenAllIsSharedTheRarestIsNamed) {
                               {"f", "g", "main"},
                               {"f", "g", "g", "main"},
                               {"f", "f", "f", "main"}});
-  EXPECT_EQ(SiteOf(stacks, 2), "g");  // in 2 of 5
+  EXPECT_EQ(SiteOf(stacks, 2), "g");     // in 2 of 5
   EXPECT_EQ(SiteOf(stacks, 0), "main");  // f, which g calls as well, is a wrapper
 }
 
@@ -358,11 +358,20 @@ TEST(SiteChoiceTest, DriverMemoryBlocksAndTensorsVoteApart) {
     stacks.push_back({Layer::kLinear, {"Grow", caller, "main"}});
     stacks.push_back({Layer::kBlock, {"Tensor::New", caller, caller, "main"}});
   }
-  stacks.push_back({Layer::kBlock, {"Grow", "once", "main"}});
+  stacks.push_back({Layer::kBlock, {"Tensor::New", "Grow", "once", "main"}});
   // All that asks the driver goes through Grow, but only one of the five stacks of blocks does.
   EXPECT_EQ(SiteOf(stacks, 0), "a");
   EXPECT_EQ(SiteOf(stacks, 8), "Grow");
   EXPECT_EQ(SiteOf(stacks, 1), "a");
+}
+
+TEST(SiteChoiceTest, AWrapperOfOneLayerIsOneOfOthersToo) {
+  std::vector<NamedStack> stacks;
+  for (const char* caller : {"a", "b"})
+    stacks.push_back({Layer::kBlock, {"Raw", "Tensor::Make", caller, "main"}});
+  stacks.push_back({Layer::kBlock, {"Raw", "direct", "main"}});
+  stacks.push_back({Layer::kPinned, {"Raw", "Tensor::Make", "c", "main"}});
+  EXPECT_EQ(SiteOf(stacks, 3), "c");
 }
 
 TEST(SiteChoiceTest, AStackOfNoAllocationIsJudgedByNamesAlone) {
@@ -455,7 +464,7 @@ std::size_t TwinWrappers(const std::vector<NamedStack>& stacks, const NamedStack
     std::set<std::string> callers;
     for (const NamedStack& stack : stacks) {
       const std::vector<std::string> others = TwinPlaces(stack);
-      if (stack.layer == asked.layer && others.size() > i + 1 &&
+      if (others.size() > i + 1 &&
           std::equal(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                      others.begin()) &&
           others[i + 1] != places[i])
