@@ -8,6 +8,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "analysis/category_held.h"
+#include "analysis/category_kinds.h"
 #include "analysis/category_phases.h"
 #include "analysis/category_stacks.h"
 #include "analysis/category_units.h"
@@ -43,6 +45,9 @@ class Judge {
                 options.stacks ? units_ : std::vector<CategoryUnit>()),
         named_(session),
         sizes_(units_),
+        begins_(BeginsOf(session, options)),
+        kinds_(units_, stacks_, sizes_, begins_, options.stacks),
+        held_(HeldGradients(units_, stacks_, sizes_)),
         matches_(units_.size(), 0) {
     std::vector<bool> apart;
     bool gradients_apart = false;
@@ -55,7 +60,6 @@ class Judge {
     matches_ = MatchSizes(units_, stacks_, sizes_, true);
     RefineSlopes(matches_, options, &units_);
     phases_ = FindPhases(session, units_, stacks_, options);
-    CountBirthSteps();
     FindEvidence();
     last_step_ = units_.empty() ? -1 : units_.back().step;
     has_steps_ = last_step_ >= 0;
@@ -83,48 +87,34 @@ class Judge {
   }
 
  private:
+  static std::vector<EventId> BeginsOf(const Session& session, const CategoryOptions& options) {
+    std::vector<EventId> begins;
+    for (const StepInfo& step :
+         options.steps != nullptr ? std::span(*options.steps) : session.steps())
+      if (step.event.valid()) begins.push_back(step.event);
+    return begins;
+  }
   const TensorInfo* TensorOf(const CategoryUnit& unit) const {
     if (!unit.tensor.valid()) return nullptr;
     const std::uint64_t id = session_.record(unit.tensor).second;
     return session_.tensor(TensorId(static_cast<std::uint32_t>(id)));
   }
 
-  // Units that are made alike: by their stack, or by their size where stacks say nothing.
-  std::uint64_t KindOf(const CategoryUnit& unit) const {
-    const bool by_stack = options_.stacks && unit.stack.valid();
-    return by_stack ? unit.stack.value : (std::uint64_t{1} << 63) | unit.bytes;
-  }
-  // In how many steps each kind makes something that stays: a leak does it in most.
-  void CountBirthSteps() {
-    absl::flat_hash_map<std::uint64_t, std::int32_t> last;
-    for (const CategoryUnit& unit : units_) {
-      if (!unit.stays || unit.step < 0) continue;
-      const auto [it, fresh] = last.try_emplace(KindOf(unit), -1);
-      if (it->second == unit.step) continue;
-      it->second = unit.step;
-      ++birth_steps_[KindOf(unit)];
-    }
-  }
   bool IsState(const CategoryUnit& unit) const {
-    return unit.step < 0 || (BirthSteps(unit) < kOften && !Unfinished(unit));
+    if (unit.step < 0) return true;
+    // What a line makes in every step is no state because the last one is still there.
+    const CategoryKinds::Kind& kind = kinds_.Of(unit);
+    const std::uint32_t made = kinds_.ByStack(unit) ? kind.steps_made : kind.steps_kept;
+    return made < kOften && !Unfinished(unit);
   }
   // A run that died in a step had no time to give back what the step took.
   bool Unfinished(const CategoryUnit& unit) const {
     return unit.stays && unit.step == last_step_ && unit.step >= std::int32_t{kOften};
   }
-  std::uint32_t BirthSteps(const CategoryUnit& unit) const {
-    const auto it = birth_steps_.find(KindOf(unit));
-    return it == birth_steps_.end() ? 0 : it->second;
-  }
 
   // What is known of parameters and their gradients by stacks, before anything is judged.
   void FindEvidence() {
-    const std::span<const StepInfo> steps =
-        options_.steps != nullptr ? std::span(*options_.steps) : session_.steps();
-    for (const StepInfo& step : steps)
-      if (step.event.valid()) begins_.push_back(step.event);
     if (!units_.empty()) last_birth_ = units_.back().birth;
-    FindHeldGradients();
     for (std::size_t u = 0; u < units_.size(); ++u) {
       const CategoryUnit& unit = units_[u];
       if (unit.step < 0 && stacks_.Of(unit.stack).parameter) parameter_sizes_.insert(unit.bytes);
@@ -134,29 +124,6 @@ class Judge {
     }
     stacks_tell_ =
         stacks_.tell_parameters() || (stacks_.tell_backward() && !gradient_sizes_.empty());
-  }
-  // What stacks say a backward pass made, with a parameter's size, and still held at its end.
-  void FindHeldGradients() {
-    held_.assign(units_.size(), false);
-    if (!stacks_.tell_backward()) return;
-    absl::flat_hash_map<int, EventId> ends;  // of the pass at hand, by device: its last birth
-    for (std::size_t u = units_.size(); u-- > 0;) {
-      const CategoryUnit& unit = units_[u];
-      const CategoryStacks::Facts& facts = stacks_.Of(unit.stack);
-      if (facts.phase == Phase::kWorkspace) continue;
-      EventId& end = ends[unit.device];
-      if (!facts.backward) {
-        end = EventId();
-        continue;
-      }
-      if (!end.valid()) end = unit.birth;
-      held_[u] =
-          unit.step >= 0 && sizes_.Has(unit.bytes) && (!unit.death.valid() || unit.death > end);
-    }
-  }
-  bool CrossesStep(const CategoryUnit& unit) const {
-    const auto next = static_cast<std::size_t>(unit.step + 1);
-    return !unit.death.valid() || (next < begins_.size() && unit.death > begins_[next]);
   }
   // It was there for half of the run, and nothing was made after it was given back.
   bool LivesToTheEnd(const CategoryUnit& unit) const {
@@ -198,6 +165,8 @@ class Judge {
       return {Category::kParameters, parameter ? CategoryReason::kStack : CategoryReason::kLifetime,
               parameter ? kByStack : kByLifetime + kAgreed};
     }
+    if (matches_[u] != 0 && OutsideBackward(u) && kinds_.IsReplacedNowAndThen(unit))
+      return {Category::kParameters, CategoryReason::kSizes, Trust(phase)};
     if (phase.phase == Phase::kOptimizer || (matches_[u] != 0 && OutsideBackward(u)))
       return {Category::kOptimizerState, matches_[u] != 0 ? CategoryReason::kSizes : phase.reason,
               Trust(phase)};
@@ -205,7 +174,7 @@ class Judge {
       return {Category::kGradients,
               facts.gradient ? CategoryReason::kStack : CategoryReason::kSizes, Trust(phase)};
     // Made when it was first needed, and kept; but not if another step makes one more.
-    if (BirthSteps(unit) > 1) return OfTransient(u);
+    if (kinds_.Of(unit).steps_kept > 1) return OfTransient(u);
     return {Category::kWorkspaces, CategoryReason::kLifetime, kGuess};
   }
 
@@ -226,9 +195,16 @@ class Judge {
         break;
     }
     if (facts.parameter) return {Category::kParameters, CategoryReason::kStack, kByStack};
-    // A state that every step replaces.
-    if (sizes_.Has(unit.bytes) && OutsideBackward(u) && CrossesStep(unit) && !Unfinished(unit))
-      return {Category::kOptimizerState, CategoryReason::kSizes, Trust(phase)};
+    // A state that every step replaces, or a copy of the parameters that is made now and then.
+    if (sizes_.Has(unit.bytes) && kinds_.HasSizesOfParameters(unit) && OutsideBackward(u) &&
+        kinds_.Crosses(unit))
+      return {kinds_.IsReplacedNowAndThen(unit) ? Category::kParameters : Category::kOptimizerState,
+              CategoryReason::kSizes, Trust(phase)};
+    if (phase.phase == Phase::kOptimizer && phase.reason == CategoryReason::kStack &&
+        kinds_.Crosses(unit))
+      return {Category::kOptimizerState, phase.reason, Trust(phase)};
+    if (phase.reason == CategoryReason::kLifetime && kinds_.IsForPasses(unit))
+      return {Category::kInputs, CategoryReason::kStack, kByLifetime};
     if (held_[u] && phase.phase == Phase::kBackward)
       return {Category::kGradients, CategoryReason::kSizes, Trust(phase)};
     if (matches_[u] != 0 && unit.outlives_hill && !Unfinished(unit)) {
@@ -258,12 +234,12 @@ class Judge {
   CategoryStacks stacks_;
   const NamedState named_;
   const ParameterSizes sizes_;
+  const std::vector<EventId> begins_;  // of steps
+  const CategoryKinds kinds_;
+  const std::vector<bool> held_;  // by unit: HeldGradients
   std::vector<std::uint8_t> matches_;
   std::vector<UnitPhase> phases_;
-  absl::flat_hash_map<std::uint64_t, std::uint32_t> birth_steps_;  // by kind
-  std::vector<EventId> begins_;                                    // of steps
   absl::flat_hash_set<std::uint64_t> parameter_sizes_, gradient_sizes_;
-  std::vector<bool> held_;  // by unit: FindHeldGradients
   EventId last_birth_;
   bool stacks_tell_ = false;  // what is a parameter
   std::int32_t last_step_ = -1;

@@ -110,6 +110,14 @@ bool ParameterSizes::Has(std::uint64_t bytes, unsigned numerator, unsigned denom
          (next != sizes_.begin() && wanted - *(next - 1) < kRest);
 }
 
+bool ParameterSizes::HasNearly(std::uint64_t bytes) const {
+  if (Has(bytes)) return true;
+  if (bytes <= kRest) return false;
+  const std::uint64_t off = std::min(kRest, bytes / 4);
+  const auto next = std::lower_bound(sizes_.begin(), sizes_.end(), bytes - off);
+  return next != sizes_.end() && *next < bytes + off;
+}
+
 std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
                                      const CategoryStacks& stacks, const ParameterSizes& sizes,
                                      bool hills_read) {

@@ -24,8 +24,12 @@ class ParameterSizes {
  public:
   explicit ParameterSizes(const std::vector<CategoryUnit>& units);
   bool empty() const { return sizes_.empty(); }
+  std::size_t count() const { return sizes_.size(); }
   // Elements of another precision: `numerator` / `denominator` of a parameter's bytes.
   bool Has(std::uint64_t bytes, unsigned numerator = 1, unsigned denominator = 1) const;
+  // Also where a caching allocator gave a block of more than a MiB whole, because less than that
+  // would have been left: up to a third more than a parameter's bytes, or less.
+  bool HasNearly(std::uint64_t bytes) const;
 
  private:
   std::vector<std::uint64_t> sizes_;  // ascending, distinct

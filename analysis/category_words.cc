@@ -144,10 +144,12 @@ Phase PhaseOfFrame(const SourceFrame& frame) {
       HasAny(function, {"nccl", "allreduce", "all_reduce", "allgather", "all_gather", "averagegrad",
                         "reducescatter", "reduce_scatter", "processgroup"}))
     return Phase::kCommunication;
-  // A recurrent layer of cuDNN is one operation, with results and gradients of its own.
-  const bool recurrent = HasAny(function, {"cudnn_rnn", "cudnnrnn"});
+  // A convolution or a recurrent layer by cuDNN is one operation, with results and gradients of its
+  // own.
+  const bool operation =
+      function.starts_with("at::") || HasAny(function, {"cudnn_rnn", "cudnnrnn"});
   if (HasAny(module, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"}) ||
-      (!recurrent && HasAny(function, {"workspace", "cublas", "cudnn"})))
+      HasAny(function, {"workspace"}) || (!operation && HasAny(function, {"cublas", "cudnn"})))
     return Phase::kWorkspace;
   if (HasAny(function,
              {"optim", "adam::", "adamw", "sgd::", "clip_grad", "gradscaler", "_init_group"}) ||

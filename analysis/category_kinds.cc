@@ -1,0 +1,90 @@
+#include "analysis/category_kinds.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace memprof::analysis {
+
+CategoryKinds::CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
+                             const ParameterSizes& sizes, std::span<const EventId> begins,
+                             bool stacks_tell)
+    : begins_(begins),
+      stacks_tell_(stacks_tell),
+      last_step_(units.empty() ? -1 : units.back().step),
+      one_size_(sizes.count() < 2) {
+  Count(units, sizes);
+  if (stacks_tell) CountForPasses(units, stacks);
+}
+
+bool CategoryKinds::LivesOn(const CategoryUnit& unit) const {
+  const auto next = static_cast<std::size_t>(unit.step + 1);
+  return !unit.death.valid() || (next < begins_.size() && unit.death > begins_[next]);
+}
+
+void CategoryKinds::Count(const std::vector<CategoryUnit>& units, const ParameterSizes& sizes) {
+  for (const CategoryUnit& unit : units) {
+    Kind& kind = kinds_[KeyOf(unit)];
+    if (sizes.Has(unit.bytes)) {
+      kind.several_sizes |= kind.size != 0 && kind.size != unit.bytes;
+      kind.size = unit.bytes;
+    }
+    if (unit.step < 0) continue;
+    if (kind.first_step < 0) kind.first_step = unit.step;
+    kind.steps_made += kind.last_step != unit.step;
+    kind.last_step = unit.step;
+    if (unit.step < last_step_) {
+      ++kind.complete;
+      kind.crossing += LivesOn(unit);
+    }
+    if (!unit.stays || kind.last_kept == unit.step) continue;
+    kind.last_kept = unit.step;
+    ++kind.steps_kept;
+  }
+}
+
+void CategoryKinds::CountForPasses(const std::vector<CategoryUnit>& units,
+                                   const CategoryStacks& stacks) {
+  struct Place {
+    bool forward = false;  // a forward pass is on, or its loss is computed
+    std::vector<const CategoryUnit*> waiting;
+  };
+  absl::flat_hash_map<std::int16_t, Place> places;  // by device
+  for (const CategoryUnit& unit : units) {
+    const CategoryStacks::Facts& facts = stacks.Of(unit.stack);
+    Place& place = places[unit.device];
+    if (unit.step >= 0 && unit.stack.valid() && facts.phase == Phase::kNone && !facts.backward &&
+        !facts.gradient && !facts.parameter) {
+      if (place.forward)
+        --kinds_[KeyOf(unit)].for_passes;
+      else
+        place.waiting.push_back(&unit);
+      continue;
+    }
+    const bool pass = facts.phase == Phase::kForward || facts.phase == Phase::kOptimizer;
+    if (!pass && !facts.backward) continue;  // a workspace, say, is made in any of them
+    place.forward = facts.phase == Phase::kForward && !facts.backward;
+    for (const CategoryUnit* one : std::exchange(place.waiting, {})) {
+      const bool there = !one->death.valid() || one->death > unit.birth;
+      kinds_[KeyOf(*one)].for_passes += place.forward && there ? 1 : -1;
+    }
+  }
+}
+
+bool CategoryKinds::Crosses(const CategoryUnit& unit) const {
+  if (unit.step < last_step_) return LivesOn(unit);
+  const Kind& kind = Of(unit);
+  return kind.complete > 0 && kind.crossing * 2 > kind.complete;
+}
+
+bool CategoryKinds::IsReplacedNowAndThen(const CategoryUnit& unit) const {
+  const Kind& kind = Of(unit);
+  return kind.steps_made > std::max(1u, kind.steps_kept) &&
+         static_cast<std::int64_t>(kind.steps_made) * 2 <=
+             std::int64_t{kind.last_step} - kind.first_step + 1;
+}
+
+bool CategoryKinds::HasSizesOfParameters(const CategoryUnit& unit) const {
+  return one_size_ || !ByStack(unit) || Of(unit).several_sizes;
+}
+
+}  // namespace memprof::analysis

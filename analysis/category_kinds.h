@@ -1,0 +1,61 @@
+// What is made alike over the steps: by one call stack, or of one size where stacks say nothing.
+// Internal to analysis/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "analysis/category_phases.h"
+#include "analysis/category_stacks.h"
+#include "analysis/category_units.h"
+
+namespace memprof::analysis {
+
+// Immutable after construction, which is O(units).
+class CategoryKinds {
+ public:
+  struct Kind {
+    std::uint32_t steps_made = 0;  // steps that make any
+    std::uint32_t steps_kept = 0;  // steps that make some that stay: a leak does it in most
+    std::int32_t first_step = -1, last_step = -1, last_kept = -1;
+    std::uint32_t complete = 0, crossing = 0;  // made before the last step; live on into the next
+    std::uint64_t size = 0;                    // of a parameter, the first of its sizes that is
+    bool several_sizes = false;                // of parameters
+    std::int32_t for_passes = 0;               // more than 0: mostly made for a forward pass
+  };
+
+  // `begins`: of the steps. `stacks_tell`: kinds are told by stacks, not by size.
+  CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
+                const ParameterSizes& sizes, std::span<const EventId> begins, bool stacks_tell);
+
+  const Kind& Of(const CategoryUnit& unit) const { return kinds_.at(KeyOf(unit)); }
+  bool ByStack(const CategoryUnit& unit) const { return stacks_tell_ && unit.stack.valid(); }
+
+  // It lives on into the next step. What the last step makes is judged as the steps before: whether
+  // a run ended in it, or right behind it, is chance.
+  bool Crosses(const CategoryUnit& unit) const;
+  // Made anew in some steps, not in most, and the one before is given back for it.
+  bool IsReplacedNowAndThen(const CategoryUnit& unit) const;
+  // It has the sizes of several parameters, or there is but one: one may be chance.
+  bool HasSizesOfParameters(const CategoryUnit& unit) const;
+  // Made outside of passes and optimizer, as stacks say, and there as a forward pass begins.
+  bool IsForPasses(const CategoryUnit& unit) const { return Of(unit).for_passes > 0; }
+
+ private:
+  std::uint64_t KeyOf(const CategoryUnit& unit) const {
+    return ByStack(unit) ? unit.stack.value : (std::uint64_t{1} << 63) | unit.bytes;
+  }
+  bool LivesOn(const CategoryUnit& unit) const;
+  void Count(const std::vector<CategoryUnit>& units, const ParameterSizes& sizes);
+  void CountForPasses(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks);
+
+  const std::span<const EventId> begins_;
+  const bool stacks_tell_;
+  std::int32_t last_step_ = -1;
+  bool one_size_ = false;  // all parameters have it
+  absl::flat_hash_map<std::uint64_t, Kind> kinds_;
+};
+
+}  // namespace memprof::analysis
