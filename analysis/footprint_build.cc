@@ -26,36 +26,55 @@ struct Part {
   const Session* session = nullptr;
   std::uint64_t batch = 0;
   RecordedRun* run = nullptr;
+  std::uint64_t driver = 0, overhead = 0;         // bytes: the driver's at its peak, and beside it
   std::vector<EventId> requests;                  // of the trace's blocks
   std::vector<std::vector<std::uint32_t>> match;  // by part, then by block; empty for itself
 };
 
-// Used on the device and in none of the program's allocations, at the last sample.
-std::uint64_t OverheadOf(const Session& session, int device) {
+// Of each device, bytes that the driver had at its peak.
+std::map<int, std::uint64_t> DriverPeaks(const Session& session) {
+  std::map<int, std::uint64_t> bytes;
+  for (const Peak& peak : FindPeaks(session)) bytes[peak.device] = peak.bytes;
+  return bytes;
+}
+
+// Of each device, bytes used on it and in none of the program's allocations, at the last sample.
+std::map<int, std::uint64_t> Overheads(const Session& session) {
+  std::map<int, std::uint64_t> bytes;
   const MemorySamples samples(session);
   for (const DeviceTimeline& timeline : BuildTimelines(session)) {
-    if (timeline.device != device) continue;
-    const DeviceLedger ledger = BuildLedger(session, samples.Of(device), timeline, {});
-    if (!ledger.last) return 0;
-    return ledger.last->untracked_bytes +
-           ledger.last->by_layer[static_cast<std::size_t>(Layer::kModule)];
+    const DeviceLedger ledger = BuildLedger(session, samples.Of(timeline.device), timeline, {});
+    if (!ledger.last) continue;
+    bytes[timeline.device] = ledger.last->untracked_bytes +
+                             ledger.last->by_layer[static_cast<std::size_t>(Layer::kModule)];
   }
-  return 0;
+  return bytes;
+}
+
+// The allocator of each device, as `memprof replay` understands it.
+std::map<int, allocators::AllocatorSpec> SpecsOf(const Session& session) {
+  ReplayOptions options;
+  options.placement_seconds = 0;
+  options.others = {allocators::AllocatorSpec()};
+  std::map<int, allocators::AllocatorSpec> specs;
+  for (const DeviceReplay& replay : ReplayAllocators(session, options))
+    specs[replay.device] = replay.replayed.spec;
+  return specs;
 }
 
 }  // namespace
 
 class FootprintBuilder {
  public:
-  FootprintBuilder(std::vector<Part> parts, int device, const allocators::AllocatorSpec* recorded)
-      : parts_(std::move(parts)), recorded_(recorded) {
+  FootprintBuilder(std::vector<Part> parts, int device, const allocators::AllocatorSpec& spec)
+      : parts_(std::move(parts)) {
     footprint_.device_ = device;
+    footprint_.spec_ = spec;
     footprint_.source_ = parts_.back().run->source;
     footprint_.capacity_ = parts_.back().run->capacity;
   }
 
   Footprint Build() {
-    FindSpec();
     Match();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       footprint_.bases_.push_back(BaseOf(i, kNone));
@@ -67,20 +86,6 @@ class FootprintBuilder {
   }
 
  private:
-  // As `memprof replay` understands the largest run.
-  void FindSpec() {
-    if (recorded_ != nullptr) {
-      footprint_.spec_ = *recorded_;
-      return;
-    }
-    ReplayOptions options;
-    options.device = footprint_.device_;
-    options.placement_seconds = 0;
-    options.others = {allocators::AllocatorSpec()};
-    for (const DeviceReplay& replay : ReplayAllocators(*parts_.back().session, options))
-      footprint_.spec_ = replay.replayed.spec;
-  }
-
   void Match() {
     std::vector<RequestKeys> keys;
     for (const Part& part : parts_) keys.emplace_back(*part.session, part.requests);
@@ -128,11 +133,9 @@ class FootprintBuilder {
     run.requests = part.run->trace.blocks.size();
     run.recorded.reserved = part.run->figures.peak_reserved;
     run.recorded.requested = part.run->figures.peak_requested;
-    for (const Peak& peak : FindPeaks(*part.session)) {
-      if (peak.device == footprint_.device_) run.recorded.driver = peak.bytes;
-    }
+    run.recorded.driver = part.driver;
     run.replayed = SimulateFootprint(part.run->trace, footprint_.spec_, footprint_.source_, true);
-    run.overhead = OverheadOf(*part.session, footprint_.device_);
+    run.overhead = part.overhead;
     for (std::size_t block = 0; block < run.requests; ++block) {
       for (const std::vector<std::uint32_t>& match : part.match) {
         if (match.empty() || match[block] == kNoRequest) continue;
@@ -236,7 +239,6 @@ class FootprintBuilder {
   }
 
   std::vector<Part> parts_;  // by size
-  const allocators::AllocatorSpec* recorded_;
   Footprint footprint_;
 };
 
@@ -254,9 +256,14 @@ absl::StatusOr<std::vector<Footprint>> BuildFootprints(
       sorted.begin(), sorted.end(),
       [](const FootprintInput& a, const FootprintInput& b) { return a.batch < b.batch; });
   std::vector<std::vector<RecordedRun>> recorded;
+  std::vector<std::map<int, std::uint64_t>> driver, overhead;  // by input
   for (const FootprintInput& input : sorted) {
     recorded.push_back(allocators::RecordedRuns(*input.session));
+    driver.push_back(DriverPeaks(*input.session));
+    overhead.push_back(Overheads(*input.session));
   }
+  std::map<int, allocators::AllocatorSpec> specs;  // of the largest run
+  if (recorded_as == nullptr) specs = SpecsOf(*sorted.back().session);
   std::vector<Footprint> footprints;
   for (const RecordedRun& of_first : recorded.front()) {
     std::vector<Part> parts;
@@ -268,12 +275,20 @@ absl::StatusOr<std::vector<Footprint>> BuildFootprints(
               absl::StrCat(sorted[i].session->path(), ": device ", run.device,
                            " has another kind of allocator than in ", sorted[0].session->path()));
         }
-        parts.push_back({sorted[i].session.get(), sorted[i].batch, &run, run.requests, {}});
+        parts.push_back({sorted[i].session.get(),
+                         sorted[i].batch,
+                         &run,
+                         driver[i][run.device],
+                         overhead[i][run.device],
+                         run.requests,
+                         {}});
       }
     }
     if (parts.size() == sorted.size()) {
       footprints.push_back(
-          FootprintBuilder(std::move(parts), of_first.device, recorded_as).Build());
+          FootprintBuilder(std::move(parts), of_first.device,
+                           recorded_as != nullptr ? *recorded_as : specs[of_first.device])
+              .Build());
     }
   }
   if (footprints.empty()) {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <span>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "analysis/fragmentation_thinning.h"
 #include "analysis/pool_layout.h"
 #include "analysis/replay.h"
@@ -15,6 +17,45 @@ namespace memprof::analysis {
 namespace {
 
 constexpr std::uint64_t kSmallSegmentBytes = std::uint64_t{2} << 20;
+
+// Of device, kind, handle or private pool, stream, small blocks.
+using Key = std::tuple<int, PoolKind, std::uint64_t, std::uint64_t, bool>;
+
+Key KeyOf(const Allocation& segment) {
+  return {segment.device, PoolKind::kSegments, segment.pool, segment.stream,
+          segment.bytes <= kSmallSegmentBytes};
+}
+
+// The segment of a block, else the driver memory that it lies in, else itself.
+AllocationId BaseOf(const Session& session, AllocationId block) {
+  AllocationId base = block;
+  for (AllocationId id = session.record(block).parent; id.valid(); id = session.record(id).parent) {
+    base = id;
+    if (session.record(id).layer == Layer::kSegment) break;
+  }
+  return base;
+}
+
+// Points of each pool, of which all together have a limited number: a program has a few pools, but
+// a log may have a hundred thousand.
+std::size_t PointsOfEach(const Session& session, std::size_t most) {
+  constexpr std::size_t kAllPoints = 1u << 18;
+  absl::flat_hash_set<Key> pools;
+  const std::span<const AllocationRecord> records = session.records();
+  for (std::uint32_t i = 0; i < records.size(); ++i) {
+    const AllocationRecord& a = records[i];
+    AllocationId segment;
+    if (a.layer == Layer::kSegment) segment = AllocationId(i);
+    if (a.layer == Layer::kBlock && a.parent.valid() &&
+        session.record(a.parent).layer != Layer::kSegment)
+      segment = BaseOf(session, AllocationId(i));
+    if (segment.valid()) pools.insert(KeyOf(session.allocation(segment)));
+    if (a.layer == Layer::kStreamOrdered)
+      pools.insert({a.device, PoolKind::kStreamOrdered, a.second, 0, false});
+  }
+  return std::min(most,
+                  std::max<std::size_t>(kAllPoints / std::max<std::size_t>(pools.size(), 1), 1));
+}
 
 // Where points begin; the last ends with the log.
 std::vector<TimeNs> PointsOf(const Session& session, std::size_t most) {
@@ -75,7 +116,7 @@ class SeriesBuilder {
         device_(device),
         max_groups_(max_groups),
         progress_(progress),
-        begins_(PointsOf(session, most)),
+        begins_(PointsOf(session, PointsOfEach(session, most))),
         base_(session.records().size(), AllocationId::kNone) {}
 
   void Birth(EventId event, AllocationId id) {
@@ -86,7 +127,7 @@ class SeriesBuilder {
       Pool& pool = PoolOf(id);
       pool.layout.AddSegment(id.value, a.address, a.bytes);
     } else if (a.layer == Layer::kBlock) {
-      const AllocationId base = BaseOf(id);
+      const AllocationId base = BaseOf(session_, id);
       if (base == id) return;
       base_[id.value] = base.value;
       Pool& pool = PoolOf(base);
@@ -176,9 +217,6 @@ class SeriesBuilder {
     std::unique_ptr<PoolCurves> curves;
     bool changed = false;
   };
-  // Device, kind, handle or private pool, stream, small blocks.
-  using Key = std::tuple<int, PoolKind, std::uint64_t, std::uint64_t, bool>;
-
   // Reports progress now and then; false once nobody wants the result.
   bool GoesOn(EventId event) {
     constexpr std::uint32_t kEvery = 1u << 16;
@@ -205,24 +243,9 @@ class SeriesBuilder {
     }
   }
 
-  // The segment of a block, else the driver memory that it lies in, else itself.
-  AllocationId BaseOf(AllocationId block) const {
-    AllocationId base = block;
-    for (AllocationId id = session_.record(block).parent; id.valid();
-         id = session_.record(id).parent) {
-      base = id;
-      if (session_.record(id).layer == Layer::kSegment) break;
-    }
-    return base;
-  }
-
   Pool& PoolOf(AllocationId segment) {
     auto& known = pool_of_[segment.value];
-    if (known == nullptr) {
-      const Allocation a = session_.allocation(segment);
-      known =
-          &Get({a.device, PoolKind::kSegments, a.pool, a.stream, a.bytes <= kSmallSegmentBytes});
-    }
+    if (known == nullptr) known = &Get(KeyOf(session_.allocation(segment)));
     return Touch(*known);
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -150,6 +151,13 @@ std::string_view LibraryRoleName(LibraryRole role) {
       return "pool";
   }
   return "unknown";
+}
+
+bool SpeaksOfLibrary(const LibraryFrame& frame) {
+  return CudaLibraryOf(frame).has_value() ||
+         (!frame.python && Contains(Lower(frame.function), "workspace")) ||
+         std::any_of(std::begin(kFrameworks), std::end(kFrameworks),
+                     [&](const Framework& framework) { return IsIn(frame, framework); });
 }
 
 Library LibraryOfFrames(const std::vector<LibraryFrame>& frames, bool in_pool) {

@@ -31,6 +31,8 @@ struct LibraryFrame {
   std::string_view function, file, module_path;
   bool python = false;
 };
+// False where LibraryOfFrames() is none for any stack of such frames alone.
+bool SpeaksOfLibrary(const LibraryFrame& frame);
 // What the frames say, innermost first. `in_pool`: the memory is a part of what a pool has, so that
 // the pool is no answer.
 Library LibraryOfFrames(const std::vector<LibraryFrame>& frames, bool in_pool);

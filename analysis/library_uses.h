@@ -24,6 +24,8 @@ class LibraryFinder {
   Library Of(StackId stack);
 
  private:
+  void Append(FrameId id, std::vector<LibraryFrame>* frames) const;
+
   struct Memory;
   const Session& session_;
   Symbols& symbols_;

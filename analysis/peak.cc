@@ -2,6 +2,8 @@
 #include "analysis/peak.h"
 
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "analysis/peak_finder.h"
 #include "analysis/site_query.h"
@@ -24,7 +26,9 @@ void SortBySize(const Session& session, std::vector<AllocationId>& ids) {
   });
 }
 
-Peak DescribeAfter(const Session& session, int device, EventId event) {
+// `live`: what is, of this device or of others.
+Peak Describe(const Session& session, int device, EventId event,
+              std::span<const AllocationId> live) {
   Peak peak;
   peak.device = device;
   peak.event = event;
@@ -33,7 +37,7 @@ Peak DescribeAfter(const Session& session, int device, EventId event) {
     peak.step = session.StepAt(peak.time);
   }
   std::vector<AllocationId> in_total;
-  for (const AllocationId id : session.LiveAfter(event, kAllLayers)) {
+  for (const AllocationId id : live) {
     const AllocationRecord& a = session.record(id);
     if (a.device != device) continue;
     const auto layer = static_cast<std::size_t>(a.layer);
@@ -57,15 +61,25 @@ Peak DescribeAfter(const Session& session, int device, EventId event) {
 
 std::vector<Peak> FindPeaks(const Session& session) {
   const PeakFinder<3> finder(session, SumOf);
-  std::vector<Peak> peaks;
-  for (const auto& [device, mark] : finder.marks()) {
-    peaks.push_back(DescribeAfter(session, device, mark.event));
+  // In one go: a log may name a thousand devices.
+  std::map<int, std::vector<AllocationId>> live;
+  const std::span<const AllocationRecord> records = session.records();
+  for (std::uint32_t i = 0; i < records.size(); ++i) {
+    const AllocationRecord& a = records[i];
+    const auto mark = finder.marks().find(a.device);
+    if (mark == finder.marks().end() || !mark->second.event.valid()) continue;
+    const std::uint32_t event = mark->second.event.value;
+    if (a.birth.value <= event && a.death.value > event) live[a.device].push_back(AllocationId(i));
   }
+  std::vector<Peak> peaks;
+  for (const auto& [device, mark] : finder.marks())
+    peaks.push_back(Describe(session, device, mark.event, live[device]));
   return peaks;
 }
 
 Peak DescribeInstant(const Session& session, int device, TimeNs time) {
-  Peak peak = DescribeAfter(session, device, session.EventAt(time));
+  const EventId event = session.EventAt(time);
+  Peak peak = Describe(session, device, event, session.LiveAfter(event, kAllLayers));
   if (time != kForever) {
     peak.time = time;
     peak.step = session.StepAt(time);

@@ -216,6 +216,7 @@ bool IsAllocationWrapper(std::string_view signature) {
 bool IsAgentFile(std::string_view file) { return Contains(file, "/memprof/_agent/"); }
 
 bool IsPlumbing(const SourceFrame& frame) {
+  if (frame.found) return frame.found->plumbing;
   if (HasBackslashes(frame.file)) {
     SourceFrame same = frame;
     same.file = WithSlashes(frame.file);

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
-
-#include "absl/container/flat_hash_set.h"
+#include <utility>
 
 namespace memprof::analysis {
 namespace {
@@ -38,11 +37,6 @@ std::size_t MostTelling(const std::vector<SourceFrame>& frames) {
 
 }  // namespace
 
-SiteChooser::Place SiteChooser::PlaceOf(const SourceFrame& frame) {
-  if (!IsPythonCode(frame)) return {frame.function, {}, 0};
-  return {frame.function, frame.file, frame.line};
-}
-
 int SiteChooser::GroupOf(Layer layer) {
   if (layer == Layer::kBlock) return 1;
   if (layer == Layer::kTensor) return 2;
@@ -53,8 +47,8 @@ SiteChooser::SiteChooser(const Session& session, Symbols& symbols)
     : group_of_stack_(session.stack_count(), -1),
       layer_of_stack_(session.stack_count(), Layer::kLinear),
       wrappers_(session, symbols) {
-  absl::flat_hash_set<Place> places;
   std::vector<bool> seen(session.frame_count(), false);
+  std::vector<std::uint32_t> last_stack;  // that passed through a place
   for (const AllocationRecord& allocation : session.records()) {
     if (!allocation.stack.valid() || allocation.stack.value >= group_of_stack_.size()) continue;
     std::int8_t& group = group_of_stack_[allocation.stack.value];
@@ -62,23 +56,28 @@ SiteChooser::SiteChooser(const Session& session, Symbols& symbols)
     group = static_cast<std::int8_t>(GroupOf(allocation.layer));
     layer_of_stack_[allocation.stack.value] = allocation.layer;
     ++stacks_[static_cast<std::size_t>(group)];
-    places.clear();
     for (const FrameId frame : session.StackFrames(allocation.stack)) {
       const bool fresh = frame.value < seen.size() && !seen[frame.value];
       if (fresh) seen[frame.value] = true;
       for (const SourceFrame& resolved : symbols.Resolve(frame)) {  // stays where it is: a cache
-        places.insert(PlaceOf(resolved));
+        if (!resolved.found) continue;
+        const std::uint32_t place = resolved.found->place;
+        if (place >= through_.size()) {
+          through_.resize(place + 1);
+          last_stack.resize(place + 1, StackId::kNone);
+        }
+        if (std::exchange(last_stack[place], allocation.stack.value) != allocation.stack.value)
+          ++through_[place][static_cast<std::size_t>(group)];
         if (!fresh) continue;
         python_ |= IsPythonCode(resolved);
         if (!IsPlumbing(resolved)) files_.Add(resolved);
       }
     }
-    for (const Place& place : places) ++through_[place][static_cast<std::size_t>(group)];
   }
 }
 
 std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame>& frames,
-                                    std::size_t begin, const std::vector<bool>& skipped) const {
+                                    std::size_t begin, const Skipped& skipped) const {
   const int group = stack.value < group_of_stack_.size() ? group_of_stack_[stack.value] : -1;
   const bool known = group >= 0;
   const auto of_group = [&](const std::array<std::uint32_t, kGroups>& counts) {
@@ -90,14 +89,15 @@ std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame
   std::size_t unseen = frames.size();  // what no allocation passes through, as a failure's report
   std::string_view made;               // the class whose shared constructor was passed last
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (skipped[i]) continue;
+    if (skipped(i)) continue;
     if (i < begin) {
       if (IsConstructor(frames[i].function)) made = ScopeOf(frames[i].function);
       continue;
     }
     if (i == begin && begin > 0 && !known) return i;
-    const auto found = through_.find(PlaceOf(frames[i]));
-    const std::uint32_t count = found == through_.end() ? 0 : of_group(found->second);
+    const auto& found = frames[i].found;
+    const std::uint32_t count =
+        found && found->place < through_.size() ? of_group(through_[found->place]) : 0;
     if (!known && count == 0 && !IsPythonCode(frames[i])) {
       unseen = std::min(unseen, i);
       continue;
@@ -120,22 +120,22 @@ std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame
 SiteChooser::Choice SiteChooser::Choose(StackId stack,
                                         const std::vector<SourceFrame>& frames) const {
   const bool python = python_ || std::any_of(frames.begin(), frames.end(), IsPythonCode);
-  std::vector<bool> skipped(frames.size());
-  for (std::size_t i = 0; i < frames.size(); ++i)
-    skipped[i] = IsPlumbing(frames[i]) || (python && frames[i].python && !IsPythonCode(frames[i]));
+  const auto skipped = [&](std::size_t i) {
+    return IsPlumbing(frames[i]) || (python && frames[i].python && !IsPythonCode(frames[i]));
+  };
   const Layer layer =
       stack.value < layer_of_stack_.size() ? layer_of_stack_[stack.value] : Layer::kLinear;
   const std::size_t begin = wrappers_.PassedBy(frames, layer);
   const std::size_t place = Particular(stack, frames, begin, skipped);
   Choice choice{.user = place};
-  if (skipped[place]) return choice;
+  if (skipped(place)) return choice;
   if (begin > 0 && place == begin) {
     choice.library = begin - 1;
-    while (skipped[*choice.library]) --*choice.library;
+    while (skipped(*choice.library)) --*choice.library;
   }
   if (!IsPackage(frames[place])) return choice;
   for (std::size_t i = place + 1; i < frames.size(); ++i) {
-    if (skipped[i] || IsPackage(frames[i])) continue;
+    if (skipped(i) || IsPackage(frames[i])) continue;
     return {.user = i, .library = place};
   }
   return choice;

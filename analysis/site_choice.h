@@ -20,11 +20,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "analysis/cxx_names.h"
 #include "analysis/plumbing.h"
 #include "analysis/session.h"
@@ -60,16 +58,14 @@ class SiteChooser {
   static int GroupOf(Layer layer);
 
   std::array<std::uint32_t, kGroups> stacks_{};  // distinct stacks
-  // What stacks pass through: a function; in Python a line of it, because there whole programs are
-  // one function, and "forward" is the name of hundreds.
-  using Place = std::tuple<std::string_view, std::string_view, int>;
-  static Place PlaceOf(const SourceFrame& frame);  // views the frame
+  // Whether a frame is passed over, by its index.
+  using Skipped = absl::FunctionRef<bool(std::size_t)>;
   // The innermost frame from `begin` that stacks like this do not share.
   std::size_t Particular(StackId stack, const std::vector<SourceFrame>& frames, std::size_t begin,
-                         const std::vector<bool>& skipped) const;
+                         const Skipped& skipped) const;
 
-  absl::flat_hash_map<Place, std::array<std::uint32_t, kGroups>> through_;
-  std::vector<std::int8_t> group_of_stack_;  // -1: of no allocation
+  std::vector<std::array<std::uint32_t, kGroups>> through_;  // stacks, by SourceFrame::Found::place
+  std::vector<std::int8_t> group_of_stack_;                  // -1: of no allocation
   std::vector<Layer> layer_of_stack_;
   bool python_ = false;  // some frame is a line of Python
   Wrappers wrappers_;

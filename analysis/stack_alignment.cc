@@ -3,58 +3,52 @@
 #include "analysis/stack_alignment.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "analysis/stack_paths.h"
 
 namespace memprof::analysis {
 namespace {
 
 // One distinct stack by names, with the stacks (addresses) that have it.
 struct NamedStack {
-  std::vector<std::string> functions;  // outermost first
-  std::vector<int> lines;
+  StackPaths::Path path;
   std::vector<StackId> stacks;
-  std::string site;  // the function that a person would name
+  std::uint32_t site = 0;  // the function that a person would name
   bool matched = false;
 };
 
-// What is only an address or an offset in a binary means nothing in another run, unless the binary
-// is the same; the offset then agrees.
-std::string NameOf(const SourceFrame& frame) {
-  if (frame.symbolised || frame.function.find('+') != std::string::npos) return frame.function;
-  return "?";
-}
-
-std::vector<NamedStack> NameStacks(const Session& session, Symbols& symbols) {
-  std::vector<NamedStack> named;
-  std::unordered_set<std::uint32_t> seen;
-  std::map<std::pair<std::vector<std::string>, std::vector<int>>, std::size_t> index;
-  for (const AllocationRecord& a : session.records()) {
-    if (a.layer == Layer::kTensor || !seen.insert(a.stack.value).second) continue;
-    NamedStack stack;
-    if (a.stack.valid()) {
-      const std::vector<SourceFrame> frames = symbols.ResolveStack(a.stack);
-      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        stack.functions.push_back(NameOf(*frame));
-        stack.lines.push_back(frame->line);
-      }
-      stack.site = NameOf(symbols.Site(a.stack));
+// One run.
+class Run {
+ public:
+  Run(const Session& session, Symbols& symbols, NameTable& names, PathTrie& functions,
+      PathTrie& lines)
+      : paths_(session, symbols, names, functions, lines) {
+    std::vector<bool> seen(session.stack_count() + 1, false);
+    absl::flat_hash_map<StackPaths::Path, std::size_t> index;
+    for (const AllocationRecord& a : session.records()) {
+      if (a.layer == Layer::kTensor) continue;
+      const std::size_t at = std::min<std::size_t>(a.stack.value, seen.size() - 1);
+      if (seen[at]) continue;
+      seen[at] = true;
+      NamedStack stack{.path = paths_.Of(a.stack)};
+      if (a.stack.valid()) stack.site = names.NumberOf(StackPaths::NameOf(symbols.Site(a.stack)));
+      const auto [known, fresh] = index.try_emplace(stack.path, stacks_.size());
+      if (fresh) stacks_.push_back(std::move(stack));
+      stacks_[known->second].stacks.push_back(a.stack);
     }
-    const auto [at, fresh] = index.try_emplace({stack.functions, stack.lines}, named.size());
-    if (fresh) named.push_back(std::move(stack));
-    named[at->second].stacks.push_back(a.stack);
   }
-  return named;
-}
 
-std::unordered_set<std::string> FunctionsOf(const std::vector<NamedStack>& stacks) {
-  std::unordered_set<std::string> functions;
-  for (const NamedStack& stack : stacks)
-    functions.insert(stack.functions.begin(), stack.functions.end());
-  return functions;
-}
+  std::vector<NamedStack>& stacks() { return stacks_; }
+  StackPaths& paths() { return paths_; }
+
+ private:
+  StackPaths paths_;
+  std::vector<NamedStack> stacks_;  // in order of their first allocation
+};
 
 // Stacks of both runs that are taken for the same.
 struct Pair {
@@ -64,24 +58,28 @@ struct Pair {
 
 class Aligner {
  public:
-  Aligner(std::vector<NamedStack> before, std::vector<NamedStack> after)
-      : before_(std::move(before)), after_(std::move(after)) {}
+  Aligner(const Session& before, Symbols& before_symbols, const Session& after,
+          Symbols& after_symbols)
+      : before_(before, before_symbols, names_, functions_, lines_),
+        after_(after, after_symbols, names_, functions_, lines_),
+        order_(lines_.Order()) {}
 
   std::vector<Pair> Align() {
     MatchExactly();
-    MatchBy(MatchKind::kFunctions, [](const NamedStack& s) { return s.functions; });
-    const auto first = FunctionsOf(before_), second = FunctionsOf(after_);
-    MatchBy(MatchKind::kFolded, [&](const NamedStack& s) {
-      std::vector<std::string> common;
+    MatchBy(MatchKind::kFunctions, [](Run&, const NamedStack& s) { return s.path.functions; });
+    std::vector<bool> common = before_.paths().functions();
+    const std::vector<bool>& others = after_.paths().functions();
+    common.resize(std::min(common.size(), others.size()));
+    for (std::size_t i = 0; i < common.size(); ++i) common[i] = common[i] && others[i];
+    PathTrie folded;
+    MatchBy(MatchKind::kFolded, [&](Run& run, const NamedStack& s) {
       // A site that the other run does not have is a new one, or gone, whoever calls it.
-      if (!first.contains(s.site) || !second.contains(s.site)) return common;
-      for (const std::string& function : s.functions)
-        if (first.contains(function) && second.contains(function)) common.push_back(function);
-      return common;
+      if (s.site >= common.size() || !common[s.site]) return PathTrie::kRoot;
+      return run.paths().FoldedOf(s.stacks[0], common, folded);
     });
-    for (const NamedStack& stack : before_)
+    for (const NamedStack& stack : before_.stacks())
       if (!stack.matched) pairs_.push_back({stack.stacks, {}, MatchKind::kLines});
-    for (const NamedStack& stack : after_)
+    for (const NamedStack& stack : after_.stacks())
       if (!stack.matched) pairs_.push_back({{}, stack.stacks, MatchKind::kLines});
     return std::move(pairs_);
   }
@@ -93,30 +91,39 @@ class Aligner {
   }
 
   void MatchExactly() {
-    std::map<std::pair<std::vector<std::string>, std::vector<int>>, NamedStack*> index;
-    for (NamedStack& stack : before_) index[{stack.functions, stack.lines}] = &stack;
-    for (NamedStack& stack : after_) {
-      const auto at = index.find({stack.functions, stack.lines});
+    absl::flat_hash_map<StackPaths::Path, NamedStack*> index;
+    for (NamedStack& stack : before_.stacks()) index[stack.path] = &stack;
+    for (NamedStack& stack : after_.stacks()) {
+      const auto at = index.find(stack.path);
       if (at != index.end()) Match(*at->second, stack, MatchKind::kLines);
     }
   }
 
   // Of the stacks with one key, as many on both sides are paired in the order of their lines; else
-  // they are taken together.
+  // they are taken together. The root is no key.
   template <typename Key>
   void MatchBy(MatchKind kind, Key key) {
     struct Sides {
       std::vector<NamedStack*> before, after;
     };
-    std::map<std::vector<std::string>, Sides> by_key;
-    for (NamedStack& stack : before_)
-      if (!stack.matched) by_key[key(stack)].before.push_back(&stack);
-    for (NamedStack& stack : after_)
-      if (!stack.matched) by_key[key(stack)].after.push_back(&stack);
-    for (auto& [names, sides] : by_key) {
-      if (names.empty() || sides.before.empty() || sides.after.empty()) continue;
-      const auto by_lines = [](const NamedStack* a, const NamedStack* b) {
-        return a->lines < b->lines;
+    std::vector<Sides> all;
+    absl::flat_hash_map<std::uint32_t, std::size_t> by_key;
+    const auto add = [&](Run& run, std::vector<NamedStack*> Sides::*side) {
+      for (NamedStack& stack : run.stacks()) {
+        if (stack.matched) continue;
+        const std::uint32_t of_stack = key(run, stack);
+        if (of_stack == PathTrie::kRoot) continue;
+        const auto [at, fresh] = by_key.try_emplace(of_stack, all.size());
+        if (fresh) all.emplace_back();
+        (all[at->second].*side).push_back(&stack);
+      }
+    };
+    add(before_, &Sides::before);
+    add(after_, &Sides::after);
+    for (Sides& sides : all) {
+      if (sides.before.empty() || sides.after.empty()) continue;
+      const auto by_lines = [this](const NamedStack* a, const NamedStack* b) {
+        return order_[a->path.lines] < order_[b->path.lines];
       };
       std::stable_sort(sides.before.begin(), sides.before.end(), by_lines);
       std::stable_sort(sides.after.begin(), sides.after.end(), by_lines);
@@ -137,7 +144,10 @@ class Aligner {
     into.insert(into.end(), stack.stacks.begin(), stack.stacks.end());
   }
 
-  std::vector<NamedStack> before_, after_;
+  NameTable names_;
+  PathTrie functions_, lines_;
+  Run before_, after_;
+  const std::vector<std::uint32_t> order_;  // of lines
   std::vector<Pair> pairs_;
 };
 
@@ -156,8 +166,7 @@ StackAlignment AlignStacks(const Session& before, Symbols& before_symbols, const
   const auto assign = [](std::vector<std::uint32_t>& of, StackId stack, std::uint32_t row) {
     of[std::min<std::size_t>(stack.value, of.size() - 1)] = row;
   };
-  for (const Pair& pair :
-       Aligner(NameStacks(before, before_symbols), NameStacks(after, after_symbols)).Align()) {
+  for (const Pair& pair : Aligner(before, before_symbols, after, after_symbols).Align()) {
     SourceFrame site;
     if (!pair.after.empty() && pair.after[0].valid())
       site = after_symbols.Site(pair.after[0]);

@@ -51,8 +51,10 @@ class Symbols::Impl {
     // known.
     const Frame& frame = session_->frame(id);
     std::vector<SourceFrame> found = frame.python ? Python(frame) : Native(frame);
+    for (SourceFrame& one : found) one.found = {.plumbing = IsPlumbing(one)};
     const std::lock_guard lock(mutex_);
     if (!cached.empty()) return cached;  // another thread was first
+    for (SourceFrame& one : found) one.found->place = NumberOf(one);
     cached = std::move(found);
     if (!cached.front().symbolised) ++unsymbolised_;
     return cached;
@@ -102,6 +104,15 @@ class Symbols::Impl {
     return {std::move(resolved)};
   }
 
+  // Of its place. In Python a line, because there whole programs are one function, and "forward" is
+  // the name of hundreds. With the lock held.
+  std::uint32_t NumberOf(const SourceFrame& frame) {
+    std::string place = frame.function;
+    if (IsPythonCode(frame)) absl::StrAppend(&place, "\n", frame.file, "\n", frame.line);
+    return numbers_.try_emplace(std::move(place), static_cast<std::uint32_t>(numbers_.size()))
+        .first->second;
+  }
+
   // A file, opened when first asked, by whoever holds its lock.
   struct OneFile {
     std::mutex mutex;
@@ -142,6 +153,7 @@ class Symbols::Impl {
   absl::flat_hash_map<std::uint32_t, OneFile*> modules_;
   absl::flat_hash_map<std::uint32_t, std::shared_ptr<const UserSite>> sites_;  // by stack
   absl::flat_hash_map<std::string, std::shared_ptr<const UserSite>> places_;
+  absl::flat_hash_map<std::string, std::uint32_t> numbers_;  // by place
   std::uint64_t unsymbolised_ = 0;
   std::once_flag chooser_once_;
   std::unique_ptr<SiteChooser> chooser_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ struct SourceFrame {
   bool inlined = false;  // this function was inlined into the next one
   bool symbolised = false;
   bool installed = false;  // the binary is a library of the system or of a Python package
+  // What Symbols finds out of it once, for all stacks: stacks are many and deep.
+  struct Found {
+    bool plumbing = false;    // IsPlumbing(), plumbing.h
+    std::uint32_t place = 0;  // numbers its function; of Python, its line of it
+  };
+  std::optional<Found> found;
   // How people tell its file: the name, with as many folders as needed to tell it from the others
   // of the log. Of sites only; empty otherwise.
   std::string shown_file;

@@ -10,6 +10,7 @@
 #include "analysis/units.h"
 #include "cli/budget.h"
 #include "cli/json.h"
+#include "cli/json_list.h"
 #include "cli/marked_instants.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
@@ -174,7 +175,8 @@ int Finish(const DiffOptions& asked, const SessionPointer& before, const Session
                  {"after", SideJson(*after, sides.after, report.after_time, sides.moments)}};
     if (!sides.moments) json["sites_at"] = sides.at_end ? "end" : "peak";
     json.update(DiffJson(report, threshold));
-    status = PrintJson(json);
+    status = PrintJsonList(json, "steps", report.steps.size(),
+                           [&](std::size_t i) { return DiffStepJson(report.steps[i]); });
   } else {
     const std::string text =
         Cat(sides.moments ? RunLines(*after) + "\n" : "",

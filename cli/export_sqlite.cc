@@ -118,6 +118,11 @@ class StackTables {
 
   void Write(SqliteFile& file) {
     WriteFrames(file);
+    // Ten seconds of rows, and no fewer frames of each than tell where it was.
+    constexpr std::int64_t kMostRows = 10'000'000, kFewest = 16;
+    const std::int64_t stacks_in_all = std::count(used_.begin(), used_.end(), true);
+    const std::int64_t most =
+        std::max(kFewest, kMostRows / std::max(stacks_in_all, std::int64_t{1}));
     SqliteRows stacks(file, "stacks", 3), frames(file, "stack_frames", 3);
     for (std::uint32_t i = 0; i < used_.size(); ++i) {
       if (!used_[i]) continue;
@@ -125,7 +130,8 @@ class StackTables {
       for (const analysis::FrameId frame : session_.StackFrames(StackId(i))) {
         if (frame.value + 1 >= first_.size()) continue;
         for (std::int64_t f = first_[frame.value]; f < first_[frame.value + 1]; ++f) {
-          frames.Add(std::int64_t{i}).Add(depth++).Add(f).End();
+          if (depth < most) frames.Add(std::int64_t{i}).Add(depth).Add(f).End();
+          ++depth;
         }
       }
       const std::string site = SiteLabel(symbols_, StackId(i));

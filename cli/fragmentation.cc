@@ -59,6 +59,7 @@ int Print(const std::shared_ptr<const analysis::Session>& session,
                  {"simulated", Simulated(*session)}};
   object.update(FragmentationJson(*session, symbols, report));
   object["series"] = FragmentationSeriesJson(series);
+  object["series_left_out"] = series.size() - object["series"].size();
   return PrintJson(object);
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/controls.h"
 #include "cli/json_list.h"
+#include "cli/largest.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/terminal.h"
@@ -195,7 +196,9 @@ Json PeakJson(const Session& session, Symbols& symbols, const analysis::Peak& pe
 Json FragmentationJson(const Session& session, Symbols& symbols,
                        const analysis::FragmentationReport& report) {
   Json pools = Json::array();
-  for (const analysis::PoolFragmentation& pool : report.pools) {
+  const auto listed = Largest(report.pools, [](const auto& pool) { return pool.reserved_bytes; });
+  for (const analysis::PoolFragmentation* one : listed) {
+    const analysis::PoolFragmentation& pool = *one;
     Json pins = Json::array();
     for (const analysis::Pin& pin : pool.pins) {
       Json entry = AllocationJson(session, pin.block);
@@ -236,7 +239,8 @@ Json FragmentationJson(const Session& session, Symbols& symbols,
           {"step", report.step},
           {"utilisation", Number(report.utilisation)},
           {"at_peak", Number(report.at_peak)},
-          {"pools", std::move(pools)}};
+          {"pools", std::move(pools)},
+          {"pools_left_out", report.pools.size() - listed.size()}};
 }
 
 namespace {

@@ -45,9 +45,7 @@ std::string_view SeverityName(log::Severity severity) {
 
 }  // namespace
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 std::string ShortFunction(std::string_view function) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)";

@@ -207,7 +207,7 @@ std::string DiffText(const DiffReport& report, const DiffSides& sides, std::uint
 }
 
 Json DiffJson(const DiffReport& report, std::uint64_t threshold) {
-  Json figures = Json::array(), sites = Json::array(), steps = Json::array();
+  Json figures = Json::array(), sites = Json::array();
   for (const DiffFigure& figure : report.figures) {
     Json json = {{"name", analysis::DiffFigureName(figure.kind)}};
     if (figure.device != analysis::kNoDevice) json["device"] = figure.device;
@@ -239,17 +239,18 @@ Json DiffJson(const DiffReport& report, std::uint64_t threshold) {
                      {"before_growth", Number(site.before_growth)},
                      {"after_growth", Number(site.after_growth)}});
   }
-  for (const analysis::DiffStep& step : report.steps)
-    steps.push_back({{"before", step.before},
-                     {"after", step.after},
-                     {"before_peak_bytes", step.before_peak},
-                     {"after_peak_bytes", step.after_peak},
-                     {"before_time_ns", step.before_time},
-                     {"after_time_ns", step.after_time}});
-  Json json = {
-      {"figures", std::move(figures)}, {"sites", std::move(sites)}, {"steps", std::move(steps)}};
+  Json json = {{"figures", std::move(figures)}, {"sites", std::move(sites)}};
   if (report.first_difference) json["first_difference"] = *report.first_difference;
   return json;
+}
+
+Json DiffStepJson(const analysis::DiffStep& step) {
+  return {{"before", step.before},
+          {"after", step.after},
+          {"before_peak_bytes", step.before_peak},
+          {"after_peak_bytes", step.after_peak},
+          {"before_time_ns", step.before_time},
+          {"after_time_ns", step.after_time}};
 }
 
 }  // namespace memprof::cli

@@ -20,6 +20,7 @@ struct DiffSides {
 std::string DiffText(const analysis::DiffReport& report, const DiffSides& sides,
                      std::uint64_t threshold, std::size_t top);
 // All that JSON says but for what every verb says.
-Json DiffJson(const analysis::DiffReport& report, std::uint64_t threshold);
+Json DiffJson(const analysis::DiffReport& report, std::uint64_t threshold);  // without its steps
+Json DiffStepJson(const analysis::DiffStep& step);
 
 }  // namespace memprof::cli

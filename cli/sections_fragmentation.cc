@@ -5,6 +5,7 @@
 
 #include "analysis/private_pools.h"
 #include "analysis/units.h"
+#include "cli/largest.h"
 #include "cli/names.h"
 #include "cli/sections.h"
 #include "cli/table.h"
@@ -26,6 +27,8 @@ std::string PoolName(const PoolSeries& series) {
              series.stream == 0 ? "" : Cat(" stream ", Hex(series.stream)),
              series.small_blocks ? " small" : " large");
 }
+
+std::uint64_t WorstReserved(const PoolSeries& series) { return series.worst.state.reserved; }
 
 Json PointJson(const FragmentationPoint& point) {
   const analysis::PoolState& state = point.state;
@@ -67,7 +70,9 @@ std::string FragmentationSeriesText(const analysis::Session& session,
   Table table(
       {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
   table.Header({"pool, at its worst", "reserved", "pinned", "largest hole", "rounding", "when"});
-  for (const PoolSeries& series : all) {
+  const std::vector<const PoolSeries*> listed = Largest(all, WorstReserved);
+  for (const PoolSeries* one : listed) {
+    const PoolSeries& series = *one;
     const FragmentationPoint& worst = series.worst;
     table.Row({PoolName(series), FormatBytes(worst.state.reserved),
                Cat(FormatBytes(worst.state.pinned), " ",
@@ -77,23 +82,24 @@ std::string FragmentationSeriesText(const analysis::Session& session,
                FormatBytes(worst.state.rounding),
                Cat(Since(session, worst.time), StepLabel(session, worst.step))});
   }
-  std::string text = table.Text(kWidth);
+  std::string text = Cat(table.Text(kWidth), MoreLine(listed.size(), all.size()));
   text += "\n  Share of each pool that is free and pinned, over time:\n";
-  for (const PoolSeries& series : all) {
+  for (const PoolSeries* series : listed) {
     std::vector<double> shares;
-    for (const FragmentationPoint& point : series.points)
+    for (const FragmentationPoint& point : series->points)
       shares.push_back(point.state.reserved == 0 ? -1
                                                  : static_cast<double>(point.state.pinned) /
                                                        static_cast<double>(point.state.reserved));
     const std::string line = Sparkline(shares);
-    if (!line.empty()) Append(text, "    ", line, "  ", PoolName(series), "\n");
+    if (!line.empty()) Append(text, "    ", line, "  ", PoolName(*series), "\n");
   }
   return text;
 }
 
 Json FragmentationSeriesJson(const std::vector<PoolSeries>& all) {
   Json list = Json::array();
-  for (const PoolSeries& series : all) {
+  for (const PoolSeries* one : Largest(all, WorstReserved)) {
+    const PoolSeries& series = *one;
     Json points = Json::array();
     for (const FragmentationPoint& point : series.points) points.push_back(PointJson(point));
     Json json = {{"kind", series.kind == PoolKind::kSegments ? "segments" : "stream-ordered"},

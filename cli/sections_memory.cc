@@ -3,6 +3,7 @@
 
 #include "analysis/private_pools.h"
 #include "analysis/units.h"
+#include "cli/largest.h"
 #include "cli/names.h"
 #include "cli/sections.h"
 #include "cli/table.h"
@@ -41,7 +42,9 @@ std::string FragmentationText(const Session& session, analysis::Symbols& symbols
                Align::kRight, Align::kRight, Align::kRight});
   table.Header({"pool", "segments", "reserved", "free", "largest hole", "unusable", "releasable",
                 "external"});
-  for (const analysis::PoolFragmentation& pool : report.pools) {
+  const auto listed = Largest(report.pools, [](const auto& pool) { return pool.reserved_bytes; });
+  for (const analysis::PoolFragmentation* one : listed) {
+    const analysis::PoolFragmentation& pool = *one;
     table.Row(
         {Cat("device ", pool.device,
              pool.private_pool == 0 ? "" : Cat(" ", analysis::PrivatePoolName(pool.private_pool)),
@@ -53,7 +56,7 @@ std::string FragmentationText(const Session& session, analysis::Symbols& symbols
                  static_cast<double>(pool.reserved_bytes)),
          FormatBytes(pool.releasable_bytes), Percent(pool.external, 1)});
   }
-  Append(text, table.Text(kWidth));
+  Append(text, table.Text(kWidth), MoreLine(listed.size(), report.pools.size()));
   Table pins({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
   pins.Header({"pins", "with", "born", "unused since", "site"});
   std::vector<analysis::Pin> worst;

@@ -63,12 +63,24 @@ void CachingAllocator::DropBlock(BlockNumber number) {
 void CachingAllocator::InsertFree(BlockNumber number) {
   Block& block = blocks_[number];
   block.cached_at = searches_[block.pool % 2];
-  pools_[block.pool].free.insert({block.bytes, block.address, number});
+  const Key key = {block.bytes, block.address, number};
+  pools_[block.pool].free.insert(key);
+  if (block.expandable) {
+    unmappable_.insert(number);
+  } else if (IsWhole(block)) {
+    whole_.insert(key);
+  }
 }
 
 void CachingAllocator::EraseFree(BlockNumber number) {
   const Block& block = blocks_[number];
-  pools_[block.pool].free.erase({block.bytes, block.address, number});
+  const Key key = {block.bytes, block.address, number};
+  pools_[block.pool].free.erase(key);
+  if (block.expandable) {
+    unmappable_.erase(number);
+  } else if (IsWhole(block)) {
+    whole_.erase(key);
+  }
 }
 
 Handle CachingAllocator::DoAllocate(std::uint64_t bytes, StreamNumber stream) {
@@ -96,6 +108,7 @@ bool CachingAllocator::DoAdopt(const HeldSegment& segment, std::vector<Handle>* 
   if (pool >= pools_.size()) pools_.resize(2 * std::size_t{segment.stream} + 2);
   BlockNumber last = kNone;
   std::uint64_t cursor = 0;
+  std::vector<BlockNumber> holes;
   const auto add = [&](std::uint64_t end) {
     const BlockNumber number = NewBlock();
     blocks_[number].address = address + cursor;
@@ -106,21 +119,22 @@ bool CachingAllocator::DoAdopt(const HeldSegment& segment, std::vector<Handle>* 
     return last = number;
   };
   for (const HeldBlock& held : segment.blocks) {
-    if (held.offset > cursor) InsertFree(add(held.offset));
+    if (held.offset > cursor) holes.push_back(add(held.offset));
     Block& block = blocks_[add(held.offset + held.bytes)];
     block.in_use = true;
     block.requested = held.requested;
     figures_.allocated += block.bytes;
     handles->push_back(last);
   }
-  if (cursor < segment.bytes) InsertFree(add(segment.bytes));
+  if (cursor < segment.bytes) holes.push_back(add(segment.bytes));
+  for (const BlockNumber hole : holes) InsertFree(hole);  // now that neighbours are known
   return true;
 }
 
 CachingAllocator::BlockNumber CachingAllocator::FindFree(std::uint64_t size, std::uint32_t pool) {
   ++searches_[pool % 2];
   auto& free = pools_[pool].free;
-  auto found = free.lower_bound({size, 0, kNone});
+  auto found = free.lower_bound({.bytes = size});
   if (found == free.end()) return kNone;
   if (options_.expandable) {
     // What could still grow counts as large as it can become, so that it is chosen last.
@@ -138,7 +152,7 @@ CachingAllocator::BlockNumber CachingAllocator::FindFree(std::uint64_t size, std
     return kNone;
   }
   const BlockNumber number = found->block;
-  free.erase(found);
+  EraseFree(number);
   return number;
 }
 
@@ -184,6 +198,7 @@ void CachingAllocator::Split(BlockNumber number, std::uint64_t size) {
   rest.bytes = block.bytes - size;
   rest.pool = block.pool;
   rest.expandable = block.expandable;
+  rest.base = block.base;
   block.bytes = size;
   LinkAfter(number, added);
   InsertFree(added);
@@ -241,12 +256,10 @@ void CachingAllocator::CollectGarbage() {
   const std::uint64_t target = figures_.reserved - threshold;
   std::vector<BlockNumber> cached;
   double total_age = 0;
-  for (std::uint32_t pool = 1; pool < pools_.size(); pool += 2) {
-    for (const Key& key : pools_[pool].free) {
-      if (!IsWhole(blocks_[key.block]) || blocks_[key.block].expandable) continue;
-      cached.push_back(key.block);
-      total_age += static_cast<double>(Age(blocks_[key.block]));
-    }
+  for (const Key& key : whole_) {
+    if (IsSmall(blocks_[key.block].pool)) continue;
+    cached.push_back(key.block);
+    total_age += static_cast<double>(Age(blocks_[key.block]));
   }
   std::uint64_t reclaimed = 0;
   bool progress = true;
@@ -275,7 +288,7 @@ bool CachingAllocator::ReleaseOversize(std::uint64_t size, std::uint32_t pool) {
   if (options_.max_split == kUnlimited || options_.expandable) return false;
   auto& free = pools_[pool].free;
   const std::uint64_t wanted = std::max(size, options_.max_split);
-  const auto found = free.lower_bound({wanted, 0, kNone});
+  const auto found = free.lower_bound({.bytes = wanted});
   if (found != free.end()) {
     Release(found->block);
     return true;
@@ -288,38 +301,22 @@ bool CachingAllocator::ReleaseOversize(std::uint64_t size, std::uint32_t pool) {
   return released >= wanted;
 }
 
+// In time of what goes back, not of what is cached: a device that is full asks for it at each
+// request.
 void CachingAllocator::EmptyCache() {
-  for (const std::uint32_t first : {1u, 0u}) {  // large pools, then small ones
-    for (std::uint32_t pool = first; pool < pools_.size(); pool += 2) ReleaseWhole(pool);
-  }
-}
-
-void CachingAllocator::ReleaseWhole(std::uint32_t pool) {
-  std::vector<BlockNumber> whole, expandable;
-  for (const Key& key : pools_[pool].free) {
-    const Block& block = blocks_[key.block];
-    if (block.expandable) {
-      expandable.push_back(key.block);
-    } else if (IsWhole(block)) {
-      whole.push_back(key.block);
-    }
-  }
-  for (const BlockNumber number : whole) Release(number);
+  while (!whole_.empty()) Release(whole_.begin()->block);
+  // What is not unmapped now has no whole page, until it grows.
+  std::vector<BlockNumber> expandable(unmappable_.begin(), unmappable_.end());
   for (const BlockNumber number : expandable) Unmap(number);
+  unmappable_.clear();
 }
 
 bool CachingAllocator::ReleaseSegment(std::uint64_t bytes, std::uint64_t address) {
-  BlockNumber chosen = kNone;
-  for (const Pool& pool : pools_) {
-    for (auto at = pool.free.lower_bound({bytes, 0, kNone});
-         at != pool.free.end() && at->bytes == bytes; ++at) {
-      const Block& block = blocks_[at->block];
-      if (!IsWhole(block) || block.expandable) continue;
-      if (chosen == kNone || block.address == address) chosen = at->block;
-    }
-  }
-  if (chosen == kNone) return false;
-  Release(chosen);
+  auto chosen = whole_.lower_bound({.bytes = bytes, .address = address});
+  if (chosen == whole_.end() || chosen->bytes != bytes || chosen->address != address)
+    chosen = whole_.lower_bound({.bytes = bytes});
+  if (chosen == whole_.end() || chosen->bytes != bytes) return false;
+  Release(chosen->block);
   return true;
 }
 

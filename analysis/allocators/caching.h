@@ -73,6 +73,7 @@ class CachingAllocator : public Allocator {
     std::uint64_t bytes = 0;
     std::uint64_t requested = 0;
     std::uint64_t cached_at = 0;                 // searches of the pool when it was last put there
+    std::uint64_t base = 0;                      // where its expandable segment begins
     BlockNumber previous = kNone, next = kNone;  // neighbours in the segment
     std::uint32_t pool = 0;
     bool in_use = false;
@@ -82,10 +83,8 @@ class CachingAllocator : public Allocator {
   };
   struct Key {  // in order of size, then address
     std::uint64_t bytes = 0, address = 0;
-    BlockNumber block = kNone;
-    bool operator<(const Key& other) const {
-      return bytes != other.bytes ? bytes < other.bytes : address < other.address;
-    }
+    BlockNumber block = 0;
+    auto operator<=>(const Key&) const = default;
   };
   struct ByAddress {
     bool operator()(const Key& a, const Key& b) const { return a.address < b.address; }
@@ -116,7 +115,6 @@ class CachingAllocator : public Allocator {
 
   void CollectGarbage();
   bool ReleaseOversize(std::uint64_t size, std::uint32_t pool);
-  void ReleaseWhole(std::uint32_t pool);
   void Release(BlockNumber number);
 
   // Expandable segments: caching_expandable.cc.
@@ -130,6 +128,8 @@ class CachingAllocator : public Allocator {
   std::vector<Block> blocks_;
   std::vector<BlockNumber> unused_;
   std::vector<Pool> pools_;
+  absl::btree_set<Key> whole_;               // free segments of all pools that are not expandable
+  absl::btree_set<BlockNumber> unmappable_;  // expandable ones freed since the cache was emptied
   std::array<std::uint64_t, 2> searches_ = {};  // of small, of large pools
 };
 

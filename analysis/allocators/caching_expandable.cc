@@ -42,7 +42,7 @@ CachingAllocator::BlockNumber CachingAllocator::FindExpandable(std::uint64_t siz
   const BlockNumber number = NewBlock();
   Block& block = blocks_[number];
   block.bytes = RoundUp(std::max(bytes, size), PageOf(pool));
-  block.address = device_->ReserveAddresses(block.bytes);
+  block.address = block.base = device_->ReserveAddresses(block.bytes);
   block.pool = pool;
   block.mapped = false;
   block.expandable = true;
@@ -79,6 +79,7 @@ bool CachingAllocator::Map(BlockNumber number, std::uint64_t size) {
     rest.pool = pool;
     rest.mapped = false;
     rest.expandable = true;
+    rest.base = blocks_[number].base;
     blocks_[number].bytes = bytes;
     LinkAfter(number, added);
     unmapped.insert({rest.bytes, rest.address, added});
@@ -95,8 +96,7 @@ void CachingAllocator::Unmap(BlockNumber number) {
   const std::uint32_t pool = blocks_[number].pool;
   const std::uint64_t page = PageOf(pool);
   // Segments begin at multiples of a page of 2 MiB, not of 20 MiB: count from the segment's begin.
-  std::uint64_t base = blocks_[number].address;
-  for (BlockNumber at = number; at != kNone; at = blocks_[at].previous) base = blocks_[at].address;
+  const std::uint64_t base = blocks_[number].base;
   const std::uint64_t begin = base + RoundUp(blocks_[number].address - base, page);
   const std::uint64_t end =
       base + (blocks_[number].address + blocks_[number].bytes - base) / page * page;
@@ -108,6 +108,7 @@ void CachingAllocator::Unmap(BlockNumber number) {
     blocks_[added].bytes = blocks_[number].bytes - before;
     blocks_[added].pool = pool;
     blocks_[added].expandable = true;
+    blocks_[added].base = base;
     blocks_[number].bytes = before;
     LinkAfter(number, added);
     InsertFree(number);
@@ -129,7 +130,8 @@ void CachingAllocator::Unmap(BlockNumber number) {
 }
 
 std::string CachingAllocator::Inconsistency() const {
-  std::uint64_t mapped = 0, in_use = 0, heads = 0, free_blocks = 0, unmapped_blocks = 0;
+  std::uint64_t mapped = 0, in_use = 0, heads = 0, free_blocks = 0, unmapped_blocks = 0,
+                whole_blocks = 0;
   for (BlockNumber number = 0; number < blocks_.size(); ++number) {
     const Block& block = blocks_[number];
     if (block.dead) continue;
@@ -149,7 +151,12 @@ std::string CachingAllocator::Inconsistency() const {
     const bool is_unmapped = unmapped != pool.unmapped.end() && unmapped->block == number;
     if (is_free != (block.mapped && !block.in_use)) return "the free list is wrong";
     if (is_unmapped != !block.mapped) return "the list of unmapped blocks is wrong";
+    const auto whole = whole_.find(key);
+    const bool is_whole = whole != whole_.end() && whole->block == number;
+    if (is_whole != (is_free && !block.expandable && IsWhole(block)))
+      return "the list of free segments is wrong";
     free_blocks += is_free;
+    whole_blocks += is_whole;
     unmapped_blocks += is_unmapped;
     if (block.next == kNone) continue;
     const Block& next = blocks_[block.next];
@@ -162,7 +169,8 @@ std::string CachingAllocator::Inconsistency() const {
     free_blocks -= pool.free.size();
     unmapped_blocks -= pool.unmapped.size();
   }
-  if (free_blocks != 0 || unmapped_blocks != 0) return "a list holds a block that is gone";
+  if (free_blocks != 0 || unmapped_blocks != 0 || whole_blocks != whole_.size())
+    return "a list holds a block that is gone";
   if (mapped != figures_.reserved) return "reserved bytes are wrong";
   if (in_use != figures_.allocated) return "allocated bytes are wrong";
   if (heads != figures_.segments) return "the number of segments is wrong";

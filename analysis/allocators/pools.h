@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "analysis/allocators/allocator.h"
 #include "analysis/allocators/heap.h"
 
@@ -168,6 +169,8 @@ class RmmArenas : public Allocator {
 
   Heap shared_;
   std::vector<Heap> arenas_;  // by stream
+  // Streams in whose arena a superblock may have nothing in use: all others have none.
+  absl::btree_set<StreamNumber> idle_;
   // Superblocks by address: their block in the shared heap.
   std::unordered_map<std::uint64_t, Heap::BlockNumber> superblocks_;
   std::vector<Live> live_;

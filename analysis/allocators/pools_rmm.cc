@@ -1,5 +1,6 @@
 // RMM's bins and arenas, which are made of more than one heap.
 #include <algorithm>
+#include <utility>
 
 #include "analysis/allocators/pools.h"
 
@@ -172,7 +173,7 @@ std::uint64_t RmmArenas::DoFree(Handle handle) {
   Heap& heap = HeapOf(live);
   const std::uint64_t requested = heap.block(live.block).requested;
   figures_.allocated -= heap.block(live.block).bytes;
-  heap.Free(live.block);
+  if (heap.IsRegion(heap.Free(live.block)) && live.stream != kShared) idle_.insert(live.stream);
   live.in_use = false;
   unused_.push_back(handle);
   return requested;
@@ -180,7 +181,8 @@ std::uint64_t RmmArenas::DoFree(Handle handle) {
 
 // Superblocks without anything in use go from the arenas to the shared range.
 void RmmArenas::ReturnSuperblocks() {
-  for (Heap& arena : arenas_) {
+  for (const StreamNumber stream : std::exchange(idle_, {})) {
+    Heap& arena = arenas_[stream];
     for (const Heap::BlockNumber region : arena.FreeRegions()) {
       const auto found = superblocks_.find(arena.block(region).address);
       arena.RemoveRegion(region);

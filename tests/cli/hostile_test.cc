@@ -211,9 +211,12 @@ TEST(HostileTest, LargeOnesAreAnsweredInTime) {
       {"deep_python", 1'000'000, {"report", "dump --symbols"}},
       {"overlapping_blocks", 100'000, {"fragmentation"}},
       {"live", 250'000, {"replay"}},
-      {"ranges", 1'000'000, {"categories"}},
-      {"modules", 300'000, {"peak"}},
-      {"comb", 160'000, {"leaks --json"}}};
+      {"ranges", 500'000, {"categories"}},
+      {"modules", 100'000, {"diff"}},
+      {"comb", 40'000, {"leaks --json"}},
+      {"streams", 250'000, {"replay", "fragmentation --json"}},
+      {"devices", 100'000, {"footprint"}},
+      {"steps", 500'000, {"diff --json"}}};
   for (const auto& [name, scale, verbs] : hard) {
     const std::string path =
         directory.Write(std::string(name) + ".mprof", fuzz::CraftedBytes(name, scale));

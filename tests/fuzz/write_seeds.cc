@@ -1,12 +1,14 @@
 // Writes logs to a folder:
 //   fuzz_seeds FOLDER                 a corpus to start libFuzzer from
 //   fuzz_seeds FOLDER crafted SCALE   extreme logs
+//   fuzz_seeds FOLDER fit BYTES       extreme logs, each as extreme as fits
 //   fuzz_seeds FOLDER mutated COUNT   mangled logs
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "tests/fuzz/crafted_logs.h"
 #include "tests/fuzz/mutations.h"
@@ -34,6 +36,17 @@ void WriteCorpus(const std::string& folder) {
   }
 }
 
+// The largest of doubling scales at which the log is no longer than `most`, up to a million.
+std::string CraftedWithin(const std::string& name, std::size_t most) {
+  std::string bytes;
+  for (int scale = 2000; scale <= 1'024'000; scale *= 2) {
+    std::string larger = memprof::fuzz::CraftedBytes(name, scale);
+    if (larger.size() > most) break;
+    bytes = std::move(larger);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -44,12 +57,15 @@ int main(int argc, char** argv) {
   } else if (argc == 4 && what == "crafted" && count >= 100) {
     for (const std::string& name : memprof::fuzz::CraftedNames())
       Write(folder + "/" + name + ".mprof", memprof::fuzz::CraftedBytes(name, count));
+  } else if (argc == 4 && what == "fit") {
+    for (const std::string& name : memprof::fuzz::CraftedNames())
+      Write(folder + "/" + name + ".mprof", CraftedWithin(name, static_cast<std::size_t>(count)));
   } else if (argc == 4 && what == "mutated") {
     std::mt19937 random(1);
     for (int i = 0; i < count; ++i)
       Write(folder + "/" + std::to_string(i) + ".mprof", memprof::fuzz::MutatedLog(random));
   } else {
-    std::fputs("usage: fuzz_seeds FOLDER [crafted SCALE | mutated COUNT]\n", stderr);
+    std::fputs("usage: fuzz_seeds FOLDER [crafted SCALE | fit BYTES | mutated COUNT]\n", stderr);
     return 2;
   }
   return 0;
