@@ -139,15 +139,20 @@ std::string Percent(double part, double whole) {
 
 namespace {
 
-// Where logs do not overlap in time: nothing of one log answers for another.
-std::string RunsLine(const Session& session) {
+std::uint32_t RunCount(const Session& session) {
   std::uint32_t last = 0;
   for (const analysis::ProcessInfo& process : session.processes())
     last = std::max(last, process.run_number);
-  if (last == 0) return "";
+  return last + 1;
+}
+
+// Where logs do not overlap in time: nothing of one log answers for another.
+std::string RunsLine(const Session& session) {
+  const std::uint32_t runs = RunCount(session);
+  if (runs == 1) return "";
   const std::string text =
-      last == 1 ? "These logs do not overlap in time: two runs; compare them with memprof diff."
-                : Cat("Not all of these logs overlap in time: ", last + 1,
+      runs == 2 ? "These logs do not overlap in time: two runs; compare them with memprof diff."
+                : Cat("Not all of these logs overlap in time: ", runs,
                       " runs, one after the other; compare two of them with memprof diff.");
   return Cat(Styled(Style::kYellow, Wrap(text, kWidth, 0)), "\n");
 }
@@ -178,8 +183,11 @@ std::string RunLines(const Session& session) {
   const analysis::TimeNs start = StartTime(session);
   const analysis::TimeNs end = std::max(start, run.end_time);
   std::string text = Cat(Styled(Style::kBold, CutEnd(command, kWidth)), "\n");
-  std::string facts = Cat(analysis::FormatDuration(end - start), ", ",
-                          FormatNumberOf(session.steps().size(), "step"));
+  const std::uint32_t runs = RunCount(session);
+  std::string facts =
+      Cat(runs == 1 ? "" : Cat(runs, " runs one after the other, "),
+          analysis::FormatDuration(end - start), runs == 1 ? ", " : " from first to last, ",
+          FormatNumberOf(session.steps().size(), "step"), runs == 1 ? "" : " in all");
   if (const std::string found = StepOriginText(session.step_origin());
       !found.empty() && !session.steps().empty())
     Append(facts, " (", found, ")");

@@ -213,11 +213,9 @@ Json Fragmentation() {
                         {"before?", "hex"},
                         {"after?", "hex"}}}},
                      {"pins", {pin}}};
-  return {{"time_ns", "uint"},
-          {"step", "int"},
-          {"utilisation", "number"},
-          {"at_peak", "number"},
-          {"pools", {pool}}};
+  return {{"time_ns", "uint"},          {"step", "int"},
+          {"utilisation", "number"},    {"at_peak", "number"},
+          {"pools_left_out", "number"}, {"pools", {pool}}};
 }
 
 Json Common() {
@@ -448,8 +446,9 @@ TEST(JsonContractTest, Fragmentation) {
   const Json series = {{"kind", "text"},         {"device", "int"},         {"stream?", "hex"},
                        {"private_pool?", "hex"}, {"small_blocks?", "bool"}, {"pool?", "hex"},
                        {"worst", point},         {"points", {point}}};
-  const auto seen = Check({"fragmentation", "--json"},
-                          With(With(Common(), Fragmentation()), {{"series", {series}}}));
+  const auto seen = Check(
+      {"fragmentation", "--json"},
+      With(With(Common(), Fragmentation()), {{"series", {series}}, {"series_left_out", "number"}}));
   for (const char* path : {".pools[].pins[].blame", ".pools[].holes[].before",
                            ".pools[].pins[].tensor", ".series[].points[].pinned_bytes"})
     EXPECT_TRUE(seen.contains(path)) << path << " did not occur";

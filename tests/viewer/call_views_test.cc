@@ -9,6 +9,8 @@
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QScrollArea>
+#include <QTabBar>
+#include <algorithm>
 
 #include "tests/viewer/window_fixture.h"
 #include "viewer/geometry/units.h"
@@ -156,6 +158,21 @@ TEST_F(CallViewsTest, TheSelectionIsFoundInTreesAndGraphs) {
   window_.selection().SelectSite({});
   EXPECT_EQ(testing::Count(testing::Grab(canvas), canvas->rect(), theme().accent), 0);
   EXPECT_GT(before, 100) << "the frames of the stack are underlined";
+}
+
+TEST_F(CallViewsTest, EveryModeIsReachedInANarrowWindow) {
+  for (const int width : {1280, 940, 800}) {
+    window_.resize(width, 700);
+    window_.WaitUntilSettled();
+    ASSERT_LE(window_.width(), std::max(width, window_.minimumSizeHint().width()));
+    const QTabBar* modes = view_->findChild<QTabBar*>();
+    ASSERT_NE(modes, nullptr);
+    ASSERT_EQ(modes->count(), 5);
+    EXPECT_LE(modes->mapTo(view_, QPoint(modes->width(), 0)).x(), view_->width()) << width;
+    EXPECT_LT(modes->tabRect(4).right(), modes->width()) << "Callers, at " << width;
+    for (const QCheckBox* box : view_->findChildren<QCheckBox*>())
+      EXPECT_LE(box->mapTo(view_, QPoint(box->width(), 0)).x(), view_->width()) << width;
+  }
 }
 
 TEST_F(CallViewsTest, KeysWalkTheGraph) {

@@ -365,6 +365,40 @@ TEST_F(CompareTest, TwoMomentsOfOneLog) {
   EXPECT_EQ(model.row(0).change(), -12 * static_cast<std::int64_t>(testing::kLeakBytes));
 }
 
+// At the peak of a step, with the peak of an early one: what each step holds there is no change.
+TEST_F(CompareTest, AMomentIsComparedWithTheSamePlaceOfAStep) {
+  Open({.steps = 20}, ViewKind::kDiff);
+  const auto steps = window_.document().session()->steps();
+  const analysis::TimeNs peak = window_.selection().instant();
+  ASSERT_NE(window_.document().session()->StepAt(peak), -1);
+  const DiffModel& model = diff()->model();
+  const auto sites = [&] {
+    window_.WaitUntilSettled();
+    return model.rowCount();
+  };
+  EXPECT_EQ(sites(), 1) << "the leak";
+  const analysis::TimeNs from = model.shown()->question.from;
+  EXPECT_GT(from, steps[2].begin);
+  EXPECT_LT(from, steps[2].end);
+  // From the begin of a step all that a step holds at its peak appears as new.
+  window_.selection().SetInstant(steps[2].begin);
+  diff()->PinHere();
+  window_.selection().SetInstant(peak);
+  EXPECT_GT(sites(), 1);
+}
+
+TEST_F(CompareTest, TheButtonsStayWhereTheyAreWhileLogsAreCompared) {
+  Open({.steps = 6}, ViewKind::kDiff);
+  const QPushButton* button = diff()->findChild<QPushButton*>();
+  const auto top = [&] { return button->mapTo(diff(), QPoint(0, 0)).y(); };
+  diff()->CompareWith(Other({.steps = 5}));
+  ASSERT_TRUE(diff()->cancel_button()->isVisible()) << "it compares";
+  const int meanwhile = top();
+  EXPECT_LT(meanwhile, 100);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(top(), meanwhile);
+}
+
 TEST_F(CompareTest, AMomentIsComparedFromTheBeginning) {
   Open({.steps = 20}, ViewKind::kDiff);
   window_.selection().SetInstant(window_.selection().bounds().end);

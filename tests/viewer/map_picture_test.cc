@@ -18,14 +18,14 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kBase = 0x7f0000000000;
 
 // A segment of 16 MiB: weights 4, hole 5, a small pin of 1 (no tensor), hole 6; and 2 MiB of a raw
-// allocation with a stack that reads as that of the weights, but with another caller.
+// allocation with a stack that reads as that of the weights, but comes from another line of main.
 class MapPictureTest : public ::testing::Test {
  protected:
   void SetUp() override {
     analysis::testing::LogBuilder log;
     log.Device(0, 1 << 30);
     const int weights = log.Stack({"main (m.cc:1)", "Model (m.cc:5)", "Make (t.cc:3)"});
-    const int again = log.Stack({"main (m.cc:1)", "Other (m.cc:8)", "Make (t.cc:3)"});
+    const int again = log.Stack({"main (m.cc:2)", "Model (m.cc:5)", "Make (t.cc:3)"});
     const int pin = log.Stack({"main (m.cc:1)", "Workspace (w.cc:7)"});
     log.Step(3);
     log.Alloc(Layer::kLinear, kBase, 16 * kMiB, {.stack = pin});

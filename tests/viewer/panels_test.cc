@@ -273,6 +273,19 @@ TEST_F(PanelTest, ACutLogIsToldInTheBanner) {
       << qPrintable(header()->BannerText());
 }
 
+TEST_F(PanelTest, OneBrokenLogAmongManyIsLeftOutAndSaid) {
+  ASSERT_FALSE(testing::WriteDemoLog(directory_, {.steps = 10}).isEmpty());
+  WriteFile(QStringLiteral("a.mprof"), QByteArray("no log at all"));
+  WriteFile(QStringLiteral("z.mprof"), {});
+  OpenPath(directory_.path());
+  ASSERT_EQ(window_.document().state(), Document::State::kReady);
+  EXPECT_EQ(window_.document().session()->steps().size(), 10u);
+  EXPECT_EQ(window_.document().left_out().size(), 2);
+  for (const char* name : {"a.mprof", "z.mprof"})
+    EXPECT_TRUE(header()->BannerText().contains(QString::fromUtf8(name)))
+        << qPrintable(header()->BannerText());
+}
+
 TEST(ProgramName, IsWhatAPersonWouldSay) {
   analysis::RunInfo run;
   EXPECT_EQ(ProgramName(run), QStringLiteral("unknown program"));

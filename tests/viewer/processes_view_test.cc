@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
+#include <QItemSelectionModel>
 
 #include "tests/viewer/table_fixture.h"
 #include "tests/viewer/window_fixture.h"
@@ -126,6 +127,26 @@ TEST_F(ProcessesTest, LanesAreOnOneScale) {
   EXPECT_GT(pixels[0], 2000);
   EXPECT_NEAR(static_cast<double>(pixels[1]) / pixels[0], 0.5, 0.08)
       << "half the memory for about as long";
+}
+
+// The lane of the chosen process is seen as those of the others are, not on the highlight's blue.
+TEST_F(ProcessesTest, TheChosenLaneIsAsClearAsTheOthers) {
+  OpenRanks({40, 40, 40}, {}, false);
+  const QColor color = theme().Band(BandRole::kLinear);
+  const auto lane = [&](int row) {
+    const QRect rect =
+        view_->table()->visualRect(view_->table()->model()->index(row, ProcessModel::kOverTime));
+    const QImage image = Grab(view_->table()->viewport());
+    return std::pair(Count(image, rect, color),
+                     Count(image, rect, window_.palette().color(QPalette::Highlight)));
+  };
+  const int before = lane(1).first;
+  ClickCell(view_->table(), 1, ProcessModel::kProcess);
+  window_.WaitUntilSettled();
+  ASSERT_TRUE(view_->table()->selectionModel()->isRowSelected(1, {}));
+  EXPECT_GT(before, 2000);
+  EXPECT_NEAR(lane(1).first, before, before / 10);
+  EXPECT_LT(lane(1).second, before / 10) << "pixels of the highlight";
 }
 
 TEST_F(ProcessesTest, OfTwoNoneIsOdd) {

@@ -230,6 +230,30 @@ TEST_F(TimelineTest, FlagsStandAtPeaksAndSnapshots) {
   EXPECT_GT(Count(image, above, theme().good), 5) << "the snapshot's sign";
 }
 
+// The line of the program that asked, not what it asked through, as the page on failures has it.
+TEST_F(TimelineTest, AFailuresMarkNamesWhoAsked) {
+  analysis::testing::LogBuilder log;
+  log.Device(0, 1 << 30);
+  const int stack = log.Stack({"main (train.cc:3)", "Model::Forward (model.cc:9)",
+                               "c10::cuda::CUDACachingAllocator::malloc (c10.cc:7)",
+                               "cudaMalloc (libcudart.so.12)"});
+  log.AdvanceTime(1'000'000);
+  log.Alloc(Layer::kLinear, 0x10000000, 40 * kMiB, {.stack = stack});
+  log.AdvanceTime(1'000'000);
+  log.AllocFailed(Layer::kLinear, 2048 * kMiB, {.stack = stack, .result = 2});
+  log.AdvanceTime(1'000'000);
+  log.Free(0x10000000);
+  OpenLog(log);
+  const double middle = view()->PlotRect().center().x();
+  QString tip;
+  for (int y = 0; y < view()->PlotRect().top() && tip.isEmpty(); ++y)
+    for (int x = static_cast<int>(middle); x < view()->width() && tip.isEmpty(); x += 3)
+      if (const QString at = TipAt(view(), QPoint(x, y)); at.contains(QStringLiteral("failed")))
+        tip = at;
+  EXPECT_TRUE(tip.contains(QStringLiteral("asked by Model::Forward (model.cc:9)")))
+      << qPrintable(tip);
+}
+
 // A device that an allocator has filled is at its peak from then on: most of it is in use later.
 TEST_F(TimelineTest, ThePeaksFlagStandsWhereReportsSayThatItWas) {
   analysis::testing::LogBuilder log;

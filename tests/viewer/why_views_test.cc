@@ -17,6 +17,7 @@
 #include "viewer/views/fragmentation_plot.h"
 #include "viewer/views/fragmentation_view.h"
 #include "viewer/views/oom_page.h"
+#include "viewer/views/rich_label.h"
 
 namespace memprof::viewer {
 namespace {
@@ -176,6 +177,21 @@ TEST_F(WhyTest, FailedRequestsComeFirstAndAreExplained) {
   std::uint64_t sum = page->space()->bars()[0].bytes();
   EXPECT_EQ(sum, 600 * kMiB);
   EXPECT_TRUE(Csv(fragmentation()).startsWith(QStringLiteral("fits,with,gives")));
+}
+
+TEST_F(WhyTest, NoSentenceEndsInItsMiddle) {
+  LogBuilder log;
+  FillOomLog(log);
+  OpenLog(log, ViewKind::kFragmentation);
+  for (const int width : {1280, 800}) {
+    window_.resize(width, 720);
+    window_.WaitUntilSettled();
+    for (const RichLabel* label : fragmentation()->oom()->findChildren<RichLabel*>()) {
+      if (!label->isVisible()) continue;
+      EXPECT_GE(label->height(), label->heightForWidth(label->width()))
+          << width << ": " << label->PlainText().toStdString();
+    }
+  }
 }
 
 TEST_F(WhyTest, ManyFailuresLeaveRoomForTheRestOfTheirPage) {

@@ -62,6 +62,10 @@ int Count(const QImage& image, const QRect& area, const QColor& color) {
   return count;
 }
 
+int TextPixels(const QImage& image) {
+  return image.width() * image.height() - Count(image, image.rect(), image.pixelColor(1, 1));
+}
+
 int Colors(const QImage& image) {
   std::set<QRgb> colors;
   for (int y = 0; y < image.height(); y += 3) {

@@ -38,6 +38,8 @@ bool Near(const QColor& a, const QColor& b, int tolerance = 6);
 QColor Blend(const QColor& over, const QColor& under, double opacity);
 // How many pixels of a rectangle have a colour.
 int Count(const QImage& image, const QRect& area, const QColor& color);
+// How many pixels are not as that in the corner: of a picture that is a sentence and no more.
+int TextPixels(const QImage& image);
 // Number of different colours of a picture (every third pixel).
 int Colors(const QImage& image);
 // The widget as it is drawn now, one pixel per unit.

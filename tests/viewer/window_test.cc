@@ -4,10 +4,13 @@
 #include <QApplication>
 #include <QDialog>
 #include <QDragEnterEvent>
+#include <QFile>
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScreen>
+#include <QSettings>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -39,6 +42,25 @@ TEST_F(WindowTest, WelcomesWithoutALog) {
   EXPECT_TRUE(window_.welcome()->isVisible());
   EXPECT_FALSE(window_.timeline()->isVisible());
   EXPECT_TRUE(window_.welcome()->Message().contains(QStringLiteral("memprof run")));
+}
+
+TEST_F(WindowTest, IsNoLargerThanTheScreen) {
+  const QSize room = window_.screen()->availableSize();
+  EXPECT_LE(window_.width(), room.width());
+  EXPECT_LT(window_.height(), room.height()) << "with its title";
+}
+
+TEST_F(WindowTest, BeginsWithTheTimelineWhateverWasSeenLast) {
+  ASSERT_TRUE(directory_.isValid());
+  QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, directory_.path());
+  for (int i = 0; i < 2; ++i) {
+    MainWindow window(MainWindow::Settings::kKept);
+    EXPECT_EQ(window.view(), ViewKind::kTimeline);
+    window.ShowView(ViewKind::kLeaks);
+    window.show();
+    window.close();
+    ASSERT_TRUE(QFile::exists(QSettings().fileName())) << "settings were kept";
+  }
 }
 
 TEST_F(WindowTest, OpensAtThePeak) {
@@ -330,7 +352,8 @@ TEST_F(WindowTest, HelpOpensOnF1AndTellsAboutSeveralLogs) {
   ASSERT_NE(dialog, nullptr);
   EXPECT_TRUE(dialog->isVisible());
   const QString text = dialog->findChild<QTextBrowser*>()->toPlainText();
-  for (const char* phrase : {"Ctrl+F", "a window for each log", "training steps", "named range", "largest hole"}) {
+  for (const char* phrase :
+       {"Ctrl+F", "a window for each log", "training steps", "named range", "largest hole"}) {
     EXPECT_TRUE(text.contains(QString::fromUtf8(phrase))) << phrase;
   }
 }
