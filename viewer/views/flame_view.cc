@@ -163,12 +163,19 @@ void FlameView::FillLayers() {
   DataChanged();
 }
 
-// What only explains gives way to what one chooses by.
 void FlameView::resizeEvent(QResizeEvent* event) {
   View::resizeEvent(event);
+  FitBars();
+}
+
+// What only explains gives way to what one chooses by.
+void FlameView::FitBars() {
   const int tabs = modes_->sizeHint().width() + 2 * kSpace + 4 * kSpace;
   const int whole = tabs + from_site_->sizeHint().width() + legend_->sizeHint().width();
   legend_->setVisible(width() >= whole + 2 * kSpace);
+  int choices = search_->minimumWidth() + note_->sizeHint().width() + 4 * kSpace;
+  for (const QComboBox* box : {layers_, choice_, direction_}) choices += box->sizeHint().width();
+  note_->setVisible(width() >= choices + 2 * kSpace);
 }
 
 void FlameView::SetChoice(Choice choice) { choice_->setCurrentIndex(static_cast<int>(choice)); }
@@ -221,6 +228,7 @@ void FlameView::Search(const QString& text) {
   if (page == tree_) tree_->SetSearch(text);
   if (page == callers_) callers_->SetSearch(text);
   note_->setText(Explanation());
+  FitBars();
 }
 
 analysis::TimeNs FlameView::PeakTime(std::uint32_t layers) const {
@@ -379,6 +387,7 @@ void FlameView::Show(Found found) {
     callers_->SetSearch(search_->text());
   }
   note_->setText(Explanation());
+  FitBars();
 }
 
 bool FlameView::WriteCsv(QTextStream* out) const {

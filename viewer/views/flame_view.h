@@ -59,6 +59,7 @@ class FlameView : public View {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  void FitBars();
   // What a job finds: the stacks of the question, and what the mode shows of them.
   struct Found {
     std::shared_ptr<const analysis::CallStacks> stacks;

@@ -197,7 +197,7 @@ void SummaryHeader::Fill() {
       if (device.info.id == selection_->device()) figures = &device;
     }
   }
-  for (QLabel* tile : {peak_, reserved_, at_end_}) tile->setVisible(figures != nullptr);
+  told_.clear();
   verdict_->setVisible(found != nullptr);
   if (figures != nullptr) {
     QString peak = FormatBytes(figures->peak_bytes);
@@ -209,7 +209,9 @@ void SummaryHeader::Fill() {
     const bool blocks_only = figures->peak_bytes == 0 && framework.peak_bytes > 0;
     if (blocks_only) peak = FormatBytes(framework.peak_bytes);
     SetTile(peak_, blocks_only ? tr("Peak in use") : tr("Peak"), peak, theme.text);
-    reserved_->setVisible(framework.seen && !blocks_only);
+    told_ << peak_;
+    if (framework.seen && !blocks_only) told_ << reserved_;
+    told_ << at_end_;
     SetTile(reserved_, tr("Framework in use / reserved"),
             tr("%1 / %2").arg(FormatBytes(framework.peak_bytes),
                               FormatBytes(framework.peak_reserved_bytes)),
@@ -227,7 +229,31 @@ void SummaryHeader::Fill() {
                                                     : theme.good);
     verdict_->setToolTip(ToQString(found->report.leaks.verdict));
   }
+  FitTiles();
   FillBanner();
+}
+
+// Where there is no room for all figures, the last ones give way: half of a number is none.
+void SummaryHeader::FitTiles() {
+  int room = width() - minimumSizeHint().width();
+  for (QLabel* tile : {peak_, reserved_, at_end_}) {
+    const int needed = tile->sizeHint().width() + 3 * kSpace;
+    const bool fits = told_.contains(tile) && needed <= room;
+    tile->setVisible(fits);
+    if (fits) room -= needed;
+  }
+}
+
+QSize SummaryHeader::minimumSizeHint() const {
+  constexpr int kProgram = 120, kDevices = 100;
+  int least = 4 * kSpace + kProgram + 3 * kSpace + kDevices;
+  if (!verdict_->isHidden()) least += 3 * kSpace + verdict_->sizeHint().width();
+  return {least, QWidget::minimumSizeHint().height()};
+}
+
+void SummaryHeader::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  FitTiles();
 }
 
 // One line for each anomaly of at least that severity: its name, how often, and what to do. Until

@@ -2,6 +2,7 @@
 // the recording lacks something.
 #pragma once
 
+#include <QList>
 #include <QStringList>
 #include <QWidget>
 #include <vector>
@@ -28,6 +29,8 @@ class SummaryHeader : public QWidget {
   QStringList AnomalyLines(log::Severity least) const;
   // Asks for the comparison that the banner offers, where it offers one.
   void Compare();
+  // Without the figures that give way where there is no room.
+  QSize minimumSizeHint() const override;
 
  signals:
   // Logs that were opened together are of several runs: the logs of the first and of the last.
@@ -35,11 +38,13 @@ class SummaryHeader : public QWidget {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void Fill();
   void FillDevices();
   void FillBanner();
+  void FitTiles();
   void SetTile(QLabel* label, const QString& caption, const QString& value, const QColor& color);
 
   Document* const document_;
@@ -50,6 +55,7 @@ class SummaryHeader : public QWidget {
   QLabel* reserved_;
   QLabel* at_end_;
   QLabel* verdict_;
+  QList<QLabel*> told_;  // the tiles that have something to say
   QLabel* banner_;
 };
 
