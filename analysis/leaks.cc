@@ -137,11 +137,17 @@ std::string GrowthWords(const LeakReport& report, const std::string& total) {
         steps ? absl::StrCat("by ", FormatBytes(slope), " per step in total, ") : "", "judged ",
         judged, ".");
   if (!total.empty()) return total;
+  const auto decided = static_cast<std::size_t>(
+      std::count_if(report.rising.begin(), report.rising.end(),
+                    [](const Leak& leak) { return leak.steps_needed == 0; }));
   if (!report.rising.empty())
-    return absl::StrCat("No site is sure to leak, judged ", judged, "; ",
-                        FormatNumberOf(report.rising.size(), "site"),
-                        report.rising.size() == 1 ? " rises" : " rise", ", with a score of ",
-                        std::lround(report.rising.front().score), " of 100 at most.");
+    return absl::StrCat(
+        "No site is sure to leak, judged ", judged,
+        decided == 0 ? std::string()
+                     : absl::StrCat("; ", FormatNumberOf(decided, "site"),
+                                    decided == 1 ? " rises" : " rise", ", with a score of ",
+                                    std::lround(report.rising.front().score), " of 100 at most"),
+        ".");
   return steps ? absl::StrCat("No growth ", judged, ".")
                : absl::StrCat("No growth, judged ", judged, ".");
 }

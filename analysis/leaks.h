@@ -42,10 +42,12 @@ struct Leak {
   double steps_to_oom = -1;          // at the sum of slopes of its device; -1 = unknown
   std::vector<BirthStep> survivors;  // by birth step, ascending
   std::int64_t guard_steps = 0;      // younger blocks are not evidence
-  bool in_use = false;               // survivors were still used in the last steps
-  std::string why;                   // evidence, in words with figures
-  std::string disproof;              // what would disprove it
-  AllocationId example;              // oldest survivor
+  // More than 0: its blocks live too long to judge it in this run; in one of so many steps one can.
+  std::int64_t steps_needed = 0;
+  bool in_use = false;   // survivors were still used in the last steps
+  std::string why;       // evidence, in words with figures
+  std::string disproof;  // what would disprove it
+  AllocationId example;  // oldest survivor
 
   // A handle of memory that another process or library owns: its bytes are in no total.
   bool imported() const { return layer == Layer::kImported; }
@@ -55,8 +57,9 @@ struct LeakReport {
   std::vector<Leak> leaks;  // definite, suspected, growing; worst first
   // Everything else still alive, largest first; also imported memory that was never closed.
   std::vector<Leak> live_at_exit;
-  // Borderline sites, best score first: no leak by the rule, but not level either. With the tier
-  // kLiveAtExit; also in live_at_exit if they are alive then.
+  // Borderline sites, best score first: no leak by the rule, but not level either; then those that
+  // the run is too short for. With the tier kLiveAtExit; also in live_at_exit if they are alive
+  // then.
   std::vector<Leak> rising;
   LeakBasis basis = LeakBasis::kSteps;  // of growth
   bool horizon_too_short = false;       // too few steps to tell; `verdict` says how many are needed

@@ -83,6 +83,7 @@ LeakCandidate MakeCandidate(const Session& session, const StepClock& clock, Leak
       clock.of_steps() ? judgement.slope : PerSecond(session, clock, judgement.slope);
   leak.first_step = clock.NumberOf(judgement.first_step);
   leak.guard_steps = clock.of_steps() ? judgement.guard : 0;
+  if (judgement.verdict == SiteVerdict::kTooShort) leak.steps_needed = judgement.steps_needed;
   Count(session, clock, candidate);
   return candidate;
 }
@@ -150,6 +151,8 @@ void JudgeOne(const Session& session, const StepClock& clock, const LeakSite& si
     ++judged->undecided;
     judged->steps_needed = std::max(judged->steps_needed, by_blocks.steps_needed);
     judged->told[index] = true;  // no part of a group either
+    judged->rising.push_back(MakeCandidate(session, clock, site, {index}, std::move(history),
+                                           by_blocks, LeakEvidence::By::kBlocks));
     return;
   }
   // What is replaced by less than a block's granularity more in each step (sequences that become

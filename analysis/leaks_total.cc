@@ -78,7 +78,7 @@ void AddRising(const Session& session, const StepClock& clock, const std::vector
 std::string NameWhatRises(const Session& session, const StepClock& clock,
                           const std::vector<LeakSite>& sites, JudgedSites* judged) {
   std::string words;
-  if (!judged->leaks.empty() || clock.completed() < judged->steps_needed) return words;
+  if (!judged->leaks.empty() || clock.completed() < StepsNeeded(GuardSteps(0))) return words;
   // A single pass rises, too.
   for (const LeakCandidate& one : judged->rising)
     if (one.evidence.level) return words;

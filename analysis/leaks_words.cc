@@ -109,6 +109,17 @@ std::string WhenWords(const StepClock& clock, const Leak& leak, const SiteHistor
 
 std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory& history,
                     const LeakEvidence& evidence) {
+  if (leak.steps_needed > 0)
+    return absl::StrCat(
+        "It holds more than after the warm-up, but some of its blocks were freed only ",
+        clock.of_steps()
+            ? Steps(evidence.longest_lifetime)
+            : FormatNumberOf(static_cast<std::uint64_t>(evidence.longest_lifetime), "window"),
+        " after their birth: what is younger than ",
+        clock.of_steps() ? Steps(evidence.judgement.guard) : "twice that", " may still be freed. ",
+        clock.of_steps()
+            ? absl::StrCat("Record at least ", Steps(leak.steps_needed), " to judge it.")
+            : "Record a longer run to judge it.");
   std::string why = absl::StrCat(
       WhenWords(clock, leak, history, evidence), FormatBytes(leak.bytes), " in ",
       BlockWord(leak.layer, leak.blocks),
@@ -136,9 +147,10 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
                     " But other memory is given back meanwhile, or the run does other things at "
                     "its end than at its beginning: it may be a single pass that goes on.");
   if (evidence.one_pass)
-    absl::StrAppend(&why,
-                    " But all that was allocated meanwhile was allocated in one pass through a "
-                    "network: its layers look like turns of a loop. Mark steps, or record several.");
+    absl::StrAppend(
+        &why,
+        " But all that was allocated meanwhile was allocated in one pass through a "
+        "network: its layers look like turns of a loop. Mark steps, or record several.");
   if (evidence.access_known) {
     absl::StrAppend(&why, evidence.in_use
                               ? " Kernels or copies still used most of it in the last steps."

@@ -131,6 +131,7 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
                {"steps_to_oom", Number(leak.steps_to_oom)},
                {"guard_steps", leak.guard_steps},
                {"survivors", std::move(survivors)}};
+  if (leak.steps_needed > 0) json["steps_needed"] = leak.steps_needed;
   if (leak.stack.valid()) {
     const analysis::UserSite site = symbols.SiteOf(leak.stack);
     json["site_frame"] = FrameJson(site.user);

@@ -234,7 +234,9 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
           analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device), ")",
           leak.basis == analysis::LeakBasis::kTime ? std::string("; judged by time")
                                                    : Cat(", born in ", BornLabel(leak)),
-          "; score ", static_cast<std::int64_t>(std::lround(leak.score)), " of 100");
+          leak.steps_needed > 0
+              ? std::string("; too short a run to judge")
+              : Cat("; score ", static_cast<std::int64_t>(std::lround(leak.score)), " of 100"));
   if (leak.steps_to_oom >= 0)
     Append(figures, "; out of memory ", analysis::StepsAhead(leak.steps_to_oom));
   Append(text, "      ", Wrap(Cat("......", figures), kWidth, 6).substr(6), "\n");

@@ -101,6 +101,7 @@ Json Leak() {
           {"process", "int"},
           {"steps_to_oom", "number"},
           {"guard_steps", "int"},
+          {"steps_needed?", "int"},
           {"import?", "text"},
           {"survivors", {{{"step", "int"}, {"bytes", "uint"}, {"blocks", "uint"}}}},
           {"example?", AllocationShape()}};

@@ -350,6 +350,12 @@ TEST(LeaksTest, LongLivedBlocksAskForALongerRun) {
   EXPECT_TRUE(report.leaks.empty());
   EXPECT_TRUE(report.horizon_too_short);
   EXPECT_THAT(report.verdict, HasSubstr("1 more site holds memory of several steps"));
+  EXPECT_THAT(report.verdict, HasSubstr("What is held on device 0 rises"));
+  ASSERT_EQ(report.rising.size(), 1u) << "it is named";
+  EXPECT_GT(report.rising[0].steps_needed, 40);
+  EXPECT_GT(report.rising[0].bytes, 30 * kMiB);
+  EXPECT_THAT(report.rising[0].why, HasSubstr("freed only 20 steps after their birth"));
+  EXPECT_THAT(report.rising[0].why, HasSubstr("Record at least "));
 }
 
 TEST(LeaksTest, MarksOfSeveralThreadsAreOneStep) {
