@@ -1,3 +1,4 @@
+// Looks at passes backwards: what outlives one is held, as far as there are parameters of its size.
 #include "analysis/category_held.h"
 
 #include <algorithm>

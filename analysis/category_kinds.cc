@@ -1,3 +1,4 @@
+// Counts, for each call site, when it makes memory and how long that stays.
 #include "analysis/category_kinds.h"
 
 #include <algorithm>
