@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "analysis/address_map.h"
 #include "analysis/fragmentation_thinning.h"
 #include "analysis/pool_layout.h"
 #include "analysis/replay.h"
@@ -24,16 +25,6 @@ using Key = std::tuple<int, PoolKind, std::uint64_t, std::uint64_t, bool>;
 Key KeyOf(const Allocation& segment) {
   return {segment.device, PoolKind::kSegments, segment.pool, segment.stream,
           segment.bytes <= kSmallSegmentBytes};
-}
-
-// The segment of a block, else the driver memory that it lies in, else itself.
-AllocationId BaseOf(const Session& session, AllocationId block) {
-  AllocationId base = block;
-  for (AllocationId id = session.record(block).parent; id.valid(); id = session.record(id).parent) {
-    base = id;
-    if (session.record(id).layer == Layer::kSegment) break;
-  }
-  return base;
 }
 
 // Points of each pool, of which all together have a limited number: a program has a few pools, but
