@@ -10,8 +10,7 @@ std::uint32_t PathTrie::Child(std::uint32_t parent, std::uint32_t name) {
   return children_.try_emplace({parent, name}, next).first->second;
 }
 
-// Paths of one length first, then the next longer ones, would be another order: down to the first
-// child before the next one.
+// Depth first, children by name: a path comes before all that go on from it.
 std::vector<std::uint32_t> PathTrie::Order() const {
   struct Edge {
     std::uint32_t parent, name, node;

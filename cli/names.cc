@@ -45,8 +45,6 @@ std::string_view SeverityName(log::Severity severity) {
 
 }  // namespace
 
-namespace {}  // namespace
-
 std::string ShortFunction(std::string_view function) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
   constexpr std::string_view kOperator = "operator";

@@ -262,6 +262,26 @@ TEST(HostileTest, StacksOfVeryManyLeaksAreCutAndItIsSaid) {
   EXPECT_GE(leaks, 1000u);
 }
 
+TEST(HostileTest, OfVeryManyPoolsTheLargestAreListedAndItIsSaid) {
+  const analysis::testing::TempDirectory directory;
+  for (const int scale : {800, 20'000}) {
+    const std::string path = directory.Write("pools.mprof", fuzz::CraftedBytes("streams", scale));
+    const Result result = Memprof({"fragmentation", "--json", path});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const auto report = nlohmann::json::parse(result.out);
+    const bool many = scale == 20'000;
+    for (const auto& [list, left_out] :
+         {std::pair("pools", "pools_left_out"), std::pair("series", "series_left_out")}) {
+      EXPECT_LE(report[list].size(), 1000u);
+      EXPECT_EQ(report[list].size() == 1000, many) << list;
+      EXPECT_EQ(report[left_out] > 0, many) << list;
+    }
+    const Result text = Memprof({"fragmentation", path});
+    EXPECT_LT(std::count(text.out.begin(), text.out.end(), '\n'), 5000);
+    EXPECT_EQ(text.out.find("more") != std::string::npos, many) << "that there are others";
+  }
+}
+
 TEST(HostileTest, DeepStacksAreCutAndItIsSaid) {
   const analysis::testing::TempDirectory directory;
   const std::string path = directory.Write("deep.mprof", fuzz::CraftedBytes("deep_python", 3000));
