@@ -45,8 +45,7 @@ class Judge {
                 options.stacks ? units_ : std::vector<CategoryUnit>()),
         named_(session),
         sizes_(units_),
-        begins_(BeginsOf(session, options)),
-        kinds_(units_, stacks_, sizes_, begins_, options.stacks),
+        kinds_(units_, stacks_, sizes_, options.stacks),
         held_(HeldGradients(units_, stacks_, sizes_)),
         matches_(units_.size(), 0) {
     std::vector<bool> apart;
@@ -61,8 +60,7 @@ class Judge {
     RefineSlopes(matches_, options, &units_);
     phases_ = FindPhases(session, units_, stacks_, options);
     FindEvidence();
-    last_step_ = units_.empty() ? -1 : units_.back().step;
-    has_steps_ = last_step_ >= 0;
+    has_steps_ = !units_.empty() && units_.back().step >= 0;
   }
 
   const std::vector<CategoryUnit>& units() const { return units_; }
@@ -87,13 +85,6 @@ class Judge {
   }
 
  private:
-  static std::vector<EventId> BeginsOf(const Session& session, const CategoryOptions& options) {
-    std::vector<EventId> begins;
-    for (const StepInfo& step :
-         options.steps != nullptr ? std::span(*options.steps) : session.steps())
-      if (step.event.valid()) begins.push_back(step.event);
-    return begins;
-  }
   const TensorInfo* TensorOf(const CategoryUnit& unit) const {
     if (!unit.tensor.valid()) return nullptr;
     const std::uint64_t id = session_.record(unit.tensor).second;
@@ -109,7 +100,7 @@ class Judge {
   }
   // A run that died in a step had no time to give back what the step took.
   bool Unfinished(const CategoryUnit& unit) const {
-    return unit.stays && unit.step == last_step_ && unit.step >= std::int32_t{kOften};
+    return unit.stays && unit.in_last_step && unit.step >= std::int32_t{kOften};
   }
 
   // What is known of parameters and their gradients by stacks, before anything is judged.
@@ -234,7 +225,6 @@ class Judge {
   CategoryStacks stacks_;
   const NamedState named_;
   const ParameterSizes sizes_;
-  const std::vector<EventId> begins_;  // of steps
   const CategoryKinds kinds_;
   const std::vector<bool> held_;  // by unit: HeldGradients
   std::vector<std::uint8_t> matches_;
@@ -242,7 +232,6 @@ class Judge {
   absl::flat_hash_set<std::uint64_t> parameter_sizes_, gradient_sizes_;
   EventId last_birth_;
   bool stacks_tell_ = false;  // what is a parameter
-  std::int32_t last_step_ = -1;
   bool has_steps_ = false;
 };
 

@@ -7,19 +7,10 @@
 namespace memprof::analysis {
 
 CategoryKinds::CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
-                             const ParameterSizes& sizes, std::span<const EventId> begins,
-                             bool stacks_tell)
-    : begins_(begins),
-      stacks_tell_(stacks_tell),
-      last_step_(units.empty() ? -1 : units.back().step),
-      one_size_(sizes.count() < 2) {
+                             const ParameterSizes& sizes, bool stacks_tell)
+    : stacks_tell_(stacks_tell), one_size_(sizes.count() < 2) {
   Count(units, sizes);
   if (stacks_tell) CountForPasses(units, stacks);
-}
-
-bool CategoryKinds::LivesOn(const CategoryUnit& unit) const {
-  const auto next = static_cast<std::size_t>(unit.step + 1);
-  return !unit.death.valid() || (next < begins_.size() && unit.death > begins_[next]);
 }
 
 void CategoryKinds::Count(const std::vector<CategoryUnit>& units, const ParameterSizes& sizes) {
@@ -33,9 +24,9 @@ void CategoryKinds::Count(const std::vector<CategoryUnit>& units, const Paramete
     if (kind.first_step < 0) kind.first_step = unit.step;
     kind.steps_made += kind.last_step != unit.step;
     kind.last_step = unit.step;
-    if (unit.step < last_step_) {
+    if (!unit.in_last_step) {
       ++kind.complete;
-      kind.crossing += LivesOn(unit);
+      kind.crossing += unit.crosses;
     }
     if (!unit.stays || kind.last_kept == unit.step) continue;
     kind.last_kept = unit.step;
@@ -72,7 +63,7 @@ void CategoryKinds::CountForPasses(const std::vector<CategoryUnit>& units,
 }
 
 bool CategoryKinds::Crosses(const CategoryUnit& unit) const {
-  if (unit.step < last_step_) return LivesOn(unit);
+  if (!unit.in_last_step) return unit.crosses;
   const Kind& kind = Of(unit);
   return kind.complete > 0 && kind.crossing * 2 > kind.complete;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,9 +26,9 @@ class CategoryKinds {
     std::int32_t for_passes = 0;               // more than 0: mostly made for a forward pass
   };
 
-  // `begins`: of the steps. `stacks_tell`: kinds are told by stacks, not by size.
+  // `stacks_tell`: kinds are told by stacks, not by size.
   CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
-                const ParameterSizes& sizes, std::span<const EventId> begins, bool stacks_tell);
+                const ParameterSizes& sizes, bool stacks_tell);
 
   const Kind& Of(const CategoryUnit& unit) const { return kinds_.at(KeyOf(unit)); }
   bool ByStack(const CategoryUnit& unit) const { return stacks_tell_ && unit.stack.valid(); }
@@ -44,18 +44,17 @@ class CategoryKinds {
   bool IsForPasses(const CategoryUnit& unit) const { return Of(unit).for_passes > 0; }
 
  private:
-  std::uint64_t KeyOf(const CategoryUnit& unit) const {
-    return ByStack(unit) ? unit.stack.value : (std::uint64_t{1} << 63) | unit.bytes;
+  // Several processes run one line, each in steps of its own.
+  using Key = std::pair<std::uint64_t, std::uint8_t>;
+  Key KeyOf(const CategoryUnit& unit) const {
+    return {ByStack(unit) ? unit.stack.value : (std::uint64_t{1} << 63) | unit.bytes, unit.process};
   }
-  bool LivesOn(const CategoryUnit& unit) const;
   void Count(const std::vector<CategoryUnit>& units, const ParameterSizes& sizes);
   void CountForPasses(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks);
 
-  const std::span<const EventId> begins_;
   const bool stacks_tell_;
-  std::int32_t last_step_ = -1;
   bool one_size_ = false;  // all parameters have it
-  absl::flat_hash_map<std::uint64_t, Kind> kinds_;
+  absl::flat_hash_map<Key, Kind> kinds_;
 };
 
 }  // namespace memprof::analysis

@@ -2,6 +2,7 @@
 #include "analysis/category_units.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "absl/container/flat_hash_map.h"
@@ -192,19 +193,25 @@ std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
   for (std::uint32_t process = 0; process < begins.size(); ++process)
     for (const StepInfo& info : own ? session.StepsOf(process) : steps)
       if (info.event.valid()) begins[process].push_back(info.event);
-  absl::flat_hash_map<int, std::uint32_t> newest;  // unit, by device
+  constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
+  std::vector<std::int32_t> last_made(begins.size(), kNone);  // step, by process
+  absl::flat_hash_map<int, std::uint32_t> newest;             // unit, by device
   for (std::size_t u = units.size(); u-- > 0;) {
     CategoryUnit& unit = units[u];
-    const auto [next, none] = newest.try_emplace(unit.device, static_cast<std::uint32_t>(u));
-    unit.scratch = unit.death.valid() && (none || unit.death < units[next->second].birth);
-    next->second = static_cast<std::uint32_t>(u);
-    const std::vector<EventId>& of_process =
-        begins[begins.size() > 1 ? session.ProcessOf(unit.birth) : 0];
+    const auto [newer, none] = newest.try_emplace(unit.device, static_cast<std::uint32_t>(u));
+    unit.scratch = unit.death.valid() && (none || unit.death < units[newer->second].birth);
+    newer->second = static_cast<std::uint32_t>(u);
+    if (begins.size() > 1) unit.process = static_cast<std::uint8_t>(session.ProcessOf(unit.birth));
+    const std::vector<EventId>& of_process = begins[unit.process];
     const EventId last = of_process.empty() ? EventId() : of_process.back();
     unit.stays = !unit.death.valid() || (last.valid() && unit.death > last && unit.birth < last);
-    unit.step = static_cast<std::int32_t>(
-        std::upper_bound(of_process.begin(), of_process.end(), unit.birth) - of_process.begin() -
-        1);
+    const auto next_step = std::upper_bound(of_process.begin(), of_process.end(), unit.birth);
+    unit.step = static_cast<std::int32_t>(next_step - of_process.begin() - 1);
+    unit.crosses =
+        !unit.death.valid() || (next_step != of_process.end() && unit.death > *next_step);
+    std::int32_t& last_step = last_made[unit.process];
+    if (last_step == kNone) last_step = unit.step;
+    unit.in_last_step = unit.step == last_step;
   }
   return units;
 }

@@ -26,14 +26,17 @@ struct CategoryUnit {
   std::uint64_t bytes = 0;  // as asked for
   EventId birth, death;
   StackId stack;
-  std::int32_t step = -1;  // index among the session's steps
+  std::int32_t step = -1;  // index among the steps of its process
   std::uint32_t hill = 0;  // which one, counted over the run; units of one hill are of one device
   std::int16_t device = kNoDevice;
-  Slope slope = Slope::kBefore;
+  std::uint8_t process = 0;  // row of the session's
+  Slope slope : 2 = Slope::kBefore;
   bool outlives_hill : 1 = false;  // lives on when the hill that it was born on is over
   bool scratch : 1 = false;        // nothing else is made on its device while it lives
   // Lives when the last step begins, and at least from one step to another.
   bool stays : 1 = false;
+  bool crosses : 1 = false;       // lives on when the next step of its process begins
+  bool in_last_step : 1 = false;  // nothing of its process is made in a later one
 };
 static_assert(sizeof(CategoryUnit) == 40);
 

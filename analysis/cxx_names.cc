@@ -103,4 +103,10 @@ bool IsConstructor(std::string_view function) {
   return !bare.empty() && WithoutTemplateArguments(name) == bare;
 }
 
+std::string_view PassWords(std::string_view function) {
+  for (const std::string_view words : {"backward of ", "backward within ", "backward: "})
+    if (function.starts_with(words)) return function.substr(0, words.size());
+  return "";
+}
+
 }  // namespace memprof::analysis

@@ -1,4 +1,4 @@
-// Names of C++ functions taken apart.
+// Names of functions taken apart, most of them of C++.
 #pragma once
 
 #include <string_view>
@@ -13,5 +13,9 @@ std::string_view BareName(std::string_view function);
 std::string_view ScopeOf(std::string_view function);
 // "a::Tensor::Tensor", also of templates: `function` makes objects of the class that it is in.
 bool IsConstructor(std::string_view function);
+
+// "backward of " of "backward of Net.forward": what analysis/backward_stacks.h puts before a name.
+// "" of others. Views `function`.
+std::string_view PassWords(std::string_view function);
 
 }  // namespace memprof::analysis

@@ -43,7 +43,10 @@ class CommonPath {
 
  private:
   bool IsPass(FrameId frame) const {
-    const std::string_view function = Function(frame);
+    // "forward" of "Net.forward", as Python 3.11 and later name it.
+    std::string_view function = Function(frame);
+    if (const std::size_t dot = function.rfind('.'); dot != std::string_view::npos)
+      function.remove_prefix(dot + 1);
     if (function == "step") return File(frame).find("optim") != std::string_view::npos;
     return function == "forward" || function == "backward" || function == "_call_impl" ||
            function == "_wrapped_call_impl" || function == "_engine_run_backward" ||

@@ -41,26 +41,28 @@ Library LibraryFinder::Of(StackId stack) {
     if (memory_->known[stack.value]) return *memory_->known[stack.value];
     for (const FrameId id : ids) speaks |= memory_->speaks[id.value].value_or(true);
   }
-  Library found;
-  if (speaks) {
-    std::vector<LibraryFrame> frames;
-    std::vector<std::size_t> ends;
-    for (const FrameId id : ids) {
-      Append(id, &frames);
-      ends.push_back(frames.size());
-    }
-    found = LibraryOfFrames(frames, memory_->in_pool[stack.value]);
-    const std::lock_guard lock(memory_->mutex);
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i < ids.size(); begin = ends[i++]) {
-      std::optional<bool>& known = memory_->speaks[ids[i].value];
-      if (known) continue;
-      const auto of_frame = std::span(frames).subspan(begin, ends[i] - begin);
-      known = std::any_of(of_frame.begin(), of_frame.end(), SpeaksOfLibrary);
-    }
-  }
+  const Library found = speaks ? Read(ids, memory_->in_pool[stack.value]) : Library();
   const std::lock_guard lock(memory_->mutex);
   memory_->known[stack.value] = found;
+  return found;
+}
+
+Library LibraryFinder::Read(const std::vector<FrameId>& ids, bool in_pool) {
+  std::vector<LibraryFrame> frames;
+  std::vector<std::size_t> ends;
+  for (const FrameId id : ids) {
+    Append(id, &frames);
+    ends.push_back(frames.size());
+  }
+  const Library found = LibraryOfFrames(frames, in_pool);
+  const std::lock_guard lock(memory_->mutex);
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < ids.size(); begin = ends[i++]) {
+    std::optional<bool>& known = memory_->speaks[ids[i].value];
+    if (known) continue;
+    const auto of_frame = std::span(frames).subspan(begin, ends[i] - begin);
+    known = std::any_of(of_frame.begin(), of_frame.end(), SpeaksOfLibrary);
+  }
   return found;
 }
 

@@ -24,6 +24,8 @@ class LibraryFinder {
   Library Of(StackId stack);
 
  private:
+  // Reads every frame, and remembers which speak of a library.
+  Library Read(const std::vector<FrameId>& frames, bool in_pool);
   void Append(FrameId id, std::vector<LibraryFrame>* frames) const;
 
   struct Memory;

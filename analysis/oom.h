@@ -141,10 +141,18 @@ struct FailureGrowth {
 
 // Where no step was done yet: what of it was to come, if the run trains.
 struct FirstStep {
-  bool backward = false;              // had begun
-  std::uint64_t parameters = 0;       // that were there
-  std::uint64_t gradients = 0;        // to come: as much as the parameters
-  std::uint64_t optimizer_state = 0;  // to come with Adam
+  bool backward = false, optimizer = false;  // had begun
+  std::uint64_t parameters = 0;              // that were there
+  std::uint64_t gradients = 0;        // at least to come: as much as the parameters, in the end
+  std::uint64_t optimizer_state = 0;  // at least to come with Adam
+};
+
+// Where the step held more than any step before it: its rest will need more, too.
+struct LargerStep {
+  std::uint64_t live = 0;            // at the failure
+  std::uint64_t highest_before = 0;  // of all steps before
+  SourceFrame site;                  // that holds most more than in the step before
+  std::uint64_t more = 0;            // so much
 };
 
 struct FailureReport {
@@ -152,15 +160,16 @@ struct FailureReport {
   SourceFrame site;  // the place that a person would name for the request
   FailureCause cause = FailureCause::kUnknown;
   std::optional<FailureGrowth> growth;
-  std::optional<FirstStep> first_step;  // not where there is growth
+  std::optional<FirstStep> first_step;    // not where there is growth
+  std::optional<LargerStep> larger_step;  // not where there is either
   bool small_pool = false;         // of an allocator: the request is one for its small segments
   std::uint64_t stream = 0;        // of an allocator: the stream that is taken to be the request's
   std::uint64_t private_pool = 0;  // likewise the pool of CUDA graphs; 0 = none
   DeviceSpace space;
   std::uint64_t missing = 0;   // what the driver had too little of
   std::vector<SiteUse> sites;  // blocks and uncarved driver memory, largest first
-  // Those that suffice first, the least drastic first. If memory grew, or more of the first step is
-  // to come, before them the sites that grew, then what leaves most for what comes after.
+  // Those that suffice first, the least drastic first. If memory grew, or more of the step is to
+  // come, before them the sites that grew, then what leaves most for what comes after.
   std::vector<Remedy> remedies;
   // What one step changed; none where there is no step before.
   std::int64_t compared_step = -1;

@@ -8,8 +8,8 @@
 namespace memprof::analysis::oom {
 namespace {
 
-const StepInfo* StepNumbered(const Session& session, std::int64_t number) {
-  for (const StepInfo& step : session.steps())
+const StepInfo* StepNumbered(const Scene& scene, std::int64_t number) {
+  for (const StepInfo& step : StepsOf(scene))
     if (step.number == number) return &step;
   return nullptr;
 }
@@ -60,9 +60,9 @@ void CompareWithStepBefore(const Scene& scene, SiteGroups& groups, FailureReport
   const Session& session = *scene.session;
   const FailedRequest& request = scene.request;
   if (request.device == kNoDevice || request.step < 0) return;
-  const StepInfo* now = StepNumbered(session, request.step);
+  const StepInfo* now = StepNumbered(scene, request.step);
   const StepInfo* before = nullptr;
-  for (const StepInfo& step : session.steps())
+  for (const StepInfo& step : StepsOf(scene))
     if (now != nullptr && step.begin < now->begin) before = &step;
   if (before == nullptr) return;
   report.compared_step = before->number;

@@ -1,5 +1,6 @@
 // Whether it was a leak that filled the device: then the last request's own reason says little.
 #include <algorithm>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "analysis/oom_internal.h"
@@ -28,6 +29,18 @@ std::uint64_t BeyondRequest(const Scene& scene, const Remedy& remedy) {
   }
 }
 
+Remedy WithoutSites(const Scene& scene, SiteGroups& groups, std::vector<SiteUse> sites) {
+  Remedy remedy{.kind = RemedyKind::kSites, .sites = std::move(sites)};
+  std::vector<bool> absent(groups.size(), false);
+  for (const SiteUse& use : remedy.sites) {
+    absent[use.site] = true;
+    remedy.bytes += use.bytes;
+  }
+  remedy.fits = EvaluateWithout(scene, groups, absent).fits;
+  remedy.beyond = remedy.fits ? BeyondRequest(scene, remedy) : 0;
+  return remedy;
+}
+
 // What would last is told before what would have helped for one request more.
 void NameFirst(const Scene& scene, SiteGroups& groups,
                const absl::flat_hash_set<std::uint32_t>& growing, FailureReport* report) {
@@ -38,20 +51,26 @@ void NameFirst(const Scene& scene, SiteGroups& groups,
   };
   std::vector<Remedy>& remedies = report->remedies;
   if (std::none_of(remedies.begin(), remedies.end(), of_growth)) {
-    Remedy all{.kind = RemedyKind::kSites};
-    std::vector<bool> absent(groups.size(), false);
-    for (const SiteUse& use : report->sites) {
-      if (!growing.contains(use.site)) continue;
-      absent[use.site] = true;
-      all.bytes += use.bytes;
-      all.sites.push_back(use);
-    }
-    all.fits = EvaluateWithout(scene, groups, absent).fits;
+    std::vector<SiteUse> uses;
+    for (const SiteUse& use : report->sites)
+      if (growing.contains(use.site)) uses.push_back(use);
+    Remedy all = WithoutSites(scene, groups, std::move(uses));
     if (!all.fits) return;
-    all.beyond = BeyondRequest(scene, all);
     remedies.push_back(std::move(all));
   }
   std::stable_partition(remedies.begin(), remedies.end(), of_growth);
+}
+
+// What fills a step that goes on is what holds most, and not what would just suffice.
+void AddLargest(const Scene& scene, SiteGroups& groups, FailureReport* report) {
+  if (report->sites.empty()) return;
+  const SiteUse& largest = report->sites[0];
+  for (const Remedy& remedy : report->remedies)
+    if (remedy.kind == RemedyKind::kSites && remedy.sites.size() == 1 &&
+        remedy.sites[0].site == largest.site)
+      return;
+  Remedy remedy = WithoutSites(scene, groups, {largest});
+  if (remedy.fits) report->remedies.push_back(std::move(remedy));
 }
 
 // What leaks by the leak finder's judgement; `growing` gets the groups.
@@ -104,7 +123,9 @@ void FindGrowth(const Scene& scene, Symbols& symbols, SiteGroups& groups,
     report->growth = std::move(growth);
   else
     FindFirstStep(scene, symbols, report);
-  if (!report->growth && !report->first_step) return;
+  if (!report->growth && !report->first_step) FindLargerStep(scene, groups, report);
+  if (!report->growth && !report->first_step && !report->larger_step) return;
+  if (!report->growth) AddLargest(scene, groups, report);
   for (Remedy& remedy : report->remedies)
     if (remedy.fits) remedy.beyond = BeyondRequest(scene, remedy);
   std::stable_sort(report->remedies.begin(), report->remedies.end(),

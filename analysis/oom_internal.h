@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -36,6 +37,11 @@ struct Scene {
   }
 };
 
+// Of the process that failed.
+inline std::span<const StepInfo> StepsOf(const Scene& scene) {
+  return scene.session->StepsOf(scene.session->ProcessOf(scene.request.event));
+}
+
 // `samples` and `timeline` are of the request's device; `timeline` is null if the log knows nothing
 // of it.
 Scene LayOut(const Session& session, const FailedRequest& request,
@@ -62,6 +68,8 @@ std::optional<FailureGrowth> FindTurns(const Scene& scene, Symbols& symbols, Sit
                                        absl::flat_hash_set<std::uint32_t>* growing);
 // O(allocations).
 void FindFirstStep(const Scene& scene, Symbols& symbols, FailureReport* report);
+// Needs the comparison with the step before. O(events).
+void FindLargerStep(const Scene& scene, const SiteGroups& groups, FailureReport* report);
 // Compares live memory by site with the step before.
 void CompareWithStepBefore(const Scene& scene, SiteGroups& groups, FailureReport& report);
 

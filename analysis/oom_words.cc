@@ -93,17 +93,29 @@ std::string GrowthWords(const FailureGrowth& growth) {
       ": that filled the device. For this request: ");
 }
 
+std::string LargerStepWords(const LargerStep& larger) {
+  return absl::StrCat("Larger step: ", FormatBytes(larger.live),
+                      " are live in it, where no step before held more than ",
+                      FormatBytes(larger.highest_before), "; ", FormatBytes(larger.more),
+                      " more than in the step before are held by ", Symbols::Describe(larger.site),
+                      ". For this request: ");
+}
+
 std::string FirstStepWords(const FirstStep& first) {
+  constexpr char kNotEnough[] = "what suffices for this request does not suffice for the run.";
+  const std::string of_all =
+      absl::StrCat(", as much as the parameters, ", FormatBytes(first.parameters), ", in the end");
+  if (first.optimizer)
+    return absl::StrCat(
+        " No step had finished: the optimizer was at work for the first time. With Adam at least ",
+        FormatBytes(first.optimizer_state), " of state are still to come: ", kNotEnough);
   return absl::StrCat(
       " No step had finished", first.backward ? ", the first backward pass was under way" : "",
-      ". If the run trains, still to come are ",
-      first.gradients > 0
-          ? absl::StrCat("the backward pass with gradients (", FormatBytes(first.gradients),
-                         ", as much as the parameters that were there) and ")
-          : "the rest of it and ",
-      "the optimizer's state (", FormatBytes(first.optimizer_state / 2), " with momentum, ",
-      FormatBytes(first.optimizer_state),
-      " with Adam): what suffices for this request does not suffice for the run.");
+      ". If the run trains, still to come are ", first.backward ? "" : "the backward pass with ",
+      "gradients (", first.backward ? "at least " : "", FormatBytes(first.gradients),
+      first.backward ? of_all : ", as much as the parameters that were there",
+      ") and the optimizer's state (", FormatBytes(first.optimizer_state / 2), " with momentum, ",
+      FormatBytes(first.optimizer_state), " with Adam): ", kNotEnough);
 }
 
 }  // namespace
@@ -126,8 +138,9 @@ std::string PrivatePoolWords(const FailureReport& report) {
 }
 
 std::string FailureVerdict(const FailureReport& report) {
-  return absl::StrCat(report.growth ? GrowthWords(*report.growth) : "", CauseWords(report),
-                      PrivatePoolWords(report),
+  return absl::StrCat(report.growth ? GrowthWords(*report.growth) : "",
+                      report.larger_step ? LargerStepWords(*report.larger_step) : "",
+                      CauseWords(report), PrivatePoolWords(report),
                       report.first_step ? FirstStepWords(*report.first_step) : "");
 }
 
@@ -136,6 +149,7 @@ static std::string LargerDeviceWords(const FailureReport& report) {
   if (report.growth && report.growth->bytes_per_step > 0)
     return absl::StrCat(", and ", FormatBytes(report.growth->bytes_per_step), " for every ",
                         report.growth->turns > 0 ? "turn" : "step", " from then on");
+  if (report.larger_step) return " for this request; what the rest of the step needs comes on top";
   if (!report.first_step) return "";
   const FirstStep& first = *report.first_step;
   return absl::StrCat(" for this request; for a step at least ",
@@ -144,8 +158,7 @@ static std::string LargerDeviceWords(const FailureReport& report) {
                       ", and what the rest of the pass needs");
 }
 
-std::string RemedyWords(const Session& session, const SiteGroups& sites,
-                        const FailureReport& report, const Remedy& remedy,
+std::string RemedyWords(const Session& session, const FailureReport& report, const Remedy& remedy,
                         const SiteNamer& site_name) {
   const std::string bytes = FormatBytes(remedy.bytes);
   switch (remedy.kind) {
@@ -168,14 +181,14 @@ std::string RemedyWords(const Session& session, const SiteGroups& sites,
       std::set<std::uint32_t> stacks;
       for (const AllocationId id : remedy.blocks) stacks.insert(session.record(id).stack.value);
       return absl::StrCat("freeing ", FormatNumberOf(remedy.blocks.size(), "neighbouring block"),
-                          ", ", bytes, ", of ", site_name(stack),
+                          ", ", bytes, ", of ", site_name.stack(stack),
                           stacks.size() > 1 ? " and others" : "");
     }
     case RemedyKind::kSites: {
       std::string names;
       for (std::size_t i = 0; i < std::min<std::size_t>(remedy.sites.size(), 3); ++i)
-        absl::StrAppend(&names, i == 0 ? "" : ", ", site_name(sites.Example(remedy.sites[i].site)),
-                        " (", FormatBytes(remedy.sites[i].bytes), ")");
+        absl::StrAppend(&names, i == 0 ? "" : ", ", site_name.group(remedy.sites[i].site), " (",
+                        FormatBytes(remedy.sites[i].bytes), ")");
       if (remedy.sites.size() > 3)
         absl::StrAppend(&names, " and ", remedy.sites.size() - 3, " more");
       if (remedy.sites.empty()) return absl::StrCat("all call sites without their memory: ", bytes);

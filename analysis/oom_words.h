@@ -1,6 +1,7 @@
 // What a report about a failed request says in words and rows: the same wherever memprof tells it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,8 +10,11 @@
 
 namespace memprof::analysis {
 
-// How a call site is named, "Step (train.cc:42)".
-using SiteNamer = std::function<std::string(StackId)>;
+// How call sites are named, "Step (train.cc:42)": that of a stack, and a group of SiteGroups.
+struct SiteNamer {
+  std::function<std::string(StackId)> stack;
+  std::function<std::string(std::uint32_t)> group;
+};
 
 // "4 requests for memory failed, 3 of them but for a moment": of FindFailures, at least one.
 std::string FailureCountWords(const std::vector<FailedRequest>& failures);
@@ -19,8 +23,7 @@ std::string FailureCountWords(const std::vector<FailedRequest>& failures);
 std::string FailureVerdict(const FailureReport& report);
 
 // One line: what a remedy is, with its figures.
-std::string RemedyWords(const Session& session, const SiteGroups& sites,
-                        const FailureReport& report, const Remedy& remedy,
+std::string RemedyWords(const Session& session, const FailureReport& report, const Remedy& remedy,
                         const SiteNamer& site_name);
 
 // What a byte of a device can be at the instant of a failure.

@@ -46,13 +46,15 @@ Json SpaceJson(const analysis::DeviceSpace& space) {
 Json RemedyJson(const Session& session, analysis::Symbols& symbols,
                 const analysis::SiteGroups& sites, const FailureReport& report,
                 const analysis::Remedy& remedy) {
-  const auto name = [&symbols](analysis::StackId stack) { return SiteLabel(symbols, stack); };
+  const analysis::SiteNamer name = {
+      [&](analysis::StackId stack) { return SiteLabel(symbols, stack); },
+      [&](std::uint32_t group) { return SiteLabel(symbols, sites, group); }};
   Json json = {{"kind", analysis::RemedyKindName(remedy.kind)},
                {"fits", remedy.fits},
                {"bytes", remedy.bytes},
                {"short_by_bytes", remedy.short_by},
                {"beyond_request_bytes", remedy.beyond},
-               {"words", analysis::RemedyWords(session, sites, report, remedy, name)}};
+               {"words", analysis::RemedyWords(session, report, remedy, name)}};
   for (const analysis::SiteUse& use : remedy.sites)
     json["sites"].push_back({{"site", SiteLabel(symbols, sites, use.site)},
                              {"bytes", use.bytes},
@@ -108,10 +110,16 @@ Json FailureJson(const Session& session, analysis::Symbols& symbols,
   if (report.first_step) {
     const analysis::FirstStep& first = *report.first_step;
     json["first_step"] = {{"backward_seen", first.backward},
+                          {"optimizer_seen", first.optimizer},
                           {"parameters_bytes", first.parameters},
                           {"gradients_to_come_bytes", first.gradients},
                           {"optimizer_state_to_come_bytes", first.optimizer_state}};
   }
+  if (report.larger_step)
+    json["larger_step"] = {{"live_bytes", report.larger_step->live},
+                           {"highest_before_bytes", report.larger_step->highest_before},
+                           {"site", FrameLabel(report.larger_step->site)},
+                           {"site_more_bytes", report.larger_step->more}};
   json["missing_bytes"] = report.missing;
   if (report.request.framework) {
     json["small_pool"] = report.small_pool;

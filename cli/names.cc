@@ -46,6 +46,8 @@ std::string_view SeverityName(log::Severity severity) {
 }  // namespace
 
 std::string ShortFunction(std::string_view function) {
+  const std::string_view pass = analysis::PassWords(function);
+  if (!pass.empty()) return Cat(pass, ShortFunction(function.substr(pass.size())));
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
   constexpr std::string_view kOperator = "operator";
   int angle = 0;

@@ -92,7 +92,7 @@ std::string FailureLine(const Session& session, analysis::Symbols& symbols,
   analysis::SiteGroups sites(session, symbols);
   const analysis::FailureReport report =
       analysis::FailureExplainer(session, symbols, sites).Explain(*for_good);
-  if (!report.growth && !report.first_step) return "";
+  if (!report.growth && !report.first_step && !report.larger_step) return "";
   return Cat("  ", Wrap(Cat("..", analysis::FailureVerdict(report)), kWidth, 2).substr(2), "\n");
 }
 

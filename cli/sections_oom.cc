@@ -131,13 +131,15 @@ std::string FailureText(const Session& session, analysis::Symbols& symbols,
   if (report.space.total > 0 || report.space.known() > 0)
     Append(text, "\n  Where every byte was:\n", SpaceTable(report));
   if (!report.remedies.empty()) {
-    const auto name = [&symbols](analysis::StackId stack) { return SiteLabel(symbols, stack); };
+    const analysis::SiteNamer name = {
+        [&](analysis::StackId stack) { return SiteLabel(symbols, stack); },
+        [&](std::uint32_t group) { return SiteLabel(symbols, sites, group); }};
     text += "\n  Would it have fitted?\n";
     for (const Remedy& remedy : report.remedies)
       Append(
           text, "    ", remedy.fits ? Styled(Style::kGreen, "yes") : Styled(Style::kDim, "no "),
           "  ",
-          Indented(Cat(analysis::RemedyWords(session, sites, report, remedy, name),
+          Indented(Cat(analysis::RemedyWords(session, report, remedy, name),
                        remedy.short_by > 0 && remedy.kind != analysis::RemedyKind::kSmallerRequest
                            ? Cat("; ", FormatBytes(remedy.short_by), " short")
                            : ""),

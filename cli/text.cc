@@ -14,6 +14,60 @@ namespace {
 
 bool StartsCodePoint(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
+constexpr std::string_view kIn = ", in ";
+
+// "train.py:51" of "main (train.py:51)", "NCCL for train.py:51" of "NCCL for main (train.py:51)".
+std::string WithoutFunction(std::string_view frame) {
+  constexpr std::string_view kFor = " for ";
+  const std::size_t open = frame.rfind(" (");
+  if (open == std::string_view::npos || !frame.ends_with(')')) return std::string(frame);
+  const std::size_t asked = frame.substr(0, open).find(kFor);
+  return Cat(asked == std::string_view::npos ? "" : frame.substr(0, asked + kFor.size()),
+             frame.substr(open + 2, frame.size() - open - 3));
+}
+
+// A site of SiteLabel() that is too wide.
+struct SiteParts {
+  std::string_view user, cut;  // of "main (train.py:51), in forward (gpt2.py:9)"
+  // "main (train.py:51), in ", or without the function, as `width` allows. Empty where the site is
+  // one frame, or the user's is too long even so.
+  std::string kept;
+};
+SiteParts PartsOf(std::string_view site, std::size_t width) {
+  constexpr std::size_t kEnough = 16;  // for the end of a path and a line
+  SiteParts parts;
+  const std::size_t in = site.find(kIn);
+  if (in == std::string_view::npos || Columns(site) <= width) return parts;
+  parts.user = site.substr(0, in);
+  parts.cut = site.substr(in + kIn.size());
+  for (const std::string& user : {std::string(parts.user), WithoutFunction(parts.user)}) {
+    parts.kept = Cat(user, kIn);
+    if (Columns(parts.kept) + kEnough <= width) return parts;
+  }
+  parts.kept.clear();
+  return parts;
+}
+
+// Each cut to `width`, behind where they begin to differ; the first of the differences that can be
+// shown.
+std::vector<std::string> CutWhereTheyDiffer(const std::vector<std::string_view>& texts,
+                                            std::size_t width) {
+  const std::string_view first = texts[0];
+  std::size_t same = first.size();
+  for (const std::string_view text : texts) {
+    const auto [a, b] = std::mismatch(first.begin(), first.end(), text.begin(), text.end());
+    if (b != text.end() || a != first.end())
+      same = std::min(same, static_cast<std::size_t>(a - first.begin()));
+  }
+  while (same > 0 && same < first.size() && !StartsCodePoint(first[same])) --same;
+  const std::size_t head = std::min(Columns(first.substr(0, same)), width / 3);
+  std::vector<std::string> cut;
+  for (const std::string_view text : texts)
+    cut.push_back(Cat(CutEnd(text.substr(0, same), head),
+                      CutMiddle(text.substr(same), width - head, (width - head) / 2)));
+  return cut;
+}
+
 }  // namespace
 
 std::string Wrap(std::string_view text, std::size_t width, std::size_t indent) {
@@ -73,12 +127,10 @@ std::string CutMiddle(std::string_view text, std::size_t width, std::size_t kept
 }
 
 std::string CutSite(std::string_view site, std::size_t width) {
-  constexpr std::string_view kIn = ", in ";
-  constexpr std::size_t kEnough = 16;  // for the end of a path and a line
-  const std::size_t in = site.find(kIn);
-  if (in == std::string_view::npos) return CutMiddle(site, width);
-  const std::size_t front = Columns(site.substr(0, in + kIn.size()));
-  return CutMiddle(site, width, front + kEnough <= width ? front : 0);
+  if (Columns(site) <= width) return std::string(site);
+  const SiteParts parts = PartsOf(site, width);
+  return parts.kept.empty() ? CutMiddle(site, width)
+                            : Cat(parts.kept, CutFront(parts.cut, width - Columns(parts.kept)));
 }
 
 std::vector<std::string> CutApart(const std::vector<std::string>& cells, std::size_t width) {
@@ -89,23 +141,19 @@ std::vector<std::string> CutApart(const std::vector<std::string>& cells, std::si
     alike[cut.back()].push_back(i);
   }
   for (const auto& [shown, rows] : alike) {
-    // Where they begin to differ; the first of the differences that can be shown.
-    const std::string& first = cells[rows[0]];
-    std::size_t same = first.size();
+    SiteParts parts = PartsOf(cells[rows[0]], width);
+    bool differ = false;
     for (const std::size_t row : rows) {
-      const auto [a, b] =
-          std::mismatch(first.begin(), first.end(), cells[row].begin(), cells[row].end());
-      if (b != cells[row].end() || a != first.end())
-        same = std::min(same, static_cast<std::size_t>(a - first.begin()));
+      differ |= cells[row] != cells[rows[0]];
+      // Of one line of the user's, what lies behind it differs.
+      if (PartsOf(cells[row], width).user != parts.user) parts.kept.clear();
     }
-    if (same == first.size()) continue;  // one text
-    while (same > 0 && !StartsCodePoint(first[same])) --same;
-    const std::size_t head = std::min(Columns(std::string_view(first).substr(0, same)), width / 3);
-    for (const std::size_t row : rows) {
-      const std::string_view cell = cells[row];
-      cut[row] = Cat(CutEnd(cell.substr(0, same), head),
-                     CutMiddle(cell.substr(same), width - head, (width - head) / 2));
-    }
+    if (!differ) continue;
+    std::vector<std::string_view> texts;
+    for (const std::size_t row : rows)
+      texts.push_back(parts.kept.empty() ? cells[row] : PartsOf(cells[row], width).cut);
+    const std::vector<std::string> told = CutWhereTheyDiffer(texts, width - Columns(parts.kept));
+    for (std::size_t i = 0; i < told.size(); ++i) cut[rows[i]] = Cat(parts.kept, told[i]);
   }
   // What still looks alike is better too wide than the same.
   std::map<std::string, std::set<std::string>> told;

@@ -45,7 +45,7 @@ std::size_t Columns(std::string_view text);
 std::string CutEnd(std::string_view text, std::size_t width);
 std::string CutFront(std::string_view text, std::size_t width);
 std::string CutMiddle(std::string_view text, std::size_t width, std::size_t kept = 0);
-// A site of SiteLabel(): of two frames the first stays whole if it can.
+// A site of SiteLabel(): of two frames the user's stays whole if it can, or without its function.
 std::string CutSite(std::string_view site, std::size_t width);
 // Cells of one column, each cut as a site; those that would look alike are cut elsewhere.
 std::vector<std::string> CutApart(const std::vector<std::string>& cells, std::size_t width);

@@ -214,15 +214,8 @@ std::uint64_t DriverState::CurrentPool(std::int32_t device) {
 }
 
 void DriverState::DefinePool(std::uint64_t pool, std::int32_t device, bool is_default) {
-  {
-    LockGuard lock(mutex_);
-    auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
-    for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
-      if (known[i].handle == pool) return;
-    const PoolEntry entry{pool, device};
-    pools_.Append(&entry, sizeof entry);
-  }
-  if (device != kHost) definitions_->AddPool(pool, static_cast<std::uint32_t>(device), is_default);
+  if (RememberPool(pool, device) && device != kHost)
+    definitions_->AddPool(pool, static_cast<std::uint32_t>(device), is_default);
 }
 
 void DriverState::MeetPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t device) {
@@ -239,16 +232,26 @@ std::int32_t DriverState::PoolDevice(std::uint64_t pool, std::int32_t fallback) 
   return fallback;
 }
 
-std::int32_t DriverState::ForgetPool(std::uint64_t pool) {
+bool DriverState::ForgetPool(std::uint64_t pool, std::int32_t* device) {
   LockGuard lock(mutex_);
   auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
   for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i) {
     if (known[i].handle != pool) continue;
-    const std::int32_t device = known[i].device;
+    *device = known[i].device;
     pools_.Erase(i * sizeof(PoolEntry), (i + 1) * sizeof(PoolEntry));
-    return device;
+    return true;
   }
-  return -1;
+  return false;
+}
+
+bool DriverState::RememberPool(std::uint64_t pool, std::int32_t device) {
+  LockGuard lock(mutex_);
+  const auto* known = reinterpret_cast<const PoolEntry*>(pools_.data());
+  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
+    if (known[i].handle == pool) return false;
+  const PoolEntry entry{pool, device};
+  pools_.Append(&entry, sizeof entry);
+  return true;
 }
 
 bool DriverState::TakeTurn(std::atomic<std::uint64_t>* next, std::uint64_t now_ns,

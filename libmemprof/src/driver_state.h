@@ -72,8 +72,10 @@ class DriverState {
   void MeetPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t device);
   // The device of a pool that was seen, or kHost; else `fallback`.
   std::int32_t PoolDevice(std::uint64_t pool, std::int32_t fallback);
-  // Returns the device it was on; -1 when it was not known.
-  std::int32_t ForgetPool(std::uint64_t pool);
+  // False when it was not known; else `device` gets where it was, as PoolDevice tells it.
+  bool ForgetPool(std::uint64_t pool, std::int32_t* device);
+  // Takes that back. False when it is known.
+  bool RememberPool(std::uint64_t pool, std::int32_t device);
   // True at most once per millisecond: time to look at the pools again.
   bool TimeForPoolSample(std::uint64_t now_ns);
   // The same for the pools of graphs.

@@ -113,18 +113,31 @@ CUresult CreatePool(FunctionId id, Real real, CUmemoryPool* pool,
   return result;
 }
 
+// Forgotten before the call: another thread may be given the same handle from then on.
 template <typename Real>
 CUresult DestroyPool(FunctionId id, Real real, CUmemoryPool pool) {
   Hook hook(id);
-  const CUresult result = real(pool);
-  if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
+  if (!RecordsAllocations(hook)) return real(pool);
   const auto handle = reinterpret_cast<std::uint64_t>(pool);
+  HandleTable* handles = hook.driver()->handles();
+  HandleTable::Entry import;
   const bool imported =
-      hook.driver()->handles()->Drop(handle, HandleKind::kPool) != HandleTable::Dropped::kUnknown;
+      handles->Drop(handle, HandleKind::kPool, &import) != HandleTable::Dropped::kUnknown;
+  std::int32_t device = -1;
+  const bool known = hook.driver()->ForgetPool(handle, &device);
+  const std::uint64_t before_ns = NowNs();
+  const CUresult result = real(pool);
+  if (result != CUDA_SUCCESS) {
+    import.references = 1;
+    if (imported) handles->Add(import);
+    if (known) hook.driver()->RememberPool(handle, device);
+    return result;
+  }
   ring::RingEvent event =
       hook.Event(kOpPoolDestroy, imported ? kLayerImported : kLayerStreamOrdered);
+  event.time_ns = before_ns;
   event.address = handle;
-  event.device_plus_1 = static_cast<std::uint16_t>(hook.driver()->ForgetPool(handle) + 1);
+  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
   hook.Emit(&event);
   return result;
 }

@@ -123,6 +123,29 @@ TEST(TextTest, SitesKeepTheEndThatTellsThemApart) {
       "main (train.py:51), in …rmers/…/gpt2.py:123)");
 }
 
+// However narrow the column: the library's place alone would say where nobody can change anything.
+TEST(TextTest, TheUsersLineStaysInASite) {
+  const std::string site =
+      "<module> (tv_resnet.py:12), in ResNet._forward_impl (torchvision/…/resnet.py:280)";
+  EXPECT_EQ(CutSite(site, 100), site);
+  EXPECT_EQ(CutSite(site, 60), "<module> (tv_resnet.py:12), in …torchvision/…/resnet.py:280)");
+  EXPECT_EQ(CutSite(site, 42), "tv_resnet.py:12, in …sion/…/resnet.py:280)");
+  EXPECT_EQ(CutSite("cuBLAS workspace for " + site, 60),
+            "cuBLAS workspace for tv_resnet.py:12, in …n/…/resnet.py:280)");
+  EXPECT_TRUE(CutSite(site, 30).ends_with("resnet.py:280)"));
+  // So does it where sites must be told apart.
+  const std::vector<std::string> cells = {
+      "<module> (tv_resnet.py:12), in BasicBlock.forward (torchvision/…/resnet.py:92)",
+      "<module> (tv_resnet.py:20), in BasicBlock.forward (torchvision/…/resnet.py:92)",
+      "<module> (tv_resnet.py:20), in Bottleneck.forward (torchvision/…/resnet.py:92)", site};
+  const std::vector<std::string> cut = CutApart(cells, 42);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    EXPECT_LE(Columns(cut[i]), 42u) << cut[i];
+    EXPECT_EQ(cut[i].find("tv_resnet.py:"), 0u) << cut[i];
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(cut[i], cut[j]);
+  }
+}
+
 TEST(TextTest, CellsThatDifferStayDifferent) {
   const std::string same(40, 'x');
   const std::vector<std::string> cells = {same + "A" + same, same + "B" + same, "short",
@@ -154,6 +177,9 @@ TEST(TextTest, NamesOfImportedLogsLoseTheirReturnTypes) {
   EXPECT_EQ(ShortFunction("std::vector<int, A> ns::Make<B>(C const&) const"), "ns::Make<B>");
   EXPECT_EQ(ShortFunction("void* operator new(unsigned long)"), "operator new");
   EXPECT_EQ(ShortFunction("Foo.<locals>.<lambda>"), "Foo.<locals>.<lambda>");
+  EXPECT_EQ(ShortFunction("backward of Net.forward"), "backward of Net.forward");
+  EXPECT_EQ(ShortFunction("backward within <module>"), "backward within <module>");
+  EXPECT_EQ(ShortFunction("backward: AddmmBackward0"), "backward: AddmmBackward0");
 }
 
 TEST(TextTest, EveryAnomalyHasANameAndAdvice) {

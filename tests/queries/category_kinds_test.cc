@@ -5,11 +5,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "analysis/categories.h"
 #include "tests/queries/random_log.h"
+#include "tests/store/temp_file.h"
 
 namespace memprof::analysis {
 namespace {
@@ -46,8 +48,8 @@ class Training {
   struct Hooks {
     std::function<void(int)> before, between, after;  // forward, forward and backward, backward
   };
-  void Run(const Hooks& hooks) {
-    for (int step = 0; step < kSteps; ++step) {
+  void Run(const Hooks& hooks, int steps = kSteps) {
+    for (int step = 0; step < steps; ++step) {
       log_.Step(static_cast<std::uint64_t>(step));
       if (hooks.before) hooks.before(step);
       std::vector<std::uint64_t> kept;
@@ -64,6 +66,7 @@ class Training {
       if (hooks.after) hooks.after(step);
     }
   }
+  LogBuilder& log() { return log_; }
   void Expect() {
     const auto session = LoadLog(log_);
     ASSERT_NE(session, nullptr);
@@ -174,6 +177,44 @@ TEST(CategoryKindsTest, GradientsAreAtMostAsManyAsParameters) {
                     },
                 .after = [&](int) { training.Replace("input", {}); }});
   training.Expect();
+}
+
+// Bytes of each category over all that was ever made.
+std::map<Category, std::uint64_t> MadeOf(std::shared_ptr<const Session> session) {
+  Symbols symbols(session);
+  const Categories categories(*session, &symbols);
+  std::map<Category, std::uint64_t> made;
+  for (std::uint32_t i = 0; i < session->records().size(); ++i)
+    made[categories.Of(AllocationId(i)).category] += session->record(AllocationId(i)).bytes;
+  return made;
+}
+
+// The same program twice, once over a few steps: whether a block lives on into the next step, and
+// which is the last, each tells for itself.
+TEST(CategoryKindsTest, EachProcessGoesByItsOwnSteps) {
+  const testing::TempDirectory directory;
+  std::vector<std::string> paths;
+  std::map<Category, std::uint64_t> apart;
+  for (const int steps : {4, 12}) {
+    Training training;
+    training.log().header().set_pid(static_cast<std::uint32_t>(steps));
+    training.log().header().set_hostname("node");
+    training.Run({.after =
+                      [&](int) {
+                        std::vector<std::uint64_t> velocity;
+                        for (const std::uint64_t bytes : kWeights)
+                          velocity.push_back(
+                              training.Make(bytes, {training.Loop(14)}, Category::kOptimizerState));
+                        training.Replace("velocity", velocity);
+                      }},
+                 steps);
+    training.Expect();
+    for (const auto& [category, bytes] : MadeOf(LoadLog(training.log()))) apart[category] += bytes;
+    paths.push_back(directory.Write(std::to_string(steps) + ".mprof", training.log().Bytes()));
+  }
+  const auto together = Session::LoadTogether(paths);
+  ASSERT_TRUE(together.ok()) << together.status();
+  EXPECT_EQ(MadeOf(*together), apart);
 }
 
 TEST(ParameterSizesTest, BlocksGivenWholeAreNearlyOfASize) {

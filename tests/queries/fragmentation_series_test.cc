@@ -197,6 +197,24 @@ TEST(FragmentationSeriesTest, StreamOrderedPools) {
   EXPECT_EQ(all[0].worst.time, all[0].points[0].time);
 }
 
+// Of very many pools, each has fewer.
+TEST(FragmentationSeriesTest, AllPoolsTogetherHaveALimitedNumberOfPoints) {
+  constexpr std::size_t kAsked = 200;
+  for (const std::uint64_t pools : {10, 3000}) {
+    LogBuilder log;
+    log.Device(0, 1 << 30);
+    for (std::uint64_t i = 0; i < 6000; ++i)
+      log.Alloc(Layer::kStreamOrdered, 0x10000 * (i + 1), 4 * kKiB, {.aux0 = 1 + i % pools});
+    const auto session = LoadLog(log);
+    ASSERT_NE(session, nullptr);
+    const auto all = BuildFragmentationSeries(*session, 0, kAsked);
+    ASSERT_EQ(all.size(), pools);
+    std::size_t most = 0;
+    for (const PoolSeries& series : all) most = std::max(most, series.points.size());
+    EXPECT_EQ(most, std::min<std::size_t>(kAsked, (1 << 18) / pools)) << pools;
+  }
+}
+
 TEST(FragmentationSeriesTest, AFullSegmentIsHeldAsAPointBegins) {
   LogBuilder log;
   log.Device(0, 1 << 30);

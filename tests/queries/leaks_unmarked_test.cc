@@ -126,7 +126,9 @@ LeakReport TurnsUnder(const std::vector<std::string>& way, const std::string& ou
 TEST(LeaksUnmarkedTest, LayersOfOneForwardPassAreNoTurns) {
   using Way = std::vector<std::string>;
   for (const Way& way : {Way{"main (train.py:9)", "forward (model.py:7)"},
+                         Way{"main (train.py:9)", "Net.forward (model.py:7)"},
                          Way{"main (train.py:9)", "step (optimizers.py:7)"},
+                         Way{"main (train.py:9)", "Adam.step (optimizers.py:7)"},
                          Way{"torch::autograd::Engine::evaluate_function (engine.cpp:3)"}}) {
     const LeakReport report = TurnsUnder(way);
     EXPECT_TRUE(report.leaks.empty()) << report.verdict;

@@ -432,10 +432,67 @@ TEST(OomTest, InTheFirstStepWhatIsToComeIsTold) {
     const FailureReport report = Load(log).last;
     ASSERT_TRUE(report.first_step);
     EXPECT_EQ(report.first_step->parameters, 10 * kMiB);
-    EXPECT_EQ(report.first_step->gradients, in_backward ? 0 : 10 * kMiB);
+    EXPECT_EQ(report.first_step->gradients, (in_backward ? 9 : 10) * kMiB) << "1 MiB is there";
     EXPECT_EQ(report.first_step->optimizer_state, 20 * kMiB);
     EXPECT_FALSE(report.growth);
   }
+}
+
+// The optimizer makes its state when it is first called: of 20 MiB with Adam, 5 are there.
+TEST(OomTest, InTheFirstCallOfTheOptimizerItsStateIsToCome) {
+  for (const bool goes_on : {false, true}) {
+    LogBuilder log;
+    log.Device(0, 100 * kMiB);
+    const int made = log.Stack({"main (a.cc:1)", "Parameter::Parameter (p.cc:2)"});
+    const int forward = log.Stack({"main (a.cc:1)", "Model::Forward (m.cc:3)"});
+    const int optimizer = log.Stack({"main (a.cc:1)", "Adam::Step (adam.cc:4)"});
+    log.Alloc(Layer::kLinear, kBase, 10 * kMiB, {.stack = made});
+    log.Alloc(Layer::kLinear, kBase + 10 * kMiB, 80 * kMiB, {.stack = forward});
+    log.Alloc(Layer::kLinear, kBase + 90 * kMiB, 5 * kMiB, {.stack = optimizer});
+    if (goes_on) log.Alloc(Layer::kLinear, kBase + 95 * kMiB, kMiB, {.stack = forward});
+    DriverRefuses(log, 8 * kMiB, 4 * kMiB, 100 * kMiB, optimizer);
+    const FailureReport report = Load(log).last;
+    ASSERT_EQ(report.first_step.has_value(), !goes_on) << "a second step had begun";
+    if (goes_on) continue;
+    EXPECT_TRUE(report.first_step->optimizer);
+    EXPECT_EQ(report.first_step->gradients, 0u);
+    EXPECT_EQ(report.first_step->optimizer_state, 15 * kMiB);
+  }
+}
+
+// Steps of 10 MiB, and one of 60 in which the next request fails.
+Case LargerStepRun(std::uint64_t last) {
+  LogBuilder log;
+  log.Device(0, 100 * kMiB);
+  const int batch = log.Stack({"main (a.cc:1)", "Load (a.cc:2)"});
+  const int pass = log.Stack({"main (a.cc:1)", "Run (a.cc:3)"});
+  for (std::uint64_t step = 0; step < 6; ++step) {
+    log.Step(step);
+    const std::uint64_t bytes = step < 5 ? 9 * kMiB : last;
+    log.Alloc(Layer::kLinear, kBase, kMiB, {.stack = batch});
+    log.Alloc(Layer::kLinear, kBase + kMiB, bytes, {.stack = pass});
+    if (step == 5) break;
+    log.Free(Layer::kLinear, kBase + kMiB);
+    log.Free(Layer::kLinear, kBase);
+  }
+  DriverRefuses(log, 8 * kMiB, 4 * kMiB, 100 * kMiB, pass);
+  return Load(log);
+}
+
+TEST(OomTest, AStepThatHeldMoreThanAllBeforeIsTold) {
+  const Case c = LargerStepRun(59 * kMiB);
+  ASSERT_TRUE(c.last.larger_step);
+  EXPECT_EQ(c.last.larger_step->live, 60 * kMiB);
+  EXPECT_EQ(c.last.larger_step->highest_before, 10 * kMiB);
+  EXPECT_EQ(c.last.larger_step->site.line, 3);
+  EXPECT_EQ(c.last.larger_step->more, 59 * kMiB);
+  EXPECT_FALSE(c.last.growth || c.last.first_step);
+  ASSERT_EQ(c.last.remedies.at(0).kind, RemedyKind::kSites) << "what holds most leaves most";
+  EXPECT_EQ(c.last.remedies[0].bytes, 59 * kMiB);
+  for (std::size_t i = 1; i < c.last.remedies.size() && c.last.remedies[i].fits; ++i)
+    EXPECT_GE(c.last.remedies[i - 1].beyond, c.last.remedies[i].beyond);
+  EXPECT_FALSE(LargerStepRun(9 * kMiB).last.larger_step) << "as the others";
+  EXPECT_FALSE(LargerStepRun(16 * kMiB).last.larger_step) << "by less than was asked for";
 }
 
 TEST(OomTest, GrowthThatIsLessThanWhatLiesUnusedIsNotTheReason) {

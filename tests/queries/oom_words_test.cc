@@ -19,6 +19,12 @@ using testing::kBase;
 using testing::kMiB;
 using testing::RandomLog;
 
+// What is said of a device with more memory.
+std::string LargerDevice(const FailureReport& report) {
+  const auto session = testing::LoadLog(testing::LogBuilder());
+  return RemedyWords(*session, report, {.kind = RemedyKind::kLargerDevice, .bytes = kMiB}, {});
+}
+
 TEST(SpaceParts, SumToTheWholeOnRandomLogs) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     RandomLog log({.seed = seed, .devices = 1});
@@ -113,6 +119,44 @@ TEST(FailureVerdict, SaysFirstWhatFilledTheDevice) {
   EXPECT_THAT(verdict, HasSubstr("For this request: Fragmentation:"));
 }
 
+TEST(FailureVerdict, SaysThatTheStepWasLargerAndThatItsRestComesOnTop) {
+  FailureReport report;
+  report.cause = FailureCause::kCapacity;
+  report.request.bytes = 3 * kMiB;
+  report.larger_step = {
+      .live = 60 * kMiB,
+      .highest_before = 10 * kMiB,
+      .site = {.function = "Run", .file = "/src/a.py", .line = 9, .symbolised = true},
+      .more = 50 * kMiB};
+  EXPECT_THAT(FailureVerdict(report),
+              ::testing::StartsWith("Larger step: 60.0 MiB are live in it, where no step before "
+                                    "held more than 10.0 MiB; 50.0 MiB more than in the step "
+                                    "before are held by Run (a.py:9). For this request: Capacity"));
+  EXPECT_THAT(LargerDevice(report), HasSubstr("the rest of the step needs comes on top"));
+}
+
+TEST(FailureVerdict, SaysHowFarTheFirstStepHadCome) {
+  FailureReport report;
+  report.cause = FailureCause::kCapacity;
+  report.request.bytes = 3 * kMiB;
+  report.first_step = {
+      .parameters = 10 * kMiB, .gradients = 10 * kMiB, .optimizer_state = 20 * kMiB};
+  EXPECT_THAT(FailureVerdict(report),
+              HasSubstr("No step had finished. If the run trains, still to come are the backward "
+                        "pass with gradients (10.0 MiB, as much as the parameters that were there) "
+                        "and the optimizer's state (10.0 MiB with momentum, 20.0 MiB with Adam)"));
+  report.first_step->backward = true;
+  report.first_step->gradients = 4 * kMiB;
+  EXPECT_THAT(FailureVerdict(report),
+              HasSubstr("the first backward pass was under way. If the run trains, still to come "
+                        "are gradients (at least 4.00 MiB, as much as the parameters, 10.0 MiB, "
+                        "in the end)"));
+  report.first_step = {.optimizer = true, .parameters = 10 * kMiB, .optimizer_state = 15 * kMiB};
+  EXPECT_THAT(FailureVerdict(report),
+              HasSubstr("No step had finished: the optimizer was at work for the first time. With "
+                        "Adam at least 15.0 MiB of state are still to come"));
+}
+
 TEST(FailureCountWords, TellsThoseThatWereButForAMoment) {
   FailedRequest lasting, passing;
   passing.recovered = true;
@@ -131,11 +175,13 @@ TEST(RemedyWords, NameSitesAndBytes) {
   AllocatorGivesUp(log, 32 * kMiB, keep);
   const Case c = Load(log);
   ASSERT_FALSE(c.last.remedies.empty());
-  const auto name = [&](StackId stack) { return "<" + c.symbols->Site(stack).function + ">"; };
+  const SiteNamer name = {
+      [&](StackId stack) { return "<" + c.symbols->Site(stack).function + ">"; },
+      [&](std::uint32_t group) { return "<" + c.sites->Site(group).user.function + ">"; }};
   bool named = false;
   std::set<std::string> all;
   for (const Remedy& remedy : c.last.remedies) {
-    const std::string words = RemedyWords(*c.session, *c.sites, c.last, remedy, name);
+    const std::string words = RemedyWords(*c.session, c.last, remedy, name);
     EXPECT_FALSE(words.empty());
     all.insert(words);
     named |= words.find("<Keep>") != std::string::npos;

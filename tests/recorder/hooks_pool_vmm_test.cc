@@ -165,6 +165,39 @@ TEST_F(PoolHooks, APoolOfTheHostHandsOutPinnedMemory) {
   for (const Event& event : log.WithOp(log::OP_POOL_CREATE)) EXPECT_EQ(event.device, -1);
 }
 
+// Between the driver's end of the pool and its return to the first thread.
+TEST_F(PoolHooks, AHandleThatAnotherThreadIsGivenMeanwhileStaysKnown) {
+  Start();
+  CUmemPoolProps properties{};
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {1}};
+  const auto* asked = static_cast<const CUmemPoolProps*>(&properties);
+  const std::uint64_t handle = driver_.next;
+  CUmemoryPool pool = nullptr, later = nullptr;
+  Call("cuMemPoolCreate", &pool, asked);
+  bool first = true;
+  driver_.decide = [&](const testing::DriverCall& call) {
+    if (call.name == "cuMemPoolDestroy" && std::exchange(first, false)) {
+      driver_.next = handle;
+      std::thread([&] { Call("cuMemPoolCreate", &later, asked); }).join();
+    }
+    return CUDA_SUCCESS;
+  };
+  Call("cuMemPoolDestroy", pool);
+  ASSERT_EQ(later, pool);
+  Answer(CUDA_ERROR_INVALID_VALUE);
+  Call("cuMemPoolDestroy", later);  // fails: nothing has changed
+  Answer(CUDA_SUCCESS);
+  CUdeviceptr pointer = 0;
+  Call("cuMemAllocFromPoolAsync", &pointer, std::size_t{300}, later, CUstream{});
+  const testing::Log log = Finish();
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC).at(0).device, 1) << "of the pool, not of the context";
+  std::vector<std::string> story;
+  for (const Event& event : log.events)
+    if (event.op == log::OP_POOL_CREATE || event.op == log::OP_POOL_DESTROY)
+      story.push_back(log::Op_Name(event.op));
+  EXPECT_THAT(story, ElementsAre("OP_POOL_CREATE", "OP_POOL_DESTROY", "OP_POOL_CREATE"));
+}
+
 // The default pool of the host is asked for, not created.
 TEST_F(PoolHooks, APoolThatWasNotSeenLiesWhereTheDriverSays) {
   Start();

@@ -22,6 +22,8 @@ TEST(Names, KeepWhatTellsFunctionsApart) {
       {"main::{lambda(int)#1}", "main"},
       {"<module>", "<module>"},
       {"<lambda>", "<lambda>"},
+      {"backward of <module>", "backward of <module>"},
+      {"backward within Net.forward", "backward within Net.forward"},
       {"0x7f00", "0x7f00"},
       {"libfoo.so+0x10", "libfoo.so+0x10"},
       {"odd<name", "odd<name"},

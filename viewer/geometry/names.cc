@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/cxx_names.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
@@ -34,6 +35,9 @@ QString StripPairs(const QString& text, QChar open, QChar close) {
 }  // namespace
 
 QString ShortFunction(const QString& function) {
+  const std::string text = function.toStdString();
+  const auto pass = static_cast<qsizetype>(analysis::PassWords(text).size());
+  if (pass > 0) return function.left(pass) + ShortFunction(function.mid(pass));
   // Operators have brackets in their names; they are rare enough to be shown whole.
   if (function.contains(QLatin1String("operator")) || function.startsWith(QLatin1String("0x"))) {
     return function;

@@ -40,10 +40,11 @@ OomExplainer::Explained OomExplainer::Explain(const FailedRequest& request) {
     found.driver_call = QObject::tr("Call: %1, CUresult %2").arg(api).arg(request.result);
   }
   const auto name_of = [this](analysis::StackId stack) { return SiteName(*symbols_, stack); };
+  const analysis::SiteNamer names = {
+      [&](analysis::StackId stack) { return name_of(stack).toStdString(); },
+      [&](std::uint32_t group) { return name_of(sites_.Example(group)).toStdString(); }};
   for (const Remedy& remedy : report.remedies)
-    found.remedies.push_back(ToQString(analysis::RemedyWords(
-        *session_, sites_, report, remedy,
-        [&](analysis::StackId stack) { return name_of(stack).toStdString(); })));
+    found.remedies.push_back(ToQString(analysis::RemedyWords(*session_, report, remedy, names)));
   const auto know = [&](std::uint32_t group) {
     if (found.sites.try_emplace(group, sites_.Example(group)).second)
       found.site_names.try_emplace(group, name_of(sites_.Example(group)));
