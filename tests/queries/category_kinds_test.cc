@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/categories.h"
@@ -199,16 +200,22 @@ TEST(CategoryKindsTest, EachProcessGoesByItsOwnSteps) {
     Training training;
     training.log().header().set_pid(static_cast<std::uint32_t>(steps));
     training.log().header().set_hostname("node");
+    // The second begins when the first is over: its steps have the same numbers, later.
+    training.log().header().set_start_unix_ns(1'000'000'000'000'000'000 +
+                                              (steps > 4) * 1'000'000'000);
+    const auto make = [&training](int line) {
+      std::vector<std::uint64_t> made;
+      for (const std::uint64_t bytes : kWeights)
+        made.push_back(training.Make(bytes, {training.Loop(line)}, Category::kUnknown));
+      return made;
+    };
     training.Run({.after =
-                      [&](int) {
-                        std::vector<std::uint64_t> velocity;
-                        for (const std::uint64_t bytes : kWeights)
-                          velocity.push_back(
-                              training.Make(bytes, {training.Loop(14)}, Category::kOptimizerState));
-                        training.Replace("velocity", velocity);
+                      [&](int step) {
+                        training.Replace("velocity", make(14));
+                        if (step == 1 || step == 3) make(17);  // kept
                       }},
                  steps);
-    training.Expect();
+    training.Replace("velocity", {});  // as the program ends
     for (const auto& [category, bytes] : MadeOf(LoadLog(training.log()))) apart[category] += bytes;
     paths.push_back(directory.Write(std::to_string(steps) + ".mprof", training.log().Bytes()));
   }
