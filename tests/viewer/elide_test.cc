@@ -16,11 +16,31 @@ TEST(ElideName, KeepsThePlaceOfACallSite) {
   EXPECT_EQ(ElideName(name, 100, Letters), name);
   EXPECT_EQ(ElideName(name, 30, Letters), QStringLiteral("Spars…orward (block_05.py:165)"));
   // Of a place that is too long its end.
-  const QString narrow = ElideName(name, 16, Letters);
-  EXPECT_LE(narrow.size(), 16);
-  EXPECT_TRUE(narrow.endsWith(QStringLiteral("py:165)"))) << narrow.toStdString();
+  const QString narrow = ElideName(name, 12, Letters);
+  EXPECT_LE(narrow.size(), 12);
+  EXPECT_TRUE(narrow.endsWith(QStringLiteral("py:165"))) << narrow.toStdString();
+  EXPECT_EQ(ElideName(QStringLiteral("a tensor of many (float32 [1024, 1024])"), 20, Letters),
+            QStringLiteral("a …ny (…1024, 1024])"));
   EXPECT_EQ(ElideName(QStringLiteral("model.layers.11.attention.weight"), 12, Letters),
             QStringLiteral("mode….weight"));
+}
+
+TEST(ElideName, DropsTheFunctionBeforeThePlace) {
+  const QString name = QStringLiteral("LayerNormLayer::Backward (layer_norm.cc:25)");
+  EXPECT_EQ(ElideName(name, 28, Letters), QStringLiteral("Laye…ward (layer_norm.cc:25)"));
+  EXPECT_EQ(ElideName(name, 20, Letters), QStringLiteral("layer_norm.cc:25"));
+  EXPECT_EQ(ElideName(name, 10, Letters), QStringLiteral("l…rm.cc:25"));
+  EXPECT_EQ(ElideName(QStringLiteral("<module> (batch_too_large.py:8)"), 30, Letters),
+            QStringLiteral("batch_too_large.py:8"));
+}
+
+TEST(ElideName, KeepsTheUsersLineOfASiteInAPackage) {
+  const QString name = QStringLiteral("main (train.py:9), in GPT2Attention.forward (gpt2.py:123)");
+  EXPECT_EQ(ElideName(name, 57, Letters), name);
+  EXPECT_EQ(ElideName(name, 40, Letters), QStringLiteral("main (train.py:9), in gpt2.py:123"));
+  EXPECT_EQ(ElideName(name, 26, Letters), QStringLiteral("train.py:9, in gpt2.py:123"));
+  EXPECT_EQ(ElideName(name, 20, Letters), QStringLiteral("main (train.py:9)"));
+  EXPECT_EQ(ElideName(name, 12, Letters), QStringLiteral("train.py:9"));
 }
 
 TEST(ElideApart, NoTwoReadAlike) {

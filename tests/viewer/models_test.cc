@@ -85,6 +85,27 @@ TEST(LeakModel, IsATreeOfTiers) {
   EXPECT_EQ(model.rowCount(), 0);
 }
 
+// What rises and is not sure to leak stands between what leaks and what is merely there, with its
+// score; a site in a package with both lines.
+TEST(LeakModel, WhatRisesHasABranch) {
+  auto report = std::make_shared<ReportData>(*SampleReport());
+  report->leaks.clear();
+  report->rising = {Row(LeakTier::kLiveAtExit, 5, 4096, "main")};
+  report->rising[0].rising = true;
+  report->rising[0].library = Frame("forward", "/x/gpt2.py", 9);
+  LeakModel model;
+  const QAbstractItemModelTester tester(&model, kFatal);
+  model.SetReport(report);
+  EXPECT_EQ(Print(model),
+            QStringList(
+                {QStringLiteral("Rising, not sure to leak (1)||||4.00 KiB|||"),
+                 QStringLiteral("  main (a.cc:7), in forward (gpt2.py:9)||block|87|4.00 KiB||2|3"),
+                 QStringLiteral("Alive at the end (2)||||8.50 KiB|||"),
+                 QStringLiteral("  Weights (a.cc:7)||block||8.00 KiB||2|3"),
+                 QStringLiteral("  Bias (a.cc:7)||block||512 B||2|3")}));
+  EXPECT_EQ(model.index(0, 0).data(Qt::ToolTipRole).toString(), RisingMeaning());
+}
+
 TEST(LeakModel, FindsSites) {
   LeakModel model;
   model.SetReport(SampleReport());

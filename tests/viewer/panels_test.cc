@@ -183,6 +183,27 @@ TEST_F(PanelTest, TheHeaderSaysWhenItIsTooShortToTell) {
       << qPrintable(Texts(header()));
 }
 
+// Layer after layer of one pass: neither a leak nor level.
+TEST_F(PanelTest, TheHeaderDoesNotSayThatAllIsWellWhereMemoryRises) {
+  analysis::testing::LogBuilder log;
+  log.Device(0, 1 << 30);
+  const std::vector<std::string> pass = {"main (train.py:9)", "Net.forward (model.py:7)"};
+  const int keep = log.Stack({pass[0], pass[1], "attend (model.py:20)"});
+  const int norm = log.Stack({pass[0], pass[1], "norm (model.py:21)"});
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    log.Alloc(analysis::Layer::kBlock, 0x100'0000'0000 + (i << 20), 1 << 20, {.stack = keep});
+    log.Alloc(analysis::Layer::kBlock, 0x900'0000'0000, 4096, {.stack = norm});
+    log.Free(analysis::Layer::kBlock, 0x900'0000'0000);
+  }
+  OpenLog(log);
+  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("1 rising site, not sure to leak")))
+      << qPrintable(Texts(header()));
+  const auto& report = window_.document().report();
+  ASSERT_NE(report, nullptr);
+  ASSERT_EQ(report->rising.size(), 1u);
+  EXPECT_TRUE(report->live_at_exit.empty()) << "told once";
+}
+
 // As a snapshot has it that knows of no segment: what was in use is known, and shown.
 TEST_F(PanelTest, BlocksWithoutSegmentsAreShown) {
   analysis::testing::LogBuilder log;

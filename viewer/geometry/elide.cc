@@ -13,6 +13,11 @@ const QChar kDots(0x2026);
 constexpr double kPlaceShare = 0.7;
 // Of the letters that are kept, those of the end.
 constexpr double kEndShare = 0.6;
+// Of a place: its line is at the end.
+constexpr double kPlaceEndShare = 0.9;
+constexpr QLatin1String kIn(", in ");
+// Of a package's line, beside the user's: for the end of a file's name and a line.
+constexpr qsizetype kFewLetters = 10;
 
 // The most letters for which `make(letters)` fits; -1 where not even none do.
 template <typename Make>
@@ -39,6 +44,24 @@ QString KeepEnds(const QString& text, double width, double end_share, const Text
   };
   const qsizetype letters = MostLetters(text.size() - 1, width, measure, make);
   return letters < 0 ? QString() : make(letters);
+}
+
+// "train.py:9" of "main (train.py:9)".
+QString PlaceOf(const QString& site) {
+  const qsizetype split = site.lastIndexOf(QLatin1String(" ("));
+  return split > 0 && site.endsWith(QLatin1Char(')')) ? site.mid(split + 2).chopped(1) : site;
+}
+
+// A user's line and the line of a package that it called.
+QString ElideSite(const QString& user, const QString& library, double width,
+                  const TextMeasure& measure) {
+  for (const QString& kept : {user, PlaceOf(user)}) {
+    const QString front = kept + kIn;
+    const QString end = kDots + PlaceOf(library).right(kFewLetters);
+    if (measure(front + end) <= width)
+      return front + KeepEnds(PlaceOf(library), width - measure(front), 1, measure);
+  }
+  return ElideName(user, width, measure);
 }
 
 // What follows the first `from` letters, with as much before it as there is room for.
@@ -111,12 +134,18 @@ void NumberTheRest(const QStringList& texts, double width, const TextMeasure& me
 
 QString ElideName(const QString& text, double width, const TextMeasure& measure) {
   if (measure(text) <= width) return text;
+  const qsizetype in = text.indexOf(kIn);
+  if (in > 0) return ElideSite(text.left(in), text.mid(in + kIn.size()), width, measure);
   const qsizetype split = text.lastIndexOf(QLatin1String(" ("));
   if (split <= 0 || !text.endsWith(QLatin1Char(')')))
     return KeepEnds(text, width, kEndShare, measure);
   QString place = text.mid(split);
-  if (measure(place) > kPlaceShare * width)
-    place = QLatin1Char(' ') + KeepEnds(place.mid(1), kPlaceShare * width, 0.9, measure);
+  const bool too_long = measure(place) > kPlaceShare * width;
+  // Python's "<module>" says nothing that its file does not.
+  if (place.contains(QLatin1Char(':')) && (too_long || text.startsWith(QLatin1Char('<'))))
+    return KeepEnds(PlaceOf(text), width, kPlaceEndShare, measure);
+  if (too_long)
+    place = QLatin1Char(' ') + KeepEnds(place.mid(1), kPlaceShare * width, kPlaceEndShare, measure);
   return KeepEnds(text.left(split), width - measure(place), 0.5, measure) + place;
 }
 

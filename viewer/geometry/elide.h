@@ -10,8 +10,9 @@ namespace memprof::viewer {
 // The width of a text as it will be drawn.
 using TextMeasure = std::function<double(const QString&)>;
 
-// "Spar…forward (block_05.py:165)": of a call site the place stays as long as it may take most of
-// the width, and of the place its end; of anything else both ends.
+// "Spar…forward (block_05.py:165)": of a call site the place stays, without the function where it
+// takes most of the width, and of the place its end; of a site in a package ("main (train.py:9), in
+// forward (gpt2.py:123)") first of all the user's line; of anything else both ends.
 QString ElideName(const QString& text, double width, const TextMeasure& measure);
 
 // The same of several that are read together: no two different ones read alike, as long as there is

@@ -74,6 +74,11 @@ QString ShortSite(const analysis::SourceFrame& frame, int folders) {
              : QStringLiteral("%1 (%2)").arg(function, place);
 }
 
+QString ShortSite(const analysis::UserSite& site) {
+  const QString user = ShortSite(site.user);
+  return site.in_library() ? QStringLiteral("%1, in %2").arg(user, ShortSite(site.library)) : user;
+}
+
 namespace {
 
 QString Asked(analysis::Symbols& symbols, analysis::StackId stack, const QString& place) {

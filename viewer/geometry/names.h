@@ -18,6 +18,9 @@ QString ShortFunction(const QString& function);
 // "Foo::Bar (src/file.cc:12)".
 QString ShortSite(const analysis::SourceFrame& frame, int folders = 0);
 
+// "main (train.py:9), in forward (gpt2.py:123)" where a package asked for the user's line.
+QString ShortSite(const analysis::UserSite& site);
+
 // The same of the place where `stack` allocates; "NCCL for Foo::Bar (file.cc:12)" where a library
 // asked for itself, or a framework on its behalf; "(no call stack)".
 QString SiteName(analysis::Symbols& symbols, analysis::StackId stack);

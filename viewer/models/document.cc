@@ -5,7 +5,9 @@
 #include <QFileInfo>
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "viewer/geometry/units.h"
@@ -23,7 +25,9 @@ LeakRow MakeLeakRow(const Session& session, analysis::Symbols& symbols,
                     const analysis::Leak& leak) {
   LeakRow row;
   row.leak = leak;
-  row.site = symbols.Site(leak.stack);
+  analysis::UserSite site = symbols.SiteOf(leak.stack);
+  row.site = std::move(site.user);
+  row.library = std::move(site.library);
   row.stack = symbols.ResolveStack(leak.stack);
   if (leak.example.valid()) row.example = TensorLabel(session, leak.example);
   return row;
@@ -38,8 +42,19 @@ std::shared_ptr<const ReportData> MakeReport(const Session& session, analysis::S
     if (stop.stop_requested()) return data;
     data->leaks.push_back(MakeLeakRow(session, symbols, leak));
   }
+  std::set<std::tuple<std::uint32_t, std::uint32_t, analysis::Layer, int>> rising;
+  const auto key = [](const analysis::Leak& leak) {
+    return std::tuple(leak.process, leak.stack.value, leak.layer, leak.device);
+  };
+  for (const analysis::Leak& leak : leaks.rising) {
+    if (stop.stop_requested() || data->rising.size() >= kMaxLiveAtExit) break;
+    data->rising.push_back(MakeLeakRow(session, symbols, leak));
+    data->rising.back().rising = true;
+    rising.insert(key(leak));
+  }
   for (const analysis::Leak& leak : leaks.live_at_exit) {
     if (stop.stop_requested() || data->live_at_exit.size() >= kMaxLiveAtExit) break;
+    if (rising.contains(key(leak))) continue;
     data->live_at_exit.push_back(MakeLeakRow(session, symbols, leak));
   }
   if (!stop.stop_requested()) data->anomalies = analysis::AllAnomalies(session, symbols);

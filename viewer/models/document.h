@@ -7,6 +7,7 @@
 #include <QString>
 #include <QStringList>
 #include <QTimer>
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,16 +31,22 @@ namespace memprof::viewer {
 // A leak with its names resolved, ready to be shown.
 struct LeakRow {
   analysis::Leak leak;
-  analysis::SourceFrame site;
+  analysis::SourceFrame site;                // the user's line
+  analysis::SourceFrame library;             // the line of a package that it called, if it did
   std::vector<analysis::SourceFrame> stack;  // innermost first
   QString example;                           // name of a surviving tensor, if one is known
+  bool rising = false;                       // not sure to leak
 };
 
 // The report, with everything that views need to be shown in words.
 struct ReportData {
   analysis::Report report;
   std::vector<LeakRow> leaks;         // worst first
-  std::vector<LeakRow> live_at_exit;  // largest first
+  std::vector<LeakRow> rising;        // not sure to leak, best score first
+  std::vector<LeakRow> live_at_exit;  // largest first; without those that rise
+  std::array<const std::vector<LeakRow>*, 3> rows() const {
+    return {&leaks, &rising, &live_at_exit};
+  }
   // Of the whole log, also those that show only once every frame was looked up.
   std::vector<analysis::AnomalyCount> anomalies;
 };

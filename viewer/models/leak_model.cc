@@ -38,13 +38,15 @@ QString LeakText(const LeakRow& row, int column) {
   const Leak& leak = row.leak;
   switch (column) {
     case LeakModel::kSite:
-      return ShortSite(row.site);
+      return ShortSite(analysis::UserSite{row.site, row.library});
     case LeakModel::kExample:
       return row.example;
     case LeakModel::kLayer:
       return ToQString(analysis::LayerName(leak.layer));
     case LeakModel::kScore:
-      return leak.tier == LeakTier::kLiveAtExit ? QString() : QString::number(leak.score, 'f', 0);
+      return leak.tier == LeakTier::kLiveAtExit && !row.rising
+                 ? QString()
+                 : QString::number(leak.score, 'f', 0);
     case LeakModel::kBytes:
       return FormatBytes(leak.bytes);
     case LeakModel::kSlope:
@@ -92,18 +94,23 @@ QString TierMeaning(LeakTier tier) {
   return {};
 }
 
+QString RisingMeaning() {
+  return LeakModel::tr(
+      "Not level, and no leak by the rule either, or too slow to be judged in so short a run.");
+}
+
 void LeakModel::SetReport(std::shared_ptr<const ReportData> report, const ShownFunction& shown) {
   beginResetModel();
   report_ = std::move(report);
   tiers_.clear();
   largest_ = 0;
   if (report_ != nullptr) {
-    for (const LeakTier tier :
-         {LeakTier::kDefinite, LeakTier::kSuspected, LeakTier::kGrowing, LeakTier::kLiveAtExit}) {
-      Tier branch{tier, {}, 0};
-      for (const std::vector<LeakRow>* rows : {&report_->leaks, &report_->live_at_exit}) {
+    for (Tier branch : {Tier{LeakTier::kDefinite}, Tier{LeakTier::kSuspected},
+                        Tier{LeakTier::kGrowing}, Tier{.rising = true}, Tier{}}) {
+      for (const std::vector<LeakRow>* rows : report_->rows()) {
         for (const LeakRow& row : *rows) {
-          if (row.leak.tier != tier || (shown && !shown(row))) continue;
+          if (row.leak.tier != branch.tier || row.rising != branch.rising) continue;
+          if (shown && !shown(row)) continue;
           branch.rows.push_back(&row);
           branch.bytes += row.leak.bytes;
           largest_ = std::max(largest_, row.leak.bytes);
@@ -204,10 +211,11 @@ QVariant LeakModel::TierData(const Tier& tier, int column, int role) const {
     font.setBold(true);
     return font;
   }
-  if (role == Qt::ToolTipRole) return TierMeaning(tier.tier);
+  if (role == Qt::ToolTipRole) return tier.rising ? RisingMeaning() : TierMeaning(tier.tier);
   if (role != Qt::DisplayRole) return {};
   if (column == kSite) {
-    return QStringLiteral("%1 (%2)").arg(TierTitle(tier.tier)).arg(tier.rows.size());
+    const QString title = tier.rising ? tr("Rising, not sure to leak") : TierTitle(tier.tier);
+    return QStringLiteral("%1 (%2)").arg(title).arg(tier.rows.size());
   }
   if (column == kBytes) return FormatBytes(tier.bytes);
   return {};
@@ -221,7 +229,9 @@ QVariant LeakModel::LeakData(const LeakRow& row, int column, int role) const {
       return SortValue(row.leak, column);
     case Qt::ToolTipRole:
       if (column == kExample) return row.example;
-      return column == kSite ? ToQString(row.site.function) : ToQString(row.leak.why);
+      if (column != kSite) return ToQString(row.leak.why);
+      return row.library.function.empty() ? ToQString(row.site.function)
+                                          : ShortSite(analysis::UserSite{row.site, row.library});
     case kShareRole:
       if (column != kBytes || largest_ == 0) return {};
       return static_cast<double>(row.leak.bytes) / static_cast<double>(largest_);

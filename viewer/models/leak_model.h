@@ -50,7 +50,8 @@ class LeakModel : public QAbstractItemModel {
 
  private:
   struct Tier {
-    analysis::LeakTier tier;
+    analysis::LeakTier tier = analysis::LeakTier::kLiveAtExit;
+    bool rising = false;
     std::vector<const LeakRow*> rows;
     std::uint64_t bytes = 0;
   };
@@ -69,5 +70,6 @@ class LeakModel : public QAbstractItemModel {
 // "Definite", … with what it means.
 QString TierTitle(analysis::LeakTier tier);
 QString TierMeaning(analysis::LeakTier tier);
+QString RisingMeaning();
 
 }  // namespace memprof::viewer

@@ -70,7 +70,8 @@ void LeakView::ShowEvidence(const LeakRow& row) {
     const QString when = ToQString(analysis::StepsAhead(row.leak.steps_to_oom));
     text += paragraph(tr("Out of memory:"), tr("%1 at this rate").arg(when));
   }
-  if (text.isEmpty()) text = paragraph(QString(), TierMeaning(row.leak.tier));
+  if (text.isEmpty())
+    text = paragraph(QString(), row.rising ? RisingMeaning() : TierMeaning(row.leak.tier));
   why_->setText(text);
 }
 

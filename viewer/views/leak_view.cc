@@ -167,7 +167,7 @@ void LeakView::AskSurvivors() {
       [session = document_->session(), report, passing = document_->passing(),
        uses = access_->Ask()](std::stop_token) {
         std::vector<analysis::Leak> leaks;
-        for (const std::vector<LeakRow>* rows : {&report->leaks, &report->live_at_exit})
+        for (const std::vector<LeakRow>* rows : report->rows())
           for (const LeakRow& row : *rows) leaks.push_back(row.leak);
         return Survivors{report, uses != nullptr,
                          analysis::DescribeSurvivors(*session, leaks, passing.get(),
@@ -185,7 +185,7 @@ void LeakView::AskHidden() {
   hidden_job_.Start(
       [report, suppressions = suppressions_](std::stop_token stop) {
         Hidden hidden{report, {}};
-        for (const std::vector<LeakRow>* rows : {&report->leaks, &report->live_at_exit})
+        for (const std::vector<LeakRow>* rows : report->rows())
           for (const LeakRow& row : *rows)
             hidden.rows.push_back(!stop.stop_requested() && suppressions.Hides(row));
         return hidden;
@@ -201,7 +201,7 @@ int LeakView::RowOf(const LeakRow& row) const {
   if (report == nullptr) return -1;
   // Rows are those of the report, by address.
   int before = 0;
-  for (const std::vector<LeakRow>* rows : {&report->leaks, &report->live_at_exit}) {
+  for (const std::vector<LeakRow>* rows : report->rows()) {
     if (!rows->empty() && &row >= &rows->front() && &row <= &rows->back())
       return before + static_cast<int>(&row - rows->data());
     before += static_cast<int>(rows->size());
@@ -354,13 +354,13 @@ bool LeakView::WriteCsv(QTextStream* out) const {
     for (int i = 0; i < model_->rowCount(branch); ++i) {
       const LeakRow& row = *model_->leak(model_->index(i, 0, branch));
       const analysis::Leak& leak = row.leak;
-      *out << ToQString(analysis::LeakTierName(leak.tier)) << ',' << CsvNumber(leak.score) << ','
-           << CsvField(ToQString(row.site.function)) << ',' << CsvField(ToQString(row.site.file))
-           << ',' << row.site.line << ',' << ToQString(analysis::LayerName(leak.layer)) << ','
-           << leak.device << ',' << leak.bytes << ',' << leak.blocks << ','
-           << CsvNumber(leak.bytes_per_step) << ',' << leak.first_step << ',' << leak.steps_to_oom
-           << ',' << CsvField(row.example) << ',' << CsvField(ToQString(leak.why)) << ','
-           << CsvField(ToQString(leak.disproof)) << '\n';
+      *out << (row.rising ? QStringLiteral("rising") : ToQString(analysis::LeakTierName(leak.tier)))
+           << ',' << CsvNumber(leak.score) << ',' << CsvField(ToQString(row.site.function)) << ','
+           << CsvField(ToQString(row.site.file)) << ',' << row.site.line << ','
+           << ToQString(analysis::LayerName(leak.layer)) << ',' << leak.device << ',' << leak.bytes
+           << ',' << leak.blocks << ',' << CsvNumber(leak.bytes_per_step) << ',' << leak.first_step
+           << ',' << leak.steps_to_oom << ',' << CsvField(row.example) << ','
+           << CsvField(ToQString(leak.why)) << ',' << CsvField(ToQString(leak.disproof)) << '\n';
     }
   }
   return true;

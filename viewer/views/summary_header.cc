@@ -73,6 +73,9 @@ QString VerdictText(const ReportData& data, bool* bad) {
     return text;
   }
   if (data.report.leaks.horizon_too_short) return SummaryHeader::tr("too short to tell");
+  if (!data.rising.empty())
+    return SummaryHeader::tr("%1, not sure to leak")
+        .arg(FormatPlural(data.rising.size(), QStringLiteral("rising site")));
   return SummaryHeader::tr("no leak found");
 }
 
@@ -226,6 +229,7 @@ void SummaryHeader::Fill() {
             bad                                     ? theme.danger
             : !found->leaks.empty()                 ? theme.warning
             : found->report.leaks.horizon_too_short ? theme.muted
+            : !found->rising.empty()                ? theme.warning
                                                     : theme.good);
     verdict_->setToolTip(ToQString(found->report.leaks.verdict));
   }
