@@ -147,10 +147,11 @@ struct FirstStep {
   std::uint64_t optimizer_state = 0;  // at least to come with Adam
 };
 
-// Where the step held more than any step before it: its rest will need more, too.
+// Where the step held more than any step before it, or more than the last one did at the same call:
+// its rest will need more, too.
 struct LargerStep {
   std::uint64_t live = 0;            // at the failure
-  std::uint64_t highest_before = 0;  // of all steps before
+  std::uint64_t highest_before = 0;  // of all steps before; 0 = larger at the same call alone
   SourceFrame site;                  // that holds most more than in the step before
   std::uint64_t more = 0;            // so much
 };

@@ -1,4 +1,5 @@
-// A step that held more when it failed than any step before it did at its highest.
+// A step that held more when it failed than any step before it did at its highest, or than the last
+// one did at that call.
 #include <algorithm>
 
 #include "analysis/oom_internal.h"
@@ -53,8 +54,16 @@ void FindLargerStep(const Scene& scene, const SiteGroups& groups, FailureReport*
   Holding holding(scene, first, now);
   ReplayLifetimes(session, EventId(0), failure, holding);
   LargerStep larger{.live = holding.live(), .highest_before = holding.highest()};
-  const std::uint64_t apart = std::max(scene.need(), larger.highest_before / 4);
-  if (larger.highest_before == 0 || larger.live < larger.highest_before + apart) return;
+  const auto exceeds = [&scene](std::uint64_t bytes, std::uint64_t before) {
+    return before > 0 && bytes >= before + std::max(scene.need(), before / 4);
+  };
+  if (!exceeds(larger.live, larger.highest_before)) {
+    // It was not yet at its own highest. That the request would have made it that is the least.
+    const bool new_high = larger.live + scene.request.bytes > larger.highest_before;
+    if (!report->same_call || !new_high || !exceeds(report->live_after, report->live_before))
+      return;
+    larger.highest_before = 0;
+  }
   for (const SiteChange& change : report->changes) {
     if (change.after <= change.before + larger.more) continue;
     larger.more = change.after - change.before;

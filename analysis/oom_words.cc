@@ -93,10 +93,13 @@ std::string GrowthWords(const FailureGrowth& growth) {
       ": that filled the device. For this request: ");
 }
 
-std::string LargerStepWords(const LargerStep& larger) {
-  return absl::StrCat("Larger step: ", FormatBytes(larger.live),
-                      " are live in it, where no step before held more than ",
-                      FormatBytes(larger.highest_before), "; ", FormatBytes(larger.more),
+std::string LargerStepWords(const FailureReport& report) {
+  const LargerStep& larger = *report.larger_step;
+  const bool of_all = larger.highest_before > 0;
+  return absl::StrCat("Larger step: ", FormatBytes(larger.live), " are live in it, where ",
+                      of_all ? "no step before held more than " : "the step before had ",
+                      FormatBytes(of_all ? larger.highest_before : report.live_before),
+                      of_all ? "; " : " at the same call; ", FormatBytes(larger.more),
                       " more than in the step before are held by ", Symbols::Describe(larger.site),
                       ". For this request: ");
 }
@@ -139,8 +142,8 @@ std::string PrivatePoolWords(const FailureReport& report) {
 
 std::string FailureVerdict(const FailureReport& report) {
   return absl::StrCat(report.growth ? GrowthWords(*report.growth) : "",
-                      report.larger_step ? LargerStepWords(*report.larger_step) : "",
-                      CauseWords(report), PrivatePoolWords(report),
+                      report.larger_step ? LargerStepWords(report) : "", CauseWords(report),
+                      PrivatePoolWords(report),
                       report.first_step ? FirstStepWords(*report.first_step) : "");
 }
 

@@ -495,6 +495,35 @@ TEST(OomTest, AStepThatHeldMoreThanAllBeforeIsTold) {
   EXPECT_FALSE(LargerStepRun(16 * kMiB).last.larger_step) << "by less than was asked for";
 }
 
+// A step goes up to 80 MiB; the last one fails on its way there, three times as high as the others
+// were by then.
+TEST(OomTest, AStepThatIsLargerAtTheSameCallIsTold) {
+  for (const std::uint64_t last : {30, 11}) {
+    LogBuilder log;
+    log.Device(0, 100 * kMiB);
+    const int first = log.Stack({"main (a.cc:1)", "Run (a.cc:3)"});
+    const int second = log.Stack({"main (a.cc:1)", "Run (a.cc:4)"});
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      log.Step(step);
+      log.Alloc(Layer::kLinear, kBase, (step < 5 ? 10 : last) * kMiB, {.stack = first});
+      if (step == 5) break;
+      log.Alloc(Layer::kLinear, kBase + 10 * kMiB, 25 * kMiB, {.stack = second});
+      log.Free(Layer::kLinear, kBase + 10 * kMiB);
+      log.Free(Layer::kLinear, kBase);
+    }
+    DriverRefuses(log, 15 * kMiB, 4 * kMiB, 100 * kMiB, second);
+    const FailureReport report = Load(log).last;
+    ASSERT_EQ(report.larger_step.has_value(), last == 30) << last;
+    if (last != 30) continue;
+    EXPECT_EQ(report.larger_step->highest_before, 0u) << "35 MiB were, of all";
+    EXPECT_EQ(report.larger_step->more, 20 * kMiB);
+    EXPECT_NE(FailureVerdict(report).find("30.0 MiB are live in it, where the step before had "
+                                          "10.0 MiB at the same call; 20.0 MiB more"),
+              std::string::npos)
+        << FailureVerdict(report);
+  }
+}
+
 TEST(OomTest, GrowthThatIsLessThanWhatLiesUnusedIsNotTheReason) {
   EXPECT_FALSE(GrowingRun(80 * kMiB).last.growth) << "holes are larger";
   EXPECT_FALSE(GrowingRun(2 * kMiB, false).last.growth) << "nothing leaks";
