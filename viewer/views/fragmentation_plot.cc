@@ -45,13 +45,13 @@ FragmentationPlot::FragmentationPlot(Document* document, Selection* selection, Q
     : TimePlot(document, selection, parent) {
   setAccessibleName(tr("Free memory of pools over time"));
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-  connect(selection, &Selection::DeviceChanged, this, [this] { updateGeometry(); });
+  connect(selection, &Selection::DeviceChanged, this, &FragmentationPlot::FindLanes);
 }
 
 void FragmentationPlot::SetPicture(std::shared_ptr<const PoolsPicture> picture) {
   picture_ = std::move(picture);
   columns_.assign(picture_ == nullptr ? 0 : picture_->pools.size(), {});
-  updateGeometry();
+  FindLanes();
   update();
 }
 
@@ -60,8 +60,9 @@ void FragmentationPlot::SetProgress(double share) {
   if (picture_ == nullptr) update();
 }
 
-std::vector<std::size_t> FragmentationPlot::Lanes() const {
-  return picture_ == nullptr ? std::vector<std::size_t>() : picture_->Of(selection_->device());
+void FragmentationPlot::FindLanes() {
+  lanes_ = picture_ == nullptr ? std::vector<std::size_t>() : picture_->Of(selection_->device());
+  updateGeometry();
 }
 
 QString FragmentationPlot::Waiting() const {
@@ -78,7 +79,7 @@ double FragmentationPlot::TitleHeight() const {
 }
 
 QSize FragmentationPlot::sizeHint() const {
-  const double lane = std::max<std::size_t>(Lanes().size(), 1) * kLeastLane;
+  const double lane = std::max(lanes(), 1) * kLeastLane;
   return {400, static_cast<int>(lane + AxisHeight() + TitleHeight() + kSpace)};
 }
 QSize FragmentationPlot::minimumSizeHint() const { return {200, sizeHint().height()}; }
@@ -133,7 +134,7 @@ void FragmentationPlot::PaintContent(QPainter& painter, const TimeScale& scale,
 
 void FragmentationPlot::PaintLane(QPainter& painter, int lane, const TimeScale& scale,
                                   const Theme& theme) {
-  const std::size_t index = Lanes()[static_cast<std::size_t>(lane)];
+  const std::size_t index = lanes_[static_cast<std::size_t>(lane)];
   const PoolTimeline& pool = picture_->pools[index];
   const QRectF whole = LaneRect(lane);
   const QRectF plot(whole.left(), whole.top() + TitleHeight(), whole.width(),
@@ -189,10 +190,9 @@ void FragmentationPlot::PaintWorst(QPainter& painter, const PoolTimeline& pool, 
 }
 
 QStringList FragmentationPlot::Readout(analysis::TimeNs time, QPointF at) const {
-  const std::vector<std::size_t> shown = Lanes();
-  for (int lane = 0; lane < static_cast<int>(shown.size()); ++lane) {
+  for (int lane = 0; lane < lanes(); ++lane) {
     if (!LaneRect(lane).contains(at)) continue;
-    const PoolTimeline& pool = picture_->pools[shown[static_cast<std::size_t>(lane)]];
+    const PoolTimeline& pool = picture_->pools[lanes_[static_cast<std::size_t>(lane)]];
     const std::uint64_t reserved = pool.reserved.At(time), allocated = pool.allocated.At(time);
     QStringList lines = {
         tr("reserved\t%1").arg(FormatBytes(reserved)), tr("in use\t%1").arg(FormatBytes(allocated)),

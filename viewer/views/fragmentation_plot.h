@@ -19,20 +19,21 @@ class FragmentationPlot : public TimePlot {
   void SetPicture(std::shared_ptr<const PoolsPicture> picture);
   void SetProgress(double share);
   // Lanes of the chosen device.
-  int lanes() const { return static_cast<int>(Lanes().size()); }
+  int lanes() const { return static_cast<int>(lanes_.size()); }
   QRectF LaneRect(int lane) const;
   QRectF PlotRect() const override;
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
 
  protected:
-  bool ready() const override { return picture_ != nullptr && !Lanes().empty(); }
+  bool ready() const override { return picture_ != nullptr && !lanes_.empty(); }
   void PaintContent(QPainter& painter, const TimeScale& scale, const Theme& theme) override;
   QStringList Readout(analysis::TimeNs time, QPointF at) const override;
   QString Waiting() const override;
 
  private:
-  std::vector<std::size_t> Lanes() const;
+  // Asked for at each lane that is painted: found once, for there may be very many pools.
+  void FindLanes();
   void PaintLegend(QPainter& painter, const Theme& theme) const;
   void PaintLane(QPainter& painter, int lane, const TimeScale& scale, const Theme& theme);
   void PaintWorst(QPainter& painter, const analysis::PoolTimeline& pool, const QRectF& plot,
@@ -40,6 +41,7 @@ class FragmentationPlot : public TimePlot {
   double TitleHeight() const;
 
   std::shared_ptr<const PoolsPicture> picture_;
+  std::vector<std::size_t> lanes_;  // pools of the picture on the chosen device
   double progress_ = 0;
   std::vector<PoolColumns> columns_;  // by pool of the picture
 };
