@@ -49,10 +49,10 @@ class Judge {
         held_(HeldGradients(units_, stacks_, sizes_)),
         matches_(units_.size(), 0) {
     std::vector<bool> apart;
-    bool gradients_apart = false;
+    absl::flat_hash_set<std::uint8_t> gradients_apart;
     for (const std::uint8_t match : MatchSizes(units_, stacks_, sizes_, false)) {
-      gradients_apart |= match != 0;
       const CategoryUnit& unit = units_[apart.size()];
+      if (match != 0) gradients_apart.insert(unit.process);
       apart.push_back(match != 0 || stacks_.Of(unit.stack).phase == Phase::kWorkspace);
     }
     ReadHills(session, apart, gradients_apart, &units_);
@@ -60,7 +60,6 @@ class Judge {
     RefineSlopes(matches_, options, &units_);
     phases_ = FindPhases(session, units_, stacks_, options);
     FindEvidence();
-    has_steps_ = !units_.empty() && units_.back().step >= 0;
   }
 
   const std::vector<CategoryUnit>& units() const { return units_; }
@@ -79,12 +78,21 @@ class Judge {
     // Lifetimes say nothing without steps, nor does the birth of what is left behind in step after
     // step between the passes.
     const bool left = units_[u].stays && !IsState(units_[u]);
-    if (!has_steps_ || (left && phases_[u].phase == Phase::kOptimizer)) return {};
+    if (!runs_.at(units_[u].process).steps || (left && phases_[u].phase == Phase::kOptimizer))
+      return {};
     if (left) verdict.confidence = std::min(verdict.confidence, kGuess);
     return verdict;
   }
 
  private:
+  struct Run {                   // of a process
+    EventId middle, last_birth;  // of its units
+    std::size_t units = 0;
+    bool steps = false;
+  };
+  using Size = std::pair<std::uint8_t, std::uint64_t>;  // of a process
+  static Size SizeOf(const CategoryUnit& unit) { return {unit.process, unit.bytes}; }
+
   const TensorInfo* TensorOf(const CategoryUnit& unit) const {
     if (!unit.tensor.valid()) return nullptr;
     const std::uint64_t id = session_.record(unit.tensor).second;
@@ -105,22 +113,29 @@ class Judge {
 
   // What is known of parameters and their gradients by stacks, before anything is judged.
   void FindEvidence() {
-    if (!units_.empty()) last_birth_ = units_.back().birth;
     for (std::size_t u = 0; u < units_.size(); ++u) {
       const CategoryUnit& unit = units_[u];
-      if (unit.step < 0 && stacks_.Of(unit.stack).parameter) parameter_sizes_.insert(unit.bytes);
+      Run& run = runs_[unit.process];
+      ++run.units;
+      run.last_birth = unit.birth;
+      run.steps = unit.step >= 0;
+      if (unit.step < 0 && stacks_.Of(unit.stack).parameter) parameter_sizes_.insert(SizeOf(unit));
       const bool matched = matches_[u] != 0 && unit.outlives_hill;
       if ((matched || held_[u]) && phases_[u].phase == Phase::kBackward)
-        gradient_sizes_.insert(unit.bytes);
+        gradient_sizes_.insert(SizeOf(unit));
+    }
+    absl::flat_hash_map<std::uint8_t, std::size_t> seen;
+    for (const CategoryUnit& unit : units_) {
+      Run& run = runs_[unit.process];
+      if (seen[unit.process]++ == run.units / 2) run.middle = unit.birth;
     }
     stacks_tell_ =
         stacks_.tell_parameters() || (stacks_.tell_backward() && !gradient_sizes_.empty());
   }
-  // It was there for half of the run, and nothing was made after it was given back.
+  // It was there for half of its process' run, which made nothing after it was given back.
   bool LivesToTheEnd(const CategoryUnit& unit) const {
-    return (!unit.death.valid() || unit.death > last_birth_) &&
-           unit.birth.value - units_.front().birth.value <
-               (last_birth_.value - units_.front().birth.value) / 2;
+    const Run& run = runs_.at(unit.process);
+    return (!unit.death.valid() || unit.death > run.last_birth) && unit.birth < run.middle;
   }
   // Not of a backward pass, whatever the shape of the memory in use looks like.
   bool OutsideBackward(std::size_t u) const {
@@ -131,7 +146,7 @@ class Judge {
   // What is there before the first step, where stacks tell of others that they are parameters, or
   // of what are gradients: a data set is no parameter, but a copy of parameters is one.
   CategoryVerdict OfSetUp(const CategoryUnit& unit, const CategoryStacks::Facts& facts) const {
-    if (!parameter_sizes_.contains(unit.bytes) && !gradient_sizes_.contains(unit.bytes))
+    if (!parameter_sizes_.contains(SizeOf(unit)) && !gradient_sizes_.contains(SizeOf(unit)))
       return {Category::kInputs, CategoryReason::kLifetime, kByLifetime};
     if (facts.zeros) return {Category::kOptimizerState, CategoryReason::kSizes, kByLifetime};
     return {Category::kParameters, CategoryReason::kSizes, kByLifetime + kAgreed};
@@ -187,7 +202,7 @@ class Judge {
     }
     if (facts.parameter) return {Category::kParameters, CategoryReason::kStack, kByStack};
     // A state that every step replaces, or a copy of the parameters that is made now and then.
-    if (sizes_.Has(unit.bytes) && kinds_.HasSizesOfParameters(unit) && OutsideBackward(u) &&
+    if (sizes_.Has(unit) && kinds_.HasSizesOfParameters(unit) && OutsideBackward(u) &&
         kinds_.Crosses(unit))
       return {kinds_.IsReplacedNowAndThen(unit) ? Category::kParameters : Category::kOptimizerState,
               CategoryReason::kSizes, Trust(phase)};
@@ -229,10 +244,9 @@ class Judge {
   const std::vector<bool> held_;  // by unit: HeldGradients
   std::vector<std::uint8_t> matches_;
   std::vector<UnitPhase> phases_;
-  absl::flat_hash_set<std::uint64_t> parameter_sizes_, gradient_sizes_;
-  EventId last_birth_;
+  absl::flat_hash_set<Size> parameter_sizes_, gradient_sizes_;
   bool stacks_tell_ = false;  // what is a parameter
-  bool has_steps_ = false;
+  absl::flat_hash_map<std::uint8_t, Run> runs_;
 };
 
 }  // namespace

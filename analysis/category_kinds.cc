@@ -8,15 +8,15 @@ namespace memprof::analysis {
 
 CategoryKinds::CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
                              const ParameterSizes& sizes, bool stacks_tell)
-    : stacks_tell_(stacks_tell), one_size_(sizes.count() < 2) {
-  Count(units, sizes);
+    : stacks_tell_(stacks_tell), sizes_(sizes) {
+  Count(units);
   if (stacks_tell) CountForPasses(units, stacks);
 }
 
-void CategoryKinds::Count(const std::vector<CategoryUnit>& units, const ParameterSizes& sizes) {
+void CategoryKinds::Count(const std::vector<CategoryUnit>& units) {
   for (const CategoryUnit& unit : units) {
     Kind& kind = kinds_[KeyOf(unit)];
-    if (sizes.Has(unit.bytes)) {
+    if (sizes_.Has(unit)) {
       kind.several_sizes |= kind.size != 0 && kind.size != unit.bytes;
       kind.size = unit.bytes;
     }
@@ -40,10 +40,10 @@ void CategoryKinds::CountForPasses(const std::vector<CategoryUnit>& units,
     bool forward = false;  // a forward pass is on, or its loss is computed
     std::vector<const CategoryUnit*> waiting;
   };
-  absl::flat_hash_map<std::int16_t, Place> places;  // by device
+  absl::flat_hash_map<std::uint32_t, Place> places;
   for (const CategoryUnit& unit : units) {
     const CategoryStacks::Facts& facts = stacks.Of(unit.stack);
-    Place& place = places[unit.device];
+    Place& place = places[unit.place()];
     if (unit.step >= 0 && unit.stack.valid() && facts.phase == Phase::kNone && !facts.backward &&
         !facts.gradient && !facts.parameter) {
       if (place.forward)
@@ -76,7 +76,7 @@ bool CategoryKinds::IsReplacedNowAndThen(const CategoryUnit& unit) const {
 }
 
 bool CategoryKinds::HasSizesOfParameters(const CategoryUnit& unit) const {
-  return one_size_ || !ByStack(unit) || Of(unit).several_sizes;
+  return sizes_.CountFor(unit) < 2 || !ByStack(unit) || Of(unit).several_sizes;
 }
 
 }  // namespace memprof::analysis

@@ -26,7 +26,7 @@ class CategoryKinds {
     std::int32_t for_passes = 0;               // more than 0: mostly made for a forward pass
   };
 
-  // `stacks_tell`: kinds are told by stacks, not by size.
+  // `stacks_tell`: kinds are told by stacks, not by size. `sizes` must outlive this.
   CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
                 const ParameterSizes& sizes, bool stacks_tell);
 
@@ -49,11 +49,11 @@ class CategoryKinds {
   Key KeyOf(const CategoryUnit& unit) const {
     return {ByStack(unit) ? unit.stack.value : (std::uint64_t{1} << 63) | unit.bytes, unit.process};
   }
-  void Count(const std::vector<CategoryUnit>& units, const ParameterSizes& sizes);
+  void Count(const std::vector<CategoryUnit>& units);
   void CountForPasses(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks);
 
   const bool stacks_tell_;
-  bool one_size_ = false;  // all parameters have it
+  const ParameterSizes& sizes_;
   absl::flat_hash_map<Key, Kind> kinds_;
 };
 

@@ -95,27 +95,39 @@ std::vector<Phase> RangePhases(const Session& session, const std::vector<Categor
 
 ParameterSizes::ParameterSizes(const std::vector<CategoryUnit>& units) {
   for (const CategoryUnit& unit : units)
-    if (unit.step < 0 && unit.stays) sizes_.push_back(unit.bytes);
-  std::sort(sizes_.begin(), sizes_.end());
-  sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
+    if (unit.step < 0 && unit.stays) sizes_[unit.process].push_back(unit.bytes);
+  for (auto& [process, sizes] : sizes_) {
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  }
 }
 
-bool ParameterSizes::Has(std::uint64_t bytes, unsigned numerator, unsigned denominator) const {
+const std::vector<std::uint64_t>& ParameterSizes::SizesFor(const CategoryUnit& unit) const {
+  static const std::vector<std::uint64_t>& none = *new std::vector<std::uint64_t>;
+  const auto of_process = sizes_.find(unit.process);
+  return of_process == sizes_.end() ? none : of_process->second;
+}
+
+bool ParameterSizes::Has(const CategoryUnit& unit, unsigned numerator, unsigned denominator) const {
+  const std::vector<std::uint64_t>& sizes = SizesFor(unit);
+  const std::uint64_t bytes = unit.bytes;
   if (bytes > (std::uint64_t{1} << 60) || bytes * denominator % numerator != 0) return false;
   const std::uint64_t wanted = bytes * denominator / numerator;
-  const auto next = std::lower_bound(sizes_.begin(), sizes_.end(), wanted);
-  if (next != sizes_.end() && *next == wanted) return true;
+  const auto next = std::lower_bound(sizes.begin(), sizes.end(), wanted);
+  if (next != sizes.end() && *next == wanted) return true;
   if (numerator != denominator || wanted < kUnsplit) return false;
-  return (next != sizes_.end() && *next - wanted < kRest) ||
-         (next != sizes_.begin() && wanted - *(next - 1) < kRest);
+  return (next != sizes.end() && *next - wanted < kRest) ||
+         (next != sizes.begin() && wanted - *(next - 1) < kRest);
 }
 
-bool ParameterSizes::HasNearly(std::uint64_t bytes) const {
-  if (Has(bytes)) return true;
+bool ParameterSizes::HasNearly(const CategoryUnit& unit) const {
+  if (Has(unit)) return true;
+  const std::vector<std::uint64_t>& sizes = SizesFor(unit);
+  const std::uint64_t bytes = unit.bytes;
   if (bytes <= kRest) return false;
   const std::uint64_t off = std::min(kRest, bytes / 4);
-  const auto next = std::lower_bound(sizes_.begin(), sizes_.end(), bytes - off);
-  return next != sizes_.end() && *next < bytes + off;
+  const auto next = std::lower_bound(sizes.begin(), sizes.end(), bytes - off);
+  return next != sizes.end() && *next < bytes + off;
 }
 
 std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
@@ -129,17 +141,17 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
     std::array<std::uint32_t, 3> fitting{};
     absl::flat_hash_set<std::uint64_t> sizes;
   };
-  absl::flat_hash_map<std::uint32_t, Group> groups;
+  absl::flat_hash_map<std::pair<std::uint8_t, std::uint32_t>, Group> groups;  // by process, site
   const auto counts = [&](const CategoryUnit& unit) {
     return unit.step >= 0 && !unit.scratch && (unit.outlives_hill || !hills_read) &&
            stacks.Of(unit.stack).phase != Phase::kWorkspace;
   };
   const auto fits = [&](const CategoryUnit& unit, std::size_t ratio) {
-    return sizes.Has(unit.bytes, kRatios[ratio][0], kRatios[ratio][1]);
+    return sizes.Has(unit, kRatios[ratio][0], kRatios[ratio][1]);
   };
   for (const CategoryUnit& unit : units) {
     if (!counts(unit)) continue;
-    Group& group = groups[stacks.Of(unit.stack).site];
+    Group& group = groups[{unit.process, stacks.Of(unit.stack).site}];
     ++group.members;
     group.sizes.insert(unit.bytes);
     for (std::size_t r = 0; r < kRatios.size(); ++r) group.fitting[r] += fits(unit, r) ? 1 : 0;
@@ -151,7 +163,7 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
       matches[u] = hills_read && units[u].bytes >= kTelling && fits(units[u], 0) ? 1 : 0;
       continue;
     }
-    const Group& group = groups[site];
+    const Group& group = groups[{units[u].process, site}];
     const auto best = std::max_element(group.fitting.begin(), group.fitting.end());
     const auto ratio = static_cast<std::size_t>(best - group.fitting.begin());
     // Few sizes may be those of others by chance, small ones more easily.
@@ -164,8 +176,9 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
 
 namespace {
 
+// Units are counted within their hill: those of other places are made in between.
 struct Turn {
-  std::size_t begin = 0;         // first unit of the hill
+  std::size_t units = 0;         // looked at so far
   std::size_t at = 0;            // first unit of the way down
   std::size_t after_scalar = 0;  // behind the last scalar on the way up
   bool gradient = false;         // a gradient told
@@ -179,16 +192,17 @@ absl::flat_hash_map<std::uint32_t, Turn> FindTurns(const std::vector<std::uint8_
   for (std::size_t u = 0; u < units.size(); ++u) {
     const CategoryUnit& unit = units[u];
     if (unit.slope != Slope::kUp && unit.slope != Slope::kDown) continue;
-    Turn& turn = turns.try_emplace(unit.hill, Turn{u, u, u}).first->second;
+    Turn& turn = turns[unit.hill];
+    const std::size_t row = turn.units++;
     if (turn.gradient) continue;
     turn.gradient = matches[u] == 1;
-    if (turn.gradient || unit.slope == Slope::kUp) turn.at = turn.gradient ? u : u + 1;
-    if (unit.slope == Slope::kUp && unit.bytes <= kScalar) turn.after_scalar = u + 1;
+    if (turn.gradient || unit.slope == Slope::kUp) turn.at = turn.gradient ? row : row + 1;
+    if (unit.slope == Slope::kUp && unit.bytes <= kScalar) turn.after_scalar = row + 1;
   }
   for (auto& [hill, turn] : turns) {
-    const std::size_t near = std::max<std::size_t>(8, (turn.at - turn.begin) / 10);
-    if (turn.after_scalar > turn.begin && turn.at > turn.after_scalar &&
-        turn.at - turn.after_scalar <= near)
+    turn.units = 0;
+    const std::size_t near = std::max<std::size_t>(8, turn.at / 10);
+    if (turn.after_scalar > 0 && turn.at > turn.after_scalar && turn.at - turn.after_scalar <= near)
       turn.at = turn.after_scalar;
   }
   return turns;
@@ -203,12 +217,11 @@ bool IsCertain(const absl::flat_hash_map<std::uint32_t, Turn>& turns, const Cate
 
 void RefineSlopes(const std::vector<std::uint8_t>& matches, const CategoryOptions& options,
                   std::vector<CategoryUnit>* units) {
-  const absl::flat_hash_map<std::uint32_t, Turn> turns = FindTurns(matches, *units);
-  for (std::size_t u = 0; u < units->size(); ++u) {
-    CategoryUnit& unit = (*units)[u];
+  absl::flat_hash_map<std::uint32_t, Turn> turns = FindTurns(matches, *units);
+  for (CategoryUnit& unit : *units) {
     if (unit.slope != Slope::kUp && unit.slope != Slope::kDown) continue;
-    const Turn& turn = turns.at(unit.hill);
-    unit.slope = u < turn.at ? Slope::kUp : Slope::kDown;
+    Turn& turn = turns.at(unit.hill);
+    unit.slope = turn.units++ < turn.at ? Slope::kUp : Slope::kDown;
   }
   if (!options.stacks) return;
   constexpr std::uint32_t kCertain = 1000;  // votes of a hill whose backward pass shows

@@ -2,8 +2,10 @@
 // analysis/.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "analysis/category_stacks.h"
 #include "analysis/category_units.h"
 
@@ -19,25 +21,31 @@ struct UnitPhase {
 // one that another thread opened (backward passes have threads of their own). O(events).
 std::vector<Phase> RangePhases(const Session& session, const std::vector<CategoryUnit>& units);
 
-// Sizes that parameters have: of units that are there before the first step and stay.
+// Sizes that parameters have: of units that are there before the first step and stay. Each process
+// has its own: what one rank holds says nothing of the layers of another.
 class ParameterSizes {
  public:
   explicit ParameterSizes(const std::vector<CategoryUnit>& units);
   bool empty() const { return sizes_.empty(); }
-  std::size_t count() const { return sizes_.size(); }
+  // Distinct ones of the unit's process.
+  std::size_t CountFor(const CategoryUnit& unit) const { return SizesFor(unit).size(); }
   // Elements of another precision: `numerator` / `denominator` of a parameter's bytes.
-  bool Has(std::uint64_t bytes, unsigned numerator = 1, unsigned denominator = 1) const;
+  bool Has(const CategoryUnit& unit, unsigned numerator = 1, unsigned denominator = 1) const;
   // Also where a caching allocator gave a block of more than a MiB whole, because less than that
   // would have been left: up to a third more than a parameter's bytes, or less.
-  bool HasNearly(std::uint64_t bytes) const;
+  bool HasNearly(const CategoryUnit& unit) const;
 
  private:
-  std::vector<std::uint64_t> sizes_;  // ascending, distinct
+  const std::vector<std::uint64_t>& SizesFor(const CategoryUnit& unit) const;
+
+  // By process: ascending, distinct.
+  absl::flat_hash_map<std::uint8_t, std::vector<std::uint64_t>> sizes_;
 };
 
 // Units whose sizes are those of parameters, though they are made within steps: 1 = of the same
-// precision, 2 = of twice, 3 = of half the bytes; 0 = no. By site: most that a site makes must fit.
-// Scratch does not count, and what does not outlive its hill neither, once hills are read.
+// precision, 2 = of twice, 3 = of half the bytes; 0 = no. By site and process: most that is made
+// must fit. Scratch does not count, and what does not outlive its hill neither, once hills are
+// read.
 std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
                                      const CategoryStacks& stacks, const ParameterSizes& sizes,
                                      bool hills_read);

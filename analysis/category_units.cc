@@ -6,6 +6,7 @@
 #include <span>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "analysis/replay.h"
 
 namespace memprof::analysis {
@@ -72,7 +73,7 @@ class Selector {
   const std::span<const AllocationRecord> records_;
 };
 
-// Live bytes of units of each device before each unit's birth.
+// Live bytes of units of each place before each unit's birth.
 class LevelVisitor {
  public:
   LevelVisitor(const Session& session, const std::vector<bool>& apart,
@@ -84,17 +85,17 @@ class LevelVisitor {
   void Birth(EventId, AllocationId id) {
     const std::uint32_t u = unit_of_[id.value];
     if (u == EventId::kNone) return;
-    std::uint64_t& live = live_[units_[u].device];
+    std::uint64_t& live = live_[units_[u].place()];
     levels_[u] = live;
     if (!apart_[u]) live += records_[id.value].bytes;
   }
   void Death(EventId, AllocationId id) {
     const std::uint32_t u = unit_of_[id.value];
-    if (u != EventId::kNone && !apart_[u]) live_[units_[u].device] -= records_[id.value].bytes;
+    if (u != EventId::kNone && !apart_[u]) live_[units_[u].place()] -= records_[id.value].bytes;
   }
   void After(EventId) {}
   const std::vector<std::uint64_t>& levels() const { return levels_; }
-  std::uint64_t Live(int device) { return live_[device]; }
+  std::uint64_t Live(std::uint32_t place) { return live_[place]; }
 
  private:
   const std::span<const AllocationRecord> records_;
@@ -102,10 +103,10 @@ class LevelVisitor {
   const std::vector<bool>& apart_;
   std::vector<std::uint64_t> levels_;
   std::vector<std::uint32_t> unit_of_;
-  absl::flat_hash_map<int, std::uint64_t> live_;  // by device
+  absl::flat_hash_map<std::uint32_t, std::uint64_t> live_;  // by place
 };
 
-// Slopes of the units `rows`, all of one device and step.
+// Slopes of the units `rows`, all of one place and step.
 void ReadStep(const Session& session, const std::vector<std::uint64_t>& levels,
               const std::vector<bool>& apart, const std::vector<std::uint32_t>& rows,
               std::uint64_t level_after, std::uint32_t* hills, std::vector<CategoryUnit>* units) {
@@ -113,7 +114,7 @@ void ReadStep(const Session& session, const std::vector<std::uint64_t>& levels,
   bytes.reserve(rows.size());
   for (const std::uint32_t u : rows)
     bytes.push_back(apart[u] ? 0 : session.record((*units)[u].id).bytes);
-  // Units of one device follow each other, mostly.
+  // Units of one place follow each other, mostly.
   std::span<const std::uint64_t> step_levels = gathered;
   if (rows.back() - rows.front() + 1 == rows.size()) {
     step_levels = std::span(levels).subspan(rows.front(), rows.size());
@@ -195,13 +196,13 @@ std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
       if (info.event.valid()) begins[process].push_back(info.event);
   constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
   std::vector<std::int32_t> last_made(begins.size(), kNone);  // step, by process
-  absl::flat_hash_map<int, std::uint32_t> newest;             // unit, by device
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> newest;   // unit, by place
   for (std::size_t u = units.size(); u-- > 0;) {
     CategoryUnit& unit = units[u];
-    const auto [newer, none] = newest.try_emplace(unit.device, static_cast<std::uint32_t>(u));
+    if (begins.size() > 1) unit.process = static_cast<std::uint8_t>(session.ProcessOf(unit.birth));
+    const auto [newer, none] = newest.try_emplace(unit.place(), static_cast<std::uint32_t>(u));
     unit.scratch = unit.death.valid() && (none || unit.death < units[newer->second].birth);
     newer->second = static_cast<std::uint32_t>(u);
-    if (begins.size() > 1) unit.process = static_cast<std::uint8_t>(session.ProcessOf(unit.birth));
     const std::vector<EventId>& of_process = begins[unit.process];
     const EventId last = of_process.empty() ? EventId() : of_process.back();
     unit.stays = !unit.death.valid() || (last.valid() && unit.death > last && unit.birth < last);
@@ -216,32 +217,37 @@ std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
   return units;
 }
 
-void ReadHills(const Session& session, const std::vector<bool>& apart, bool gradients_apart,
+void ReadHills(const Session& session, const std::vector<bool>& apart,
+               const absl::flat_hash_set<std::uint8_t>& gradients_apart,
                std::vector<CategoryUnit>* units) {
   LevelVisitor visitor(session, apart, *units);
   ReplayLifetimes(session, visitor);
-  const bool no_steps = units->empty() || units->back().step < 0;
+  absl::flat_hash_set<std::uint8_t> with_steps;  // processes
+  for (const CategoryUnit& unit : *units)
+    if (unit.step >= 0) with_steps.insert(unit.process);
   struct UnderWay {
     std::int32_t step = -1;
     std::vector<std::uint32_t> rows;
   };
-  absl::flat_hash_map<int, UnderWay> devices;
+  absl::flat_hash_map<std::uint32_t, UnderWay> places;
   std::uint32_t hills = 1;  // 0: before the first step
   // Unless gradients are apart, they are what is given back last, with the optimizer; the hill was
   // over before.
   const auto finish = [&](UnderWay& of, std::uint64_t level_after) {
-    if (!gradients_apart) level_after = ~std::uint64_t{0};
-    if ((of.step >= 0 || no_steps) && !of.rows.empty())
+    if (of.rows.empty()) return;
+    const std::uint8_t process = (*units)[of.rows.front()].process;
+    if (!gradients_apart.contains(process)) level_after = ~std::uint64_t{0};
+    if (of.step >= 0 || !with_steps.contains(process))
       ReadStep(session, visitor.levels(), apart, of.rows, level_after, &hills, units);
     of.rows.clear();
   };
   for (std::uint32_t u = 0; u < units->size(); ++u) {
-    UnderWay& of = devices[(*units)[u].device];
+    UnderWay& of = places[(*units)[u].place()];
     if ((*units)[u].step != of.step) finish(of, visitor.levels()[u]);
     of.step = (*units)[u].step;
     of.rows.push_back(u);
   }
-  for (auto& [device, of] : devices) finish(of, visitor.Live(device));
+  for (auto& [place, of] : places) finish(of, visitor.Live(place));
 }
 
 }  // namespace memprof::analysis

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "analysis/session.h"
 
 namespace memprof::analysis {
@@ -27,16 +28,21 @@ struct CategoryUnit {
   EventId birth, death;
   StackId stack;
   std::int32_t step = -1;  // index among the steps of its process
-  std::uint32_t hill = 0;  // which one, counted over the run; units of one hill are of one device
+  std::uint32_t hill = 0;  // which one, counted over the run; units of one hill are of one place
   std::int16_t device = kNoDevice;
   std::uint8_t process = 0;  // row of the session's
   Slope slope : 2 = Slope::kBefore;
   bool outlives_hill : 1 = false;  // lives on when the hill that it was born on is over
-  bool scratch : 1 = false;        // nothing else is made on its device while it lives
+  bool scratch : 1 = false;        // nothing else is made at its place while it lives
   // Lives when the last step begins, and at least from one step to another.
   bool stays : 1 = false;
   bool crosses : 1 = false;       // lives on when the next step of its process begins
   bool in_last_step : 1 = false;  // nothing of its process is made in a later one
+
+  // Its process on its device: what is in use there rises and falls with that process' steps.
+  std::uint32_t place() const {
+    return (std::uint32_t{process} << 16) | static_cast<std::uint16_t>(device);
+  }
 };
 static_assert(sizeof(CategoryUnit) == 40);
 
@@ -46,12 +52,13 @@ std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
 
 // Fills in slopes, hills and what follows from them. Units that `apart` has are left out of the
 // memory in use that hills are read from: what is kept from a backward pass to the optimizer would
-// hide where the pass ends, and workspaces would hide the pass. `gradients_apart`: among them are
-// gradients. O(events).
-void ReadHills(const Session& session, const std::vector<bool>& apart, bool gradients_apart,
+// hide where the pass ends, and workspaces would hide the pass. `gradients_apart`: processes whose
+// gradients are among them. O(events).
+void ReadHills(const Session& session, const std::vector<bool>& apart,
+               const absl::flat_hash_set<std::uint8_t>& gradients_apart,
                std::vector<CategoryUnit>* units);
 
-// Finds slopes: of `units` of one device, in order of birth, within one step. Exposed for tests.
+// Finds slopes: of `units` of one place, in order of birth, within one step. Exposed for tests.
 // `levels[i]` are the bytes live right before unit i is born, `level_after` when the step is over;
 // `hill_ends[i]` is the unit with which the hill of unit i is over.
 std::vector<Slope> FindSlopes(std::span<const std::uint64_t> levels,

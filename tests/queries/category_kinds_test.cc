@@ -233,13 +233,18 @@ TEST(ParameterSizesTest, BlocksGivenWholeAreNearlyOfASize) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const ParameterSizes sizes(FindCategoryUnits(*session, session->steps()));
-  EXPECT_EQ(sizes.count(), 2u);
-  EXPECT_TRUE(sizes.HasNearly(3 * kMiB));
-  EXPECT_TRUE(sizes.HasNearly(3 * kMiB + kMiB / 2));
-  EXPECT_FALSE(sizes.HasNearly(4 * kMiB + kMiB / 2));
-  EXPECT_FALSE(sizes.HasNearly(2 * kMiB));
-  EXPECT_TRUE(sizes.HasNearly(kMiB / 2));
-  EXPECT_FALSE(sizes.HasNearly(kMiB / 2 + 512)) << "small blocks are split";
+  CategoryUnit unit;
+  EXPECT_EQ(sizes.CountFor(unit), 2u);
+  const auto has_nearly = [&](std::uint64_t bytes) {
+    unit.bytes = bytes;
+    return sizes.HasNearly(unit);
+  };
+  EXPECT_TRUE(has_nearly(3 * kMiB));
+  EXPECT_TRUE(has_nearly(3 * kMiB + kMiB / 2));
+  EXPECT_FALSE(has_nearly(4 * kMiB + kMiB / 2));
+  EXPECT_FALSE(has_nearly(2 * kMiB));
+  EXPECT_TRUE(has_nearly(kMiB / 2));
+  EXPECT_FALSE(has_nearly(kMiB / 2 + 512)) << "small blocks are split";
 }
 
 }  // namespace
