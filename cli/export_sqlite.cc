@@ -8,6 +8,7 @@
 #include "cli/event_view.h"
 #include "cli/export_format.h"
 #include "cli/export_sqlite_schema.h"
+#include "cli/export_sqlite_stacks.h"
 #include "cli/names.h"
 #include "cli/sqlite_file.h"
 #include "cli/terminal.h"
@@ -106,63 +107,6 @@ void WriteSmallTables(const Session& session, SqliteFile& file) {
   }
 }
 
-// Every stack that an event or an allocation has, and the frames of all of them.
-class StackTables {
- public:
-  StackTables(const Session& session, analysis::Symbols& symbols)
-      : session_(session), symbols_(symbols), used_(session.stack_count()) {
-    for (const analysis::AllocationRecord& record : session.records()) Use(record.stack);
-    const analysis::EventTable& events = session.events();
-    for (std::size_t e = 0; e < events.size(); ++e) Use(events.stack(e));
-  }
-
-  void Write(SqliteFile& file) {
-    WriteFrames(file);
-    // Ten seconds of rows, and no fewer frames of each than tell where it was.
-    constexpr std::int64_t kMostRows = 10'000'000, kFewest = 16;
-    const std::int64_t stacks_in_all = std::count(used_.begin(), used_.end(), true);
-    const std::int64_t most =
-        std::max(kFewest, kMostRows / std::max(stacks_in_all, std::int64_t{1}));
-    SqliteRows stacks(file, "stacks", 3), frames(file, "stack_frames", 3);
-    for (std::uint32_t i = 0; i < used_.size(); ++i) {
-      if (!used_[i]) continue;
-      std::int64_t depth = 0;
-      for (const analysis::FrameId frame : session_.StackFrames(StackId(i))) {
-        if (frame.value + 1 >= first_.size()) continue;
-        for (std::int64_t f = first_[frame.value]; f < first_[frame.value + 1]; ++f) {
-          if (depth < most) frames.Add(std::int64_t{i}).Add(depth).Add(f).End();
-          ++depth;
-        }
-      }
-      const std::string site = SiteLabel(symbols_, StackId(i));
-      stacks.Add(std::int64_t{i}).Add(site).Add(depth).End();
-    }
-  }
-
- private:
-  void Use(StackId stack) {
-    if (stack.valid() && stack.value < used_.size()) used_[stack.value] = true;
-  }
-  // Functions inlined into one another are rows of their own: `first_` says which are whose.
-  void WriteFrames(SqliteFile& file) {
-    SqliteRows rows(file, "frames", 6);
-    std::int64_t next = 0;
-    for (std::uint32_t i = 0; i < session_.frame_count(); ++i) {
-      first_.push_back(next);
-      for (const analysis::SourceFrame& frame : symbols_.Resolve(analysis::FrameId(i))) {
-        rows.Add(next++).Add(frame.function).AddName(frame.file).Add(std::int64_t{frame.line});
-        rows.AddName(frame.module).Add(std::int64_t{frame.inlined}).End();
-      }
-    }
-    first_.push_back(next);
-  }
-
-  const Session& session_;
-  analysis::Symbols& symbols_;
-  std::vector<bool> used_;           // by stack
-  std::vector<std::int64_t> first_;  // by frame: its first row; one more at the end
-};
-
 void WriteTensors(const Session& session, SqliteFile& file) {
   std::vector<bool> written;
   SqliteRows rows(file, "tensors", 4);
@@ -241,7 +185,7 @@ bool ExportSqlite(const ExportInput& input, OutputFile& output) {
   WriteRun(session, file);
   WriteLayers(file);
   WriteSmallTables(session, file);
-  StackTables(session, symbols).Write(file);
+  SqliteStacks(session, symbols).Write(file);
   WriteTensors(session, file);
   WriteAllocations(session, file);
   WriteEvents(session, file);

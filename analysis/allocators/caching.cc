@@ -60,27 +60,25 @@ void CachingAllocator::DropBlock(BlockNumber number) {
   unused_.push_back(number);
 }
 
-void CachingAllocator::InsertFree(BlockNumber number) {
-  Block& block = blocks_[number];
-  block.cached_at = searches_[block.pool % 2];
+template <typename Change>
+void CachingAllocator::ChangeFree(BlockNumber number, Change change) {
+  const Block& block = blocks_[number];
   const Key key = {block.bytes, block.address, number};
-  pools_[block.pool].free.insert(key);
+  change(pools_[block.pool].free, key);
   if (block.expandable) {
-    unmappable_.insert(number);
+    change(unmappable_, number);
   } else if (IsWhole(block)) {
-    whole_.insert(key);
+    change(whole_, key);
   }
 }
 
+void CachingAllocator::InsertFree(BlockNumber number) {
+  blocks_[number].cached_at = searches_[blocks_[number].pool % 2];
+  ChangeFree(number, [](auto& set, const auto& key) { set.insert(key); });
+}
+
 void CachingAllocator::EraseFree(BlockNumber number) {
-  const Block& block = blocks_[number];
-  const Key key = {block.bytes, block.address, number};
-  pools_[block.pool].free.erase(key);
-  if (block.expandable) {
-    unmappable_.erase(number);
-  } else if (IsWhole(block)) {
-    whole_.erase(key);
-  }
+  ChangeFree(number, [](auto& set, const auto& key) { set.erase(key); });
 }
 
 Handle CachingAllocator::DoAllocate(std::uint64_t bytes, StreamNumber stream) {

@@ -102,6 +102,8 @@ class CachingAllocator : public Allocator {
 
   BlockNumber NewBlock();
   void DropBlock(BlockNumber number);
+  template <typename Change>
+  void ChangeFree(BlockNumber number, Change change);  // in every index that a cached block is in
   void InsertFree(BlockNumber number);
   void EraseFree(BlockNumber number);
 

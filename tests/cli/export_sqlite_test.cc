@@ -8,6 +8,8 @@
 
 #include "analysis/leaks.h"
 #include "analysis/peak.h"
+#include "cli/export_sqlite_schema.h"
+#include "cli/export_sqlite_stacks.h"
 #include "tests/cli/cli_test_support.h"
 #include "tests/queries/random_log.h"
 
@@ -255,6 +257,37 @@ TEST(ExportSqliteTest, HostileLogsAreData) {
             "9223372036854775807");
   EXPECT_EQ(out.database->One("SELECT address_text FROM lives WHERE layer = 'linear'"),
             "0xfffffffffffffff5");
+}
+
+// Three stacks of 1, 20 and 100 frames: what is beyond a stack's share of the rows is left out.
+TEST(ExportSqliteTest, DeepStacksKeepTheirInnermostFrames) {
+  LogBuilder log;
+  for (const int depth : {1, 20, 100}) {
+    std::vector<std::string> way;
+    for (int i = depth; i-- > 0;) way.push_back("F" + std::to_string(i) + " (f.cc:1)");
+    log.Alloc(Layer::kLinear, 0x1000u * static_cast<unsigned>(depth), 512,
+              {.stack = log.Stack(way)});
+  }
+  const auto session = analysis::testing::LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  analysis::Symbols symbols(session);
+  // 16 frames are kept in any case.
+  for (const auto& [most_rows, kept] : std::vector<std::pair<int, std::string>>{
+           {3 * 100, "100"}, {3 * 40, "40"}, {3 * 20 - 1, "19"}, {3, "16"}}) {
+    const analysis::testing::TempDirectory directory;
+    SqliteFile file(directory.Write("out.db", ""));
+    file.Run(kSqliteTables);
+    SqliteStacks(*session, symbols, most_rows).Write(file);
+    ASSERT_TRUE(file.Finish()) << file.error();
+    const Database database(directory.File("out.db"));
+    const std::string middle = std::to_string(std::min(20, std::stoi(kept)));
+    EXPECT_EQ(database.Ask("SELECT count(*), min(f.depth), s.depth FROM stack_frames f JOIN stacks s "
+                           "USING (stack) GROUP BY stack ORDER BY s.depth"),
+              Rows({{"1", "0", "1"}, {middle, "0", "20"}, {kept, "0", "100"}}));
+    EXPECT_EQ(database.One("SELECT function FROM stack_frames JOIN frames USING (frame) WHERE "
+                           "depth = 15 AND stack = (SELECT max(stack) FROM stacks)"),
+              "F15");
+  }
 }
 
 TEST(ExportSqliteTest, EveryViewAnswersOnLogsWithNextToNothing) {
