@@ -8,8 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "analysis/report.h"
-#include "analysis/session.h"
+#include "analysis/load/load.h"
+#include "analysis/report/report.h"
+#include "analysis/store/session.h"
 
 namespace {
 
@@ -58,7 +59,7 @@ std::vector<double> LiveSetTimes(const memprof::analysis::Session& session, std:
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   Stopwatch watch;
-  const auto session = memprof::analysis::Session::Load(argv[1]);
+  const auto session = memprof::analysis::LoadLogs({argv[1]}, {.find_steps = false});
   const double load = watch.Lap();
   if (!session.ok() || (*session)->events().empty()) {
     std::fprintf(stderr, "load_log: %s: nothing to load\n", argv[1]);

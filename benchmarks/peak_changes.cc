@@ -16,8 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/peak_savings.h"
-#include "analysis/session.h"
+#include "analysis/load/load.h"
+#include "analysis/peak/savings.h"
+#include "analysis/store/session.h"
 #include "analysis/testing/log_builder.h"
 
 namespace {
@@ -60,7 +61,8 @@ std::shared_ptr<const analysis::Session> MakeSession(long events, int sites) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("peak_changes." + std::to_string(getpid()) + ".mprof");
   const bool written = log.WriteTo(path.string()).ok();
-  auto session = written ? analysis::Session::Load(path.string()) : absl::UnknownError("no log");
+  auto session = written ? analysis::LoadLogs({path.string()}, {.find_steps = false})
+                         : absl::UnknownError("no log");
   std::filesystem::remove(path);
   return session.ok() ? *session : nullptr;
 }

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/placement.h"
+#include "analysis/placement/placement.h"
 
 namespace {
 

@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/allocators/allocator_replay.h"
 #include "analysis/allocators/recorded.h"
-#include "analysis/what_if.h"
+#include "analysis/load/load.h"
 
 namespace {
 
@@ -75,7 +76,7 @@ int main(int argc, char** argv) {
     Run(Training(events));
     return 0;
   }
-  const auto session = memprof::analysis::Session::Load(argv[1]);
+  const auto session = memprof::analysis::LoadLogs({argv[1]}, {.find_steps = false});
   if (!session.ok()) {
     std::fprintf(stderr, "replay_bench: %s\n", session.status().ToString().c_str());
     return 1;

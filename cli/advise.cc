@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "analysis/replay.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/store/lifetime_walk.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/options.h"

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "analysis/advice.h"
-#include "analysis/session.h"
-#include "analysis/symbols.h"
+#include "analysis/advice/advice.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "analysis/byte_units.h"
-#include "analysis/units.h"
+#include "analysis/base/byte_units.h"
+#include "analysis/base/units.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/text.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "analysis/leaks.h"
-#include "analysis/session.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/store/session.h"
 
 namespace memprof::cli {
 

@@ -1,9 +1,9 @@
 // The figures of a run that budgets are about.
 #include <algorithm>
 
-#include "analysis/fragmentation.h"
-#include "analysis/oom.h"
-#include "analysis/timeline.h"
+#include "analysis/fragmentation/fragmentation.h"
+#include "analysis/oom/oom.h"
+#include "analysis/timeline/timeline.h"
 #include "cli/budget.h"
 
 namespace memprof::cli {

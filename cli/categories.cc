@@ -1,11 +1,11 @@
 // memprof categories: what memory was for, at the peak, at the end or after a step.
-#include "analysis/categories.h"
+#include "analysis/categories/categories.h"
 
 #include <charconv>
 #include <limits>
 
-#include "analysis/peak.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/peak/peak.h"
 #include "cli/json.h"
 #include "cli/marked_instants.h"
 #include "cli/names.h"

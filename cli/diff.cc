@@ -1,13 +1,13 @@
 // memprof diff: two runs, or two moments of one, compared.
-#include "analysis/diff.h"
+#include "analysis/diff/diff.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-#include "analysis/peak.h"
-#include "analysis/symbols.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/peak/peak.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/budget.h"
 #include "cli/json.h"
 #include "cli/json_list.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/session.h"
-#include "analysis/symbols.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
 
 namespace memprof::cli {
 

@@ -1,6 +1,6 @@
 // memprof export --to=csv: comma-separated values (RFC 4180), for spreadsheets and data frames.
-#include "analysis/log_wire.h"
-#include "analysis/symbols.h"
+#include "analysis/log/wire.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/event_view.h"
 #include "cli/export_format.h"
 #include "cli/names.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "analysis/session.h"
+#include "analysis/store/session.h"
 #include "cli/output_file.h"
 
 namespace memprof::cli {

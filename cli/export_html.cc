@@ -4,12 +4,12 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/leaks_forecast.h"
-#include "analysis/oom_words.h"
-#include "analysis/report.h"
-#include "analysis/symbols.h"
-#include "analysis/timeline.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/leaks/forecast.h"
+#include "analysis/oom/words.h"
+#include "analysis/report/report.h"
+#include "analysis/symbols/symbols.h"
+#include "analysis/timeline/timeline.h"
 #include "cli/export_format.h"
 #include "cli/export_html_assets.h"
 #include "cli/html.h"

@@ -8,11 +8,11 @@
 #include <queue>
 #include <vector>
 
-#include "analysis/log_wire.h"
-#include "analysis/peak.h"
-#include "analysis/symbols.h"
-#include "analysis/timeline.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/log/wire.h"
+#include "analysis/peak/peak.h"
+#include "analysis/symbols/symbols.h"
+#include "analysis/timeline/timeline.h"
 #include "cli/event_view.h"
 #include "cli/export_format.h"
 #include "cli/names.h"

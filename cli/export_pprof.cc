@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "analysis/log_wire.h"
-#include "analysis/peak.h"
-#include "analysis/symbols.h"
+#include "analysis/log/wire.h"
+#include "analysis/peak/peak.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/export_format.h"
 #include "cli/terminal.h"
 #include "cli/text.h"

@@ -1,6 +1,6 @@
 // memprof export --to=pytorch: a memory snapshot for pytorch.org/memory_viz.
-#include "analysis/torch_export.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/interchange/torch_export.h"
 #include "cli/export_format.h"
 #include "cli/terminal.h"
 #include "cli/text.h"

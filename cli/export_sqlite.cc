@@ -2,9 +2,9 @@
 // docs/export.md describes the tables.
 #include <vector>
 
-#include "analysis/leaks.h"
-#include "analysis/peak.h"
-#include "analysis/symbols.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/peak/peak.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/event_view.h"
 #include "cli/export_format.h"
 #include "cli/export_sqlite_schema.h"

@@ -4,15 +4,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/session.h"
-#include "analysis/symbols.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/sqlite_file.h"
 
 namespace memprof::cli {
 
 // Every stack that an event or an allocation has. Stacks of a deep recursion share their frames in
 // a log but not in a table, so each has its innermost frames only where it has more than an equal
-// share of `most_rows`, and more than kFewest. The column `depth` of `stacks` tells all that it has.
+// share of `most_rows`, and more than kFewest. The column `depth` of `stacks` tells all that it
+// has.
 class SqliteStacks {
  public:
   static constexpr std::int64_t kMostRows = 10'000'000;  // ten seconds

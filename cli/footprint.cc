@@ -1,11 +1,11 @@
 // memprof footprint: how much memory an input of another size will take, from runs of two sizes.
-#include "analysis/footprint.h"
+#include "analysis/footprint/footprint.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/footprint_text.h"
 #include "cli/names.h"
 #include "cli/open_log.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <map>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/names.h"
 #include "cli/replay_text.h"
 #include "cli/sections.h"

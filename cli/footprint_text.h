@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/footprint.h"
-#include "analysis/symbols.h"
+#include "analysis/footprint/footprint.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

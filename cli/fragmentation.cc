@@ -1,10 +1,10 @@
 // memprof fragmentation: free memory that cannot be used, and who pins it.
-#include "analysis/fragmentation.h"
+#include "analysis/fragmentation/fragmentation.h"
 
 #include <algorithm>
 
-#include "analysis/fragmentation_series.h"
-#include "analysis/symbols.h"
+#include "analysis/fragmentation/series.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/open_log.h"

@@ -1,7 +1,7 @@
 // Escaping, and tables.
 #include "cli/html.h"
 
-#include "analysis/log_wire.h"
+#include "analysis/log/wire.h"
 #include "cli/text.h"
 
 namespace memprof::cli {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/html.h"
 #include "cli/names.h"
 #include "cli/text.h"

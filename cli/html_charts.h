@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "analysis/leaks.h"
-#include "analysis/session.h"
-#include "analysis/sites.h"
-#include "analysis/timeline.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/peak/sites.h"
+#include "analysis/store/session.h"
+#include "analysis/timeline/timeline.h"
 
 namespace memprof::cli {
 

@@ -1,12 +1,12 @@
 // memprof import: another tool's recording as a memprof log.
-#include "analysis/import.h"
+#include "analysis/interchange/import.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <string>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/open_log.h"
 #include "cli/output_file.h"
 #include "cli/terminal.h"

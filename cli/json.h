@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "analysis/fragmentation.h"
-#include "analysis/leaks.h"
-#include "analysis/peak.h"
-#include "analysis/report.h"
-#include "analysis/session.h"
-#include "analysis/symbols.h"
+#include "analysis/fragmentation/fragmentation.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/peak/peak.h"
+#include "analysis/report/report.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
 
 namespace memprof::cli {
 

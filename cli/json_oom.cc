@@ -1,5 +1,5 @@
 // The JSON of `memprof oom`.
-#include "analysis/oom_words.h"
+#include "analysis/oom/words.h"
 #include "cli/names.h"
 #include "cli/sections_oom.h"
 #include "cli/text.h"

@@ -1,5 +1,5 @@
 // Steps as JSON.
-#include "analysis/steps_found.h"
+#include "analysis/steps/found.h"
 #include "cli/sections_steps.h"
 
 namespace memprof::cli {

@@ -1,12 +1,12 @@
 // memprof leaks: what grows with the steps, and what is merely alive at the end.
-#include "analysis/leaks.h"
+#include "analysis/leaks/leaks.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "analysis/suppressions.h"
-#include "analysis/symbols.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/leaks/suppressions.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/budget.h"
 #include "cli/json.h"
 #include "cli/names.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/text.h"
 
 namespace memprof::cli {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "analysis/session.h"
+#include "analysis/store/session.h"
 
 namespace memprof::cli {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/cxx_names.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/symbols/cxx_names.h"
 #include "cli/text.h"
 #include "proto/memprof.pb.h"
 

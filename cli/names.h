@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/session.h"
-#include "analysis/site_groups.h"
-#include "analysis/symbols.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/site_groups.h"
+#include "analysis/symbols/symbols.h"
 #include "proto/anomalies.h"
 
 namespace memprof::cli {

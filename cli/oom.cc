@@ -1,11 +1,11 @@
 // memprof oom: why a request for memory failed, and what would have let it fit.
-#include "analysis/oom.h"
+#include "analysis/oom/oom.h"
 
 #include <algorithm>
 
-#include "analysis/oom_words.h"
-#include "analysis/symbols.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/oom/words.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/open_log.h"

@@ -3,9 +3,8 @@
 
 #include <vector>
 
-#include "analysis/log_paths.h"
-#include "analysis/session_merge.h"
-#include "analysis/steps_found.h"
+#include "analysis/load/load.h"
+#include "analysis/log/paths.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 
@@ -43,11 +42,10 @@ std::shared_ptr<const analysis::Session> Opened(
 
 std::shared_ptr<const analysis::Session> OpenTogether(const std::vector<std::string>& logs) {
   analysis::LoadOptions load;
-  load.step_finder = analysis::FindStepsToUse;
   load.progress = ProgressOnTerminal(Cat("reading ", logs.size(), " logs"));
   std::vector<absl::Status> skipped;
-  auto session = analysis::LoadReadable(
-      logs, load, [&skipped](const absl::Status& why) { skipped.push_back(why); });
+  load.skipped = [&skipped](const absl::Status& why) { skipped.push_back(why); };
+  auto session = analysis::LoadLogs(logs, load);
   if (load.progress) ClearProgress();
   for (const absl::Status& why : skipped) Report(why, session.ok() ? "; left out" : "");
   if (skipped.size() == logs.size()) return nullptr;
@@ -58,9 +56,8 @@ std::shared_ptr<const analysis::Session> OpenTogether(const std::vector<std::str
 
 std::shared_ptr<const analysis::Session> OpenLog(const std::string& path) {
   analysis::LoadOptions load;
-  load.step_finder = analysis::FindStepsToUse;
   load.progress = ProgressOnTerminal(Cat("reading ", path));
-  auto session = analysis::Session::Load(path, load);
+  auto session = analysis::LoadLogs({path}, load);
   if (load.progress) ClearProgress();
   return Opened(std::move(session));
 }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "analysis/session.h"
+#include "analysis/store/session.h"
 #include "cli/options.h"
 
 namespace memprof::cli {
@@ -19,7 +19,7 @@ inline constexpr int kExitFailOn = 3;
 // to go on.
 int ParseOrExit(Options& options, const std::string& verb, int argc, char** argv);
 
-// All logs among the arguments as one session (analysis/session_merge.h); a folder stands for the
+// All logs among the arguments as one session (analysis/load/load.h); a folder stands for the
 // logs in it, by name. Prints the error otherwise. Null means: exit with *status.
 std::shared_ptr<const analysis::Session> OpenLogs(const Options& options, const std::string& verb,
                                                   int* status);

@@ -1,11 +1,11 @@
 // memprof peak: when each device held most, and what was live then.
-#include "analysis/peak.h"
+#include "analysis/peak/peak.h"
 
 #include <optional>
 
-#include "analysis/peak_savings.h"
-#include "analysis/symbols.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/peak/savings.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/json.h"
 #include "cli/marked_instants.h"
 #include "cli/names.h"

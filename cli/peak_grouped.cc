@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/peak_groups.h"
 #include "cli/table.h"
 #include "cli/text.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/peak.h"
-#include "analysis/peak_savings.h"
-#include "analysis/session.h"
+#include "analysis/peak/peak.h"
+#include "analysis/peak/savings.h"
+#include "analysis/store/session.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

@@ -5,8 +5,8 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/site_choice.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/symbols/site_choice.h"
 #include "cli/names.h"
 #include "cli/table.h"
 #include "cli/text.h"

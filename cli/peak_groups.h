@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/peak.h"
-#include "analysis/peak_savings.h"
-#include "analysis/session.h"
-#include "analysis/symbols.h"
+#include "analysis/peak/peak.h"
+#include "analysis/peak/savings.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/json.h"
 #include "cli/sections.h"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "analysis/module_paths.h"
+#include "analysis/symbols/module_paths.h"
 #include "cli/peak_grouped.h"
 
 namespace memprof::cli {

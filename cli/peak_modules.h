@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <string>
 
-#include "analysis/peak.h"
-#include "analysis/peak_savings.h"
-#include "analysis/session.h"
+#include "analysis/peak/peak.h"
+#include "analysis/peak/savings.h"
+#include "analysis/store/session.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analysis/operators.h"
+#include "analysis/peak/operators.h"
 #include "cli/peak_grouped.h"
 
 namespace memprof::cli {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
 #include "cli/replay_text.h"

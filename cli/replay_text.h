@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/what_if.h"
+#include "analysis/allocators/allocator_replay.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

@@ -1,12 +1,12 @@
 // memprof report: the whole run on a page or two, most important first.
-#include "analysis/report.h"
+#include "analysis/report/report.h"
 
 #include <algorithm>
 #include <future>
 
-#include "analysis/oom_words.h"
-#include "analysis/symbols.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/oom/words.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/budget.h"
 #include "cli/json.h"
 #include "cli/names.h"

@@ -15,7 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "analysis/ring_fold.h"
+#include "analysis/log/ring_fold.h"
 #include "cli/options.h"
 #include "cli/run_loadable.h"
 #include "cli/run_sim.h"

@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "analysis/leaks_forecast.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/leaks/forecast.h"
 #include "cli/names.h"
 #include "cli/sections_steps.h"
 #include "cli/table.h"

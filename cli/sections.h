@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fragmentation.h"
-#include "analysis/leaks.h"
-#include "analysis/peak.h"
-#include "analysis/peak_savings.h"
-#include "analysis/report.h"
-#include "analysis/session.h"
-#include "analysis/symbols.h"
+#include "analysis/fragmentation/fragmentation.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/peak/peak.h"
+#include "analysis/peak/savings.h"
+#include "analysis/report/report.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
 
 namespace memprof::cli {
 

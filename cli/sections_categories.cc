@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/names.h"
 #include "cli/peak_groups.h"
 #include "cli/sections.h"

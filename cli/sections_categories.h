@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/categories.h"
-#include "analysis/peak.h"
-#include "analysis/peak_savings.h"
-#include "analysis/session.h"
-#include "analysis/symbols.h"
+#include "analysis/categories/categories.h"
+#include "analysis/peak/peak.h"
+#include "analysis/peak/savings.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/names.h"
 #include "cli/sections.h"
 #include "cli/table.h"

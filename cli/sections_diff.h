@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "analysis/diff.h"
+#include "analysis/diff/diff.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "analysis/private_pools.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/store/private_pools.h"
 #include "cli/largest.h"
 #include "cli/names.h"
 #include "cli/sections.h"

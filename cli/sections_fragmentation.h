@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/fragmentation_series.h"
+#include "analysis/fragmentation/series.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/names.h"
 #include "cli/sections.h"
 #include "cli/table.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/names.h"
 #include "cli/peak_groups.h"
 #include "cli/sections.h"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "analysis/oom_words.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/oom/words.h"
 #include "cli/names.h"
 #include "cli/sections.h"
 #include "cli/table.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/oom.h"
+#include "analysis/oom/oom.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/names.h"
 #include "cli/peak_groups.h"
 #include "cli/sections.h"

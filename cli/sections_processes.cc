@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/process_figures.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/report/process_figures.h"
 #include "cli/names.h"
 #include "cli/sections.h"
 #include "cli/table.h"

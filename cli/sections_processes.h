@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/leaks.h"
-#include "analysis/session.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/store/session.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

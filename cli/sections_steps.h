@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/session.h"
-#include "analysis/steps_figures.h"
-#include "analysis/steps_phases.h"
+#include "analysis/steps/figures.h"
+#include "analysis/steps/phases.h"
+#include "analysis/store/session.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

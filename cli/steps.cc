@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "analysis/steps_figures.h"
-#include "analysis/steps_found.h"
-#include "analysis/units.h"
+#include "analysis/base/units.h"
+#include "analysis/steps/figures.h"
+#include "analysis/steps/found.h"
 #include "cli/json_list.h"
 #include "cli/names.h"
 #include "cli/open_log.h"

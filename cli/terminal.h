@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/session.h"
+#include "analysis/base/progress.h"
+#include "analysis/store/session.h"
 
 namespace memprof::cli {
 

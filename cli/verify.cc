@@ -1,7 +1,7 @@
 // memprof verify: whether a log is sound, chunk by chunk.
-#include "analysis/verify.h"
+#include "analysis/load/verify.h"
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/json.h"
 #include "cli/open_log.h"
 #include "cli/table.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 #include "cli/names.h"
 #include "cli/peak_groups.h"
 #include "cli/sections.h"

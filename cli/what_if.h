@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "analysis/peak_savings.h"
-#include "analysis/session.h"
-#include "analysis/symbols.h"
+#include "analysis/peak/savings.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/json.h"
 
 namespace memprof::cli {

@@ -16,8 +16,30 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  # With these it looks at what precompiled headers are made of, not at when.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
+
+# memprof_precompile(TARGET OF HEADER…)
+#   TARGET's sources begin with these headers, compiled once for all targets of the same OF: those that
+#   are compiled alike, and the first of them defines nothing that the others do not. Only headers of
+#   others: what changes here would have all compiled anew.
+function(memprof_precompile target of)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # It warns of std::string's own code, and no longer knows that headers of the system are that.
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
+  endif()
+  get_property(first GLOBAL PROPERTY MEMPROF_PRECOMPILED_${of})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set_property(GLOBAL PROPERTY MEMPROF_PRECOMPILED_${of} ${target})
+  endif()
+endfunction()
 
 add_library(memprof_options INTERFACE)
 target_compile_options(memprof_options INTERFACE

@@ -6,9 +6,9 @@
 #include <stop_token>
 #include <vector>
 
-#include "analysis/allocators/trace.h"
-#include "analysis/reserved_curve.h"
-#include "analysis/session.h"
+#include "analysis/allocators/internal/trace.h"
+#include "analysis/allocators/reserved_curve.h"
+#include "analysis/store/session.h"
 
 namespace memprof::analysis::allocators {
 

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "analysis/byte_units.h"
+#include "analysis/base/byte_units.h"
 
 namespace memprof::analysis::allocators {
 namespace {

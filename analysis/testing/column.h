@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "analysis/event_table.h"
+#include "analysis/store/event_table.h"
 
 namespace memprof::analysis::testing {
 

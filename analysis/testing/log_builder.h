@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "analysis/types.h"
+#include "analysis/base/types.h"
 #include "proto/memprof.pb.h"
 
 namespace memprof::analysis::testing {

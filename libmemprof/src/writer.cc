@@ -445,7 +445,7 @@ void Writer::Account(std::size_t runs) {
 namespace {
 
 // Whether memory of the kind `freed` went back through a function for the kind `by` that CUDA does
-// not prescribe for it; the readers have the same rule (session_spaces.h). cuMemFree is the one
+// not prescribe for it; the readers have the same rule (analysis/load/internal/spaces.h). cuMemFree is the one
 // function for three kinds; it and cuMemFreeAsync end what was imported at an address;
 // cuMemFreeAsync ends what a pool in the host's memory has handed out.
 bool IsForeignFree(std::uint8_t freed, std::uint8_t by) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/testing/log_builder.h"
-#include "tests/store/temp_file.h"
+#include "tests/support/temp_file.h"
 
 namespace memprof::cli::testing {
 

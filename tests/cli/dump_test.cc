@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/session.h"
+#include "analysis/store/session.h"
 #include "tests/cli/cli_test_support.h"
 
 namespace memprof::cli::testing {

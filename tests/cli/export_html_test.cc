@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "analysis/peak.h"
+#include "analysis/peak/peak.h"
 #include "analysis/testing/log_builder.h"
-#include "analysis/timeline.h"
+#include "analysis/timeline/timeline.h"
 #include "cli/html.h"
 #include "cli/html_charts.h"
 #include "tests/cli/cli_test_support.h"
-#include "tests/queries/random_log.h"
+#include "tests/support/random_log.h"
 
 namespace memprof::cli::testing {
 namespace {

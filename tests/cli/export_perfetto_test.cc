@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
-#include "analysis/timeline.h"
+#include "analysis/timeline/timeline.h"
 #include "tests/cli/cli_test_support.h"
 #include "tests/cli/formats/trace.pb.h"
-#include "tests/queries/random_log.h"
+#include "tests/support/random_log.h"
 
 namespace memprof::cli::testing {
 namespace {

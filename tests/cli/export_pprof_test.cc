@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
-#include "analysis/peak.h"
+#include "analysis/peak/peak.h"
 #include "tests/cli/cli_test_support.h"
 #include "tests/cli/formats/profile.pb.h"
-#include "tests/queries/random_log.h"
+#include "tests/support/random_log.h"
 
 namespace memprof::cli::testing {
 namespace {

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <map>
 
-#include "analysis/leaks.h"
-#include "analysis/peak.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/peak/peak.h"
 #include "cli/export_sqlite_schema.h"
 #include "cli/export_sqlite_stacks.h"
 #include "tests/cli/cli_test_support.h"
-#include "tests/queries/random_log.h"
+#include "tests/support/random_log.h"
 
 namespace memprof::cli::testing {
 namespace {
@@ -281,9 +281,10 @@ TEST(ExportSqliteTest, DeepStacksKeepTheirInnermostFrames) {
     ASSERT_TRUE(file.Finish()) << file.error();
     const Database database(directory.File("out.db"));
     const std::string middle = std::to_string(std::min(20, std::stoi(kept)));
-    EXPECT_EQ(database.Ask("SELECT count(*), min(f.depth), s.depth FROM stack_frames f JOIN stacks s "
-                           "USING (stack) GROUP BY stack ORDER BY s.depth"),
-              Rows({{"1", "0", "1"}, {middle, "0", "20"}, {kept, "0", "100"}}));
+    EXPECT_EQ(
+        database.Ask("SELECT count(*), min(f.depth), s.depth FROM stack_frames f JOIN stacks s "
+                     "USING (stack) GROUP BY stack ORDER BY s.depth"),
+        Rows({{"1", "0", "1"}, {middle, "0", "20"}, {kept, "0", "100"}}));
     EXPECT_EQ(database.One("SELECT function FROM stack_frames JOIN frames USING (frame) WHERE "
                            "depth = 15 AND stack = (SELECT max(stack) FROM stacks)"),
               "F15");

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/cli_test_support.h"
-#include "tests/queries/random_log.h"
-#include "tests/queries/toy_program.h"
+#include "tests/support/random_log.h"
+#include "tests/support/toy_program.h"
 
 namespace memprof::cli::testing {
 namespace {

@@ -4,10 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/steps_figures.h"
+#include "analysis/load/load.h"
+#include "analysis/steps/figures.h"
 #include "analysis/testing/log_builder.h"
 #include "cli/sections_steps.h"
-#include "tests/store/load_log.h"
+#include "tests/support/load_log.h"
 
 namespace memprof::cli {
 namespace {
@@ -101,11 +102,11 @@ TEST(SectionsTest, TwoRunsOneAfterTheOtherAreCalledTwo) {
     log.Alloc(analysis::Layer::kLinear, 0x1000, 512);
     log.Step(0);
     paths.push_back(directory.Write(std::to_string(run) + ".mprof", log.Bytes()));
-    const auto alone = analysis::Session::Load(paths.back());
+    const auto alone = analysis::LoadLogs({paths.back()}, {.find_steps = false});
     ASSERT_TRUE(alone.ok());
     EXPECT_THAT(RunLines(**alone), Not(HasSubstr("runs")));
   }
-  const auto session = analysis::Session::LoadTogether(paths);
+  const auto session = analysis::LoadLogs(paths, {.find_steps = false});
   ASSERT_TRUE(session.ok());
   const std::string lines = RunLines(**session);
   EXPECT_THAT(lines, HasSubstr("\n2 runs one after the other, 100 ms from first to last, "

@@ -9,11 +9,12 @@
 #include <memory>
 #include <string>
 
-#include "analysis/address_map.h"
-#include "analysis/report.h"
-#include "analysis/session.h"
-#include "analysis/symbols.h"
-#include "analysis/verify.h"
+#include "analysis/load/load.h"
+#include "analysis/load/verify.h"
+#include "analysis/report/report.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
+#include "analysis/timeline/address_map.h"
 
 namespace memprof::fuzz {
 namespace {
@@ -97,7 +98,7 @@ bool ReadOneLog(std::string_view bytes) {
               write(descriptor, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
           "no memory file");
   const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
-  const auto session = Session::Load(path);
+  const auto session = analysis::LoadLogs({path}, {.find_steps = false});
   const auto verified = analysis::VerifyLog(path);
   close(descriptor);
   Require(verified.ok() || !session.ok(), "loads, but cannot be verified");

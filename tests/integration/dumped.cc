@@ -7,7 +7,8 @@
 #include <set>
 #include <sstream>
 
-#include "analysis/session.h"
+#include "analysis/load/load.h"
+#include "analysis/store/session.h"
 
 namespace memprof::testing {
 namespace {
@@ -107,7 +108,7 @@ std::vector<Call> ExpectedEnds(const std::string& text) {
 }
 
 std::vector<Call> RecordedEnds(const std::string& log) {
-  const auto session = analysis::Session::Load(log);
+  const auto session = analysis::LoadLogs({log}, {.find_steps = false});
   EXPECT_TRUE(session.ok()) << session.status();
   std::vector<Call> ends;
   if (!session.ok()) return ends;

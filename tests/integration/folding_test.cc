@@ -11,8 +11,9 @@
 #include <ctime>
 #include <filesystem>
 
-#include "analysis/ring_fold.h"
-#include "analysis/session.h"
+#include "analysis/load/load.h"
+#include "analysis/log/ring_fold.h"
+#include "analysis/store/session.h"
 #include "analysis/testing/column.h"
 #include "tests/integration/harness.h"
 
@@ -26,7 +27,7 @@ using ::testing::IsEmpty;
 std::int64_t UnixNow() { return std::int64_t{std::time(nullptr)} * 1'000'000'000; }
 
 std::ptrdiff_t CountOf(const std::string& log, analysis::Op op) {
-  const auto session = analysis::Session::Load(log);
+  const auto session = analysis::LoadLogs({log}, {.find_steps = false});
   EXPECT_TRUE(session.ok()) << session.status();
   return session.ok()
              ? std::ranges::count(Column((*session)->events(), &analysis::EventTable::op), op)

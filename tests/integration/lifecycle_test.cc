@@ -13,7 +13,7 @@
 #include <map>
 #include <set>
 
-#include "analysis/ring_recovery.h"
+#include "analysis/log/ring_recovery.h"
 #include "tests/integration/guests/exiting.h"
 #include "tests/integration/harness.h"
 

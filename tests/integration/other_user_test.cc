@@ -16,8 +16,9 @@
 #include <functional>
 #include <iterator>
 
-#include "analysis/ring_fold.h"
-#include "analysis/session.h"
+#include "analysis/load/load.h"
+#include "analysis/log/ring_fold.h"
+#include "analysis/store/session.h"
 #include "analysis/testing/column.h"
 #include "proto/ring.h"
 #include "tests/integration/harness.h"
@@ -214,7 +215,7 @@ TEST_F(OtherUser, ForgedRingsAreNeitherBelievedNorRemoved) {
   EXPECT_EQ(*folded, analysis::FoldResult::kNothingToDo);
   EXPECT_TRUE(Read(log) == log_before);
   EXPECT_TRUE(Read(instead) == evil);
-  const auto session = analysis::Session::Load(log);
+  const auto session = analysis::LoadLogs({log}, {.find_steps = false});
   ASSERT_TRUE(session.ok()) << session.status();
   const auto& anomalies = (*session)->anomalies();
   EXPECT_EQ(
@@ -247,7 +248,7 @@ TEST_F(OtherUser, FoldingFollowsNoLinkAndWritesToNoForeignLog) {
   std::filesystem::rename(directory_.File("moved"), header.ring_path());
   ASSERT_EQ(chown(log.c_str(), kOther, kOther), 0);
   ASSERT_EQ(chown(header.ring_path().c_str(), kOther, kOther), 0);
-  const auto session = analysis::Session::Load(log);
+  const auto session = analysis::LoadLogs({log}, {.find_steps = false});
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_EQ(std::ranges::count(Column((*session)->events(), &analysis::EventTable::op),
                                analysis::Op::kAlloc),
@@ -257,7 +258,7 @@ TEST_F(OtherUser, FoldingFollowsNoLinkAndWritesToNoForeignLog) {
 TEST_F(OtherUser, ReadersDoNotWaitForAPipe) {
   const std::string pipe = directory_.File("pipe.mprof");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0666), 0);
-  EXPECT_FALSE(analysis::Session::Load(pipe).ok());
+  EXPECT_FALSE(analysis::LoadLogs({pipe}, {.find_steps = false}).ok());
   EXPECT_FALSE(analysis::FoldRing(pipe).ok());
 }
 

@@ -12,7 +12,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analysis/session.h"
+#include "analysis/load/load.h"
+#include "analysis/store/session.h"
 #include "analysis/testing/column.h"
 #include "cli/run_sim.h"
 #include "tests/integration/harness.h"
@@ -224,7 +225,7 @@ TEST(RunVerb, PutsWhatAKilledProgramLeftIntoTheLog) {
   kill(guest, SIGKILL);
   EXPECT_EQ(run.Wait().status, 128 + SIGKILL);
   EXPECT_THAT(directory.Files(".ring"), IsEmpty());
-  const auto session = analysis::Session::Load(directory.File("a.mprof"));
+  const auto session = analysis::LoadLogs({directory.File("a.mprof")}, {.find_steps = false});
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_EQ(std::ranges::count(Column((*session)->events(), &analysis::EventTable::op),
                                analysis::Op::kAlloc),

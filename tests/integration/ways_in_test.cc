@@ -8,7 +8,8 @@
 #include <fstream>
 #include <set>
 
-#include "analysis/session.h"
+#include "analysis/load/load.h"
+#include "analysis/store/session.h"
 #include "libmemprof/src/signal_switch.h"
 #include "tests/integration/harness.h"
 
@@ -89,7 +90,7 @@ TEST(CudaInjection, ASignalBeginsStopsAndResumes) {
 }
 
 std::shared_ptr<const analysis::Session> Load(const std::string& path) {
-  const auto session = analysis::Session::Load(path);
+  const auto session = analysis::LoadLogs({path}, {.find_steps = false});
   EXPECT_TRUE(session.ok()) << session.status();
   return session.ok() ? *session : nullptr;
 }

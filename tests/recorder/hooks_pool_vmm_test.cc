@@ -158,8 +158,12 @@ TEST_F(PoolHooks, APoolOfTheHostHandsOutPinnedMemory) {
     ASSERT_EQ(events.size(), static_cast<std::size_t>(count));
     for (const Event& event : events) {
       EXPECT_EQ(event.layer, log::LAYER_PINNED);
-      if (op != log::OP_FREE) EXPECT_EQ(event.device, -1);
-      if (op == log::OP_ALLOC) EXPECT_EQ(event.context, 0u);
+      if (op != log::OP_FREE) {
+        EXPECT_EQ(event.device, -1);
+      }
+      if (op == log::OP_ALLOC) {
+        EXPECT_EQ(event.context, 0u);
+      }
     }
   }
   for (const Event& event : log.WithOp(log::OP_POOL_CREATE)) EXPECT_EQ(event.device, -1);

@@ -140,7 +140,7 @@ TEST_F(ModulesTest, EveryAddressOfCodeLiesInItsModule) {
   EXPECT_EQ(modules_.Find(0), 0u);
   EXPECT_EQ(modules_.Find(~std::uint64_t{0}), 0u);
   const testing::Log log = PublishedDefinitions(&ring_);
-  EXPECT_TRUE(log.modules.at(own).path().ends_with("loader_test")) << log.modules.at(own).path();
+  EXPECT_TRUE(log.modules.at(own).path().ends_with("recorder_stacks_test")) << log.modules.at(own).path();
   EXPECT_EQ(log.modules.at(own).path()[0], '/');
   EXPECT_NE(log.modules.at(other).path().find("libc.so"), std::string::npos);
   for (const auto& [id, module] : log.modules) {

@@ -12,7 +12,7 @@
 #include <random>
 #include <thread>
 
-#include "analysis/ring_recovery.h"
+#include "analysis/log/ring_recovery.h"
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/lifecycle.h"
 #include "libmemprof/src/recorder.h"

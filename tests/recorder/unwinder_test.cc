@@ -1,4 +1,4 @@
-// Call stacks of this process, the modules they lie in, and locks that must be free at a fork.
+// Call stacks of this process, and the modules they lie in.
 #include "libmemprof/src/unwinder.h"
 
 #include <dlfcn.h>
@@ -69,9 +69,9 @@ TEST(Unwinder, ManyThreadsAtOnce) {
   EXPECT_EQ(right, 8 * 500);
 }
 
-class ModulesTest : public ::testing::Test {
+class ModuleNumbersTest : public ::testing::Test {
  protected:
-  ModulesTest() {
+  ModuleNumbersTest() {
     RingOptions options;
     options.shared_directory = "/nowhere";
     EXPECT_TRUE(ring_.Create(options));
@@ -82,7 +82,7 @@ class ModulesTest : public ::testing::Test {
   Modules modules_{&definitions_};
 };
 
-TEST_F(ModulesTest, KnowsWhichModuleAnAddressIsIn) {
+TEST_F(ModuleNumbersTest, KnowsWhichModuleAnAddressIsIn) {
   const auto here = reinterpret_cast<std::uint64_t>(&Capture);
   const auto libc = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, "getenv"));
   EXPECT_NE(modules_.Find(here), 0u);
@@ -91,7 +91,7 @@ TEST_F(ModulesTest, KnowsWhichModuleAnAddressIsIn) {
   EXPECT_EQ(modules_.Find(16), 0u);
 }
 
-TEST_F(ModulesTest, KeepsIdsWhenOthersComeAndGo) {
+TEST_F(ModuleNumbersTest, KeepsIdsWhenOthersComeAndGo) {
   const auto here = reinterpret_cast<std::uint64_t>(&Capture);
   const std::uint32_t id = modules_.Find(here);
   const std::uint32_t generation = modules_.generation();
@@ -111,7 +111,7 @@ TEST_F(ModulesTest, KeepsIdsWhenOthersComeAndGo) {
   EXPECT_NE(modules_.generation(), generation) << "a module that stacks referred to has gone";
 }
 
-TEST_F(ModulesTest, AModuleNobodyReferredToMayGoUnnoticed) {
+TEST_F(ModuleNumbersTest, AModuleNobodyReferredToMayGoUnnoticed) {
   void* library = dlopen(MEMPROF_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr);
   modules_.Refresh();
@@ -119,39 +119,6 @@ TEST_F(ModulesTest, AModuleNobodyReferredToMayGoUnnoticed) {
   dlclose(library);
   modules_.Refresh();
   EXPECT_EQ(modules_.generation(), generation);
-}
-
-TEST(LoaderGate, NobodyIsInsideWhileItIsClosed) {
-  ResetLoaderGate();
-  constexpr int kThreads = 4;
-  static LoaderFlag flags[kThreads];
-  std::atomic<int> inside{0}, entered{0};
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    RegisterLoaderFlag(&flags[t]);
-    threads.emplace_back([&, t] {
-      while (!stop) {
-        LoaderSection section(&flags[t]);
-        ++inside;
-        ++entered;
-        --inside;
-      }
-    });
-  }
-  for (int i = 0; i < 300; ++i) {
-    CloseLoaderGate();
-    ASSERT_EQ(inside.load(), 0);
-    const int before = entered.load();
-    ASSERT_EQ(entered.load(), before);
-    OpenLoaderGate();
-  }
-  // All of them get in again.
-  const int before = entered.load();
-  while (entered.load() < before + 100) std::this_thread::yield();
-  stop = true;
-  for (std::thread& thread : threads) thread.join();
-  ResetLoaderGate();
 }
 
 TEST(NextSymbol, FindsTheRealLookUpFunctions) {

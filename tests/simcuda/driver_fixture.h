@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "simcuda/simcuda.h"
+#include "tests/simcuda/configure.h"
 
 #define CHECK_CU(call) ASSERT_EQ(CUDA_SUCCESS, (call))
 
@@ -16,11 +17,6 @@ namespace memprof::simcuda {
 constexpr size_t kKiB = size_t{1} << 10;
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr size_t kGiB = size_t{1} << 30;
-
-// Sets SIMCUDA before the driver reads it; one per test program.
-struct Configure {
-  explicit Configure(const char* text) { setenv("SIMCUDA", text, 1); }
-};
 
 inline simcuda_memory Memory(int device = 0) {
   simcuda_memory memory = {};

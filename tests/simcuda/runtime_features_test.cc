@@ -11,11 +11,13 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/simcuda/configure.h"
+
 #define CHECK_RT(call) ASSERT_EQ(cudaSuccess, (call))
 
 namespace {
 
-const int kConfigured = setenv("SIMCUDA", "memory=1GiB,overhead=0,devices=2", 1);
+const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,devices=2");
 constexpr size_t kMiB = size_t{1} << 20;
 
 size_t Free() {

@@ -8,11 +8,13 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/simcuda/configure.h"
+
 #define CHECK_RT(call) ASSERT_EQ(cudaSuccess, (call))
 
 namespace {
 
-const int kConfigured = setenv("SIMCUDA", "memory=1GiB,overhead=0,gpu=A100-40GB", 1);
+const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,gpu=A100-40GB");
 
 int RuntimeVersion() {
   int version = 0;

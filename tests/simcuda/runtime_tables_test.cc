@@ -9,11 +9,13 @@
 #include <cstring>
 #include <string>
 
+#include "tests/simcuda/configure.h"
+
 #define CHECK_RT(call) ASSERT_EQ(cudaSuccess, (call))
 
 namespace {
 
-const int kConfigured = setenv("SIMCUDA", "memory=1GiB,overhead=0,devices=2", 1);
+const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,devices=2");
 
 template <class Function>
 Function Driver(const char* name) {

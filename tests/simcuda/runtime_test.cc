@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "simcuda/simcuda.h"
+#include "tests/simcuda/configure.h"
 
 #define CHECK_RT(call) ASSERT_EQ(cudaSuccess, (call))
 
 namespace {
 
-const int kConfigured = setenv("SIMCUDA", "memory=1GiB,overhead=64MiB,devices=2,threads=6", 1);
+const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=64MiB,devices=2,threads=6");
 constexpr size_t kMiB = size_t{1} << 20;
 
 // What code compiled by nvcc calls at its start.

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "simcuda/runtime/device_prop.h"
+#include "tests/simcuda/configure.h"
 
 #define CHECK_RT(call) ASSERT_EQ(cudaSuccess, (call))
 
@@ -19,7 +20,7 @@ namespace {
 using memprof::simcuda::runtime::DeviceProp12;
 using memprof::simcuda::runtime::DeviceProp13;
 
-const int kConfigured = setenv("SIMCUDA", "memory=1GiB,overhead=0,devices=2", 1);
+const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,devices=2");
 constexpr size_t kMiB = size_t{1} << 20;
 
 int RuntimeVersion() {

@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 #include <random>
 
+#include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
 #include "viewer/geometry/allocation_index.h"
 #include "viewer/geometry/coverage_grid.h"
@@ -38,7 +39,7 @@ std::shared_ptr<const analysis::Session> RandomSession(std::uint32_t seed, TimeN
   }
   const std::string path = directory.filePath(QStringLiteral("%1.mprof").arg(seed)).toStdString();
   EXPECT_TRUE(log.WriteTo(path).ok());
-  return *analysis::Session::Load(path);
+  return *analysis::LoadLogs({path}, {.find_steps = false});
 }
 
 AllocationIndex MakeIndex(const std::shared_ptr<const analysis::Session>& session) {

@@ -5,6 +5,7 @@
 
 #include <QTemporaryDir>
 
+#include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/viewer/demo_log.h"
 
@@ -21,7 +22,7 @@ class AllocationPictureTest : public ::testing::Test {
   void Load(const LogBuilder& log) {
     const std::string path = directory_.filePath(QStringLiteral("a.mprof")).toStdString();
     ASSERT_TRUE(log.WriteTo(path).ok());
-    session_ = *analysis::Session::Load(path);
+    session_ = *analysis::LoadLogs({path}, {.find_steps = false});
     symbols_ = std::make_shared<analysis::Symbols>(session_);
     bounds_ = {session_->events().first_time(), session_->events().last_time() + 1};
     index_ = std::make_shared<const AllocationIndex>(session_, analysis::PackLanes(*session_, 0),

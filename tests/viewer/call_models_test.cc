@@ -4,6 +4,7 @@
 #include <QAbstractItemModelTester>
 #include <QFont>
 
+#include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/viewer/demo_log.h"
 #include "viewer/models/call_tree_model.h"
@@ -47,7 +48,7 @@ class CallModelsTest : public ::testing::Test {
                 {.stack = stack});
     const QString path = directory_.filePath(S("own.mprof"));
     ASSERT_TRUE(log.WriteTo(path.toStdString()).ok());
-    session_ = *analysis::Session::Load(path.toStdString());
+    session_ = *analysis::LoadLogs({path.toStdString()}, {.find_steps = false});
     symbols_ = std::make_unique<analysis::Symbols>(session_);
     stacks_ = std::make_shared<const analysis::CallStacks>(*session_, *symbols_,
                                                            analysis::FindSites(*session_, {}));

@@ -168,7 +168,9 @@ TEST_F(CallViewsTest, EveryModeIsReachedInANarrowWindow) {
     ASSERT_NE(modes, nullptr);
     ASSERT_EQ(modes->count(), 5);
     EXPECT_LE(modes->mapTo(view_, QPoint(modes->width(), 0)).x(), view_->width()) << width;
-    if (width >= 940) EXPECT_LT(modes->tabRect(4).right(), modes->width()) << "Callers";
+    if (width >= 940) {
+      EXPECT_LT(modes->tabRect(4).right(), modes->width()) << "Callers";
+    }
     Show(Mode::kCallers);  // brings it into sight
     EXPECT_LT(modes->tabRect(4).right(), modes->width()) << "Callers, at " << width;
     Show(Mode::kIcicle);

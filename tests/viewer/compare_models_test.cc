@@ -5,6 +5,7 @@
 #include <QFont>
 #include <QSignalSpy>
 
+#include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/viewer/demo_log.h"
 #include "viewer/models/diff_model.h"
@@ -52,7 +53,7 @@ class CompareModels : public ::testing::Test {
     }
     testing::FillDemoLog(log, {.steps = steps, .leak = leak});
     EXPECT_TRUE(log.WriteTo(path.toStdString()).ok());
-    auto session = Session::Load(path.toStdString());
+    auto session = analysis::LoadLogs({path.toStdString()}, {.find_steps = false});
     EXPECT_TRUE(session.ok());
     return *session;
   }

@@ -8,6 +8,7 @@
 #include <QSettings>
 #include <QToolButton>
 
+#include "analysis/store/allocation_set.h"
 #include "tests/viewer/window_fixture.h"
 #include "viewer/views/view.h"
 #include "viewer/window/navigation.h"

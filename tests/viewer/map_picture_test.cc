@@ -5,6 +5,7 @@
 
 #include <QTemporaryDir>
 
+#include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
 #include "viewer/models/document.h"
 
@@ -42,7 +43,7 @@ class MapPictureTest : public ::testing::Test {
     log.Step(5);
     const std::string path = directory_.filePath(QStringLiteral("a.mprof")).toStdString();
     ASSERT_TRUE(log.WriteTo(path).ok());
-    session_ = *analysis::Session::Load(path);
+    session_ = *analysis::LoadLogs({path}, {.find_steps = false});
     symbols_ = std::make_unique<analysis::Symbols>(session_);
     history_ = std::make_unique<analysis::FragmentationHistory>(session_);
     picture_ = MakeMapPicture(*history_, *symbols_, 0, session_->steps()[1].begin - 1);

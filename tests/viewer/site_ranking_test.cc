@@ -5,6 +5,7 @@
 
 #include <QTemporaryDir>
 
+#include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
 
 namespace memprof::viewer {
@@ -26,7 +27,7 @@ TEST(SiteRanking, MergesWhatReadsTheSame) {
   QTemporaryDir directory;
   const std::string path = directory.filePath(QStringLiteral("a.mprof")).toStdString();
   ASSERT_TRUE(log.WriteTo(path).ok());
-  const auto session = *analysis::Session::Load(path);
+  const auto session = *analysis::LoadLogs({path}, {.find_steps = false});
   analysis::Symbols symbols(session);
   analysis::SiteQuery query;
   query.device = 0;
@@ -66,7 +67,7 @@ TEST(SiteRanking, TellsFilesOfOneNameApart) {
   QTemporaryDir directory;
   const std::string path = directory.filePath(QStringLiteral("a.mprof")).toStdString();
   ASSERT_TRUE(log.WriteTo(path).ok());
-  const auto session = *analysis::Session::Load(path);
+  const auto session = *analysis::LoadLogs({path}, {.find_steps = false});
   analysis::Symbols symbols(session);
   analysis::SiteQuery query;
   query.device = 0;

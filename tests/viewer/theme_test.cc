@@ -95,7 +95,7 @@ class ThemeTest : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Both, ThemeTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Dark" : "Light"; });
+                         [](const auto& test) { return test.param ? "Dark" : "Light"; });
 
 TEST_P(ThemeTest, ContrastIsThatOfWcag) {
   EXPECT_NEAR(Theme::Contrast(Qt::black, Qt::white), 21, 1e-9);

@@ -4,6 +4,7 @@
 #include <QTemporaryDir>
 #include <random>
 
+#include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
 #include "viewer/geometry/timeline_bands.h"
 #include "viewer/geometry/timeline_columns.h"
@@ -23,7 +24,7 @@ TimelineBands BandsOf(const LogBuilder& log, int device = 0) {
   QTemporaryDir directory;
   const std::string path = directory.filePath(QStringLiteral("log.mprof")).toStdString();
   EXPECT_TRUE(log.WriteTo(path).ok());
-  auto session = analysis::Session::Load(path);
+  auto session = analysis::LoadLogs({path}, {.find_steps = false});
   EXPECT_TRUE(session.ok());
   for (const auto& stack : analysis::BuildKindStacks(*session))
     if (stack->device() == device) return MakeBands(stack, nullptr);

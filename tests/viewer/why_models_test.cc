@@ -4,6 +4,7 @@
 
 #include <QAbstractItemModelTester>
 
+#include "analysis/load/load.h"
 #include "tests/viewer/demo_log.h"
 #include "viewer/models/advice_model.h"
 #include "viewer/models/fact_table.h"
@@ -174,7 +175,7 @@ class PictureTest : public ::testing::Test {
   void Load(const LogBuilder& log) {
     const std::string path = directory_.filePath(QStringLiteral("x.mprof")).toStdString();
     ASSERT_TRUE(log.WriteTo(path).ok());
-    auto session = Session::Load(path);
+    auto session = analysis::LoadLogs({path}, {.find_steps = false});
     ASSERT_TRUE(session.ok());
     session_ = *session;
     symbols_ = std::make_shared<analysis::Symbols>(session_);

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/lanes.h"
-#include "analysis/session.h"
+#include "analysis/store/session.h"
+#include "analysis/timeline/lanes.h"
 
 namespace memprof::viewer {
 

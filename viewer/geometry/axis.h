@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "analysis/session.h"
-#include "analysis/types.h"
+#include "analysis/base/types.h"
+#include "analysis/store/session.h"
 #include "viewer/geometry/step_clock.h"
 
 namespace memprof::viewer {

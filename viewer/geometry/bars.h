@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/leaks.h"
+#include "analysis/leaks/leaks.h"
 
 namespace memprof::viewer {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/types.h"
+#include "analysis/base/types.h"
 
 namespace memprof::viewer {
 

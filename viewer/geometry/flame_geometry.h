@@ -6,7 +6,7 @@
 #include <QStringList>
 #include <vector>
 
-#include "analysis/sites.h"
+#include "analysis/peak/sites.h"
 
 namespace memprof::viewer {
 

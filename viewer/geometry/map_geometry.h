@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/address_map.h"
+#include "analysis/timeline/address_map.h"
 
 namespace memprof::viewer {
 

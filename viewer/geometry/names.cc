@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "analysis/cxx_names.h"
+#include "analysis/symbols/cxx_names.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {

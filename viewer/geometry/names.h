@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/symbols.h"
+#include "analysis/symbols/symbols.h"
 
 namespace memprof::viewer {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/session.h"
+#include "analysis/store/session.h"
 #include "viewer/geometry/axis.h"
 
 namespace memprof::viewer {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/symbols.h"
-#include "analysis/timeline_groups.h"
+#include "analysis/filter/timeline_groups.h"
+#include "analysis/symbols/symbols.h"
 
 namespace memprof::viewer {
 

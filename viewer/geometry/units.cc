@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "analysis/units.h"
+#include "analysis/base/units.h"
 
 namespace memprof::viewer {
 QString FormatBytes(std::uint64_t bytes) { return ToQString(analysis::FormatBytes(bytes)); }

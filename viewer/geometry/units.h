@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "analysis/types.h"
+#include "analysis/base/types.h"
 
 namespace memprof::viewer {
 

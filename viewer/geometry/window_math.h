@@ -1,7 +1,7 @@
 // Zooming and panning of a time window within its bounds. Pure; thread-safe.
 #pragma once
 
-#include "analysis/types.h"
+#include "analysis/base/types.h"
 
 namespace memprof::viewer {
 

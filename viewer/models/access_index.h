@@ -1,10 +1,11 @@
-// The uses of a document's memory (analysis/accesses.h), found once, when somebody first asks.
+// The uses of a document's memory (analysis/timeline/accesses.h), found once, when somebody first
+// asks.
 #pragma once
 
 #include <QObject>
 #include <memory>
 
-#include "analysis/accesses.h"
+#include "analysis/timeline/accesses.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/models/document.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/advice_passing.h"
+#include "analysis/advice/passing.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/document.h"

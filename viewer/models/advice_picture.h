@@ -10,9 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/advice.h"
-#include "analysis/allocation_filter.h"
-#include "analysis/symbols.h"
+#include "analysis/advice/advice.h"
+#include "analysis/filter/allocation_filter.h"
+#include "analysis/store/allocation_set.h"
+#include "analysis/symbols/symbols.h"
 #include "viewer/models/fact_table.h"
 
 namespace memprof::viewer {

@@ -8,9 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/allocation_filter.h"
-#include "analysis/categories.h"
-#include "analysis/symbols.h"
+#include "analysis/categories/categories.h"
+#include "analysis/filter/allocation_filter.h"
+#include "analysis/store/allocation_set.h"
+#include "analysis/symbols/symbols.h"
 #include "viewer/geometry/allocation_index.h"
 #include "viewer/models/document.h"
 #include "viewer/views/theme.h"

@@ -8,9 +8,10 @@
 #include <stop_token>
 #include <vector>
 
-#include "analysis/diff.h"
-#include "analysis/diff_groups.h"
-#include "analysis/diff_moments.h"
+#include "analysis/diff/diff.h"
+#include "analysis/diff/groups.h"
+#include "analysis/diff/moments.h"
+#include "analysis/store/allocation_set.h"
 
 namespace memprof::viewer {
 

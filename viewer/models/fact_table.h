@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/types.h"
+#include "analysis/base/types.h"
 
 namespace memprof::viewer {
 

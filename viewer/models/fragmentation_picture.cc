@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analysis/private_pools.h"
+#include "analysis/store/private_pools.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 

@@ -8,9 +8,9 @@
 #include <stop_token>
 #include <vector>
 
-#include "analysis/fragmentation.h"
-#include "analysis/fragmentation_series.h"
-#include "analysis/symbols.h"
+#include "analysis/fragmentation/fragmentation.h"
+#include "analysis/fragmentation/series.h"
+#include "analysis/symbols/symbols.h"
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
 #include "viewer/models/document.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/call_tree.h"
+#include "analysis/peak/call_tree.h"
 
 namespace memprof::viewer {
 

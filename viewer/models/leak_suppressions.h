@@ -8,14 +8,14 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/suppressions.h"
+#include "analysis/leaks/suppressions.h"
 #include "viewer/models/document.h"
 
 namespace memprof::viewer {
 
-// A line for a file of suppressions (analysis/suppressions.h, docs/leaks.md) that names the leak's
-// site, with a comment above that says what it is. Whoever reads it back leaves the leak out.
-// Empty where no frame of the stack has a name.
+// A line for a file of suppressions (analysis/leaks/suppressions.h, docs/leaks.md) that names the
+// leak's site, with a comment above that says what it is. Whoever reads it back leaves the leak
+// out. Empty where no frame of the stack has a name.
 QString AsSuppression(const LeakRow& row);
 
 // As `memprof leaks --suppressions` decides: functions in full and short, source files, modules.

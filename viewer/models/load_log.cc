@@ -1,9 +1,8 @@
 // Reading logs for the window.
 #include "viewer/models/load_log.h"
 
-#include "analysis/log_paths.h"
-#include "analysis/session_merge.h"
-#include "analysis/steps_found.h"
+#include "analysis/load/load.h"
+#include "analysis/log/paths.h"
 
 namespace memprof::viewer {
 
@@ -14,7 +13,6 @@ absl::StatusOr<std::shared_ptr<const Session>> LoadLogs(const std::vector<std::s
                                                         const std::stop_token& stop,
                                                         std::vector<std::string>* skipped) {
   analysis::LoadOptions options;
-  options.step_finder = analysis::FindStepsToUse;
   int shown = -1;
   options.progress = [&](double share) {
     const int percent = static_cast<int>(share * 100);
@@ -24,10 +22,10 @@ absl::StatusOr<std::shared_ptr<const Session>> LoadLogs(const std::vector<std::s
   };
   const auto logs = analysis::LogsOf(paths);
   if (!logs.ok()) return logs.status();
-  if (logs->size() == 1) return Session::Load(logs->front(), options);
-  return analysis::LoadReadable(*logs, options, [skipped](const absl::Status& why) {
+  options.skipped = [skipped](const absl::Status& why) {
     if (skipped != nullptr) skipped->emplace_back(why.message());
-  });
+  };
+  return analysis::LoadLogs(*logs, options);
 }
 
 }  // namespace memprof::viewer

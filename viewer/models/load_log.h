@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "analysis/session.h"
+#include "analysis/store/session.h"
 
 namespace memprof::viewer {
 

@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "analysis/address_map.h"
-#include "analysis/fragmentation.h"
-#include "analysis/oom.h"
-#include "analysis/symbols.h"
+#include "analysis/fragmentation/fragmentation.h"
+#include "analysis/oom/oom.h"
+#include "analysis/symbols/symbols.h"
+#include "analysis/timeline/address_map.h"
 #include "viewer/models/site_colors.h"
 
 namespace memprof::viewer {

@@ -3,7 +3,7 @@
 
 #include <QObject>
 
-#include "analysis/oom_words.h"
+#include "analysis/oom/words.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 

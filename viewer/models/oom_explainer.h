@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/oom.h"
-#include "analysis/symbols.h"
+#include "analysis/oom/oom.h"
+#include "analysis/symbols/symbols.h"
 
 namespace memprof::viewer {
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/categories.h"
-#include "analysis/oom.h"
-#include "analysis/oom_words.h"
-#include "analysis/symbols.h"
+#include "analysis/categories/categories.h"
+#include "analysis/oom/oom.h"
+#include "analysis/oom/words.h"
+#include "analysis/symbols/symbols.h"
 #include "viewer/geometry/byte_bars.h"
 #include "viewer/models/fact_table.h"
 #include "viewer/models/oom_explainer.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/process_figures.h"
+#include "analysis/report/process_figures.h"
 
 namespace memprof::viewer {
 

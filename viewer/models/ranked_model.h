@@ -4,7 +4,7 @@
 #include <QAbstractTableModel>
 #include <vector>
 
-#include "analysis/types.h"
+#include "analysis/base/types.h"
 
 namespace memprof::viewer {
 

@@ -5,7 +5,7 @@
 
 #include <QObject>
 
-#include "analysis/types.h"
+#include "analysis/base/types.h"
 #include "viewer/models/zoom_stack.h"
 
 namespace memprof::viewer {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "analysis/sites.h"
-#include "analysis/symbols.h"
+#include "analysis/peak/sites.h"
+#include "analysis/symbols/symbols.h"
 #include "viewer/models/ranked_model.h"
 
 namespace memprof::viewer {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/site_choice.h"
+#include "analysis/symbols/site_choice.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 

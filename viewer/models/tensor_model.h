@@ -5,7 +5,7 @@
 #include <QAbstractTableModel>
 #include <memory>
 
-#include "analysis/tensor_table.h"
+#include "analysis/filter/tensor_table.h"
 
 namespace memprof::viewer {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/what_if.h"
+#include "analysis/allocators/allocator_replay.h"
 
 namespace memprof::viewer {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/peak_without.h"
+#include "analysis/peak/without.h"
 
 namespace memprof::viewer {
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "analysis/allocation_filter.h"
-#include "analysis/types.h"
+#include "analysis/base/types.h"
+#include "analysis/filter/allocation_filter.h"
 
 namespace memprof::viewer {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/accesses.h"
-#include "analysis/oom.h"
+#include "analysis/oom/oom.h"
+#include "analysis/timeline/accesses.h"
 #include "viewer/geometry/allocation_index.h"
 #include "viewer/geometry/axis.h"
 #include "viewer/jobs/job_tracker.h"

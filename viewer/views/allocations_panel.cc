@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 #include <unordered_map>
 
+#include "analysis/store/allocation_set.h"
 #include "viewer/geometry/elide.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"

@@ -4,7 +4,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "analysis/call_tree.h"
+#include "analysis/peak/call_tree.h"
 #include "viewer/geometry/flame_geometry.h"
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/call_tree.h"
+#include "analysis/peak/call_tree.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/views/flame_canvas.h"
 #include "viewer/views/view.h"

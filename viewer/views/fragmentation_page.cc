@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/store/allocation_set.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/fact_view.h"
 #include "viewer/views/fragmentation_plot.h"

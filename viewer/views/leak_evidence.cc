@@ -4,7 +4,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analysis/leaks_forecast.h"
+#include "analysis/leaks/forecast.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/survivor_chart.h"

@@ -3,7 +3,7 @@
 // somebody lives with can be left out, here or with a file of suppressions.
 #pragma once
 
-#include "analysis/survivors.h"
+#include "analysis/leaks/survivors.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/models/access_index.h"
 #include "viewer/models/leak_model.h"

@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "analysis/store/allocation_set.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/csv.h"

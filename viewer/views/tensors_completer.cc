@@ -6,8 +6,8 @@
 #include <QLineEdit>
 #include <QStringListModel>
 
-#include "analysis/categories.h"
-#include "analysis/tensor_query.h"
+#include "analysis/categories/categories.h"
+#include "analysis/filter/tensor_query.h"
 #include "viewer/geometry/units.h"
 
 namespace memprof::viewer {

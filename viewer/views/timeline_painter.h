@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/session.h"
+#include "analysis/store/session.h"
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
 #include "viewer/views/theme.h"

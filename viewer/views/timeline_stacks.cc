@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/oom.h"
+#include "analysis/oom/oom.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/oom_explainer.h"
 

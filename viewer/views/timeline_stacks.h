@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/store/allocation_set.h"
 #include "viewer/geometry/timeline_bands.h"
 #include "viewer/geometry/timeline_markers.h"
 #include "viewer/jobs/job_tracker.h"

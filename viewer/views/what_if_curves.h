@@ -4,7 +4,7 @@
 #include <QColor>
 #include <vector>
 
-#include "analysis/reserved_curve.h"
+#include "analysis/allocators/reserved_curve.h"
 #include "viewer/views/plot.h"
 
 namespace memprof::viewer {

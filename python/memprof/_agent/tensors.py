@@ -9,7 +9,7 @@ import weakref
 
 from . import calls, guard
 
-# The readers take what is named within this range for parameters (analysis/category_words.h).
+# The readers take what is named within this range for parameters (analysis/categories/words.h).
 _PARAMETERS = b"memprof: parameters"
 _MOST_EXTENTS = 16  # MEMPROF_MAX_RANK
 _MOST_INPUTS = 8

@@ -1,0 +1,277 @@
+// Gathers findings, computes what each would save, ranks them and hides the noise.
+#include "analysis/advice/advice.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/advice/internal/drafts.h"
+#include "analysis/store/lifetime_walk.h"
+
+namespace memprof::analysis {
+namespace advice {
+namespace {
+
+struct Turn {
+  std::map<std::pair<int, PeakOf>, std::vector<std::uint32_t>>&births, &deaths;
+  const Session& session;
+
+  void Reserve() {
+    std::map<std::pair<int, PeakOf>, std::array<std::size_t, 2>> counts;
+    for (const AllocationRecord& a : session.records()) {
+      const auto of = PeakOfLayer(a.layer);
+      if (!of) continue;
+      auto& [born, died] = counts[{a.device, *of}];
+      ++born;
+      died += a.death.valid();
+    }
+    for (const auto& [key, count] : counts) {
+      births[key].reserve(count[0]);
+      deaths[key].reserve(count[1]);
+    }
+  }
+
+  void Birth(EventId event, AllocationId id) { Note(births, event, id); }
+  void Death(EventId event, AllocationId id) { Note(deaths, event, id); }
+  void After(EventId) {}
+  void Note(std::map<std::pair<int, PeakOf>, std::vector<std::uint32_t>>& turns, EventId event,
+            AllocationId id) {
+    const AllocationRecord& a = session.record(id);
+    if (const auto of = PeakOfLayer(a.layer)) turns[{a.device, *of}].push_back(event.value);
+  }
+};
+
+}  // namespace
+
+Drafts::Drafts(const Session& session, const AdviceOptions& options)
+    : session_(session),
+      options_(options),
+      levels_(session),
+      accesses_(session),
+      clock_(session),
+      judged_(SelectJudged(session)) {
+  // Only gaps between uses are asked for what turned over in them.
+  if (!accesses_.evidence().any()) return;
+  Turn turn{births_, deaths_, session};
+  turn.Reserve();
+  ReplayLifetimes(session, turn);
+}
+
+Draft& Drafts::At(Pattern pattern, int device, Layer layer, StackId stack) {
+  const std::uint32_t site = options_.site_of ? options_.site_of(stack) : stack.value;
+  const auto [it, fresh] = drafts_.try_emplace({pattern, device, layer, site});
+  if (fresh) {
+    Finding& finding = it->second.finding;
+    finding.pattern = pattern;
+    finding.device = device;
+    finding.layer = layer;
+    finding.stack = stack;
+  }
+  return it->second;
+}
+
+void Drafts::Count(Draft& draft, std::uint64_t bytes, AdviceExample example) {
+  Finding& finding = draft.finding;
+  const std::int64_t step = session_.StepOf(example.event);
+  if (finding.count == 0) finding.first_step = finding.last_step = step;
+  finding.first_step = std::min(finding.first_step, step);
+  finding.last_step = std::max(finding.last_step, step);
+  ++finding.count;
+  finding.bytes += bytes;
+  auto& examples = draft.examples;
+  const std::size_t most = std::max<std::size_t>(options_.max_examples, 1);
+  if (examples.size() >= most && examples.back().first >= bytes) return;
+  const auto at = std::find_if(examples.begin(), examples.end(),
+                               [bytes](const auto& other) { return other.first < bytes; });
+  examples.insert(at, {bytes, std::move(example)});
+  if (examples.size() > most) examples.pop_back();
+}
+
+bool Drafts::UsesCanBeSeen(AllocationId id) const {
+  const AllocationRecord& a = session_.record(id);
+  return judged_[id.value] && a.device != kNoDevice && PeakOfLayer(a.layer) &&
+         HasAddress(a.layer) && a.layer != Layer::kGraph;
+}
+
+bool LoopCount::InLoop(const StepClock& clock, EventId event) {
+  return !clock.judged_at().valid() || clock.IndexAt(event) >= 1;
+}
+
+void LoopCount::Add(const StepClock& clock, EventId event) {
+  const std::int64_t step = clock.IndexAt(event);
+  ++times_;
+  if (step < 1 || step >= clock.completed() || step == last_step_) return;
+  last_step_ = step;
+  ++steps_;
+}
+
+bool LoopCount::Loops(const StepClock& clock) const {
+  if (!clock.judged_at().valid()) return times_ >= 10;  // no steps
+  return steps_ >= 2 && 2 * steps_ >= clock.completed() - 1;
+}
+
+std::uint64_t Drafts::Between(const Turns& turns, const AllocationRecord& a, EventId after,
+                              EventId before) {
+  const auto of = PeakOfLayer(a.layer);
+  const auto at = of ? turns.find({a.device, *of}) : turns.end();
+  if (at == turns.end()) return 0;
+  const auto first = std::upper_bound(at->second.begin(), at->second.end(), after.value);
+  return static_cast<std::uint64_t>(std::lower_bound(first, at->second.end(), before.value) -
+                                    first);
+}
+
+std::uint64_t Drafts::BirthsBetween(const AllocationRecord& a, EventId after,
+                                    EventId before) const {
+  return Between(births_, a, after, before);
+}
+
+std::uint64_t Drafts::DeathsBetween(const AllocationRecord& a, EventId after,
+                                    EventId before) const {
+  return Between(deaths_, a, after, before);
+}
+
+namespace {
+
+// What would be saved on the level that the draft's changes belong to.
+void Value(const PeakLevels& levels, Draft& draft) {
+  Finding& finding = draft.finding;
+  const auto of = PeakOfLayer(finding.layer);
+  const Level* level = of ? levels.Find(finding.device, *of) : nullptr;
+  if (level == nullptr || draft.changes.empty()) return;
+  const std::uint64_t before = level->peak().bytes;
+  finding.peak_of = of;
+  finding.new_peak = level->With(draft.changes);
+  finding.saves_bytes = before - std::min(before, finding.new_peak.bytes);
+}
+
+// The peak that a finding's bytes are compared with: its device's, else the largest.
+std::uint64_t PeakFor(const PeakLevels& levels, int device) {
+  std::uint64_t own = 0, largest = 0;
+  for (const auto& [key, level] : levels.all()) {
+    const std::uint64_t bytes = level.peak().bytes;
+    if (key.first == device) own = std::max(own, bytes);
+    largest = std::max(largest, bytes);
+  }
+  return own > 0 ? own : largest;
+}
+
+bool AlwaysShown(Pattern pattern) {
+  return pattern == Pattern::kLeak || pattern == Pattern::kRetriedFailure ||
+         pattern == Pattern::kChurn || pattern == Pattern::kCacheChurn ||
+         pattern == Pattern::kPinnedHuge;
+}
+
+// Bytes that tell whether a finding matters: off the peak, off the average, or moved for nothing.
+double Weight(const Finding& finding, double seconds) {
+  auto weight = static_cast<double>(std::max(finding.saves_bytes, finding.moved_bytes));
+  if (seconds > 0) weight = std::max(weight, finding.byte_seconds / seconds);
+  return weight;
+}
+
+bool Better(const Finding& a, const Finding& b) {
+  if (IsTradeOff(a.pattern) != IsTradeOff(b.pattern)) return IsTradeOff(b.pattern);
+  if (a.saves_bytes != b.saves_bytes) return a.saves_bytes > b.saves_bytes;
+  if (a.byte_seconds != b.byte_seconds) return a.byte_seconds > b.byte_seconds;
+  if (a.moved_bytes != b.moved_bytes) return a.moved_bytes > b.moved_bytes;
+  if (a.count != b.count) return a.count > b.count;
+  return std::tuple(a.pattern, a.device, a.layer, a.stack) <
+         std::tuple(b.pattern, b.device, b.layer, b.stack);
+}
+
+void AddNotes(const Session& session, AdviceReport* report) {
+  const AccessEvidence& evidence = report->evidence;
+  if (!evidence.any()) {
+    report->notes.emplace_back(
+        "No launches, copies or memsets are in this log, so what the program did with its memory "
+        "is "
+        "not known: record with 'memprof run --cupti'.");
+  } else if (evidence.launches > evidence.known_launches) {
+    report->notes.push_back(
+        absl::StrCat(evidence.launches - evidence.known_launches, " of ", evidence.launches,
+                     " launches name no memory (graphs, kernels whose arguments the driver does "
+                     "not describe, or "
+                     "kernels without pointers): they may have used anything."));
+  }
+  if (session.steps().empty()) {
+    report->notes.emplace_back(
+        "No training steps were marked, so leaks are not looked for and loops are judged over the "
+        "whole run: call memprof_step(n), or memprof.step() in Python, at the start of each step.");
+  }
+}
+
+}  // namespace
+}  // namespace advice
+
+bool IsTradeOff(Pattern pattern) {
+  return pattern == Pattern::kIdle || pattern == Pattern::kOverReservation;
+}
+
+namespace advice {
+namespace {
+
+// Runs the finders one by one; false where it was told to give up.
+bool FindAll(Drafts& drafts, const ProgressFunction& progress) {
+  static constexpr std::array kFinders = {
+      FindLeakSavings,     FindUnused,     FindGaps,           FindReusable,       FindRounding,
+      FindOverReservation, FindDeadWrites, FindNeedlessCopies, FindPageableCopies, FindPinnedMisuse,
+      FindManagedFaults,   FindChurn,      FindRetries};
+  // Gathering what they look at took about as long as all of them.
+  constexpr double kBefore = 0.5;
+  for (std::size_t i = 0; i < kFinders.size(); ++i) {
+    const double done = static_cast<double>(i) / static_cast<double>(kFinders.size());
+    if (progress && !progress(kBefore + (1 - kBefore) * done)) return false;
+    kFinders[i](drafts);
+    // Every pattern has one finder, and its changes can be as many as the allocations.
+    for (auto& [key, draft] : drafts.all()) {
+      Value(drafts.levels(), draft);
+      draft.changes = {};
+    }
+  }
+  return true;
+}
+
+// Whether a finding weighs too little to be looked at.
+bool IsNoise(const Drafts& drafts, const Finding& finding, double noise, double seconds) {
+  if (noise <= 0 || AlwaysShown(finding.pattern)) return false;
+  const double weight = Weight(finding, seconds);
+  return weight == 0 ||
+         weight < noise * static_cast<double>(PeakFor(drafts.levels(), finding.device));
+}
+
+}  // namespace
+}  // namespace advice
+
+AdviceReport FindAdvice(const Session& session, const AdviceOptions& options) {
+  if (options.progress && !options.progress(0)) return {};
+  advice::Drafts drafts(session, options);
+  AdviceReport report;
+  report.evidence = drafts.accesses().evidence();
+  report.patterns.resize(kPatternCount);
+  for (int i = 0; i < kPatternCount; ++i) {
+    PatternSummary& summary = report.patterns[static_cast<std::size_t>(i)];
+    summary.missing = advice::MissingFor(session, static_cast<Pattern>(i), report.evidence);
+    summary.looked_for = summary.missing.empty();
+  }
+  if (!advice::FindAll(drafts, options.progress)) return {};
+
+  const double seconds =
+      static_cast<double>(session.events().last_time() - session.events().first_time()) * 1e-9;
+  report.noise_bytes = static_cast<std::uint64_t>(
+      options.noise * static_cast<double>(advice::PeakFor(drafts.levels(), kNoDevice)));
+  for (auto& [key, draft] : drafts.all()) {
+    Finding& finding = draft.finding;
+    PatternSummary& summary = report.patterns[static_cast<std::size_t>(finding.pattern)];
+    finding.below_noise = advice::IsNoise(drafts, finding, options.noise, seconds);
+    report.hidden += finding.below_noise;
+    ++(finding.below_noise ? summary.hidden : summary.findings);
+    if (finding.below_noise && !options.keep_noise) continue;
+    for (auto& [size, example] : draft.examples) finding.examples.push_back(std::move(example));
+    advice::Explain(session, draft, &finding);
+    report.findings.push_back(std::move(finding));
+  }
+  std::stable_sort(report.findings.begin(), report.findings.end(), advice::Better);
+  advice::AddNotes(session, &report);
+  return report;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,108 @@
+// Follows what one process asked for on one device, and makes a trace of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/allocators/recorded.h"
+#include "analysis/store/session.h"
+
+namespace memprof::analysis::allocators {
+
+inline bool IsDriverRequest(Layer layer) {
+  return layer == Layer::kLinear || layer == Layer::kPitched || layer == Layer::kManaged;
+}
+
+// What a device's requests are, decided before they are read.
+struct Plan {
+  std::uint64_t blocks = 0, segments = 0;        // numbers
+  std::uint64_t stream_ordered = 0, driver = 0;  // bytes
+  // Numbers of stream-ordered and of driver allocations.
+  std::uint64_t stream_ordered_requests = 0, driver_requests = 0;
+  RequestSource source = RequestSource::kBlocks;
+  bool vmm_below = false;  // segments are mapped from physical memory
+
+  std::uint64_t requests() const {
+    if (source == RequestSource::kBlocks) return blocks;
+    return source == RequestSource::kDriver ? driver_requests : stream_ordered_requests;
+  }
+};
+
+inline constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
+
+// Births, deaths and other events of the device, in order; Finish() when all were told. Not
+// thread-safe.
+class DeviceReader {
+ public:
+  // `numbers` has room for every allocation, and is shared by all readers.
+  DeviceReader(const Session& session, const Plan& plan, int device, std::uint32_t process,
+               const RecordedOptions& options, std::vector<std::uint32_t>* numbers);
+  void Birth(AllocationId id, bool container);
+  void Death(AllocationId id, bool container);
+  // An event that is no birth or death.
+  void Other(std::size_t event);
+  // All that was told since the last call happened at `event`.
+  void Stamp(EventId event);
+  RecordedRun Finish();
+
+ private:
+  bool IsRequest(const AllocationRecord& record) const;
+  void Add(TraceOp op, std::uint32_t number) { run_.trace.events.push_back({op, number}); }
+
+  // Driver memory that holds the allocator's, as against other memory of the program.
+  bool IsBelow(const AllocationRecord& record, bool container) const;
+  void AddDriver(std::uint64_t bytes, bool below, int sign);
+  void Reserve(std::uint64_t bytes, int sign);
+  void AddSegment(AllocationId id);
+  void EndSegment(AllocationId id);
+  // Segments went back to the driver, and nothing else happened between: either all that were
+  // cached, or only some.
+  void FlushReleases();
+  void AddRequest(AllocationId id);
+  // A trace that was cut at its beginning tells at its first instant what was there already.
+  bool WasThere(const AllocationRecord& record) const;
+  void AddHeld(const AllocationRecord& record, std::uint32_t number, std::uint64_t requested,
+               StreamNumber stream);
+  void EndRequest(AllocationId id);
+  void NoteSizes(std::uint64_t requested, std::uint64_t bytes);
+
+  // A pool holds at least what is live in it.
+  struct Pool {
+    std::uint64_t sampled = 0, live = 0;
+    std::uint64_t reserved() const { return std::max(sampled, live); }
+  };
+  void ChangePool(std::uint64_t handle, std::uint64_t bytes, int sign);
+  void SamplePool(std::uint64_t handle, std::uint64_t reserved, Layer layer);
+  // The program asked for so much and did not get it. Its stream is not known.
+  void Refuse(std::size_t event);
+  void Sample(std::uint64_t free, std::uint64_t total);
+  void Synchronize();
+  // Programs wait for the device at least once a step, to read the loss.
+  void SynchronizeAtSteps();
+
+  const Session& session_;
+  const Plan& plan_;
+  const bool over_time_, keeps_requests_;
+  RecordedRun run_;
+  ReservedCurve curve_;
+  std::uint32_t last_ = 0;
+  std::uint64_t used_ = 0, outside_ = 0;
+  bool short_of_memory_ = false;  // a call of the driver failed since the last request
+  bool truncated_ = false;
+  std::uint64_t idle_segments_ = 0;
+  std::unordered_map<std::uint32_t, std::uint32_t> held_;  // rows of trace.held, by segment
+  std::vector<std::uint64_t> held_addresses_;              // by row
+  std::vector<TraceRange> releases_;
+  std::unordered_map<std::uint32_t, std::uint64_t> live_blocks_;  // by segment
+  std::vector<std::uint32_t>& numbers_;                           // of requests by allocation
+  // By private pool and stream: neither shares free memory with any other.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, StreamNumber> streams_;
+  std::map<std::uint64_t, Pool> pools_;
+  std::vector<std::size_t> step_marks_;  // how many events came before
+};
+
+}  // namespace memprof::analysis::allocators

@@ -1,0 +1,31 @@
+// What a log says of the run that it is of, and of the recording itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/base/types.h"
+
+namespace memprof::analysis {
+
+struct RunInfo {
+  std::string executable;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;
+  std::string working_directory, hostname, recorder_version;
+  std::uint32_t pid = 0;
+  TimeNs start_time = 0;  // of the log
+  TimeNs end_time = 0;    // last event or trailer
+  std::uint64_t start_unix_ns = 0;
+  bool complete = false;  // the trailer is there: a clean end
+  bool growing = false;   // the process still runs and the log may grow
+  std::string end_reason;
+};
+
+struct SelfAccounting {
+  std::uint64_t events = 0, events_written = 0, bytes_written = 0, hook_time_ns = 0,
+                writer_cpu_ns = 0, resident_bytes = 0, stacks = 0;
+};
+
+}  // namespace memprof::analysis

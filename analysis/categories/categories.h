@@ -1,0 +1,99 @@
+// What memory is for: parameters, gradients, optimizer state, activations, inputs, workspaces,
+// communication, temporaries. From the names of tensors where the program gave them, otherwise from
+// evidence: call stacks, named ranges, lifetimes within steps, and sizes. The method, and how often
+// it is right, are in docs/categories.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
+
+namespace memprof::analysis {
+
+enum class Category : std::uint8_t {
+  kUnknown,
+  kParameters,      // and buffers, and their copies of lower precision
+  kGradients,       // of parameters
+  kOptimizerState,  // moments, master weights
+  kActivations,     // results of the forward pass, also those computed again
+  kInputs,          // batches
+  kWorkspaces,      // scratch memory of one operation or library
+  kCommunication,   // buffers of collectives
+  kTemporaries,     // gradients of activations, and what else dies within its phase
+  kSlack,           // reserved by an allocator, in no block; never the category of an allocation
+};
+inline constexpr std::size_t kCategoryCount = 10;
+// "parameters", "optimizer state", …: for reports. CategoryKey: "optimizer_state", for JSON.
+std::string_view CategoryName(Category category);
+std::string_view CategoryKey(Category category);
+
+// What a category was concluded from.
+enum class CategoryReason : std::uint8_t {
+  kNothing,   // no evidence
+  kName,      // the tensor's name
+  kStack,     // functions of the call stack
+  kRange,     // a named range that was open
+  kLifetime,  // when in the step it is born and dies
+  kSizes,     // its size is that of a parameter, and its lifetime fits
+};
+// "the tensor's name", "the call stack", …
+std::string_view CategoryReasonText(CategoryReason reason);
+// "name", "stack", "range", "lifetime", "sizes", "none".
+std::string_view CategoryReasonKey(CategoryReason reason);
+
+struct CategoryVerdict {
+  Category category = Category::kUnknown;
+  CategoryReason reason = CategoryReason::kNothing;
+  float confidence = 0;  // in [0, 1]
+};
+
+// Which evidence may be used: all, but for measuring what each is worth.
+struct CategoryOptions {
+  bool names = true;    // of tensors
+  bool symbols = true;  // functions and files of stacks
+  bool ranges = true;
+  bool stacks = true;                            // which allocations share a stack, or frames of it
+  const std::vector<StepInfo>* steps = nullptr;  // in the place of the session's
+};
+
+// One call site's part of a category.
+struct CategorySite {
+  StackId stack;
+  CategoryVerdict verdict;
+  std::uint64_t bytes = 0, blocks = 0;
+};
+
+struct CategoryTotals {
+  std::array<std::uint64_t, kCategoryCount> bytes{};  // sums to the bytes of layers on the device
+  std::array<std::uint64_t, kCategoryCount> blocks{};
+  std::array<double, kCategoryCount> confidence{};  // mean, by bytes; 1 of slack, 0 of none
+  std::vector<CategorySite> sites;                  // largest first
+
+  std::uint64_t total() const;
+};
+
+// Immutable after construction, hence thread-safe. Construction is linear in events and resolves
+// every distinct stack of an allocation if `symbols` is given.
+class Categories {
+ public:
+  explicit Categories(const Session& session, Symbols* symbols = nullptr,
+                      const CategoryOptions& options = {});
+
+  // Of device memory of any layer: blocks and driver memory that nobody carves are judged; tensors
+  // are what the memory below them is; what is carved is kSlack; host memory and what only shows
+  // other memory kUnknown.
+  const CategoryVerdict& Of(AllocationId id) const { return verdicts_[of_[id.value]]; }
+  // What was live on `device` right after `event`.
+  CategoryTotals At(int device, EventId event) const;
+
+ private:
+  const Session& session_;
+  std::vector<CategoryVerdict> verdicts_;
+  std::vector<std::uint16_t> of_;  // row of verdicts_, by allocation
+};
+
+}  // namespace memprof::analysis

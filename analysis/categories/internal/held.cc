@@ -1,0 +1,83 @@
+// Looks at passes backwards: what outlives one is held, as far as there are parameters of its size.
+#include "analysis/categories/internal/held.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace memprof::analysis {
+namespace {
+
+using SizeAtPlace = std::pair<std::uint32_t, std::uint64_t>;
+
+// Parameters of each size: those that stacks tell, if they tell any, or else all that is there
+// before the first step.
+absl::flat_hash_map<SizeAtPlace, std::size_t> CountParameters(
+    const std::vector<CategoryUnit>& units, const CategoryStacks& stacks) {
+  absl::flat_hash_map<SizeAtPlace, std::size_t> counts;
+  for (const CategoryUnit& unit : units) {
+    if (unit.step < 0 && unit.stays &&
+        (stacks.Of(unit.stack).parameter || !stacks.tell_parameters()))
+      ++counts[{unit.place(), unit.bytes}];
+  }
+  return counts;
+}
+
+class Passes {
+ public:
+  Passes(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks)
+      : units_(units), parameters_(CountParameters(units, stacks)), held_(units.size(), false) {}
+
+  // The pass of a place that is at hand is over; `held`, whose order is lost, are of it.
+  void End(std::vector<std::size_t> held) {
+    const auto rank = [this](std::size_t u) {
+      const CategoryUnit& unit = units_[u];
+      return std::pair(unit.bytes, unit.death.valid() ? ~unit.death.value : 0);
+    };
+    std::sort(held.begin(), held.end(),
+              [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      const CategoryUnit& unit = units_[held[i]];
+      same = i > 0 && units_[held[i - 1]].bytes == unit.bytes ? same + 1 : 0;
+      const auto parameters = parameters_.find({unit.place(), unit.bytes});
+      held_[held[i]] = parameters == parameters_.end() || same < parameters->second;
+    }
+  }
+  std::vector<bool> TakeHeld() { return std::move(held_); }
+
+ private:
+  const std::vector<CategoryUnit>& units_;
+  const absl::flat_hash_map<SizeAtPlace, std::size_t> parameters_;
+  std::vector<bool> held_;
+};
+
+}  // namespace
+
+std::vector<bool> HeldGradients(const std::vector<CategoryUnit>& units,
+                                const CategoryStacks& stacks, const ParameterSizes& sizes) {
+  Passes passes(units, stacks);
+  struct Pass {
+    EventId end;  // its last birth
+    std::vector<std::size_t> held;
+  };
+  absl::flat_hash_map<std::uint32_t, Pass> at_hand;  // by place
+  for (std::size_t u = units.size(); stacks.tell_backward() && u-- > 0;) {
+    const CategoryUnit& unit = units[u];
+    const CategoryStacks::Facts& facts = stacks.Of(unit.stack);
+    if (facts.phase == Phase::kWorkspace || facts.phase == Phase::kCommunication) continue;
+    Pass& pass = at_hand[unit.place()];
+    if (!facts.backward) {
+      passes.End(std::exchange(pass, {}).held);
+      continue;
+    }
+    if (!pass.end.valid()) pass.end = unit.birth;
+    if (unit.step >= 0 && sizes.HasNearly(unit) && (!unit.death.valid() || unit.death > pass.end))
+      pass.held.push_back(u);
+  }
+  for (auto& [place, pass] : at_hand) passes.End(std::move(pass.held));
+  return passes.TakeHeld();
+}
+
+}  // namespace memprof::analysis

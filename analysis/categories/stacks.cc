@@ -1,0 +1,126 @@
+// Reads stacks once each.
+#include "analysis/categories/stacks.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "analysis/symbols/plumbing.h"
+
+namespace memprof::analysis {
+namespace {
+
+// Fewer stacks than these have no plumbing in common that could be told from purpose.
+constexpr std::size_t kFewStacks = 8;
+
+// What one function says; kept by frame, because very many stacks go through few frames.
+struct Said {
+  Phase phase = Phase::kNone;
+  bool zeros = false;
+  bool own = false;           // the program's, not a package's
+  std::string_view function;  // with its file, where it is the program's own
+};
+
+class FrameWords {
+ public:
+  FrameWords(const Session& session, Symbols* symbols)
+      : symbols_(symbols), said_(symbols != nullptr ? session.frame_count() : 0) {}
+
+  // A function of the program's own is no optimizer because it is called so, if a pass lies within
+  // it: optimize_model() of many a tutorial does all of a step, and what it calls says it better.
+  void Doubt(const std::vector<FrameId>& stack) {
+    bool pass = false;
+    for (const FrameId frame : stack) {
+      for (const Said& said : Of(frame)) {
+        if (pass && said.phase == Phase::kOptimizer && said.own) doubted_.insert(said.function);
+        pass |= said.phase == Phase::kForward || said.phase == Phase::kBackward;
+      }
+    }
+  }
+
+  void Read(const std::vector<FrameId>& stack, CategoryStacks::Facts* facts) {
+    for (const FrameId frame : stack) {
+      for (const Said& said : Of(frame)) {
+        if (facts->phase == Phase::kNone && said.zeros) facts->zeros = true;
+        facts->backward |= said.phase == Phase::kBackward;
+        if (said.phase == Phase::kNone || facts->phase != Phase::kNone) continue;
+        if (said.phase == Phase::kOptimizer && doubted_.contains(said.function)) continue;
+        // What for; when, its callers say.
+        if (said.phase == Phase::kGradient || said.phase == Phase::kParameter)
+          (said.phase == Phase::kGradient ? facts->gradient : facts->parameter) = true;
+        else
+          facts->phase = said.phase;
+      }
+    }
+  }
+
+ private:
+  std::span<Said> Of(FrameId frame) {
+    if (frame.value >= said_.size()) return {};
+    std::vector<Said>& said = said_[frame.value];
+    if (!said.empty()) return said;
+    for (const SourceFrame& function : symbols_->Resolve(frame)) {
+      const bool own = !IsPackage(function) && !IsPlumbing(function);
+      said.push_back({PhaseOfFrame(function),
+                      function.function.find("zeros_like") != std::string::npos, own,
+                      own ? NameOf(function) : std::string_view()});
+    }
+    return said;
+  }
+
+  // The same for each line of the function.
+  std::string_view NameOf(const SourceFrame& function) {
+    return *names_.insert(absl::StrCat(function.function, "\n", function.file)).first;
+  }
+
+  Symbols* const symbols_;
+  std::vector<std::vector<Said>> said_;  // innermost function first
+  absl::node_hash_set<std::string> names_;
+  absl::flat_hash_set<std::string_view> doubted_;
+};
+
+}  // namespace
+
+CategoryStacks::CategoryStacks(const Session& session, Symbols* symbols,
+                               const std::vector<CategoryUnit>& units)
+    : row_(session.stack_count(), 0), facts_(1) {
+  std::vector<StackId> stacks;
+  for (const CategoryUnit& unit : units) {
+    if (unit.stack.value >= row_.size() || row_[unit.stack.value] != 0) continue;
+    stacks.push_back(unit.stack);
+    row_[unit.stack.value] = static_cast<std::uint32_t>(stacks.size());
+  }
+  facts_.resize(stacks.size() + 1);
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> through;  // stacks, by frame
+  std::vector<std::vector<FrameId>> frames;
+  for (const StackId stack : stacks) {
+    frames.push_back(session.StackFrames(stack));
+    std::vector<FrameId> distinct = frames.back();
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    for (const FrameId frame : distinct) ++through[frame.value];
+  }
+  FrameWords words(session, symbols);
+  for (const std::vector<FrameId>& stack : frames) words.Doubt(stack);
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    Facts& facts = facts_[i + 1];
+    words.Read(frames[i], &facts);
+    tell_parameters_ |= facts.parameter;
+    tell_backward_ |= facts.backward;
+    std::size_t at = 0;
+    if (stacks.size() >= kFewStacks) {
+      while (at < frames[i].size() && through[frames[i][at].value] * 4 > stacks.size()) ++at;
+    }
+    if (at >= frames[i].size()) continue;
+    facts.site = frames[i][at].value;
+    const std::uint32_t caller = at + 1 < frames[i].size() ? frames[i][at + 1].value : kNone;
+    facts.leaf = (std::uint64_t{facts.site} << 32) | caller;
+  }
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,171 @@
+// Words that frameworks and people use.
+#include "analysis/categories/words.h"
+
+#include <array>
+#include <cctype>
+#include <initializer_list>
+#include <string>
+
+#include "analysis/symbols/module_paths.h"
+
+namespace memprof::analysis {
+namespace {
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+bool HasAny(std::string_view text, std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words)
+    if (text.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
+bool BeginsWithAny(std::string_view text, std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words)
+    if (text.starts_with(word)) return true;
+  return false;
+}
+
+// Cuts `ending` off `text`.
+bool CutEnding(std::string_view* text, std::string_view ending) {
+  if (!text->ends_with(ending)) return false;
+  text->remove_suffix(ending.size());
+  return true;
+}
+
+// The last part of a dotted name.
+std::string_view LastPart(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string_view::npos ? name : name.substr(dot + 1);
+}
+
+// "Step" of "memprof::demo::Optimizer::Step(float, float)": without scopes and arguments.
+std::string_view WithoutArguments(std::string_view function) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  std::size_t from = 0;
+  while (true) {
+    const std::size_t open = function.find('(', from);
+    if (open == std::string_view::npos) return function;
+    if (function.substr(open, kAnonymous.size()) == kAnonymous) {
+      from = open + kAnonymous.size();
+      continue;
+    }
+    return function.substr(0, open);
+  }
+}
+
+std::string_view BaseName(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+// Where PyTorch's modules put their weights: `file` in lower case.
+bool IsModuleState(std::string_view file, std::string_view function) {
+  if (HasAny(file, {"/torch/nn/parameter.py"})) return true;
+  if (!HasAny(file, {"/nn/modules/"})) return false;
+  return HasAny(function, {"__init__", "._apply", ".convert", "reset_parameters", "register_",
+                           "_load_from_state_dict", "_flat_weights", "flatten_parameters"});
+}
+
+}  // namespace
+
+bool IsParameterName(std::string_view name) {
+  const std::string lower = Lower(name);
+  const std::string_view last = LastPart(lower);
+  for (const std::string_view part :
+       {"weight", "bias", "gamma", "beta", "kernel", "running_mean", "running_var", "lora_a",
+        "lora_b", "pos_embed", "cls_token", "weight_ih", "weight_hh"})
+    if (last == part) return true;
+  return last.starts_with("weight_") || last.starts_with("bias_") || HasAny(last, {"param"});
+}
+
+Category CategoryOfTensorName(std::string_view name) {
+  const std::string lower = Lower(name);
+  std::string_view stem = lower;
+  if (HasAny(lower, {"exp_avg", "momentum", "master_", ".master", "optimizer_state", "optim.state",
+                     "square_avg", "acc_delta", "velocity"}))
+    return Category::kOptimizerState;
+  if (HasAny(lower, {"all_reduce", "allreduce", "all_gather", "allgather", "reduce_scatter", "nccl",
+                     "comm_buffer", "grad_bucket"}))
+    return Category::kCommunication;
+  if (HasAny(lower, {"workspace", "scratch"})) return Category::kWorkspaces;
+  if (BeginsWithAny(lower, {"optim"})) return Category::kTemporaries;
+  if (CutEnding(&stem, ".grad") || CutEnding(&stem, "_grad"))
+    return IsParameterName(stem) ? Category::kGradients : Category::kTemporaries;
+  for (const std::string_view ending : {".bf16", ".fp16", ".half", ".fp8", ".bfloat16", ".float16"})
+    if (CutEnding(&stem, ending)) break;
+  if (IsParameterName(stem)) return Category::kParameters;
+  if (BeginsWithAny(lower, {"batch", "input", "target", "label", "tokens", "images"}))
+    return Category::kInputs;
+  const std::string_view last = LastPart(stem);
+  for (const std::string_view part :
+       {"out", "output", "act", "mean", "rstd", "rows", "probs", "scores", "mixed", "middle",
+        "hidden", "logits", "loss", "attn", "qkv", "activation", "activations"})
+    if (last == part) return Category::kActivations;
+  return Category::kUnknown;
+}
+
+Phase PhaseOfRange(std::string_view name) {
+  // A module may be called anything, also "optim_head".
+  if (const auto module = ParseModuleRange(name)) {
+    switch (module->pass) {
+      case ModulePass::kForward:
+      case ModulePass::kRecomputed:
+        return Phase::kForward;
+      case ModulePass::kBackward:
+        return Phase::kBackward;
+      case ModulePass::kOptimizer:
+        return Phase::kOptimizer;
+    }
+  }
+  const std::string lower = Lower(name);
+  if (HasAny(lower, {"all-reduce", "all_reduce", "allreduce", "nccl", "all_gather", "allgather",
+                     "reduce_scatter"}))
+    return Phase::kCommunication;
+  if (HasAny(lower, {"optim", "adam"})) return Phase::kOptimizer;
+  if (HasAny(lower, {"backward", "autograd"})) return Phase::kBackward;
+  if (HasAny(lower, {"forward", "evaluat", "inference", "validation"})) return Phase::kForward;
+  if (HasAny(lower, {"dataload", "data_load", "h2d", "prefetch"})) return Phase::kInput;
+  return Phase::kNone;
+}
+
+Phase PhaseOfFrame(const SourceFrame& frame) {
+  if (!frame.symbolised) return Phase::kNone;
+  const std::string function = Lower(WithoutArguments(frame.function));
+  const std::string file =
+      Lower(frame.python ? std::string_view(frame.file) : BaseName(frame.file));
+  const std::string module = Lower(frame.module);
+  if (HasAny(function, {"flatten_weight"}) || (frame.python && IsModuleState(file, function)))
+    return Phase::kParameter;
+  if (HasAny(module, {"libnccl"}) ||
+      HasAny(function, {"nccl", "allreduce", "all_reduce", "allgather", "all_gather", "averagegrad",
+                        "reducescatter", "reduce_scatter", "processgroup"}))
+    return Phase::kCommunication;
+  // A convolution or a recurrent layer by cuDNN is one operation, with results and gradients of its
+  // own.
+  const bool operation =
+      function.starts_with("at::") || HasAny(function, {"cudnn_rnn", "cudnnrnn"});
+  if (HasAny(module, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"}) ||
+      HasAny(function, {"workspace"}) || (!operation && HasAny(function, {"cublas", "cudnn"})))
+    return Phase::kWorkspace;
+  if (HasAny(function,
+             {"optim", "adam::", "adamw", "sgd::", "clip_grad", "gradscaler", "_init_group"}) ||
+      HasAny(BaseName(file), {"optim"}) ||
+      (HasAny(file, {"/optim/", "/optimizers/"}) && !HasAny(file, {"/swa_utils.py"})))
+    return Phase::kOptimizer;
+  if (HasAny(function, {"dataloader", "loader::", "pin_memory", "uploadbatch", "collate"}) ||
+      HasAny(file, {"dataloader", "/data/_utils"}))
+    return Phase::kInput;
+  if (HasAny(function, {"accumulategrad", "preparegrad", "allocategrad", "initgrad", "zerograd"}))
+    return Phase::kGradient;
+  if (HasAny(function, {"backward", "autograd::engine", "autograd::node"})) return Phase::kBackward;
+  if (HasAny(function, {"parameter::", "load_state_dict", "from_pretrained"}))
+    return Phase::kParameter;
+  if (HasAny(function, {"forward", "loss", "evaluat", "inference"})) return Phase::kForward;
+  return Phase::kNone;
+}
+
+}  // namespace memprof::analysis

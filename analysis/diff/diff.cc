@@ -1,0 +1,278 @@
+// Compares figures, call sites and steps.
+#include "analysis/diff/diff.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/diff/internal/parts.h"
+#include "analysis/fragmentation/fragmentation.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/peak/finder.h"
+#include "analysis/peak/run_profile.h"
+#include "analysis/timeline/timeline.h"
+
+namespace memprof::analysis {
+namespace {
+
+// One side of a comparison.
+struct Side {
+  const Session& session;
+  const std::vector<std::uint32_t>& rows;
+  const AllocationSet* passing;
+  RunProfile profile;
+  std::vector<DeviceTimeline> timelines;
+  LeafMemory leaf;
+
+  Side(const Session& s, const std::vector<std::uint32_t>& r, std::size_t sites,
+       const AllocationSet* p)
+      : session(s),
+        rows(r),
+        passing(p),
+        profile(ProfileRun(s, r, sites)),
+        timelines(BuildTimelines(s)),
+        leaf(s) {}
+
+  const DeviceTimeline* Timeline(int device) const {
+    for (const DeviceTimeline& timeline : timelines)
+      if (timeline.device == device) return &timeline;
+    return nullptr;
+  }
+};
+
+// Adds what is live on `device` (kNoDevice = all) after `event`.
+void AddLive(const Side& side, EventId event, int device, LiveByPlace& live) {
+  for (const AllocationId id : side.session.LiveAfter(event, kLeafLayers)) {
+    const AllocationRecord& a = side.session.record(id);
+    if (!side.leaf.Counts(id) || (device != kNoDevice && a.device != device)) continue;
+    if (side.passing != nullptr && !side.passing->Has(id)) continue;
+    const std::uint32_t row = StackAlignment::Of(side.rows, a.stack);
+    if (row == StackAlignment::kNone) continue;
+    live.Add(row, a.bytes);
+  }
+}
+
+LiveByPlace LiveAtPeaks(const Side& side, std::size_t sites) {
+  LiveByPlace live(sites);
+  // As FindPeaks has it: of the instants of the maximum, the one at which most was in use.
+  const auto sum_of = [](const AllocationRecord& a) -> std::size_t {
+    if (OccupiesDevice(a.layer)) return 0;
+    if (a.layer == Layer::kBlock) return 1;
+    return a.layer == Layer::kTensor ? 2 : 3;
+  };
+  const PeakFinder<3> finder(side.session, sum_of);
+  for (const auto& [device, mark] : finder.marks())
+    if (mark.event.valid()) AddLive(side, mark.event, device, live);
+  return live;
+}
+
+LiveByPlace LiveAfterEvent(const Side& side, EventId event, std::size_t sites) {
+  LiveByPlace live(sites);
+  AddLive(side, event, kNoDevice, live);
+  return live;
+}
+
+EventId LastEvent(const Session& session) {
+  return session.events().empty()
+             ? EventId()
+             : EventId(static_cast<std::uint32_t>(session.events().size() - 1));
+}
+
+// Growth by row, and in all.
+std::vector<double> GrowthOf(const Side& side, std::size_t sites, double* sum) {
+  std::vector<double> growth(sites);
+  for (const Leak& leak : FindLeaks(side.session).leaks) {
+    *sum += leak.bytes_per_step;
+    const std::uint32_t row = StackAlignment::Of(side.rows, leak.stack);
+    if (row != StackAlignment::kNone) growth[row] += leak.bytes_per_step;
+  }
+  return growth;
+}
+
+// The quartiles of what `of` says of the steady steps: 0.25, 0.5, 0.75; nearest ranks.
+template <typename Of>
+std::array<double, 3> Quartiles(const RunProfile& profile, Of of) {
+  std::vector<double> values;
+  for (std::size_t i = profile.steady_begin; i < profile.steady_end; ++i)
+    values.push_back(static_cast<double>(of(profile.steps[i])));
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const auto at = [&values](double q) {
+    return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+  };
+  return {at(0.25), at(0.5), at(0.75)};
+}
+
+template <typename Of>
+void AddMedian(const Side& before, const Side& after, DiffFigureKind kind, Of of,
+               std::vector<DiffFigure>& figures) {
+  const auto a = Quartiles(before.profile, of), b = Quartiles(after.profile, of);
+  if (a[2] == 0 && b[2] == 0) return;
+  figures.push_back({kind, kNoDevice, a[1], b[1], std::max(a[2] - a[0], b[2] - b[0])});
+}
+
+double Held(const DeviceTimeline* timeline) {
+  if (timeline == nullptr) return 0;
+  return static_cast<double>(timeline->framework_reserved.empty()
+                                 ? timeline->reserved.max()
+                                 : timeline->framework_reserved.max());
+}
+
+std::set<int> DevicesOf(const Side& before, const Side& after) {
+  std::set<int> devices;
+  for (const Side* side : {&before, &after})
+    for (const DeviceTimeline& timeline : side->timelines)
+      if (timeline.device != kNoDevice) devices.insert(timeline.device);
+  return devices;
+}
+
+void AddRunFigures(const Side& before, const Side& after, std::vector<DiffFigure>& figures) {
+  for (const int device : DevicesOf(before, after)) {
+    const DeviceTimeline *a = before.Timeline(device), *b = after.Timeline(device);
+    const auto peak = [device](const StepProfile& step) { return PeakIn(step, device); };
+    const double variation =
+        std::max(VariationOf(before.profile, peak), VariationOf(after.profile, peak));
+    const auto total = [](const DeviceTimeline* t) {
+      return t == nullptr ? 0.0 : static_cast<double>(t->total.max());
+    };
+    const auto end = [](const DeviceTimeline* t) {
+      return t == nullptr ? 0.0 : static_cast<double>(t->total.At(kForever));
+    };
+    figures.push_back({DiffFigureKind::kPeak, device, total(a), total(b), variation});
+    figures.push_back({DiffFigureKind::kReserved, device, Held(a), Held(b), variation});
+    figures.push_back({DiffFigureKind::kLive, device, end(a), end(b), variation});
+  }
+  figures.push_back({DiffFigureKind::kFragmentation, kNoDevice,
+                     100 * AnalyseFragmentation(before.session).at_peak,
+                     100 * AnalyseFragmentation(after.session).at_peak, 0});
+}
+
+void AddStepFigures(const Side& before, const Side& after, std::vector<DiffFigure>& figures) {
+  AddMedian(
+      before, after, DiffFigureKind::kStepTime, [](const StepProfile& step) { return step.time; },
+      figures);
+  AddMedian(
+      before, after, DiffFigureKind::kStepBytes, [](const StepProfile& step) { return step.bytes; },
+      figures);
+  AddMedian(
+      before, after, DiffFigureKind::kStepCount,
+      [](const StepProfile& step) { return step.allocations; }, figures);
+  const auto steps = [](const Side& side) {
+    return static_cast<double>(side.profile.steps.size());
+  };
+  if (steps(before) + steps(after) > 0)
+    figures.push_back({DiffFigureKind::kSteps, kNoDevice, steps(before), steps(after), 0});
+}
+
+std::uint64_t SumOfPeaks(const StepProfile& step) {
+  std::uint64_t sum = 0;
+  for (const auto& [device, bytes] : step.peak) sum += bytes;
+  return sum;
+}
+
+std::vector<DiffStep> AlignSteps(const RunProfile& before, const RunProfile& after) {
+  std::vector<DiffStep> steps;
+  const auto add = [&steps](const StepProfile& a, const StepProfile& b) {
+    steps.push_back({a.number, b.number, SumOfPeaks(a), SumOfPeaks(b), a.time, b.time});
+  };
+  std::map<std::int64_t, const StepProfile*> by_number;
+  for (const StepProfile& step : after.steps) by_number.emplace(step.number, &step);
+  for (const StepProfile& step : before.steps)
+    if (const auto at = by_number.find(step.number); at != by_number.end()) add(step, *at->second);
+  if (!steps.empty()) return steps;
+  for (std::size_t i = 0; i < std::min(before.steps.size(), after.steps.size()); ++i)
+    add(before.steps[i], after.steps[i]);
+  return steps;
+}
+
+}  // namespace
+
+std::uint64_t PeakIn(const StepProfile& step, int device) {
+  const auto at = step.peak.find(device);
+  return at == step.peak.end() ? 0 : at->second;
+}
+
+std::vector<DiffSite> CompareSites(const RunProfile& before, const LiveByPlace& before_live,
+                                   const RunProfile& after, const LiveByPlace& after_live) {
+  std::vector<DiffSite> sites;
+  for (std::uint32_t row = 0; row < before.sites.size(); ++row) {
+    const SiteProfile &a = before.sites[row], &b = after.sites[row];
+    DiffSite site{.place = row, .before = before_live.bytes[row], .after = after_live.bytes[row]};
+    site.before_count = before_live.count[row];
+    site.after_count = after_live.count[row];
+    site.before_step = a.step_bytes;
+    site.after_step = b.step_bytes;
+    site.variation = std::max(a.variation.bytes(), b.variation.bytes());
+    site.fresh = a.count == 0;
+    site.gone = b.count == 0;
+    sites.push_back(site);
+  }
+  return sites;
+}
+
+void SortSites(std::vector<DiffSite>& sites, bool filtered) {
+  std::erase_if(sites, [filtered](const DiffSite& s) {
+    if (filtered && s.before_count == 0 && s.after_count == 0) return true;
+    return s.before == s.after && s.before_count == s.after_count &&
+           s.before_step == s.after_step && s.before_growth == s.after_growth && !s.fresh &&
+           !s.gone;
+  });
+  std::stable_sort(sites.begin(), sites.end(), [](const DiffSite& a, const DiffSite& b) {
+    if (a.size() != b.size()) return a.size() > b.size();
+    return std::abs(a.after_step - a.before_step) > std::abs(b.after_step - b.before_step);
+  });
+}
+
+std::string_view DiffFigureName(DiffFigureKind kind) {
+  static constexpr std::string_view kNames[] = {"peak",          "reserved",   "live",
+                                                "fragmentation", "growth",     "step_time",
+                                                "step_bytes",    "step_count", "steps"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Session& after,
+                    Symbols& after_symbols, DiffMoment moment, const DiffOptions& options) {
+  DiffReport report;
+  // Whether to go on, where so much is done.
+  const auto on = [&options](double share) {
+    if (options.progress) options.progress(share);
+    return !options.stop.stop_requested();
+  };
+  if (!on(0)) return report;
+  report.alignment = AlignStacks(before, before_symbols, after, after_symbols);
+  if (!on(0.2)) return report;
+  const std::size_t count = report.alignment.places.size();
+  const Side a(before, report.alignment.before, count, options.before);
+  if (!on(0.4)) return report;
+  const Side b(after, report.alignment.after, count, options.after);
+  if (!on(0.6)) return report;
+  AddRunFigures(a, b, report.figures);
+  double before_sum = 0, after_sum = 0;
+  const std::vector<double> before_growth = GrowthOf(a, count, &before_sum);
+  if (!on(0.7)) return report;
+  const std::vector<double> after_growth = GrowthOf(b, count, &after_sum);
+  if (!on(0.8)) return report;
+  report.figures.push_back({DiffFigureKind::kGrowth, kNoDevice, before_sum, after_sum, 0});
+  AddStepFigures(a, b, report.figures);
+  const auto live = [&](const Side& side) {
+    return moment == DiffMoment::kPeak ? LiveAtPeaks(side, count)
+                                       : LiveAfterEvent(side, LastEvent(side.session), count);
+  };
+  report.sites = CompareSites(a.profile, live(a), b.profile, live(b));
+  for (DiffSite& site : report.sites) {
+    site.before_growth = before_growth[site.place];
+    site.after_growth = after_growth[site.place];
+  }
+  SortSites(report.sites, options.before != nullptr || options.after != nullptr);
+  report.steps = AlignSteps(a.profile, b.profile);
+  const double variation =
+      std::max(VariationOf(a.profile, SumOfPeaks), VariationOf(b.profile, SumOfPeaks));
+  for (std::size_t i = 0; i < report.steps.size() && !report.first_difference; ++i) {
+    const double change = std::abs(static_cast<double>(report.steps[i].after_peak) -
+                                   static_cast<double>(report.steps[i].before_peak));
+    if (change > variation) report.first_difference = i;
+  }
+  return report;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,34 @@
+// Two runs, or two moments of one, compared by what memory is for and by how it was allocated.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "analysis/categories/categories.h"
+#include "analysis/diff/diff.h"
+#include "analysis/store/session.h"
+
+namespace memprof::analysis {
+
+struct DiffShare {
+  std::uint64_t before = 0, after = 0;  // bytes, of all devices
+
+  std::int64_t change() const {
+    return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
+  }
+};
+
+struct DiffGroups {
+  std::array<DiffShare, kCategoryCount> categories{};  // by Category; sums to the driver's bytes
+  std::array<DiffShare, kLayerCount> layers{};         // by Layer; layers lie in each other
+};
+
+// What was live at each device's peak, or at the end.
+DiffGroups GroupRuns(const Session& before, const Categories& before_categories,
+                     const Session& after, const Categories& after_categories,
+                     DiffMoment moment = DiffMoment::kPeak);
+// The states after two events; none = before the first.
+DiffGroups GroupMoments(const Session& session, const Categories& categories, EventId from,
+                        EventId to);
+
+}  // namespace memprof::analysis

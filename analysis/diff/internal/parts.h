@@ -1,0 +1,44 @@
+// What comparisons of two runs and of two moments have in common.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "analysis/diff/diff.h"
+#include "analysis/peak/run_profile.h"
+
+namespace memprof::analysis {
+
+// What is live at the moment compared, by place of the alignment.
+struct LiveByPlace {
+  std::vector<std::uint64_t> bytes, count;
+
+  explicit LiveByPlace(std::size_t places) : bytes(places), count(places) {}
+  void Add(std::uint32_t place, std::uint64_t more) {
+    bytes[place] += more;
+    ++count[place];
+  }
+};
+
+// Layers of what LeafMemory counts.
+inline constexpr std::uint32_t kLeafLayers = kDeviceLayers | LayerBit(Layer::kBlock);
+
+std::uint64_t PeakIn(const StepProfile& step, int device);
+
+// By how much what `of` says of steady steps varies.
+template <typename Of>
+double VariationOf(const RunProfile& profile, Of of) {
+  Variation variation;
+  for (std::size_t i = profile.steady_begin + 1; i < profile.steady_end; ++i)
+    variation.Add(of(profile.steps[i - 1]), of(profile.steps[i]));
+  return static_cast<double>(variation.bytes());
+}
+
+// One for each place.
+std::vector<DiffSite> CompareSites(const RunProfile& before, const LiveByPlace& before_live,
+                                   const RunProfile& after, const LiveByPlace& after_live);
+// Leaves out those in which nothing changed, or nothing passes.
+void SortSites(std::vector<DiffSite>& sites, bool filtered);
+
+}  // namespace memprof::analysis

@@ -1,0 +1,335 @@
+// Reads the query language of the table of tensors.
+#include "analysis/filter/tensor_query.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "analysis/base/byte_units.h"
+
+namespace memprof::analysis {
+namespace {
+
+enum class Unit { kNone, kSize, kTime };
+
+struct FieldName {
+  std::string_view name;
+  TensorField field;
+  Unit unit;
+};
+
+constexpr std::array<FieldName, 14> kNames = {{
+    {"name", TensorField::kName, Unit::kNone},
+    {"dtype", TensorField::kDtype, Unit::kNone},
+    {"shape", TensorField::kShape, Unit::kNone},
+    {"category", TensorField::kCategory, Unit::kNone},
+    {"layer", TensorField::kLayer, Unit::kNone},
+    {"bytes", TensorField::kBytes, Unit::kSize},
+    {"requested", TensorField::kRequested, Unit::kSize},
+    {"born", TensorField::kBornStep, Unit::kNone},
+    {"freed", TensorField::kFreedStep, Unit::kNone},
+    {"lifetime", TensorField::kLifetime, Unit::kTime},
+    {"stream", TensorField::kStream, Unit::kNone},
+    {"device", TensorField::kDevice, Unit::kNone},
+    {"process", TensorField::kProcess, Unit::kNone},
+    {"site", TensorField::kSite, Unit::kNone},
+}};
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = absl::ascii_tolower(static_cast<unsigned char>(c));
+  return lower;
+}
+
+absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
+
+struct UnitName {
+  std::string_view name;
+  Unit unit;
+  double scale;
+};
+
+constexpr std::array<UnitName, 11> kUnits = {{
+    {"ns", Unit::kTime, 1},
+    {"us", Unit::kTime, 1e3},
+    {"\xc2\xb5s", Unit::kTime, 1e3},
+    {"\xce\xbcs", Unit::kTime, 1e3},
+    {"ms", Unit::kTime, 1e6},
+    {"s", Unit::kTime, 1e9},
+    {"sec", Unit::kTime, 1e9},
+    {"min", Unit::kTime, 60e9},
+    {"h", Unit::kTime, 3600e9},
+    {"", Unit::kNone, 1},
+    {"steps", Unit::kNone, 1},
+}};
+
+struct Number {
+  std::uint64_t value = 0;
+  Unit unit = Unit::kNone;
+};
+
+// "1.5mib" in small letters.
+std::optional<Number> ReadNumber(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  std::uint64_t whole = 0;
+  const auto integer = std::from_chars(text.data(), end, whole);
+  double value = 0;
+  // Hexadecimal and signs are no numbers here: only what begins with a digit or a point.
+  if (text.empty() || !(absl::ascii_isdigit(static_cast<unsigned char>(text[0])) || text[0] == '.'))
+    return std::nullopt;
+  const auto real = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (real.ec != std::errc() || !std::isfinite(value)) return std::nullopt;
+  const std::string_view unit(real.ptr, static_cast<std::size_t>(end - real.ptr));
+  const auto known = std::find_if(kUnits.begin(), kUnits.end(),
+                                  [unit](const UnitName& name) { return name.name == unit; });
+  const std::optional<double> bytes = BytesOf(unit);
+  if (known == kUnits.end() && !bytes) return std::nullopt;
+  const double scale = known == kUnits.end() ? *bytes : known->scale;
+  const Unit of = known == kUnits.end() ? Unit::kSize : known->unit;
+  if (integer.ec == std::errc() && integer.ptr == real.ptr && scale == 1) return Number{whole, of};
+  const double scaled = value * scale;
+  if (scaled >= 1.8446744073709550e19) return std::nullopt;
+  return Number{static_cast<std::uint64_t>(std::llround(std::min(scaled, 9.2e18))), of};
+}
+
+std::string Example(const FieldName& field) {
+  if (field.unit == Unit::kSize) return "a size such as 4096 or 1.5MiB";
+  if (field.unit == Unit::kTime) return "a time such as 250ms or 2s";
+  if (field.field == TensorField::kBornStep || field.field == TensorField::kFreedStep)
+    return "a step such as 10, a range such as 10..20, or a time such as 2s";
+  return "a number such as 0, or a range such as 0..3";
+}
+
+// One term, cut into its parts.
+struct Term {
+  std::string text;     // without quotes
+  bool quoted = false;  // its first character was a quote: a word, whatever it holds
+  std::size_t operator_at = std::string::npos;  // of the first operator outside quotes
+};
+
+absl::StatusOr<std::vector<Term>> Split(std::string_view text) {
+  std::vector<Term> terms;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (absl::ascii_isspace(static_cast<unsigned char>(text[at]))) {
+      ++at;
+      continue;
+    }
+    Term term;
+    bool inside = false;
+    const std::size_t begin = at;
+    for (; at < text.size(); ++at) {
+      const char c = text[at];
+      if (!inside && absl::ascii_isspace(static_cast<unsigned char>(c))) break;
+      if (c == '"') {
+        if (at == begin || (at == begin + 1 && text[begin] == '-')) term.quoted = true;
+        inside = !inside;
+        continue;
+      }
+      const bool is_operator = c == ':' || c == '=' || c == '<' || c == '>' || c == '!';
+      if (!inside && is_operator && term.operator_at == std::string::npos)
+        term.operator_at = term.text.size();
+      term.text += c;
+    }
+    if (inside) return Wrong("a quotation mark is missing its second half");
+    terms.push_back(std::move(term));
+  }
+  return terms;
+}
+
+std::vector<std::string> Alternatives(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    if (comma > begin) parts.emplace_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return parts;
+}
+
+// "8×128" and "8*128" as shapes are shown: "8x128".
+std::string ShapeText(const std::string& text) {
+  return absl::StrReplaceAll(text, {{"\xc3\x97", "x"}, {"*", "x"}});
+}
+
+// The numbers after an operator become ranges of one unit.
+class RangeReader {
+ public:
+  explicit RangeReader(const FieldName& field) : field_(field) {}
+
+  absl::StatusOr<TensorCondition> Read(std::string_view op, const std::string& value) {
+    TensorCondition condition;
+    condition.kind = TensorCondition::Kind::kNumber;
+    for (const std::string& part : Alternatives(value)) {
+      NumberRange range;
+      const std::size_t dots = part.find("..");
+      if (dots != std::string::npos) {
+        if (op != ":" && op != "=" && op != "!=")
+          return Wrong(absl::StrCat("a range needs no sign of comparison: write ",
+                                    Absl(field_.name), ":", part));
+        if (!Bound(part.substr(0, dots), &range.low) || !Bound(part.substr(dots + 2), &range.high))
+          return NoNumber(part);
+        if (range.low > range.high)
+          return Wrong(
+              absl::StrCat("the range ", part, " is empty: the smaller number comes first"));
+      } else {
+        std::uint64_t number = 0;
+        if (part.empty() || !Bound(part, &number)) return NoNumber(part);
+        if (!Compare(op, number, &range)) return NothingIs(op, part);
+      }
+      condition.ranges.push_back(range);
+    }
+    if (condition.ranges.empty()) return NoNumber("");
+    condition.field = Field();
+    return condition;
+  }
+
+ private:
+  bool Bound(const std::string& text, std::uint64_t* bound) {
+    if (text.empty()) return true;  // open
+    const std::optional<Number> number = ReadNumber(text);
+    if (!number) return false;
+    const bool steps =
+        field_.field == TensorField::kBornStep || field_.field == TensorField::kFreedStep;
+    if (steps) (number->unit == Unit::kTime ? by_time_ : by_step_) = true;
+    if (by_time_ && by_step_) return false;  // not a step and a time in one term
+    const bool fits = number->unit == Unit::kNone || number->unit == field_.unit || by_time_;
+    if (!fits || (field_.unit == Unit::kTime && number->unit == Unit::kNone && number->value != 0))
+      return false;
+    *bound = number->value;
+    return true;
+  }
+  static bool Compare(std::string_view op, std::uint64_t number, NumberRange* range) {
+    if (op == ">") {
+      if (number == range->high) return false;
+      range->low = number + 1;
+    } else if (op == ">=") {
+      range->low = number;
+    } else if (op == "<") {
+      if (number == 0) return false;
+      range->high = number - 1;
+    } else if (op == "<=") {
+      range->high = number;
+    } else {
+      range->low = range->high = number;
+    }
+    return true;
+  }
+  TensorField Field() const {
+    if (!by_time_) return field_.field;
+    return field_.field == TensorField::kBornStep ? TensorField::kBorn : TensorField::kFreed;
+  }
+  absl::Status NoNumber(const std::string& text) const {
+    return Wrong(absl::StrCat(Absl(field_.name), ": \"", text, "\" is not ", Example(field_)));
+  }
+  absl::Status NothingIs(std::string_view op, const std::string& text) const {
+    return Wrong(absl::StrCat("nothing is ", Absl(field_.name), Absl(op), text));
+  }
+
+  const FieldName& field_;
+  bool by_time_ = false, by_step_ = false;
+};
+
+absl::StatusOr<TensorCondition> ReadTexts(const FieldName& field, std::string_view op,
+                                          const std::string& value) {
+  if (op.find_first_of("<>") != std::string_view::npos)
+    return Wrong(
+        absl::StrCat(Absl(field.name), " is a text: write ", Absl(field.name), ":", value));
+  TensorCondition condition;
+  condition.field = field.field;
+  condition.exact = op != ":";
+  condition.texts = Alternatives(value);
+  if (condition.texts.empty())
+    return Wrong(absl::StrCat(Absl(field.name), Absl(op), " needs a text after it"));
+  for (std::string& text : condition.texts) {
+    if (field.field == TensorField::kShape) text = ShapeText(text);
+    if (field.field == TensorField::kCategory) std::replace(text.begin(), text.end(), '_', ' ');
+  }
+  return condition;
+}
+
+absl::StatusOr<TensorCondition> ReadTerm(const Term& term) {
+  std::string text = Lower(term.text);
+  std::size_t at = term.operator_at;
+  bool negated = false;
+  if (text.size() > 1 && text[0] == '-') {
+    negated = true;
+    text.erase(0, 1);
+    if (at != std::string::npos) --at;
+  }
+  TensorCondition word;
+  word.negated = negated;
+  const bool qualified = at != std::string::npos && text.substr(at, 2) == "::";
+  if (term.quoted || at == std::string::npos || qualified) {
+    const bool flag = !term.quoted && (text == "alive" || text == "freed");
+    word.kind = flag ? TensorCondition::Kind::kAlive : TensorCondition::Kind::kAnywhere;
+    if (flag) word.negated = negated != (text == "freed");
+    if (!flag) word.texts = {text};
+    return word;
+  }
+  const std::string name = text.substr(0, at);
+  const auto field = std::find_if(kNames.begin(), kNames.end(),
+                                  [&](const FieldName& known) { return known.name == name; });
+  if (field == kNames.end()) {
+    std::string names;
+    for (const FieldName& known : kNames)
+      absl::StrAppend(&names, names.empty() ? "" : ", ", Absl(known.name));
+    return Wrong(absl::StrCat("\"", name, "\" is no field; there are ", names));
+  }
+  std::string op = text.substr(at, 1);
+  if (text.substr(at + 1, 1) == "=" && op != ":" && op != "=") op += "=";
+  if (op == "!") return Wrong(absl::StrCat("write ", name, "!=, or - before the term"));
+  const std::string value = text.substr(at + op.size());
+  absl::StatusOr<TensorCondition> condition = IsTextField(field->field)
+                                                  ? ReadTexts(*field, op, value)
+                                                  : RangeReader(*field).Read(op, value);
+  if (condition.ok()) condition->negated = negated != (op == "!=");
+  return condition;
+}
+
+}  // namespace
+
+std::string_view TensorFieldName(TensorField field) {
+  if (field == TensorField::kBorn) field = TensorField::kBornStep;
+  if (field == TensorField::kFreed) field = TensorField::kFreedStep;
+  for (const FieldName& known : kNames)
+    if (known.field == field) return known.name;
+  return "";
+}
+
+bool IsTextField(TensorField field) {
+  return field <= TensorField::kLayer || field == TensorField::kSite;
+}
+
+absl::StatusOr<TensorQuery> ParseTensorQuery(std::string_view text) {
+  absl::StatusOr<std::vector<Term>> terms = Split(text);
+  if (!terms.ok()) return terms.status();
+  TensorQuery query;
+  for (const Term& term : *terms) {
+    absl::StatusOr<TensorCondition> condition = ReadTerm(term);
+    if (!condition.ok()) return condition.status();
+    query.conditions.push_back(*std::move(condition));
+  }
+  return query;
+}
+
+std::string QuoteForQuery(std::string_view text) {
+  std::string plain;
+  bool special = text.empty();
+  for (const char c : text) {
+    if (c == '"') continue;  // cannot be said; a part of the text still finds it
+    special |= absl::ascii_isspace(static_cast<unsigned char>(c)) != 0;
+    plain += c;
+  }
+  return special ? absl::StrCat("\"", plain, "\"") : plain;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,13 @@
+// One replay of requests.
+#pragma once
+
+#include "analysis/footprint/footprint.h"
+
+namespace memprof::analysis {
+
+// `as_recorded`: segments that the recorded allocator gave back by itself go back here too.
+FootprintPeaks SimulateFootprint(const allocators::Trace& trace,
+                                 const allocators::AllocatorSpec& spec,
+                                 allocators::RequestSource source, bool as_recorded);
+
+}  // namespace memprof::analysis

@@ -1,0 +1,108 @@
+// Cuts the log into steps or windows.
+#include "analysis/leaks/clock.h"
+
+#include <algorithm>
+
+namespace memprof::analysis {
+namespace {
+
+// Windows are few enough for some turns of a loop to fall into each, and enough for a trend.
+constexpr std::size_t kMostWindows = 120, kFewestWindows = 20;
+
+bool OwnsMemory(Layer layer) {
+  return layer == Layer::kBlock || OccupiesDevice(layer) || OccupiesHost(layer);
+}
+
+bool IsBirth(const EventTable& events, std::uint32_t i) {
+  return events.op(i) == Op::kAlloc && OwnsMemory(events.layer(i));
+}
+
+// What a program does in each turn, other than to take memory.
+bool IsActivity(const EventTable& events, std::uint32_t i) {
+  const Op op = events.op(i);
+  if (op == Op::kFree) return OwnsMemory(events.layer(i));
+  return op == Op::kTouch || op == Op::kMemcpy || op == Op::kMemset;
+}
+
+}  // namespace
+
+StepClock::StepClock(const Session& session) : StepClock(session.steps()) {}
+
+StepClock::StepClock(const Session& session, std::uint32_t process)
+    : StepClock(session.StepsOf(process)) {}
+
+StepClock::StepClock(std::span<const StepInfo> steps) {
+  for (const StepInfo& step : steps) {
+    if (!step.event.valid()) continue;
+    if (!numbers_.empty() && numbers_.back() == step.number) continue;
+    begins_.push_back(step.event);
+    numbers_.push_back(step.number);
+  }
+}
+
+StepClock StepClock::OfActivity(const Session& session, std::uint32_t process) {
+  const bool several = session.processes().size() > 1;
+  const auto others = [&](std::uint32_t i) {
+    return several && session.ProcessOf(EventId(i)) != process;
+  };
+  StepClock clock;
+  clock.of_steps_ = false;
+  const EventTable& events = session.events();
+  std::size_t births = 0, seen = 0, ticks = 0;  // ticks: activity before the last birth
+  EventId last_birth;
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    if (others(i)) continue;
+    if (IsBirth(events, i)) {
+      ++births;
+      last_birth = EventId(i);
+      ticks = seen;
+    } else {
+      seen += IsActivity(events, i);
+    }
+  }
+  clock.births_only_ = ticks < kFewestWindows;
+  const std::size_t measure = clock.births_only_ ? births : ticks;
+  // Where nothing is ever freed, set-up looks like a loop: windows of one allocation prove nothing.
+  if (measure < kFewestWindows * (clock.births_only_ ? 4 : 1)) return clock;
+  const std::size_t windows = std::clamp(measure / 4, kFewestWindows, kMostWindows);
+  clock.begins_.push_back(EventId(0));
+  std::size_t at = 0;
+  for (std::uint32_t i = 0; clock.begins_.size() < windows && i < events.size(); ++i) {
+    if (clock.births_only_ ? !IsBirth(events, i) : !IsActivity(events, i)) continue;
+    if (others(i)) continue;
+    if (at++ == clock.begins_.size() * measure / windows) clock.begins_.push_back(EventId(i));
+  }
+  clock.begins_.push_back(EventId(last_birth.value + 1));
+  clock.numbers_.assign(clock.begins_.size(), -1);
+  return clock;
+}
+
+StepClock ClockForLeaks(const Session& session, std::uint32_t process) {
+  StepClock steps(session, process);
+  return steps.judged_at().valid() ? steps : StepClock::OfActivity(session, process);
+}
+
+std::vector<StepClock> ClocksForLeaks(const Session& session) {
+  std::vector<StepClock> clocks;
+  for (std::uint32_t i = 0; i < session.processes().size(); ++i)
+    clocks.push_back(ClockForLeaks(session, i));
+  return clocks;
+}
+
+std::int64_t StepClock::IndexAt(EventId event) const {
+  return std::upper_bound(begins_.begin(), begins_.end(), event) - begins_.begin() - 1;
+}
+
+bool AliveAtExit(const Session& session, const AllocationRecord& a) {
+  return a.alive() || (session.processes().size() > 1 && a.death.valid() &&
+                       session.ProcessOf(a.death) != session.ProcessOf(a.birth));
+}
+
+bool AliveWhenJudged(const StepClock& clock, const AllocationRecord& a) {
+  const EventId judged = clock.judged_at();
+  if (!judged.valid()) return a.alive();
+  if (!a.birth.valid() || a.birth >= judged) return false;
+  return a.alive() || (a.death.valid() && a.death >= judged);
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,241 @@
+// Applies the rule to blocks first, then to what is held, then to groups of sites.
+#include "analysis/leaks/internal/candidates.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/leaks/internal/access.h"
+#include "analysis/leaks/internal/groups.h"
+#include "analysis/leaks/internal/level.h"
+#include "analysis/leaks/internal/pass.h"
+
+namespace memprof::analysis {
+namespace {
+
+// Of memory that stays whichever blocks hold it, and of sites that are judged together: chance
+// makes a few rises that look like growth.
+constexpr std::int64_t kMinRises = 6;
+constexpr double kBorderline = 20;
+
+// Bytes, blocks and birth steps of what survives: at the end of the log, or, where the evidence
+// was freed on the way out, when the last completed step ended.
+void Count(const Session& session, const StepClock& clock, LeakCandidate& candidate) {
+  const LeakSite& site = candidate.site;
+  const SiteJudgement& judgement = candidate.evidence.judgement;
+  const bool held = candidate.evidence.by == LeakEvidence::By::kHeld;
+  for (const AllocationId id : site.judged_alive) {
+    const AllocationRecord& a = session.record(id);
+    const std::int64_t birth = clock.IndexAt(a.birth);
+    const bool evidence = held || (birth >= judgement.window_begin && birth < judgement.window_end);
+    if (evidence && !AliveAtExit(session, a)) candidate.evidence.freed_on_exit = true;
+  }
+  Leak& leak = candidate.leak;
+  const auto& survivors = candidate.evidence.freed_on_exit ? site.judged_alive : site.alive_at_end;
+  for (const AllocationId id : survivors) {
+    const Allocation& a = session.allocation(id);
+    leak.bytes += a.bytes;
+    ++leak.blocks;
+    const std::int64_t index = clock.IndexAt(a.birth);
+    AddSurvivor(clock.NumberOf(index), a.bytes, &leak);
+    if (!leak.example.valid() && index >= judgement.window_begin) leak.example = id;
+  }
+  for (const AllocationId id : site.members) {
+    const AllocationRecord& a = session.record(id);
+    if (a.birth >= clock.judged_at()) break;
+    ++candidate.evidence.allocations;
+    candidate.evidence.frees += !AliveWhenJudged(clock, a);
+  }
+}
+
+// What it grows by in a second, where there are no steps.
+double PerSecond(const Session& session, const StepClock& clock, double bytes_per_window) {
+  const TimeNs begin = session.events().time(clock.BeginOf(0).value);
+  const TimeNs end = session.events().time(clock.judged_at().value - 1);
+  if (end <= begin) return 0;
+  return bytes_per_window * static_cast<double>(clock.completed()) * 1e9 /
+         static_cast<double>(end - begin);
+}
+
+LeakCandidate MakeCandidate(const Session& session, const StepClock& clock, LeakSite site,
+                            std::vector<std::size_t> sites, SiteHistory history,
+                            const SiteJudgement& judgement, LeakEvidence::By by) {
+  LeakCandidate candidate;
+  candidate.site = std::move(site);
+  candidate.sites = std::move(sites);
+  candidate.evidence.sites = candidate.sites.size();
+  candidate.history = std::move(history);
+  candidate.evidence.judgement = judgement;
+  candidate.evidence.longest_lifetime = candidate.site.longest_lifetime;
+  candidate.evidence.by = by;
+  Leak& leak = candidate.leak;
+  // What is replaced was read to make the next one; entries of a cache may be of all sizes; and
+  // without anything to measure time by, a set of buffers that is made once looks the same.
+  const bool doubtful =
+      by == LeakEvidence::By::kHeld || !candidate.history.sizes_return || clock.births_only();
+  leak.tier = doubtful ? LeakTier::kGrowing : LeakTier::kSuspected;
+  leak.basis = clock.of_steps() ? LeakBasis::kSteps : LeakBasis::kTime;
+  leak.score = judgement.score;
+  leak.process = candidate.site.process;
+  leak.device = candidate.site.device;
+  leak.layer = candidate.site.layer;
+  leak.stack = candidate.site.stack;
+  (clock.of_steps() ? leak.bytes_per_step : leak.bytes_per_second) =
+      clock.of_steps() ? judgement.slope : PerSecond(session, clock, judgement.slope);
+  leak.first_step = clock.NumberOf(judgement.first_step);
+  leak.guard_steps = clock.of_steps() ? judgement.guard : 0;
+  if (judgement.verdict == SiteVerdict::kTooShort) leak.steps_needed = judgement.steps_needed;
+  Count(session, clock, candidate);
+  return candidate;
+}
+
+// Sites whose old survivors are mostly still used grow on purpose or by mistake: which of the two,
+// the log cannot tell.
+void JudgeUse(const Session& session, const StepClock& clock,
+              std::vector<LeakCandidate>& candidates) {
+  if (candidates.empty()) return;
+  std::vector<AllocationId> survivors;
+  for (const LeakCandidate& candidate : candidates) {
+    survivors.insert(survivors.end(), candidate.site.judged_alive.begin(),
+                     candidate.site.judged_alive.end());
+  }
+  const AccessFacts facts = FindAccesses(session, std::move(survivors), clock.judged_at(),
+                                         candidates.front().site.process);
+  for (LeakCandidate& candidate : candidates) {
+    if (candidate.evidence.by == LeakEvidence::By::kHeld) continue;
+    const std::int64_t recent = candidate.evidence.judgement.window_end;
+    std::size_t old = 0, used = 0;
+    for (const AllocationId id : candidate.site.judged_alive) {
+      if (clock.IndexAt(session.allocation(id).birth) >= recent) continue;
+      ++old;
+      const auto use = facts.last_use.find(id.value);
+      used += use != facts.last_use.end() && use->second >= clock.BeginOf(recent);
+    }
+    candidate.evidence.access_known = facts.known;
+    candidate.evidence.in_use = used > 0 && 2 * used >= old;
+    candidate.leak.in_use = candidate.evidence.in_use;
+    if (candidate.leak.in_use) candidate.leak.tier = LeakTier::kGrowing;
+  }
+}
+
+void CountSiblings(std::vector<LeakCandidate>& candidates) {
+  std::map<std::vector<std::int64_t>, std::size_t> alike;
+  for (const LeakCandidate& candidate : candidates) ++alike[candidate.history.birth_steps];
+  for (LeakCandidate& candidate : candidates) {
+    candidate.evidence.siblings = alike[candidate.history.birth_steps] - 1;
+  }
+}
+
+// By blocks, or else by what is held.
+void WeighHeld(const StepClock& clock, SiteHistory* history, SiteJudgement* judgement,
+               LeakEvidence::By* by) {
+  if (!clock.of_steps() && judgement->old_births < kMinRises) judgement->score = 0;
+  if (judgement->score >= kSuspicion) return;
+  SiteHistory held = HeldHistoryOf(*history);
+  const SiteJudgement other = JudgeSite(held);
+  if (other.score <= judgement->score || other.old_births < kMinRises) return;
+  *by = LeakEvidence::By::kHeld;
+  *history = std::move(held);
+  *judgement = other;
+}
+
+// One site on its own.
+void JudgeOne(const Session& session, const StepClock& clock, const LeakSite& site,
+              std::size_t index, JudgedSites* judged) {
+  SiteHistory history = HistoryOf(session, clock, site);
+  const SiteJudgement by_blocks = JudgeSite(history);
+  SiteJudgement judgement = by_blocks;
+  LeakEvidence::By by = LeakEvidence::By::kBlocks;
+  WeighHeld(clock, &history, &judgement, &by);
+  if (judgement.score < kBorderline) {
+    if (by_blocks.verdict != SiteVerdict::kTooShort) return;
+    ++judged->undecided;
+    judged->steps_needed = std::max(judged->steps_needed, by_blocks.steps_needed);
+    judged->told[index] = true;  // no part of a group either
+    judged->rising.push_back(MakeCandidate(session, clock, site, {index}, std::move(history),
+                                           by_blocks, LeakEvidence::By::kBlocks));
+    return;
+  }
+  // What is replaced by less than a block's granularity more in each step (sequences that become
+  // longer, say) is told as what rises, not as a leak.
+  constexpr double kLeastHeldSlope = 512;
+  const bool is_slow = by == LeakEvidence::By::kHeld && judgement.slope < kLeastHeldSlope;
+  const bool leaks = judgement.score >= kSuspicion && !is_slow;
+  judged->told[index] = leaks;
+  (leaks ? judged->leaks : judged->rising)
+      .push_back(MakeCandidate(session, clock, site, {index}, std::move(history), judgement, by));
+}
+
+void JudgeGroups(const Session& session, const StepClock& clock, const std::vector<LeakSite>& sites,
+                 JudgedSites* judged) {
+  for (const SiteGroup& group : GroupsThatGrow(session, clock, sites, judged->told, kMinRises)) {
+    LeakSite all = MergeSites(session, sites, group.sites);
+    SiteHistory history = HistoryOf(session, clock, all);
+    const SiteJudgement judgement = JudgeSite(history);
+    if (judgement.score < kSuspicion || judgement.old_births < kMinRises) continue;
+    bool told = false;
+    for (const std::size_t index : group.sites) told |= judged->told[index];
+    if (told) continue;
+    for (const std::size_t index : group.sites) {
+      judged->told[index] = true;
+      std::erase_if(judged->rising,
+                    [&](const LeakCandidate& one) { return one.sites.front() == index; });
+    }
+    judged->leaks.push_back(MakeCandidate(session, clock, std::move(all), group.sites,
+                                          std::move(history), judgement,
+                                          LeakEvidence::By::kTogether));
+  }
+}
+
+}  // namespace
+
+LeakCandidate WeighSite(const Session& session, const StepClock& clock, const LeakSite& site,
+                        std::size_t index) {
+  SiteHistory history = HistoryOf(session, clock, site);
+  SiteJudgement judgement = JudgeSite(history);
+  LeakEvidence::By by = LeakEvidence::By::kBlocks;
+  WeighHeld(clock, &history, &judgement, &by);
+  return MakeCandidate(session, clock, site, {index}, std::move(history), judgement, by);
+}
+
+namespace {
+
+// What may be the layers of one pass is no leak by time alone, whatever its score.
+void DoubtSinglePasses(const Session& session, JudgedSites* judged) {
+  const auto kept = std::stable_partition(
+      judged->leaks.begin(), judged->leaks.end(),
+      [&](const LeakCandidate& leak) { return !GrowsWithinOnePass(session, leak.site); });
+  for (auto at = kept; at != judged->leaks.end(); ++at) {
+    at->leak.score = std::min(at->leak.score, kSuspicion - 1);
+    at->evidence.one_pass = true;
+    judged->rising.push_back(std::move(*at));
+  }
+  judged->leaks.erase(kept, judged->leaks.end());
+}
+
+}  // namespace
+
+JudgedSites JudgeSites(const Session& session, const StepClock& clock,
+                       const std::vector<LeakSite>& sites) {
+  JudgedSites judged;
+  judged.steps_needed = StepsNeeded(GuardSteps(0));
+  judged.told.resize(sites.size());
+  if (clock.completed() < judged.steps_needed) return judged;
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const LeakSite& site = sites[i];
+    const bool own = site.layer != Layer::kImported;  // what is owned elsewhere is leaked elsewhere
+    judged.told[i] = !own;
+    if (own && !site.judged_alive.empty() && site.members.size() >= kMinOldBirths)
+      JudgeOne(session, clock, site, i, &judged);
+  }
+  JudgeGroups(session, clock, sites, &judged);
+  DropWhatIsLevel(session, clock, sites, &judged);
+  if (!clock.of_steps()) DoubtSinglePasses(session, &judged);
+  JudgeUse(session, clock, judged.leaks);
+  CountSiblings(judged.leaks);
+  std::stable_sort(
+      judged.rising.begin(), judged.rising.end(),
+      [](const LeakCandidate& a, const LeakCandidate& b) { return a.leak.score > b.leak.score; });
+  return judged;
+}
+
+}  // namespace memprof::analysis

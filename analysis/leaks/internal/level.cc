@@ -1,0 +1,106 @@
+// Compares the ends of a run, and the candidates with the rest.
+#include "analysis/leaks/internal/level.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace memprof::analysis {
+namespace {
+
+// What the first and the last third of a run must have in common, as shares of their allocations.
+constexpr double kSameWork = 0.25;
+// Of what the candidates took, what the rest must not have given back.
+constexpr double kGivenBack = 0.5;
+// Of the steps between, those in which the rest falls, when it is a pass that ends.
+constexpr double kGradually = 0.3;
+
+// Shares of allocations that both ends of the run make at the same sites.
+double WorkInCommon(const Session& session, const StepClock& clock,
+                    const std::vector<LeakSite>& sites) {
+  const std::int64_t begin = WarmupSteps(clock.completed());
+  const std::int64_t third = (clock.completed() - begin) / 3;
+  const EventId early_begin = clock.BeginOf(begin), early_end = clock.BeginOf(begin + third);
+  const EventId late_begin = clock.BeginOf(clock.completed() - third), end = clock.judged_at();
+  std::vector<std::pair<double, double>> counts;
+  double early = 0, late = 0;
+  for (const LeakSite& site : sites) {
+    std::pair<double, double> count;
+    for (const AllocationId id : site.members) {
+      const EventId birth = session.record(id).birth;
+      count.first += birth >= early_begin && birth < early_end;
+      count.second += birth >= late_begin && birth < end;
+    }
+    early += count.first;
+    late += count.second;
+    counts.push_back(count);
+  }
+  double common = 0;
+  if (early == 0 || late == 0) return 0;
+  for (const auto& [a, b] : counts) common += std::min(a / early, b / late);
+  return common;
+}
+
+// The least that sites other than the candidates' hold in each step, on `device`.
+std::vector<std::uint64_t> LowsOfTheRest(const Session& session, const StepClock& clock,
+                                         const std::vector<LeakSite>& sites,
+                                         const std::set<std::uint32_t>& candidates, int device) {
+  LeakSite rest;
+  for (const LeakSite& site : sites) {
+    if (site.device != device || candidates.contains(site.stack.value)) continue;
+    rest.members.insert(rest.members.end(), site.members.begin(), site.members.end());
+  }
+  return LowsOf(session, clock, rest);
+}
+
+// Whether they fall from step `begin` on by `bytes` or more, little by little.
+bool Falls(const std::vector<std::uint64_t>& lows, std::int64_t begin, double bytes) {
+  const auto from = static_cast<std::size_t>(std::max<std::int64_t>(0, begin));
+  if (from + 1 >= lows.size()) return false;
+  double falls = 0;
+  for (std::size_t i = from + 1; i < lows.size(); ++i) falls += lows[i] < lows[i - 1];
+  const double fall = static_cast<double>(lows[from]) - static_cast<double>(lows.back());
+  return fall >= bytes && falls >= kGradually * static_cast<double>(lows.size() - 1 - from);
+}
+
+}  // namespace
+
+void DropWhatIsLevel(const Session& session, const StepClock& clock,
+                     const std::vector<LeakSite>& sites, JudgedSites* judged) {
+  if (judged->leaks.empty()) return;
+  const StepSource source = session.StepOriginOf(judged->leaks.front().site.process).source;
+  const bool marked = source == StepSource::kMarks || source == StepSource::kRanges;
+  if (clock.of_steps() && marked) return;
+  const bool other_work = WorkInCommon(session, clock, sites) < kSameWork;
+  std::map<int, std::set<std::uint32_t>> stacks;
+  std::map<int, double> taken;
+  std::map<int, std::int64_t> since;
+  for (const LeakCandidate& candidate : judged->leaks) {
+    const int device = candidate.leak.device;
+    stacks[device].insert(candidate.leak.stack.value);
+    const SiteJudgement& judgement = candidate.evidence.judgement;
+    taken[device] +=
+        judgement.slope * static_cast<double>(clock.completed() - judgement.first_step);
+    const auto [it, fresh] = since.try_emplace(device, judgement.first_step);
+    it->second = std::min(it->second, judgement.first_step);
+  }
+  std::set<int> level;
+  for (const auto& [device, bytes] : taken) {
+    const auto lows = LowsOfTheRest(session, clock, sites, stacks[device], device);
+    if (Falls(lows, since[device], kGivenBack * bytes)) level.insert(device);
+  }
+  std::vector<LeakCandidate> leaks;
+  for (LeakCandidate& candidate : judged->leaks) {
+    if (!other_work && !level.contains(candidate.leak.device)) {
+      leaks.push_back(std::move(candidate));
+      continue;
+    }
+    candidate.evidence.level = true;
+    candidate.leak.tier = LeakTier::kLiveAtExit;
+    candidate.leak.score = std::min(candidate.leak.score, kSuspicion / 2);
+    judged->rising.push_back(std::move(candidate));
+  }
+  judged->leaks = std::move(leaks);
+}
+
+}  // namespace memprof::analysis

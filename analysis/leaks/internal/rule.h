@@ -1,0 +1,68 @@
+// The arithmetic of the leak rule, free of sessions: what one site's survivors say. The method and
+// its constants are explained in docs/leaks.md.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace memprof::analysis {
+
+// What a site did, in completed steps 0 … steps-1.
+struct SiteHistory {
+  std::int64_t steps = 0;                  // completed steps in the run
+  std::int64_t longest_lifetime = 0;       // of blocks that were freed, in steps
+  std::vector<std::int64_t> birth_steps;   // distinct birth steps of survivors, ascending
+  std::vector<std::uint64_t> birth_bytes;  // survivors of each of these
+  std::vector<std::uint64_t> lows;         // least bytes held in each step
+  // Two survivors of different steps have the same size. Caches have each size once, where size is
+  // the key.
+  bool sizes_return = false;
+};
+
+enum class SiteVerdict {
+  kLeak,      // score >= kSuspicion
+  kTooShort,  // survivors of several steps, and the run is too short for this site's guard
+  kNoLeak,
+};
+
+struct SiteJudgement {
+  SiteVerdict verdict = SiteVerdict::kNoLeak;
+  double score = 0;
+  std::int64_t guard = 0;                         // blocks younger than this are not evidence
+  std::int64_t window_begin = 0, window_end = 0;  // [begin, end): births that count
+  std::int64_t old_births = 0;                    // distinct birth steps of evidence
+  std::int64_t first_step = -1;                   // the first of them
+  double steadiness = 0;                          // p-value; small = births are dying out
+  double slope = 0;                               // bytes per step of old survivors
+  std::int64_t steps_needed = 0;                  // for kTooShort: run at least so many
+};
+
+inline constexpr double kSuspicion = 50;
+inline constexpr std::int64_t kMinOldBirths = 3;
+
+// max(3, a tenth of the steps): what is born there is set-up.
+std::int64_t WarmupSteps(std::int64_t steps);
+// max(5, 15 % of the steps): fewer steps of evidence are no verdict.
+std::int64_t MinWindow(std::int64_t steps);
+// The smallest number of steps at which a site with this guard can be judged.
+std::int64_t StepsNeeded(std::int64_t guard);
+// max(2, 2 * longest + 1).
+std::int64_t GuardSteps(std::int64_t longest_lifetime);
+
+SiteJudgement JudgeSite(const SiteHistory& history);
+
+// Laplace's test: the chance that births as early as these, or earlier, in [begin, end) come at a
+// steady rate. Small = they are dying out. 1 for none.
+double SteadyChance(std::span<const std::int64_t> births, std::int64_t begin, std::int64_t end);
+// What `lows` holds in the end, by the step from when on that much was held: each rise is put on a
+// stack, each fall takes from its top. The longest time that something lay there before it was
+// taken off is the longest lifetime.
+SiteHistory StackedGrowth(std::span<const std::uint64_t> lows);
+// E(k) = min over j >= k of values[j]: what was never given back.
+std::vector<std::uint64_t> SuffixMinimum(std::span<const std::uint64_t> values);
+// Bytes per step of survivors born in [begin, end): all but the first generation, over the steps
+// from the first to the last. 0 for fewer than two generations.
+double ProfileSlope(const SiteHistory& history, std::int64_t begin, std::int64_t end);
+
+}  // namespace memprof::analysis

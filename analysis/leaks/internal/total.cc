@@ -1,0 +1,101 @@
+// Adds up what sites hold at the end of each step.
+#include "analysis/leaks/internal/total.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/base/units.h"
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::int64_t kMinRises = 6;
+constexpr std::size_t kNamed = 3;
+
+// By device: bytes held at the end of each step.
+std::map<int, std::vector<std::uint64_t>> HeldAtEnds(const Session& session, const StepClock& clock,
+                                                     const std::vector<LeakSite>& sites) {
+  std::map<int, std::vector<std::uint64_t>> held;
+  const auto steps = static_cast<std::size_t>(clock.completed());
+  for (const LeakSite& site : sites) {
+    if (site.layer == Layer::kImported) continue;
+    std::vector<std::uint64_t>& ends = held[site.device];
+    ends.resize(steps + 1);
+    const auto add = [&](EventId event, std::uint64_t bytes) {
+      const auto step = static_cast<std::size_t>(std::max<std::int64_t>(0, clock.IndexAt(event)));
+      if (step < steps) ends[step] += bytes;
+    };
+    for (const AllocationId id : site.members) {
+      const AllocationRecord& a = session.record(id);
+      if (!a.birth.valid() || a.birth >= clock.judged_at()) continue;
+      add(a.birth, a.bytes);
+      if (!a.alive() && a.death.valid()) add(a.death, 0 - a.bytes);  // modular: sums are right
+    }
+  }
+  for (auto& [device, ends] : held) {
+    ends.resize(steps);
+    for (std::size_t i = 1; i < ends.size(); ++i) ends[i] += ends[i - 1];
+  }
+  return held;
+}
+
+// By how much more a site holds when it is judged than after the warm-up.
+std::int64_t RiseOf(const Session& session, const StepClock& clock, const LeakSite& site) {
+  const EventId warm = clock.BeginOf(WarmupSteps(clock.completed()));
+  std::int64_t rise = 0;
+  for (const AllocationId id : site.members) {
+    const AllocationRecord& a = session.record(id);
+    if (!a.birth.valid() || a.birth >= clock.judged_at()) continue;
+    const auto bytes = static_cast<std::int64_t>(a.bytes);
+    if (a.birth < warm && (a.alive() || a.death >= warm)) rise -= bytes;
+    if (AliveWhenJudged(clock, a)) rise += bytes;
+  }
+  return rise;
+}
+
+void AddRising(const Session& session, const StepClock& clock, const std::vector<LeakSite>& sites,
+               int device, JudgedSites* judged) {
+  std::vector<std::pair<std::int64_t, std::size_t>> rises;
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    if (sites[i].device != device || sites[i].layer == Layer::kImported) continue;
+    if (const std::int64_t rise = RiseOf(session, clock, sites[i]); rise > 0)
+      rises.emplace_back(rise, i);
+  }
+  std::sort(rises.rbegin(), rises.rend());
+  if (rises.size() > kNamed) rises.resize(kNamed);
+  for (const auto& [rise, index] : rises) {
+    const auto known = [&, i = index](const LeakCandidate& one) {
+      return std::find(one.sites.begin(), one.sites.end(), i) != one.sites.end();
+    };
+    if (std::none_of(judged->rising.begin(), judged->rising.end(), known))
+      judged->rising.push_back(WeighSite(session, clock, sites[index], index));
+  }
+}
+
+}  // namespace
+
+std::string NameWhatRises(const Session& session, const StepClock& clock,
+                          const std::vector<LeakSite>& sites, JudgedSites* judged) {
+  std::string words;
+  if (!judged->leaks.empty() || clock.completed() < StepsNeeded(GuardSteps(0))) return words;
+  // A single pass rises, too.
+  for (const LeakCandidate& one : judged->rising)
+    if (one.evidence.level) return words;
+  for (const auto& [device, ends] : HeldAtEnds(session, clock, sites)) {
+    const SiteJudgement judgement = JudgeSite(StackedGrowth(ends));
+    if (judgement.score < kSuspicion || judgement.old_births < kMinRises) continue;
+    AddRising(session, clock, sites, device, judged);
+    const std::int64_t window = judgement.window_end - judgement.window_begin;
+    absl::StrAppend(
+        &words, words.empty() ? "" : " ", "What is held ",
+        device == kNoDevice ? "of the host's memory" : absl::StrCat("on device ", device),
+        " rises for good in ", FormatCount(judgement.old_births), " of the ",
+        FormatNumberOf(window, clock.of_steps() ? "step" : "window"), " judged",
+        clock.of_steps() ? absl::StrCat(", by ", FormatBytes(judgement.slope), " per step") : "",
+        ", but no site is sure to leak: see those that rise most, with their scores.");
+  }
+  return words;
+}
+
+}  // namespace memprof::analysis

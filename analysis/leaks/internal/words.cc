@@ -1,0 +1,263 @@
+// Sentences with figures.
+#include "analysis/leaks/internal/words.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analysis/base/units.h"
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::size_t kNamedTensors = 3;
+constexpr std::size_t kTensorSearch = 4096;  // allocations looked at for names
+
+std::string Shape(const TensorInfo& tensor) {
+  std::string shape = absl::StrJoin(tensor.shape, " x ");
+  if (tensor.dtype.empty()) return shape;
+  return shape.empty() ? tensor.dtype : absl::StrCat(tensor.dtype, " ", shape);
+}
+
+std::string Steps(std::int64_t count) {
+  return FormatNumberOf(static_cast<std::uint64_t>(std::max<std::int64_t>(0, count)), "step");
+}
+
+std::string BlockWord(Layer layer, std::uint64_t count) {
+  return FormatNumberOf(count, layer == Layer::kBlock ? "block" : "allocation");
+}
+
+}  // namespace
+
+std::string TensorNames(const Session& session, const std::vector<AllocationId>& ids) {
+  std::vector<std::pair<std::string, std::uint64_t>> names;  // in order of first sight
+  std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < std::min(ids.size(), kTensorSearch); ++i) {
+    const Allocation& owner = session.allocation(ids[i]);
+    for (const AllocationId child : session.Children(ids[i])) {
+      const Allocation& a = session.allocation(child);
+      // Not one that came and went while its owner stayed.
+      const bool gone = !a.alive() && a.death_time < owner.death_time;
+      if (a.layer != Layer::kTensor || (gone && a.end_reason == EndReason::kFreed)) continue;
+      const TensorInfo* tensor = session.tensor(a.tensor);
+      if (tensor == nullptr || tensor->name.empty()) continue;
+      const std::string shape = Shape(*tensor);
+      const std::string name =
+          shape.empty() ? tensor->name : absl::StrCat(tensor->name, " (", shape, ")");
+      const auto [it, fresh] = index.try_emplace(name, names.size());
+      if (fresh) names.emplace_back(name, 0);
+      ++names[it->second].second;
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamedTensors); ++i) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", names[i].first);
+    if (names[i].second > 1) absl::StrAppend(&text, ", ", names[i].second, " times");
+  }
+  if (names.size() > kNamedTensors) {
+    absl::StrAppend(&text, " and ", FormatCount(names.size() - kNamedTensors), " more");
+  }
+  return text;
+}
+
+// Most rises of the least that is held, without a fall between two of them.
+std::int64_t RisesInARow(const std::vector<std::uint64_t>& lows) {
+  std::int64_t most = 0, rises = 0;
+  for (std::size_t i = 1; i < lows.size(); ++i) {
+    if (lows[i] < lows[i - 1]) rises = 0;
+    rises += lows[i] > lows[i - 1];
+    most = std::max(most, rises);
+  }
+  return most;
+}
+
+// When memory stayed, in steps or in windows.
+std::string WhenWords(const StepClock& clock, const Leak& leak, const SiteHistory& history,
+                      const LeakEvidence& evidence) {
+  const SiteJudgement& judgement = evidence.judgement;
+  const std::int64_t window = judgement.window_end - judgement.window_begin;
+  const bool held = evidence.by == LeakEvidence::By::kHeld;
+  std::string where;
+  if (evidence.by == LeakEvidence::By::kTogether)
+    where = absl::StrCat(" at ", FormatCount(evidence.sites), " sites with callers in common");
+  if (clock.of_steps()) {
+    const std::string judged =
+        absl::StrCat(FormatCount(judgement.old_births), " of the ", Steps(window), " judged (",
+                     clock.NumberOf(judgement.window_begin), " to ",
+                     clock.NumberOf(judgement.window_end - 1), ")");
+    if (held)
+      return absl::StrCat("What is held rose for good in ", judged,
+                          ", though no block is old: each is replaced by a larger one. ");
+    return absl::StrCat(judged, " left memory behind", where, " that was not freed ",
+                        Steps(judgement.guard), " later; the oldest of it is from step ",
+                        leak.first_step, ". ");
+  }
+  // Every allocation of a site that frees nothing is a rise; else those between its falls are.
+  const std::int64_t rises = evidence.frees == 0 ? static_cast<std::int64_t>(evidence.allocations)
+                                                 : RisesInARow(history.lows);
+  return absl::StrCat(
+      "No steps are known, so time is measured by ",
+      clock.births_only() ? "allocations" : "what the program frees, copies and launches",
+      ". Live memory of ", evidence.sites > 1 ? "these sites" : "this site", " rose ",
+      FormatNumberOf(static_cast<std::uint64_t>(rises), "time"), " in a row; ",
+      FormatCount(judgement.old_births), " of the ", FormatNumberOf(window, "window"),
+      " of equal activity that were judged ", held ? "raised what is held" : "left memory behind",
+      where, " for good. ");
+}
+
+std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory& history,
+                    const LeakEvidence& evidence) {
+  if (leak.steps_needed > 0)
+    return absl::StrCat(
+        "It holds more than after the warm-up, but some of its blocks were freed only ",
+        clock.of_steps()
+            ? Steps(evidence.longest_lifetime)
+            : FormatNumberOf(static_cast<std::uint64_t>(evidence.longest_lifetime), "window"),
+        " after their birth: what is younger than ",
+        clock.of_steps() ? Steps(evidence.judgement.guard) : "twice that", " may still be freed. ",
+        clock.of_steps()
+            ? absl::StrCat("Record at least ", Steps(leak.steps_needed), " to judge it.")
+            : "Record a longer run to judge it.");
+  std::string why = absl::StrCat(
+      WhenWords(clock, leak, history, evidence), FormatBytes(leak.bytes), " in ",
+      BlockWord(leak.layer, leak.blocks),
+      evidence.freed_on_exit ? " were held when the last step began, and given back only as the "
+                               "program ended"
+                             : " are still held at the end");
+  if (leak.bytes_per_step > 0)
+    absl::StrAppend(&why, "; memory that is never given back grows by ",
+                    FormatBytes(leak.bytes_per_step), " per step");
+  why += ".";
+  if (evidence.frees > 0) {
+    absl::StrAppend(&why, " Of its ", FormatCount(evidence.allocations), " allocations, ",
+                    FormatCount(evidence.frees), " were freed");
+    if (clock.of_steps())
+      absl::StrAppend(&why, ", none of them later than ", Steps(evidence.longest_lifetime),
+                      " after its birth");
+    why += ".";
+  } else {
+    absl::StrAppend(&why, " None of its ", FormatCount(evidence.allocations),
+                    clock.of_steps() ? " allocations was freed while the steps ran."
+                                     : " allocations was freed before the last one was made.");
+  }
+  if (evidence.level)
+    absl::StrAppend(&why,
+                    " But other memory is given back meanwhile, or the run does other things at "
+                    "its end than at its beginning: it may be a single pass that goes on.");
+  if (evidence.one_pass)
+    absl::StrAppend(
+        &why,
+        " But all that was allocated meanwhile was allocated in one pass through a "
+        "network: its layers look like turns of a loop. Mark steps, or record several.");
+  if (evidence.access_known) {
+    absl::StrAppend(&why, evidence.in_use
+                              ? " Kernels or copies still used most of it in the last steps."
+                              : " No kernel, copy or memset named it in the last steps.");
+  }
+  if (evidence.siblings > 0) {
+    absl::StrAppend(&why, " ", FormatNumberOf(evidence.siblings, "other site"),
+                    evidence.siblings == 1 ? " leaks" : " leak",
+                    " in the same steps: one object may hold them all.");
+  }
+  if (!evidence.modules.empty()) {
+    absl::StrAppend(&why, " Made while this module ran: ", evidence.modules, ".");
+  }
+  if (!evidence.tensors.empty()) {
+    absl::StrAppend(&why, " Tensors in it: ", evidence.tensors, ".");
+  }
+  return why;
+}
+
+std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence) {
+  std::string text = absl::StrCat(
+      "It is no leak if it has a bound above ", BlockWord(leak.layer, leak.blocks),
+      " that this run did not reach (a queue or cache that is still filling): record a longer run, "
+      "and see whether the growth stops.");
+  if (evidence.in_use) {
+    absl::StrAppend(&text, " It is in use, so it may be meant to grow.");
+  } else if (!evidence.access_known) {
+    absl::StrAppend(&text, " The log does not tell whether the survivors are still used.");
+  } else {
+    absl::StrAppend(&text, " Uses by kernels whose arguments the log does not know are not seen.");
+  }
+  return text;
+}
+
+std::string UnreachableWhy(const Leak& leak, const Unreachable& lost, std::uint64_t scanned_bytes) {
+  return absl::StrCat(
+      "No pointer to ",
+      lost.blocks == leak.blocks
+          ? (lost.blocks == 1 ? std::string("it") : std::string("any of it"))
+          : absl::StrCat(FormatCount(lost.blocks), " of its ", FormatCount(leak.blocks),
+                         " allocations (", FormatBytes(lost.bytes), ")"),
+      " was left in ", FormatBytes(scanned_bytes),
+      " of host memory, but for the driver's own: nothing can free it any more.");
+}
+
+std::string UnreachableDisproof() {
+  return "It is no leak if the program keeps the pointer where a scan of host memory cannot see "
+         "it: "
+         "packed or encoded, on the device only, in another process.";
+}
+
+std::string ImportWhy(const Session& session, const LeakSite& site) {
+  const ImportKind kind = session.allocation(site.alive_at_end.front()).import_kind;
+  std::string why = absl::StrCat(
+      "Imported (", std::string(ImportName(kind)), ") and ",
+      site.alive_at_end.size() == 1
+          ? "never closed."
+          : absl::StrCat(FormatCount(site.alive_at_end.size()), " of them never closed."));
+  absl::StrAppend(&why, IsImportView(kind)
+                            ? " What it shows has been given back, or was there before the log."
+                            : " It belongs to whoever made it, so it is in no total; an open "
+                              "import can keep the owner's memory from being given back.");
+  return why;
+}
+
+std::string AliveWhy(const Session& session, const StepClock& clock, const LeakSite& site) {
+  std::int64_t before = 0;
+  std::set<std::int64_t> steps;
+  for (const AllocationId id : site.alive_at_end) {
+    const std::int64_t step = clock.IndexAt(session.allocation(id).birth);
+    if (step < 0) {
+      ++before;
+    } else {
+      steps.insert(step);
+    }
+  }
+  const std::int64_t completed = clock.completed();
+  if (completed == 0 && steps.empty()) {
+    return "Alive at the end; the log has no steps to judge growth by.";
+  }
+  if (!clock.of_steps()) {
+    return *steps.rbegin() < WarmupSteps(completed)
+               ? "Made at the beginning and kept: as parameters, buffers and workspaces are."
+               : "Alive at the end, and not grown steadily while the program ran.";
+  }
+  if (steps.empty()) {
+    return "Made before the first step and kept: as parameters, buffers and workspaces are.";
+  }
+  const std::int64_t warmup = WarmupSteps(completed);
+  if (*steps.rbegin() < warmup) {
+    return absl::StrCat(before > 0 ? "Made before the first step or" : "Made",
+                        " while the run warmed up (its first ", Steps(warmup),
+                        ") and kept: as optimizer state and workspaces are.");
+  }
+  const std::int64_t age = completed - *steps.begin();
+  if (before == 0 && age <= GuardSteps(site.longest_lifetime)) {
+    return absl::StrCat("Born in the last ", Steps(age + 1),
+                        " only: too young to be called a leak; this site's other blocks lived up "
+                        "to ",
+                        Steps(site.longest_lifetime), ".");
+  }
+  if (steps.size() == 1) {
+    return absl::StrCat("All of it was born in step ", clock.NumberOf(*steps.begin()),
+                        ": a single event, not growth.");
+  }
+  return absl::StrCat("Survivors of ", Steps(static_cast<std::int64_t>(steps.size())),
+                      ", born irregularly or less and less: as caches and best-so-far copies are.");
+}
+
+}  // namespace memprof::analysis

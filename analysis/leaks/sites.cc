@@ -1,0 +1,193 @@
+// Groups judged allocations into sites.
+#include "analysis/leaks/sites.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace memprof::analysis {
+namespace {
+
+struct SiteKey {
+  std::uint32_t stack = 0;
+  std::int32_t device = 0;
+  Layer layer = Layer::kUnspecified;
+  std::uint32_t process = 0;
+  std::uint64_t size = 0;  // only where there is no stack
+  bool operator==(const SiteKey&) const = default;
+};
+
+struct SiteKeyHash {
+  std::size_t operator()(const SiteKey& key) const {
+    std::uint64_t hash = key.stack * 0x9e3779b97f4a7c15u;
+    hash ^= (hash >> 29) + (static_cast<std::uint64_t>(key.device + 2) << 8) +
+            static_cast<std::uint64_t>(key.layer) + (static_cast<std::uint64_t>(key.process) << 32);
+    hash *= 0xbf58476d1ce4e5b9u;
+    hash ^= key.size * 0x94d049bb133111ebu;
+    return static_cast<std::size_t>(hash ^ (hash >> 31));
+  }
+};
+
+bool CarvedByAllocator(const Session& session, AllocationId id) {
+  for (const AllocationId child : session.Children(id)) {
+    const Layer layer = session.record(child).layer;
+    if (layer == Layer::kSegment || layer == Layer::kBlock) return true;
+  }
+  return false;
+}
+
+// An import is told once: what it is, not the buffers and arrays that show it, as long as it is
+// open.
+class OpenImports {
+ public:
+  explicit OpenImports(const Session& session) : session_(session) {
+    for (const AllocationRecord& a : session.records()) {
+      if (!AliveAtExit(session, a)) continue;
+      if (a.layer == Layer::kImported && !IsImportView(a.import_kind)) imports_.insert(a.address);
+      own_views_ |= a.import_kind == ImportKind::kOwn;
+    }
+    if (!own_views_) return;
+    for (const AllocationRecord& a : session.records())
+      if (AliveAtExit(session, a) && OccupiesDevice(a.layer)) own_.insert(a.address);
+  }
+
+  // Whether it is a view of an open import, or of memory that the process still has.
+  bool Shows(const AllocationRecord& view) const {
+    if (!IsImportView(view.import_kind) || !view.birth.valid()) return false;
+    const std::uint64_t shown = session_.events().aux0(view.birth.value);
+    return view.import_kind == ImportKind::kOwn ? own_.contains(shown) : imports_.contains(shown);
+  }
+
+ private:
+  const Session& session_;
+  std::unordered_set<std::uint64_t> imports_;  // handles
+  std::unordered_set<std::uint64_t> own_;      // addresses
+  bool own_views_ = false;
+};
+
+}  // namespace
+
+std::vector<bool> SelectJudged(const Session& session) {
+  const auto allocations = session.records();
+  std::set<int> framework_devices;
+  for (const AllocationRecord& a : allocations) {
+    if (a.layer == Layer::kBlock) framework_devices.insert(a.device);
+  }
+  const OpenImports open(session);
+  std::vector<bool> judged(allocations.size(), false);
+  for (std::uint32_t i = 0; i < allocations.size(); ++i) {
+    const AllocationRecord& a = allocations[i];
+    if (a.layer == Layer::kImported) {
+      judged[i] = !open.Shows(a);
+    } else if (a.layer == Layer::kBlock || OccupiesHost(a.layer)) {
+      judged[i] = true;
+    } else if (a.layer == Layer::kVmmPhysical) {
+      // An allocator's growing segments are made of such memory; its blocks tell the story.
+      judged[i] = !framework_devices.contains(a.device);
+    } else if (OccupiesDevice(a.layer)) {
+      judged[i] = !CarvedByAllocator(session, AllocationId(i));
+    }
+  }
+  return judged;
+}
+
+std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
+                                                  std::span<const StepClock> clocks) {
+  const std::vector<bool> judged = SelectJudged(session);
+  const auto allocations = session.records();
+  std::unordered_map<SiteKey, std::uint32_t, SiteKeyHash> index;
+  std::vector<std::vector<LeakSite>> all(clocks.size());
+  for (std::uint32_t i = 0; i < allocations.size(); ++i) {
+    if (!judged[i]) continue;
+    const AllocationRecord& a = allocations[i];
+    const std::uint32_t process = session.ProcessOf(a.birth);
+    if (process >= clocks.size()) continue;
+    const StepClock& clock = clocks[process];
+    std::vector<LeakSite>& sites = all[process];
+    const SiteKey key{a.stack.value, a.device, a.layer, process, a.stack.valid() ? 0 : a.bytes};
+    const auto [it, fresh] = index.try_emplace(key, static_cast<std::uint32_t>(sites.size()));
+    if (fresh) {
+      sites.emplace_back();
+      sites.back().process = process;
+      sites.back().device = a.device;
+      sites.back().layer = a.layer;
+      sites.back().stack = a.stack;
+    }
+    LeakSite& site = sites[it->second];
+    const AllocationId id(i);
+    site.members.push_back(id);
+    if (AliveAtExit(session, a)) site.alive_at_end.push_back(id);
+    if (AliveWhenJudged(clock, a)) {
+      site.judged_alive.push_back(id);
+    } else if (!AliveAtExit(session, a) && a.death.valid() && a.death < clock.judged_at()) {
+      const std::int64_t birth = clock.IndexAt(a.birth);
+      if (birth >= 0) {  // what set-up made and dropped says nothing about the loop
+        site.longest_lifetime = std::max(site.longest_lifetime, clock.IndexAt(a.death) - birth);
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<std::uint64_t> LowsOf(const Session& session, const StepClock& clock,
+                                  const LeakSite& site) {
+  std::vector<std::pair<EventId, std::int64_t>> changes;
+  for (const AllocationId id : site.members) {
+    const AllocationRecord& a = session.record(id);
+    if (!a.birth.valid() || a.birth >= clock.judged_at()) continue;
+    changes.emplace_back(a.birth, static_cast<std::int64_t>(a.bytes));
+    if (!a.alive() && a.death.valid() && a.death < clock.judged_at())
+      changes.emplace_back(a.death, -static_cast<std::int64_t>(a.bytes));
+  }
+  // Of one event, what comes goes before what leaves: a buffer that grows in place is held all
+  // along.
+  std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second > b.second;
+  });
+  std::vector<std::uint64_t> lows(static_cast<std::size_t>(clock.completed()));
+  std::uint64_t live = 0;  // modular: sums of what a log claims may overflow
+  std::size_t next = 0;
+  for (std::int64_t step = 0; step < clock.completed(); ++step) {
+    for (; next < changes.size() && changes[next].first < clock.BeginOf(step); ++next)
+      live += static_cast<std::uint64_t>(changes[next].second);
+    std::uint64_t low = live;
+    for (; next < changes.size() && changes[next].first < clock.BeginOf(step + 1); ++next) {
+      live += static_cast<std::uint64_t>(changes[next].second);
+      low = std::min(low, live);
+    }
+    lows[static_cast<std::size_t>(step)] = low;
+  }
+  return lows;
+}
+
+SiteHistory HistoryOf(const Session& session, const StepClock& clock, const LeakSite& site) {
+  SiteHistory history;
+  history.steps = clock.completed();
+  history.longest_lifetime = site.longest_lifetime;
+  std::map<std::uint64_t, std::int64_t> last_of_size;
+  for (const AllocationId id : site.judged_alive) {
+    const AllocationRecord& survivor = session.record(id);
+    const std::int64_t step = clock.IndexAt(survivor.birth);
+    if (step < 0) continue;
+    if (history.birth_steps.empty() || history.birth_steps.back() != step) {
+      history.birth_steps.push_back(step);
+      history.birth_bytes.push_back(0);
+    }
+    history.birth_bytes.back() += survivor.bytes;
+    const auto [it, fresh] = last_of_size.try_emplace(survivor.bytes, step);
+    history.sizes_return |= !fresh && it->second != step;
+  }
+  history.lows = LowsOf(session, clock, site);
+  return history;
+}
+
+SiteHistory HeldHistoryOf(const SiteHistory& blocks) {
+  SiteHistory held = StackedGrowth(blocks.lows);
+  held.longest_lifetime = std::max(held.longest_lifetime, blocks.longest_lifetime);
+  held.sizes_return = true;
+  return held;
+}
+
+}  // namespace memprof::analysis

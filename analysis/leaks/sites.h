@@ -1,0 +1,44 @@
+// Sites and their survivors by birth step: what the leak rule is fed with.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/leaks/clock.h"
+#include "analysis/leaks/internal/rule.h"
+#include "analysis/store/session.h"
+
+namespace memprof::analysis {
+
+// One process × stack × layer × device (× size where there is no stack).
+struct LeakSite {
+  std::uint32_t process = 0;
+  int device = kNoDevice;
+  Layer layer = Layer::kUnspecified;
+  StackId stack;
+  std::vector<AllocationId> judged_alive;  // when the last completed step ended, in order of birth
+  std::vector<AllocationId> alive_at_end;  // of the log
+  std::vector<AllocationId> members;       // every allocation of the site
+  std::int64_t longest_lifetime = 0;
+};
+
+// Which allocations are judged: blocks on devices where a framework's allocator was seen, and
+// driver memory that no allocator carves; page-locked host memory; imported memory, which is only
+// ever reported as open. Index = AllocationId.
+std::vector<bool> SelectJudged(const Session& session);
+
+// By process; `clocks` are theirs.
+std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
+                                                  std::span<const StepClock> clocks);
+
+// The least that `site` holds in each completed step.
+std::vector<std::uint64_t> LowsOf(const Session& session, const StepClock& clock,
+                                  const LeakSite& site);
+// The rule's input for `site`: its surviving blocks, by birth.
+SiteHistory HistoryOf(const Session& session, const StepClock& clock, const LeakSite& site);
+// The same of what the site holds, whichever blocks hold it: a buffer that is replaced by a larger
+// one is memory that stays.
+SiteHistory HeldHistoryOf(const SiteHistory& blocks);
+
+}  // namespace memprof::analysis

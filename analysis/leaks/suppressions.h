@@ -1,0 +1,40 @@
+// Leaks that somebody has decided to live with: files in the syntax of LeakSanitizer.
+//
+//   # a comment
+//   leak:^Warmup$          any frame's function, source file or module
+//   leak:vendor_*          `*` is anything; without ^ and $ anywhere in the name
+//
+// Thread-safe once read.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analysis/symbols/symbols.h"
+
+namespace memprof::analysis {
+
+class Suppressions {
+ public:
+  // Errors: kNotFound, kPermissionDenied; kInvalidArgument naming the file and line of what is no
+  // suppression of a leak. Messages are one line.
+  static absl::StatusOr<Suppressions> Read(const std::string& path);
+  // `name` is for messages.
+  static absl::StatusOr<Suppressions> Parse(std::string_view text, std::string_view name);
+
+  bool empty() const { return patterns_.empty(); }
+  std::span<const std::string> patterns() const { return patterns_; }
+  // The first pattern that matches a frame of the stack; -1 if none does.
+  int Match(std::span<const SourceFrame> stack) const;
+
+ private:
+  std::vector<std::string> patterns_;
+};
+
+// As LeakSanitizer matches a template. Takes time of length of `text` times that of `pattern`.
+bool MatchesTemplate(std::string_view pattern, std::string_view text);
+
+}  // namespace memprof::analysis

@@ -1,0 +1,29 @@
+// What the survivors of a leak's site are, beyond their sum: how many somebody wants to see, and
+// when the last of them was used.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/leaks/leaks.h"
+#include "analysis/store/allocation_set.h"
+#include "analysis/timeline/accesses.h"
+
+namespace memprof::analysis {
+
+struct SurvivorFacts {
+  // Alive when leaks were judged, at the last step mark, or at the end of the log.
+  std::uint64_t blocks = 0;
+  std::uint64_t passing = 0;  // of these, in the set
+  std::uint64_t used = 0;     // of these, named by a kernel, copy or memset at any time
+  EventId last_use;           // the latest such event; none if there is none
+};
+
+// Of each leak of a report, in their order. `passing` null = all pass; `accesses` null = no uses
+// are known. O(allocations + their uses).
+std::vector<SurvivorFacts> DescribeSurvivors(const Session& session, std::span<const Leak> leaks,
+                                             const AllocationSet* passing,
+                                             const Accesses* accesses);
+
+}  // namespace memprof::analysis

@@ -1,0 +1,82 @@
+// Gives allocations of PyTorch's autograd threads, which run no Python, the Python frames of the
+// forward code that caused them, as far as that can be known.
+//
+// Their stacks become: the native frames as recorded; a frame "backward of FUNCTION" at the line of
+// the forward operator; that line's callers. Where only the nodes around are known it is "backward
+// within FUNCTION", of the callers that both have in common; else "backward: NODE", or "backward".
+// The method is in docs/python-stacks.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "analysis/load/internal/columns.h"
+#include "analysis/load/internal/tables.h"
+#include "analysis/symbols/backward_calls.h"
+
+namespace memprof::analysis {
+
+class BackwardStacks {
+ public:
+  // The function of a native frame of `module`, "" if unknown. Asked once for each frame of
+  // PyTorch's CPU library, in which operators and the engine are, and of its Python library.
+  using FunctionName = std::function<std::string(std::uint32_t module, std::uint64_t address)>;
+
+  BackwardStacks(SessionTables* tables, FunctionName name);
+
+  // Changes the stacks of allocations, made or failed, in `events`, which come in `order`; adds
+  // what they need to the tables. O(events + nodes of the stacks); at once where no module is
+  // PyTorch's.
+  void Attribute(const std::vector<std::uint32_t>& order, RawEvents* events);
+
+ private:
+  static constexpr std::uint32_t kNone = EventId::kNone;
+  // What is known of a stack, from its outermost frame inward.
+  struct Facts {
+    std::uint32_t user = kNone;    // node of the innermost Python frame of the user's
+    std::uint32_t python = kNone;  // node of the innermost Python frame of anybody
+    std::uint32_t asks = kNone;    // node of PyTorch's innermost frame but for its allocator's
+    bool engine = false;           // within it autograd's engine runs
+    std::uint32_t level = 0;       // how many engines run: Python that a node calls is at 1
+    bool makes_nodes = true;       // false within the forward function of an autograd.Function
+    // The node that runs: its name, and which run it is.
+    std::uint32_t backward = kNone, backward_at = kNone;
+    // The outermost operator: its name, and its node of the stack.
+    std::uint32_t forward = kNone, forward_at = kNone;
+  };
+  struct FrameFacts {
+    bool engine = false;
+    bool applies = false;                             // it calls the forward of a Function
+    std::uint32_t backward = kNone, forward = kNone;  // names
+  };
+
+  bool HasPyTorch();
+  FrameFacts Look(const Frame& frame);
+  void ReadStacks();
+  bool IsUsers(const Frame& frame) const;
+  std::uint32_t Name(std::string name);
+  StringId Text(const std::string& text);
+
+  std::uint32_t Described(const Facts& facts, const BackwardCalls::Partner& partner);
+  std::uint32_t CommonCaller(std::uint32_t a, std::uint32_t b) const;
+  std::uint32_t Marked(const std::string& words, std::uint32_t user);
+  std::uint32_t Under(std::uint32_t stack, std::uint32_t outer);
+  std::uint32_t Child(std::uint32_t parent, std::uint32_t frame);
+
+  SessionTables& tables_;
+  const FunctionName name_;
+  // By module: the one that operators and the engine are in; the one that Python calls; either or
+  // another of PyTorch's but for the allocators'.
+  std::vector<bool> is_core_, is_python_, is_torch_;
+  std::vector<Facts> facts_;  // by node
+  std::vector<std::string> names_;
+  absl::flat_hash_map<std::string, std::uint32_t> name_ids_, text_ids_;
+  absl::flat_hash_map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> children_, under_;
+  absl::flat_hash_map<std::pair<std::string, std::uint32_t>, std::uint32_t> marked_;
+};
+
+}  // namespace memprof::analysis

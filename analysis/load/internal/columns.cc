@@ -1,0 +1,366 @@
+// Decodes event chunks on several threads and orders them by time.
+#include "analysis/load/internal/columns.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <queue>
+#include <thread>
+#include <utility>
+
+#include "analysis/log/decode.h"
+#include "analysis/log/event_columns.h"
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::uint32_t kNone = RawEvents::kNone;
+
+unsigned ThreadCount() { return std::clamp(std::thread::hardware_concurrency(), 1u, 8u); }
+
+// What all threads put their chunks' parts into that are not rows.
+class SharedParts {
+ public:
+  explicit SharedParts(RawEvents* events) : events_(*events) {}
+
+  // Numbers of kinds that a thread met for the first time, and the row of its first detail.
+  std::uint32_t Add(const std::vector<EventKind>& kinds, std::vector<std::uint32_t>* numbers,
+                    const std::vector<std::uint64_t>& counts,
+                    const std::vector<RawEvents::Detail>& details) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = numbers->size(); i < kinds.size(); ++i) {
+      const auto [at, fresh] =
+          numbers_.try_emplace(kinds[i], static_cast<std::uint32_t>(events_.kinds.size()));
+      if (fresh) {
+        events_.kinds.push_back(kinds[i]);
+        events_.rows_of_kind.push_back(0);
+      }
+      numbers->push_back(at->second);
+    }
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      events_.rows_of_kind[(*numbers)[i]] += counts[i];
+    const auto first = static_cast<std::uint32_t>(events_.details.size());
+    events_.details.insert(events_.details.end(), details.begin(), details.end());
+    return first;
+  }
+
+ private:
+  RawEvents& events_;
+  std::mutex mutex_;
+  absl::flat_hash_map<EventKind, std::uint32_t> numbers_;
+};
+
+// One thread's part of the decoding. Its scratch memory is that of one chunk.
+class ChunkDecoder {
+ public:
+  ChunkDecoder(const LogReader& reader, const SessionTables& tables, SharedParts* shared)
+      : reader_(reader), tables_(tables), shared_(*shared) {}
+
+  // Puts the source's events into `out`, which has room for them. False if it does not decode.
+  bool Decode(const EventSource& source, RawEvents::Row* out) {
+    std::string_view payload = source.message;
+    if (source.chunk != nullptr) {
+      const absl::StatusOr<std::string_view> got = reader_.ReadPayload(*source.chunk, &buffer_);
+      if (!got.ok()) return false;
+      payload = *got;
+    }
+    if (!DecodeEvents(payload, source.count, &columns_, &unknown_)) return false;
+    details_.clear();
+    counts_.assign(kinds_.size(), 0);
+    for (std::uint32_t i = 0; i < source.count; ++i) Pack(i, &out[i]);
+    const std::uint32_t first = shared_.Add(kinds_, &numbers_, counts_, details_);
+    for (std::uint32_t i = 0; i < source.count; ++i) {
+      out[i].kind = numbers_[out[i].kind];
+      if (out[i].detail != kNone) out[i].detail += first;
+    }
+    return true;
+  }
+  std::uint64_t unknown() const { return unknown_; }
+
+ private:
+  void Pack(std::uint32_t i, RawEvents::Row* out) {
+    const bool tensor = columns_.layer[i] == Layer::kTensor;
+    const std::uint32_t label = columns_.label[i] == 0 ? kNone
+                                : tensor               ? tables_.Tensor(columns_.label[i]).value
+                                                       : tables_.String(columns_.label[i]).value;
+    *out = {.time = columns_.time[i],
+            .address = columns_.address[i],
+            .bytes = columns_.bytes[i],
+            .kind = Kind(i),
+            .stack = tables_.Stack(columns_.stack[i].value)};
+    const RawEvents::Detail detail{columns_.aux0[i], columns_.aux1[i], label, columns_.result[i]};
+    if (detail.aux0 == 0 && detail.aux1 == 0 && label == kNone && detail.result == 0) return;
+    out->detail = static_cast<std::uint32_t>(details_.size());
+    details_.push_back(detail);
+  }
+
+  // This thread's number of the event's kind; threads are named as the log does until the end,
+  // because they may need rows that are not there yet.
+  std::uint32_t Kind(std::uint32_t i) {
+    EventKind kind;
+    kind.op = columns_.op[i];
+    kind.layer = columns_.layer[i];
+    kind.device = columns_.device[i];
+    kind.thread = columns_.thread[i];
+    kind.context = columns_.context[i];
+    kind.api = columns_.api[i];
+    kind.stream = columns_.stream[i];
+    const auto [at, fresh] = logged_.try_emplace(kind, static_cast<std::uint32_t>(kinds_.size()));
+    if (fresh) {
+      kind.context = tables_.Context(kind.context);
+      kind.api = tables_.String(kind.api.value);
+      kinds_.push_back(kind);
+      counts_.push_back(0);
+    }
+    ++counts_[at->second];
+    return at->second;
+  }
+
+  const LogReader& reader_;
+  const SessionTables& tables_;
+  SharedParts& shared_;
+  PayloadBuffer buffer_;
+  EventColumns columns_;
+  absl::flat_hash_map<EventKind, std::uint32_t> logged_;  // with the log's ids
+  std::vector<EventKind> kinds_;
+  std::vector<std::uint32_t> numbers_;  // of kinds_ among all
+  std::vector<std::uint64_t> counts_;   // of kinds_ in this chunk
+  std::vector<RawEvents::Detail> details_;
+  std::uint64_t unknown_ = 0;
+};
+
+class ParallelDecoder {
+ public:
+  ParallelDecoder(const LogReader& reader, const std::vector<EventSource>& sources,
+                  const SessionTables& tables, RawEvents* events)
+      : reader_(reader),
+        sources_(sources),
+        tables_(tables),
+        events_(*events),
+        shared_(events),
+        ok_(sources.size(), 0) {
+    std::size_t rows = 0;
+    for (const EventSource& source : sources) {
+      begin_.push_back(rows);
+      rows += source.count;
+    }
+    events_.rows.resize(rows);
+  }
+
+  absl::Status Run(const ProgressFunction& progress) {
+    std::vector<std::thread> helpers;
+    const std::size_t wanted = std::min<std::size_t>(ThreadCount(), sources_.size());
+    for (std::size_t i = 1; i < wanted; ++i) helpers.emplace_back([this] { Work(nullptr); });
+    Work(progress ? &progress : nullptr);
+    for (std::thread& helper : helpers) helper.join();
+    return cancelled_ ? absl::CancelledError("cancelled") : absl::OkStatus();
+  }
+
+  void Collect(DecodeResult* result) {
+    result->unknown = unknown_;
+    for (std::size_t i = 0; i < ok_.size(); ++i)
+      if (!ok_[i]) result->failed.push_back(i);
+    if (!result->failed.empty()) DropFailed();
+  }
+
+ private:
+  void Work(const ProgressFunction* progress) {
+    ChunkDecoder decoder(reader_, tables_, &shared_);
+    for (std::size_t i; !cancelled_ && (i = next_++) < sources_.size();) {
+      ok_[i] = decoder.Decode(sources_[i], events_.rows.data() + begin_[i]);
+      if (progress != nullptr &&
+          !(*progress)(static_cast<double>(i) / static_cast<double>(sources_.size())))
+        cancelled_ = true;
+    }
+    unknown_ += decoder.unknown();
+  }
+
+  // Closes the gaps that chunks have left which did not decode.
+  void DropFailed() {
+    std::vector<RawEvents::Row>& rows = events_.rows;
+    std::size_t out = 0;
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      if (!ok_[i]) continue;
+      std::move(rows.begin() + begin_[i], rows.begin() + begin_[i] + sources_[i].count,
+                rows.begin() + out);
+      out += sources_[i].count;
+    }
+    rows.resize(out);
+  }
+
+  const LogReader& reader_;
+  const std::vector<EventSource>& sources_;
+  const SessionTables& tables_;
+  RawEvents& events_;
+  SharedParts shared_;
+  std::vector<std::size_t> begin_;
+  std::vector<char> ok_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<std::uint64_t> unknown_ = 0;
+  std::atomic<bool> cancelled_ = false;
+};
+
+// Rows of the table of threads for the log's ids, in the order of these where several are new.
+void MapThreads(SessionTables* tables, RawEvents* events) {
+  std::vector<std::uint32_t> ids;
+  for (const EventKind& kind : events->kinds) ids.push_back(kind.thread);
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  for (const std::uint32_t id : ids) tables->Thread(id);
+  for (EventKind& kind : events->kinds) {
+    kind.thread = tables->Thread(kind.thread);
+    tables->SeeDevice(kind.device);
+  }
+}
+
+}  // namespace
+
+Event RawEvents::At(std::size_t row) const {
+  const Row& from = rows[row];
+  Event event;
+  static_cast<EventKind&>(event) = kinds[from.kind];
+  event.time = from.time;
+  event.address = from.address;
+  event.bytes = from.bytes;
+  event.stack = from.stack;
+  if (from.detail == kNone) return event;
+  const Detail& detail = details[from.detail];
+  event.aux0 = detail.aux0;
+  event.aux1 = detail.aux1;
+  event.label = detail.label;
+  event.result = detail.result;
+  return event;
+}
+
+void RawEvents::ForgetBefore(std::size_t end) {
+  constexpr std::uintptr_t kPage = 4096;
+  const auto first = reinterpret_cast<std::uintptr_t>(rows.data());
+  const std::uintptr_t from = std::max(forgotten_, (first + kPage - 1) / kPage * kPage);
+  const std::uintptr_t to = (first + end * sizeof(Row)) / kPage * kPage;
+  if (to <= from) return;
+  madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);  // it is only a wish
+  forgotten_ = to;
+}
+
+absl::Status DecodeColumns(const LogReader& reader, const std::vector<EventSource>& sources,
+                           SessionTables* tables, const ProgressFunction& progress,
+                           RawEvents* events, DecodeResult* result) {
+  ParallelDecoder decoder(reader, sources, *tables, events);
+  if (absl::Status status = decoder.Run(progress); !status.ok()) return status;
+  decoder.Collect(result);
+  MapThreads(tables, events);
+  return absl::OkStatus();
+}
+
+namespace {
+
+using Row = std::uint32_t;
+
+// Holds each thread's time where it runs backwards.
+std::uint64_t HoldClocks(RawEvents* events) {
+  std::vector<TimeNs> latest;
+  std::uint64_t steps = 0;
+  for (std::size_t i = 0; i < events->rows.size(); ++i) {
+    const std::size_t thread = events->KindOf(i).thread + 1u;  // none = slot 0
+    if (thread >= latest.size()) latest.resize(thread + 1, 0);
+    TimeNs& time = events->rows[i].time;
+    if (time < latest[thread]) ++steps;
+    time = latest[thread] = std::max(time, latest[thread]);
+  }
+  return steps;
+}
+
+// A stable merge sort that makes use of what order there is: it merges the rising runs of the
+// input, and of two neighbouring runs only the part where they overlap.
+class RunSort {
+ public:
+  explicit RunSort(const std::vector<RawEvents::Row>& events)
+      : events_(events), rows_(events.size()) {
+    for (Row i = 0; i < rows_.size(); ++i) rows_[i] = i;
+    runs_.push_back(0);
+    for (std::size_t i = 1; i < events.size(); ++i)
+      if (events[i].time < events[i - 1].time) runs_.push_back(i);
+    runs_.push_back(events.size());
+  }
+
+  std::vector<Row> Sort() && {
+    Merge(0, runs_.size() - 1);
+    return std::move(rows_);
+  }
+
+ private:
+  void Merge(std::size_t first_run, std::size_t end_run) {
+    if (end_run - first_run < 2) return;
+    const std::size_t middle_run = first_run + (end_run - first_run) / 2;
+    Merge(first_run, middle_run);
+    Merge(middle_run, end_run);
+    const auto earlier = [this](Row a, Row b) { return events_[a].time < events_[b].time; };
+    const auto middle = rows_.begin() + runs_[middle_run];
+    const auto begin = std::upper_bound(rows_.begin() + runs_[first_run], middle, *middle, earlier);
+    const auto end =
+        std::lower_bound(middle, rows_.begin() + runs_[end_run], *(middle - 1), earlier);
+    if (begin < middle && middle < end) std::inplace_merge(begin, middle, end, earlier);
+  }
+
+  const std::vector<RawEvents::Row>& events_;
+  std::vector<Row> rows_;
+  std::vector<std::size_t> runs_;
+};
+
+// Orders rows of the same instant: each thread's in their order, frees as early as that allows.
+class InstantOrder {
+ public:
+  explicit InstantOrder(const RawEvents& events) : events_(events) {}
+
+  void Apply(Row* begin, Row* end) {
+    if (!NeedsOrder(begin, end)) return;
+    absl::flat_hash_map<std::uint32_t, std::deque<Row>> threads;
+    std::priority_queue<Row, std::vector<Row>, std::greater<Row>> frees, others;
+    for (const Row* row = begin; row != end; ++row) threads[Thread(*row)].push_back(*row);
+    const auto offer = [&](Row row) { (IsFree(row) ? frees : others).push(row); };
+    for (const auto& [thread, rows] : threads) offer(rows.front());
+    for (Row* out = begin; out != end; ++out) {
+      auto& heads = frees.empty() ? others : frees;
+      const Row row = heads.top();
+      heads.pop();
+      *out = row;
+      std::deque<Row>& rest = threads[Thread(row)];
+      rest.pop_front();
+      if (!rest.empty()) offer(rest.front());
+    }
+  }
+
+ private:
+  std::uint32_t Thread(Row row) const { return events_.KindOf(row).thread; }
+  bool IsFree(Row row) const { return events_.KindOf(row).op == Op::kFree; }
+
+  bool NeedsOrder(const Row* begin, const Row* end) const {
+    bool several = false, late_free = false;
+    for (const Row* row = begin + 1; row < end; ++row) {
+      several |= Thread(*row) != Thread(*begin);
+      late_free |= IsFree(*row) && !IsFree(*(row - 1));
+    }
+    return several && late_free;
+  }
+
+  const RawEvents& events_;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> OrderByTime(RawEvents* events, std::uint64_t* clock_steps) {
+  *clock_steps = HoldClocks(events);
+  std::vector<Row> rows = RunSort(events->rows).Sort();
+  const auto time = [&](std::size_t i) { return events->rows[rows[i]].time; };
+  InstantOrder instant(*events);
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    for (end = begin + 1; end < rows.size() && time(end) == time(begin);) ++end;
+    if (end - begin > 1) instant.Apply(rows.data() + begin, rows.data() + end);
+  }
+  return rows;
+}
+
+}  // namespace memprof::analysis

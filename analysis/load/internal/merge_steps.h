@@ -1,0 +1,37 @@
+// The steps of several logs: of each by itself, and those of the job.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/store/session.h"
+
+namespace memprof::analysis {
+
+// When a log begins and ends, in the clock of all.
+struct RunSpan {
+  TimeNs begin = 0, end = 0;
+};
+
+// Logs that overlap in time, directly or through others, are one run. Of each log the number of its
+// run; 0 began first.
+std::vector<std::uint32_t> NumberRuns(std::span<const RunSpan> logs);
+
+struct MergedSteps {
+  FoundSteps job;
+  std::vector<FoundSteps> of_log;
+};
+
+// `parts[i]` are the steps of one log, in the clock and with the events of the common session; none
+// where it has none. Each log keeps its own. The job's are those of its runs, one run after the
+// other. The ranks of a run go through their steps together:
+//   marks   a step begins with the first mark of its number in any log.
+//   found   if no log of the run has marks: of the logs with most steps, a step begins with the
+//           first of them. Logs with other numbers of steps (an evaluation beside the training)
+//           have no say.
+// A log without any goes by those of its run.
+MergedSteps MergeSteps(std::vector<FoundSteps> parts, std::span<const RunSpan> logs,
+                       std::span<const std::uint32_t> run_of_log);
+
+}  // namespace memprof::analysis

@@ -1,0 +1,188 @@
+// Where addresses mean something, and who lives there: the look-ups of the replay.
+//
+// Lifetimes are named by their row in the list of allocations (Id). Nothing here is thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "analysis/store/event_table.h"
+
+namespace memprof::analysis::lifetimes {
+
+using Id = std::uint32_t;
+inline constexpr Id kNone = AllocationId::kNone;
+
+// Where an address means something. Layers of one space are freed by each other's functions.
+enum class Space : std::uint8_t {
+  kNowhere,
+  kDevice,
+  kHost,
+  kArray,
+  kPhysical,
+  kReservation,
+  kModule,
+  kMulticast,
+  kImport,  // handles of imported objects, which are no addresses
+  kSegment,
+  kBlock,
+  kTensor,
+};
+
+// Where the addresses of a layer live; kNowhere for layers without any.
+Space SpaceOf(Layer layer);
+// The same for a piece, whose address may mean something else than its layer's: an imported VMM
+// handle lives among handles, other imported objects by themselves.
+Space SpaceOf(const AllocationRecord& allocation);
+// Whether memory of the layer `freed` went back through a function for the layer `by` that CUDA
+// does not prescribe for it. cuMemFree is the one function for linear, pitched and managed memory;
+// it and cuMemFreeAsync end what was imported at an address; cuMemFreeAsync ends what a pool in the
+// host's memory has handed out. The recorder's writer has the same rule.
+bool IsForeignFree(Layer freed, Layer by);
+// This memory ends with its context. Stream-ordered and graph memory belongs to pools of the
+// device, VMM memory to the process.
+bool OwnedByContext(const AllocationRecord& allocation);
+
+// Live pieces by address. Devices rarely share an address, so the few at one address are a list.
+class AddressTable {
+ public:
+  void Insert(Space space, std::uint64_t address, Id id) { table_[{space, address}].push_back(id); }
+
+  void Erase(Space space, std::uint64_t address, Id id) {
+    const auto at = table_.find({space, address});
+    if (at == table_.end()) return;
+    at->second.erase(std::remove(at->second.begin(), at->second.end(), id), at->second.end());
+    if (at->second.empty()) table_.erase(at);
+  }
+
+  // The piece at `address` on `device`; if `any_device`, else the latest on another device.
+  Id Find(Space space, std::uint64_t address, int device, bool any_device,
+          const std::vector<AllocationRecord>& allocations) const {
+    const auto at = table_.find({space, address});
+    if (at == table_.end()) return kNone;
+    for (const Id id : at->second)
+      if (allocations[id].device == device) return id;
+    return any_device ? at->second.back() : kNone;
+  }
+
+ private:
+  absl::flat_hash_map<std::pair<Space, std::uint64_t>, absl::InlinedVector<Id, 1>> table_;
+};
+
+// Live ranges of one level in order of address, to find what contains a range.
+class RangeIndex {
+ public:
+  void Insert(const AllocationRecord& allocation, Id id) {
+    if (used) ranges_[{allocation.device, allocation.address}] = id;
+  }
+  void Erase(const AllocationRecord& allocation, Id id) {
+    const auto at = ranges_.find({allocation.device, allocation.address});
+    if (at != ranges_.end() && at->second == id) ranges_.erase(at);
+  }
+  Id Containing(const AllocationRecord& inner,
+                const std::vector<AllocationRecord>& allocations) const {
+    auto at = ranges_.upper_bound({inner.device, inner.address});
+    if (at == ranges_.begin()) return kNone;
+    const Id id = (--at)->second;
+    const AllocationRecord& outer = allocations[id];
+    if (outer.device != inner.device || inner.bytes > outer.bytes) return kNone;
+    const std::uint64_t offset = inner.address - outer.address;
+    return offset <= outer.bytes - inner.bytes && offset < std::max<std::uint64_t>(outer.bytes, 1)
+               ? id
+               : kNone;
+  }
+
+  // The range in which `inner` begins, where this and those that adjoin it hold all of it.
+  Id Beginning(const AllocationRecord& inner,
+               const std::vector<AllocationRecord>& allocations) const {
+    auto at = ranges_.upper_bound({inner.device, inner.address});
+    if (at == ranges_.begin()) return kNone;
+    const Id first = (--at)->second;
+    std::uint64_t end = inner.address;
+    for (; at != ranges_.end(); ++at) {
+      const AllocationRecord& range = allocations[at->second];
+      if (range.device != inner.device || range.address > end || range.bytes == 0) return kNone;
+      if (end - range.address >= range.bytes) return kNone;
+      end = range.address + range.bytes;
+      if (end < range.address || end - inner.address >= inner.bytes) return first;
+    }
+    return kNone;
+  }
+
+  bool used = false;  // kept up to date only where somebody will ask
+
+ private:
+  absl::btree_map<std::pair<int, std::uint64_t>, Id> ranges_;
+};
+
+// Live managed memory by address, whatever its device, to find what an advice is about.
+class ManagedRanges {
+ public:
+  void Insert(const AllocationRecord& allocation, Id id) {
+    if (used && allocation.layer == Layer::kManaged) ranges_[allocation.address] = id;
+  }
+  void Erase(const AllocationRecord& allocation, Id id) {
+    const auto at = ranges_.find(allocation.address);
+    if (at != ranges_.end() && at->second == id) ranges_.erase(at);
+  }
+  Id At(std::uint64_t address, const std::vector<AllocationRecord>& allocations) const {
+    const auto after = ranges_.upper_bound(address);
+    if (after == ranges_.begin()) return kNone;
+    const Id id = std::prev(after)->second;
+    const AllocationRecord& range = allocations[id];
+    return address - range.address < range.bytes ? id : kNone;
+  }
+
+  bool used = false;  // kept up to date only where somebody will ask
+
+ private:
+  absl::btree_map<std::uint64_t, Id> ranges_;
+};
+
+// VMM: memory lives until its handle is released and its last mapping is gone.
+class Mappings {
+ public:
+  struct Mapping {
+    std::uint64_t bytes = 0;
+    Id id = kNone;
+  };
+
+  // What was mapped there before must have been unmapped.
+  void Map(std::uint64_t address, std::uint64_t bytes, Id id) {
+    mappings_[address] = {bytes, id};
+    ++count_[id];
+  }
+  // Calls `last(id)` for each memory whose last mapping went.
+  template <typename Last>
+  void Unmap(std::uint64_t address, std::uint64_t bytes, Last last) {
+    auto at = mappings_.lower_bound(address);
+    while (at != mappings_.end() && at->first - address < bytes) {
+      const Id id = at->second.id;
+      at = mappings_.erase(at);
+      if (--count_[id] != 0) continue;
+      count_.erase(id);
+      last(id);
+    }
+  }
+  bool Mapped(Id id) const { return count_.contains(id); }
+  // Memory mapped over the whole of the range; none if there is none.
+  Id At(std::uint64_t address, std::uint64_t bytes) const {
+    auto at = mappings_.upper_bound(address);
+    if (at == mappings_.begin()) return kNone;
+    --at;
+    const std::uint64_t offset = address - at->first;
+    return bytes <= at->second.bytes && offset <= at->second.bytes - bytes ? at->second.id : kNone;
+  }
+
+ private:
+  absl::btree_map<std::uint64_t, Mapping> mappings_;
+  absl::flat_hash_map<Id, std::uint32_t> count_;  // mappings of each memory
+};
+
+}  // namespace memprof::analysis::lifetimes

@@ -1,0 +1,39 @@
+// From log files to a Session.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "analysis/base/progress.h"
+#include "analysis/store/session.h"
+
+namespace memprof::analysis {
+
+struct LoadOptions {
+  ProgressFunction progress;
+  // Where the program marked no steps, those of its ranges or of its pattern are taken, if they are
+  // certain enough (analysis/steps/found.h).
+  bool find_steps = true;
+  bool recover_ring = true;      // after an unclean end, also read what was not yet drained
+  std::uint64_t max_events = 0;  // of each log; 0 = all
+  // Of several logs those that cannot be read are left out, and this is told why. Where it is
+  // empty, one of them is an error, as is none that can be read.
+  std::function<void(const absl::Status&)> skipped;
+};
+
+// Reads logs, also those that are cut or still growing. Several are one session: the processes of a
+// job, on one machine or on many. Devices that are the same are one, clocks are aligned, sites of
+// the same code are one (analysis/load/internal/merge.h says how).
+//
+// Errors: kNotFound, kPermissionDenied, kInvalidArgument (no log at all, not a memprof log, empty,
+// a future version, the same log twice, more than 255), kDataLoss (damaged so that nothing can be
+// read), kCancelled. Messages are one line and name the file.
+absl::StatusOr<std::shared_ptr<const Session>> LoadLogs(const std::vector<std::string>& paths,
+                                                        const LoadOptions& options = {});
+
+}  // namespace memprof::analysis

@@ -1,0 +1,289 @@
+// The writer's three phases (proto/ring.h), done once more on behalf of a writer that is dead.
+#include "analysis/log/ring_fold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analysis/log/decode.h"
+#include "analysis/log/reader.h"
+#include "analysis/log/ring_recovery.h"
+#include "proto/anomalies.h"
+#include "proto/crc32c.h"
+#include "proto/framing.h"
+#include "proto/ring.h"
+
+namespace memprof::analysis {
+namespace {
+
+using ring::RingHeader;
+using ring::SlabHeader;
+
+constexpr int kCompressionLevel = 3;
+constexpr char kRingSuffix[] = ".mprof.ring";
+
+// A regular file of the calling user, open; never one that a link points to.
+class OwnFile {
+ public:
+  OwnFile(const std::string& path, int flags)
+      : fd_(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
+    if (fd_ < 0) return;
+    if (fstat(fd_, &status_) == 0 && S_ISREG(status_.st_mode) && status_.st_uid == geteuid())
+      return;
+    close(fd_);
+    fd_ = -1;
+  }
+  ~OwnFile() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OwnFile(const OwnFile&) = delete;
+  OwnFile& operator=(const OwnFile&) = delete;
+  bool ok() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+  bool HasName() const {
+    struct stat now;
+    return fstat(fd_, &now) == 0 && now.st_nlink > 0;
+  }
+  std::size_t bytes() const { return static_cast<std::size_t>(status_.st_size); }
+
+ private:
+  int fd_;
+  struct stat status_ {};
+};
+
+void AppendChunk(log::ChunkKind kind, const std::string& raw, std::uint32_t events,
+                 std::string* chunks) {
+  std::string stored(ZSTD_compressBound(raw.size()), '\0');
+  const std::size_t bytes =
+      ZSTD_compress(stored.data(), stored.size(), raw.data(), raw.size(), kCompressionLevel);
+  log::ChunkFrame frame{};
+  if (ZSTD_isError(bytes) == 0 && bytes < raw.size()) {
+    stored.resize(bytes);
+    frame.flags = log::kChunkZstd;
+  } else {
+    stored = raw;
+  }
+  frame.sync = log::kChunkSync;
+  frame.kind = static_cast<std::uint16_t>(kind);
+  frame.stored_bytes = static_cast<std::uint32_t>(stored.size());
+  frame.raw_bytes = static_cast<std::uint32_t>(raw.size());
+  frame.events = events;
+  const std::uint32_t crc = log::Crc32c(&frame, offsetof(log::ChunkFrame, crc32c));
+  frame.crc32c = log::Crc32c(stored.data(), stored.size(), crc);
+  chunks->append(reinterpret_cast<const char*>(&frame), sizeof frame);
+  chunks->append(stored);
+}
+
+// What the ring holds as the log's next chunks; empty if it is more than a log may hold.
+std::string Chunks(RecoveredRing ring) {
+  std::string chunks;
+  const std::string definitions = ring.definitions.SerializeAsString();
+  if (definitions.size() > log::kMaxRawBytes) return "";
+  if (!definitions.empty()) AppendChunk(log::ChunkKind::kDefinitions, definitions, 0, &chunks);
+  std::uint64_t events = 0;
+  for (const log::Events& message : ring.events) {
+    AppendChunk(log::ChunkKind::kEvents, message.SerializeAsString(), message.count(), &chunks);
+    events += message.count();
+  }
+  log::Counter* recovered = ring.counters.add_counter();
+  recovered->set_name("ring_recovered");
+  recovered->set_value(1);
+  log::SelfAccounting* self = ring.counters.mutable_self();
+  self->set_events_written(self->events_written() + events);
+  self->set_bytes_written(ring.committed_log_bytes + chunks.size());
+  AppendChunk(log::ChunkKind::kCounters, ring.counters.SerializeAsString(), 0, &chunks);
+  return chunks;
+}
+
+// The ring, writable. It was found sound by RecoverRing, but its counts are checked all the same.
+class WritableRing {
+ public:
+  explicit WritableRing(const OwnFile& file) : bytes_(file.bytes()) {
+    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
+  }
+  ~WritableRing() {
+    if (memory_ != MAP_FAILED) munmap(memory_, bytes_);
+  }
+  WritableRing(const WritableRing&) = delete;
+  WritableRing& operator=(const WritableRing&) = delete;
+  bool ok() const { return memory_ != MAP_FAILED; }
+  RingHeader& header() { return *static_cast<RingHeader*>(memory_); }
+
+  template <typename Visit>
+  void ForEachSlab(Visit visit) {
+    const std::size_t fit = (bytes_ - ring::kRingHeaderBytes) / ring::kSlabBytes;
+    const std::size_t slabs =
+        std::min<std::size_t>(fit, std::min(header().slabs_ready.load(), ring::kMaxSlabs));
+    for (std::size_t i = 0; i < slabs; ++i)
+      visit(*reinterpret_cast<SlabHeader*>(static_cast<char*>(memory_) + ring::kRingHeaderBytes +
+                                           i * ring::kSlabBytes));
+  }
+
+  // Ends the commit that the writer died in: `done`, or as if it had never begun.
+  void EndCommit(std::uint64_t committed, bool done) {
+    if (done) ForEachSlab([](SlabHeader& slab) { slab.taken.store(slab.pending.load()); });
+    header().committed.store(committed);
+    header().commit_at.store(ring::kNotCommitted);
+  }
+
+  void BeginCommit(std::uint64_t log_bytes) {
+    ForEachSlab([](SlabHeader& slab) { slab.pending.store(slab.published.load()); });
+    header().commit_at.store(log_bytes);
+  }
+
+ private:
+  void* memory_;
+  std::size_t bytes_;
+};
+
+bool WriteAll(int fd, const std::string& bytes, std::uint64_t offset) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t written =
+        pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    done += static_cast<std::size_t>(written);
+  }
+  return fdatasync(fd) == 0;
+}
+
+absl::Status Unwritable(const std::string& path) {
+  return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(errno)));
+}
+
+struct LogState {
+  HeaderRecord header;
+  bool complete = false;
+};
+
+absl::StatusOr<LogState> Look(const std::string& path) {
+  absl::StatusOr<std::unique_ptr<LogReader>> reader =
+      LogReader::Open(path, LogReader::Mode::kUseIndex);
+  if (!reader.ok()) return reader.status();
+  LogState state;
+  PayloadBuffer buffer;
+  for (const Chunk& chunk : (*reader)->chunks()) {
+    if (chunk.kind() == log::ChunkKind::kTrailer) state.complete = !(*reader)->tail_cut();
+    if (chunk.kind() != log::ChunkKind::kHeader) continue;
+    const absl::StatusOr<std::string_view> payload = (*reader)->ReadPayload(chunk, &buffer);
+    if (payload.ok()) DecodeHeader(*payload, &state.header);
+  }
+  return state;
+}
+
+bool ProcessIsGone(std::uint32_t pid) {
+  return static_cast<pid_t>(pid) > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+}
+
+// Whether a log that is not at its place may still want what the ring holds. Notes in the ring when
+// it was asked for the first time.
+bool MayBeWanted(const OwnFile& file, const std::string& path, const RingHeader& header,
+                 std::int64_t now_unix_ns) {
+  const absl::StatusOr<RecoveredRing> left =
+      RecoverRing(path, header.pid, header.start_time_ns, header.committed.load());
+  if (!left.ok() || (left->events.empty() && left->definitions.ByteSizeLong() == 0)) return false;
+  const auto now = static_cast<std::uint64_t>(now_unix_ns);
+  const std::uint64_t since = header.log_missing_since_ns;
+  if (since != 0 && since <= now) return now - since <= std::uint64_t{kKeepForMovedLogNs};
+  constexpr off_t kAt = offsetof(RingHeader, log_missing_since_ns);
+  return pwrite(file.fd(), &now, sizeof now, kAt) == sizeof now;
+}
+
+// Whether the ring at `path` is one of ours that nobody needs any more.
+bool IsOrphaned(const std::string& path, std::int64_t now_unix_ns) {
+  const OwnFile file(path, O_RDWR);
+  if (!file.ok() || file.bytes() < ring::kRingHeaderBytes) return false;
+  auto header = std::make_unique<RingHeader>();
+  if (pread(file.fd(), static_cast<void*>(header.get()), sizeof *header, 0) !=
+          static_cast<ssize_t>(sizeof *header) ||
+      std::memcmp(header->magic, ring::kRingMagic, sizeof header->magic) != 0 ||
+      header->version != ring::kRingVersion)
+    return false;
+  // Its process, should we not see it from here, holds a lock.
+  if (!ProcessIsGone(header->pid) || flock(file.fd(), LOCK_EX | LOCK_NB) != 0) return false;
+  header->log_path[sizeof header->log_path - 1] = '\0';
+  const std::string log_path = header->log_path;
+  if (log_path.empty() || log_path[0] != '/') return false;
+  const absl::StatusOr<LogState> log = Look(log_path);
+  // Unreadable for now, or damaged, is not gone.
+  if (!log.ok())
+    return absl::IsNotFound(log.status()) && !MayBeWanted(file, path, *header, now_unix_ns);
+  return log->complete || log->header.run.pid != header->pid ||
+         static_cast<std::uint64_t>(log->header.run.start_time) != header->start_time_ns;
+}
+
+}  // namespace
+
+absl::StatusOr<FoldResult> FoldRing(const std::string& log_path) {
+  const absl::StatusOr<LogState> state = Look(log_path);
+  if (!state.ok()) return state.status();
+  const HeaderRecord& header = state->header;
+  if (state->complete || header.ring_path.empty()) return FoldResult::kNothingToDo;
+  const OwnFile ring_file(header.ring_path, O_RDWR);
+  if (!ring_file.ok()) return FoldResult::kNothingToDo;
+  // One at a time. Not flock: children that the dead process forked may still hold that.
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  if (fcntl(ring_file.fd(), F_OFD_SETLK, &lock) != 0)
+    return absl::FailedPreconditionError(absl::StrCat(header.ring_path, ": it is in use"));
+  if (!ring_file.HasName()) return FoldResult::kNothingToDo;  // another was quicker
+  const OwnFile log(log_path, O_WRONLY);
+  if (!log.ok()) return Unwritable(log_path);
+  absl::StatusOr<RecoveredRing> recovered =
+      RecoverRing(header.ring_path, static_cast<std::uint32_t>(header.run.pid),
+                  static_cast<std::uint64_t>(header.run.start_time), log.bytes());
+  if (!recovered.ok()) return recovered.status();
+  WritableRing ring(ring_file);
+  if (!ring.ok()) return Unwritable(header.ring_path);
+  const std::uint64_t begin = recovered->committed_log_bytes;
+  const bool done = ring.header().commit_at.load() == begin;
+  const std::string chunks = Chunks(*std::move(recovered));
+  if (chunks.empty())
+    return absl::UnavailableError(absl::StrCat(header.ring_path, ": too large for the log"));
+
+  ring.EndCommit(begin, done);
+  if (ftruncate(log.fd(), static_cast<off_t>(begin)) != 0) return Unwritable(log_path);
+  ring.BeginCommit(begin + chunks.size());
+  if (!WriteAll(log.fd(), chunks, begin)) {
+    const absl::Status error = Unwritable(log_path);
+    // The ring still holds everything, and the log nothing of it.
+    if (ftruncate(log.fd(), static_cast<off_t>(begin)) == 0)
+      ring.header().commit_at.store(ring::kNotCommitted);
+    return error;
+  }
+  ring.EndCommit(begin + chunks.size(), true);
+  unlink(header.ring_path.c_str());
+  return FoldResult::kFolded;
+}
+
+int RemoveOrphanedRings(const std::string& directory, std::int64_t now_unix_ns) {
+  int removed = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!absl::StartsWith(name, "memprof-") || !absl::EndsWith(name, kRingSuffix) ||
+        !IsOrphaned(entry.path().string(), now_unix_ns))
+      continue;
+    removed += unlink(entry.path().c_str()) == 0 ? 1 : 0;
+  }
+  return removed;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,188 @@
+// Finds failed requests and puts their explanation together.
+#include "analysis/oom/oom.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "analysis/oom/internal/scene_parts.h"
+
+namespace memprof::analysis {
+namespace {
+
+FailedRequest RequestOf(const Session& session, std::uint32_t e) {
+  const EventTable& events = session.events();
+  FailedRequest request;
+  request.event = EventId(e);
+  request.time = events.time(e);
+  request.step = session.StepOf(EventId(e));
+  request.device = events.device(e);
+  request.layer = events.layer(e);
+  request.stack = events.stack(e);
+  request.bytes = request.driver_bytes = events.bytes(e);
+  request.framework = events.op(e) == Op::kFrameworkOom || IsFrameworkLayer(request.layer);
+  if (!request.framework) {
+    request.driver = EventId(e);
+    request.api = events.api(e);
+    request.result = events.result(e);
+  }
+  return request;
+}
+
+// Follows the threads of a log: which refusals of the driver are still unanswered in each.
+class FailureFinder {
+ public:
+  explicit FailureFinder(const Session& session) : session_(session), events_(session.events()) {}
+
+  std::vector<FailedRequest> Find() {
+    for (std::uint32_t e = 0; e < events_.size(); ++e) {
+      const Op op = events_.op(e);
+      if (op == Op::kAlloc) {
+        if (!open_.empty()) Succeed(e);
+      } else if (op == Op::kFrameworkOom || op == Op::kAllocFailed) {
+        Fail(e);
+      }
+    }
+    std::erase_if(found_, [](const FailedRequest& request) { return !request.event.valid(); });
+    return std::move(found_);
+  }
+
+ private:
+  void Succeed(std::uint32_t e) {
+    const auto open = open_.find(events_.thread(e));
+    if (open == open_.end()) return;
+    const Layer layer = events_.layer(e);
+    if (layer == Layer::kTensor) return;
+    if (layer == Layer::kBlock) {
+      open_.erase(open);
+      return;
+    }
+    for (const std::size_t i : open->second) {
+      FailedRequest& request = found_[i];
+      if (request.layer == layer && request.device == events_.device(e) &&
+          events_.bytes(e) >= request.bytes)
+        request.recovered = true;
+    }
+  }
+
+  void Fail(std::uint32_t e) {
+    FailedRequest request = RequestOf(session_, e);
+    std::vector<std::size_t>& open = open_[events_.thread(e)];
+    if (request.framework) {
+      for (const std::size_t i : open) Absorb(i, request);
+      open_.erase(events_.thread(e));
+      found_.push_back(request);
+      return;
+    }
+    for (const std::size_t i : open) {
+      FailedRequest& before = found_[i];
+      if (!SameCall(before, request) || before.recovered) continue;
+      before.event = EventId();  // the same once more
+      request.attempts += before.attempts;
+    }
+    std::erase_if(open, [this](std::size_t i) { return !found_[i].event.valid(); });
+    open.push_back(found_.size());
+    found_.push_back(request);
+  }
+
+  // The allocator tried again after it had given back what it could: one failure, told as of the
+  // last attempt.
+  static bool SameCall(const FailedRequest& a, const FailedRequest& b) {
+    return a.event.valid() && a.layer == b.layer && a.device == b.device && a.bytes == b.bytes &&
+           a.stack == b.stack && a.step == b.step && a.api == b.api;
+  }
+
+  void Absorb(std::size_t i, FailedRequest& request) {
+    FailedRequest& driver = found_[i];
+    if (driver.device != request.device || driver.recovered || driver.step != request.step ||
+        !OccupiesDevice(driver.layer) || driver.driver_bytes < request.bytes)
+      return;
+    if (!request.driver.valid()) request.attempts = 0;
+    request.attempts += driver.attempts;
+    request.driver = driver.driver;
+    request.driver_bytes = driver.driver_bytes;
+    request.api = driver.api;
+    request.result = driver.result;
+    driver.event = EventId();
+  }
+
+  const Session& session_;
+  const EventTable& events_;
+  std::vector<FailedRequest> found_;
+  std::unordered_map<std::uint32_t, std::vector<std::size_t>> open_;  // by thread
+};
+
+}  // namespace
+
+std::string_view FailureCauseName(FailureCause cause) {
+  static constexpr std::string_view kNames[] = {
+      "capacity",     "fragmentation", "other_pool",  "allocator_rule", "segment_size", "reserve",
+      "despite_free", "too_large",     "host_memory", "refused",        "unknown"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
+std::string_view RemedyKindName(RemedyKind kind) {
+  static constexpr std::string_view kNames[] = {
+      "release_cache",       "trim_pools",      "small_segments", "one_pool",
+      "expandable_segments", "packed",          "free_blocks",    "sites",
+      "other_processes",     "smaller_request", "larger_device"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::uint64_t DeviceSpace::known() const {
+  std::uint64_t sum = blocks + rounding + own_pool.bytes + other_pools.bytes + private_pools.bytes +
+                      foreign.bytes + cached.bytes + modules + pools + others.value_or(0);
+  for (const std::uint64_t bytes : direct) sum += bytes;
+  return sum;
+}
+
+std::vector<FailedRequest> FindFailures(const Session& session) {
+  return FailureFinder(session).Find();
+}
+
+FailureExplainer::FailureExplainer(const Session& session, Symbols& symbols, SiteGroups& sites)
+    : session_(session), symbols_(symbols), sites_(sites), samples_(session) {
+  // Of millions of events only what is looked at is kept.
+  for (DeviceTimeline& timeline : BuildTimelines(session)) {
+    constexpr auto kModule = static_cast<std::size_t>(Layer::kModule);
+    DeviceTimeline& kept = timelines_.emplace_back();
+    kept.device = timeline.device;
+    kept.reserved = std::move(timeline.reserved);
+    kept.total = std::move(timeline.total);
+    kept.layer[kModule] = std::move(timeline.layer[kModule]);
+  }
+}
+
+SourceFrame FailureExplainer::SiteOf(const FailedRequest& request) const {
+  return symbols_.Site(request.stack);
+}
+
+FailureReport FailureExplainer::Explain(const FailedRequest& request) {
+  FailureReport report;
+  report.request = request;
+  if (request.stack.valid()) report.site = SiteOf(request);
+  const DeviceTimeline* timeline = nullptr;
+  for (const DeviceTimeline& one : timelines_)
+    if (one.device == request.device) timeline = &one;
+  const oom::Scene scene = oom::LayOut(session_, request, samples_.Of(request.device), timeline);
+  report.space = scene.space;
+  report.small_pool = scene.small_pool;
+  report.stream = scene.stream;
+  report.private_pool = scene.private_pool;
+  report.cause = oom::CauseOf(scene);
+  report.missing = scene.need() > scene.space.free ? scene.need() - scene.space.free : 0;
+  report.sites = oom::UsesOf(scene, sites_);
+  oom::CompareWithStepBefore(scene, sites_, report);
+  switch (report.cause) {
+    case FailureCause::kHostMemory:
+    case FailureCause::kRefused:
+    case FailureCause::kUnknown:
+      break;
+    default:
+      report.remedies = oom::FindRemedies(scene, sites_, report);
+      if (!leaks_) leaks_ = FindLeaks(session_).leaks;
+      oom::FindGrowth(scene, symbols_, sites_, *leaks_, &report);
+  }
+  return report;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,262 @@
+// What a report about a failed request says in words and rows.
+#include "analysis/oom/words.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/base/units.h"
+
+namespace memprof::analysis {
+namespace {
+
+std::string InPieces(const char* what, const FreePieces& free) {
+  return absl::StrCat(what, " (", FormatNumberOf(free.count, "piece"), ", the largest ",
+                      FormatBytes(free.largest), ")");
+}
+
+// Why this request failed, whatever had filled the device.
+std::string CauseWords(const FailureReport& report) {
+  const DeviceSpace& space = report.space;
+  const FailedRequest& request = report.request;
+  const std::string asked = FormatBytes(request.bytes), free = FormatBytes(space.free);
+  const std::uint64_t holes = space.own_pool.bytes + space.other_pools.bytes + space.cached.bytes;
+  switch (report.cause) {
+    case FailureCause::kCapacity:
+      return absl::StrCat(
+          "Capacity: ", FormatBytes(report.missing), " too little. The driver had ", free, " free",
+          holes > 0 ? absl::StrCat(", and the allocator ", FormatBytes(holes), " unused") : "",
+          ": together less than the ", asked, " asked for.");
+    case FailureCause::kFragmentation:
+      return absl::StrCat("Fragmentation: ", FormatBytes(space.free + holes + space.pools),
+                          " were unused, but not in one piece of ", asked,
+                          ". The largest that could serve ", "the request had ",
+                          FormatBytes(std::max(space.largest_own, space.free)), ".");
+    case FailureCause::kOtherPool:
+      return absl::StrCat(
+          "Stranded memory: a free piece of ", FormatBytes(space.largest_other),
+          " was there, but in a pool for another stream or for blocks of another size; the "
+          "request's own pool had at most ",
+          FormatBytes(space.largest_own), " in one piece, and the driver ", free, ".");
+    case FailureCause::kAllocatorRule:
+      return absl::StrCat(
+          "The allocator's own rules: a free piece of ", FormatBytes(space.largest_own),
+          " was in the right pool, and was not used (a limit on splitting, or a pool that "
+          "the program chose and the log does not name).");
+    case FailureCause::kSegmentSize:
+      return absl::StrCat("Segment size: the driver had ", free, " free, enough for ", asked,
+                          ", but the allocator takes no less than ",
+                          FormatBytes(request.driver_bytes), " from it for such requests.");
+    case FailureCause::kReserve:
+      return absl::StrCat(
+          "Reserve: the driver had only ", free, " free, while ",
+          FormatBytes(space.cached.bytes + space.pools),
+          " lay unused in whole segments and pools that could have been given back.");
+    case FailureCause::kDespiteFree:
+      return absl::StrCat(
+          "The driver refused ", FormatBytes(request.driver_bytes), " although it said that ", free,
+          " were free: rounding to its page size, a limit on a pool, or memory taken "
+          "in between by someone else.");
+    case FailureCause::kTooLarge:
+      return absl::StrCat("Too large: ", asked, " is more than the device has (",
+                          FormatBytes(space.total), ").");
+    case FailureCause::kHostMemory:
+      return "Host memory: the request was for page-locked memory of the host, which the device's "
+             "memory says nothing about.";
+    case FailureCause::kRefused:
+      return absl::StrCat("No want of memory: the driver refused the call with CUresult ",
+                          request.result, ".");
+    case FailureCause::kUnknown:
+      break;
+  }
+  if (request.bytes == 0)
+    return "The call names no size (a context, a module, a graph): what it needed is not in the "
+           "log.";
+  return "What was free at that instant is not in the log, nor how much the device has.";
+}
+
+std::string GrowthWords(const FailureGrowth& growth) {
+  if (growth.turns > 0)
+    return absl::StrCat(
+        "Growth: ", FormatBytes(growth.bytes), " are held by what ", Symbols::Describe(growth.site),
+        " made in ", FormatNumberOf(growth.turns, "turn"), ", ", FormatBytes(growth.bytes_per_step),
+        " more with every turn, and did not give back: that filled the device. "
+        "For this request: ");
+  return absl::StrCat(
+      "Growth: ", FormatBytes(growth.bytes), " are held by ", Symbols::Describe(growth.site),
+      growth.sites > 1
+          ? absl::StrCat(" and ", FormatNumberOf(growth.sites - 1, "other site"), " that leak")
+          : "",
+      growth.bytes_per_step > 0 ? absl::StrCat(", and ", FormatBytes(growth.bytes_per_step),
+                                               " more stay with every step ('memprof leaks')")
+                                : "",
+      ": that filled the device. For this request: ");
+}
+
+std::string LargerStepWords(const FailureReport& report) {
+  const LargerStep& larger = *report.larger_step;
+  const bool of_all = larger.highest_before > 0;
+  return absl::StrCat("Larger step: ", FormatBytes(larger.live), " are live in it, where ",
+                      of_all ? "no step before held more than " : "the step before had ",
+                      FormatBytes(of_all ? larger.highest_before : report.live_before),
+                      of_all ? "; " : " at the same call; ", FormatBytes(larger.more),
+                      " more than in the step before are held by ", Symbols::Describe(larger.site),
+                      ". For this request: ");
+}
+
+std::string FirstStepWords(const FirstStep& first) {
+  constexpr char kNotEnough[] = "what suffices for this request does not suffice for the run.";
+  const std::string of_all =
+      absl::StrCat(", as much as the parameters, ", FormatBytes(first.parameters), ", in the end");
+  if (first.optimizer)
+    return absl::StrCat(
+        " No step had finished: the optimizer was at work for the first time. With Adam at least ",
+        FormatBytes(first.optimizer_state), " of state are still to come: ", kNotEnough);
+  return absl::StrCat(
+      " No step had finished", first.backward ? ", the first backward pass was under way" : "",
+      ". If the run trains, still to come are ", first.backward ? "" : "the backward pass with ",
+      "gradients (", first.backward ? "at least " : "", FormatBytes(first.gradients),
+      first.backward ? of_all : ", as much as the parameters that were there",
+      ") and the optimizer's state (", FormatBytes(first.optimizer_state / 2), " with momentum, ",
+      FormatBytes(first.optimizer_state), " with Adam): ", kNotEnough);
+}
+
+}  // namespace
+
+std::string FailureCountWords(const std::vector<FailedRequest>& failures) {
+  const auto recovered = std::count_if(failures.begin(), failures.end(),
+                                       [](const FailedRequest& f) { return f.recovered; });
+  return absl::StrCat(
+      FormatNumberOf(failures.size(), "request"), " for memory failed",
+      recovered > 0 ? absl::StrCat(", ", recovered, " of them but for a moment") : "");
+}
+
+// Where they hold enough to have made a difference.
+std::string PrivatePoolWords(const FailureReport& report) {
+  const std::uint64_t unused = report.space.private_pools.bytes;
+  if (unused == 0 || unused < report.missing / 2) return "";
+  return absl::StrCat(
+      " Another ", FormatBytes(unused),
+      " lay unused in private pools of CUDA graphs, which serve these graphs alone.");
+}
+
+std::string FailureVerdict(const FailureReport& report) {
+  return absl::StrCat(report.growth ? GrowthWords(*report.growth) : "",
+                      report.larger_step ? LargerStepWords(report) : "", CauseWords(report),
+                      PrivatePoolWords(report),
+                      report.first_step ? FirstStepWords(*report.first_step) : "");
+}
+
+// What more than this request a device would have to hold.
+static std::string LargerDeviceWords(const FailureReport& report) {
+  if (report.growth && report.growth->bytes_per_step > 0)
+    return absl::StrCat(", and ", FormatBytes(report.growth->bytes_per_step), " for every ",
+                        report.growth->turns > 0 ? "turn" : "step", " from then on");
+  if (report.larger_step) return " for this request; what the rest of the step needs comes on top";
+  if (!report.first_step) return "";
+  const FirstStep& first = *report.first_step;
+  return absl::StrCat(" for this request; for a step at least ",
+                      FormatBytes(report.missing + first.gradients), " more, with Adam ",
+                      FormatBytes(report.missing + first.gradients + first.optimizer_state),
+                      ", and what the rest of the pass needs");
+}
+
+std::string RemedyWords(const Session& session, const FailureReport& report, const Remedy& remedy,
+                        const SiteNamer& site_name) {
+  const std::string bytes = FormatBytes(remedy.bytes);
+  switch (remedy.kind) {
+    case RemedyKind::kReleaseCache:
+      return absl::StrCat("giving unused segments back to the driver: ", bytes);
+    case RemedyKind::kTrimPools:
+      return absl::StrCat("trimming driver pools: ", bytes);
+    case RemedyKind::kSmallSegments:
+      return absl::StrCat("taking no larger segment from the driver than the request needs");
+    case RemedyKind::kOnePool:
+      return absl::StrCat("one pool for all streams and sizes: its largest piece has ", bytes);
+    case RemedyKind::kExpandable:
+      return absl::StrCat("expandable segments: ", bytes,
+                          " of whole 2 MiB pages of segments are unused");
+    case RemedyKind::kPacked:
+      return absl::StrCat("no fragmentation at all: ", bytes,
+                          " of holes in one piece with what is free");
+    case RemedyKind::kFreeBlocks: {
+      const StackId stack = session.record(remedy.blocks[0]).stack;
+      std::set<std::uint32_t> stacks;
+      for (const AllocationId id : remedy.blocks) stacks.insert(session.record(id).stack.value);
+      return absl::StrCat("freeing ", FormatNumberOf(remedy.blocks.size(), "neighbouring block"),
+                          ", ", bytes, ", of ", site_name.stack(stack),
+                          stacks.size() > 1 ? " and others" : "");
+    }
+    case RemedyKind::kSites: {
+      std::string names;
+      for (std::size_t i = 0; i < std::min<std::size_t>(remedy.sites.size(), 3); ++i)
+        absl::StrAppend(&names, i == 0 ? "" : ", ", site_name.group(remedy.sites[i].site), " (",
+                        FormatBytes(remedy.sites[i].bytes), ")");
+      if (remedy.sites.size() > 3)
+        absl::StrAppend(&names, " and ", remedy.sites.size() - 3, " more");
+      if (remedy.sites.empty()) return absl::StrCat("all call sites without their memory: ", bytes);
+      return absl::StrCat(
+          remedy.sites.size() == 1 ? "without the memory of " : "without the memory of all of ",
+          names);
+    }
+    case RemedyKind::kOtherProcesses:
+      return absl::StrCat("without other processes on the device: ", bytes);
+    case RemedyKind::kSmallerRequest:
+      return remedy.bytes == 0
+                 ? std::string("a smaller request: none of its kind would have fitted")
+                 : absl::StrCat("a request of at most ", bytes, " (", FormatCount(remedy.bytes),
+                                " bytes)");
+    case RemedyKind::kLargerDevice:
+      return absl::StrCat("a device with ", bytes,
+                          " more: ", FormatBytes(report.space.total + remedy.bytes),
+                          LargerDeviceWords(report));
+  }
+  return "";
+}
+
+std::uint64_t SpaceWhole(const DeviceSpace& space) {
+  return space.total > 0 ? space.total : space.known();
+}
+
+std::vector<SpacePart> SpaceParts(const FailureReport& report) {
+  const DeviceSpace& space = report.space;
+  std::vector<SpacePart> parts;
+  const auto add = [&parts](SpaceKind kind, std::uint64_t bytes, std::string words,
+                            bool always = false) {
+    if (bytes > 0 || always) parts.push_back({kind, Layer::kUnspecified, bytes, std::move(words)});
+  };
+  add(SpaceKind::kBlocks, space.blocks, "live blocks of allocators, as asked for");
+  add(SpaceKind::kRounding, space.rounding, "rounding of these blocks");
+  if (report.request.framework) {
+    add(SpaceKind::kOwnPool, space.own_pool.bytes,
+        InPieces("free in segments in use, usable", space.own_pool));
+    add(SpaceKind::kOtherPools, space.other_pools.bytes,
+        InPieces("free in segments in use of other pools", space.other_pools));
+  } else {
+    add(SpaceKind::kOtherPools, space.other_pools.bytes,
+        InPieces("free in an allocator's segments in use", space.other_pools));
+  }
+  add(SpaceKind::kPrivatePools, space.private_pools.bytes,
+      InPieces("free in private pools of CUDA graphs", space.private_pools));
+  add(SpaceKind::kForeign, space.foreign.bytes,
+      InPieces("free in segments of the other processes", space.foreign));
+  add(SpaceKind::kCached, space.cached.bytes,
+      InPieces("whole segments without a block", space.cached));
+  for (std::size_t i = 0; i < space.direct.size(); ++i) {
+    const auto layer = static_cast<Layer>(i);
+    add(SpaceKind::kDirect, space.direct[i],
+        absl::StrCat(std::string(LayerName(layer)), " memory that no allocator carves"));
+    if (space.direct[i] > 0) parts.back().layer = layer;
+  }
+  add(SpaceKind::kReserve, space.pools, "held in reserve by driver pools and mappings");
+  add(SpaceKind::kModules, space.modules, "code (modules)");
+  if (space.others) add(SpaceKind::kOthers, *space.others, "other processes", true);
+  add(SpaceKind::kUntracked, space.untracked,
+      "untracked: contexts, libraries' own memory, lazily loaded code");
+  add(SpaceKind::kFree, space.free,
+      space.sampled ? "free, as the driver said" : "free, if nothing else was used",
+      space.total > 0);
+  return parts;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,28 @@
+// Which libraries asked for the memory of a session, and how much of it each held.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/peak/peak.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/libraries.h"
+#include "analysis/symbols/symbols.h"
+
+namespace memprof::analysis {
+
+// What libraries held at an instant.
+struct LibraryUse {
+  Library library;
+  std::uint64_t bytes = 0, blocks = 0;
+};
+struct LibraryUses {
+  // Of what was asked of the driver, and of the blocks of frameworks' allocators; largest first.
+  std::vector<LibraryUse> driver, blocks;
+  // Whether there is anything to tell: several that hold driver memory, or one that is named among
+  // the blocks.
+  bool worth_telling() const;
+};
+LibraryUses UsesAt(const Session& session, Symbols& symbols, const Peak& peak);
+
+}  // namespace memprof::analysis

@@ -1,0 +1,34 @@
+// What made the peak: when each device held most, and what was live then.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "analysis/peak/sites.h"
+#include "analysis/store/session.h"
+
+namespace memprof::analysis {
+
+struct Peak {
+  int device = 0;
+  std::uint64_t bytes = 0;  // of layers that occupy the device, as requested
+  // The first instant of the maximum. Where a framework's allocator keeps memory in reserve, the
+  // maximum holds for long: then, of its instants, the first at which most of it was in use (live
+  // blocks, then live tensors).
+  TimeNs time = 0;
+  std::int64_t step = -1;
+  EventId event;                                      // after which this holds
+  std::array<std::uint64_t, kLayerCount> by_layer{};  // live at that instant, all layers
+  std::vector<Site> sites;                            // device layers, largest first
+  std::vector<AllocationId> tensors;                  // live tensors at that instant, largest first
+  std::vector<AllocationId> blocks;                   // live blocks at that instant, largest first
+};
+
+// One per device that had any allocation. Framework figures, where a framework was seen, are at
+// the same instant.
+std::vector<Peak> FindPeaks(const Session& session);
+
+// What is live at any instant, told like a peak.
+Peak DescribeInstant(const Session& session, int device, TimeNs time);
+
+}  // namespace memprof::analysis

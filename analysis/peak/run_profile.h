@@ -1,0 +1,66 @@
+// What each call site does in a run, step by step: the base of comparisons.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/store/session.h"
+
+namespace memprof::analysis {
+
+// Memory that counts once: blocks of allocators, and driver memory that no allocator carves.
+class LeafMemory {
+ public:
+  explicit LeafMemory(const Session& session);
+  bool Counts(AllocationId id) const {
+    const AllocationRecord& a = session_.record(id);
+    return a.device != kNoDevice &&
+           (a.layer == Layer::kBlock || (OccupiesDevice(a.layer) && !carved_[id.value]));
+  }
+
+ private:
+  const Session& session_;
+  std::vector<bool> carved_;  // by allocation: something of an allocator was in it at any time
+};
+
+// By how much something goes up and down from one steady step to the next. What only grows, in
+// steps or at once, does not vary: of the largest rise and the largest fall the smaller one counts.
+struct Variation {
+  std::uint64_t rise = 0, fall = 0;
+
+  void Add(std::uint64_t before, std::uint64_t after) {
+    rise = std::max(rise, after > before ? after - before : 0);
+    fall = std::max(fall, before > after ? before - after : 0);
+  }
+  std::uint64_t bytes() const { return std::min(rise, fall); }
+};
+
+struct SiteProfile {
+  std::uint64_t bytes = 0, count = 0;     // allocated in all
+  double step_bytes = 0, step_count = 0;  // allocated in a steady step; of the whole run without
+  Variation variation;                    // of its highest live bytes
+};
+
+struct StepProfile {
+  std::int64_t number = 0;
+  TimeNs time = 0;                    // its length
+  std::uint64_t allocations = 0;      // that count once
+  std::uint64_t bytes = 0;            // of these
+  std::map<int, std::uint64_t> peak;  // by device: the most that was live in driver memory
+};
+
+struct RunProfile {
+  std::vector<SiteProfile> sites;  // by row
+  std::vector<StepProfile> steps;  // in order; the last one ends with the log
+  // Steady steps: [first, last). The first tenth, at least one, is warm-up, and the last step is
+  // cut where the log ends; none of that if there are fewer than four.
+  std::size_t steady_begin = 0, steady_end = 0;
+};
+
+// `rows` is of a StackAlignment; `sites` its number of places.
+RunProfile ProfileRun(const Session& session, const std::vector<std::uint32_t>& rows,
+                      std::size_t sites);
+
+}  // namespace memprof::analysis

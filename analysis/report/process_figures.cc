@@ -1,0 +1,305 @@
+// One pass over all lifetimes, summed up by process.
+#include "analysis/report/process_figures.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "absl/numeric/int128.h"
+#include "analysis/leaks/clock.h"
+#include "analysis/store/lifetime_walk.h"
+
+namespace memprof::analysis {
+namespace {
+
+// What a process holds now, and the part of the window that is being filled.
+struct Holding {
+  std::uint64_t driver = 0, in_use = 0, reserved = 0, host = 0, imported = 0;
+  std::uint64_t seen_driver = 0, seen_in_use = 0;  // within the window, or before it
+  std::size_t column = 0;
+  bool begun = false;    // the first part holds values already
+  bool touched = false;  // since the last event
+};
+
+class Visitor {
+ public:
+  Visitor(const Session& session, const ProcessQuery& query, std::vector<ProcessFigures>* figures)
+      : session_(session),
+        window_(query.window),
+        columns_(static_cast<std::size_t>(std::max(query.columns, 0))),
+        passing_(query.passing),
+        figures_(*figures),
+        holdings_(figures->size()) {}
+
+  void Birth(EventId, AllocationId id) {
+    if (passing_ != nullptr && !passing_->Has(id)) return;
+    const AllocationRecord& record = session_.record(id);
+    const std::uint32_t process = session_.ProcessOf(record.birth);
+    ++figures_[process].allocations;
+    Change(process, record, true);
+    if (OccupiesDevice(record.layer) && record.device >= 0) {
+      std::vector<int>& devices = figures_[process].devices;
+      const auto at = std::lower_bound(devices.begin(), devices.end(), int{record.device});
+      if (at == devices.end() || *at != record.device) devices.insert(at, record.device);
+    }
+  }
+  void Death(EventId, AllocationId id) {
+    if (passing_ != nullptr && !passing_->Has(id)) return;
+    const AllocationRecord& record = session_.record(id);
+    Change(session_.ProcessOf(record.birth), record, false);
+  }
+  void After(EventId event) {
+    ++figures_[session_.ProcessOf(event)].events;
+    if (touched_.empty()) return;
+    const TimeNs now = session_.events().time(event.value);
+    for (const std::uint32_t process : touched_) {
+      Holding& holding = holdings_[process];
+      holding.touched = false;
+      ProcessFigures& figures = figures_[process];
+      if (holding.driver > figures.driver_peak_bytes) figures.driver_peak_time = now;
+      const auto raise = [](std::uint64_t* most, std::uint64_t value) {
+        *most = std::max(*most, value);
+      };
+      raise(&figures.driver_peak_bytes, holding.driver);
+      raise(&figures.in_use_peak_bytes, holding.in_use);
+      raise(&figures.reserved_peak_bytes, holding.reserved);
+      raise(&figures.host_peak_bytes, holding.host);
+      raise(&figures.imported_peak_bytes, holding.imported);
+      Sample(process, now);
+    }
+    touched_.clear();
+  }
+  void Finish() {
+    for (std::uint32_t process = 0; process < holdings_.size(); ++process) {
+      figures_[process].driver_end_bytes = holdings_[process].driver;
+      figures_[process].in_use_end_bytes = holdings_[process].in_use;
+      if (columns_ > 0) MoveTo(process, columns_ - 1);
+    }
+  }
+
+ private:
+  void Change(std::uint32_t process, const AllocationRecord& record, bool birth) {
+    Holding& holding = holdings_[process];
+    std::uint64_t* sum = nullptr;
+    if (OccupiesDevice(record.layer)) sum = &holding.driver;
+    if (OccupiesHost(record.layer)) sum = &holding.host;
+    if (record.layer == Layer::kBlock) sum = &holding.in_use;
+    if (record.layer == Layer::kSegment) sum = &holding.reserved;
+    if (record.layer == Layer::kImported && !IsImportView(record.import_kind))
+      sum = &holding.imported;
+    if (sum == nullptr) return;
+    *sum = birth ? *sum + record.bytes : *sum - record.bytes;
+    if (!holding.touched) touched_.push_back(process);
+    holding.touched = true;
+  }
+
+  // Part of the window in which `time` lies.
+  std::size_t ColumnOf(TimeNs time) const {
+    const TimeNs length = std::max<TimeNs>(window_.end - window_.begin, 1);
+    const absl::uint128 at = absl::uint128(time - window_.begin) * columns_ / length;
+    return std::min(static_cast<std::size_t>(absl::Uint128Low64(at)), columns_ - 1);
+  }
+  // Begins every part up to `column` with what held until now.
+  void MoveTo(std::uint32_t process, std::size_t column) {
+    Holding& holding = holdings_[process];
+    std::vector<ProcessColumn>& columns = figures_[process].columns;
+    const ProcessColumn held = {holding.seen_driver, holding.seen_driver, holding.seen_in_use,
+                                holding.seen_in_use};
+    if (!holding.begun) columns[0] = held;
+    holding.begun = true;
+    while (holding.column < column) columns[++holding.column] = held;
+  }
+  // The values of a process are new from `now` on.
+  void Sample(std::uint32_t process, TimeNs now) {
+    Holding& holding = holdings_[process];
+    if (columns_ == 0 || now >= window_.end) return;
+    if (now >= window_.begin) MoveTo(process, ColumnOf(now));
+    holding.seen_driver = holding.driver;
+    holding.seen_in_use = holding.in_use;
+    if (now < window_.begin) return;
+    ProcessColumn& column = figures_[process].columns[holding.column];
+    column.driver_least = std::min(column.driver_least, holding.driver);
+    column.driver_most = std::max(column.driver_most, holding.driver);
+    column.in_use_least = std::min(column.in_use_least, holding.in_use);
+    column.in_use_most = std::max(column.in_use_most, holding.in_use);
+  }
+
+  const Session& session_;
+  const TimeWindow window_;
+  const std::size_t columns_;
+  const AllocationSet* const passing_;
+  std::vector<ProcessFigures>& figures_;
+  std::vector<Holding> holdings_;
+  std::vector<std::uint32_t> touched_;
+};
+
+void AddLeaked(const Session& session, const ProcessQuery& query,
+               std::vector<ProcessFigures>* figures) {
+  const std::span<const Leak> leaks = query.leaks;
+  if (leaks.empty()) return;
+  std::vector<bool> sites(session.stack_count());
+  for (const Leak& leak : leaks)
+    if (leak.stack.value < sites.size()) sites[leak.stack.value] = true;
+  const std::span<const AllocationRecord> records = session.records();
+  for (std::uint32_t i = 0; i < records.size(); ++i) {
+    const AllocationRecord& record = records[i];
+    if (!AliveAtExit(session, record) ||
+        (query.passing != nullptr && !query.passing->Has(AllocationId(i))))
+      continue;
+    if (record.stack.valid() && (record.stack.value >= sites.size() || !sites[record.stack.value]))
+      continue;
+    const bool leaked = std::any_of(leaks.begin(), leaks.end(), [&](const Leak& leak) {
+      if (leak.stack != record.stack || leak.layer != record.layer || leak.device != record.device)
+        return false;
+      // Without a stack, a site is all of one size.
+      return record.stack.valid() ||
+             (leak.example.valid() && session.record(leak.example).bytes == record.bytes);
+    });
+    if (leaked) (*figures)[session.ProcessOf(record.birth)].leaked_bytes += record.bytes;
+  }
+}
+
+double MedianOf(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+}  // namespace
+
+std::vector<ProcessFigures> FindProcessFigures(const Session& session, const ProcessQuery& query,
+                                               const std::stop_token& stop) {
+  // Events between two looks at the stop token.
+  constexpr std::uint32_t kStride = 1 << 18;
+  std::vector<ProcessFigures> figures(session.processes().size());
+  for (std::uint32_t i = 0; i < figures.size(); ++i) {
+    figures[i].process = i;
+    figures[i].columns.resize(static_cast<std::size_t>(std::max(query.columns, 0)));
+  }
+  Visitor visitor(session, query, &figures);
+  const auto events = static_cast<std::uint32_t>(session.events().size());
+  for (std::uint32_t begin = 0; begin < events && !stop.stop_requested();) {
+    const std::uint32_t end = begin + std::min(kStride, events - begin);
+    ReplayLifetimes(session, EventId(begin), EventId(end), visitor);
+    begin = end;
+  }
+  visitor.Finish();
+  if (!stop.stop_requested()) AddLeaked(session, query, &figures);
+  return figures;
+}
+
+namespace {
+
+// A running sum and the instants at which it changed.
+struct Sum {
+  std::uint64_t now = 0;
+  std::vector<TimeNs> times;
+  std::vector<std::uint64_t> values;
+
+  void Sample(TimeNs time) {
+    if (now == (values.empty() ? 0 : values.back())) return;
+    times.push_back(time);
+    values.push_back(now);
+  }
+};
+
+struct CourseVisitor {
+  const Session& session;
+  const AllocationSet* passing;
+  std::vector<std::array<Sum, 2>> sums;  // by process: driver, in use
+  std::vector<Sum*> changed;
+
+  void Change(AllocationId id, bool birth) {
+    if (passing != nullptr && !passing->Has(id)) return;
+    const AllocationRecord& record = session.record(id);
+    const bool block = record.layer == Layer::kBlock;
+    if (!block && !OccupiesDevice(record.layer)) return;
+    Sum& sum = sums[session.ProcessOf(record.birth)][block ? 1 : 0];
+    sum.now = birth ? sum.now + record.bytes : sum.now - record.bytes;
+    changed.push_back(&sum);
+  }
+  void Birth(EventId, AllocationId id) { Change(id, true); }
+  void Death(EventId, AllocationId id) { Change(id, false); }
+  void After(EventId event) {
+    for (Sum* sum : changed) sum->Sample(session.events().time(event.value));
+    changed.clear();
+  }
+};
+
+}  // namespace
+
+ProcessCourses::ProcessCourses(const Session& session, const AllocationSet* passing,
+                               const std::stop_token& stop) {
+  constexpr std::uint32_t kStride = 1 << 18;
+  CourseVisitor visitor{session, passing, {}, {}};
+  visitor.sums.resize(session.processes().size());
+  const auto events = static_cast<std::uint32_t>(session.events().size());
+  for (std::uint32_t begin = 0; begin < events && !stop.stop_requested();) {
+    const std::uint32_t end = begin + std::min(kStride, events - begin);
+    ReplayLifetimes(session, EventId(begin), EventId(end), visitor);
+    begin = end;
+  }
+  for (auto& [driver, in_use] : visitor.sums)
+    courses_.push_back({Series(std::move(driver.times), std::move(driver.values)),
+                        Series(std::move(in_use.times), std::move(in_use.values))});
+}
+
+std::vector<std::vector<ProcessColumn>> ProcessCourses::Columns(TimeWindow window,
+                                                                int columns) const {
+  std::vector<std::vector<ProcessColumn>> all(courses_.size());
+  const auto n = static_cast<std::uint64_t>(std::max(columns, 0));
+  const TimeNs length = window.end > window.begin ? window.end - window.begin : 1;
+  // The first instant of a part: where time · n / length reaches its number.
+  const auto edge = [&](std::uint64_t i) {
+    return window.begin + absl::Uint128Low64((absl::uint128(length) * i + (n - 1)) /
+                                             std::max<std::uint64_t>(n, 1));
+  };
+  for (std::size_t process = 0; process < courses_.size(); ++process) {
+    const Course& course = courses_[process];
+    std::uint64_t held_driver = 0, held_in_use = 0;  // when the part begins
+    if (window.begin > 0) {
+      held_driver = course.driver.At(window.begin - 1);
+      held_in_use = course.in_use.At(window.begin - 1);
+    }
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const TimeNs begin = edge(i), end = edge(i + 1);
+      ProcessColumn column{held_driver, held_driver, held_in_use, held_in_use};
+      if (begin < end) {
+        const Series::Sample driver = course.driver.Between(begin, end);
+        const Series::Sample in_use = course.in_use.Between(begin, end);
+        column = {std::min(held_driver, driver.min), std::max(held_driver, driver.max),
+                  std::min(held_in_use, in_use.min), std::max(held_in_use, in_use.max)};
+        held_driver = driver.last;
+        held_in_use = in_use.last;
+      }
+      all[process].push_back(column);
+    }
+  }
+  return all;
+}
+
+Spread SpreadOf(std::span<const std::uint64_t> figures) {
+  Spread spread;
+  if (figures.empty()) return spread;
+  std::vector<double> values(figures.begin(), figures.end());
+  for (const double value : values) spread.mean += value / static_cast<double>(values.size());
+  spread.median = MedianOf(values);
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - spread.median));
+  spread.deviation = 1.4826 * MedianOf(distances);
+  spread.least = *std::min_element(figures.begin(), figures.end());
+  spread.most = *std::max_element(figures.begin(), figures.end());
+  if (spread.mean > 0)
+    spread.imbalance = (static_cast<double>(spread.most) - spread.mean) / spread.mean;
+  if (figures.size() < 3) return spread;
+  for (std::uint32_t i = 0; i < figures.size(); ++i) {
+    if (distances[i] > kOutlierDeviations * spread.deviation &&
+        distances[i] > kOutlierShare * spread.median)
+      spread.outliers.push_back(i);
+  }
+  return spread;
+}
+
+}  // namespace memprof::analysis

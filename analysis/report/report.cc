@@ -1,0 +1,126 @@
+// The figures of a run.
+#include "analysis/report/report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/timeline/timeline.h"
+
+namespace memprof::analysis {
+namespace {
+
+EventTotals CountEvents(const Session& session) {
+  EventTotals totals;
+  const EventTable& events = session.events();
+  totals.total = events.size();
+  std::uint64_t refused = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    switch (events.op(i)) {
+      case Op::kAlloc:
+        ++totals.allocations;
+        ++totals.allocations_by_layer[static_cast<std::size_t>(events.layer(i)) % kLayerCount];
+        break;
+      case Op::kFree: {
+        const AllocationId ended = events.allocation(i);
+        const Layer layer = ended.valid() ? session.record(ended).layer : events.layer(i);
+        ++totals.frees;
+        ++totals.frees_by_layer[static_cast<std::size_t>(layer) % kLayerCount];
+        break;
+      }
+      case Op::kAllocFailed:
+        ++totals.failed;
+        break;
+      case Op::kFreeFailed:
+        if (events.layer(i) != Layer::kModule) ++refused;  // its end is no free
+        break;
+      default:
+        break;
+    }
+  }
+  totals.frees -= std::min(totals.frees, refused);
+  for (const AnomalyCount& anomaly : session.anomalies()) {
+    if (anomaly.anomaly == log::Anomaly::kEventsLost) totals.lost = anomaly.count;
+    if (anomaly.anomaly == log::Anomaly::kUnmatchedFrees) totals.unmatched_frees = anomaly.count;
+  }
+  return totals;
+}
+
+std::uint64_t Last(const Series& series) { return series.empty() ? 0 : series.values().back(); }
+
+struct LiveCounts {
+  std::map<int, std::uint64_t> device_blocks, framework_blocks;
+  std::set<int> frameworks;
+};
+
+LiveCounts CountLive(const Session& session) {
+  LiveCounts counts;
+  for (const AllocationRecord& a : session.records()) {
+    if (a.layer == Layer::kBlock || a.layer == Layer::kSegment) counts.frameworks.insert(a.device);
+    if (!a.alive()) continue;
+    if (a.layer == Layer::kBlock) ++counts.framework_blocks[a.device];
+    if (a.device != kNoDevice && OccupiesDevice(a.layer)) ++counts.device_blocks[a.device];
+  }
+  return counts;
+}
+
+DeviceFigures FiguresOf(const Session& session, const DeviceTimeline& timeline,
+                        const LiveCounts& counts, const DeviceLedger& ledger) {
+  DeviceFigures figures;
+  figures.info.id = timeline.device;
+  for (const DeviceInfo& info : session.devices()) {
+    if (info.id == timeline.device) figures.info = info;
+  }
+  const auto count = [&timeline](const std::map<int, std::uint64_t>& blocks) {
+    const auto it = blocks.find(timeline.device);
+    return it == blocks.end() ? 0 : it->second;
+  };
+  figures.peak_bytes = timeline.total.max();
+  figures.live_bytes = Last(timeline.total);
+  figures.live_blocks = count(counts.device_blocks);
+  figures.reserved_bytes = Last(timeline.reserved) - Last(timeline.total);
+  figures.ledger = ledger;
+  figures.untracked_bytes = ledger.last ? ledger.last->untracked_bytes : 0;
+  FrameworkFigures& framework = figures.framework;
+  framework.seen = counts.frameworks.contains(timeline.device);
+  framework.peak_bytes = timeline.framework_allocated.max();
+  framework.live_bytes = Last(timeline.framework_allocated);
+  framework.live_blocks = count(counts.framework_blocks);
+  framework.reserved_bytes = Last(timeline.framework_reserved);
+  framework.peak_reserved_bytes = timeline.framework_reserved.max();
+  figures.device_peak_bytes =
+      std::max({figures.peak_bytes, timeline.reserved.max(), framework.peak_reserved_bytes,
+                ledger.highest ? ledger.highest->sample.used_bytes() : 0});
+  return figures;
+}
+
+}  // namespace
+
+Report BuildReport(const Session& session) { return BuildReport(session, BuildTimelines(session)); }
+
+Report BuildReport(const Session& session, std::span<const DeviceTimeline> timelines) {
+  Report report;
+  report.events = CountEvents(session);
+  report.steps = session.steps().size();
+  report.peaks = FindPeaks(session);
+  const LiveCounts counts = CountLive(session);
+  const MemorySamples samples(session);
+  for (const DeviceTimeline& timeline : timelines) {
+    if (timeline.device != kNoDevice) {
+      const std::vector<MemorySample>& of_device = samples.Of(timeline.device);
+      report.devices.push_back(
+          FiguresOf(session, timeline, counts,
+                    BuildLedger(session, of_device, timeline,
+                                FindHighestUse(session, of_device, timeline.device))));
+      continue;
+    }
+    const Series& pinned = timeline.layer[static_cast<int>(Layer::kPinned)];
+    const Series& registered = timeline.layer[static_cast<int>(Layer::kRegistered)];
+    report.host = {pinned.max(), Last(pinned), registered.max(), Last(registered)};
+  }
+  report.leaks = FindLeaks(session);
+  report.fragmentation = AnalyseFragmentation(session);
+  return report;
+}
+
+}  // namespace memprof::analysis

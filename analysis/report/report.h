@@ -1,0 +1,65 @@
+// The figures of a run: what `memprof report` says and the viewer's summary shows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/fragmentation/fragmentation.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/peak/peak.h"
+#include "analysis/store/session.h"
+#include "analysis/timeline/ledger.h"
+#include "analysis/timeline/timeline.h"
+
+namespace memprof::analysis {
+
+// Events of every layer; `total` includes marks, launches and all else. A free that the driver
+// refused is not counted in `frees`, a failed allocation not in `allocations`.
+struct EventTotals {
+  std::uint64_t total = 0, allocations = 0, frees = 0, failed = 0, lost = 0, unmatched_frees = 0;
+  std::array<std::uint64_t, kLayerCount> allocations_by_layer{}, frees_by_layer{};
+};
+
+struct FrameworkFigures {
+  bool seen = false;
+  std::uint64_t peak_bytes = 0, live_bytes = 0, live_blocks = 0, reserved_bytes = 0,
+                peak_reserved_bytes = 0;
+};
+
+// Figures of one device; the definitions are in DESIGN's contract and docs/json.md: peak, live and
+// blocks count what the program asked of the driver, of every kind that occupies the device;
+// reserved is what pools and VMM hold beyond that.
+struct DeviceFigures {
+  DeviceInfo info;
+  std::uint64_t peak_bytes = 0, live_bytes = 0, live_blocks = 0, reserved_bytes = 0;
+  std::uint64_t untracked_bytes =
+      0;  // used by cuMemGetInfo's last sample minus what we know of; 0 = no sample
+  // The highest use of the whole device; without samples, what the log knows of.
+  std::uint64_t device_peak_bytes = 0;
+  DeviceLedger ledger;
+  FrameworkFigures framework;
+};
+
+// Page-locked host memory: pinned is what CUDA allocated, registered what the program gave to it.
+struct HostFigures {
+  std::uint64_t pinned_peak_bytes = 0, pinned_live_bytes = 0;
+  std::uint64_t registered_peak_bytes = 0, registered_live_bytes = 0;
+};
+
+struct Report {
+  EventTotals events;
+  std::vector<DeviceFigures> devices;
+  HostFigures host;
+  std::uint64_t steps = 0;
+  std::vector<Peak> peaks;
+  LeakReport leaks;
+  FragmentationReport fragmentation;
+};
+
+Report BuildReport(const Session& session);
+// For those who have BuildTimelines() of the session already.
+Report BuildReport(const Session& session, std::span<const DeviceTimeline> timelines);
+
+}  // namespace memprof::analysis

@@ -1,0 +1,187 @@
+// Sums what happened within steps.
+#include "analysis/steps/figures.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/container/flat_hash_map.h"
+#include "analysis/store/lifetime_walk.h"
+
+namespace memprof::analysis {
+namespace {
+
+// What makes two allocations one token.
+struct TokenKey {
+  std::uint64_t bytes = 0;
+  std::uint32_t stack = 0;
+  std::int32_t device = 0;
+  bool operator==(const TokenKey&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const TokenKey& k) {
+    return H::combine(std::move(h), k.bytes, k.stack, k.device);
+  }
+};
+
+std::uint64_t Requested(const AllocationRecord& a) {
+  return a.layer == Layer::kBlock && a.second != 0 ? a.second : a.bytes;
+}
+
+// Levels are of what was asked for: how much a block has beyond that is the allocator's affair, and
+// differs from step to step.
+class StreamVisitor {
+ public:
+  // `live`: bytes of the layer before the first event.
+  StreamVisitor(const Session& session, StepLayer layer, bool by_size, std::uint64_t live,
+                StepStream* stream)
+      : records_(session.records()),
+        layer_(layer),
+        by_size_(by_size),
+        stream_(stream),
+        live_(live) {}
+  void Birth(EventId event, AllocationId id) {
+    const AllocationRecord& a = records_[id.value];
+    if (!IsOfStepLayer(layer_, a.layer)) return;
+    const TokenKey key{by_size_ ? Requested(a) : 0, a.stack.value, a.device};
+    const auto token = static_cast<std::uint32_t>(ids_.size());
+    stream_->tokens.Add(ids_.try_emplace(key, token).first->second, live_);
+    stream_->births.push_back(event);
+    live_ += Requested(a);
+  }
+  void Death(EventId, AllocationId id) {
+    const AllocationRecord& a = records_[id.value];
+    if (IsOfStepLayer(layer_, a.layer)) live_ -= Requested(a);
+  }
+  void After(EventId) {}
+
+ private:
+  std::span<const AllocationRecord> records_;
+  StepLayer layer_;
+  bool by_size_;
+  StepStream* stream_;
+  std::uint64_t live_;
+  absl::flat_hash_map<TokenKey, std::uint32_t> ids_;
+};
+
+class FiguresVisitor {
+ public:
+  FiguresVisitor(const Session& session, StepLayer layer, std::span<const StepInfo> steps)
+      : records_(session.records()), layer_(layer), steps_(steps), figures_(steps.size()) {}
+
+  void Birth(EventId event, AllocationId id) {
+    Enter(event);
+    const AllocationRecord& a = records_[id.value];
+    if (!IsOfStepLayer(layer_, a.layer)) return;
+    live_ += a.bytes;
+    if (step_ < 0) return;
+    StepFigures& figures = figures_[static_cast<std::size_t>(step_)];
+    ++figures.allocations;
+    figures.allocated_bytes += a.bytes;
+    figures.peak_bytes = std::max(figures.peak_bytes, live_);
+  }
+  void Death(EventId event, AllocationId id) {
+    Enter(event);
+    const AllocationRecord& a = records_[id.value];
+    if (!IsOfStepLayer(layer_, a.layer)) return;
+    live_ -= a.bytes;
+    if (step_ < 0) return;
+    StepFigures& figures = figures_[static_cast<std::size_t>(step_)];
+    ++figures.frees;
+    figures.freed_bytes += a.bytes;
+  }
+  void After(EventId) {}
+
+  std::vector<StepFigures> Finish(std::uint32_t events) {
+    Enter(EventId(events));
+    if (step_ >= 0) figures_[static_cast<std::size_t>(step_)].after_bytes = live_;
+    return std::move(figures_);
+  }
+
+ private:
+  // Ends the steps that are over before `event`.
+  void Enter(EventId event) {
+    while (static_cast<std::size_t>(step_ + 1) < steps_.size() &&
+           steps_[static_cast<std::size_t>(step_ + 1)].event <= event) {
+      if (step_ >= 0) figures_[static_cast<std::size_t>(step_)].after_bytes = live_;
+      figures_[static_cast<std::size_t>(++step_)].peak_bytes = live_;
+    }
+  }
+
+  std::span<const AllocationRecord> records_;
+  StepLayer layer_;
+  std::span<const StepInfo> steps_;
+  std::vector<StepFigures> figures_;
+  std::int64_t step_ = -1;
+  std::uint64_t live_ = 0;
+};
+
+}  // namespace
+
+bool IsOfStepLayer(StepLayer wanted, Layer layer) {
+  switch (wanted) {
+    case StepLayer::kBlocks:
+      return layer == Layer::kBlock;
+    case StepLayer::kTensors:
+      return layer == Layer::kTensor;
+    case StepLayer::kDriver:
+      return OccupiesDevice(layer);
+  }
+  return false;
+}
+
+StepLayer ChooseStepLayer(const Session& session) {
+  std::uint64_t blocks = 0, tensors = 0, driver = 0;
+  for (const AllocationRecord& a : session.records()) {
+    blocks += a.layer == Layer::kBlock ? 1 : 0;
+    tensors += a.layer == Layer::kTensor ? 1 : 0;
+    driver += OccupiesDevice(a.layer) ? 1 : 0;
+  }
+  const std::uint64_t most = std::max({blocks, tensors, driver});
+  // Tensors last: they come and go without memory, as views do.
+  if (blocks * 4 >= most && blocks > 0) return StepLayer::kBlocks;
+  return driver * 4 >= most ? StepLayer::kDriver : StepLayer::kTensors;
+}
+
+StepStream StreamOf(const Session& session, StepLayer layer, bool by_size, EventId begin,
+                    EventId end) {
+  StepStream stream;
+  std::uint64_t live = 0;
+  for (const AllocationRecord& a : session.records()) {
+    if (a.birth >= begin) break;
+    if (IsOfStepLayer(layer, a.layer) && (!a.death.valid() || a.death >= begin))
+      live += Requested(a);
+  }
+  StreamVisitor visitor(session, layer, by_size, live, &stream);
+  ReplayLifetimes(session, begin, end, visitor);
+  return stream;
+}
+
+StepStream StreamOf(const Session& session, StepLayer layer, bool by_size) {
+  return StreamOf(session, layer, by_size, EventId(0),
+                  EventId(static_cast<std::uint32_t>(session.events().size())));
+}
+
+std::int64_t WarmUpSteps(std::span<const double> likeness) {
+  const auto first = std::find_if(likeness.begin(), likeness.end(),
+                                  [](double value) { return value >= kStepAlike; });
+  return first == likeness.end() ? 0 : first - likeness.begin();
+}
+
+std::vector<StepFigures> DescribeSteps(const Session& session, std::span<const StepInfo> steps) {
+  if (steps.empty()) return {};
+  const StepLayer layer = ChooseStepLayer(session);
+  FiguresVisitor visitor(session, layer, steps);
+  ReplayLifetimes(session, visitor);
+  std::vector<StepFigures> figures =
+      visitor.Finish(static_cast<std::uint32_t>(session.events().size()));
+  const StepStream stream = StreamOf(session, layer, true);
+  std::vector<std::uint32_t> begins;
+  for (const StepInfo& step : steps)
+    begins.push_back(static_cast<std::uint32_t>(
+        std::lower_bound(stream.births.begin(), stream.births.end(), step.event) -
+        stream.births.begin()));
+  const WindowLikeness likeness = CompareWindows(stream.tokens, begins, stream.tokens.size());
+  for (std::size_t i = 0; i < figures.size(); ++i) figures[i].likeness = likeness.likeness[i];
+  return figures;
+}
+
+}  // namespace memprof::analysis

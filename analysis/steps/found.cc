@@ -1,0 +1,323 @@
+// Chooses among the sources of steps.
+#include "analysis/steps/found.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/base/units.h"
+#include "analysis/steps/figures.h"
+#include "analysis/steps/internal/frames.h"
+#include "analysis/steps/internal/pattern.h"
+#include "analysis/steps/internal/ranges.h"
+#include "analysis/steps/internal/updates.h"
+
+namespace memprof::analysis {
+namespace {
+
+// Confidence in ranges that speak of steps, in the optimizer's, and in any others that repeat.
+constexpr double kSaysStep = 0.97, kSaysOptimizer = 0.7, kRepeats = 0.5;
+// In steps that are told by the optimizer's call stacks alone, and by what becomes of gradients.
+constexpr double kOptimizerWorks = 0.85, kGradientsUsed = 0.82;
+// At most in those that something else contradicts.
+constexpr double kDoubted = 0.6;
+
+std::string Percent(double share) { return absl::StrCat(std::lround(share * 100), " %"); }
+
+// Steps from `begins`, each up to the next, the last up to the end of the log.
+void SetEnds(const Session& session, std::vector<StepInfo>* steps) {
+  for (std::size_t i = 0; i + 1 < steps->size(); ++i) (*steps)[i].end = (*steps)[i + 1].begin;
+  if (!steps->empty()) {
+    steps->back().end = std::max(session.run().end_time, session.events().last_time());
+    steps->back().end = std::max(steps->back().end, steps->back().begin);
+  }
+}
+
+std::int64_t FindWarmUp(const Session& session, std::span<const StepInfo> steps) {
+  std::vector<double> likeness;
+  for (const StepFigures& figures : DescribeSteps(session, steps))
+    likeness.push_back(figures.likeness);
+  return WarmUpSteps(likeness);
+}
+
+FoundSteps FromMarks(const Session& session) {
+  FoundSteps found;
+  if (session.step_origin().source != StepSource::kMarks) {
+    found.origin.why = "the program marked no steps";
+    return found;
+  }
+  found.steps.assign(session.steps().begin(), session.steps().end());
+  found.origin = {.source = StepSource::kMarks, .confidence = 1};
+  found.origin.why =
+      absl::StrCat("the program marked ", FormatNumberOf(found.steps.size(), "step"));
+  return found;
+}
+
+// The first event at or after `time`.
+EventId EventFrom(const Session& session, TimeNs time) {
+  const EventId before = time == 0 ? EventId() : session.EventAt(time - 1);
+  return before.valid() ? EventId(before.value + 1) : EventId(0);
+}
+
+FoundSteps FromRange(const Session& session, const RepeatedRange& range) {
+  FoundSteps found;
+  const auto ranges = session.ranges();
+  // The optimizer ends a step: the next one begins behind it.
+  const bool ends = !range.says_step && range.says_optimizer;
+  if (ends) found.steps.push_back({.number = 0, .begin = session.events().first_time()});
+  for (std::size_t i = 0; i < range.rows.size(); ++i) {
+    if (ends && i + 1 == range.rows.size()) break;  // what follows the last one is no step
+    StepInfo step;
+    step.begin = ends ? ranges[range.rows[i]].end : ranges[range.rows[i]].begin;
+    step.number =
+        range.numbers.empty() ? static_cast<std::int64_t>(i) + (ends ? 1 : 0) : range.numbers[i];
+    found.steps.push_back(step);
+  }
+  for (StepInfo& step : found.steps) step.event = EventFrom(session, step.begin);
+  SetEnds(session, &found.steps);
+  StepOrigin& origin = found.origin;
+  origin.source = StepSource::kRanges;
+  origin.confidence = range.says_step        ? kSaysStep
+                      : range.says_optimizer ? kSaysOptimizer
+                                             : kRepeats * (0.5 + 0.5 * range.covered);
+  origin.why = absl::StrCat("the range \"", range.name, "\" comes ",
+                            FormatNumberOf(range.rows.size(), "time"),
+                            range.says_step        ? ", and its name speaks of steps"
+                            : range.says_optimizer ? ", and steps end with the optimizer"
+                                                   : ", but its name does not speak of steps");
+  return found;
+}
+
+FoundSteps FromRanges(const Session& session, const std::vector<RepeatedRange>& repeated) {
+  FoundSteps none;
+  none.origin.why =
+      session.ranges().empty() ? "the program named no ranges" : "no range repeats regularly";
+  if (repeated.empty()) return none;
+  if (repeated.front().says_step) return FromRange(session, repeated.front());
+  for (const RepeatedRange& range : repeated)
+    if (range.says_optimizer) return FromRange(session, range);
+  return FromRange(session, repeated.front());
+}
+
+// An allocation by a framework's allocator may have asked the driver first: that belongs to the
+// step as well.
+EventId BeginBefore(const Session& session, EventId birth) {
+  const EventTable& events = session.events();
+  std::uint32_t begin = birth.value;
+  while (begin > 0) {
+    const Op op = events.op(begin - 1);
+    const Layer layer = events.layer(begin - 1);
+    const bool below = op == Op::kAlloc && (layer == Layer::kSegment || OccupiesDevice(layer)) &&
+                       layer != events.layer(birth.value);
+    if (!below && op != Op::kMemoryInfo) break;
+    --begin;
+  }
+  return EventId(begin);
+}
+
+// Which of the stream's tokens belong to backward passes; `roles` are of its allocations.
+void SetTrains(const std::vector<Role>& roles, TokenStream* tokens) {
+  if (roles.empty()) return;
+  tokens->trains.assign(tokens->distinct, false);
+  for (std::size_t p = 0; p < roles.size(); ++p)
+    if (roles[p] == Role::kBackward) tokens->trains[tokens->token[p]] = true;
+}
+
+FoundSteps StepsAt(const Session& session, const StepStream& stream,
+                   const std::vector<std::uint32_t>& begins) {
+  FoundSteps found;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const EventId event = BeginBefore(session, stream.births[begins[i]]);
+    found.steps.push_back({.number = static_cast<std::int64_t>(i),
+                           .begin = session.events().time(event.value),
+                           .event = event});
+  }
+  SetEnds(session, &found.steps);
+  found.origin.source = StepSource::kPattern;
+  return found;
+}
+
+// The confidence in steps of updates. From fewer than three nothing can be computed.
+double Told(const Updates& updates) {
+  if (updates.begins.size() < 3) return kDoubted;
+  return updates.by_optimizer ? kOptimizerWorks : kGradientsUsed;
+}
+
+// Steps that each end with an update, whatever repeats.
+FoundSteps FromUpdates(const Session& session, const StepStream& stream, const Updates& updates) {
+  FoundSteps found = StepsAt(session, stream, updates.begins);
+  found.origin.confidence = Told(updates);
+  found.origin.why = absl::StrCat(
+      updates.by_optimizer ? "after each backward pass, or several, the optimizer allocates: "
+                           : "after each backward pass, or several, gradients are given back: ",
+      FormatNumberOf(updates.begins.size(), "step"), updates.begins.size() == 1 ? " ends" : " end",
+      " with it");
+  return found;
+}
+
+// Whether `a` and `b` count the same, but for a first or a last one that was seen by one alone.
+bool SameCount(std::size_t a, std::size_t b) { return a <= b + 1 && b <= a + 1; }
+
+// Whether steps of the pattern hold several updates each that differ, as those of two models that
+// learn in turns. By gradients alone one cannot see whose they are.
+bool UpdatesTakeTurns(const StepStream& stream, const Updates& updates, const Period& period) {
+  constexpr double kSame = 0.5;
+  if (updates.by_optimizer || period.confidence < kStepConfidence) return false;
+  if (period.begins.size() * 2 > updates.begins.size() + 1) return false;
+  return CompareWindows(stream.tokens, updates.begins, stream.tokens.size()).common < kSame;
+}
+
+// Where steps that were found to begin amid their passes begin instead: where the optimizer has
+// worked, or else with a forward pass, if there are as many of these, but for one that was taken
+// for set-up. Empty if they stay.
+std::vector<std::uint32_t> OutOfPasses(const std::vector<Role>& roles,
+                                       const std::vector<std::uint32_t>& begins,
+                                       const std::vector<std::uint32_t>& optimized) {
+  if (!BeginAmidPasses(roles, begins)) return {};
+  for (const std::vector<std::uint32_t>& other : {optimized, ForwardPasses(roles)})
+    if (other.size() >= begins.size() && other.size() <= begins.size() + 1) return other;
+  return {};
+}
+
+std::string PeriodWhy(const Period& period, bool by_size, bool moved) {
+  return absl::StrCat(
+      "each of about ", FormatCount(static_cast<std::uint64_t>(std::lround(period.typical))),
+      " allocations; ", by_size ? "places and sizes" : "places, with sizes that vary,", " are ",
+      Percent(period.common_likeness), " alike in two steps of five, ",
+      Percent(period.weighted_likeness), " over all, and memory was back at its lowest before ",
+      Percent(period.closed), " of them",
+      period.trains ? "; each has a backward pass, by its call stacks" : "",
+      moved ? "; memory is lowest amid the passes, so steps begin where those do" : "");
+}
+
+// Whether nothing repeats in the middle quarter of a run, by far: then a search of the whole is not
+// worth its time. Steps of which there are fewer than 16 are not seen by this.
+bool NothingRepeats(const Session& session, StepLayer layer, bool by_size) {
+  constexpr double kHardly = 0.5;
+  const auto eighth = static_cast<std::uint32_t>(session.events().size() / 8);
+  const StepStream middle =
+      StreamOf(session, layer, by_size, EventId(eighth * 3), EventId(eighth * 5));
+  return FindPeriod(middle.tokens).confidence < kHardly;
+}
+
+// `optimizer_runs`: how often a range came that speaks of the optimizer; 0 = unknown. In a `hurry`
+// long logs are looked at in part first.
+FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, bool hurry) {
+  constexpr std::size_t kLong = 400'000;
+  FoundSteps found;
+  const StepLayer layer = ChooseStepLayer(session);
+  if (hurry && session.events().size() > kLong && NothingRepeats(session, layer, true) &&
+      NothingRepeats(session, layer, false)) {
+    found.origin.why = "no pattern repeats in the middle of the run";
+    return found;
+  }
+  StepStream stream = StreamOf(session, layer, true);
+  const StackRoles stacks = RolesOfStacks(session);
+  const std::vector<Role> roles = RolesOf(session, stacks, stream);
+  SetTrains(roles, &stream.tokens);
+  const Updates updates = FindUpdates(session, stacks, stream, roles);
+  if (optimizer_runs == 0) optimizer_runs = static_cast<std::uint32_t>(updates.begins.size());
+  Period period = FindPeriod(stream.tokens, optimizer_runs);
+  bool by_size = true;
+  // Batches of varying shape: the places repeat, the sizes do not.
+  if (period.confidence < 0.9) {
+    StepStream places = StreamOf(session, layer, false);
+    SetTrains(roles, &places.tokens);
+    constexpr std::uint32_t kFewestPlaces = 4;
+    if (places.tokens.distinct >= kFewestPlaces) {
+      Period coarser = FindPeriod(places.tokens, optimizer_runs);
+      if (coarser.confidence * 0.95 > period.confidence) {
+        period = std::move(coarser);
+        period.confidence *= 0.95;
+        by_size = false;
+      }
+    }
+  }
+  const bool learns = !updates.begins.empty();
+  // Where little repeats, steps begin where the updates say.
+  const bool agree = learns && period.confidence >= kDoubted &&
+                     SameCount(period.begins.size(), updates.begins.size());
+  if (learns && !agree && !UpdatesTakeTurns(stream, updates, period))
+    return FromUpdates(session, stream, updates);
+  if (period.begins.empty()) {
+    found.origin.why =
+        absl::StrCat("no pattern repeats in ", FormatNumberOf(stream.tokens.size(), "allocation"));
+    return found;
+  }
+  const std::vector<std::uint32_t> moved = OutOfPasses(
+      roles, period.begins, updates.by_optimizer ? updates.begins : std::vector<std::uint32_t>());
+  found = StepsAt(session, stream, moved.empty() ? period.begins : moved);
+  found.origin.confidence = period.confidence;
+  found.origin.why = PeriodWhy(period, by_size, !moved.empty());
+  if (agree) {
+    found.origin.confidence = std::max(found.origin.confidence, Told(updates));
+    absl::StrAppend(&found.origin.why, updates.by_optimizer ? "; the optimizer works as often"
+                                                            : "; gradients are used as often");
+  }
+  if (!learns && LieInForwardPass(session, stream, period.begins)) {
+    found.origin.confidence = std::min(found.origin.confidence, kDoubted);
+    absl::StrAppend(&found.origin.why, "; but all of them lie in one line of a forward pass");
+  }
+  if (updates.passes > 0 && found.steps.size() > updates.passes + 1) {
+    found.origin.confidence = std::min(found.origin.confidence, kDoubted);
+    absl::StrAppend(&found.origin.why, "; but there are only ",
+                    FormatNumberOf(updates.passes, "backward pass", "backward passes"));
+  }
+  return found;
+}
+
+FoundSteps Find(const Session& session, StepChoice choice, bool hurry) {
+  if (choice == StepChoice::kMarks) return FromMarks(session);
+  if (choice == StepChoice::kAuto) {
+    FoundSteps marks = FromMarks(session);
+    if (!marks.steps.empty()) return marks;
+  }
+  const std::vector<RepeatedRange> repeated = FindRepeatedRanges(session);
+  FoundSteps ranges;
+  if (choice != StepChoice::kPattern) ranges = FromRanges(session, repeated);
+  if (choice == StepChoice::kRanges || ranges.origin.confidence >= kSaysStep) return ranges;
+  std::uint32_t optimizer_runs = 0;
+  for (const RepeatedRange& range : repeated)
+    if (range.says_optimizer && optimizer_runs == 0)
+      optimizer_runs = static_cast<std::uint32_t>(range.rows.size());
+  FoundSteps pattern = FromPattern(session, optimizer_runs, hurry);
+  if (choice == StepChoice::kPattern) return pattern;
+  if (!pattern.steps.empty() && pattern.origin.confidence >= ranges.origin.confidence)
+    return pattern;
+  if (!ranges.steps.empty()) return ranges;
+  pattern.origin.why = absl::StrCat("the program marked no steps, ", ranges.origin.why, ", and ",
+                                    pattern.origin.why);
+  return pattern;
+}
+
+}  // namespace
+
+std::string_view StepSourceName(StepSource source) {
+  switch (source) {
+    case StepSource::kNone:
+      return "none";
+    case StepSource::kMarks:
+      return "marks";
+    case StepSource::kRanges:
+      return "ranges";
+    case StepSource::kPattern:
+      return "pattern";
+  }
+  return "none";
+}
+
+FoundSteps FindSteps(const Session& session, StepChoice choice) {
+  FoundSteps found = Find(session, choice, false);
+  if (!found.steps.empty()) found.origin.warm_up_steps = FindWarmUp(session, found.steps);
+  return found;
+}
+
+FoundSteps FindStepsToUse(const Session& session) {
+  FoundSteps found = Find(session, StepChoice::kAuto, true);
+  if (!found.steps.empty()) found.origin.warm_up_steps = FindWarmUp(session, found.steps);
+  if (found.origin.confidence < kStepConfidence) found.steps.clear();
+  return found;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,170 @@
+// Reads updates from the order of passes and from the lives of what backward passes make.
+#include "analysis/steps/internal/updates.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace memprof::analysis {
+namespace {
+
+// The optimizer at work, up to, but without, `end`.
+struct Work {
+  std::uint32_t end = 0;
+  StackId by;  // who called it
+};
+
+// Every time that it works with a backward pass before. None if it allocates too seldom to tell:
+// some do when they begin, and never again.
+std::vector<Work> OptimizerWork(const Session& session, const StackRoles& stacks,
+                                const StepStream& stream, const std::vector<Role>& roles) {
+  std::vector<Work> all;
+  std::size_t passes = 0, unanswered = 0;  // backward passes; since the optimizer last worked
+  bool in_pass = false, works = false;
+  for (std::uint32_t p = 0; p < roles.size(); ++p) {
+    const bool optimizes = roles[p] == Role::kOptimizer;
+    if (roles[p] == Role::kBackward && !in_pass) {
+      ++passes;
+      ++unanswered;
+    }
+    in_pass = roles[p] == Role::kBackward;
+    if (optimizes && unanswered > 0) {
+      const StackId stack = session.events().stack(stream.births[p].value);
+      all.push_back({.by = stacks.optimizer_caller[stack.value]});
+      works = true;
+      unanswered = 0;
+    }
+    if (works && optimizes) all.back().end = p + 1;
+    if (in_pass) works = false;
+  }
+  if (unanswered * 2 > passes) all.clear();
+  return all;
+}
+
+// Of optimizers that take turns one leads: of those that worked before any worked twice, the one
+// that came last; later one that works three times without it, as in a second stage.
+std::vector<std::uint32_t> LeadersWork(const std::vector<Work>& all) {
+  constexpr std::size_t kTakesOver = 3;
+  StackId leader;
+  std::set<StackId> known;
+  for (const Work& work : all) {
+    if (!known.insert(work.by).second) break;
+    leader = work.by;
+  }
+  std::vector<std::uint32_t> ends;
+  std::map<StackId, std::vector<std::uint32_t>> others;  // their work since the leader's
+  for (const Work& work : all) {
+    std::vector<std::uint32_t>& own = others[work.by];
+    own.push_back(work.end);
+    if (work.by != leader && own.size() < kTakesOver) continue;
+    leader = work.by;
+    ends.insert(ends.end(), own.begin(), own.end());
+    others.clear();
+  }
+  return ends;
+}
+
+// The first step begins as the others do: set-up comes before it.
+std::uint32_t FirstBegin(const TokenStream& stream, const std::vector<Role>& roles,
+                         const std::vector<std::uint32_t>& others, std::uint32_t first_pass) {
+  std::map<std::uint32_t, std::size_t> openings;
+  for (const std::uint32_t begin : others) ++openings[stream.token[begin]];
+  const auto most =
+      std::max_element(openings.begin(), openings.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::uint32_t first = 0;
+  for (std::uint32_t p = 0; p < first_pass; ++p) {
+    const bool forward = first == 0 && roles[p] == Role::kForward;
+    if (forward || (most != openings.end() && stream.token[p] == most->first)) first = p;
+  }
+  return first;
+}
+
+// By position: the first behind it at which no backward pass allocates.
+std::vector<std::uint32_t> EndsOfPasses(const std::vector<Role>& roles) {
+  std::vector<std::uint32_t> ends(roles.size());
+  auto end = static_cast<std::uint32_t>(roles.size());
+  for (std::uint32_t p = end; p-- > 0;) {
+    if (roles[p] != Role::kBackward) end = p;
+    ends[p] = end;
+  }
+  return ends;
+}
+
+// Behind the passes whose gradients are given back at once, most of them, with nothing allocated
+// meanwhile: there they were used. What a backward pass makes is a gradient if it outlives the
+// pass.
+std::vector<std::uint32_t> GradientsUsed(const Session& session, const StepStream& stream,
+                                         const std::vector<Role>& roles) {
+  const auto size = static_cast<std::uint32_t>(roles.size());
+  const std::vector<std::uint32_t> pass_ends = EndsOfPasses(roles);
+  // By position before which they are given back: where they were made.
+  std::vector<std::vector<std::uint32_t>> dying(size + 1);
+  std::vector<bool> gradient(size, false);
+  for (std::uint32_t p = 0; p < size; ++p) {
+    if (roles[p] != Role::kBackward) continue;
+    const AllocationId id = session.events().allocation(stream.births[p].value);
+    if (!id.valid()) continue;
+    const EventId death = session.record(id).death;
+    const auto gone = static_cast<std::uint32_t>(
+        std::lower_bound(stream.births.begin(), stream.births.end(), death) -
+        stream.births.begin());
+    if (gone < pass_ends[p] && death.valid()) continue;
+    gradient[p] = true;
+    if (death.valid()) dying[gone].push_back(p);
+  }
+  std::vector<std::uint32_t> ends;
+  std::uint32_t since = 0, last = 0;  // behind the last update; behind the last backward pass
+  std::size_t live = 0, made = 0;     // gradients made since the last update
+  for (std::uint32_t p = 0; p <= size; ++p) {
+    const auto gone = static_cast<std::size_t>(std::count_if(
+        dying[p].begin(), dying[p].end(), [&](std::uint32_t g) { return g >= since; }));
+    if (gone * 2 > live && last > since) {
+      ends.push_back(last);
+      since = last;
+      live = made = 0;
+    } else {
+      live -= gone;
+    }
+    if (p == size) break;
+    if (roles[p] == Role::kBackward || roles[p] == Role::kOptimizer) last = p + 1;
+    live += gradient[p] ? 1 : 0;
+    made += gradient[p] ? 1 : 0;
+  }
+  if (made > 0) ends.push_back(last);  // of the last step nobody made room
+  return ends;
+}
+
+}  // namespace
+
+Updates FindUpdates(const Session& session, const StackRoles& stacks, const StepStream& stream,
+                    const std::vector<Role>& roles) {
+  Updates updates;
+  if (roles.empty()) return updates;
+  const std::vector<std::uint32_t> forward = ForwardPasses(roles);
+  const auto first_pass = static_cast<std::uint32_t>(
+      std::find(roles.begin(), roles.end(), Role::kBackward) - roles.begin());
+  if (first_pass == roles.size()) return updates;
+  updates.passes = static_cast<std::uint32_t>(forward.size());
+  std::vector<std::uint32_t> ends = LeadersWork(OptimizerWork(session, stacks, stream, roles));
+  updates.by_optimizer = !ends.empty();
+  if (ends.empty()) ends = GradientsUsed(session, stream, roles);
+  // Gradients that stay for good say nothing of when they are used.
+  const bool told = updates.by_optimizer || ends.size() > 1 || updates.passes == 1;
+  if (ends.empty() || !told) return updates;
+  for (std::uint32_t& end : ends) {
+    // Nothing says where the optimizer works: the next step begins with its forward pass.
+    const auto next = std::lower_bound(forward.begin(), forward.end(), end);
+    if (!updates.by_optimizer && next != forward.end() && end < roles.size()) end = *next;
+    if (end < roles.size()) updates.begins.push_back(end);
+  }
+  // What follows the last update is no step unless it learns something.
+  const bool learns =
+      std::find(roles.begin() + ends.back(), roles.end(), Role::kBackward) != roles.end();
+  if (ends.back() < roles.size() && !learns) updates.begins.pop_back();
+  updates.begins.insert(updates.begins.begin(),
+                        FirstBegin(stream.tokens, roles, updates.begins, first_pass));
+  return updates;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,139 @@
+// Look-ups in a loaded session: strings, stacks, steps, live sets, children.
+#include "analysis/store/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/store/internal/session_index.h"
+
+namespace memprof::analysis {
+namespace {
+
+std::int64_t NumberAt(std::span<const StepInfo> steps, TimeNs time) {
+  const auto after =
+      std::upper_bound(steps.begin(), steps.end(), time,
+                       [](TimeNs t, const StepInfo& step) { return t < step.begin; });
+  return after == steps.begin() ? -1 : (after - 1)->number;
+}
+
+}  // namespace
+
+Session::Session(SessionData data) : data_(std::move(data)) { SessionIndexer(this).Index(); }
+
+void Session::SetSteps(FoundSteps steps) {
+  data_.steps = std::move(steps.steps);
+  data_.step_origin = std::move(steps.origin);
+}
+
+std::string_view Session::string(StringId id) const {
+  return id.value < data_.strings.size() ? std::string_view(data_.strings[id.value])
+                                         : std::string_view();
+}
+
+const TensorInfo* Session::tensor(TensorId id) const {
+  return id.value < data_.tensors.size() ? &data_.tensors[id.value] : nullptr;
+}
+
+std::vector<FrameId> Session::StackFrames(StackId id) const {
+  std::vector<FrameId> frames;
+  for (; id.value < data_.stack_frame.size(); id = data_.stack_parent[id.value])
+    frames.push_back(data_.stack_frame[id.value]);
+  return frames;
+}
+
+StackId Session::StackParent(StackId id) const {
+  return id.value < data_.stack_parent.size() ? data_.stack_parent[id.value] : StackId();
+}
+
+FrameId Session::StackFrame(StackId id) const {
+  return id.value < data_.stack_frame.size() ? data_.stack_frame[id.value] : FrameId();
+}
+
+std::int64_t Session::StepAt(TimeNs time) const { return NumberAt(data_.steps, time); }
+
+std::int64_t Session::StepAt(TimeNs time, std::uint32_t process) const {
+  return NumberAt(StepsOf(process), time);
+}
+
+std::int64_t Session::StepOf(EventId event) const {
+  if (!event.valid()) return -1;
+  const std::span<const StepInfo> steps =
+      data_.process_steps.empty() ? data_.steps : StepsOf(ProcessOf(event));
+  const auto after =
+      std::upper_bound(steps.begin(), steps.end(), event,
+                       [](EventId e, const StepInfo& step) { return e < step.event; });
+  return after == steps.begin() ? -1 : (after - 1)->number;
+}
+
+EventId Session::EventAt(TimeNs time) const {
+  std::uint32_t begin = 0,
+                end = static_cast<std::uint32_t>(data_.events.size());  // first after `time`
+  while (begin < end) {
+    const std::uint32_t middle = begin + (end - begin) / 2;
+    if (data_.events.time(middle) <= time)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin == 0 ? EventId() : EventId(begin - 1);
+}
+
+Allocation Session::allocation(AllocationId id) const {
+  const AllocationRecord& record = data_.events.records()[id.value];
+  Allocation a;
+  a.layer = record.layer;
+  a.end_reason = record.end_reason;
+  a.import_kind = record.import_kind;
+  a.device = record.device;
+  a.thread = data_.events.thread(record.birth.value);
+  a.birth = record.birth;
+  a.death = record.death;
+  a.birth_time = data_.events.time(record.birth.value);
+  if (record.death.valid()) a.death_time = data_.events.time(record.death.value);
+  a.birth_step = StepOf(record.birth);
+  a.death_step = StepOf(record.death);
+  a.address = record.address;
+  a.bytes = a.requested = record.bytes;
+  const bool said = record.layer == Layer::kBlock && record.second != 0;
+  if (said || record.layer == Layer::kModule) a.requested = record.second;
+  a.stream = data_.events.stream(record.birth.value);
+  if (record.layer == Layer::kStreamOrdered || record.layer == Layer::kSegment)
+    a.pool = record.second;
+  a.stack = record.stack;
+  a.api = data_.events.api(record.birth.value);
+  a.parent = record.parent;
+  if (record.layer == Layer::kTensor)
+    a.tensor = TensorId(static_cast<std::uint32_t>(record.second));
+  return a;
+}
+
+std::size_t Session::memory_bytes() const {
+  std::size_t bytes = data_.events.memory_bytes();
+  const auto add = [&bytes](const auto& column) { bytes += column.capacity() * sizeof(column[0]); };
+  add(data_.children);
+  add(data_.children_begin);
+  add(data_.other_deaths);
+  add(data_.marks);
+  add(data_.live_until);
+  add(data_.live_layer);
+  for (const LiveCheckpoint& checkpoint : data_.checkpoints) add(checkpoint.live);
+  return bytes;
+}
+
+std::span<const AllocationId> Session::Children(AllocationId id) const {
+  if (id.value >= records().size() || data_.children_begin.empty()) return {};
+  const std::uint32_t begin = data_.children_begin[id.value],
+                      end = data_.children_begin[id.value + 1];
+  return std::span(data_.children).subspan(begin, end - begin);
+}
+
+std::span<const EventId> Session::Marks(AllocationId id) const {
+  const auto of = [this](EventId event) { return data_.events.allocation(event.value); };
+  const auto begin = std::lower_bound(data_.marks.begin(), data_.marks.end(), id,
+                                      [&](EventId mark, AllocationId i) { return of(mark) < i; });
+  const auto end = std::upper_bound(begin, data_.marks.end(), id,
+                                    [&](AllocationId i, EventId mark) { return i < of(mark); });
+  return {begin, end};
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,179 @@
+// A log, loaded: columns of events, the lifetime of every allocation, and the tables that they
+// refer to. Everything that the CLI and the viewer show is a question to a Session.
+//
+// A Session never changes once loaded; all const member functions are thread-safe. Cost of
+// loading: one pass over the chunks, one sort of nearly sorted events, one replay.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/store/session_data.h"
+
+namespace memprof::analysis {
+
+class Session;
+
+// All lifetimes in order of birth, put together as they are asked for.
+class AllocationList {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = Allocation;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Allocation*;
+    using reference = Allocation;
+
+    Iterator() = default;
+    Iterator(const Session* session, std::uint32_t row) : session_(session), row_(row) {}
+    Allocation operator*() const;
+    Iterator& operator++() { return *this += 1; }
+    Iterator operator++(int) { return std::exchange(*this, *this + 1); }
+    Iterator& operator--() { return *this += -1; }
+    Iterator& operator+=(difference_type n) {
+      row_ = static_cast<std::uint32_t>(row_ + n);
+      return *this;
+    }
+    friend Iterator operator+(Iterator at, difference_type n) { return at += n; }
+    friend Iterator operator-(Iterator at, difference_type n) { return at += -n; }
+    friend difference_type operator-(const Iterator& a, const Iterator& b) {
+      return difference_type{a.row_} - difference_type{b.row_};
+    }
+    auto operator<=>(const Iterator& other) const { return row_ <=> other.row_; }
+    bool operator==(const Iterator& other) const { return row_ == other.row_; }
+
+   private:
+    const Session* session_ = nullptr;
+    std::uint32_t row_ = 0;
+  };
+
+  explicit AllocationList(const Session* session) : session_(session) {}
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+  Allocation operator[](std::size_t row) const;
+  Iterator begin() const { return {session_, 0}; }
+  Iterator end() const { return {session_, static_cast<std::uint32_t>(size())}; }
+
+ private:
+  const Session* session_;
+};
+
+class Session {
+ public:
+  // `data` has all but the indices, which are made here: O(events + allocations), and a sort of
+  // marks and of other deaths.
+  explicit Session(SessionData data);
+  // For loaders that find steps by asking the session itself; all others have a const one.
+  void SetSteps(FoundSteps steps);
+  // The tables as a whole, for those that copy them.
+  const SessionData& data() const { return data_; }
+
+  // Of several logs: "FIRST and N more".
+  const std::string& path() const { return data_.path; }
+  const RunInfo& run() const { return data_.run; }
+  const SelfAccounting& self() const { return data_.self; }
+  const EventTable& events() const { return data_.events; }
+  AllocationList allocations() const { return AllocationList(this); }
+  Allocation allocation(AllocationId id) const;
+  // The same in their compact form: for loops over everything.
+  std::span<const AllocationRecord> records() const { return data_.events.records(); }
+  const AllocationRecord& record(AllocationId id) const { return data_.events.records()[id.value]; }
+  // What ended with an event that is not its own free: with its context, its device, the memory
+  // below it, or because its address was handed out anew. In order of events, then of birth.
+  std::span<const AllocationId> other_deaths() const { return data_.other_deaths; }
+
+  std::span<const ProcessInfo> processes() const { return data_.processes; }  // at least one
+  // The process that an event is of: a row of processes().
+  std::uint32_t ProcessOf(EventId event) const {
+    const std::uint32_t thread = data_.events.thread(event.value);
+    return thread < data_.threads.size() ? data_.threads[thread].process : 0;
+  }
+  std::span<const DeviceInfo> devices() const { return data_.devices; }
+  std::span<const ThreadInfo> threads() const { return data_.threads; }
+  std::span<const ContextInfo> contexts() const { return data_.contexts; }
+  std::span<const PoolInfo> pools() const { return data_.pools; }
+  std::span<const ModuleInfo> modules() const { return data_.modules; }
+  std::span<const SourceInfo> sources() const { return data_.sources; }
+  // Of several logs: those of the job, for an axis of time that all share; see
+  // load/internal/merge.h. What is computed from steps is computed from StepsOf.
+  std::span<const StepInfo> steps() const { return data_.steps; }
+  // The steps by which events of a process go (a row of processes()): its own, or where it has none
+  // those of its run. Of a single log these are steps().
+  std::span<const StepInfo> StepsOf(std::uint32_t process) const {
+    return process < data_.process_steps.size() ? data_.process_steps[process].steps : data_.steps;
+  }
+  const StepOrigin& StepOriginOf(std::uint32_t process) const {
+    return process < data_.process_steps.size() ? data_.process_steps[process].origin
+                                                : data_.step_origin;
+  }
+  // The steps are the program's marks unless they were found (analysis/steps/found.h).
+  const StepOrigin& step_origin() const { return data_.step_origin; }
+  std::span<const RangeInfo> ranges() const { return data_.ranges; }
+  std::span<const SnapshotInfo> snapshots() const { return data_.snapshots; }
+  std::span<const AnomalyCount> anomalies() const { return data_.anomalies; }  // non-zero ones
+
+  std::string_view string(StringId id) const;   // "" for none or unknown
+  const TensorInfo* tensor(TensorId id) const;  // null for none or unknown
+
+  // Frames of a stack, innermost first. Empty for none.
+  std::vector<FrameId> StackFrames(StackId id) const;
+  StackId StackParent(StackId id) const;  // the caller's node; none at the outermost
+  FrameId StackFrame(StackId id) const;
+  std::size_t stack_count() const { return data_.stack_parent.size(); }
+  std::size_t frame_count() const { return data_.frames.size(); }
+  const Frame& frame(FrameId id) const { return data_.frames[id.value]; }
+
+  // The step that contains `time`, -1 before the first mark.
+  std::int64_t StepAt(TimeNs time) const;
+  // The same by the steps of a process.
+  std::int64_t StepAt(TimeNs time, std::uint32_t process) const;
+  // The step of its own process that an event belongs to, -1 before the first mark and for none.
+  std::int64_t StepOf(EventId event) const;
+  // Largest event id whose time is <= `time`; none before the first event.
+  EventId EventAt(TimeNs time) const;
+
+  // Allocations alive right after event `event` (none = before the first), of layers accepted by
+  // `layers` (bit i = Layer i), in order of birth. Answered from checkpoints: O(live set + 65,536),
+  // but for logs that free almost everything at once; a million in 5 ms.
+  std::vector<AllocationId> LiveAfter(EventId event, std::uint32_t layers = ~0u) const;
+  std::vector<AllocationId> LiveAt(TimeNs time, std::uint32_t layers = ~0u) const;
+
+  // What events, lifetimes and the indices over them take; tables of names and stacks are not in
+  // it.
+  std::size_t memory_bytes() const;
+
+  // Children in the layer graph (what lies directly in `id`), in order of birth.
+  std::span<const AllocationId> Children(AllocationId id) const;
+
+  // What the program said about `id` while it lived, in order of time: prefetches, advices and
+  // discards of managed memory, look-ups of a module's globals.
+  std::span<const EventId> Marks(AllocationId id) const;
+
+ private:
+  friend class SessionIndexer;  // of the constructor
+  SessionData data_;
+};
+
+// Bit set of layers for LiveAfter.
+constexpr std::uint32_t LayerBit(Layer layer) { return 1u << static_cast<unsigned>(layer); }
+inline constexpr std::uint32_t kDeviceLayers =
+    LayerBit(Layer::kLinear) | LayerBit(Layer::kPitched) | LayerBit(Layer::kArray) |
+    LayerBit(Layer::kManaged) | LayerBit(Layer::kStreamOrdered) | LayerBit(Layer::kVmmPhysical) |
+    LayerBit(Layer::kGraph);
+
+inline Allocation AllocationList::Iterator::operator*() const {
+  return session_->allocation(AllocationId(row_));
+}
+inline std::size_t AllocationList::size() const { return session_->records().size(); }
+inline Allocation AllocationList::operator[](std::size_t row) const {
+  return session_->allocation(AllocationId(static_cast<std::uint32_t>(row)));
+}
+
+}  // namespace memprof::analysis

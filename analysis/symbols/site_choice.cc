@@ -1,0 +1,144 @@
+// Counts how many stacks pass through each function, and picks sites by it.
+#include "analysis/symbols/site_choice.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace memprof::analysis {
+namespace {
+
+// Below this many distinct stacks there is no majority to speak of, and names decide alone.
+constexpr std::uint32_t kFewStacks = 4;
+// A frame that more than one in four stacks pass through is not particular to any.
+constexpr std::uint32_t kShare = 4;
+
+// Where nothing but plumbing is on the stack: what of it tells most. The innermost line of Python;
+// else the operator that was asked for; else what is neither CUDA's nor an allocator's.
+std::size_t MostTelling(const std::vector<SourceFrame>& frames) {
+  const auto python = std::find_if(frames.begin(), frames.end(), [](const SourceFrame& frame) {
+    return IsPythonCode(frame) && frame.symbolised;
+  });
+  if (python != frames.end()) return static_cast<std::size_t>(python - frames.begin());
+  for (std::size_t i = frames.size(); i-- > 0;)
+    if (frames[i].function.starts_with("at::_ops::")) return i;
+  static constexpr std::string_view kInner[] = {"libcuda", "libsimcuda", "libmemprof",
+                                                "libc10",  "libstdc++",  "libc++",
+                                                "libc.so", "ld-linux"};
+  const auto inner = [](const SourceFrame& frame) {
+    return !frame.symbolised || frame.function.starts_with("c10::") ||
+           std::any_of(std::begin(kInner), std::end(kInner), [&frame](std::string_view module) {
+             return frame.module.starts_with(module);
+           });
+  };
+  const auto other = std::find_if_not(frames.begin(), frames.end(), inner);
+  return other == frames.end() ? 0 : static_cast<std::size_t>(other - frames.begin());
+}
+
+}  // namespace
+
+int SiteChooser::GroupOf(Layer layer) {
+  if (layer == Layer::kBlock) return 1;
+  if (layer == Layer::kTensor) return 2;
+  return 0;
+}
+
+SiteChooser::SiteChooser(const Session& session, Symbols& symbols)
+    : group_of_stack_(session.stack_count(), -1),
+      layer_of_stack_(session.stack_count(), Layer::kLinear),
+      wrappers_(session, symbols) {
+  std::vector<bool> seen(session.frame_count(), false);
+  std::vector<std::uint32_t> last_stack;  // that passed through a place
+  for (const AllocationRecord& allocation : session.records()) {
+    if (!allocation.stack.valid() || allocation.stack.value >= group_of_stack_.size()) continue;
+    std::int8_t& group = group_of_stack_[allocation.stack.value];
+    if (group >= 0) continue;
+    group = static_cast<std::int8_t>(GroupOf(allocation.layer));
+    layer_of_stack_[allocation.stack.value] = allocation.layer;
+    ++stacks_[static_cast<std::size_t>(group)];
+    for (const FrameId frame : session.StackFrames(allocation.stack)) {
+      const bool fresh = frame.value < seen.size() && !seen[frame.value];
+      if (fresh) seen[frame.value] = true;
+      for (const SourceFrame& resolved : symbols.Resolve(frame)) {  // stays where it is: a cache
+        if (!resolved.found) continue;
+        const std::uint32_t place = resolved.found->place;
+        if (place >= through_.size()) {
+          through_.resize(place + 1);
+          last_stack.resize(place + 1, StackId::kNone);
+        }
+        if (std::exchange(last_stack[place], allocation.stack.value) != allocation.stack.value)
+          ++through_[place][static_cast<std::size_t>(group)];
+        if (!fresh) continue;
+        python_ |= IsPythonCode(resolved);
+        if (!IsPlumbing(resolved)) files_.Add(resolved);
+      }
+    }
+  }
+}
+
+std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame>& frames,
+                                    std::size_t begin, const Skipped& skipped) const {
+  const int group = stack.value < group_of_stack_.size() ? group_of_stack_[stack.value] : -1;
+  const bool known = group >= 0;
+  const auto of_group = [&](const std::array<std::uint32_t, kGroups>& counts) {
+    return known ? counts[static_cast<std::size_t>(group)] : counts[0] + counts[1];
+  };
+  const std::uint32_t stacks = of_group(stacks_);
+  std::size_t best = frames.size();
+  std::uint32_t fewest = 0;
+  std::size_t unseen = frames.size();  // what no allocation passes through, as a failure's report
+  std::string_view made;               // the class whose shared constructor was passed last
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (skipped(i)) continue;
+    if (i < begin) {
+      if (IsConstructor(frames[i].function)) made = ScopeOf(frames[i].function);
+      continue;
+    }
+    if (i == begin && begin > 0 && !known) return i;
+    const auto& found = frames[i].found;
+    const std::uint32_t count =
+        found && found->place < through_.size() ? of_group(through_[found->place]) : 0;
+    if (!known && count == 0 && !IsPythonCode(frames[i])) {
+      unseen = std::min(unseen, i);
+      continue;
+    }
+    if (stacks < kFewStacks) return i;
+    const bool shared = count * kShare > stacks;
+    const bool door = !made.empty() && ScopeOf(frames[i].function) == made;
+    if (!shared && !door) return i;
+    if (shared && !door)
+      made = IsConstructor(frames[i].function) ? ScopeOf(frames[i].function) : std::string_view();
+    if (best == frames.size() || count < fewest) {
+      best = i;
+      fewest = count;
+    }
+  }
+  if (best == frames.size()) best = unseen;
+  return best == frames.size() ? MostTelling(frames) : best;
+}
+
+SiteChooser::Choice SiteChooser::Choose(StackId stack,
+                                        const std::vector<SourceFrame>& frames) const {
+  const bool python = python_ || std::any_of(frames.begin(), frames.end(), IsPythonCode);
+  const auto skipped = [&](std::size_t i) {
+    return IsPlumbing(frames[i]) || (python && frames[i].python && !IsPythonCode(frames[i]));
+  };
+  const Layer layer =
+      stack.value < layer_of_stack_.size() ? layer_of_stack_[stack.value] : Layer::kLinear;
+  const std::size_t begin = wrappers_.PassedBy(frames, layer);
+  const std::size_t place = Particular(stack, frames, begin, skipped);
+  Choice choice{.user = place};
+  if (skipped(place)) return choice;
+  if (begin > 0 && place == begin) {
+    choice.library = begin - 1;
+    while (skipped(*choice.library)) --*choice.library;
+  }
+  if (!IsPackage(frames[place])) return choice;
+  for (std::size_t i = place + 1; i < frames.size(); ++i) {
+    if (skipped(i) || IsPackage(frames[i])) continue;
+    return {.user = i, .library = place};
+  }
+  return choice;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,309 @@
+// Reads symbols, lines and inlined functions of one binary with elfutils.
+#include "analysis/symbols/symbols_module.h"
+
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "analysis/log/wire.h"
+#include "analysis/symbols/cxx_names.h"
+
+namespace memprof::analysis {
+namespace {
+
+// A library of the system, of the toolkit or of a Python package, as against the program's own.
+bool IsInstalledModule(std::string_view path) {
+  if (path.find("-packages/") != std::string_view::npos) return true;
+  for (const std::string_view folder :
+       {"/usr/lib", "/lib/", "/lib64/", "/usr/local/lib", "/usr/local/cuda", "/nix/store/"})
+    if (path.starts_with(folder)) return true;
+  const std::size_t lib = path.rfind("/lib/");
+  return lib != std::string_view::npos &&
+         path.substr(0, lib).find("conda") != std::string_view::npos;
+}
+
+struct FreeDeleter {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+struct DwflDeleter {
+  void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+};
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+std::string ReadableName(std::string_view symbol) {
+  const std::string mangled(symbol);
+  int status = 0;
+  const std::unique_ptr<char, FreeDeleter> demangled(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status));
+  if (status != 0 || demangled == nullptr || !symbol.starts_with("_Z")) return ValidUtf8(symbol);
+  return ValidUtf8(BareName(demangled.get()));
+}
+
+std::string ModuleFileKey(const ModuleInfo& module) {
+  struct stat info {};
+  if (stat(module.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
+  return absl::StrCat(info.st_dev, ":", info.st_ino, ":", IsInstalledModule(module.path) ? 1 : 0,
+                      ":", module.build_id, ":", BaseName(module.path));
+}
+
+class ModuleSymbols::Impl {
+ public:
+  explicit Impl(const ModuleInfo& module)
+      : bias_(module.load_bias),
+        name_(BaseName(module.path)),
+        installed_(IsInstalledModule(module.path)) {
+    struct stat info {};
+    if (stat(module.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+    dwfl_.reset(dwfl_begin(&kCallbacks));
+    if (dwfl_ == nullptr) return;
+    // At its own addresses, so that recorded address - load bias is what its tables say.
+    module_ = dwfl_report_elf(dwfl_.get(), name_.c_str(), module.path.c_str(), -1, 0, true);
+    dwfl_report_end(dwfl_.get(), nullptr, nullptr);
+    GElf_Addr elf_bias = 0;
+    if (module_ == nullptr || dwfl_module_getelf(module_, &elf_bias) == nullptr) return;
+    state = SameBuild(module.build_id) ? State::kUsable : State::kChanged;
+    if (state == State::kChanged) dwfl_.reset();  // nothing more is asked of it
+  }
+
+  std::vector<SourceFrame> At(std::uint64_t address);
+
+  State state = State::kMissing;
+
+ private:
+  struct Function {
+    Dwarf_Addr begin = 0, end = 0;
+    Dwarf_Die die{};
+  };
+  struct Place {
+    std::string file;
+    int line = 0;
+  };
+
+  bool SameBuild(const std::string& recorded) const {
+    const unsigned char* bits = nullptr;
+    GElf_Addr at = 0;
+    const int size = dwfl_module_build_id(module_, &bits, &at);
+    if (recorded.empty()) return true;
+    return size > 0 && recorded == std::string_view(reinterpret_cast<const char*>(bits),
+                                                    static_cast<std::size_t>(size));
+  }
+
+  // A symbol with a size, and how far those before it reach.
+  struct Range {
+    GElf_Addr begin = 0, end = 0, reach_before = 0;
+    int symbol = 0;
+  };
+
+  Place PlaceOf(Dwarf_Addr pc) const;
+  std::string SymbolAt(Dwarf_Addr pc);
+  void IndexSymbols();
+  const std::vector<Function>& FunctionsOf(Dwarf_Die* unit);
+  static void CollectFunctions(Dwarf_Die* parent, int depth, std::vector<Function>* functions);
+  std::vector<Dwarf_Die> InlinedAt(Dwarf_Die* unit, Dwarf_Addr pc);
+  SourceFrame NewFrame(std::string function, const Place& place) const {
+    return {.function = std::move(function),
+            .file = place.file,
+            .line = place.line,
+            .module = name_,
+            .symbolised = true,
+            .installed = installed_};
+  }
+
+  static char* debug_path_;
+  static const Dwfl_Callbacks kCallbacks;
+
+  const std::uint64_t bias_;
+  const std::string name_;
+  const bool installed_;
+  std::unique_ptr<Dwfl, DwflDeleter> dwfl_;
+  Dwfl_Module* module_ = nullptr;
+  absl::flat_hash_map<Dwarf_Off, std::vector<Function>> functions_;  // by compilation unit
+  std::vector<Range> ranges_;  // by begin; empty until many symbols were asked for
+  int asked_ = 0;
+};
+
+char* ModuleSymbols::Impl::debug_path_ = nullptr;  // libdwfl's own default
+const Dwfl_Callbacks ModuleSymbols::Impl::kCallbacks = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+    .debuginfo_path = &debug_path_,
+};
+
+namespace {
+
+// Name of a function or of the function inlined here; the linkage name says its scopes too.
+std::string DieName(Dwarf_Die* die) {
+  Dwarf_Attribute attribute;
+  for (const unsigned int kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
+    if (dwarf_attr_integrate(die, kind, &attribute) == nullptr) continue;
+    if (const char* const name = dwarf_formstring(&attribute)) return ReadableName(name);
+  }
+  return "";
+}
+
+// Out-of-line functions stand directly in the unit or in scopes of these kinds.
+bool HoldsFunctions(int tag) {
+  return tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+         tag == DW_TAG_union_type || tag == DW_TAG_module;
+}
+
+}  // namespace
+
+void ModuleSymbols::Impl::CollectFunctions(Dwarf_Die* parent, int depth,
+                                           std::vector<Function>* functions) {
+  Dwarf_Die child;
+  if (depth > 32 || dwarf_child(parent, &child) != 0) return;
+  do {
+    const int tag = dwarf_tag(&child);
+    if (tag == DW_TAG_subprogram) {
+      Dwarf_Addr base = 0, begin = 0, end = 0;
+      for (std::ptrdiff_t at = 0; (at = dwarf_ranges(&child, at, &base, &begin, &end)) > 0;)
+        functions->push_back({begin, end, child});
+    } else if (HoldsFunctions(tag)) {
+      CollectFunctions(&child, depth + 1, functions);
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+const std::vector<ModuleSymbols::Impl::Function>& ModuleSymbols::Impl::FunctionsOf(
+    Dwarf_Die* unit) {
+  const auto [at, fresh] = functions_.try_emplace(dwarf_dieoffset(unit));
+  if (fresh) {
+    CollectFunctions(unit, 0, &at->second);
+    std::sort(at->second.begin(), at->second.end(),
+              [](const Function& a, const Function& b) { return a.begin < b.begin; });
+  }
+  return at->second;
+}
+
+// The function of `unit` at `pc`, then what is inlined in it there, outermost first.
+std::vector<Dwarf_Die> ModuleSymbols::Impl::InlinedAt(Dwarf_Die* unit, Dwarf_Addr pc) {
+  const std::vector<Function>& functions = FunctionsOf(unit);
+  auto after = std::upper_bound(functions.begin(), functions.end(), pc,
+                                [](Dwarf_Addr a, const Function& f) { return a < f.begin; });
+  if (after == functions.begin() || pc >= (--after)->end) return {};
+  std::vector<Dwarf_Die> found = {after->die};
+  Dwarf_Die scope = after->die, child;
+  // Down through blocks and inlined functions, as long as one of them holds the address.
+  for (int depth = 0; depth < 256 && dwarf_child(&scope, &child) == 0; ++depth) {
+    bool inside = false;
+    do {
+      const int tag = dwarf_tag(&child);
+      inside = (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+               dwarf_haspc(&child, pc) == 1;
+      if (inside && tag == DW_TAG_inlined_subroutine) found.push_back(child);
+    } while (!inside && dwarf_siblingof(&child, &child) == 0);
+    if (!inside) break;
+    scope = child;
+  }
+  return found;
+}
+
+ModuleSymbols::Impl::Place ModuleSymbols::Impl::PlaceOf(Dwarf_Addr pc) const {
+  Dwfl_Line* const line = dwfl_module_getsrc(module_, pc);
+  Place place;
+  Dwarf_Addr at = 0;
+  if (line == nullptr) return place;
+  const char* const file = dwfl_lineinfo(line, &at, &place.line, nullptr, nullptr, nullptr);
+  if (file != nullptr) place.file = ValidUtf8(file);
+  return place;
+}
+
+void ModuleSymbols::Impl::IndexSymbols() {
+  const int count = dwfl_module_getsymtab(module_);
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr begin = 0;
+    GElf_Word section = SHN_UNDEF;
+    if (dwfl_module_getsym_info(module_, i, &symbol, &begin, &section, nullptr, nullptr) == nullptr)
+      continue;
+    const int type = GELF_ST_TYPE(symbol.st_info);
+    const bool code = type != STT_SECTION && type != STT_FILE && type != STT_TLS;
+    if (code && section != SHN_UNDEF && symbol.st_size > 0)
+      ranges_.push_back({begin, begin + symbol.st_size, 0, i});
+  }
+  std::sort(ranges_.begin(), ranges_.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  GElf_Addr reach = 0;
+  for (Range& range : ranges_) {
+    range.reach_before = reach;
+    reach = std::max(reach, range.end);
+  }
+}
+
+std::string ModuleSymbols::Impl::SymbolAt(Dwarf_Addr pc) {
+  // libdwfl looks through the whole table every time: half a million symbols of a large library.
+  constexpr int kMany = 16;
+  if (++asked_ == kMany) IndexSymbols();
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), pc,
+                       [](GElf_Addr address, const Range& range) { return address < range.begin; });
+  if (after != ranges_.begin() && pc < (after - 1)->end && (after - 1)->reach_before <= pc) {
+    GElf_Sym only;
+    GElf_Addr begin = 0;
+    const char* const name = dwfl_module_getsym_info(module_, (after - 1)->symbol, &only, &begin,
+                                                     nullptr, nullptr, nullptr);
+    if (name != nullptr) return ReadableName(name);
+  }
+  // None of those, or several: it knows which to prefer.
+  GElf_Off offset = 0;
+  GElf_Sym symbol;
+  const char* const name =
+      dwfl_module_addrinfo(module_, pc, &offset, &symbol, nullptr, nullptr, nullptr);
+  // Beyond the end of a symbol of known size lies code that the table does not name.
+  if (name == nullptr || (symbol.st_size != 0 && offset >= symbol.st_size)) return "";
+  return ReadableName(name);
+}
+
+std::vector<SourceFrame> ModuleSymbols::Impl::At(std::uint64_t address) {
+  const Dwarf_Addr pc = address - bias_;
+  const std::string symbol = SymbolAt(pc);
+  Place place = PlaceOf(pc);
+  Dwarf_Addr dwarf_bias = 0;
+  Dwarf_Die* const unit = dwfl_module_addrdie(module_, pc, &dwarf_bias);
+  std::vector<Dwarf_Die> dies;
+  if (unit != nullptr) dies = InlinedAt(unit, pc - dwarf_bias);
+  std::vector<SourceFrame> frames;
+  Dwarf_Files* files = nullptr;
+  std::size_t file_count = 0;
+  if (dies.size() > 1) dwarf_getsrcfiles(unit, &files, &file_count);
+  for (std::size_t i = dies.size(); i-- > 1;) {  // innermost first; [0] is the function itself
+    frames.push_back(NewFrame(DieName(&dies[i]), place));
+    frames.back().inlined = true;
+    Dwarf_Attribute attribute;
+    Dwarf_Word file = 0, line = 0;
+    place = {};
+    if (dwarf_formudata(dwarf_attr(&dies[i], DW_AT_call_line, &attribute), &line) == 0)
+      place.line = static_cast<int>(line);
+    if (dwarf_formudata(dwarf_attr(&dies[i], DW_AT_call_file, &attribute), &file) == 0 &&
+        file < file_count)
+      if (const char* const path = dwarf_filesrc(files, file, nullptr, nullptr))
+        place.file = ValidUtf8(path);
+  }
+  std::string function = symbol;
+  if (function.empty() && !dies.empty()) function = DieName(&dies[0]);
+  if (!function.empty()) frames.push_back(NewFrame(std::move(function), place));
+  return frames;
+}
+
+ModuleSymbols::ModuleSymbols(const ModuleInfo& module) : impl_(std::make_unique<Impl>(module)) {}
+ModuleSymbols::~ModuleSymbols() = default;
+ModuleSymbols::State ModuleSymbols::state() const { return impl_->state; }
+
+std::vector<SourceFrame> ModuleSymbols::At(std::uint64_t address) {
+  return impl_->state == State::kUsable ? impl_->At(address) : std::vector<SourceFrame>();
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,124 @@
+// Finds samples of used memory and sets what the log knows of against them.
+#include "analysis/timeline/ledger.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace memprof::analysis {
+namespace {
+
+// A device whose ordinal is larger is of a damaged log (readers limit ordinals likewise).
+constexpr int kMaxDevices = 1024;
+
+// The sample that event `i` brings, if it is one.
+std::optional<MemorySample> SampleOf(const EventTable& events, std::uint32_t i) {
+  MemorySample sample{.time = events.time(i), .event = EventId(i)};
+  if (events.op(i) == Op::kMemoryInfo) {
+    sample.free_bytes = events.bytes(i);
+    sample.total_bytes = events.aux0(i);
+    if (events.aux1(i) != 0) sample.others_bytes = events.aux1(i) - 1;
+  } else if (events.op(i) == Op::kAllocFailed && !IsFrameworkLayer(events.layer(i))) {
+    sample.free_bytes = events.aux0(i);
+    sample.total_bytes = events.aux1(i);
+    sample.failed_call = true;
+  }
+  if (sample.total_bytes == 0 || sample.free_bytes > sample.total_bytes) return std::nullopt;
+  return sample;
+}
+
+LedgerEntry Explain(const Session& session, const MemorySample& sample,
+                    const DeviceTimeline& timeline) {
+  LedgerEntry entry{.sample = sample, .step = session.StepAt(sample.time)};
+  if (sample.others_bytes) {
+    const std::uint64_t known = KnownOfOthers(session, sample, timeline.device);
+    entry.sample.others_bytes = *sample.others_bytes - std::min(*sample.others_bytes, known);
+  }
+  for (std::size_t i = 0; i < entry.by_layer.size(); ++i) {
+    const auto layer = static_cast<Layer>(i);
+    if (OccupiesDevice(layer) || layer == Layer::kModule)
+      entry.by_layer[i] = timeline.layer[i].At(sample.time);
+  }
+  entry.pools_bytes = timeline.reserved.At(sample.time) - timeline.total.At(sample.time);
+  const std::uint64_t used = sample.used_bytes(), known = entry.known_bytes();
+  entry.untracked_bytes = used > known ? used - known : 0;
+  entry.elsewhere_bytes = known > used ? known - used : 0;
+  return entry;
+}
+
+// What a failed allocation brings says nothing of other processes; the recorder asks about them at
+// most once a second, so an answer that is no older, or comes no later, holds for it as well.
+void FillOthers(std::vector<MemorySample>& samples) {
+  constexpr TimeNs kSecond = 1'000'000'000;
+  std::vector<std::uint32_t> told;
+  for (std::uint32_t i = 0; i < samples.size(); ++i)
+    if (samples[i].others_bytes) told.push_back(i);
+  std::size_t next = 0;  // the first of `told` that comes later
+  for (std::uint32_t i = 0; i < samples.size(); ++i) {
+    while (next < told.size() && told[next] <= i) ++next;
+    if (samples[i].others_bytes || !samples[i].failed_call) continue;
+    const MemorySample* before = next > 0 ? &samples[told[next - 1]] : nullptr;
+    const MemorySample* after = next < told.size() ? &samples[told[next]] : nullptr;
+    if (before && samples[i].time - before->time <= kSecond)
+      samples[i].others_bytes = before->others_bytes;
+    else if (after && after->time - samples[i].time <= kSecond)
+      samples[i].others_bytes = after->others_bytes;
+  }
+}
+
+}  // namespace
+
+std::uint64_t KnownOfOthers(const Session& session, const MemorySample& sample, int device) {
+  if (session.processes().size() < 2) return 0;
+  const std::uint32_t own = session.ProcessOf(sample.event);
+  std::uint64_t bytes = 0;
+  for (const AllocationId id :
+       session.LiveAt(sample.time, kDeviceLayers | LayerBit(Layer::kModule))) {
+    const AllocationRecord& record = session.record(id);
+    if (record.device == device && session.ProcessOf(record.birth) != own) bytes += record.bytes;
+  }
+  return bytes;
+}
+
+std::uint64_t LedgerEntry::known_bytes() const {
+  return std::accumulate(by_layer.begin(), by_layer.end(), pools_bytes) +
+         sample.others_bytes.value_or(0);
+}
+
+MemorySamples::MemorySamples(const Session& session) {
+  const EventTable& events = session.events();
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    const int device = events.device(i);
+    if (device < 0 || device >= kMaxDevices) continue;
+    const std::optional<MemorySample> sample = SampleOf(events, i);
+    if (!sample) continue;
+    const auto row = static_cast<std::size_t>(device);
+    if (row >= by_device_.size()) by_device_.resize(row + 1);
+    by_device_[row].push_back(*sample);
+  }
+  for (std::vector<MemorySample>& samples : by_device_) FillOthers(samples);
+}
+
+const std::vector<MemorySample>& MemorySamples::Of(int device) const {
+  static const std::vector<MemorySample> kNone;
+  const auto row = static_cast<std::size_t>(device);
+  return device >= 0 && row < by_device_.size() ? by_device_[row] : kNone;
+}
+
+DeviceLedger BuildLedger(const Session& session, const std::vector<MemorySample>& samples,
+                         const DeviceTimeline& timeline, const HighestUse& highest) {
+  DeviceLedger ledger{.samples = samples.size()};
+  if (samples.empty()) return ledger;
+  ledger.last = Explain(session, samples.back(), timeline);
+  if (!highest.known) return ledger;
+  MemorySample computed = *highest.sample;
+  ledger.highest_sample_time = computed.time;
+  if (computed.time != highest.time) {
+    computed.time = highest.time;
+    computed.event = session.EventAt(highest.time);
+  }
+  computed.free_bytes = computed.total_bytes - std::min(computed.total_bytes, highest.bytes);
+  ledger.highest = Explain(session, computed, timeline);
+  return ledger;
+}
+
+}  // namespace memprof::analysis

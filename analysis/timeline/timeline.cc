@@ -1,0 +1,183 @@
+// Timelines of every device and of the host, built in one pass over the events.
+#include "analysis/timeline/timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "analysis/store/lifetime_walk.h"
+#include "analysis/timeline/reserved.h"
+
+namespace memprof::analysis {
+namespace {
+
+// A running sum that becomes a Series: one sample for every event that changed it. Most devices
+// have one kind of memory, which is then also their total and what is reserved: a track that was
+// equal to another one from the beginning has no samples of its own.
+class Track {
+ public:
+  void Add(std::uint64_t bytes) { now_ += bytes; }
+  void Remove(std::uint64_t bytes) { now_ -= bytes; }
+  void Set(std::uint64_t bytes) { now_ = bytes; }
+  std::uint64_t now() const { return now_; }
+  void Sample(TimeNs time) {
+    if (now_ == sampled_) return;
+    sampled_ = now_;
+    time_.push_back(time);
+    value_.push_back(now_);
+  }
+  // Sample, where `leader` was sampled for this event already; always the same one.
+  void Follow(TimeNs time, Track& leader) {
+    if (!parted_ && now_ == leader.now_) {
+      leader_ = &leader;
+      sampled_ = now_;
+      return;
+    }
+    if (!parted_) Part();
+    Sample(time);
+  }
+  Series Finish() {
+    if (!parted_ && leader_ != nullptr) return leader_->Finish();
+    if (!time_.empty()) series_ = Series(std::exchange(time_, {}), std::exchange(value_, {}));
+    return series_;
+  }
+
+ private:
+  // From now on with samples of its own. Those so far are the leader's, but for one of this event.
+  void Part() {
+    parted_ = true;
+    if (leader_ == nullptr) return;
+    const Track* source = leader_;
+    while (!source->parted_ && source->leader_ != nullptr) source = source->leader_;
+    time_ = source->time_;
+    value_ = source->value_;
+    if ((value_.empty() ? 0 : value_.back()) == sampled_) return;
+    time_.pop_back();
+    value_.pop_back();
+  }
+
+  std::uint64_t now_ = 0, sampled_ = 0;
+  std::vector<TimeNs> time_;
+  std::vector<std::uint64_t> value_;
+  Track* leader_ = nullptr;  // equal to this one so far
+  bool parted_ = false;
+  Series series_;  // once finished
+};
+
+struct DeviceTracks {
+  std::array<Track, kLayerCount> layer;
+  Track total, reserved;
+  Track* first = nullptr;  // of the layers that count, the one that came first
+  bool touched = false;
+};
+
+class Collector {
+ public:
+  explicit Collector(const Session& session) : session_(session), beyond_(session) {
+    for (const int device : DeviceOrdinals(session)) Of(device);
+  }
+
+  void Birth(EventId, AllocationId id) {
+    beyond_.Birth(id);
+    const AllocationRecord& a = session_.record(id);
+    DeviceTracks& tracks = Touch(a.device);
+    Track& layer = tracks.layer[LayerSlot(a.layer)];
+    layer.Add(a.bytes);
+    if (!Counts(a)) return;
+    if (tracks.first == nullptr) tracks.first = &layer;
+    tracks.total.Add(a.bytes);
+  }
+  void Death(EventId, AllocationId id) {
+    beyond_.Death(id);
+    const AllocationRecord& a = session_.record(id);
+    DeviceTracks& tracks = Touch(a.device);
+    tracks.layer[LayerSlot(a.layer)].Remove(a.bytes);
+    if (Counts(a)) tracks.total.Remove(a.bytes);
+  }
+  void After(EventId event) {
+    beyond_.After(event);
+    const TimeNs time = session_.events().time(event.value);
+    const int device = session_.events().device(event.value);
+    if (device != kNoDevice && tracks_.contains(device)) Touch(device);
+    if (MayConcernAnother(session_.events().op(event.value))) TouchDevices();
+    for (DeviceTracks* tracks : changed_) {
+      for (Track& track : tracks->layer) track.Sample(time);
+      if (tracks->first != nullptr) tracks->total.Follow(time, *tracks->first);
+      tracks->touched = false;
+    }
+    for (const int ordinal : changed_devices_) {
+      DeviceTracks& tracks = Of(ordinal);
+      tracks.reserved.Set(tracks.total.now() + beyond_.Of(ordinal));
+      tracks.reserved.Follow(time, tracks.total);
+    }
+    changed_.clear();
+    changed_devices_.clear();
+  }
+
+  std::vector<DeviceTimeline> Finish() {
+    std::vector<DeviceTimeline> timelines;
+    for (auto& [device, tracks] : tracks_) {
+      if (device != kNoDevice) timelines.push_back(FinishOne(device, *tracks));
+    }
+    if (const auto host = tracks_.find(kNoDevice); host != tracks_.end()) {
+      timelines.push_back(FinishOne(kNoDevice, *host->second));
+    }
+    return timelines;
+  }
+
+ private:
+  static std::size_t LayerSlot(Layer layer) {
+    return std::min<std::size_t>(static_cast<std::size_t>(layer), kLayerCount - 1);
+  }
+  static bool Counts(const AllocationRecord& a) {
+    return a.device == kNoDevice ? OccupiesHost(a.layer) : OccupiesDevice(a.layer);
+  }
+  DeviceTracks& Of(int device) {
+    std::unique_ptr<DeviceTracks>& tracks = tracks_[device];
+    if (!tracks) tracks = std::make_unique<DeviceTracks>();
+    return *tracks;
+  }
+  // The pool or the mapping that went may be of another device than was current.
+  static bool MayConcernAnother(Op op) { return op == Op::kUnmap || op == Op::kPoolDestroy; }
+  void TouchDevices() {
+    for (const auto& [device, tracks] : tracks_)
+      if (device != kNoDevice) Touch(device);
+  }
+  DeviceTracks& Touch(int device) {
+    DeviceTracks& tracks = Of(device);
+    if (!tracks.touched) {
+      tracks.touched = true;
+      changed_.push_back(&tracks);
+      changed_devices_.push_back(device);
+    }
+    return tracks;
+  }
+  static DeviceTimeline FinishOne(int device, DeviceTracks& tracks) {
+    DeviceTimeline timeline;
+    timeline.device = device;
+    for (int i = 0; i < kLayerCount; ++i) timeline.layer[i] = tracks.layer[i].Finish();
+    timeline.total = tracks.total.Finish();
+    timeline.reserved = tracks.reserved.Finish();
+    timeline.framework_allocated = timeline.layer[static_cast<int>(Layer::kBlock)];
+    timeline.framework_reserved = timeline.layer[static_cast<int>(Layer::kSegment)];
+    timeline.tensors = timeline.layer[static_cast<int>(Layer::kTensor)];
+    return timeline;
+  }
+
+  const Session& session_;
+  ReservedBeyond beyond_;
+  std::map<int, std::unique_ptr<DeviceTracks>> tracks_;
+  std::vector<DeviceTracks*> changed_;
+  std::vector<int> changed_devices_;
+};
+
+}  // namespace
+
+std::vector<DeviceTimeline> BuildTimelines(const Session& session) {
+  Collector collector(session);
+  ReplayLifetimes(session, collector);
+  return collector.Finish();
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,68 @@
+# memprof_tests(NAME SOURCES FILE… [LINK TARGET…] [PREFIX P] [LABEL L] [TIMEOUT S] [ENVIRONMENT …]
+#               [EACH_CASE] [QT] [OPTIMIZED])
+#   A test program NAME. In Release builds ctest has an entry for each case, so that a failure names
+#   it; under sanitizers one for the program, whose start takes longer than most cases. EACH_CASE:
+#   there as well, because what is tested is there once in a process. With a label that ends in
+#   "-tsan" it runs under the thread sanitizer as well; the target memprof_tsan_tests builds those.
+#   A Release build does not optimise the tests themselves, which takes longer than it saves, unless
+#   they say OPTIMIZED: those that look at their own stacks.
+add_custom_target(memprof_tsan_tests)
+function(memprof_tests name)
+  cmake_parse_arguments(PARSE_ARGV 1 tests "EACH_CASE;QT;OPTIMIZED" "PREFIX;LABEL;TIMEOUT"
+    "SOURCES;LINK;ENVIRONMENT")
+  add_executable(${name} ${tests_SOURCES})
+  target_link_libraries(${name} PRIVATE ${tests_LINK} GTest::gmock)
+  if(tests_LABEL MATCHES "-tsan$")
+    add_dependencies(memprof_tsan_tests ${name})
+  endif()
+  set(alike tests)
+  set(options)
+  if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT MEMPROF_SANITIZE)
+    if(tests_OPTIMIZED)
+      set(alike optimized_tests)
+    else()
+      set(options -O0 -g0)
+    endif()
+  endif()
+  target_compile_options(${name} PRIVATE ${options})
+  set(headers <algorithm> <cstdint> <filesystem> <functional> <map> <memory> <optional> <random>
+    <string> <string_view> <utility> <vector> <gmock/gmock.h> <gtest/gtest.h>)
+  if(tests_QT)
+    memprof_precompile(${name} tests_with_qt ${headers} <absl/container/flat_hash_map.h>
+      <QApplication> <QComboBox> <QImage> <QKeyEvent> <QLabel> <QLineEdit> <QPainter> <QSignalSpy>
+      <QTemporaryDir> <QTest> <QTreeView> <QWidget>)
+  else()
+    if(NOT TARGET memprof_${alike}_precompiled)
+      add_executable(memprof_${alike}_precompiled EXCLUDE_FROM_ALL
+        ${PROJECT_SOURCE_DIR}/cmake/nothing.cc)
+      target_link_libraries(memprof_${alike}_precompiled PRIVATE memprof_options GTest::gmock)
+      target_compile_options(memprof_${alike}_precompiled PRIVATE ${options})
+      memprof_precompile(memprof_${alike}_precompiled ${alike} ${headers})
+    endif()
+    memprof_precompile(${name} ${alike})
+  endif()
+  set(properties)
+  if(tests_LABEL)
+    list(APPEND properties LABELS ${tests_LABEL})
+  endif()
+  if(tests_ENVIRONMENT)
+    list(APPEND properties ENVIRONMENT "${tests_ENVIRONMENT}")
+  endif()
+  if(MEMPROF_SANITIZE AND NOT tests_EACH_CASE)
+    add_test(NAME ${tests_PREFIX}${name} COMMAND ${name} --gtest_brief=1)
+    if(tests_TIMEOUT)
+      list(APPEND properties TIMEOUT ${tests_TIMEOUT})
+    else()
+      list(APPEND properties TIMEOUT 1200)
+    endif()
+    set_tests_properties(${tests_PREFIX}${name} PROPERTIES ${properties})
+  else()
+    if(tests_TIMEOUT)
+      list(APPEND properties TIMEOUT ${tests_TIMEOUT})
+    endif()
+    if(properties)
+      set(properties PROPERTIES ${properties})
+    endif()
+    gtest_discover_tests(${name} TEST_PREFIX "${tests_PREFIX}" DISCOVERY_TIMEOUT 60 ${properties})
+  endif()
+endfunction()

@@ -1,0 +1,346 @@
+// Patterns of what is asked of the driver, of allocators and of the host; ranking and noise.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/leaks/leaks.h"
+#include "tests/analysis/advice/scenario.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::kMiB;
+using testing::LogBuilder;
+using testing::Scenario;
+
+TEST(AdviceLeakTest, SavesWhatTheGuardWouldHaveFreed) {
+  Scenario s;
+  constexpr std::uint64_t kSteps = 40;
+  s.Alloc("Weights", 8 * kMiB);
+  for (std::uint64_t step = 0; step < kSteps; ++step) {
+    s.Step(step);
+    s.Alloc("Leaky", kMiB);
+    s.Free(s.Alloc("Activation", 4 * kMiB));
+  }
+  const AdviceReport report = s.Advice();
+  const auto found = s.Of(report, Pattern::kLeak);
+  ASSERT_EQ(found.size(), 1u);
+  const LeakReport leaks = FindLeaks(s.session());
+  ASSERT_EQ(leaks.leaks.size(), 1u);
+  EXPECT_EQ(found[0].why, leaks.leaks[0].why);
+  // At the end 40 MiB are held; freed `guard` steps after their birth step, at most guard + 1
+  // generations and what was born before the evidence would be.
+  const auto first = static_cast<std::uint64_t>(leaks.leaks[0].first_step);
+  const auto guard = static_cast<std::uint64_t>(leaks.leaks[0].guard_steps);
+  EXPECT_EQ(found[0].saves_bytes, (kSteps - first - guard - 1) * kMiB);
+  EXPECT_EQ(found[0].count, kSteps - first - guard - 1);
+  EXPECT_GT(found[0].byte_seconds, 0);
+}
+
+TEST(AdviceLeakTest, WhatIsGivenBackIsNone) {
+  Scenario s;
+  std::vector<std::uint64_t> window;
+  for (std::uint64_t step = 0; step < 40; ++step) {
+    s.Step(step);
+    window.push_back(s.Alloc("Window", kMiB));
+    if (window.size() < 4) continue;
+    s.Free(window.front());
+    window.erase(window.begin());
+  }
+  EXPECT_TRUE(s.Of(s.Advice(), Pattern::kLeak).empty());
+}
+
+TEST(AdviceRoundingTest, BlocksLargerThanAskedFor) {
+  Scenario s;
+  const auto segment = s.Alloc("Segment", 16 * kMiB);
+  s.AllocAt(segment, "Segment", 16 * kMiB, Layer::kSegment);
+  s.AllocAt(segment, "Wasteful", 4 * kMiB, Layer::kBlock, 3 * kMiB);
+  s.AllocAt(segment + 4 * kMiB, "Exact", kMiB, Layer::kBlock, kMiB);
+  s.AllocAt(segment + 5 * kMiB, "NotSaid", kMiB, Layer::kBlock, 0);
+  const auto found = s.Of(s.Advice(), Pattern::kRounding);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(s.SiteOf(found[0].stack), "Wasteful");
+  EXPECT_EQ(found[0].bytes, kMiB);
+  EXPECT_EQ(found[0].saves_bytes, kMiB);
+  EXPECT_EQ(found[0].peak_of, PeakOf::kBlocks);
+  EXPECT_EQ(found[0].confidence, Confidence::kCertain);
+}
+
+TEST(AdviceRoundingTest, Pitch) {
+  Scenario s;
+  s.Alloc("Wide", 512 * 1000, Layer::kPitched, 512, 300);
+  s.Alloc("Full", 512 * 1000, Layer::kPitched, 512, 512);
+  s.Alloc("Damaged", 512 * 1000, Layer::kPitched, 7, 3);
+  const auto found = s.Of(s.Advice(), Pattern::kRounding);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].bytes, 212u * 1000);
+  EXPECT_EQ(found[0].saves_bytes, 212u * 1000);
+}
+
+TEST(AdviceReserveTest, SegmentsThatWereNeverFull) {
+  Scenario s;
+  const auto segment = s.Alloc("Segment", 20 * kMiB);
+  s.AllocAt(segment, "Segment", 20 * kMiB, Layer::kSegment);
+  s.AllocAt(segment, "Block", 17 * kMiB, Layer::kBlock, 17 * kMiB);
+  const auto found = s.Of(s.Advice(), Pattern::kOverReservation);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].saves_bytes, 3 * kMiB);
+  EXPECT_TRUE(found[0].upper_bound);
+  EXPECT_EQ(found[0].new_peak.bytes, 17 * kMiB);
+  EXPECT_TRUE(IsTradeOff(found[0].pattern));
+}
+
+TEST(AdviceReserveTest, NearMisses) {
+  Scenario s;
+  const auto segment = s.Alloc("Segment", 20 * kMiB);
+  s.AllocAt(segment, "Segment", 20 * kMiB, Layer::kSegment);
+  s.AllocAt(segment, "Block", 19 * kMiB, Layer::kBlock, 19 * kMiB);  // 5 % free
+  EXPECT_TRUE(s.Of(s.Advice(), Pattern::kOverReservation).empty());
+}
+
+TEST(AdviceChurnTest, EachStepAllocatesAndFrees) {
+  Scenario s;
+  for (std::uint64_t step = 0; step < 6; ++step) {
+    s.Step(step);
+    s.Free(s.Alloc("Hot", kMiB));
+    s.Free(s.Alloc("Hot", kMiB));
+  }
+  const auto found = s.Of(s.Advice(), Pattern::kChurn);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].count, 10u);
+  EXPECT_NE(found[0].fix.find("cudaFree"), std::string::npos);
+  EXPECT_EQ(found[0].confidence, Confidence::kCertain);
+}
+
+TEST(AdviceChurnTest, PinnedInTheLoop) {
+  Scenario s;
+  for (std::uint64_t step = 0; step < 6; ++step) {
+    s.Step(step);
+    s.Free(s.Alloc("Staging", kMiB, Layer::kPinned), Layer::kPinned);
+  }
+  const auto found = s.Of(s.Advice(), Pattern::kChurn);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].device, kNoDevice);
+  EXPECT_NE(found[0].fix.find("Pin once"), std::string::npos);
+}
+
+TEST(AdviceChurnTest, NearMisses) {
+  Scenario s;
+  const auto segment = s.Alloc("Segment", 16 * kMiB);
+  s.AllocAt(segment, "Segment", 16 * kMiB, Layer::kSegment);
+  for (int i = 0; i < 20; ++i) s.Free(s.Alloc("SetUp", kMiB));
+  std::uint64_t kept = 0;
+  std::vector<std::uint64_t> queue;
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    s.Step(step);
+    s.AllocAt(segment, "Block", kMiB, Layer::kBlock, kMiB);  // blocks are cheap
+    s.Free(segment, Layer::kBlock);
+    s.Free(s.Alloc("Pool", kMiB, Layer::kStreamOrdered), Layer::kStreamOrdered);
+    if (step % 3 == 0) {  // lives for three steps, and too seldom
+      if (kept != 0) s.Free(kept);
+      kept = s.Alloc("Slow", kMiB);
+    }
+    if (step == 4) s.Free(s.Alloc("Once", kMiB));
+    if (step % 3 == 1) s.Free(s.Alloc("Seldom", kMiB));  // in fewer than half of the steps
+    queue.push_back(s.Alloc("Queue", kMiB));             // lives into the step after the next
+    if (step >= 2) s.Free(queue[step - 2]);
+  }
+  EXPECT_TRUE(s.Of(s.Advice(), Pattern::kChurn).empty());
+}
+
+// A segment of 2 MiB that comes and goes with each step.
+void EmptyTheCache(Scenario& s, int steps, bool of_one_size) {
+  for (int step = 0; step < steps; ++step) {
+    s.Step(static_cast<std::uint64_t>(step));
+    const std::uint64_t bytes = of_one_size ? 2 * kMiB : (2 + static_cast<unsigned>(step)) * kMiB;
+    const auto segment = s.Alloc("Segment", bytes);
+    s.AllocAt(segment, "Segment", bytes, Layer::kSegment);
+    s.Free(segment, Layer::kSegment);
+    s.Free(segment);
+  }
+}
+
+TEST(AdviceCacheChurnTest, SegmentsThatComeBack) {
+  Scenario s;
+  EmptyTheCache(s, 6, true);
+  const AdviceReport report = s.Advice();
+  const auto found = s.Of(report, Pattern::kCacheChurn);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].count, 5u);
+  EXPECT_EQ(found[0].bytes, 10 * kMiB);
+  EXPECT_TRUE(found[0].examples[0].other.valid());
+  // What lies below a segment is not told a second time.
+  EXPECT_TRUE(s.Of(report, Pattern::kChurn).empty());
+}
+
+TEST(AdviceCacheChurnTest, NearMisses) {
+  Scenario other_sizes, seldom;
+  EmptyTheCache(other_sizes, 6, false);
+  EXPECT_TRUE(other_sizes.Of(other_sizes.Advice(), Pattern::kCacheChurn).empty());
+  EmptyTheCache(seldom, 3, true);
+  EXPECT_TRUE(seldom.Of(seldom.Advice(), Pattern::kCacheChurn).empty());
+}
+
+TEST(AdviceRetryTest, FailedAndThenSucceeded) {
+  Scenario s;
+  s.log().AllocFailed(Layer::kLinear, 8 * kMiB, {.stack = s.Stack("Big"), .aux0 = 5 * kMiB});
+  s.Alloc("Big", 8 * kMiB);
+  const auto found = s.Of(s.Advice(0.001), Pattern::kRetriedFailure);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].count, 1u);
+  EXPECT_NE(found[0].why.find("3.00 MiB were lacking"), std::string::npos) << found[0].why;
+}
+
+TEST(AdviceRetryTest, NearMisses) {
+  Scenario s;
+  s.log().AllocFailed(Layer::kLinear, 8 * kMiB, {.stack = s.Stack("GaveUp")});
+  s.Alloc("Smaller", 4 * kMiB);
+  s.log().AllocFailed(Layer::kLinear, 9 * kMiB, {.stack = s.Stack("OtherThread")});
+  s.log().Alloc(Layer::kLinear, 0x123400000, 9 * kMiB, {.thread = 2});
+  s.log().AllocFailed(Layer::kPinned, kMiB, {.device = kNoDevice, .stack = s.Stack("Host")});
+  s.Alloc("Host", kMiB, Layer::kPinned);
+  EXPECT_TRUE(s.Of(s.Advice(), Pattern::kRetriedFailure).empty());
+}
+
+TEST(AdvicePinnedTest, NeverCopied) {
+  Scenario s;
+  const auto used = s.Alloc("Used", kMiB, Layer::kPinned);
+  s.Alloc("Unused", 4 * kMiB, Layer::kPinned);
+  const auto device = s.Alloc("Device", kMiB);
+  s.Upload(device, used, kMiB);
+  s.Alloc("TooLate", kMiB, Layer::kPinned);  // nothing was copied while it lived
+  const auto found = s.Of(s.Advice(), Pattern::kPinnedUnused);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(s.SiteOf(found[0].stack), "Unused");
+  EXPECT_EQ(found[0].bytes, 4 * kMiB);
+  EXPECT_GT(found[0].byte_seconds, 0);
+  EXPECT_FALSE(found[0].peak_of.has_value());
+}
+
+TEST(AdvicePinnedTest, UsedByAKernelIsUsed) {
+  Scenario s;
+  const auto mapped = s.Alloc("Mapped", kMiB, Layer::kPinned), device = s.Alloc("Device", kMiB);
+  s.Launch({mapped});
+  s.Memset(device, 10);
+  s.Upload(device, 0x5000, 10);
+  EXPECT_TRUE(s.Of(s.Advice(), Pattern::kPinnedUnused).empty());
+}
+
+TEST(AdvicePinnedTest, MoreThanTheDevicesHave) {
+  Scenario huge, large;  // the device has 1 GiB
+  huge.Alloc("Huge", 1025 * kMiB, Layer::kPinned);
+  EXPECT_EQ(huge.Of(huge.Advice(0.001), Pattern::kPinnedHuge).size(), 1u);
+  large.Free(large.Alloc("Large", 700 * kMiB, Layer::kPinned), Layer::kPinned);
+  large.Alloc("Large", 700 * kMiB, Layer::kPinned);
+  EXPECT_TRUE(large.Of(large.Advice(), Pattern::kPinnedHuge).empty());
+}
+
+TEST(AdviceManagedTest, FirstKernelWithoutPrefetch) {
+  Scenario s;
+  const auto faults = s.Alloc("Faults", 4 * kMiB, Layer::kManaged);
+  const auto fetched = s.Alloc("Fetched", kMiB, Layer::kManaged);
+  const auto host = s.Alloc("HostOnly", kMiB, Layer::kManaged);
+  s.log().Event(Op::kPrefetch, Layer::kManaged, fetched, kMiB, 0, {});
+  s.Launch({faults});
+  s.Launch({fetched});
+  s.Upload(host, 0x5000, 10);
+  s.log().Event(Op::kPrefetch, Layer::kManaged, faults, kMiB, 0, {});  // too late
+  const auto found = s.Of(s.Advice(), Pattern::kManagedFaults);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(s.SiteOf(found[0].stack), "Faults");
+  EXPECT_EQ(found[0].moved_bytes, 4 * kMiB);
+}
+
+// ---- the whole
+
+TEST(AdviceTest, NoiseIsHiddenAndCounted) {
+  Scenario s;
+  const auto used = s.Alloc("Used", 100 * kMiB);
+  s.Alloc("Tiny", 50 << 10);  // below 0.1 % of 100 MiB
+  s.Alloc("Small", 200 << 10);
+  s.Launch({used});
+  const AdviceReport hidden = s.Advice(0.001);
+  EXPECT_TRUE(s.Of(hidden, Pattern::kUnused, "Tiny").empty());
+  EXPECT_EQ(s.Of(hidden, Pattern::kUnused, "Small").size(), 1u);
+  EXPECT_EQ(hidden.hidden, 1u);
+  EXPECT_EQ(hidden.patterns[static_cast<std::size_t>(Pattern::kUnused)].hidden, 1u);
+  EXPECT_EQ(hidden.patterns[static_cast<std::size_t>(Pattern::kUnused)].findings, 1u);
+  EXPECT_EQ(hidden.noise_bytes, (100 * kMiB + (250 << 10)) / 1000);
+  EXPECT_EQ(s.Of(s.Advice(0), Pattern::kUnused, "Tiny").size(), 1u);
+}
+
+TEST(AdviceTest, BestFirstTradeOffsLast) {
+  Scenario s;
+  const auto segment = s.Alloc("Segment", 900 * kMiB);
+  s.AllocAt(segment, "Segment", 900 * kMiB, Layer::kSegment);
+  s.AllocAt(segment, "Used", 10 * kMiB, Layer::kBlock, 10 * kMiB);
+  s.AllocAt(segment + 10 * kMiB, "Less", 2 * kMiB, Layer::kBlock, 2 * kMiB);
+  s.AllocAt(segment + 20 * kMiB, "More", 5 * kMiB, Layer::kBlock, 5 * kMiB);
+  s.Launch({segment});
+  const AdviceReport report = s.Advice();
+  ASSERT_EQ(report.findings.size(), 3u);
+  EXPECT_EQ(s.SiteOf(report.findings[0].stack), "More");
+  EXPECT_EQ(s.SiteOf(report.findings[1].stack), "Less");
+  EXPECT_EQ(report.findings[2].pattern, Pattern::kOverReservation);
+  EXPECT_GT(report.findings[2].saves_bytes, report.findings[0].saves_bytes);
+}
+
+TEST(AdviceTest, WhatCostsNothingComesBeforeALargerTradeOff) {
+  Scenario s;
+  const auto segment = s.Alloc("Segment", 20 * kMiB);
+  s.AllocAt(segment, "Segment", 20 * kMiB, Layer::kSegment);
+  s.AllocAt(segment, "Idle", 10 * kMiB, Layer::kBlock, 10 * kMiB);
+  s.Launch({segment});
+  s.AllocAt(segment + 10 * kMiB, "Rounded", 9 * kMiB, Layer::kBlock, 8 * kMiB);
+  for (int i = 0; i < 12; ++i) s.Launch({segment + 10 * kMiB});
+  s.Free(segment + 10 * kMiB, Layer::kBlock);
+  s.Launch({segment});
+  const AdviceReport report = s.Advice();
+  ASSERT_EQ(report.findings.size(), 2u);
+  EXPECT_EQ(report.findings[0].pattern, Pattern::kRounding);
+  EXPECT_EQ(report.findings[1].pattern, Pattern::kIdle);
+  EXPECT_GT(report.findings[1].saves_bytes, report.findings[0].saves_bytes);
+}
+
+TEST(AdviceTest, SitesAreFoldedAsTheCallerSays) {
+  Scenario s;
+  const auto used = s.Alloc("Used", kMiB);
+  s.Alloc("One", 2 * kMiB);
+  s.Alloc("Other", 3 * kMiB);
+  s.Launch({used});
+  s.Advice();
+  const AdviceReport folded = FindAdvice(s.session(), {.site_of = [](StackId) { return 7u; }});
+  const auto found = s.Of(folded, Pattern::kUnused);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].count, 2u);
+  EXPECT_EQ(found[0].saves_bytes, 5 * kMiB);
+  ASSERT_EQ(found[0].examples.size(), 2u);
+  EXPECT_EQ(s.session().record(found[0].examples[0].allocation).bytes, 3 * kMiB);
+}
+
+TEST(AdviceTest, EmptyAndPoorLogsSayWhatIsMissing) {
+  Scenario s;
+  const AdviceReport report = s.Advice();
+  EXPECT_TRUE(report.findings.empty());
+  EXPECT_EQ(report.patterns.size(), static_cast<std::size_t>(kPatternCount));
+  for (int i = 0; i < kPatternCount; ++i) {
+    const PatternSummary& summary = report.patterns[static_cast<std::size_t>(i)];
+    EXPECT_EQ(summary.looked_for, summary.missing.empty()) << i;
+  }
+  EXPECT_EQ(report.notes.size(), 2u);
+}
+
+TEST(AdviceTest, EveryPatternHasItsNames) {
+  std::set<std::string_view> ids, names;
+  for (int i = 0; i < kPatternCount; ++i) {
+    ids.insert(PatternId(static_cast<Pattern>(i)));
+    names.insert(PatternName(static_cast<Pattern>(i)));
+  }
+  EXPECT_EQ(ids.size(), static_cast<std::size_t>(kPatternCount));
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(kPatternCount));
+  EXPECT_FALSE(ids.contains(""));
+}
+
+}  // namespace
+}  // namespace memprof::analysis

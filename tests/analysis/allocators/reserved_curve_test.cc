@@ -1,0 +1,104 @@
+// Curves of reserved bytes against every value that was ever told.
+#include "analysis/allocators/reserved_curve.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace memprof::analysis {
+namespace {
+
+struct Told {
+  std::vector<CurvePoint> points;  // as they were told
+
+  // The most at any instant of [begin, end).
+  std::uint64_t Most(TimeNs begin, TimeNs end) const {
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const bool holds_at_begin =
+          points[i].time <= begin && (i + 1 == points.size() || points[i + 1].time > begin);
+      if (holds_at_begin || (points[i].time >= begin && points[i].time < end))
+        most = std::max(most, points[i].bytes);
+    }
+    return most;
+  }
+};
+
+Told Tell(std::uint32_t seed, int changes, ReservedCurve* curve) {
+  std::mt19937 random(seed);
+  Told told;
+  TimeNs time = 100;
+  for (int i = 0; i < changes; ++i) {
+    time += random() % 4;  // also several changes at one time
+    const std::uint64_t bytes = random() % 50;
+    if (told.points.empty() || told.points.back().bytes != bytes)
+      told.points.push_back({time, bytes});
+    curve->Add(time, bytes);
+  }
+  return told;
+}
+
+TEST(ReservedCurveTest, IsExactWhileThereAreFewChanges) {
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    ReservedCurve curve(1000);
+    const Told told = Tell(seed, 300, &curve);
+    const std::vector<CurvePoint> points = curve.Take();
+    std::mt19937 random(seed);
+    for (const TimeNs width : {1, 3, 17, 100}) {
+      std::vector<TimeNs> edges;
+      for (TimeNs t = 90 + static_cast<TimeNs>(random() % 20); t < 900; t += width)
+        edges.push_back(t);
+      const std::vector<std::uint64_t> most = MostInColumns(points, edges);
+      ASSERT_EQ(most.size(), edges.size() - 1);
+      for (std::size_t i = 0; i < most.size(); ++i)
+        EXPECT_EQ(most[i], told.Most(edges[i], edges[i + 1]))
+            << "seed " << seed << " from " << edges[i] << " width " << width;
+    }
+  }
+}
+
+TEST(ReservedCurveTest, HidesNoPeakHoweverManyChanges) {
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    ReservedCurve curve(8);
+    const Told told = Tell(seed, 1000 + static_cast<int>(seed), &curve);
+    const std::vector<CurvePoint> points = curve.Take();
+    EXPECT_LE(points.size(), 17u);
+    EXPECT_GE(points.size(), 8u) << "no coarser than need be";
+    const std::vector<TimeNs> all = {0, told.points.back().time + 1};
+    EXPECT_EQ(MostInColumns(points, all).front(), told.Most(0, all.back()));
+    EXPECT_EQ(points.front().time, told.points.front().time);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const TimeNs end = i + 1 < points.size() ? points[i + 1].time : points.back().time + 10'000;
+      // At least what was told of any instant, and reached at some. (What held for no time at the
+      // very beginning may be the point's before.)
+      if (end > points[i].time + 1) {
+        EXPECT_GE(points[i].bytes, told.Most(points[i].time + 1, end));
+      }
+      EXPECT_TRUE(std::any_of(told.points.begin(), told.points.end(), [&](const CurvePoint& p) {
+        return p.time >= points[i].time && p.time <= end && p.bytes == points[i].bytes;
+      }));
+    }
+  }
+}
+
+TEST(ReservedCurveTest, TellsNothingTwice) {
+  ReservedCurve curve;
+  curve.Add(1, 5);
+  curve.Add(2, 5);
+  curve.Add(3, 6);
+  EXPECT_EQ(curve.Take(), (std::vector<CurvePoint>{{1, 5}, {3, 6}}));
+}
+
+TEST(ReservedCurveTest, ColumnsWithoutPointsOrEdges) {
+  EXPECT_TRUE(MostInColumns({}, {}).empty());
+  const std::vector<TimeNs> edges = {0, 10, 10, 20};
+  EXPECT_EQ(MostInColumns({}, edges), (std::vector<std::uint64_t>{0, 0, 0}));
+  const std::vector<CurvePoint> points = {{5, 7}};
+  EXPECT_EQ(MostInColumns(points, edges), (std::vector<std::uint64_t>{7, 7, 7}));
+  const std::vector<TimeNs> before = {0, 5};
+  EXPECT_EQ(MostInColumns(points, before), (std::vector<std::uint64_t>{0}));
+}
+
+}  // namespace
+}  // namespace memprof::analysis

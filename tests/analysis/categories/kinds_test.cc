@@ -1,0 +1,252 @@
+// Categories of what the lines of a training loop make anew in its steps, whose truth is known.
+#include "analysis/categories/internal/kinds.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/categories/categories.h"
+#include "analysis/load/load.h"
+#include "tests/support/random_log.h"
+#include "tests/support/temp_file.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::LoadLog;
+using testing::LogBuilder;
+
+constexpr std::uint64_t kWeights[] = {40'960, 81'920, 20'480};
+constexpr int kSteps = 8;
+
+// A Python training of three weights, all of it in the function `Loop`: activations forward,
+// gradients backward, and what a test adds.
+class Training {
+ public:
+  explicit Training(std::string loop = "main") : loop_(std::move(loop)) {
+    for (const std::uint64_t bytes : kWeights)
+      Make(bytes, {Loop(3), "_apply (/x/torch/nn/modules/module.py:900)"}, Category::kParameters);
+  }
+
+  std::string Loop(int line) const { return loop_ + " (train.py:" + std::to_string(line) + ")"; }
+  std::uint64_t Make(std::uint64_t bytes, const std::vector<std::string>& way, Category truth) {
+    address_ += 1 << 20;
+    log_.Alloc(Layer::kBlock, address_, bytes, {.stack = log_.Stack(way)});
+    truth_.push_back(truth);
+    return address_;
+  }
+  void Free(std::uint64_t address) { log_.Free(Layer::kBlock, address); }
+  // What `held` has for each name is given back, and these instead.
+  void Replace(const std::string& name, const std::vector<std::uint64_t>& by) {
+    for (const std::uint64_t address : held_[name]) Free(address);
+    held_[name] = by;
+  }
+
+  struct Hooks {
+    std::function<void(int)> before, between, after;  // forward, forward and backward, backward
+  };
+  void Run(const Hooks& hooks, int steps = kSteps) {
+    for (int step = 0; step < steps; ++step) {
+      log_.Step(static_cast<std::uint64_t>(step));
+      if (hooks.before) hooks.before(step);
+      std::vector<std::uint64_t> kept;
+      for (int i = 0; i < 3; ++i)
+        kept.push_back(Make(6'000 + 512u * static_cast<unsigned>(i),
+                            {Loop(11), "Net.forward (net.py:5)"}, Category::kActivations));
+      if (hooks.between) hooks.between(step);
+      std::vector<std::uint64_t> gradients;
+      for (const std::uint64_t bytes : kWeights)
+        gradients.push_back(
+            Make(bytes, {Loop(12), "backward (/x/torch/_tensor.py:500)"}, Category::kGradients));
+      for (const std::uint64_t address : kept) Free(address);
+      Replace("gradients", gradients);
+      if (hooks.after) hooks.after(step);
+    }
+  }
+  LogBuilder& log() { return log_; }
+  void Expect() {
+    const auto session = LoadLog(log_);
+    ASSERT_NE(session, nullptr);
+    Symbols symbols(session);
+    const Categories categories(*session, &symbols);
+    ASSERT_EQ(session->records().size(), truth_.size());
+    for (std::uint32_t i = 0; i < truth_.size(); ++i) {
+      const AllocationRecord& a = session->record(AllocationId(i));
+      EXPECT_EQ(CategoryName(categories.Of(AllocationId(i)).category), CategoryName(truth_[i]))
+          << "allocation " << i << " of " << a.bytes << " bytes at "
+          << symbols.Site(a.stack).function << ":" << symbols.Site(a.stack).line;
+    }
+  }
+
+ private:
+  const std::string loop_;
+  LogBuilder log_;
+  std::vector<Category> truth_;
+  std::map<std::string, std::vector<std::uint64_t>> held_;
+  std::uint64_t address_ = 0x10'0000'0000;
+};
+
+// The last batch is still there in the end, and is no optimizer state for that; nor is one that has
+// the size of a weight by chance and was fetched before.
+TEST(CategoryKindsTest, BatchesAreInputsWhereverTheyAreMade) {
+  for (const std::uint64_t bytes : {std::uint64_t{7'168}, kWeights[0]}) {
+    Training training;
+    std::vector<std::uint64_t> queue;
+    training.Run({.before = [&](int) {
+      queue.push_back(training.Make(bytes, {training.Loop(9)}, Category::kInputs));
+      if (queue.size() < 3) return;
+      training.Free(queue.front());
+      queue.erase(queue.begin());
+    }});
+    training.Expect();
+  }
+}
+
+// velocity = 0.9 * velocity + gradient, in the last step too.
+TEST(CategoryKindsTest, StateThatEachStepReplacesHasTheSizesOfParameters) {
+  Training training;
+  training.Run({.after = [&](int) {
+    std::vector<std::uint64_t> velocity;
+    for (const std::uint64_t bytes : kWeights)
+      velocity.push_back(training.Make(bytes, {training.Loop(14)}, Category::kOptimizerState));
+    training.Replace("velocity", velocity);
+  }});
+  training.Expect();
+}
+
+// best = copy.deepcopy(model.state_dict()), when the score is the best so far.
+TEST(CategoryKindsTest, CopiesNowAndThenAreOfParameters) {
+  Training training;
+  training.Run({.after = [&](int step) {
+    if (step % 4 != 1) return;
+    std::vector<std::uint64_t> best;
+    for (const std::uint64_t bytes : kWeights)
+      best.push_back(training.Make(bytes, {training.Loop(16)}, Category::kParameters));
+    training.Replace("best", best);
+  }});
+  training.Expect();
+}
+
+// What a line computes between the passes is an activation, though it is there as the next begins.
+TEST(CategoryKindsTest, LossesAreNoInputs) {
+  Training training;
+  training.Run({.between = [&](int) {
+    training.Replace("loss", {training.Make(9'216, {training.Loop(12)}, Category::kActivations)});
+  }});
+  training.Expect();
+}
+
+// optimize_model() of many a tutorial has all of a step in it.
+TEST(CategoryKindsTest, AFunctionThatIsCalledSoIsNoOptimizer) {
+  Training training("optimize_model");
+  training.Run({.before = [&](int) {
+    training.Replace("batch", {training.Make(7'168, {training.Loop(9)}, Category::kInputs)});
+  }});
+  training.Expect();
+}
+
+// The optimizer's own, made anew in each step, as the history of L-BFGS.
+TEST(CategoryKindsTest, WhatAnOptimizerKeepsOverTheStepIsItsState) {
+  Training training;
+  training.Run({.after = [&](int) {
+    training.Replace(
+        "history",
+        {training.Make(143'360, {training.Loop(15), "LBFGS.step (/x/torch/optim/lbfgs.py:9)"},
+                       Category::kOptimizerState)});
+  }});
+  training.Expect();
+}
+
+// The gradient of the first layer's input has the size of a weight, and lives until the pass is
+// over; those of the other layers do not.
+TEST(CategoryKindsTest, GradientsAreAtMostAsManyAsParameters) {
+  Training training;
+  const auto make = [&training](std::uint64_t bytes) {
+    return training.Make(bytes, {training.Loop(12), "backward (/x/torch/_tensor.py:501)"},
+                         Category::kTemporaries);
+  };
+  training.Run({.between =
+                    [&](int) {
+                      const std::uint64_t other = make(9'216), third = make(9'728);
+                      training.Replace("input", {make(kWeights[0])});
+                      training.Free(other);
+                      training.Free(third);
+                    },
+                .after = [&](int) { training.Replace("input", {}); }});
+  training.Expect();
+}
+
+// Bytes of each category over all that was ever made.
+std::map<Category, std::uint64_t> MadeOf(std::shared_ptr<const Session> session) {
+  Symbols symbols(session);
+  const Categories categories(*session, &symbols);
+  std::map<Category, std::uint64_t> made;
+  for (std::uint32_t i = 0; i < session->records().size(); ++i)
+    made[categories.Of(AllocationId(i)).category] += session->record(AllocationId(i)).bytes;
+  return made;
+}
+
+// The same program twice, once over a few steps: whether a block lives on into the next step, and
+// which is the last, each tells for itself.
+TEST(CategoryKindsTest, EachProcessGoesByItsOwnSteps) {
+  const testing::TempDirectory directory;
+  std::vector<std::string> paths;
+  std::map<Category, std::uint64_t> apart;
+  for (const int steps : {4, 12}) {
+    Training training;
+    training.log().header().set_pid(static_cast<std::uint32_t>(steps));
+    training.log().header().set_hostname("node");
+    // The second begins when the first is over: its steps have the same numbers, later.
+    training.log().header().set_start_unix_ns(1'000'000'000'000'000'000 +
+                                              (steps > 4) * 1'000'000'000);
+    const auto make = [&training](int line) {
+      std::vector<std::uint64_t> made;
+      for (const std::uint64_t bytes : kWeights)
+        made.push_back(training.Make(bytes, {training.Loop(line)}, Category::kUnknown));
+      return made;
+    };
+    training.Run({.after =
+                      [&](int step) {
+                        training.Replace("velocity", make(14));
+                        if (step == 1 || step == 3) make(17);  // kept
+                      }},
+                 steps);
+    training.Replace("velocity", {});  // as the program ends
+    for (const auto& [category, bytes] : MadeOf(LoadLog(training.log()))) apart[category] += bytes;
+    paths.push_back(directory.Write(std::to_string(steps) + ".mprof", training.log().Bytes()));
+  }
+  const auto together = LoadLogs(paths, {.find_steps = false});
+  ASSERT_TRUE(together.ok()) << together.status();
+  EXPECT_EQ(MadeOf(*together), apart);
+}
+
+TEST(ParameterSizesTest, BlocksGivenWholeAreNearlyOfASize) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  LogBuilder log;
+  for (const std::uint64_t bytes : {3 * kMiB, kMiB / 2})
+    log.Alloc(Layer::kBlock, 0x10000000 * bytes, bytes);
+  log.Step(0);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const ParameterSizes sizes(FindCategoryUnits(*session, session->steps()));
+  CategoryUnit unit;
+  EXPECT_EQ(sizes.CountFor(unit), 2u);
+  const auto has_nearly = [&](std::uint64_t bytes) {
+    unit.bytes = bytes;
+    return sizes.HasNearly(unit);
+  };
+  EXPECT_TRUE(has_nearly(3 * kMiB));
+  EXPECT_TRUE(has_nearly(3 * kMiB + kMiB / 2));
+  EXPECT_FALSE(has_nearly(4 * kMiB + kMiB / 2));
+  EXPECT_FALSE(has_nearly(2 * kMiB));
+  EXPECT_TRUE(has_nearly(kMiB / 2));
+  EXPECT_FALSE(has_nearly(kMiB / 2 + 512)) << "small blocks are split";
+}
+
+}  // namespace
+}  // namespace memprof::analysis

@@ -1,0 +1,399 @@
+// Logs as snapshots: what the viewer needs holds, and what comes back from one is what went in.
+#include "analysis/interchange/torch_export.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/interchange/internal/pickle.h"
+#include "analysis/report/report.h"
+#include "tests/analysis/interchange/toy_allocator.h"
+#include "tests/support/random_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::ImportAndLoad;
+using testing::LoadLog;
+using testing::LogBuilder;
+using testing::RandomLog;
+using testing::ReadData;
+using testing::ToyAllocator;
+using testing::ToyOptions;
+
+std::string Export(const std::shared_ptr<const Session>& session,
+                   TorchExportSummary* summary = nullptr) {
+  Symbols symbols(session);
+  TorchExportSummary own;
+  std::string bytes;
+  EXPECT_TRUE(ExportTorchSnapshot(
+      *session, symbols,
+      [&bytes](std::string_view piece) {
+        bytes += piece;
+        return true;
+      },
+      summary == nullptr ? &own : summary));
+  return bytes;
+}
+
+// All that a log says, event by event, in words.
+std::vector<std::string> Told(const Session& session) {
+  std::vector<std::string> lines;
+  const EventTable& events = session.events();
+  for (std::size_t e = 0; e < events.size(); ++e) {
+    const Event event = events[e];
+    std::string line;
+    for (const std::uint64_t number :
+         {event.time, event.address, event.bytes, event.stream, event.aux0, event.aux1,
+          std::uint64_t{event.result}, static_cast<std::uint64_t>(event.device + 1)})
+      line += std::to_string(number) + " ";
+    line += std::string(OpName(event.op)) + " " + std::string(LayerName(event.layer)) + " " +
+            std::string(session.string(event.api)) + " " +
+            std::string(session.string(StringId(event.label)));
+    for (const FrameId id : session.StackFrames(event.stack)) {
+      const Frame& frame = session.frame(id);
+      line += " " + std::string(session.string(frame.function)) + "@" +
+              std::string(session.string(frame.file)) + ":" + std::to_string(frame.line);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+// What memory_viz does with a snapshot: it begins with the segments at the end, takes the trace
+// back action by action, and fails where a block lies in no segment.
+class Viewer {
+ public:
+  explicit Viewer(const std::string& bytes) : bytes_(bytes), pickle_(*Pickle::Parse(bytes_)) {}
+
+  void Replay(std::size_t device) {
+    const PickleValue root = pickle_.root();
+    for (const PickleValue segment : Items(root, "segments")) {
+      if (Number(segment, "device") != device) continue;
+      AddRange(Number(segment, "address"), Number(segment, "total_size"));
+      std::uint64_t cursor = Number(segment, "address");
+      for (const PickleValue block : Items(segment, "blocks")) {
+        EXPECT_EQ(Number(block, "address"), cursor);  // blocks tile their segment
+        const std::string_view state = pickle_.At(block, "state").Text();
+        if (state != "inactive") blocks_[cursor] = state == "active_pending_free";
+        EXPECT_TRUE(pickle_.At(block, "frames").is_list());
+        cursor += Number(block, "size");
+      }
+      EXPECT_EQ(cursor, Number(segment, "address") + Number(segment, "total_size"));
+    }
+    const auto traces = Items(root, "device_traces");
+    if (device >= traces.size()) return;
+    const auto trace = pickle_.Items(traces[device]);
+    Check();
+    for (auto entry = trace.rbegin(); entry != trace.rend(); ++entry) {
+      Back(*entry);
+      Check();
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  // What was there before the trace.
+  std::size_t ranges() const { return ranges_.size(); }
+  std::size_t blocks() const { return blocks_.size(); }
+
+ private:
+  std::span<const PickleValue> Items(PickleValue dict, std::string_view key) const {
+    return pickle_.Items(pickle_.At(dict, key));
+  }
+  std::uint64_t Number(PickleValue dict, std::string_view key) const {
+    EXPECT_TRUE(pickle_.At(dict, key).is_integer()) << key;
+    return pickle_.At(dict, key).Unsigned();
+  }
+  void AddRange(std::uint64_t address, std::uint64_t bytes) { ranges_[address] = bytes; }
+  void RemoveRange(std::uint64_t address, std::uint64_t bytes) {
+    auto range = ranges_.upper_bound(address);
+    ASSERT_NE(range, ranges_.begin());
+    --range;
+    const auto [begin, size] = *range;
+    ASSERT_LE(address + bytes, begin + size);
+    ranges_.erase(range);
+    if (begin < address) ranges_[begin] = address - begin;
+    if (begin + size > address + bytes) ranges_[address + bytes] = begin + size - address - bytes;
+  }
+  void Back(PickleValue entry) {
+    const std::string_view action = pickle_.At(entry, "action").Text();
+    EXPECT_TRUE(pickle_.At(entry, "frames").is_list());
+    const std::uint64_t time = Number(entry, "time_us");
+    EXPECT_LE(time, last_time_us_);
+    last_time_us_ = time;
+    if (action == "oom") {
+      Number(entry, "device_free");
+      return;
+    }
+    const std::uint64_t address = Number(entry, "addr"), bytes = Number(entry, "size");
+    if (action == "alloc") {
+      EXPECT_EQ(blocks_.erase(address), 1u);
+    } else if (action == "free_completed") {
+      EXPECT_TRUE(blocks_.emplace(address, true).second);
+    } else if (action == "free_requested") {
+      ASSERT_TRUE(blocks_.contains(address));
+      EXPECT_TRUE(blocks_[address]);
+      blocks_[address] = false;
+    } else if (action == "segment_alloc" || action == "segment_map") {
+      RemoveRange(address, bytes);
+    } else if (action == "segment_free" || action == "segment_unmap") {
+      AddRange(address, bytes);
+    } else {
+      EXPECT_EQ(action, "snapshot");
+    }
+  }
+  void Check() const {
+    for (const auto& [address, pending] : blocks_) {
+      auto range = ranges_.upper_bound(address);
+      ASSERT_NE(range, ranges_.begin()) << address;
+      --range;
+      ASSERT_LT(address, range->first + range->second);
+    }
+  }
+
+  std::string bytes_;
+  Pickle pickle_;
+  std::map<std::uint64_t, std::uint64_t> ranges_;
+  std::map<std::uint64_t, bool> blocks_;  // pending?
+  std::uint64_t last_time_us_ = ~0ull;
+};
+
+TEST(TorchRoundTripTest, RealSnapshotsComeBackEventByEvent) {
+  for (const char* name : {"torch_snapshot_train.pickle", "torch_snapshot_oom.pickle"}) {
+    const auto first = ImportAndLoad(ReadData(name));
+    ASSERT_NE(first, nullptr);
+    const std::string exported = Export(first);
+    const auto second = ImportAndLoad(exported);
+    ASSERT_NE(second, nullptr);
+    EXPECT_EQ(Told(*first), Told(*second));
+    EXPECT_EQ(Export(second), exported);
+    Viewer viewer(exported);
+    viewer.Replay(0);
+  }
+}
+
+class ToyRoundTripTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(ToyRoundTripTest, EventByEvent) {
+  ToyOptions options;
+  options.seed = static_cast<std::uint32_t>(GetParam()) + 300;
+  options.device = GetParam() % 2;
+  const ToyAllocator toy(options);
+  for (const std::size_t ring : {toy.actions().size(), toy.actions().size() / 3}) {
+    const auto first = ImportAndLoad(toy.Snapshot(ring));
+    ASSERT_NE(first, nullptr);
+    const std::string exported = Export(first);
+    const auto second = ImportAndLoad(exported);
+    ASSERT_NE(second, nullptr);
+    ASSERT_EQ(Told(*first), Told(*second));
+    Viewer viewer(exported);
+    viewer.Replay(static_cast<std::size_t>(options.device));
+    EXPECT_EQ(viewer.blocks(), toy.states()[toy.actions().size() - ring].blocks.size());
+  }
+}
+
+// Pages are cut where they will be unmapped, so that a second import may cut them otherwise: the
+// totals at every moment are the same.
+TEST_P(ToyRoundTripTest, ExpandableSegments) {
+  ToyOptions options;
+  options.seed = static_cast<std::uint32_t>(GetParam()) + 400;
+  options.expandable = true;
+  const ToyAllocator toy(options);
+  const auto first = ImportAndLoad(toy.Snapshot(toy.actions().size() / 2));
+  ASSERT_NE(first, nullptr);
+  const std::string exported = Export(first);
+  const auto second = ImportAndLoad(exported);
+  ASSERT_NE(second, nullptr);
+  Viewer viewer(exported);
+  viewer.Replay(0);
+  const auto held = [](const Session& session, TimeNs time, Layer layer) {
+    std::uint64_t bytes = 0;
+    for (const AllocationId id : session.LiveAt(time, LayerBit(layer)))
+      bytes += session.record(id).bytes;
+    return bytes;
+  };
+  for (std::size_t e = 0; e < first->events().size(); e += 5) {
+    const TimeNs time = first->events().time(e);
+    for (const Layer layer : {Layer::kVmmPhysical, Layer::kSegment, Layer::kBlock})
+      ASSERT_EQ(held(*first, time, layer), held(*second, time, layer));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ToyRoundTripTest, ::testing::Range(0, 8));
+
+// Any log: an allocator beside raw driver memory, pools and tensors, on two devices.
+TEST(TorchExportTest, RandomLogsSatisfyTheViewer) {
+  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+    RandomLog random({.seed = seed});
+    const auto session = LoadLog(random.builder());
+    ASSERT_NE(session, nullptr);
+    const std::string exported = Export(session);
+    const auto again = ImportAndLoad(exported);
+    ASSERT_NE(again, nullptr);
+    EXPECT_TRUE(again->anomalies().empty());
+    const Report before = BuildReport(*session), after = BuildReport(*again);
+    EXPECT_EQ(before.steps, after.steps);
+    for (const DeviceFigures& device : before.devices) {
+      Viewer viewer(exported);
+      viewer.Replay(static_cast<std::size_t>(device.info.id));
+      EXPECT_EQ(viewer.ranges(), 0u);  // the trace begins with nothing
+      EXPECT_EQ(viewer.blocks(), 0u);
+      for (const DeviceFigures& other : after.devices) {
+        if (other.info.id != device.info.id) continue;
+        EXPECT_EQ(other.peak_bytes, device.peak_bytes);
+        EXPECT_EQ(other.live_bytes, device.live_bytes);
+      }
+    }
+  }
+}
+
+TEST(TorchExportTest, DriverMemoryIsASegmentWithOneBlock) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  const int site = log.Stack({"main (a.cc:1)", "Work (a.cc:7)"});
+  log.Alloc(Layer::kLinear, 0x10000, 3000, {.stack = site});
+  log.Alloc(Layer::kPinned, 0x20000, 100);
+  log.Alloc(Layer::kArray, 0x77, 640);
+  log.Free(0x10000);
+  log.Alloc(Layer::kManaged, 0x30000, 500, {.stack = site, .stream = 9});
+  TorchExportSummary summary;
+  const std::string bytes = Export(LoadLog(log), &summary);
+  EXPECT_EQ(summary.actions, 7u);   // 2 + 3 + 2: pinned memory is not a device's
+  EXPECT_EQ(summary.left_out, 1u);  // the array
+  Viewer viewer(bytes);
+  viewer.Replay(0);
+  const Pickle pickle = *Pickle::Parse(bytes);
+  const auto segments = pickle.Items(pickle.At(pickle.root(), "segments"));
+  ASSERT_EQ(segments.size(), 1u);
+  const auto blocks = pickle.Items(pickle.At(segments[0], "blocks"));
+  ASSERT_EQ(blocks.size(), 1u);
+  EXPECT_EQ(pickle.At(blocks[0], "requested_size").Unsigned(), 500u);
+  EXPECT_EQ(pickle.At(segments[0], "segment_type").Text(), "small");
+  const auto frames = pickle.Items(pickle.At(blocks[0], "frames"));
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(pickle.At(frames[0], "name").Text(), "Work");
+  EXPECT_EQ(pickle.At(frames[0], "filename").Text(), "a.cc");
+  EXPECT_EQ(pickle.At(frames[0], "line").Unsigned(), 7u);
+}
+
+TEST(TorchExportTest, NamesOfTensorsStepsRangesAndOutOfMemory) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.header().set_start_unix_ns(0);
+  log.Step(4);
+  log.RangePush("forward");
+  log.Alloc(Layer::kLinear, 0x100000, 2 << 20);
+  log.Alloc(Layer::kSegment, 0x100000, 2 << 20, {.aux1 = 2ull << 32 | 1});
+  log.Alloc(Layer::kBlock, 0x100000, 1024, {.aux0 = 1000});
+  log.TensorCreate(0x100000, 1000, log.Tensor("head.weight", "float32", {250}));
+  log.AllocFailed(Layer::kLinear, 1 << 30, {.aux0 = 4096});
+  log.Event(Op::kFrameworkOom, Layer::kUnspecified, 0, 1 << 29, 0, {.aux0 = 1024});
+  log.RangePop();
+  const std::string bytes = Export(LoadLog(log));
+  const Pickle pickle = *Pickle::Parse(bytes);
+  const PickleValue root = pickle.root();
+  const auto trace = pickle.Items(pickle.Items(pickle.At(root, "device_traces"))[0]);
+  ASSERT_EQ(trace.size(), 3u);
+  EXPECT_EQ(pickle.At(trace[0], "action").Text(), "segment_alloc");
+  EXPECT_EQ(pickle.At(trace[1], "action").Text(), "alloc");
+  EXPECT_EQ(pickle.At(trace[1], "size").Unsigned(), 1000u);
+  EXPECT_EQ(pickle.At(trace[1], "user_metadata").Text(), "head.weight");
+  EXPECT_EQ(pickle.At(trace[2], "action").Text(), "oom");
+  EXPECT_EQ(pickle.At(trace[2], "device_free").Unsigned(), 4096u);
+  EXPECT_EQ(pickle.At(trace[2], "size").Unsigned(), 1u << 29);
+  const PickleValue segment = pickle.Items(pickle.At(root, "segments"))[0];
+  EXPECT_EQ(pickle.At(segment, "allocated_size").Unsigned(), 1024u);
+  EXPECT_EQ(pickle.At(segment, "requested_size").Unsigned(), 1000u);
+  const auto pool = pickle.Items(pickle.At(segment, "segment_pool_id"));
+  EXPECT_EQ(pool[0].Unsigned(), 2u);
+  EXPECT_EQ(pool[1].Unsigned(), 1u);
+  std::vector<std::string> marks;
+  for (const PickleValue mark : pickle.Items(pickle.At(root, "external_annotations")))
+    marks.push_back(std::string(pickle.At(mark, "name").Text()) + " " +
+                    std::string(pickle.At(mark, "stage").Text()));
+  EXPECT_THAT(marks, ::testing::ElementsAre("ProfilerStep#4 START", "forward START", "forward END",
+                                            "ProfilerStep#4 END"));
+}
+
+// Blocks without a segment, blocks right in driver memory, and blocks that end with what is below.
+TEST(TorchExportTest, BlocksOfAllKindsLieInSegments) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kBlock, 0x5000, 512);  // in nothing
+  log.Alloc(Layer::kLinear, 0x100000, 8192);
+  log.Alloc(Layer::kBlock, 0x100800, 1024);  // in driver memory
+  log.Alloc(Layer::kLinear, 0x200000, 8192);
+  log.Alloc(Layer::kSegment, 0x200000, 8192);
+  log.Alloc(Layer::kBlock, 0x200000, 1024);
+  log.Free(0x200000);                     // takes the segment and the block along
+  log.Alloc(Layer::kBlock, 0x5000, 256);  // its free was missed
+  const std::string bytes = Export(LoadLog(log));
+  Viewer viewer(bytes);
+  viewer.Replay(0);
+  EXPECT_EQ(viewer.blocks(), 0u);
+  EXPECT_EQ(viewer.ranges(), 0u);
+  const Pickle pickle = *Pickle::Parse(bytes);
+  EXPECT_EQ(pickle.Items(pickle.At(pickle.root(), "segments")).size(), 2u);
+}
+
+// Blocks that overlap or stick out, as in damaged logs, are cut: the viewer adds sizes up.
+TEST(TorchExportTest, OverlappingBlocksTileTheirSegment) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kLinear, 0x100000, 8192);
+  log.Alloc(Layer::kSegment, 0x100000, 8192);
+  log.Alloc(Layer::kBlock, 0x100000, 4096);
+  log.Alloc(Layer::kBlock, 0x100200, 512);   // inside the first
+  log.Alloc(Layer::kBlock, 0x100c00, 2048);  // half in it
+  const std::string bytes = Export(LoadLog(log));
+  const Pickle pickle = *Pickle::Parse(bytes);
+  const PickleValue segment = pickle.Items(pickle.At(pickle.root(), "segments"))[0];
+  std::vector<std::uint64_t> sizes;
+  for (const PickleValue block : pickle.Items(pickle.At(segment, "blocks")))
+    sizes.push_back(pickle.At(block, "size").Unsigned());
+  EXPECT_THAT(sizes, ::testing::ElementsAre(4096, 1024, 3072));
+}
+
+TEST(TorchExportTest, TimesAreOfTheCalendarWhereItIsKnown) {
+  for (const std::uint64_t unix_ns : {std::uint64_t{0}, std::uint64_t{1'700'000'000'000'000'000}}) {
+    LogBuilder log;
+    log.header().set_start_time_ns(1'000'000'000);
+    log.header().set_start_unix_ns(unix_ns);
+    log.SetTime(3'000'000'000);
+    log.Alloc(Layer::kLinear, 0x1000, 512);
+    const std::string bytes = Export(LoadLog(log));
+    const Pickle pickle = *Pickle::Parse(bytes);
+    const auto trace = pickle.Items(pickle.Items(pickle.At(pickle.root(), "device_traces"))[0]);
+    EXPECT_EQ(pickle.At(trace[0], "time_us").Unsigned(),
+              unix_ns == 0 ? 3'000'000u : unix_ns / 1000 + 2'000'000);
+  }
+}
+
+TEST(TorchExportTest, AnEmptyLogAndABadSink) {
+  LogBuilder log;
+  const auto session = LoadLog(log);
+  const std::string bytes = Export(session);
+  const Pickle pickle = *Pickle::Parse(bytes);
+  EXPECT_TRUE(pickle.At(pickle.root(), "segments").is_list());
+  EXPECT_TRUE(pickle.At(pickle.root(), "device_traces").is_list());
+  Symbols symbols(session);
+  TorchExportSummary summary;
+  EXPECT_FALSE(ExportTorchSnapshot(
+      *session, symbols, [](std::string_view) { return false; }, &summary));
+}
+
+TEST(TorchExportTest, SettingsFollowTheEnvironment) {
+  LogBuilder log;
+  log.header().add_environment(
+      "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:128,x:1");
+  const std::string bytes = Export(LoadLog(log));
+  const Pickle pickle = *Pickle::Parse(bytes);
+  const PickleValue settings = pickle.At(pickle.root(), "allocator_settings");
+  EXPECT_TRUE(pickle.At(settings, "expandable_segments").True());
+  EXPECT_EQ(pickle.At(settings, "max_split_size").Unsigned(), 128u << 20);
+  LogBuilder plain;
+  const std::string without = Export(LoadLog(plain));
+  const Pickle other = *Pickle::Parse(without);
+  EXPECT_EQ(other.At(other.At(other.root(), "allocator_settings"), "max_split_size").Signed(), -1);
+}
+
+}  // namespace
+}  // namespace memprof::analysis

@@ -1,0 +1,155 @@
+// Verdicts by time, where nobody marked steps.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/leaks/leaks.h"
+#include "tests/support/random_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LoadLog;
+using testing::LogBuilder;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+// Turns of a loop that marks no steps: in each, some temporaries come and go around `turn`.
+std::shared_ptr<const Session> UnmarkedLoop(int turns, int temporaries,
+                                            const std::function<void(LogBuilder&, int)>& turn) {
+  LogBuilder log;
+  const int work = log.Stack({"main (a.cc:1)", "Work (a.cc:2)"});
+  for (int i = 0; i < turns; ++i) {
+    for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(temporaries); ++t)
+      log.Alloc(Layer::kLinear, 0x900'0000'0000 + t * kMiB, 4096 << t % 4, {.stack = work});
+    turn(log, i);
+    for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(temporaries); ++t)
+      log.Free(0x900'0000'0000 + t * kMiB);
+  }
+  return LoadLog(log);
+}
+
+TEST(LeaksUnmarkedTest, ABlockOfEachTurnIsALeakByTime) {
+  for (const int temporaries : {0, 5}) {
+    const auto session = UnmarkedLoop(300, temporaries, [](LogBuilder& log, int turn) {
+      const int lose = log.Stack({"main (a.cc:1)", "Lose (a.cc:7)"});
+      log.Alloc(Layer::kLinear, 0x100000 + static_cast<std::uint64_t>(turn) * 4096, 4096,
+                {.stack = lose});
+    });
+    ASSERT_NE(session, nullptr);
+    const LeakReport report = FindLeaks(*session);
+    ASSERT_EQ(report.leaks.size(), 1u) << report.verdict;
+    const Leak& leak = report.leaks[0];
+    EXPECT_EQ(leak.basis, LeakBasis::kTime);
+    EXPECT_EQ(leak.tier, temporaries == 0 ? LeakTier::kGrowing : LeakTier::kSuspected);
+    EXPECT_EQ(leak.blocks, 300u);
+    EXPECT_EQ(leak.bytes_per_step, 0);
+    EXPECT_GT(leak.bytes_per_second, 0);
+    EXPECT_EQ(leak.first_step, -1);
+    EXPECT_THAT(leak.why, HasSubstr("rose 300 times in a row"));
+    EXPECT_THAT(report.verdict, HasSubstr("1 site keeps growing, judged by time"));
+    EXPECT_EQ(report.steps, 0);
+    EXPECT_FALSE(report.horizon_too_short);
+  }
+}
+
+TEST(LeaksUnmarkedTest, WhatIsMadeFirstAndKeptIsNoLeak) {
+  const auto session = UnmarkedLoop(300, 5, [](LogBuilder& log, int turn) {
+    const int make = log.Stack({"main (a.cc:1)", "MakeWeights (a.cc:7)"});
+    for (std::uint64_t i = 0; turn == 0 && i < 300; ++i)
+      log.Alloc(Layer::kLinear, 0x100000 + i * 4096, 4096, {.stack = make});
+  });
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  EXPECT_TRUE(report.leaks.empty());
+  EXPECT_THAT(report.verdict, HasSubstr("No growth, judged by time"));
+  EXPECT_EQ(report.basis, LeakBasis::kTime);
+}
+
+// Activations pile up forward, and gradients as they are given back.
+TEST(LeaksUnmarkedTest, ASinglePassIsNoLoop) {
+  LogBuilder log;
+  const auto layer = [](std::uint64_t base, int i) {
+    return base + static_cast<std::uint64_t>(i) * kMiB;
+  };
+  const int forward = log.Stack({"main (a.cc:1)", "Forward (a.cc:2)"});
+  const int backward = log.Stack({"main (a.cc:1)", "Backward (a.cc:3)"});
+  const int gradient = log.Stack({"main (a.cc:1)", "Gradient (a.cc:4)"});
+  constexpr int kLayers = 60;
+  for (int i = 0; i < kLayers; ++i) {
+    log.Alloc(Layer::kLinear, layer(0x100'0000'0000, i), kMiB, {.stack = forward});
+    log.Alloc(Layer::kLinear, layer(0x200'0000'0000, i), kMiB, {.stack = forward});
+    log.Free(layer(0x200'0000'0000, i));
+  }
+  for (int i = kLayers; i-- > 0;) {
+    log.Alloc(Layer::kLinear, layer(0x300'0000'0000, i), kMiB, {.stack = backward});
+    log.Alloc(Layer::kLinear, layer(0x400'0000'0000, i), kMiB, {.stack = gradient});
+    log.Free(layer(0x300'0000'0000, i));
+    log.Free(layer(0x100'0000'0000, i));
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  EXPECT_TRUE(report.leaks.empty()) << report.leaks[0].why;
+}
+
+// 60 turns that each keep a result and free a temporary, under `way`; where `outside` is said, each
+// turn makes something there first.
+LeakReport TurnsUnder(const std::vector<std::string>& way, const std::string& outside = "") {
+  LogBuilder log;
+  const auto stack = [&](const std::string& site) {
+    std::vector<std::string> frames = way;
+    frames.push_back(site);
+    return log.Stack(frames);
+  };
+  const int keep = stack("attend (model.py:20)");
+  const int norm = stack("norm (model.py:21)");
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    if (!outside.empty()) {
+      log.Alloc(Layer::kBlock, 0x800'0000'0000, 4096, {.stack = log.Stack({outside})});
+      log.Free(0x800'0000'0000);
+    }
+    log.Alloc(Layer::kBlock, 0x100'0000'0000 + i * kMiB, kMiB, {.stack = keep});
+    log.Alloc(Layer::kBlock, 0x900'0000'0000, 4096, {.stack = norm});
+    log.Free(0x900'0000'0000);
+  }
+  const auto session = LoadLog(log);
+  return session == nullptr ? LeakReport() : FindLeaks(*session);
+}
+
+TEST(LeaksUnmarkedTest, LayersOfOneForwardPassAreNoTurns) {
+  using Way = std::vector<std::string>;
+  for (const Way& way : {Way{"main (train.py:9)", "forward (model.py:7)"},
+                         Way{"main (train.py:9)", "Net.forward (model.py:7)"},
+                         Way{"main (train.py:9)", "step (optimizers.py:7)"},
+                         Way{"main (train.py:9)", "Adam.step (optimizers.py:7)"},
+                         Way{"torch::autograd::Engine::evaluate_function (engine.cpp:3)"}}) {
+    const LeakReport report = TurnsUnder(way);
+    EXPECT_TRUE(report.leaks.empty()) << report.verdict;
+    ASSERT_EQ(report.rising.size(), 1u) << report.verdict;
+    EXPECT_LT(report.rising[0].score, 50);
+    EXPECT_THAT(report.rising[0].why, HasSubstr("allocated in one pass through a network"));
+  }
+}
+
+TEST(LeaksUnmarkedTest, ALoopAroundPassesMakesSomethingOutsideOfThem) {
+  const LeakReport report =
+      TurnsUnder({"main (train.py:9)", "forward (model.py:7)"}, "main (train.py:8)");
+  ASSERT_EQ(report.leaks.size(), 1u) << report.verdict;
+  EXPECT_EQ(report.leaks[0].blocks, 60u);
+}
+
+// A step of training is no pass by its name alone.
+TEST(LeaksUnmarkedTest, AStepThatIsNoOptimizersIsATurn) {
+  EXPECT_EQ(TurnsUnder({"main (train.py:9)", "step (train.py:3)"}).leaks.size(), 1u);
+  EXPECT_EQ(TurnsUnder({"main (train.py:9)"}).leaks.size(), 1u);
+}
+
+}  // namespace
+}  // namespace memprof::analysis

@@ -1,0 +1,294 @@
+// Stacks of autograd's threads get the frames of forward code: on tables made by hand.
+#include "analysis/load/internal/backward_stacks.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::uint32_t kTorch = 0, kOther = 1, kBindings = 2;
+
+// Tables and events as a log has them. Frames are given outermost first: "train.py:12 main" is
+// Python's, "!name" is native and not PyTorch's, anything else a function of PyTorch's; "name@2" is
+// another place in the same function.
+class Process {
+ public:
+  explicit Process(const std::string& torch = "/v/torch/lib/libtorch_cpu.so") {
+    tables_.modules.resize(3);
+    tables_.modules[kTorch].path = torch;
+    tables_.modules[kOther].path = "/lib/libother.so";
+    tables_.modules[kBindings].path = "/v/torch/lib/libtorch_python.so";
+  }
+
+  void Alloc(const std::vector<std::string>& frames, Op op = Op::kAlloc, int device = 0) {
+    std::uint32_t parent = EventId::kNone;
+    for (const std::string& frame : frames) parent = Node(parent, FrameOf(frame));
+    EventKind kind;
+    kind.op = op;
+    kind.layer = Layer::kBlock;
+    kind.device = static_cast<std::int16_t>(device);
+    events_.kinds.push_back(kind);
+    RawEvents::Row row;
+    row.kind = static_cast<std::uint32_t>(events_.kinds.size() - 1);
+    row.stack = StackId(parent);
+    order_.push_back(static_cast<std::uint32_t>(events_.rows.size()));
+    events_.rows.push_back(row);
+  }
+  void Forward(const std::string& line, const std::string& op) {
+    Alloc({"train.py:70 main", line, "/v/site-packages/torch/nn/linear.py:9 Linear.forward",
+           "at::_ops::" + op + "::call", "at::_ops::" + op + "::redispatch", "!malloc"});
+  }
+  void Backward(const std::string& node, const std::string& inner = "!malloc") {
+    Alloc({"!start_thread", "torch::autograd::Engine::thread_main",
+           "torch::autograd::Engine::evaluate_function",
+           "torch::autograd::generated::" + node + "::apply", "at::_ops::mm::redispatch", inner});
+  }
+
+  void Attribute() {
+    BackwardStacks stacks(&tables_, [this](std::uint32_t module, std::uint64_t address) {
+      EXPECT_NE(module, kOther) << "nobody needs the others' symbols";
+      ++asked_;
+      return names_[address];
+    });
+    stacks.Attribute(order_, &events_);
+  }
+  // Outermost first, in the words above.
+  std::vector<std::string> StackOf(std::size_t event) const {
+    std::vector<std::string> frames;
+    for (StackId node = events_.rows[event].stack; node.valid();
+         node = tables_.stack_parent[node.value]) {
+      const Frame& frame = tables_.frames[tables_.stack_frame[node.value].value];
+      std::string text =
+          frame.python ? tables_.strings[frame.function.value] : names_.at(frame.address);
+      if (frame.python && frame.file.valid())
+        text = tables_.strings[frame.file.value] + ":" + std::to_string(frame.line) + " " + text;
+      frames.insert(frames.begin(), text);
+    }
+    return frames;
+  }
+  // The made-up frame of a stack: "backward of …", "backward within …", "backward: …", "backward".
+  std::string MarkOf(std::size_t event) const {
+    for (const std::string& frame : StackOf(event))
+      if (frame.find("backward ") != std::string::npos || frame.starts_with("backward"))
+        return frame;
+    return "";
+  }
+  std::size_t asked() const { return asked_; }
+  const SessionTables& tables() const { return tables_; }
+
+ private:
+  std::uint32_t FrameOf(const std::string& text) {
+    const auto [at, fresh] = frames_.try_emplace(text, static_cast<std::uint32_t>(frames_.size()));
+    if (!fresh) return at->second;
+    Frame frame;
+    const std::size_t colon = text.find(".py:");
+    if (colon != std::string::npos) {
+      const std::size_t space = text.find(' ');
+      frame.python = true;
+      frame.file = String(text.substr(0, colon + 3));
+      frame.line = static_cast<std::uint32_t>(std::stoul(text.substr(colon + 4)));
+      frame.function = String(text.substr(space + 1));
+    } else {
+      frame.address = 0x1000 + at->second;
+      frame.module = text[0] == '!' ? kOther : text.ends_with("_apply") ? kBindings : kTorch;
+      names_[frame.address] = text.substr(0, text.find('@'));
+    }
+    tables_.frames.push_back(frame);
+    return at->second;
+  }
+  StringId String(const std::string& text) {
+    tables_.strings.push_back(text);
+    return StringId(static_cast<std::uint32_t>(tables_.strings.size() - 1));
+  }
+  std::uint32_t Node(std::uint32_t parent, std::uint32_t frame) {
+    const auto [at, fresh] =
+        nodes_.try_emplace({parent, frame}, static_cast<std::uint32_t>(nodes_.size()));
+    if (fresh) {
+      tables_.stack_parent.push_back(parent == EventId::kNone ? StackId() : StackId(parent));
+      tables_.stack_frame.push_back(FrameId(frame));
+    }
+    return at->second;
+  }
+
+  SessionTables tables_;
+  RawEvents events_;
+  std::vector<std::uint32_t> order_;
+  std::map<std::string, std::uint32_t> frames_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> nodes_;
+  std::map<std::uint64_t, std::string> names_;
+  std::size_t asked_ = 0;
+};
+
+// As the generated nodes of PyTorch 2.6 do.
+TEST(BackwardStacksTest, ANodeThatAllocatesAtTwoPlacesIsOneRun) {
+  Process process;
+  process.Forward("train.py:1 a", "addmm");
+  process.Forward("train.py:2 b", "addmm");
+  for (int layer = 0; layer < 2; ++layer) {
+    process.Backward("AddmmBackward0");
+    process.Alloc({"!start_thread", "torch::autograd::Engine::thread_main",
+                   "torch::autograd::Engine::evaluate_function",
+                   "torch::autograd::generated::AddmmBackward0::apply@2",
+                   "at::_ops::mm::redispatch", "!malloc"});
+  }
+  process.Attribute();
+  for (const std::size_t event : {2u, 3u})
+    EXPECT_EQ(process.MarkOf(event), "train.py:2 backward of b");
+  for (const std::size_t event : {4u, 5u})
+    EXPECT_EQ(process.MarkOf(event), "train.py:1 backward of a");
+}
+
+TEST(BackwardStacksTest, ANodesMemoryIsOfTheForwardLine) {
+  Process process;
+  process.Forward("train.py:27 Block.forward", "addmm");
+  process.Forward("train.py:39 Model.forward", "gelu");
+  process.Backward("GeluBackward0");
+  process.Backward("AddmmBackward0");
+  process.Attribute();
+  EXPECT_EQ(process.StackOf(2),
+            (std::vector<std::string>{"train.py:70 main", "train.py:39 backward of Model.forward",
+                                      "!start_thread", "torch::autograd::Engine::thread_main",
+                                      "torch::autograd::Engine::evaluate_function",
+                                      "torch::autograd::generated::GeluBackward0::apply",
+                                      "at::_ops::mm::redispatch", "!malloc"}));
+  EXPECT_EQ(process.MarkOf(3), "train.py:27 backward of Block.forward");
+  EXPECT_EQ(process.StackOf(0)[0], "train.py:70 main") << "Python's own stay as they are";
+  EXPECT_EQ(process.MarkOf(0), "");
+}
+
+TEST(BackwardStacksTest, GradientsAreStoredAfterTheNodeThatMadeThem) {
+  Process process;
+  process.Forward("train.py:27 Block.forward", "addmm");
+  process.Backward("AddmmBackward0");
+  process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function",
+                 "torch::autograd::AccumulateGrad::apply", "!malloc"});
+  process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function",
+                 "torch::autograd::InputBuffer::add", "!malloc"});
+  process.Attribute();
+  EXPECT_EQ(process.MarkOf(2), "train.py:27 backward of Block.forward");
+  EXPECT_EQ(process.MarkOf(3), "train.py:27 backward of Block.forward");
+}
+
+TEST(BackwardStacksTest, WhatIsNotKnownIsSaid) {
+  Process process;
+  process.Backward("MulBackward0");  // before any forward pass
+  process.Forward("train.py:23 Block.forward", "addmm");
+  process.Forward("train.py:27 Block.forward", "gelu");
+  process.Backward("GeluBackward0");
+  process.Backward("SplitBackward0");  // a view: its operator allocated nothing
+  process.Backward("AddmmBackward0");
+  process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function", "!malloc"},
+                Op::kAlloc, 1);  // another device
+  process.Attribute();
+  EXPECT_EQ(process.MarkOf(0), "backward: MulBackward0");
+  EXPECT_EQ(process.StackOf(0)[0], "backward: MulBackward0");
+  EXPECT_EQ(process.MarkOf(4), "train.py:70 backward within main");
+  EXPECT_EQ(process.StackOf(4)[1], "!start_thread") << "nobody calls main";
+  EXPECT_EQ(process.MarkOf(6), "backward");
+}
+
+TEST(BackwardStacksTest, FailedRequestsToo) {
+  Process process;
+  process.Forward("train.py:27 Block.forward", "addmm");
+  for (const Op op : {Op::kAllocFailed, Op::kFrameworkOom, Op::kFree}) {
+    process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function",
+                   "torch::autograd::generated::AddmmBackward0::apply", "!malloc"},
+                  op);
+  }
+  process.Attribute();
+  EXPECT_EQ(process.MarkOf(1), "train.py:27 backward of Block.forward");
+  EXPECT_EQ(process.MarkOf(2), "train.py:27 backward of Block.forward");
+  EXPECT_EQ(process.MarkOf(3), "") << "a free has none";
+}
+
+// Where autograd calls Python, as for a layer of one's own or for checkpointing, there is a line.
+TEST(BackwardStacksTest, PythonWithinANodeSpeaksForItself) {
+  Process process;
+  process.Forward("train.py:27 Block.forward", "addmm");
+  process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function",
+                 "torch::autograd::PyNode::apply", "train.py:50 Mine.backward",
+                 "at::_ops::mul_Tensor::redispatch", "!malloc"});
+  // A backward pass on the thread that asked for it.
+  process.Alloc({"train.py:74 main", "torch::autograd::Engine::evaluate_function",
+                 "torch::autograd::generated::AddmmBackward0::apply", "!malloc"});
+  process.Attribute();
+  EXPECT_EQ(process.StackOf(1)[0], "!start_thread");
+  EXPECT_EQ(process.StackOf(2)[0], "train.py:74 main");
+  EXPECT_EQ(process.StackOf(2).size(), 4u);
+}
+
+// A pass within a pass, as of reentrant checkpointing: between the two is PyTorch's Python only.
+TEST(BackwardStacksTest, APassWithinAPassIsOfWhatWasComputedAgain) {
+  Process process;
+  const std::vector<std::string> outer = {
+      "!start_thread", "torch::autograd::Engine::evaluate_function",
+      "torch::autograd::PyNode::apply", "/v/site-packages/torch/utils/checkpoint.py:9 backward"};
+  std::vector<std::string> again = outer, inner = outer;
+  for (const char* frame : {"train.py:27 Block.forward", "at::_ops::addmm::redispatch", "!malloc"})
+    again.push_back(frame);
+  for (const char* frame : {"torch::autograd::Engine::evaluate_function",
+                            "torch::autograd::generated::AddmmBackward0::apply", "!malloc"})
+    inner.push_back(frame);
+  process.Alloc(again);
+  process.Alloc(inner);
+  process.Attribute();
+  EXPECT_EQ(process.MarkOf(1), "train.py:27 backward of Block.forward");
+  EXPECT_EQ(process.StackOf(0), again);
+}
+
+// A hook, or what a checkpoint computes again in the middle of a node, runs operators of its own:
+// the nodes after it go on with the forward pass where they were.
+TEST(BackwardStacksTest, WhatRunsBetweenNodesIsNotWhatTheyBelongTo) {
+  Process process;
+  process.Forward("train.py:27 Block.forward", "addmm");
+  process.Forward("train.py:28 Block.forward", "addmm");
+  process.Backward("AddmmBackward0");
+  process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function", "train.py:50 hook",
+                 "at::_ops::addmm::redispatch", "!malloc"});
+  process.Backward("AddmmBackward0");
+  process.Attribute();
+  EXPECT_EQ(process.MarkOf(2), "train.py:28 backward of Block.forward");
+  EXPECT_EQ(process.MarkOf(4), "train.py:27 backward of Block.forward");
+}
+
+// A Function's forward pass is one node, whatever it runs: so is that of a reentrant checkpoint.
+TEST(BackwardStacksTest, WhatAFunctionRunsMakesNoNodes) {
+  Process process;
+  process.Forward("train.py:27 Block.forward", "addmm");
+  process.Alloc({"train.py:70 main", "train.py:28 Block.forward",
+                 "(anonymous namespace)::THPFunction_apply", "train.py:40 Mine.forward",
+                 "at::_ops::addmm::redispatch", "!malloc"});
+  process.Backward("AddmmBackward0");
+  process.Attribute();
+  EXPECT_EQ(process.MarkOf(2), "train.py:27 backward of Block.forward");
+}
+
+TEST(BackwardStacksTest, WithoutPyTorchNothingIsLookedUp) {
+  Process process("/lib/libnottorch.so");
+  process.Forward("train.py:27 Block.forward", "addmm");
+  process.Backward("AddmmBackward0");
+  const std::size_t nodes = process.tables().stack_parent.size();
+  process.Attribute();
+  EXPECT_EQ(process.asked(), 0u);
+  EXPECT_EQ(process.tables().stack_parent.size(), nodes);
+}
+
+TEST(BackwardStacksTest, ManyStepsTakeNoMoreNodesThanOne) {
+  std::size_t nodes[2];
+  for (const int steps : {1, 50}) {
+    Process process;
+    for (int step = 0; step < steps; ++step) {
+      process.Forward("train.py:27 Block.forward", "addmm");
+      process.Backward("AddmmBackward0");
+      process.Backward("AddmmBackward0", "at::native::workspace");
+    }
+    process.Attribute();
+    nodes[steps == 1 ? 0 : 1] = process.tables().stack_parent.size();
+  }
+  EXPECT_EQ(nodes[0], nodes[1]);
+}
+
+}  // namespace
+}  // namespace memprof::analysis

@@ -1,0 +1,353 @@
+// Lifetimes: case by case, and against a brute-force twin on random traces.
+#include "analysis/load/internal/event_replay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "analysis/store/session.h"
+#include "analysis/testing/log_builder.h"
+#include "tests/support/load_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::CountOf;
+using testing::LoadLog;
+using testing::LogBuilder;
+
+TEST(ReplayTest, FreesMatchByAddressNotByFamily) {
+  LogBuilder log;
+  log.Alloc(Layer::kStreamOrdered, 0x1000, 64, {.stream = 9, .aux0 = 0x77});
+  log.Alloc(Layer::kManaged, 0x2000, 64);
+  log.Alloc(Layer::kPinned, 0x3000, 64);
+  log.Free(Layer::kLinear, 0x1000);  // cuMemFree of stream-ordered memory: legal, another family
+  log.Free(Layer::kLinear, 0x2000);  // cuMemFree is what frees managed memory
+  log.Free(Layer::kLinear, 0x3000);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  for (const Allocation& allocation : session->allocations())
+    EXPECT_EQ(allocation.end_reason, EndReason::kFreed);
+  EXPECT_EQ(session->allocations()[0].pool, 0x77u);
+  EXPECT_EQ(session->allocations()[0].stream, 9u);
+  EXPECT_EQ(session->allocations()[2].device, kNoDevice);
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kForeignFrees), 2u);
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 0u);
+  // A matched free says what it freed.
+  EXPECT_EQ(session->events().layer(3), Layer::kStreamOrdered);
+  EXPECT_EQ(session->events().bytes(3), 64u);
+  EXPECT_EQ(session->events().device(5), kNoDevice);
+}
+
+TEST(ReplayTest, FreeUnderAnotherCurrentDevice) {
+  LogBuilder log;
+  log.Alloc(Layer::kLinear, 0x1000, 64, {.device = 0});
+  log.Alloc(Layer::kLinear, 0x1000, 65, {.device = 1});
+  log.Free(0x1000, {.device = 1});
+  log.Free(0x1000, {.device = 1});  // only device 0 is left
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->allocations()[1].death, EventId(2));
+  EXPECT_EQ(session->allocations()[0].death, EventId(3));
+  EXPECT_TRUE(session->anomalies().empty());
+}
+
+TEST(ReplayTest, UnmatchedAndMissedFrees) {
+  LogBuilder log;
+  log.Free(0x1000);
+  log.Alloc(Layer::kLinear, 0x1000, 64);
+  log.Alloc(Layer::kLinear, 0x1000, 128);
+  log.Free(Layer::kTensor, 0x1000);  // no tensor: the driver's memory stays
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 2u);
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kDoubleAllocations), 1u);
+  EXPECT_EQ(session->allocations()[0].end_reason, EndReason::kAddressReused);
+  EXPECT_EQ(session->allocations()[0].death, session->allocations()[1].birth);
+  EXPECT_TRUE(session->allocations()[1].alive());
+}
+
+TEST(ReplayTest, FailedFreeDidNotHappen) {
+  LogBuilder log;
+  log.Alloc(Layer::kLinear, 0x1000, 64);
+  log.Free(0x1000);
+  log.Free(0x9000, {.thread = 2});  // another thread between
+  log.Event(Op::kFreeFailed, Layer::kLinear, 0x1000, 0, 0, {.result = 1});
+  log.Free(0x5000);                                                         // never existed …
+  log.Event(Op::kFreeFailed, Layer::kLinear, 0x5000, 0, 0, {.result = 1});  // … so it failed
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(session->allocations()[0].alive());
+  EXPECT_FALSE(session->events().allocation(1).valid());
+  EXPECT_EQ(session->LiveAfter(EventId(1)).size(), 1u);
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 1u);
+}
+
+TEST(ReplayTest, ContextDestroyEndsWhatItOwns) {
+  LogBuilder log;
+  log.Context(1, 0);
+  log.Context(2, 0);
+  log.Alloc(Layer::kLinear, 0x1000, 64, {.context = 1});
+  log.Alloc(Layer::kLinear, 0x2000, 64, {.context = 2});
+  log.Alloc(Layer::kPinned, 0x3000, 64, {.context = 1});
+  log.Alloc(Layer::kVmmPhysical, 0x1, 64, {.context = 1});       // belongs to the process
+  log.Alloc(Layer::kStreamOrdered, 0x4000, 64, {.context = 1});  // belongs to a pool
+  log.Event(Op::kContextDestroy, Layer::kUnspecified, 0, 0, 0, {.context = 1});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->allocations()[0].end_reason, EndReason::kContextDestroyed);
+  EXPECT_EQ(session->allocations()[2].end_reason, EndReason::kContextDestroyed);
+  EXPECT_EQ(session->allocations()[2].death, EventId(5));
+  for (const int alive : {1, 3, 4}) EXPECT_TRUE(session->allocations()[alive].alive()) << alive;
+}
+
+TEST(ReplayTest, DeviceResetEndsTheDevicesMemory) {
+  LogBuilder log;
+  log.Context(1, 0);
+  log.Alloc(Layer::kLinear, 0x1000, 64, {.context = 1});
+  log.Alloc(Layer::kLinear, 0x2000, 64);  // context unknown
+  log.Alloc(Layer::kLinear, 0x3000, 64, {.device = 1});
+  log.Alloc(Layer::kStreamOrdered, 0x4000, 64, {.context = 1});
+  log.Event(Op::kDeviceReset, Layer::kUnspecified, 0, 0, 0, {.device = 0});
+  log.Free(0x1000);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  for (const int ended : {0, 1, 3})
+    EXPECT_EQ(session->allocations()[ended].end_reason, EndReason::kDeviceReset) << ended;
+  EXPECT_TRUE(session->allocations()[2].alive());
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 1u);
+}
+
+TEST(ReplayTest, FrameworkLayersLieInEachOther) {
+  LogBuilder log;
+  const int weights = log.Tensor("weights", "float32", {16, 4});
+  log.Alloc(Layer::kLinear, 0x10000, 0x10000);
+  log.Alloc(Layer::kSegment, 0x10000, 0x10000);
+  log.Alloc(Layer::kBlock, 0x10400, 0x400, {.aux0 = 1000});
+  log.TensorCreate(0x10480, 256, weights);
+  log.TensorCreate(0x10480, 256, weights, {.device = 1});  // same address, other device: alone
+  log.Free(0x10000);                  // cuMemFree while the framework still uses it
+  log.Free(Layer::kTensor, 0x10480);  // said too late, but said
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const auto& all = session->allocations();
+  ASSERT_EQ(all.size(), 5u);
+  EXPECT_EQ(all[1].parent, AllocationId(0));
+  EXPECT_EQ(all[2].parent, AllocationId(1));
+  EXPECT_EQ(all[3].parent, AllocationId(2));
+  EXPECT_FALSE(all[4].parent.valid());
+  EXPECT_EQ(all[2].requested, 1000u);
+  EXPECT_EQ(all[2].bytes, 0x400u);
+  EXPECT_EQ(session->tensor(all[3].tensor)->name, "weights");
+  EXPECT_EQ(session->tensor(all[3].tensor)->shape, (std::vector<std::uint64_t>{16, 4}));
+  EXPECT_THAT(session->Children(AllocationId(1)), ::testing::ElementsAre(AllocationId(2)));
+  EXPECT_TRUE(session->Children(AllocationId(3)).empty());
+  EXPECT_EQ(all[1].end_reason, EndReason::kSegmentFreed);
+  EXPECT_EQ(all[2].end_reason, EndReason::kSegmentFreed);
+  EXPECT_EQ(all[3].end_reason, EndReason::kFreed);
+  EXPECT_EQ(all[3].death, EventId(6));
+  EXPECT_TRUE(all[4].alive());
+  EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 0u);
+}
+
+// ---------------------------------------------------------------------------------------------
+// The twin: the rules once more, with lists and loops only.
+
+struct TwinLifetime {
+  Layer layer;
+  int device;
+  std::uint64_t address, bytes;
+  std::uint32_t context, birth;
+  std::uint32_t death = EventId::kNone;
+  EndReason reason = EndReason::kAlive;
+  int parent = -1;
+  bool ended_below = false;
+};
+
+struct TwinEvent {
+  Op op;
+  Layer layer;
+  int device;
+  std::uint64_t address, bytes;
+  std::uint32_t context, thread;
+};
+
+class Twin {
+ public:
+  explicit Twin(std::vector<TwinEvent> events) : events_(std::move(events)) {}
+
+  void Run() {
+    for (std::uint32_t i = 0; i < events_.size(); ++i) {
+      const TwinEvent& event = events_[i];
+      if (event.op == Op::kAlloc) Alloc(i, event);
+      if (event.op == Op::kFree && !FailsLater(i)) Free(i, event);
+      if (event.op == Op::kContextDestroy)
+        for (std::size_t k = 0; k < lifetimes.size(); ++k)
+          if (Alive(k) && lifetimes[k].context == event.context && ContextOwns(lifetimes[k].layer))
+            End(k, i, EndReason::kContextDestroyed);
+      if (event.op == Op::kDeviceReset)  // in these traces all contexts are primary
+        for (std::size_t k = 0; k < lifetimes.size(); ++k)
+          if (Alive(k) && Group(lifetimes[k].layer) == 'd' && lifetimes[k].device == event.device)
+            End(k, i, EndReason::kDeviceReset);
+    }
+  }
+
+  std::vector<TwinLifetime> lifetimes;
+  std::uint64_t unmatched = 0;
+
+ private:
+  static char Group(Layer layer) {
+    if (layer == Layer::kSegment) return 's';
+    if (layer == Layer::kBlock) return 'b';
+    if (layer == Layer::kTensor) return 't';
+    return 'd';
+  }
+  static bool ContextOwns(Layer layer) {
+    return layer == Layer::kLinear || layer == Layer::kManaged;
+  }
+  bool Alive(std::size_t k) const { return lifetimes[k].reason == EndReason::kAlive; }
+
+  bool FailsLater(std::uint32_t i) const {
+    for (std::uint32_t k = i + 1; k < events_.size(); ++k) {
+      if (events_[k].thread != events_[i].thread) continue;
+      if (events_[k].op == Op::kFree) return false;
+      if (events_[k].op == Op::kFreeFailed) return events_[k].address == events_[i].address;
+    }
+    return false;
+  }
+
+  void End(std::size_t k, std::uint32_t event, EndReason reason) {
+    lifetimes[k].death = event;
+    lifetimes[k].reason = reason;
+    for (std::size_t child = 0; child < lifetimes.size(); ++child)
+      if (lifetimes[child].parent == static_cast<int>(k) && Alive(child)) {
+        End(child, event, EndReason::kSegmentFreed);
+        lifetimes[child].ended_below = true;
+      }
+  }
+
+  int Container(const TwinLifetime& inner, char group) const {
+    for (std::size_t k = 0; k < lifetimes.size(); ++k) {
+      const TwinLifetime& outer = lifetimes[k];
+      if (Alive(k) && Group(outer.layer) == group && outer.device == inner.device &&
+          outer.address <= inner.address &&
+          inner.address + inner.bytes <= outer.address + outer.bytes)
+        return static_cast<int>(k);
+    }
+    return -1;
+  }
+
+  void Alloc(std::uint32_t i, const TwinEvent& event) {
+    TwinLifetime fresh{event.layer, event.device, event.address, event.bytes, event.context, i};
+    for (std::size_t k = 0; k < lifetimes.size(); ++k) {
+      TwinLifetime& old = lifetimes[k];
+      if (Group(old.layer) != Group(fresh.layer) || old.device != fresh.device ||
+          old.address != fresh.address)
+        continue;
+      if (Alive(k)) End(k, i, EndReason::kAddressReused);
+      old.ended_below = false;
+    }
+    const std::string levels = "dsbt";
+    const std::size_t own = levels.find(Group(fresh.layer));
+    for (std::size_t level = own; level-- > 0 && fresh.parent < 0;)
+      fresh.parent = Container(fresh, levels[level]);
+    lifetimes.push_back(fresh);
+  }
+
+  void Free(std::uint32_t i, const TwinEvent& event) {
+    int other_device = -1;
+    for (std::size_t k = 0; k < lifetimes.size(); ++k) {
+      const TwinLifetime& old = lifetimes[k];
+      if (!Alive(k) || Group(old.layer) != Group(event.layer) || old.address != event.address)
+        continue;
+      if (old.device == event.device) return End(k, i, EndReason::kFreed);
+      other_device = static_cast<int>(k);
+    }
+    if (other_device >= 0 && Group(event.layer) == 'd')
+      return End(static_cast<std::size_t>(other_device), i, EndReason::kFreed);
+    for (TwinLifetime& old : lifetimes)
+      if (old.ended_below && Group(old.layer) == Group(event.layer) && old.device == event.device &&
+          old.address == event.address) {
+        old.ended_below = false;
+        old.death = i;
+        old.reason = EndReason::kFreed;
+        return;
+      }
+    ++unmatched;
+  }
+
+  const std::vector<TwinEvent> events_;
+};
+
+std::vector<TwinEvent> RandomTrace(std::mt19937& random, int length) {
+  const auto draw = [&](int n) { return static_cast<int>(random() % n); };
+  std::vector<TwinEvent> events;
+  for (int i = 0; i < length; ++i) {
+    TwinEvent event{};
+    event.thread = 1 + draw(3);
+    event.device = draw(4) == 0 ? 1 : 0;
+    const int choice = draw(100);
+    event.op = choice < 50   ? Op::kAlloc
+               : choice < 92 ? Op::kFree
+               : choice < 97 ? Op::kFreeFailed
+               : choice < 99 ? Op::kContextDestroy
+                             : Op::kDeviceReset;
+    constexpr Layer kLayers[] = {Layer::kLinear,  Layer::kManaged, Layer::kStreamOrdered,
+                                 Layer::kSegment, Layer::kBlock,   Layer::kBlock,
+                                 Layer::kTensor,  Layer::kTensor};
+    event.layer = kLayers[draw(8)];
+    event.context = 1 + event.device;  // every context is its device's primary one
+    event.address = 0x10000u * (1 + draw(3));
+    event.bytes = 0x10000;
+    if (event.layer == Layer::kSegment && draw(3) == 0) event.bytes = 0x8000;
+    if (event.layer == Layer::kBlock || event.layer == Layer::kTensor) {
+      event.address += 0x1000u * draw(4);
+      event.bytes = 0x1000;
+    }
+    if (event.layer == Layer::kTensor) {
+      event.address += 0x100u * draw(2);
+      event.bytes = 0x100u * (1 + draw(16));
+    }
+    if (event.op == Op::kFreeFailed && !events.empty()) {
+      event.thread = events.back().thread;
+      event.address = events.back().address;
+    }
+    if (event.op != Op::kAlloc) event.bytes = 0;
+    events.push_back(event);
+  }
+  return events;
+}
+
+TEST(ReplayTest, EqualsItsBruteForceTwin) {
+  std::mt19937 random(20260101);
+  std::array<int, 6> reasons{};
+  for (int round = 0; round < 300; ++round) {
+    const std::vector<TwinEvent> trace = RandomTrace(random, 150);
+    LogBuilder log;
+    log.Context(1, 0);
+    log.Context(2, 1);
+    for (const TwinEvent& event : trace)
+      log.Event(event.op, event.layer, event.address, event.bytes, 0,
+                {.device = event.device, .thread = event.thread, .context = event.context});
+    Twin twin(trace);
+    twin.Run();
+    const auto session = LoadLog(log, {.events_per_chunk = 40});
+    ASSERT_NE(session, nullptr);
+    ASSERT_EQ(session->allocations().size(), twin.lifetimes.size());
+    EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), twin.unmatched);
+    for (std::uint32_t i = 0; i < twin.lifetimes.size(); ++i) {
+      const TwinLifetime& expected = twin.lifetimes[i];
+      const Allocation& actual = session->allocations()[i];
+      ASSERT_EQ(actual.end_reason, expected.reason) << "round " << round << " allocation " << i;
+      ASSERT_EQ(actual.death.value, expected.death) << "round " << round << " allocation " << i;
+      ASSERT_EQ(static_cast<int>(actual.parent.value), expected.parent)
+          << "round " << round << " allocation " << i;
+      ++reasons[static_cast<int>(actual.end_reason)];
+    }
+  }
+  for (const int seen : reasons) EXPECT_GT(seen, 0);  // the traces reach every reason
+}
+
+}  // namespace
+}  // namespace memprof::analysis

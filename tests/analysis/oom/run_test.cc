@@ -1,0 +1,246 @@
+// Failed requests: what the run before says of them, its steps, its growth and what is to come.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "analysis/oom/oom.h"
+#include "analysis/oom/words.h"
+#include "tests/analysis/oom/case.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::AllocatorGivesUp;
+using testing::Case;
+using testing::DriverRefuses;
+using testing::kBase;
+using testing::kMiB;
+using testing::Load;
+using testing::LogBuilder;
+using testing::Segment;
+
+TEST(OomRunTest, ComparesWithTheSameCallOfTheStepBefore) {
+  LogBuilder log;
+  log.Device(0, 40 * kMiB);
+  const int work = log.Stack({"main (a.cc:1)", "Work (a.cc:2)"});
+  const int leak = log.Stack({"main (a.cc:1)", "Leak (a.cc:3)"});
+  for (std::uint64_t step = 0; step < 2; ++step) {
+    log.Step(step);
+    log.Alloc(Layer::kLinear, kBase + step * kMiB, kMiB, {.stack = leak});
+    log.Alloc(Layer::kLinear, kBase + 32 * kMiB, 4 * kMiB, {.stack = work});
+    log.Alloc(Layer::kLinear, kBase + 40 * kMiB, 5 * kMiB, {.stack = work});
+    log.Free(kBase + 32 * kMiB);
+    log.Free(kBase + 40 * kMiB);
+  }
+  log.Step(2);
+  log.Alloc(Layer::kLinear, kBase + 2 * kMiB, kMiB, {.stack = leak});
+  log.Alloc(Layer::kLinear, kBase + 32 * kMiB, 4 * kMiB, {.stack = work});
+  DriverRefuses(log, 5 * kMiB, 4 * kMiB, 40 * kMiB, work);
+  const Case c = Load(log);
+  EXPECT_EQ(c.last.compared_step, 1);
+  EXPECT_TRUE(c.last.same_call);
+  EXPECT_EQ(c.last.live_before, 6 * kMiB);
+  EXPECT_EQ(c.last.live_after, 7 * kMiB);
+  ASSERT_EQ(c.last.changes.size(), 1u);
+  EXPECT_EQ(c.SiteName(c.last.changes[0].site), "Leak");
+  EXPECT_EQ(c.last.changes[0].before, 2 * kMiB);
+  EXPECT_EQ(c.last.changes[0].after, 3 * kMiB);
+  // What grew is named before what is smallest.
+  ASSERT_NE(c.Find(RemedyKind::kSites), nullptr);
+  EXPECT_EQ(c.SiteName(c.Find(RemedyKind::kSites)->sites[0].site), "Leak");
+}
+
+// 30 steps that keep 2 MiB each; the 31st finds no room for its work. `hole` lies unused.
+Case GrowingRun(std::uint64_t hole, bool leaks = true) {
+  LogBuilder log;
+  log.Device(0, 512 * kMiB);
+  const int work = log.Stack({"main (a.cc:1)", "Work (a.cc:2)"});
+  const int leak = log.Stack({"main (a.cc:1)", "Keep (a.cc:3)"});
+  Segment(log, kBase, 100 * kMiB + hole);
+  const std::uint64_t room = kBase + 64 * kMiB;  // 36 MiB and the hole
+  for (std::uint64_t step = 0; step <= 30; ++step) {
+    log.Step(step);
+    if (leaks || step == 0)
+      log.Alloc(Layer::kBlock, kBase + step * 2 * kMiB, leaks ? 2 * kMiB : 62 * kMiB,
+                {.stack = leak, .aux0 = 2 * kMiB});
+    log.Alloc(Layer::kBlock, room, 20 * kMiB, {.stack = work, .aux0 = 20 * kMiB});
+    if (step < 30) log.Free(Layer::kBlock, room);
+  }
+  DriverRefuses(log, 20 * kMiB, kMiB, 512 * kMiB, work);
+  AllocatorGivesUp(log, 20 * kMiB, work);
+  return Load(log);
+}
+
+TEST(OomRunTest, ALeakThatFilledTheDeviceIsNamedFirst) {
+  const Case c = GrowingRun(2 * kMiB);
+  EXPECT_EQ(c.last.cause, FailureCause::kFragmentation) << "true, and of little use";
+  ASSERT_TRUE(c.last.growth);
+  EXPECT_EQ(c.last.growth->site.function, "Keep");
+  EXPECT_EQ(c.last.growth->sites, 1u);
+  EXPECT_EQ(c.last.growth->bytes, 62 * kMiB);
+  EXPECT_DOUBLE_EQ(c.last.growth->bytes_per_step, 2.0 * kMiB);
+  ASSERT_FALSE(c.last.remedies.empty());
+  ASSERT_EQ(c.last.remedies[0].kind, RemedyKind::kSites);
+  EXPECT_EQ(c.SiteName(c.last.remedies[0].sites[0].site), "Keep");
+}
+
+TEST(OomRunTest, GrowthThatIsLessThanWhatLiesUnusedIsNotTheReason) {
+  EXPECT_FALSE(GrowingRun(80 * kMiB).last.growth) << "holes are larger";
+  EXPECT_FALSE(GrowingRun(2 * kMiB, false).last.growth) << "nothing leaks";
+}
+
+// An evaluation without steps, of `turns` batches; what it makes of each is kept or not.
+Case Evaluation(int turns, bool keeps, bool loads) {
+  LogBuilder log;
+  log.Device(0, 512 * kMiB);
+  const int load = log.Stack({"main (a.cc:1)", "Evaluate (a.cc:7)"});
+  const int layer = log.Stack({"main (a.cc:1)", "Evaluate (a.cc:8)"});
+  Segment(log, kBase, 100 * kMiB);
+  std::uint64_t at = kBase + 8 * kMiB;
+  for (int turn = 0; turn < turns; ++turn) {
+    if (loads) log.Alloc(Layer::kBlock, kBase, 2 * kMiB, {.stack = load});
+    for (const std::uint64_t bytes : {2 * kMiB, kMiB}) {
+      log.Alloc(Layer::kBlock, at, bytes, {.stack = layer});
+      if (!keeps) log.Free(Layer::kBlock, at);
+      at += bytes;
+    }
+    if (loads) log.Free(Layer::kBlock, kBase);
+  }
+  DriverRefuses(log, 20 * kMiB, kMiB, 512 * kMiB, layer);
+  AllocatorGivesUp(log, 20 * kMiB, layer);
+  return Load(log);
+}
+
+TEST(OomRunTest, WithoutStepsTheLineThatGrewWithEveryTurnIsNamed) {
+  for (const bool loads : {false, true}) {
+    const Case c = Evaluation(25, true, loads);
+    ASSERT_TRUE(c.last.growth) << loads;
+    EXPECT_EQ(c.last.growth->site.line, 8);
+    EXPECT_EQ(c.last.growth->turns, 25u);
+    EXPECT_EQ(c.last.growth->bytes, 75 * kMiB);
+    EXPECT_DOUBLE_EQ(c.last.growth->bytes_per_step, 3.0 * kMiB);
+    ASSERT_EQ(c.last.remedies.at(0).kind, RemedyKind::kSites);
+    EXPECT_EQ(c.last.remedies[0].bytes, 75 * kMiB);
+    for (std::size_t i = 2; i < c.last.remedies.size() && c.last.remedies[i].fits; ++i)
+      EXPECT_GE(c.last.remedies[i - 1].beyond, c.last.remedies[i].beyond);
+  }
+}
+
+TEST(OomRunTest, WithoutTurnsThatKeepSomethingNothingGrew) {
+  EXPECT_FALSE(Evaluation(25, false, true).last.growth);
+  EXPECT_FALSE(Evaluation(2, true, true).last.growth) << "too few turns";
+}
+
+// 10 MiB of parameters and 80 MiB of activations on a device of 100 MiB.
+struct FirstStepRun {
+  LogBuilder log;
+  const int made = log.Stack({"main (a.cc:1)", "Parameter::Parameter (p.cc:2)"});
+  const int forward = log.Stack({"main (a.cc:1)", "Model::Forward (m.cc:3)"});
+
+  FirstStepRun() {
+    log.Device(0, 100 * kMiB);
+    log.Alloc(Layer::kLinear, kBase, 10 * kMiB, {.stack = made});
+    log.Alloc(Layer::kLinear, kBase + 10 * kMiB, 80 * kMiB, {.stack = forward});
+  }
+};
+
+TEST(OomRunTest, InTheFirstStepWhatIsToComeIsTold) {
+  for (const bool in_backward : {false, true}) {
+    FirstStepRun run;
+    LogBuilder& log = run.log;
+    const int backward = log.Stack({"main (a.cc:1)", "Model::Backward (m.cc:4)"});
+    if (in_backward) log.Alloc(Layer::kLinear, kBase + 90 * kMiB, kMiB, {.stack = backward});
+    DriverRefuses(log, 20 * kMiB, 8 * kMiB, 100 * kMiB, run.forward);
+    const FailureReport report = Load(log).last;
+    ASSERT_TRUE(report.first_step);
+    EXPECT_EQ(report.first_step->parameters, 10 * kMiB);
+    EXPECT_EQ(report.first_step->gradients, (in_backward ? 9 : 10) * kMiB) << "1 MiB is there";
+    EXPECT_EQ(report.first_step->optimizer_state, 20 * kMiB);
+    EXPECT_FALSE(report.growth);
+  }
+}
+
+// The optimizer makes its state when it is first called: of 20 MiB with Adam, 5 are there.
+TEST(OomRunTest, InTheFirstCallOfTheOptimizerItsStateIsToCome) {
+  for (const bool goes_on : {false, true}) {
+    FirstStepRun run;
+    LogBuilder& log = run.log;
+    const int optimizer = log.Stack({"main (a.cc:1)", "Adam::Step (adam.cc:4)"});
+    log.Alloc(Layer::kLinear, kBase + 90 * kMiB, 5 * kMiB, {.stack = optimizer});
+    if (goes_on) log.Alloc(Layer::kLinear, kBase + 95 * kMiB, kMiB, {.stack = run.forward});
+    DriverRefuses(log, 8 * kMiB, 4 * kMiB, 100 * kMiB, optimizer);
+    const FailureReport report = Load(log).last;
+    ASSERT_EQ(report.first_step.has_value(), !goes_on) << "a second step had begun";
+    if (goes_on) continue;
+    EXPECT_TRUE(report.first_step->optimizer);
+    EXPECT_EQ(report.first_step->gradients, 0u);
+    EXPECT_EQ(report.first_step->optimizer_state, 15 * kMiB);
+  }
+}
+
+// Steps of 10 MiB, and one of 60 in which the next request fails.
+Case LargerStepRun(std::uint64_t last) {
+  LogBuilder log;
+  log.Device(0, 100 * kMiB);
+  const int batch = log.Stack({"main (a.cc:1)", "Load (a.cc:2)"});
+  const int pass = log.Stack({"main (a.cc:1)", "Run (a.cc:3)"});
+  for (std::uint64_t step = 0; step < 6; ++step) {
+    log.Step(step);
+    const std::uint64_t bytes = step < 5 ? 9 * kMiB : last;
+    log.Alloc(Layer::kLinear, kBase, kMiB, {.stack = batch});
+    log.Alloc(Layer::kLinear, kBase + kMiB, bytes, {.stack = pass});
+    if (step == 5) break;
+    log.Free(Layer::kLinear, kBase + kMiB);
+    log.Free(Layer::kLinear, kBase);
+  }
+  DriverRefuses(log, 8 * kMiB, 4 * kMiB, 100 * kMiB, pass);
+  return Load(log);
+}
+
+TEST(OomRunTest, AStepThatHeldMoreThanAllBeforeIsTold) {
+  const Case c = LargerStepRun(59 * kMiB);
+  ASSERT_TRUE(c.last.larger_step);
+  EXPECT_EQ(c.last.larger_step->live, 60 * kMiB);
+  EXPECT_EQ(c.last.larger_step->highest_before, 10 * kMiB);
+  EXPECT_EQ(c.last.larger_step->site.line, 3);
+  EXPECT_EQ(c.last.larger_step->more, 59 * kMiB);
+  EXPECT_FALSE(c.last.growth || c.last.first_step);
+  ASSERT_EQ(c.last.remedies.at(0).kind, RemedyKind::kSites) << "what holds most leaves most";
+  EXPECT_EQ(c.last.remedies[0].bytes, 59 * kMiB);
+  for (std::size_t i = 1; i < c.last.remedies.size() && c.last.remedies[i].fits; ++i)
+    EXPECT_GE(c.last.remedies[i - 1].beyond, c.last.remedies[i].beyond);
+  EXPECT_FALSE(LargerStepRun(9 * kMiB).last.larger_step) << "as the others";
+  EXPECT_FALSE(LargerStepRun(16 * kMiB).last.larger_step) << "by less than was asked for";
+}
+
+// A step goes up to 80 MiB; the last one fails on its way there, three times as high as the others
+// were by then.
+TEST(OomRunTest, AStepThatIsLargerAtTheSameCallIsTold) {
+  for (const std::uint64_t last : {30, 11}) {
+    LogBuilder log;
+    log.Device(0, 100 * kMiB);
+    const int first = log.Stack({"main (a.cc:1)", "Run (a.cc:3)"});
+    const int second = log.Stack({"main (a.cc:1)", "Run (a.cc:4)"});
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      log.Step(step);
+      log.Alloc(Layer::kLinear, kBase, (step < 5 ? 10 : last) * kMiB, {.stack = first});
+      if (step == 5) break;
+      log.Alloc(Layer::kLinear, kBase + 10 * kMiB, 25 * kMiB, {.stack = second});
+      log.Free(Layer::kLinear, kBase + 10 * kMiB);
+      log.Free(Layer::kLinear, kBase);
+    }
+    DriverRefuses(log, 15 * kMiB, 4 * kMiB, 100 * kMiB, second);
+    const FailureReport report = Load(log).last;
+    ASSERT_EQ(report.larger_step.has_value(), last == 30) << last;
+    if (last != 30) continue;
+    EXPECT_EQ(report.larger_step->highest_before, 0u) << "35 MiB were, of all";
+    EXPECT_EQ(report.larger_step->more, 20 * kMiB);
+    EXPECT_NE(FailureVerdict(report).find("30.0 MiB are live in it, where the step before had "
+                                          "10.0 MiB at the same call; 20.0 MiB more"),
+              std::string::npos)
+        << FailureVerdict(report);
+  }
+}
+
+}  // namespace
+}  // namespace memprof::analysis

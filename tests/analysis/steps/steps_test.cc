@@ -1,0 +1,288 @@
+// Steps of sessions: from marks, from ranges, from the pattern; and what each step did.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analysis/load/load.h"
+#include "analysis/steps/figures.h"
+#include "analysis/steps/found.h"
+#include "analysis/steps/internal/ranges.h"
+#include "tests/support/random_log.h"
+#include "tests/support/temp_file.h"
+#include "tests/support/training_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::LoadLog;
+using testing::LogBuilder;
+using testing::TrainingOptions;
+using testing::TrainingTruth;
+
+// Blocks that were born before each step.
+std::vector<std::uint32_t> BirthsBefore(const Session& session,
+                                        const std::vector<StepInfo>& steps) {
+  std::vector<std::uint32_t> births;
+  for (const StepInfo& step : steps) {
+    std::uint32_t count = 0;
+    for (const AllocationRecord& a : session.records())
+      count += a.layer == Layer::kBlock && a.birth < step.event ? 1 : 0;
+    births.push_back(count);
+  }
+  return births;
+}
+
+TEST(StepsTest, ThePatternHasTheStepsThatWereMade) {
+  std::vector<TrainingOptions> all(9);
+  all[1].micro_batches = 3;
+  all[2].evaluate_every = 4;
+  all[3].leak = true;
+  all[4].vary_batch = true;
+  all[5].stacks = false;
+  all[6].keep_gradients = true;
+  all[7] = {.steps = 100, .layers = 1, .tensors_per_layer = 2};
+  all[8] = {.steps = 20, .micro_batches = 8, .evaluate_every = 3, .leak = true};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    SCOPED_TRACE(i);
+    LogBuilder log;
+    const TrainingTruth truth = WriteTrainingRun(all[i], &log);
+    const auto session = LoadLog(log);
+    const FoundSteps found = FindSteps(*session);
+    EXPECT_EQ(found.origin.source, StepSource::kPattern);
+    EXPECT_GE(found.origin.confidence, kStepConfidence) << found.origin.why;
+    EXPECT_EQ(BirthsBefore(*session, found.steps), truth.births_before_step) << found.origin.why;
+    // Where sizes vary no step repeats another; of many micro-batches the state is a small part.
+    const bool hidden = all[i].vary_batch || all[i].micro_batches > 4;
+    EXPECT_EQ(found.origin.warm_up_steps, hidden ? 0 : 1);
+  }
+}
+
+TEST(StepsTest, MarksComeBeforeAllElse) {
+  LogBuilder log;
+  const TrainingOptions options{.steps = 5, .marks = true, .range = "step "};
+  WriteTrainingRun(options, &log);
+  const auto session = LoadLog(log);
+  const FoundSteps found = FindSteps(*session);
+  EXPECT_EQ(found.origin.source, StepSource::kMarks);
+  EXPECT_EQ(found.origin.confidence, 1);
+  EXPECT_EQ(found.steps.size(), 5u);
+  EXPECT_EQ(found.origin.warm_up_steps, 1);
+  EXPECT_EQ(session->step_origin().source, StepSource::kMarks);
+  EXPECT_EQ(FindSteps(*session, StepChoice::kRanges).origin.source, StepSource::kRanges);
+  EXPECT_EQ(FindSteps(*session, StepChoice::kPattern).origin.source, StepSource::kPattern);
+}
+
+TEST(StepsTest, RangesThatSpeakOfSteps) {
+  LogBuilder log;
+  const TrainingOptions options{.steps = 7, .range = "ProfilerStep#", .optimizer_range = true};
+  const TrainingTruth truth = WriteTrainingRun(options, &log);
+  const auto session = LoadLog(log);
+  const FoundSteps found = FindSteps(*session);
+  EXPECT_EQ(found.origin.source, StepSource::kRanges);
+  EXPECT_GE(found.origin.confidence, 0.95);
+  EXPECT_EQ(BirthsBefore(*session, found.steps), truth.births_before_step);
+  EXPECT_EQ(found.steps[6].number, 6);
+  EXPECT_THAT(found.origin.why, HasSubstr("\"ProfilerStep##\" comes 7 times"));
+  EXPECT_GE(found.steps.back().end, found.steps.back().begin);
+}
+
+TEST(StepsTest, TheOptimizerEndsSteps) {
+  LogBuilder log;
+  const TrainingOptions options{.steps = 6, .micro_batches = 2, .optimizer_range = true};
+  const TrainingTruth truth = WriteTrainingRun(options, &log);
+  const auto session = LoadLog(log);
+  const FoundSteps ranges = FindSteps(*session, StepChoice::kRanges);
+  ASSERT_EQ(ranges.steps.size(), 6u);
+  EXPECT_LT(ranges.origin.confidence, kStepConfidence);
+  const std::vector<std::uint32_t> births = BirthsBefore(*session, ranges.steps);
+  EXPECT_EQ(births[0], 0u);  // set-up is in the first
+  for (std::size_t i = 1; i < births.size(); ++i) EXPECT_EQ(births[i], truth.births_before_step[i]);
+  EXPECT_EQ(FindSteps(*session).origin.source, StepSource::kPattern);
+}
+
+TEST(StepsTest, NoStepsAndWhy) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kLinear, 0x1000, 4096);
+  const FoundSteps found = FindSteps(*LoadLog(log));
+  EXPECT_EQ(found.origin.source, StepSource::kNone);
+  EXPECT_EQ(found.origin.confidence, 0);
+  EXPECT_TRUE(found.steps.empty());
+  EXPECT_THAT(found.origin.why, HasSubstr("marked no steps"));
+  EXPECT_THAT(found.origin.why, HasSubstr("no ranges"));
+  EXPECT_THAT(found.origin.why, HasSubstr("no pattern repeats in 1 allocation"));
+  const FoundSteps empty = FindSteps(*LoadLog(LogBuilder()));
+  EXPECT_TRUE(empty.steps.empty());
+  for (const StepChoice choice : {StepChoice::kMarks, StepChoice::kRanges, StepChoice::kPattern})
+    EXPECT_FALSE(FindSteps(*LoadLog(log), choice).origin.why.empty());
+}
+
+TEST(StepsTest, ASessionUsesFoundStepsAsItsOwn) {
+  LogBuilder log;
+  const TrainingTruth truth = WriteTrainingRun({.steps = 9}, &log);
+  EXPECT_TRUE(LoadLog(log)->steps().empty());
+  const auto session = LoadLog(log, {}, {});
+  ASSERT_EQ(session->steps().size(), 9u);
+  EXPECT_EQ(session->step_origin().source, StepSource::kPattern);
+  EXPECT_EQ(session->step_origin().warm_up_steps, 1);
+  std::uint32_t births = 0;
+  for (const Allocation& a : session->allocations()) {
+    const auto begin =
+        std::upper_bound(truth.births_before_step.begin(), truth.births_before_step.end(), births);
+    EXPECT_EQ(a.birth_step, begin - truth.births_before_step.begin() - 1);
+    ++births;
+  }
+}
+
+TEST(StepsTest, MarksAreNotLookedBehind) {
+  LogBuilder log;
+  WriteTrainingRun({.steps = 4, .marks = true}, &log);
+  const auto session = LoadLog(log, {}, {});
+  EXPECT_EQ(session->step_origin().source, StepSource::kMarks);
+  EXPECT_EQ(session->steps().size(), 4u);
+}
+
+TEST(StepsTest, DoubtfulStepsAreNotUsed) {
+  testing::RandomLog log({.seed = 3, .operations = 600, .steps = 0});
+  const auto session = LoadLog(log.builder(), {}, {});
+  EXPECT_TRUE(session->steps().empty());
+  EXPECT_LT(session->step_origin().confidence, kStepConfidence);
+}
+
+// Figures of a step by looking at every allocation.
+StepFigures PlainFigures(const Session& session, StepLayer layer, EventId begin, EventId end) {
+  StepFigures figures;
+  for (const AllocationRecord& a : session.records()) {
+    if (!IsOfStepLayer(layer, a.layer)) continue;
+    if (a.birth >= begin && a.birth < end) {
+      ++figures.allocations;
+      figures.allocated_bytes += a.bytes;
+    }
+    if (a.death.valid() && a.death >= begin && a.death < end) {
+      ++figures.frees;
+      figures.freed_bytes += a.bytes;
+    }
+    if (a.birth < end && (!a.death.valid() || a.death >= end)) figures.after_bytes += a.bytes;
+  }
+  for (std::uint32_t e = begin.value; e <= end.value; ++e) {
+    // What is live right before event `e`, and, where it takes memory, right after it.
+    std::uint64_t live = 0;
+    for (const AllocationRecord& a : session.records()) {
+      if (!IsOfStepLayer(layer, a.layer)) continue;
+      const bool born = a.birth.value < e, dead = a.death.valid() && a.death.value < e;
+      if (born && !dead) live += a.bytes;
+    }
+    figures.peak_bytes = std::max(figures.peak_bytes, live);
+  }
+  return figures;
+}
+
+TEST(StepsTest, FiguresAreThoseOfEveryAllocation) {
+  for (std::uint32_t seed = 1; seed <= 6; ++seed) {
+    testing::RandomLog log({.seed = seed, .operations = 150, .steps = 6});
+    const auto session = LoadLog(log.builder());
+    const StepLayer layer = ChooseStepLayer(*session);
+    const std::vector<StepFigures> found = DescribeSteps(*session, session->steps());
+    const auto events = static_cast<std::uint32_t>(session->events().size());
+    ASSERT_EQ(found.size(), session->steps().size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const EventId begin = session->steps()[i].event;
+      const EventId end = i + 1 < found.size() ? session->steps()[i + 1].event : EventId(events);
+      const StepFigures plain = PlainFigures(*session, layer, begin, end);
+      EXPECT_EQ(found[i].allocations, plain.allocations);
+      EXPECT_EQ(found[i].frees, plain.frees);
+      EXPECT_EQ(found[i].allocated_bytes, plain.allocated_bytes);
+      EXPECT_EQ(found[i].freed_bytes, plain.freed_bytes);
+      EXPECT_EQ(found[i].after_bytes, plain.after_bytes);
+      EXPECT_EQ(found[i].peak_bytes, plain.peak_bytes) << "seed " << seed << " step " << i;
+    }
+  }
+}
+
+TEST(StepsTest, StepsOfAnotherKindStandOut) {
+  LogBuilder log;
+  WriteTrainingRun({.steps = 9, .evaluate_every = 3, .marks = true}, &log);
+  const auto session = LoadLog(log);
+  const std::vector<StepFigures> figures = DescribeSteps(*session, session->steps());
+  for (std::size_t i = 1; i < figures.size(); ++i)
+    EXPECT_EQ(figures[i].likeness >= kStepAlike, i % 3 != 2) << i;
+  EXPECT_TRUE(DescribeSteps(*session, {}).empty());
+}
+
+TEST(StepsTest, TheLayerThatTellsStepsApart) {
+  LogBuilder driver;
+  driver.Device(0, 1 << 30);
+  driver.Alloc(Layer::kLinear, 0x1000, 512);
+  EXPECT_EQ(ChooseStepLayer(*LoadLog(driver)), StepLayer::kDriver);
+  driver.Alloc(Layer::kBlock, 0x1000, 512);
+  EXPECT_EQ(ChooseStepLayer(*LoadLog(driver)), StepLayer::kBlocks);
+  LogBuilder tensors;
+  tensors.Device(0, 1 << 30);
+  const int name = tensors.Tensor("x", "float32", {1});
+  tensors.Alloc(Layer::kLinear, 0x100000, 1 << 20);
+  for (std::uint64_t i = 0; i < 8; ++i) tensors.TensorCreate(0x100000 + 512 * i, 512, name);
+  EXPECT_EQ(ChooseStepLayer(*LoadLog(tensors)), StepLayer::kTensors);
+}
+
+TEST(StepsTest, WarmUpEndsWithTheFirstTypicalStep) {
+  EXPECT_EQ(WarmUpSteps(std::vector<double>{0.2, 0.7, 0.96, 1, 0.3}), 2);
+  EXPECT_EQ(WarmUpSteps(std::vector<double>{1, 1}), 0);
+  EXPECT_EQ(WarmUpSteps(std::vector<double>{0.1, 0.2}), 0);
+  EXPECT_EQ(WarmUpSteps({}), 0);
+}
+
+TEST(StepRangesTest, NamesThatSpeakOfSteps) {
+  for (const char* name : {"step", "train_step", "TrainStep", "ProfilerStep#12", "iteration 3",
+                           "Iter", "batch_7", "step12"})
+    EXPECT_TRUE(SaysStep(name)) << name;
+  for (const char* name : {"forward", "footsteps", "Optimizer.step#Adam.step", "iterate", "", "7"})
+    EXPECT_FALSE(SaysStep(name)) << name;
+  for (const char* name : {"optimizer", "Optimizer.step#SGD.step", "adam", "run_optim", "AdamW"})
+    EXPECT_TRUE(SaysOptimizer(name)) << name;
+  for (const char* name : {"madam", "step", ""}) EXPECT_FALSE(SaysOptimizer(name)) << name;
+}
+
+TEST(StepRangesTest, NumbersInNames) {
+  std::int64_t number = 0;
+  EXPECT_EQ(WithoutNumbers("epoch 2 step 31", &number), "epoch # step #");
+  EXPECT_EQ(number, 31);
+  EXPECT_EQ(WithoutNumbers("forward", &number), "forward");
+  EXPECT_EQ(number, -1);
+  EXPECT_EQ(WithoutNumbers("n99999999999999999999999", &number), "n#");
+  EXPECT_EQ(number, -1);
+}
+
+TEST(StepRangesTest, WhatRepeats) {
+  LogBuilder log;
+  for (int i = 0; i < 4; ++i) {
+    log.RangePush("iteration " + std::to_string(10 + i));
+    log.RangePush("forward");
+    log.RangePush("forward");  // within itself: no step
+    log.RangePop();
+    log.RangePop();
+    if (i < 2) log.RangePush("rare");
+    if (i < 2) log.RangePop();
+    log.RangePush("optimizer", 2);
+    log.RangePop(2);
+    log.RangePop();
+  }
+  const auto session = LoadLog(log);
+  const std::vector<RepeatedRange> repeated = FindRepeatedRanges(*session);
+  ASSERT_EQ(repeated.size(), 2u);
+  EXPECT_EQ(repeated[0].name, "iteration #");
+  EXPECT_TRUE(repeated[0].says_step);
+  EXPECT_THAT(repeated[0].numbers, ElementsAre(10, 11, 12, 13));
+  EXPECT_GT(repeated[0].covered, 0.8);
+  EXPECT_EQ(repeated[1].name, "optimizer");
+  EXPECT_TRUE(repeated[1].says_optimizer);
+  EXPECT_TRUE(repeated[1].numbers.empty());
+  const FoundSteps found = FindSteps(*session);
+  ASSERT_EQ(found.steps.size(), 4u);
+  EXPECT_EQ(found.steps[0].number, 10);
+}
+
+}  // namespace
+}  // namespace memprof::analysis

@@ -1,0 +1,81 @@
+// Births and deaths in order of events, against a search through all lifetimes.
+#include "analysis/store/lifetime_walk.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "tests/support/random_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::LoadLog;
+using testing::LogBuilder;
+using testing::RandomLog;
+
+struct Happening {
+  std::uint32_t event;
+  bool birth;
+  std::uint32_t allocation;
+  bool operator==(const Happening&) const = default;
+};
+
+struct Recorder {
+  std::vector<Happening> all;
+  std::uint32_t events = 0;
+  void Birth(EventId event, AllocationId id) { all.push_back({event.value, true, id.value}); }
+  void Death(EventId event, AllocationId id) { all.push_back({event.value, false, id.value}); }
+  void After(EventId) { ++events; }
+};
+
+void ExpectTwin(const Session& session) {
+  Recorder recorder;
+  ReplayLifetimes(session, recorder);
+  std::vector<Happening> twin;
+  for (std::uint32_t e = 0; e < session.events().size(); ++e) {
+    for (const bool birth : {false, true})
+      for (std::uint32_t i = 0; i < session.records().size(); ++i) {
+        const Allocation a = session.allocation(AllocationId(i));
+        if ((birth ? a.birth : a.death) == EventId(e)) twin.push_back({e, birth, i});
+      }
+  }
+  EXPECT_EQ(recorder.all, twin);
+  EXPECT_EQ(recorder.events, session.events().size());
+}
+
+TEST(ReplayTest, RandomLogsInOrder) {
+  for (const std::uint32_t seed : {1u, 2u, 3u}) {
+    RandomLog log({.seed = seed});
+    const auto session = LoadLog(log.builder());
+    ASSERT_NE(session, nullptr);
+    ExpectTwin(*session);
+  }
+}
+
+// One event may end much: a reset, memory below framework blocks, an address that comes again.
+TEST(ReplayTest, SeveralDeathsAtOneEvent) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kLinear, 0x10000, 4096);
+  log.Alloc(Layer::kSegment, 0x10000, 4096);
+  log.Alloc(Layer::kBlock, 0x10000, 512);
+  log.Alloc(Layer::kBlock, 0x10200, 512);
+  log.Free(Layer::kBlock, 0x10200);
+  log.Alloc(Layer::kBlock, 0x10200, 1024);
+  log.Free(Layer::kLinear, 0x10000);  // and the segment and two blocks with it
+  log.Alloc(Layer::kLinear, 0x20000, 64);
+  log.Alloc(Layer::kLinear, 0x20000, 32);  // the free was missed
+  log.Alloc(Layer::kStreamOrdered, 0x30000, 64);
+  log.Event(Op::kDeviceReset, Layer::kUnspecified, 0, 0, 0);
+  log.Alloc(Layer::kLinear, 0x40000, 64);
+  log.Free(Layer::kLinear, 0x40000);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  EXPECT_GE(session->other_deaths().size(), 5u);
+  ExpectTwin(*session);
+}
+
+}  // namespace
+}  // namespace memprof::analysis

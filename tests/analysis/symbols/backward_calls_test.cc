@@ -1,0 +1,288 @@
+// Nodes of backward passes and the operators that made them: names, random networks whose answer is
+// known, and what cannot be known.
+#include "analysis/symbols/backward_calls.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::uint32_t kNone = BackwardCalls::kNone;
+
+TEST(BackwardNamesTest, Nodes) {
+  EXPECT_EQ(BackwardNodeOf("torch::autograd::generated::AddmmBackward0::apply"), "AddmmBackward0");
+  EXPECT_EQ(BackwardNodeOf("torch::autograd::AccumulateGrad::apply"), "AccumulateGrad");
+  EXPECT_EQ(BackwardNodeOf("torch::autograd::CopySlices::apply"), "CopySlices");
+  for (const char* other :
+       {"torch::autograd::generated::AddmmBackward0_apply_functional",
+        "torch::autograd::CppNode<mine::Layer>::apply", "torch::autograd::Node::operator()",
+        "mine::generated::AddmmBackward0::apply", "torch::autograd::deep::er::apply", ""})
+    EXPECT_EQ(BackwardNodeOf(other), "") << other;
+}
+
+TEST(BackwardNamesTest, Operators) {
+  EXPECT_EQ(ForwardOperatorOf("at::_ops::add_Tensor::redispatch"), "add_Tensor");
+  for (const char* other : {"at::_ops::add_Tensor::call", "at::native::add", "add::redispatch", ""})
+    EXPECT_EQ(ForwardOperatorOf(other), "") << other;
+}
+
+TEST(BackwardNamesTest, WhichOperatorMakesWhichNode) {
+  const std::pair<const char*, const char*> kMade[] = {
+      {"addmm", "AddmmBackward0"},
+      {"add_Tensor", "AddBackward0"},
+      {"sum_dim_IntList", "SumBackward1"},
+      {"_log_softmax", "LogSoftmaxBackward0"},
+      {"nll_loss_forward", "NllLossBackward0"},
+      {"native_layer_norm", "NativeLayerNormBackward0"},
+      {"_scaled_dot_product_flash_attention", "ScaledDotProductFlashAttentionBackward0"},
+      {"_to_copy", "ToCopyBackward0"},
+      {"_cudnn_rnn", "CudnnRnnBackward0"},
+      {"cudnn_batch_norm", "CudnnBatchNormBackward0"},
+      {"gelu", "GeluBackward0"}};
+  for (const auto& [op, node] : kMade) {
+    for (const auto& [other, its_node] : kMade)
+      EXPECT_EQ(MakesNode(op, its_node), std::string_view(op) == other) << op << " " << its_node;
+  }
+  EXPECT_FALSE(MakesNode("addmm", "AccumulateGrad"));
+  EXPECT_FALSE(MakesNode("addmm", ""));
+  EXPECT_FALSE(MakesNode("addmm", "Backward0"));
+  EXPECT_FALSE(MakesNode("", "AddmmBackward0"));
+  EXPECT_FALSE(MakesNode("_", "AddmmBackward0"));
+}
+
+// An operator of a random network, with what it and its node allocate.
+struct Layer {
+  int kind = 0;
+  std::uint32_t line = 0;  // where it is called
+  int forward = 1, backward = 1;
+};
+
+constexpr const char* kOps[] = {"addmm", "gelu", "native_layer_norm", "add_Tensor", "mul_Tensor"};
+constexpr const char* kNodes[] = {"AddmmBackward0", "GeluBackward0", "NativeLayerNormBackward0",
+                                  "AddBackward0", "MulBackward0"};
+
+// The whole stack of the `nth` allocation of an operator at a line.
+std::uint32_t ForwardStack(const Layer& layer, int nth) {
+  return 100'000 + layer.line * 10 + static_cast<std::uint32_t>(nth);
+}
+std::uint32_t LineOf(std::uint32_t stack) { return (stack - 100'000) / 10; }
+
+std::vector<Layer> RandomNetwork(std::mt19937& random) {
+  std::vector<Layer> layers(5 + random() % 40);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    // Some lines are run several times, as those of a block of which there are many.
+    layers[i] = {static_cast<int>(random() % 5), static_cast<std::uint32_t>(i), 0, 0};
+    if (i > 5 && random() % 2 == 0) layers[i] = layers[random() % 5];
+    layers[i].forward = 1 + static_cast<int>(random() % 3);
+    layers[i].backward = static_cast<int>(random() % 4);
+  }
+  return layers;
+}
+
+// A node's allocations share the node's place, whatever line made it.
+std::uint32_t BackwardOf(BackwardCalls& calls, const Layer& layer, int nth) {
+  const auto kind = static_cast<std::uint32_t>(layer.kind);
+  return calls.Backward(kNodes[layer.kind], 10 + kind,
+                        {1000 + kind * 10 + static_cast<std::uint32_t>(nth)});
+}
+
+void RunForward(BackwardCalls& calls, const std::vector<Layer>& layers) {
+  for (const Layer& layer : layers)
+    for (int i = 0; i < layer.forward; ++i)
+      calls.Forward(kOps[layer.kind], 20 + layer.line, {ForwardStack(layer, i)},
+                    ForwardStack(layer, i));
+}
+
+TEST(BackwardCallsTest, FindsTheLinesOfRandomNetworks) {
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<Layer> layers = RandomNetwork(random);
+    // Every node allocates something: nothing is between it and its operator's neighbours.
+    for (Layer& layer : layers) layer.backward = std::max(layer.backward, 1);
+    BackwardCalls calls;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> lines;  // of runs
+    for (int step = 0; step < 3; ++step) {
+      RunForward(calls, layers);
+      for (std::size_t i = layers.size(); i-- > 0;) {
+        const std::uint32_t run = BackwardOf(calls, layers[i], 0);
+        for (int n = 1; n < layers[i].backward; ++n)
+          EXPECT_EQ(BackwardOf(calls, layers[i], n), run) << "one run of the node";
+        lines.emplace_back(run, layers[i].line);
+      }
+    }
+    calls.Finish();
+    for (const auto& [run, line] : lines) {
+      ASSERT_NE(calls.PartnerOf(run).stack, kNone) << seed;
+      EXPECT_EQ(LineOf(calls.PartnerOf(run).stack), line) << seed;
+    }
+  }
+}
+
+// Where every node can have a partner, that is the nearest operator of its kind, as a plain search
+// from the end finds it.
+TEST(BackwardCallsTest, GapsAreAnsweredAsByAPlainSearch) {
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    std::mt19937 random(seed);
+    const std::vector<Layer> layers = RandomNetwork(random);
+    BackwardCalls calls;
+    std::vector<const Layer*> all;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> lines;  // of runs
+    for (int step = 0; step < 3; ++step) {
+      RunForward(calls, layers);
+      for (const Layer& layer : layers) all.push_back(&layer);
+      std::size_t limit = all.size();
+      for (std::size_t i = layers.size(); i-- > 0;) {
+        if (layers[i].backward == 0) continue;
+        std::size_t found = limit;
+        while (found-- > 0 && all[found]->kind != layers[i].kind) {
+        }
+        ASSERT_LT(found, limit);
+        limit = found;
+        lines.emplace_back(BackwardOf(calls, layers[i], 0), all[found]->line);
+      }
+    }
+    calls.Finish();
+    for (const auto& [run, line] : lines)
+      EXPECT_EQ(LineOf(calls.PartnerOf(run).stack), line) << seed;
+  }
+}
+
+// "x *= 2" has a node and allocates nothing: the nearest `mul` may be that of another layer, far
+// back, and whatever lies between would be lost to the nodes after it.
+TEST(BackwardCallsTest, AnOperatorInPlaceMisleadsNoOtherNode) {
+  BackwardCalls calls;
+  calls.Forward("mul_Tensor", 1, {11}, 11);
+  calls.Forward("addmm", 2, {12}, 12);
+  calls.Forward("gelu", 3, {13}, 13);
+  const std::uint32_t in_place = calls.Backward("MulBackward0", 90, {100});
+  const std::uint32_t gelu = calls.Backward("GeluBackward0", 91, {101});
+  const std::uint32_t addmm = calls.Backward("AddmmBackward0", 92, {102});
+  const std::uint32_t mul = calls.Backward("MulBackward0", 90, {100});
+  calls.Finish();
+  EXPECT_EQ(calls.PartnerOf(in_place).stack, kNone);
+  EXPECT_EQ(calls.PartnerOf(in_place).after, 13u);
+  EXPECT_EQ(calls.PartnerOf(gelu).stack, 13u);
+  EXPECT_EQ(calls.PartnerOf(addmm).stack, 12u);
+  EXPECT_EQ(calls.PartnerOf(mul).stack, 11u);
+}
+
+TEST(BackwardCallsTest, UnknownNodesLieBetweenThoseAround) {
+  BackwardCalls calls;
+  calls.Forward("addmm", 1, {11}, 11);
+  calls.Forward("gelu", 2, {12}, 12);
+  const std::uint32_t first = calls.Backward("ViewBackward0", 91, {101});
+  const std::uint32_t gelu = calls.Backward("GeluBackward0", 92, {102});
+  const std::uint32_t between = calls.Backward("SplitBackward0", 93, {103});
+  const std::uint32_t addmm = calls.Backward("AddmmBackward0", 94, {104});
+  const std::uint32_t last = calls.Backward("AccumulateGrad", 95, {105});
+  // Another pass begins behind the forward pass of its own.
+  calls.Forward("gelu", 2, {12}, 12);
+  const std::uint32_t other = calls.Backward("AddBackward0", 96, {106});
+  calls.Finish();
+  EXPECT_EQ(calls.PartnerOf(gelu).stack, 12u);
+  EXPECT_EQ(calls.PartnerOf(addmm).stack, 11u);
+  for (const std::uint32_t run : {first, between, last})
+    EXPECT_EQ(calls.PartnerOf(run).stack, kNone);
+  EXPECT_EQ(calls.PartnerOf(first).before, kNone);
+  EXPECT_EQ(calls.PartnerOf(first).after, 12u);
+  EXPECT_EQ(calls.PartnerOf(between).before, 12u);
+  EXPECT_EQ(calls.PartnerOf(between).after, 11u);
+  EXPECT_EQ(calls.PartnerOf(last).before, 11u);
+  EXPECT_EQ(calls.PartnerOf(last).after, kNone);
+  EXPECT_EQ(calls.PartnerOf(other).before, kNone);
+}
+
+// A discriminator is trained twice between a generator's forward pass and its backward pass, which
+// goes through the discriminator first.
+TEST(BackwardCallsTest, FindsAForwardPassOfSomePassesAgo) {
+  BackwardCalls calls;
+  // Both are of the same operators, and the generator has one more.
+  const auto forward = [&calls](std::uint32_t first, int count) {
+    for (int i = 0; i < count; ++i) {
+      const std::uint32_t stack = first + static_cast<std::uint32_t>(i);
+      calls.Forward(kOps[i], stack, {stack}, stack);
+    }
+  };
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> wanted;
+  const auto backward = [&](std::uint32_t first, int count) {
+    for (int i = count; i-- > 0;) {
+      const auto kind = static_cast<std::uint32_t>(i);
+      wanted.emplace_back(calls.Backward(kNodes[i], 90 + kind, {190 + kind}),
+                          first == kNone ? kNone : first + kind);
+    }
+  };
+  forward(10, 4);
+  for (int i = 0; i < 2; ++i) {
+    forward(20, 3);
+    backward(20, 3);
+  }
+  forward(30, 3);
+  backward(30, 3);
+  backward(10, 4);
+  for (int i = 0; i < 6; ++i) {
+    forward(20, 1);
+    backward(20, 1);
+  }
+  forward(40, 1);
+  calls.Backward(kNodes[0], 90, {190});
+  backward(kNone, 4);  // too old
+  calls.Finish();
+  for (const auto& [run, stack] : wanted) EXPECT_EQ(calls.PartnerOf(run).stack, stack) << run;
+}
+
+// Two losses are computed, and their backward passes run in the same order; and graphs are gone
+// through twice (retain_graph).
+TEST(BackwardCallsTest, PassesOfTwoGraphsThatWereMadeBefore) {
+  BackwardCalls calls;
+  const std::pair<const char*, const char*> kMade[] = {
+      {"addmm", "AddmmBackward0"}, {"gelu", "GeluBackward0"}, {"sin", "SinBackward0"},
+      {"cat", "CatBackward0"},     {"tanh", "TanhBackward0"}, {"cos", "CosBackward0"}};
+  std::uint32_t stack = 10;
+  for (const auto& [op, node] : kMade) {
+    calls.Forward(op, stack, {stack}, stack);
+    ++stack;
+  }
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> wanted;
+  for (int i = 0; i < 2; ++i) {
+    for (const int at : {2, 1, 0, 5, 4, 3})
+      wanted.emplace_back(calls.Backward(kMade[at].second, 90, {100}), 10 + at);
+  }
+  calls.Finish();
+  for (const auto& [run, of] : wanted) EXPECT_EQ(calls.PartnerOf(run).stack, of) << run;
+}
+
+// Before a block there may be a refusal, another try, and a segment.
+TEST(BackwardCallsTest, WhatComesBeforeABlockBelongsToIt) {
+  BackwardCalls calls;
+  calls.Forward("addmm", 1, {11, false}, 110);
+  calls.Forward("addmm", 1, {11, false}, 111);
+  calls.Forward("addmm", 1, {11}, 112);
+  calls.Forward("addmm", 1, {11, false}, 113);  // the same line once more
+  calls.Forward("addmm", 1, {11}, 114);
+  const std::uint32_t last = calls.Backward("AddmmBackward0", 91, {101, false});
+  EXPECT_EQ(calls.Backward("AddmmBackward0", 91, {101, false}), last);
+  EXPECT_EQ(calls.Backward("AddmmBackward0", 91, {101}), last);
+  EXPECT_EQ(calls.Backward("AddmmBackward0", 91, {102}), last);
+  const std::uint32_t first = calls.Backward("AddmmBackward0", 91, {101, false});
+  EXPECT_NE(first, last);
+  EXPECT_EQ(calls.Backward("AddmmBackward0", 91, {101}), first);
+  calls.Finish();
+  EXPECT_EQ(calls.PartnerOf(last).stack, 113u);
+  EXPECT_EQ(calls.PartnerOf(first).stack, 110u);
+}
+
+TEST(BackwardCallsTest, AMillionCallsAreForgotten) {
+  BackwardCalls calls;
+  calls.Forward("gelu", 1, {11}, 11);
+  for (std::uint32_t i = 0; i < 1'000'000; ++i) calls.Forward("addmm", 2, {12}, 12);
+  const std::uint32_t first = calls.Backward("GeluBackward0", 92, {102});
+  const std::uint32_t last = calls.Backward("AddmmBackward0", 91, {101});
+  calls.Finish();
+  EXPECT_EQ(calls.PartnerOf(first).stack, kNone);
+  EXPECT_EQ(calls.PartnerOf(last).stack, 12u);
+}
+
+}  // namespace
+}  // namespace memprof::analysis

@@ -1,0 +1,314 @@
+// The ledger of a device: closes at every sample, against a list of what is live kept by hand.
+#include "analysis/timeline/ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+#include <random>
+
+#include "analysis/report/report.h"
+#include "tests/support/random_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::EventFields;
+using testing::LoadLog;
+using testing::LogBuilder;
+
+constexpr std::uint64_t kTotal = 100'000;
+
+void Sample(LogBuilder& log, std::uint64_t free, const EventFields& fields = {}) {
+  EventFields with_total = fields;
+  with_total.aux0 = kTotal;
+  log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, free, 0, with_total);
+}
+
+// The ledgers of all devices of `log`, by ordinal.
+std::map<int, DeviceLedger> LedgersOf(const LogBuilder& log) {
+  const auto session = LoadLog(log);
+  std::map<int, DeviceLedger> ledgers;
+  if (session == nullptr) return ledgers;
+  for (const DeviceFigures& device : BuildReport(*session).devices) {
+    ledgers[device.info.id] = device.ledger;
+    EXPECT_EQ(device.untracked_bytes, device.ledger.last ? device.ledger.last->untracked_bytes : 0);
+  }
+  return ledgers;
+}
+
+std::uint64_t Of(const LedgerEntry& entry, Layer layer) {
+  return entry.by_layer[static_cast<std::size_t>(layer)];
+}
+
+void ExpectCloses(const LedgerEntry& entry) {
+  const std::uint64_t layers =
+      std::accumulate(entry.by_layer.begin(), entry.by_layer.end(), std::uint64_t{0});
+  EXPECT_EQ(
+      entry.sample.used_bytes() + entry.elsewhere_bytes,
+      layers + entry.pools_bytes + entry.sample.others_bytes.value_or(0) + entry.untracked_bytes);
+  EXPECT_TRUE(entry.untracked_bytes == 0 || entry.elsewhere_bytes == 0);
+}
+
+TEST(LedgerTest, EveryKindHasItsPlace) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  log.Alloc(Layer::kLinear, 0x1000, 3000);
+  log.Event(Op::kModuleLoad, Layer::kModule, 0x77, 900, 0, {.aux0 = 700});
+  log.Alloc(Layer::kGraph, 0x3000, 400, {.aux0 = 0xec});
+  log.Event(Op::kPoolSample, Layer::kGraph, 0, 1000, 0, {.aux0 = 400});
+  log.Alloc(Layer::kImported, 0x9000, 50'000, {.aux1 = 1});
+  log.Alloc(Layer::kPinned, 0x5000, 60'000, {.device = kNoDevice});
+  Sample(log, kTotal - 9000, {.aux1 = 1 + 2500});
+  const DeviceLedger ledger = LedgersOf(log).at(0);
+  ASSERT_TRUE(ledger.last && ledger.highest);
+  EXPECT_EQ(Of(*ledger.last, Layer::kLinear), 3000u);
+  EXPECT_EQ(Of(*ledger.last, Layer::kModule), 700u);  // what it took, not the size of its image
+  EXPECT_EQ(Of(*ledger.last, Layer::kGraph), 400u);
+  EXPECT_EQ(ledger.last->pools_bytes, 600u);
+  EXPECT_EQ(ledger.last->sample.others_bytes, 2500u);
+  EXPECT_EQ(Of(*ledger.last, Layer::kImported), 0u);
+  EXPECT_EQ(Of(*ledger.last, Layer::kPinned), 0u);
+  EXPECT_EQ(ledger.last->untracked_bytes, 9000u - 3000 - 700 - 1000 - 2500);
+  ExpectCloses(*ledger.last);
+}
+
+TEST(LedgerTest, KnownAndNotOnTheDeviceIsElsewhere) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  log.Alloc(Layer::kManaged, 0x1000, 5000);
+  Sample(log, kTotal - 1200);
+  const DeviceLedger ledger = LedgersOf(log).at(0);
+  ASSERT_TRUE(ledger.last);
+  EXPECT_EQ(ledger.last->elsewhere_bytes, 3800u);
+  EXPECT_EQ(ledger.last->untracked_bytes, 0u);
+  ExpectCloses(*ledger.last);
+}
+
+TEST(LedgerTest, NobodyAskedAboutOthersIsNotNone) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  Sample(log, 10);
+  EXPECT_EQ(LedgersOf(log).at(0).last->sample.others_bytes, std::nullopt);
+  Sample(log, 10, {.aux1 = 1});
+  EXPECT_EQ(LedgersOf(log).at(0).last->sample.others_bytes, 0u);
+}
+
+TEST(LedgerTest, FailedAllocationIsASample) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  log.Alloc(Layer::kLinear, 0x1000, 3000);
+  log.AllocFailed(Layer::kLinear, 1 << 30, {.aux0 = kTotal - 4000, .aux1 = kTotal, .result = 2});
+  // Host memory fails on no device, and a framework's figures mean something else.
+  log.AllocFailed(Layer::kPinned, 1 << 30, {.aux0 = 1, .aux1 = kTotal, .result = 2});
+  log.AllocFailed(Layer::kBlock, 1 << 30, {.aux0 = 1, .aux1 = kTotal, .result = 2});
+  const DeviceLedger ledger = LedgersOf(log).at(0);
+  EXPECT_EQ(ledger.samples, 1u);
+  ASSERT_TRUE(ledger.last);
+  EXPECT_EQ(ledger.last->untracked_bytes, 1000u);
+}
+
+// What an answer of `others` + 1 at one time, or none, makes of a failed allocation at another.
+std::optional<std::uint64_t> OthersAtFailure(TimeNs answer_at, TimeNs failure_at) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  const auto answer = [&] {
+    log.SetTime(answer_at);
+    Sample(log, 10, {.aux1 = 501});
+  };
+  if (answer_at < failure_at) answer();
+  log.SetTime(failure_at);
+  log.AllocFailed(Layer::kLinear, 1 << 30, {.aux0 = 0, .aux1 = kTotal, .result = 2});
+  if (answer_at >= failure_at) answer();
+  return LedgersOf(log).at(0).highest->sample.others_bytes;
+}
+
+TEST(LedgerTest, FailedAllocationTakesTheOthersOfASampleCloseBy) {
+  constexpr TimeNs kSecond = 1'000'000'000;
+  EXPECT_EQ(OthersAtFailure(5000, 5000 + kSecond), 500u);
+  EXPECT_EQ(OthersAtFailure(5000 + kSecond, 5000), 500u);
+  EXPECT_EQ(OthersAtFailure(5000, 5001 + kSecond), std::nullopt);
+  EXPECT_EQ(OthersAtFailure(5001 + kSecond, 5000), std::nullopt);
+}
+
+TEST(LedgerTest, WhatCannotBeIsNoSample) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  log.Alloc(Layer::kLinear, 0x1000, 3000);
+  Sample(log, kTotal + 1);                                       // more free than there is
+  log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 0, 0, {});  // a device without memory
+  Sample(log, 10, {.device = kNoDevice});
+  const DeviceLedger ledger = LedgersOf(log).at(0);
+  EXPECT_EQ(ledger.samples, 0u);
+  EXPECT_FALSE(ledger.last);
+  EXPECT_FALSE(ledger.highest);
+}
+
+TEST(LedgerTest, HighestUseIsComputedBetweenSamples) {
+  const auto highest_with = [](std::uint64_t outside_before, std::uint64_t outside_after) {
+    LogBuilder log;
+    log.Device(0, kTotal);
+    log.SetTime(1000);
+    Sample(log, kTotal);
+    log.SetTime(5000);
+    Sample(log, kTotal - outside_before);
+    log.SetTime(10'000);
+    log.Alloc(Layer::kLinear, 0x1000, 3000);
+    log.Free(0x1000);
+    Sample(log, kTotal - outside_after);
+    log.SetTime(20'000);
+    Sample(log, kTotal);
+    const auto session = LoadLog(log);
+    const DeviceFigures device = BuildReport(*session).devices.at(0);
+    EXPECT_EQ(device.ledger.samples, 4u);
+    ExpectCloses(*device.ledger.highest);
+    EXPECT_EQ(device.ledger.highest->sample.time, 10'000u);
+    EXPECT_EQ(Of(*device.ledger.highest, Layer::kLinear), 3000u);
+    EXPECT_EQ(device.device_peak_bytes, device.ledger.highest->sample.used_bytes());
+    return device.device_peak_bytes;
+  };
+  // What one of the samples around it does not show may have come or gone in between.
+  EXPECT_EQ(highest_with(400, 400), 3400u);
+  EXPECT_EQ(highest_with(400, 500), 3400u);
+  EXPECT_EQ(highest_with(500, 400), 3400u);
+}
+
+TEST(LedgerTest, HighestUseIsNeverBelowThePeakNorAboveTheDevice) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  Sample(log, kTotal - 90'000);
+  log.Alloc(Layer::kLinear, 0x1000, 30'000);
+  EXPECT_EQ(BuildReport(*LoadLog(log)).devices.at(0).device_peak_bytes, kTotal);
+  log.Alloc(Layer::kManaged, 0x100000, 4 * kTotal);
+  EXPECT_EQ(BuildReport(*LoadLog(log)).devices.at(0).device_peak_bytes, 4 * kTotal + 30'000);
+}
+
+TEST(LedgerTest, WithoutSamplesTheHighestUseIsWhatTheLogKnows) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  log.Alloc(Layer::kStreamOrdered, 0x1000, 3000);
+  log.Event(Op::kPoolSample, Layer::kStreamOrdered, 0, 7000, 0, {});
+  EXPECT_EQ(BuildReport(*LoadLog(log)).devices.at(0).device_peak_bytes, 7000u);
+}
+
+TEST(LedgerTest, SmallAllocationsShareTheDriversPages) {
+  constexpr std::uint64_t kPage = 2 << 20, kCapacity = 400 * kPage, kContext = 100 * kPage;
+  const auto sample = [](LogBuilder& log, std::uint64_t pages) {
+    log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, kCapacity - kContext - pages * kPage, 0,
+              {.aux0 = kCapacity});
+  };
+  LogBuilder log;
+  log.Device(0, kCapacity);
+  log.Alloc(Layer::kLinear, 10 * kPage, 100);
+  sample(log, 1);
+  log.Alloc(Layer::kLinear, 10 * kPage + 512, 100);       // the same page
+  log.Alloc(Layer::kLinear, 11 * kPage, 100);             // another
+  log.Alloc(Layer::kPitched, 20 * kPage, 3 * kPage + 1);  // four
+  log.Alloc(Layer::kArray, 0x77, kPage - 1);              // one
+  log.Free(10 * kPage);                                   // its page is still in use
+  const std::uint64_t most = 7;
+  log.Free(Layer::kPitched, 20 * kPage);
+  log.Free(11 * kPage);
+  sample(log, 2);
+  const DeviceFigures device = BuildReport(*LoadLog(log)).devices.at(0);
+  EXPECT_EQ(device.device_peak_bytes, kContext + most * kPage);
+  ExpectCloses(*device.ledger.highest);
+}
+
+TEST(LedgerTest, WithoutAllocationsTheHighestUseIsTheFullestSample) {
+  LogBuilder log;
+  log.Device(0, kTotal);
+  for (const std::uint64_t used : {10u, 400u, 30u}) Sample(log, kTotal - used);
+  const DeviceLedger ledger = LedgersOf(log).at(0);
+  EXPECT_EQ(ledger.highest->sample.used_bytes(), 400u);
+  EXPECT_EQ(ledger.last->sample.used_bytes(), 30u);
+}
+
+// One device's state, kept by hand.
+struct Books {
+  std::map<Layer, std::map<std::uint64_t, std::uint64_t>> live;  // by address
+  std::uint64_t pool_sampled = 0, graph_sampled = 0;
+
+  std::uint64_t Sum(Layer layer) const {
+    const auto at = live.find(layer);
+    if (at == live.end()) return 0;
+    return std::accumulate(at->second.begin(), at->second.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const auto& piece) { return sum + piece.second; });
+  }
+  std::uint64_t Pools() const {
+    const std::uint64_t pool = Sum(Layer::kStreamOrdered), graph = Sum(Layer::kGraph);
+    return (pool_sampled > pool ? pool_sampled - pool : 0) +
+           (graph_sampled > graph ? graph_sampled - graph : 0);
+  }
+};
+
+// Something that happens on `device`, in the log and in its books.
+void Happen(LogBuilder& log, Books& books, int device, std::mt19937& random) {
+  constexpr Layer kLayers[] = {Layer::kLinear, Layer::kPitched,       Layer::kArray,
+                               Layer::kGraph,  Layer::kStreamOrdered, Layer::kModule};
+  const auto draw = [&random](std::uint64_t n) { return random() % n; };
+  const Layer layer = kLayers[draw(std::size(kLayers))];
+  const std::uint64_t address = 0x10'000 * (1 + static_cast<std::uint64_t>(layer)) +
+                                0x100 * draw(8) + 0x1'000'000 * static_cast<std::uint64_t>(device);
+  auto& pieces = books.live[layer];
+  if (draw(5) == 0) {
+    const std::uint64_t reserved = draw(6000);
+    const bool graph = draw(2) == 0;
+    (graph ? books.graph_sampled : books.pool_sampled) = reserved;
+    log.Event(Op::kPoolSample, graph ? Layer::kGraph : Layer::kStreamOrdered, 0, reserved, 0,
+              {.device = device});
+  } else if (pieces.contains(address)) {
+    pieces.erase(address);
+    if (layer == Layer::kModule)
+      log.Event(Op::kModuleUnload, layer, address, 0, 0, {.device = device});
+    else
+      log.Free(layer, address, {.device = device});
+  } else {
+    const std::uint64_t bytes = 1 + draw(1000);
+    pieces[address] = bytes;
+    if (layer == Layer::kModule)
+      log.Event(Op::kModuleLoad, layer, address, 7, 0, {.device = device, .aux0 = bytes});
+    else
+      log.Alloc(layer, address, bytes, {.device = device});
+  }
+}
+
+TEST(LedgerTest, EqualsBooksKeptByHand) {
+  std::mt19937 random(77);
+  for (int round = 0; round < 60; ++round) {
+    LogBuilder log;
+    log.Device(0, kTotal);
+    log.Device(1, kTotal);
+    std::map<int, Books> books;
+    const int events = 1 + static_cast<int>(random() % 120);
+    for (int i = 0; i < events; ++i) {
+      const int device = static_cast<int>(random() % 2);
+      Happen(log, books[device], device, random);
+    }
+    const std::uint64_t used = random() % 12'000, others = random() % 500;
+    for (const int device : {0, 1})
+      Sample(log, kTotal - used, {.device = device, .aux1 = 1 + others});
+    for (int i = 0; i < 20; ++i) {  // what comes later changes nothing
+      Books later = books[0];
+      Happen(log, later, 0, random);
+    }
+    for (const auto& [device, ledger] : LedgersOf(log)) {
+      SCOPED_TRACE(device);
+      ASSERT_TRUE(ledger.last);
+      ExpectCloses(*ledger.last);
+      std::uint64_t known = books[device].Pools() + others;
+      for (std::size_t i = 0; i < kLayerCount; ++i) {
+        const std::uint64_t sum = books[device].Sum(static_cast<Layer>(i));
+        EXPECT_EQ(ledger.last->by_layer[i], sum) << LayerName(static_cast<Layer>(i));
+        known += sum;
+      }
+      EXPECT_EQ(ledger.last->pools_bytes, books[device].Pools());
+      EXPECT_EQ(ledger.last->untracked_bytes, used > known ? used - known : 0);
+      EXPECT_EQ(ledger.last->elsewhere_bytes, known > used ? known - used : 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace memprof::analysis

@@ -1,0 +1,15 @@
+// The lists behind Cases().
+#pragma once
+
+#include "tests/studies/leakbench/cases.h"
+
+namespace memprof::leakbench {
+
+std::vector<Case> LeakCases();
+std::vector<Case> OtherCases();
+std::vector<Case> UndecidableCases();
+std::vector<Case> MoreLeakCases();
+std::vector<Case> MoreOtherCases();
+std::vector<Case> HeldOutCases();
+
+}  // namespace memprof::leakbench
