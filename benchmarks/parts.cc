@@ -10,10 +10,10 @@
 #include <random>
 #include <vector>
 
-#include "libmemprof/src/encoder.h"
-#include "libmemprof/src/memory_budget.h"
-#include "libmemprof/src/stack_memo.h"
-#include "libmemprof/src/stack_walk.h"
+#include "libmemprof/src/base/memory_budget.h"
+#include "libmemprof/src/log/encoder.h"
+#include "libmemprof/src/stacks/stack_memo.h"
+#include "libmemprof/src/stacks/stack_walk.h"
 
 namespace memprof::recorder {
 namespace {

@@ -5,10 +5,10 @@
 #include <new>
 
 #include "cupti_hooks/src/graph_handlers.h"
-#include "libmemprof/src/array_bytes.h"
-#include "libmemprof/src/handle_table.h"
-#include "libmemprof/src/pool_place.h"
-#include "libmemprof/src/sys.h"
+#include "libmemprof/src/base/sys.h"
+#include "libmemprof/src/driver/array_bytes.h"
+#include "libmemprof/src/driver/handle_table.h"
+#include "libmemprof/src/driver/pool_place.h"
 
 namespace memprof::cupti {
 namespace {

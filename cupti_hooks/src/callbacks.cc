@@ -15,7 +15,7 @@
 #include "cupti_hooks/src/source.h"
 #include "cupti_hooks/src/use_handlers.h"
 #include "cupti_hooks/src/vmm_handlers.h"
-#include "libmemprof/src/sys.h"
+#include "libmemprof/src/base/sys.h"
 
 namespace memprof::cupti {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cupti_hooks/src/call.h"
 #include "cupti_hooks/src/driver_params.h"
-#include "libmemprof/src/graph_ledger.h"
+#include "libmemprof/src/driver/graph_ledger.h"
 
 namespace memprof::cupti {
 

@@ -32,8 +32,8 @@
 #include "cupti_hooks/src/recorder.h"
 #include "cupti_hooks/src/subscription.h"
 #include "cupti_hooks/src/vmm_handlers.h"
-#include "libmemprof/src/source_api.h"
-#include "libmemprof/src/sys.h"
+#include "libmemprof/src/base/sys.h"
+#include "libmemprof/src/sources/source_api.h"
 #include "proto/anomalies.h"
 
 namespace memprof::cupti {

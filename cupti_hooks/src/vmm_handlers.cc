@@ -4,8 +4,8 @@
 #include <new>
 
 #include "cupti_hooks/src/allocation_handlers.h"
-#include "libmemprof/src/export_table.h"
-#include "libmemprof/src/vmm_ledger.h"
+#include "libmemprof/src/driver/export_table.h"
+#include "libmemprof/src/driver/vmm_ledger.h"
 
 namespace memprof::cupti {
 namespace {

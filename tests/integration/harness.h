@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/recorder/log_reader.h"
+#include "tests/libmemprof/log/log_reader.h"
 
 namespace memprof::testing {
 

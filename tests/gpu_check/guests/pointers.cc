@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "libmemprof/src/driver_table.h"
+#include "libmemprof/src/driver/table.h"
 
 namespace {
 

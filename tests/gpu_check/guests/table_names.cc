@@ -1,6 +1,6 @@
 #include "table_names.h"
 
-#include "libmemprof/src/driver_table.h"
+#include "libmemprof/src/driver/table.h"
 
 namespace memprof::gpu_check {
 

@@ -1,0 +1,108 @@
+// A frame of assembly whose personality routine says "here" to the unwinder. That routine and the
+// C++ runtime's notion of a caught exception are the process's own, found when they are wanted.
+#include "libmemprof/src/base/foreign_call.h"
+
+#include <dlfcn.h>
+#include <unwind.h>
+
+#include <atomic>
+
+#include "libmemprof/src/loader/real_dlsym.h"
+
+#if !defined(__x86_64__)
+#error "calls that may throw are written for x86-64"
+#endif
+
+namespace memprof::recorder {
+namespace {
+
+using SetIp = void (*)(_Unwind_Context*, _Unwind_Ptr);
+using BeginCatch = void* (*)(void*);
+using EndCatch = void (*)();
+
+std::atomic<SetIp> g_set_ip{nullptr};
+std::atomic<BeginCatch> g_begin_catch{nullptr};
+std::atomic<EndCatch> g_end_catch{nullptr};
+thread_local constinit void* t_caught __attribute__((tls_model("initial-exec"))) = nullptr;
+
+template <typename Function>
+bool Find(const char* library, const char* name, std::atomic<Function>* found) {
+  if (found->load(std::memory_order_acquire) != nullptr) return true;
+  void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return false;
+  found->store(reinterpret_cast<Function>(RealDlsym(handle, name)), std::memory_order_release);
+  return found->load(std::memory_order_relaxed) != nullptr;
+}
+
+}  // namespace
+
+bool CanCatch() {
+  return Find("libgcc_s.so.1", "_Unwind_SetIP", &g_set_ip) &&
+         Find("libstdc++.so.6", "__cxa_begin_catch", &g_begin_catch) &&
+         Find("libstdc++.so.6", "__cxa_end_catch", &g_end_catch);
+}
+
+}  // namespace memprof::recorder
+
+extern "C" {
+
+__attribute__((visibility("hidden"))) extern const char memprof_caught_here[];
+
+// A thread that is cancelled is no exception: it unwinds on.
+__attribute__((visibility("hidden"), used)) _Unwind_Reason_Code memprof_catching_personality(
+    int version, _Unwind_Action actions, _Unwind_Exception_Class, _Unwind_Exception* exception,
+    _Unwind_Context* context) {
+  using namespace memprof::recorder;
+  if (version != 1 || (actions & _UA_FORCE_UNWIND) != 0) return _URC_CONTINUE_UNWIND;
+  if ((actions & _UA_SEARCH_PHASE) != 0) return _URC_HANDLER_FOUND;
+  if ((actions & _UA_HANDLER_FRAME) == 0) return _URC_CONTINUE_UNWIND;
+  t_caught = exception;
+  g_set_ip.load(std::memory_order_relaxed)(context,
+                                           reinterpret_cast<_Unwind_Ptr>(memprof_caught_here));
+  return _URC_INSTALL_CONTEXT;
+}
+
+__attribute__((visibility("hidden"), used)) void memprof_end_exception() {
+  using namespace memprof::recorder;
+  g_begin_catch.load(std::memory_order_relaxed)(t_caught);
+  g_end_catch.load(std::memory_order_relaxed)();
+}
+}
+
+asm(R"(
+        .text
+        .globl  memprof_call_catching
+        .hidden memprof_call_catching
+        .type   memprof_call_catching, @function
+        .p2align 4
+memprof_call_catching:
+        .cfi_startproc
+        .cfi_personality 0x1b, memprof_catching_personality
+        endbr64
+        pushq   %rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset %rbx, 0
+        movq    %rdx, %rbx
+        movq    %rdi, %rax
+        movq    %rsi, %rdi
+        call    *%rax
+        movq    %rax, (%rbx)
+        movq    %rdx, 8(%rbx)
+        movl    $1, %eax
+        .cfi_remember_state
+        popq    %rbx
+        .cfi_adjust_cfa_offset -8
+        ret
+        .globl  memprof_caught_here
+        .hidden memprof_caught_here
+memprof_caught_here:
+        .cfi_restore_state
+        endbr64
+        call    memprof_end_exception
+        xorl    %eax, %eax
+        popq    %rbx
+        .cfi_adjust_cfa_offset -8
+        ret
+        .cfi_endproc
+        .size   memprof_call_catching, .-memprof_call_catching
+)");

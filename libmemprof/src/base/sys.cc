@@ -1,0 +1,241 @@
+// Clocks, memory, futexes and messages on Linux.
+#include "libmemprof/src/base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+namespace memprof::recorder {
+namespace {
+
+std::uint64_t ReadClock(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::size_t RoundToPages(std::size_t bytes) { return (bytes + 4095) & ~std::size_t{4095}; }
+
+}  // namespace
+
+std::uint64_t UnixNs() { return ReadClock(CLOCK_REALTIME); }
+std::uint64_t ThreadCpuNs() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
+std::uint32_t CurrentTid() { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
+
+void Message(const char* format, ...) {
+  char text[512] = "memprof: ";
+  constexpr int kPrefix = 9;
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(text + kPrefix, sizeof text - kPrefix - 1, format, arguments);
+  va_end(arguments);
+  if (length < 0) return;
+  if (length > static_cast<int>(sizeof text) - kPrefix - 2)
+    length = static_cast<int>(sizeof text) - kPrefix - 2;
+  // Parts of it come from the environment: no second line, nothing that moves a terminal's cursor.
+  for (char* at = text + kPrefix; at < text + kPrefix + length; ++at)
+    if (static_cast<unsigned char>(*at) < ' ' || *at == 0x7f) *at = '?';
+  text[kPrefix + length] = '\n';
+  SystemSection section;
+  [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text, kPrefix + length + 1);
+}
+
+namespace {
+
+// A slot is taken by its beginning; without locks, because a fork may come at any time.
+struct OwnSlot {
+  std::atomic<std::uintptr_t> begin, end;
+};
+OwnSlot g_own[kMostOwnRanges];
+std::atomic<std::size_t> g_own_used{0};  // slots from here on were never taken
+std::atomic<bool> g_own_overflow{false};
+
+}  // namespace
+
+void RememberOwn(void* memory, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  for (std::size_t i = 0; i < kMostOwnRanges; ++i) {
+    std::uintptr_t free = 0;
+    if (g_own[i].begin.load(std::memory_order_relaxed) != 0 ||
+        !g_own[i].begin.compare_exchange_strong(free, begin))
+      continue;
+    g_own[i].end.store(begin + RoundToPages(bytes), std::memory_order_release);
+    std::size_t used = g_own_used.load(std::memory_order_relaxed);
+    while (used <= i && !g_own_used.compare_exchange_weak(used, i + 1)) {
+    }
+    return;
+  }
+  g_own_overflow.store(true, std::memory_order_relaxed);
+}
+
+void ForgetOwn(void* memory) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::size_t used = g_own_used.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < used; ++i) {
+    if (g_own[i].begin.load(std::memory_order_relaxed) != begin) continue;
+    g_own[i].end.store(0, std::memory_order_relaxed);
+    g_own[i].begin.store(0, std::memory_order_release);
+    return;
+  }
+}
+
+bool CopyOwnRanges(OwnRange* ranges, std::size_t* count) {
+  *count = 0;
+  const std::size_t used = g_own_used.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < used; ++i) {
+    const OwnRange range{g_own[i].begin.load(std::memory_order_acquire),
+                         g_own[i].end.load(std::memory_order_acquire)};
+    if (range.begin < range.end && range.begin != 0) ranges[(*count)++] = range;
+  }
+  std::sort(ranges, ranges + *count,
+            [](const OwnRange& a, const OwnRange& b) { return a.begin < b.begin; });
+  return !g_own_overflow.load(std::memory_order_relaxed);
+}
+
+void* MapAddressSpace(std::size_t bytes, InChild in_child) {
+  SystemSection section;
+  void* memory = mmap(nullptr, RoundToPages(bytes), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  RememberOwn(memory, bytes);
+  if (in_child == InChild::kGone) madvise(memory, RoundToPages(bytes), MADV_DONTFORK);
+  return memory;
+}
+
+void* MapMemory(std::size_t bytes, Need need, InChild in_child) {
+  bytes = RoundToPages(bytes);
+  if (!ChargeMemory(bytes, need, in_child)) return nullptr;
+  void* memory = MapAddressSpace(bytes, in_child);
+  if (memory == nullptr) ReturnMemory(bytes, need, in_child);
+  return memory;
+}
+
+void UnmapMemory(void* memory, std::size_t bytes, Need need, InChild in_child) {
+  if (memory == nullptr) return;
+  bytes = RoundToPages(bytes);
+  SystemSection section;
+  ForgetOwn(memory);
+  munmap(memory, bytes);
+  ReturnMemory(bytes, need, in_child);
+}
+
+void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes, Need need) {
+  if (memory == nullptr) return MapMemory(new_bytes, need);
+  old_bytes = RoundToPages(old_bytes);
+  new_bytes = RoundToPages(new_bytes);
+  SystemSection section;
+  if (!ChargeMemory(new_bytes - old_bytes, need)) return nullptr;
+  void* moved = mremap(memory, old_bytes, new_bytes, MREMAP_MAYMOVE);
+  if (moved != MAP_FAILED) {
+    ForgetOwn(memory);
+    RememberOwn(moved, new_bytes);
+    return moved;
+  }
+  ReturnMemory(new_bytes - old_bytes, need);
+  return nullptr;
+}
+
+void FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
+               std::uint64_t timeout_ns) {
+  timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000u),
+                   static_cast<long>(timeout_ns % 1'000'000'000u)};
+  SystemSection section;
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
+}
+
+void FutexWake(const std::atomic<std::uint32_t>* word, int threads) {
+  SystemSection section;
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
+namespace {
+
+// Where membarrier is forbidden: taking a right away from a page that is in use makes the kernel
+// interrupt every processor that runs a thread of this process, which is a barrier there.
+void InterruptAllThreads() {
+  static std::atomic<char>* page = nullptr;
+  LockGuard lock(g_process_locks.thread_barrier);
+  if (page == nullptr)
+    page = static_cast<std::atomic<char>*>(MapMemory(4096, Need::kWriter, InChild::kKept));
+  if (page == nullptr || mprotect(page, 4096, PROT_READ | PROT_WRITE) != 0) return;
+  page->store(1);  // so that the page is there and writable for this processor
+  mprotect(page, 4096, PROT_READ);
+}
+
+}  // namespace
+
+void SynchroniseThreads() {
+  static std::atomic<bool> registered{false};
+  SystemSection section;
+  if (!registered.exchange(true, std::memory_order_relaxed))
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) InterruptAllThreads();
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void Mutex::Lock() {
+  std::uint32_t seen = 0;
+  if (word_.compare_exchange_strong(seen, 1, std::memory_order_acquire)) return;
+  for (int spin = 0; spin < 100; ++spin) {
+    seen = 0;
+    if (word_.compare_exchange_weak(seen, 1, std::memory_order_acquire)) return;
+    __builtin_ia32_pause();
+  }
+  while (word_.exchange(2, std::memory_order_acquire) != 0) FutexWait(&word_, 2, 100'000'000);
+}
+
+void Mutex::Unlock() {
+  if (word_.exchange(0, std::memory_order_release) == 2) FutexWake(&word_, 1);
+}
+
+CancellationOff::CancellationOff() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+CancellationOff::~CancellationOff() { pthread_setcancelstate(before_, nullptr); }
+
+SystemSection::SystemSection() : errno_(errno) {}
+SystemSection::~SystemSection() { errno = errno_; }
+
+ProcessLocks g_process_locks;
+
+void ResetProcessLocks() { new (&g_process_locks) ProcessLocks; }
+
+void KeepProcessLocksFromChildren() {
+  madvise(&g_process_locks, sizeof g_process_locks, MADV_WIPEONFORK);
+}
+
+// It stays in the list of threads until the last of the others is gone.
+bool MainThreadHasEnded() {
+  SystemSection section;
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", static_cast<int>(getpid()));
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (length <= 0) return false;
+  text[length] = '\0';
+  const char* name_end = strrchr(text, ')');  // the name may have any character in it
+  return name_end != nullptr && strncmp(name_end, ") Z", 3) == 0;
+}
+
+bool OnlyOwnThreadsAreLeft(int ours) {
+  SystemSection section;
+  struct stat tasks;
+  // A link for each thread, one for the folder, one for its parent.
+  if (stat("/proc/self/task", &tasks) != 0) return false;
+  return tasks.st_nlink == static_cast<nlink_t>(2 + 1 + ours) && MainThreadHasEnded();
+}
+
+}  // namespace memprof::recorder

@@ -1,0 +1,25 @@
+// Bytes of CUDA arrays from their descriptors: elements times channels times the size of a
+// channel. The driver may round up for its tiling; what it adds is not public for plain arrays.
+#pragma once
+
+#include <cstdint>
+
+#include "libmemprof/src/driver/api.h"
+
+namespace memprof::recorder {
+
+// Each answers 0 for a null descriptor or an unknown format.
+std::uint64_t ArrayBytes(const CUDA_ARRAY_DESCRIPTOR* descriptor);
+// Sums the levels of a mipmap: each halves every extent, down to 1; layers do not shrink.
+std::uint64_t ArrayBytes3D(const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels);
+// Of one element with all its channels; 0 for an unknown format.
+std::uint64_t ElementBits(CUarray_format format, unsigned channels);
+// Whether the array gets no memory by its creation, only by cuMemMapArrayAsync.
+bool IsMappedLater(const CUDA_ARRAY3D_DESCRIPTOR* descriptor);
+// And then only to all of it at once.
+bool IsMappedAsWhole(const CUDA_ARRAY3D_DESCRIPTOR* descriptor);
+// Descriptors of the CUDA 2 API, whose sizes are 32-bit.
+std::uint64_t ArrayBytes32(const void* descriptor);
+std::uint64_t ArrayBytes3D32(const void* descriptor);
+
+}  // namespace memprof::recorder

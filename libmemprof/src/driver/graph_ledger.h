@@ -1,0 +1,91 @@
+// Memory nodes of graphs: which graph has which, what an executable graph allocates and frees when
+// it is launched, and what launches have left allocated.
+//
+// By the programming guide: the address is fixed when the node is made; memory is there from the
+// node's turn in a launch until a free node, cuMemFree or cuMemFreeAsync. Destroying the graph or
+// its executable frees nothing. A launch with the auto-free flag first frees what is left of the
+// launch before. Nodes are taken in the order in which they were made, which is one that the
+// dependencies allow.
+//
+// Thread-safe. The queries that every free and every launch make cost one load where no graph
+// holds memory.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/sys.h"
+
+namespace memprof::recorder {
+
+class GraphLedger {
+ public:
+  struct Node {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;  // asked for; 0 for a free node
+    std::uint32_t stack = 0;  // of the call that made the node
+    std::int32_t device = -1;
+    bool frees = false;
+    bool is_child = false;  // a graph within the graph: `address` is its handle
+  };
+  // What a launch did, in this order.
+  struct Change {
+    Node node;
+    bool is_free = false;
+    bool before = false;  // it ended memory that was there before the launch
+  };
+
+  void AddNode(std::uint64_t graph, const Node& node);
+  // A graph becomes a node of another: itself, so that it ends with the other, or a copy of what it
+  // is now.
+  void AddChild(std::uint64_t graph, std::uint64_t child, bool moved);
+  // `clone` gets all nodes that `graph` has now.
+  void Clone(std::uint64_t graph, std::uint64_t clone);
+  void DestroyGraph(std::uint64_t graph);
+  // Also an update of the executable: from now on it does what the graph says.
+  void Instantiate(std::uint64_t graph, std::uint64_t exec);
+  void DestroyExec(std::uint64_t exec);
+  bool HasMemory(std::uint64_t exec);
+  // Bytes that a launch would allocate, and on which device.
+  std::uint64_t AskedFor(std::uint64_t exec, std::int32_t* device);
+  // A launch succeeded: appends its Changes to `changes`.
+  void Launch(std::uint64_t exec, ByteBuffer* changes);
+
+  // The address is about to be freed outside of graphs; from here on another launch may get it.
+  // Where it is memory of a graph, what Freed() must be told afterwards; else 0.
+  std::uint32_t Freeing(std::uint64_t address);
+  void Freed(std::uint32_t freeing, bool succeeded);
+  // All memory of graphs on the device has gone; appends it as Nodes to `ended`, if given.
+  void EndDevice(std::int32_t device, ByteBuffer* ended);
+  // Bit i is set when a graph had memory on device i.
+  std::uint64_t devices() const { return devices_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Taken {
+    std::uint32_t freeing;
+    Node node;
+  };
+  struct Owned {
+    std::uint64_t owner;  // graph or executable
+    Node node;
+  };
+  static constexpr int kDeepest = 32;  // of graphs within graphs
+  static void EraseOwner(ByteBuffer* all, std::uint64_t owner);
+  void CopyNodes(std::uint64_t graph, std::uint64_t owner, ByteBuffer* to, int depth);
+  void Destroy(std::uint64_t graph, int depth);
+  bool EraseLive(std::uint64_t address, Node* node);
+
+  std::atomic<std::uint32_t> exec_nodes_{0};
+  std::atomic<std::uint32_t> live_count_{0};
+  std::atomic<std::uint64_t> devices_{0};
+  Mutex mutex_;
+  ByteBuffer graphs_;  // of Owned
+  ByteBuffer execs_;   // of Owned
+  ByteBuffer live_;    // of Node
+  ByteBuffer taken_;   // of Taken
+  std::uint32_t last_freeing_ = 0;
+};
+
+}  // namespace memprof::recorder

@@ -1,0 +1,30 @@
+// Where the memory of a pool lies: on a device, or in the host's memory.
+#pragma once
+
+#include "libmemprof/src/driver/api.h"
+
+namespace memprof::recorder {
+
+// CU_MEM_LOCATION_TYPE_HOST, _HOST_NUMA and _HOST_NUMA_CURRENT, which older toolkits do not name.
+inline bool IsHostLocation(const CUmemLocation& location) {
+  const int type = static_cast<int>(location.type);
+  return type >= 2 && type <= 4;
+}
+
+// Managed memory counts as the device's, wherever it prefers to be.
+inline bool IsHostPool(const CUmemPoolProps& properties) {
+  constexpr int kManaged = 2;  // CU_MEM_ALLOCATION_TYPE_MANAGED, from CUDA 13.0
+  return static_cast<int>(properties.allocType) != kManaged && IsHostLocation(properties.location);
+}
+
+// What the driver says of an address. `query` is cuPointerGetAttribute, or null.
+template <typename Query>
+bool IsHostMemory(Query query, CUdeviceptr pointer) {
+  unsigned type = 0;
+  unsigned managed = 0;  // written as a byte by some drivers, as a word by others
+  return query != nullptr && query(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) == 0 &&
+         type == CU_MEMORYTYPE_HOST &&
+         (query(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer) != 0 || managed == 0);
+}
+
+}  // namespace memprof::recorder

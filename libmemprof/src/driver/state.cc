@@ -1,0 +1,282 @@
+// Contexts, devices and pools as the hooks meet them.
+#include "libmemprof/src/driver/state.h"
+
+#include <string.h>
+
+#include "libmemprof/src/driver/pool_place.h"
+#include "libmemprof/src/recording/host_scan.h"
+#include "libmemprof/src/recording/recorder.h"
+
+namespace memprof::recorder {
+namespace {
+
+constexpr std::uint64_t kPoolSampleNs = 1'000'000;
+
+}  // namespace
+
+bool DriverState::PrimaryIsActive(std::int32_t device) {
+  unsigned flags = 0;
+  int active = 0;
+  const CalledFunctions& driver = Driver();
+  return driver.cuDevicePrimaryCtxGetState != nullptr &&
+         driver.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+}
+
+bool DriverState::MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_bytes) {
+  SystemSection section;
+  size_t free = 0, total = 0;
+  const CalledFunctions& driver = Driver();
+  if (driver.cuMemGetInfo_v2 == nullptr) return false;
+  // So that the question can in no way invalidate a capture that goes on somewhere.
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  const bool relaxed = driver.cuThreadExchangeStreamCaptureMode != nullptr &&
+                       driver.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+  const CUresult result = driver.cuMemGetInfo_v2(&free, &total);
+  if (relaxed) driver.cuThreadExchangeStreamCaptureMode(&mode);
+  if (result != CUDA_SUCCESS) return false;
+  *free_bytes = free;
+  *total_bytes = total;
+  return true;
+}
+
+CallContext DriverState::MeetContext(ThreadState* state, CUcontext context,
+                                     std::uint32_t generation) {
+  SystemSection section;
+  const CalledFunctions& driver = Driver();
+  CUdevice device = -1;
+  if (driver.cuCtxGetDevice == nullptr || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS) return {};
+  if (TheRecorder()->settings().scan_at_exit) ScanAtExit();
+  const std::uint32_t id = ContextId(context, device, ContextKind::kUnknown, true);
+  state->context = context;
+  state->context_id = id;
+  state->context_device = device;
+  state->context_generation = generation;
+  return {id, device};
+}
+
+CUcontext DriverState::AnyContext() {
+  LockGuard lock(mutex_);
+  const auto* known = reinterpret_cast<const ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+    if (!known[i].green) return known[i].handle;
+  return nullptr;
+}
+
+std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, ContextKind kind,
+                                     bool is_current) {
+  if (context == nullptr) return 0;
+  SystemSection section;
+  DefineDevice(device, is_current);
+  {
+    LockGuard lock(mutex_);
+    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+      if (known[i].handle == context) return known[i].id;
+  }
+  // A context from before recording began: cuDevicePrimaryCtxRetain would say for sure what it is
+  // but changes a count; where the device has an active primary context, this is taken to be it.
+  const bool primary = kind == ContextKind::kPrimary ||
+                       (kind == ContextKind::kUnknown && PrimaryContext(device) == nullptr &&
+                        PrimaryIsActive(device));
+  std::uint32_t id;
+  {
+    LockGuard lock(mutex_);
+    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+      if (known[i].handle == context) return known[i].id;
+    id = ++last_context_id_;
+    const ContextEntry entry{context, id, device, primary, kind == ContextKind::kGreen};
+    contexts_.Append(&entry, sizeof entry);
+  }
+  definitions_->AddContext(id, reinterpret_cast<std::uint64_t>(context),
+                           static_cast<std::uint32_t>(device),
+                           primary || kind == ContextKind::kGreen);
+  return id;
+}
+
+std::uint32_t DriverState::ContextOf(ThreadState* state, CUcontext context, std::int32_t device) {
+  {
+    LockGuard lock(mutex_);
+    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+      if (known[i].handle == context) return known[i].id;
+  }
+  const CallContext current = Current(state);
+  if (current.id != 0 && state->context == context) return current.id;
+  return device < 0 ? 0 : ContextId(context, device, ContextKind::kUnknown, false);
+}
+
+CallContext DriverState::ForgetContext(CUcontext context) {
+  if (context == nullptr) return {};
+  LockGuard lock(mutex_);
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
+    if (known[i].handle != context) continue;
+    const CallContext forgotten{known[i].id, known[i].device};
+    contexts_.Erase(i * sizeof(ContextEntry), (i + 1) * sizeof(ContextEntry));
+    generation_.fetch_add(1, std::memory_order_release);
+    return forgotten;
+  }
+  return {};
+}
+
+void DriverState::RetireContext(CUcontext context) {
+  LockGuard lock(mutex_);
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
+    if (known[i].handle != context) continue;
+    known[i].handle = nullptr;
+    generation_.fetch_add(1, std::memory_order_release);
+    return;
+  }
+}
+
+CallContext DriverState::TakePrimary(std::int32_t device) {
+  LockGuard lock(mutex_);
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
+    if (!(known[i].primary || known[i].green) || known[i].device != device) continue;
+    const CallContext taken{known[i].id, device};
+    contexts_.Erase(i * sizeof(ContextEntry), (i + 1) * sizeof(ContextEntry));
+    generation_.fetch_add(1, std::memory_order_release);
+    return taken;
+  }
+  return {};
+}
+
+CUcontext DriverState::PrimaryContext(std::int32_t device) {
+  LockGuard lock(mutex_);
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+    if (known[i].primary && known[i].device == device) return known[i].handle;
+  return nullptr;
+}
+
+void DriverState::DefineDevice(std::int32_t device, bool is_current) {
+  if (device < 0 || device >= kMostDevices) return;
+  const std::uint64_t bit = std::uint64_t{1} << device;
+  // Once where only its name can be asked for, and again where its memory can: the last one counts.
+  std::atomic<std::uint64_t>* known = is_current ? &known_devices_ : &named_devices_;
+  if (!is_current && (known_devices_.load(std::memory_order_acquire) & bit) != 0) return;
+  if ((known->fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
+  const CalledFunctions& driver = Driver();
+  char name[256] = "";
+  size_t capacity = 0;
+  CUuuid uuid;
+  int version = 0;
+  if (driver.cuDeviceGetName != nullptr) driver.cuDeviceGetName(name, sizeof name - 1, device);
+  if (driver.cuDeviceTotalMem_v2 != nullptr) driver.cuDeviceTotalMem_v2(&capacity, device);
+  if (driver.cuDriverGetVersion != nullptr) driver.cuDriverGetVersion(&version);
+  // The first version gives slices of one GPU (MIG) all the same, that of the GPU.
+  auto get_uuid = driver.cuDeviceGetUuid_v2;
+  if (get_uuid == nullptr)  // a driver before 11.4
+    get_uuid = reinterpret_cast<decltype(get_uuid)>(RealDriverSymbol("cuDeviceGetUuid"));
+  const bool has_uuid = get_uuid != nullptr && get_uuid(&uuid, device) == CUDA_SUCCESS;
+  std::uint64_t free_bytes = 0, total_bytes = 0;
+  if (is_current) MemoryInfo(&free_bytes, &total_bytes);
+  definitions_->AddDevice({static_cast<std::uint32_t>(device), name, capacity,
+                           has_uuid ? uuid.bytes : nullptr,
+                           RealDriverSymbol("simcuda_get_memory") != nullptr,
+                           static_cast<std::uint32_t>(version), free_bytes});
+}
+
+std::int32_t DriverState::AskForDevice(CUdeviceptr pointer, std::int32_t fallback) {
+  const CalledFunctions& driver = Driver();
+  int device = -1;
+  if (driver.cuPointerGetAttribute == nullptr ||
+      driver.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer) !=
+          CUDA_SUCCESS ||
+      device < 0)
+    return fallback;
+  return device;
+}
+
+std::uint64_t DriverState::CurrentPool(std::int32_t device) {
+  if (device < 0) return 0;
+  const CalledFunctions& driver = Driver();
+  CUmemoryPool pool = nullptr;
+  if (driver.cuDeviceGetMemPool == nullptr ||
+      driver.cuDeviceGetMemPool(&pool, device) != CUDA_SUCCESS)
+    return 0;
+  const auto handle = reinterpret_cast<std::uint64_t>(pool);
+  {
+    LockGuard lock(mutex_);
+    auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
+    for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
+      if (known[i].handle == handle) return handle;
+  }
+  CUmemoryPool default_pool = nullptr;
+  const bool is_default = driver.cuDeviceGetDefaultMemPool != nullptr &&
+                          driver.cuDeviceGetDefaultMemPool(&default_pool, device) == CUDA_SUCCESS &&
+                          default_pool == pool;
+  DefinePool(handle, device, is_default);
+  return handle;
+}
+
+void DriverState::DefinePool(std::uint64_t pool, std::int32_t device, bool is_default) {
+  if (RememberPool(pool, device) && device != kHost)
+    definitions_->AddPool(pool, static_cast<std::uint32_t>(device), is_default);
+}
+
+void DriverState::MeetPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t device) {
+  constexpr std::int32_t kNotSeen = -2;
+  if (PoolDevice(pool, kNotSeen) != kNotSeen) return;
+  DefinePool(pool, IsHostMemory(Driver().cuPointerGetAttribute, pointer) ? kHost : device, false);
+}
+
+std::int32_t DriverState::PoolDevice(std::uint64_t pool, std::int32_t fallback) {
+  LockGuard lock(mutex_);
+  const auto* known = reinterpret_cast<const PoolEntry*>(pools_.data());
+  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
+    if (known[i].handle == pool) return known[i].device;
+  return fallback;
+}
+
+bool DriverState::ForgetPool(std::uint64_t pool, std::int32_t* device) {
+  LockGuard lock(mutex_);
+  auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
+  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i) {
+    if (known[i].handle != pool) continue;
+    *device = known[i].device;
+    pools_.Erase(i * sizeof(PoolEntry), (i + 1) * sizeof(PoolEntry));
+    return true;
+  }
+  return false;
+}
+
+bool DriverState::RememberPool(std::uint64_t pool, std::int32_t device) {
+  LockGuard lock(mutex_);
+  const auto* known = reinterpret_cast<const PoolEntry*>(pools_.data());
+  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
+    if (known[i].handle == pool) return false;
+  const PoolEntry entry{pool, device};
+  pools_.Append(&entry, sizeof entry);
+  return true;
+}
+
+bool DriverState::TakeTurn(std::atomic<std::uint64_t>* next, std::uint64_t now_ns,
+                           std::uint64_t period_ns) {
+  std::uint64_t due = next->load(std::memory_order_relaxed);
+  return now_ns >= due &&
+         next->compare_exchange_strong(due, now_ns + period_ns, std::memory_order_relaxed);
+}
+
+bool DriverState::TimeForPoolSample(std::uint64_t now_ns) {
+  return TakeTurn(&next_pool_sample_ns_, now_ns, kPoolSampleNs);
+}
+
+bool DriverState::TimeForGraphSample(std::uint64_t now_ns) {
+  return TakeTurn(&next_graph_sample_ns_, now_ns, kPoolSampleNs);
+}
+
+std::uint64_t DriverState::BytesAt(CUdeviceptr address) {
+  const CalledFunctions& driver = Driver();
+  CUdeviceptr base = 0;
+  size_t bytes = 0;
+  return address != 0 && driver.cuMemGetAddressRange_v2 != nullptr &&
+                 driver.cuMemGetAddressRange_v2(&base, &bytes, address) == CUDA_SUCCESS
+             ? bytes
+             : 0;
+}
+
+}  // namespace memprof::recorder

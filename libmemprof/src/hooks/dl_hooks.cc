@@ -1,0 +1,119 @@
+// The exported dlsym and dlvsym.
+//
+// libc's dlsym looks at its return address to learn who asks, which decides what RTLD_NEXT and
+// RTLD_DEFAULT mean. So ours must not call the real one but jump to it, and this must not depend
+// on the optimiser's mood: hence assembly. Only for names that begin with "cu", on a handle from
+// dlopen, does the call go through SwapByName; the caller does not matter there.
+//
+// dlvsym is here for one question alone: another interposer of dlsym that was loaded before us and
+// asks for the next "dlsym" by dlvsym(RTLD_NEXT), which skips definitions without a version, and
+// so us. It gets ours.
+#include "libmemprof/src/driver/api.h"
+#include "libmemprof/src/loader/next_symbol.h"
+#include "libmemprof/src/loader/real_dlsym.h"
+
+#if !defined(__x86_64__)
+#error "dlsym interposition is written for x86-64"
+#endif
+
+extern "C" {
+
+__attribute__((visibility("hidden"), used)) void* memprof_dlsym_cuda(void* handle,
+                                                                     const char* name) {
+  return memprof::recorder::SwapByName(name, memprof::recorder::RealDlsym(handle, name));
+}
+
+// Whether dlvsym(RTLD_NEXT, name, ...), called from `caller`, should find our dlsym.
+__attribute__((visibility("hidden"), used)) int memprof_is_next_dlsym(const char* name,
+                                                                      const void* caller) {
+  static constexpr char kName[] = "dlsym";
+  for (int i = 0; i < static_cast<int>(sizeof kName); ++i)
+    if (name == nullptr || name[i] != kName[i]) return 0;
+  return memprof::recorder::Precedes(caller, reinterpret_cast<void*>(&memprof_dlsym_cuda)) ? 1 : 0;
+}
+}
+
+asm(R"(
+        .text
+        .globl  dlsym
+        .type   dlsym, @function
+        .p2align 4
+dlsym:
+        .cfi_startproc
+        endbr64
+        movq    memprof_real_dlsym(%rip), %rax
+        testq   %rax, %rax
+        jz      .Lmemprof_find
+.Lmemprof_found:
+        testq   %rsi, %rsi
+        jz      .Lmemprof_real
+        cmpb    $'c', (%rsi)
+        jne     .Lmemprof_real
+        cmpb    $'u', 1(%rsi)
+        jne     .Lmemprof_real
+        leaq    1(%rdi), %rcx           # RTLD_NEXT (-1) and RTLD_DEFAULT (0) become 0 and 1
+        cmpq    $1, %rcx
+        jbe     .Lmemprof_real
+        jmp     memprof_dlsym_cuda
+.Lmemprof_real:
+        jmp     *%rax
+.Lmemprof_find:
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        subq    $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        call    memprof_find_real_dlsym
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        jmp     .Lmemprof_found
+        .cfi_endproc
+        .size   dlsym, .-dlsym
+
+        .globl  dlvsym
+        .type   dlvsym, @function
+        .p2align 4
+dlvsym:
+        .cfi_startproc
+        endbr64
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rdx
+        .cfi_adjust_cfa_offset 8
+        cmpq    $-1, %rdi               # RTLD_NEXT
+        jne     .Lmemprof_vreal
+        movq    %rsi, %rdi
+        movq    24(%rsp), %rsi          # the return address
+        call    memprof_is_next_dlsym
+        testl   %eax, %eax
+        jnz     .Lmemprof_vours
+.Lmemprof_vreal:
+        movq    memprof_real_dlvsym(%rip), %rax
+        testq   %rax, %rax
+        jnz     .Lmemprof_vjump
+        call    memprof_find_real_dlvsym
+.Lmemprof_vjump:
+        .cfi_remember_state
+        popq    %rdx
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        jmp     *%rax
+.Lmemprof_vours:
+        .cfi_restore_state
+        addq    $24, %rsp
+        .cfi_adjust_cfa_offset -24
+        leaq    dlsym(%rip), %rax
+        ret
+        .cfi_endproc
+        .size   dlvsym, .-dlvsym
+)");

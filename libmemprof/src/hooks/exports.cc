@@ -1,0 +1,46 @@
+// The exported driver functions. Each is generated from the table: it finds the real function and
+// hands both to the hook that the table names.
+//
+// The functions have C++ names and get their exported ones by asm labels, because cuda.h declares
+// some of the same names with other parameter types in other versions of the toolkit.
+#include "libmemprof/src/hooks/context.h"
+#include "libmemprof/src/hooks/graph.h"
+#include "libmemprof/src/hooks/graphics.h"
+#include "libmemprof/src/hooks/green.h"
+#include "libmemprof/src/hooks/import.h"
+#include "libmemprof/src/hooks/managed.h"
+#include "libmemprof/src/hooks/memory.h"
+#include "libmemprof/src/hooks/module.h"
+#include "libmemprof/src/hooks/multicast.h"
+#include "libmemprof/src/hooks/pool.h"
+#include "libmemprof/src/hooks/proc_address.h"
+#include "libmemprof/src/hooks/share.h"
+#include "libmemprof/src/hooks/sparse.h"
+
+namespace memprof::recorder {
+namespace {
+
+// The real function, typed as the wrapper.
+#define MEMPROF_UNPACK(...) __VA_ARGS__
+#define MEMPROF_WRAPPER(name, base, since, streams, parameters, arguments, handler)                \
+  extern "C" __attribute__((visibility("default"))) CUresult Wrapped_##name parameters asm(#name); \
+  CUresult Wrapped_##name parameters {                                                             \
+    using Real = CUresult(*) parameters;                                                           \
+    const Real real = reinterpret_cast<Real>(RealFunction(FunctionId::k_##name));                  \
+    if (real == nullptr) return WithoutDriver();                                                   \
+    return handler(FunctionId::k_##name, real, MEMPROF_UNPACK arguments);                          \
+  }
+MEMPROF_DRIVER_FUNCTIONS(MEMPROF_WRAPPER)
+#undef MEMPROF_WRAPPER
+
+void* const kWrappers[kFunctionCount] = {
+#define MEMPROF_WRAPPER_ADDRESS(name, ...) reinterpret_cast<void*>(&Wrapped_##name),
+    MEMPROF_DRIVER_FUNCTIONS(MEMPROF_WRAPPER_ADDRESS)
+#undef MEMPROF_WRAPPER_ADDRESS
+};
+
+// Before any other initialiser of the process may look a driver function up.
+__attribute__((constructor(101))) void InstallWrappers() { SetWrappers(kWrappers); }
+
+}  // namespace
+}  // namespace memprof::recorder

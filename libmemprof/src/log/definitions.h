@@ -1,0 +1,105 @@
+// Definitions: what events refer to by id. Each is published in the ring, already encoded, before
+// its id is given to anybody, so that it survives the process together with the events.
+//
+// Thread-safety: every function may be called from any thread. When there is no room left a
+// definition is counted as lost and its id is 0.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/sys.h"
+#include "libmemprof/src/log/ring_buffer.h"
+
+namespace memprof::recorder {
+
+struct DeviceInfo {
+  std::uint32_t ordinal;
+  const char* name;
+  std::uint64_t capacity_bytes;
+  const void* uuid;  // 16 bytes or null
+  bool simulated;
+  std::uint32_t driver_version;
+  std::uint64_t free_at_start_bytes;
+};
+
+struct ModuleInfo {
+  std::uint32_t id;
+  const char* path;
+  const void* build_id;
+  std::size_t build_id_bytes;
+  std::uint64_t load_bias;
+  std::uint64_t first_address;
+  std::uint64_t end_address;
+};
+
+class Definitions {
+ public:
+  explicit Definitions(RingBuffer* ring) : ring_(ring) {}
+  ~Definitions();
+  Definitions(const Definitions&) = delete;
+  Definitions& operator=(const Definitions&) = delete;
+
+  // The same text gives the same id.
+  std::uint32_t InternString(const char* text, std::size_t length);
+  std::uint32_t InternString(const char* text);
+
+  void AddThread(std::uint32_t id, std::uint32_t tid, const char* name);
+  void AddDevice(const DeviceInfo& device);
+  void AddContext(std::uint32_t id, std::uint64_t handle, std::uint32_t device, bool primary);
+  void AddPool(std::uint64_t handle, std::uint32_t device, bool is_default);
+  void AddModule(const ModuleInfo& module);
+  // `name` and `dtype` are string ids. The same four things give the same id.
+  std::uint32_t InternTensor(std::uint32_t name, std::uint32_t dtype, int rank,
+                             const std::int64_t* shape);
+  // `function` and `file` are string ids. The same three things give the same id.
+  std::uint32_t InternPythonFrame(std::uint32_t function, std::uint32_t file, std::uint32_t line);
+  void AddSource(const char* name, std::uint32_t state, const char* detail);
+
+  // Publishes a node; false when there was no room.
+  bool AddNode(const ring::NodeRecord& node);
+
+  // A definition had to be left out for want of memory elsewhere.
+  void CountLost() { ring_->Count(log::Anomaly::kDefinitionsLost); }
+
+  // Hands the slab that is being filled to the writer.
+  void SealCurrent();
+
+ private:
+  // An open-addressed table from hashed bytes to ids; the bytes are kept for comparison.
+  struct Entry {
+    std::uint64_t hash;
+    std::uint32_t id;  // 0 = empty
+    std::uint32_t bytes;
+    std::uint64_t offset;  // in keys_
+  };
+  struct Table {
+    Entry* entries = nullptr;
+    std::uint32_t capacity = 0;
+    std::uint32_t used = 0;
+    std::uint32_t last_id = 0;
+  };
+
+  Entry* FindOrInsert(Table* table, const void* key, std::size_t bytes, bool* inserted);
+  static bool Enlarge(Table* table);
+  std::uint32_t PublishEntry(Table* table, Entry* entry);
+  bool PublishScratch();
+  bool Publish(ring::DefinitionKind kind, const void* payload, std::uint32_t bytes);
+
+  RingBuffer* ring_;
+  Mutex mutex_;
+  ring::SlabHeader* slab_ = nullptr;
+  ByteBuffer scratch_;
+  ByteBuffer clean_;
+  ByteBuffer keys_;
+  Table strings_;
+  Table tensors_;
+  Table python_frames_;
+};
+
+// A fast 64-bit hash of bytes; for tables in this process only.
+std::uint64_t HashBytes(const void* data, std::size_t bytes);
+
+}  // namespace memprof::recorder

@@ -1,0 +1,53 @@
+// Turns events from the ring into the columns of a log.Events message.
+//
+// Not thread-safe: belongs to the writer thread (or to a test).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libmemprof/src/base/byte_buffer.h"
+#include "proto/ring.h"
+
+namespace memprof::recorder {
+
+class EventEncoder {
+ public:
+  static constexpr std::size_t kMostRuns = 512;
+
+  // `count` events of one thread, in their order; they must stay where they are until Encode.
+  // False when there is no room for another run: encode first.
+  bool Add(std::uint32_t thread, const ring::RingEvent* events, std::uint32_t count);
+
+  std::uint32_t events() const { return events_; }
+  std::uint64_t first_time_ns() const { return first_time_ns_; }
+  std::uint64_t last_time_ns() const { return last_time_ns_; }
+
+  // Appends the message for everything added to `out`, and begins anew.
+  void Encode(ByteBuffer* out);
+
+ private:
+  struct Run {
+    const ring::RingEvent* events;
+    std::uint32_t count;
+    std::uint32_t thread;
+  };
+  void FindUsedColumns();
+  template <typename Value>
+  void Column(PbfWriter* message, std::uint32_t field, Value value);
+  template <typename Value>
+  void DeltaColumn(PbfWriter* message, std::uint32_t field, std::uint64_t base, Value value);
+
+  Run runs_[kMostRuns];
+  std::size_t run_count_ = 0;
+  std::uint32_t events_ = 0;
+  std::uint64_t first_time_ns_ = 0;
+  std::uint64_t last_time_ns_ = 0;
+  ring::RingEvent used_{};  // bitwise or of all events: a zero field is a column left out
+  ByteBuffer column_{Need::kWriter};
+};
+
+// Zigzag: small magnitudes of either sign become small numbers.
+constexpr std::uint64_t ZigZag(std::uint64_t delta) { return delta << 1 ^ (0 - (delta >> 63)); }
+
+}  // namespace memprof::recorder

@@ -1,0 +1,80 @@
+// Collects the facts of log.Header from /proc and the environment.
+#include "libmemprof/src/log/header.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/base/text.h"
+#include "proto/framing.h"
+
+#define MEMPROF_STRING_(x) #x
+#define MEMPROF_STRING(x) MEMPROF_STRING_(x)
+
+namespace memprof::recorder {
+namespace {
+
+constexpr std::size_t kMostArgumentBytes = 64 * 1024;
+
+void AddText(PbfWriter* message, std::uint32_t field, const char* text, std::size_t length) {
+  ByteBuffer clean;
+  AppendCleanText(text, length, &clean);
+  message->add_bytes(field, clean.size() == 0 ? "" : clean.data(), clean.size());
+}
+
+void AddText(PbfWriter* message, std::uint32_t field, const char* text) {
+  AddText(message, field, text, strlen(text));
+}
+
+void AddArguments(PbfWriter* message) {
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  ByteBuffer text;
+  if (text.Reserve(kMostArgumentBytes)) {
+    const ssize_t bytes = read(fd, text.data(), kMostArgumentBytes - 1);
+    for (ssize_t at = 0; at < bytes;) {
+      const std::size_t length = strnlen(text.data() + at, static_cast<std::size_t>(bytes - at));
+      AddText(message, 7, text.data() + at, length);
+      at += static_cast<ssize_t>(length) + 1;
+    }
+  }
+  close(fd);
+}
+
+}  // namespace
+
+bool EnvironmentBelongsInLog(const char* variable) {
+  static constexpr const char* kPrefixes[] = {
+      "CUDA_",     "MEMPROF_",     "SIMCUDA=",    "PYTORCH_",
+      "RANK=",     "LOCAL_RANK=",  "WORLD_SIZE=", "OMPI_COMM_WORLD_RANK=",
+      "PMI_RANK=", "SLURM_PROCID="};
+  for (const char* prefix : kPrefixes)
+    if (strncmp(variable, prefix, strlen(prefix)) == 0) return true;
+  return false;
+}
+
+void EncodeHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns, const char* ring_path,
+                  ByteBuffer* out) {
+  char text[PATH_MAX];
+  PbfWriter message(*out);
+  message.add_uint32(1, log::kFormatVersion);
+  message.add_string(2, MEMPROF_STRING(MEMPROF_VERSION_MAJOR) "." MEMPROF_STRING(
+                            MEMPROF_VERSION_MINOR) "." MEMPROF_STRING(MEMPROF_VERSION_PATCH));
+  message.add_uint32(3, static_cast<std::uint32_t>(getpid()));
+  message.add_uint32(4, static_cast<std::uint32_t>(getppid()));
+  if (gethostname(text, sizeof text - 1) == 0) AddText(&message, 5, text);
+  const ssize_t executable = readlink("/proc/self/exe", text, sizeof text);
+  if (executable > 0) AddText(&message, 6, text, static_cast<std::size_t>(executable));
+  AddArguments(&message);
+  if (getcwd(text, sizeof text) != nullptr) AddText(&message, 8, text);
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    if (EnvironmentBelongsInLog(*variable)) AddText(&message, 9, *variable);
+  message.add_uint64(10, start_ns);
+  message.add_uint64(11, start_unix_ns);
+  if (ring_path[0] != '\0') AddText(&message, 12, ring_path);
+  message.add_string(13, "x86_64");
+}
+
+}  // namespace memprof::recorder

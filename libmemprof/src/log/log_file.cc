@@ -1,0 +1,288 @@
+// Frames, compresses and writes chunks.
+#define ZSTD_STATIC_LINKING_ONLY
+#include "libmemprof/src/log/log_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "libmemprof/src/log/ring_buffer.h"
+#include "proto/crc32c.h"
+
+namespace memprof::recorder {
+namespace {
+
+constexpr int kCompressionLevel = 1;
+constexpr int kMostAttempts = 1000;
+constexpr std::uint64_t kSmallestLimit = 256 * 1024;
+constexpr std::size_t kMostIndexBytes = std::size_t{8} << 20;  // 262,144 chunks
+// Smaller chunks are stored as they are.
+constexpr std::size_t kWorthCompressing = 128;
+
+// Splits a path before the extension of its last component.
+std::size_t ExtensionAt(const char* path) {
+  const char* slash = strrchr(path, '/');
+  const char* dot = strrchr(slash == nullptr ? path : slash, '.');
+  return dot == nullptr || dot == path || dot[-1] == '/' ? strlen(path)
+                                                         : static_cast<std::size_t>(dot - path);
+}
+
+}  // namespace
+
+bool ExpandOutput(const char* pattern, char* path, std::size_t size) {
+  std::size_t used = 0;
+  for (const char* at = pattern; *at != '\0'; ++at) {
+    char piece[72] = {*at, '\0'};
+    if (at[0] == '%' && at[1] == 'p') {
+      snprintf(piece, sizeof piece, "%d", static_cast<int>(getpid()));
+      ++at;
+    } else if (at[0] == '%' && at[1] == 'h') {
+      if (gethostname(piece, sizeof piece - 1) != 0) strcpy(piece, "localhost");
+      ++at;
+    } else if (at[0] == '%' && at[1] == '%') {
+      ++at;
+    }
+    const std::size_t length = strlen(piece);
+    if (used + length >= size) return false;
+    memcpy(path + used, piece, length);
+    used += length;
+  }
+  path[used] = '\0';
+  return used > 0;
+}
+
+LogFile::~LogFile() {
+  UnmapMemory(compressor_memory_, compressor_bytes_, Need::kWriter);
+  if (fd_ >= 0 && IsOurFile(fd_)) close(fd_);
+}
+
+int LogFile::CreateAt(const char* path) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0 && errno == EEXIST) {
+    // An empty file may have been put there for us (mktemp).
+    fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return errno == ELOOP || errno == ENXIO || errno == EISDIR ? EEXIST : errno;
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != 0 ||
+        status.st_uid != geteuid()) {
+      close(fd);
+      return EEXIST;
+    }
+  }
+  if (fd < 0) return errno;
+  // Of two processes that come to the same new or empty file, one gets it. (Where there are no
+  // locks the name of the file must do.)
+  struct stat status;
+  const bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (taken || fstat(fd, &status) != 0 || status.st_size != 0) {
+    close(fd);
+    return EEXIST;
+  }
+  fchmod(fd, 0600);  // whatever it was while it was empty
+  fd_ = MoveDescriptorHigh(fd);
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  return 0;
+}
+
+// The program may change its directory, and the log must be found again after that.
+int LogFile::ExpandAbsolute(const char* pattern, char* path, std::size_t size) {
+  std::size_t used = 0;
+  if (pattern[0] != '/') {
+    if (getcwd(path, size - 1) == nullptr) return errno;
+    used = strlen(path);
+    path[used++] = '/';
+  }
+  return ExpandOutput(pattern, path + used, size - used) ? 0 : ENAMETOOLONG;
+}
+
+int LogFile::Create(const char* pattern) {
+  char base[kMostPathBytes - 64];
+  if (const int error = ExpandAbsolute(pattern, base, sizeof base)) return error;
+  // The header is still written by the program's thread, the rest by one that blocks SIGXFSZ.
+  if (FileSizeLimit() < kSmallestLimit) return EFBIG;
+  const std::size_t extension = ExtensionAt(base);
+  int error = EEXIST;
+  for (int attempt = 0; attempt < kMostAttempts && error == EEXIST; ++attempt) {
+    if (attempt == 0)
+      snprintf(path_, sizeof path_, "%s", base);
+    else if (attempt == 1)
+      snprintf(path_, sizeof path_, "%.*s.%d%s", static_cast<int>(extension), base,
+               static_cast<int>(getpid()), base + extension);
+    else
+      snprintf(path_, sizeof path_, "%.*s.%d.%d%s", static_cast<int>(extension), base,
+               static_cast<int>(getpid()), attempt, base + extension);
+    error = CreateAt(path_);
+  }
+  if (error != 0) return error;
+  compressor_bytes_ = ZSTD_estimateCCtxSize(kCompressionLevel);
+  compressor_memory_ = MapMemory(compressor_bytes_, Need::kWriter);
+  if (compressor_memory_ != nullptr)
+    compressor_ = ZSTD_initStaticCCtx(compressor_memory_, compressor_bytes_);
+  log::FileHeader header{};
+  memcpy(header.magic, log::kMagic, sizeof header.magic);
+  header.version = log::kFormatVersion;
+  header.reader_version = 1;
+  batch_.Append(&header, sizeof header);
+  return 0;
+}
+
+void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint32_t events,
+                       std::uint64_t first_time_ns, std::uint64_t last_time_ns) {
+  if (payload.failed()) return;
+  // The longest logs do without an index: readers then scan.
+  index_full_ |= index_.size() >= kMostIndexBytes || !index_.TryReserve(sizeof(IndexEntry));
+  if (index_full_) index_.Clear();
+  const IndexEntry entry{end() + batch_.size(), first_time_ns, last_time_ns,
+                         static_cast<std::uint32_t>(kind), events};
+  if (!index_full_) index_.Append(&entry, sizeof entry);
+  const char* stored = payload.data();
+  std::size_t stored_bytes = payload.size();
+  log::ChunkFrame frame{};
+  if (payload.size() >= kWorthCompressing && compressor_ != nullptr) {
+    packed_.Clear();
+    const std::size_t bound = ZSTD_compressBound(payload.size());
+    if (packed_.Reserve(bound)) {
+      const std::size_t bytes =
+          ZSTD_compressCCtx(static_cast<ZSTD_CCtx*>(compressor_), packed_.data(), bound,
+                            payload.data(), payload.size(), kCompressionLevel);
+      if (ZSTD_isError(bytes) == 0 && bytes < payload.size()) {
+        stored = packed_.data();
+        stored_bytes = bytes;
+        frame.flags = log::kChunkZstd;
+      }
+    }
+  }
+  frame.sync = log::kChunkSync;
+  frame.kind = static_cast<std::uint16_t>(kind);
+  frame.stored_bytes = static_cast<std::uint32_t>(stored_bytes);
+  frame.raw_bytes = static_cast<std::uint32_t>(payload.size());
+  frame.events = events;
+  const std::uint32_t crc = log::Crc32c(&frame, offsetof(log::ChunkFrame, crc32c));
+  frame.crc32c = log::Crc32c(stored, stored_bytes, crc);
+  batch_.Append(&frame, sizeof frame);
+  batch_.Append(stored, stored_bytes);
+}
+
+bool LogFile::IsOurFile(int fd) const {
+  struct stat status;
+  return fstat(fd, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+}
+
+// As for the ring: the program may have closed our descriptor and opened something else under
+// its number, into which nothing must be written.
+int LogFile::FileDescriptor() {
+  if (fd_ >= 0 && IsOurFile(fd_)) return fd_;
+  fd_ = -1;
+  const int fd = open(path_, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return -1;
+  if (!IsOurFile(fd)) {
+    close(fd);
+    errno = ENOENT;
+    return -1;
+  }
+  fd_ = MoveDescriptorHigh(fd);
+  return fd_;
+}
+
+bool LogFile::removed() const {
+  struct stat status;
+  return fd_ >= 0 && fstat(fd_, &status) == 0 && status.st_nlink == 0;
+}
+
+int LogFile::Truncate(std::uint64_t bytes) {
+  const int fd = FileDescriptor();
+  if (fd < 0) return errno;
+  return ftruncate(fd, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+}
+
+int LogFile::WriteBatch() { return Write(end() > 0 && LeavesNoRoom() ? EFBIG : 0); }
+
+// An entry of the index takes less than 40 bytes, even uncompressed.
+bool LogFile::LeavesNoRoom() const {
+  constexpr std::uint64_t kCountersAndTrailer = 4096;
+  const std::uint64_t entries = index_.size() / sizeof(IndexEntry) + 2;
+  return end() + batch_.size() + entries * 40 + kCountersAndTrailer > FileSizeLimit();
+}
+
+// Over index and trailer, where the log was ended: in one call, so that a process that ends at this
+// very moment has either the old end or the new one. (The kernel may still stop between two pages.)
+int LogFile::Write(int error) {
+  if (batch_.size() == 0) return 0;
+  const std::uint64_t start = end();
+  const int fd = FileDescriptor();
+  if (error == 0) error = fd < 0 ? errno : batch_.failed() ? ENOMEM : 0;
+  std::size_t done = 0;
+  while (error == 0 && done < batch_.size()) {
+    const ssize_t written =
+        pwrite(fd, batch_.data() + done, batch_.size() - done, static_cast<off_t>(start + done));
+    if (written > 0)
+      done += static_cast<std::size_t>(written);
+    else if (written == 0)
+      error = EIO;
+    else if (errno != EINTR)
+      error = errno;
+  }
+  if (error != 0) {
+    if (done > 0 || finished_at_ == 0) {
+      Truncate(start);
+      size_ = start;
+      finished_at_ = 0;
+    }
+    if (!index_full_) index_.Resize(indexed_ * sizeof(IndexEntry));
+  } else {
+    const std::uint64_t old_size = size_;
+    size_ = start + batch_.size();
+    finished_at_ = 0;
+    indexed_ = index_.size() / sizeof(IndexEntry);
+    if (size_ < old_size) error = Truncate(size_);
+  }
+  batch_.Clear();
+  return error;
+}
+
+void LogFile::EncodeIndex(ByteBuffer* payload) const {
+  PbfWriter message(*payload);
+  for (std::size_t i = 0; i < index_.size() / sizeof(IndexEntry); ++i) {
+    IndexEntry entry;
+    memcpy(&entry, index_.data() + i * sizeof entry, sizeof entry);
+    PbfWriter chunk(message, 1);
+    chunk.add_uint64(1, entry.offset);
+    chunk.add_uint32(2, entry.kind);
+    if (entry.events == 0) continue;
+    chunk.add_uint32(3, entry.events);
+    chunk.add_uint64(4, entry.first_time_ns);
+    chunk.add_uint64(5, entry.last_time_ns);
+  }
+}
+
+int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason) {
+  const std::uint64_t index_at = end() + batch_.size();
+  ByteBuffer payload(Need::kWriter);
+  if (!index_full_) EncodeIndex(&payload);
+  // Where memory is too scarce for it, the log does without as well.
+  index_full_ |= payload.failed() || !batch_.TryReserve(payload.size() + 2 * kWorthCompressing);
+  const bool indexed = !index_full_;
+  if (indexed) AddChunk(log::ChunkKind::kIndex, payload);
+  payload.Clear();
+  PbfWriter trailer(payload);
+  trailer.add_uint64(1, end_time_ns);
+  trailer.add_uint64(2, events);
+  trailer.add_string(3, reason);
+  if (indexed) trailer.add_uint64(4, index_at);
+  AddChunk(log::ChunkKind::kTrailer, payload);
+  const int error = Write(0);
+  if (error != 0) return error;
+  // The index does not list itself, nor the trailer: a later Finish lists what precedes them.
+  if (!index_full_) index_.Resize(index_.size() - 2 * sizeof(IndexEntry));
+  indexed_ = index_.size() / sizeof(IndexEntry);
+  finished_at_ = index_at;
+  return 0;
+}
+
+}  // namespace memprof::recorder

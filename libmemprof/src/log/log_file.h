@@ -1,0 +1,92 @@
+// The log on disk: chunks are framed into a batch, and a batch reaches the file in one go, so
+// that a process killed at any moment leaves a log that matches its ring (proto/ring.h).
+//
+// Not thread-safe: belongs to whoever starts recording, then to the writer thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libmemprof/src/base/byte_buffer.h"
+#include "proto/framing.h"
+
+namespace memprof::recorder {
+
+inline constexpr std::size_t kMostPathBytes = 4096;
+
+// Replaces %p by the process id, %h by the host's name and %% by %; false when the result does
+// not fit into `size` bytes.
+bool ExpandOutput(const char* pattern, char* path, std::size_t size);
+
+class LogFile {
+ public:
+  LogFile() = default;
+  ~LogFile();
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+
+  // Creates the log that `pattern` names. Nothing is ever overwritten: where the name is taken by
+  // anything but an empty file of ours, the process id and then a number are inserted before the
+  // extension. Returns 0 or an errno.
+  int Create(const char* pattern);
+
+  // Absolute.
+  const char* path() const { return path_; }
+  // Bytes that the file has once all batches so far are written.
+  std::uint64_t size() const { return size_; }
+  std::size_t batch_bytes() const { return batch_.size(); }
+
+  // Adds a chunk to the batch. `events` and the times are for ChunkKind::kEvents.
+  void AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint32_t events = 0,
+                std::uint64_t first_time_ns = 0, std::uint64_t last_time_ns = 0);
+
+  // Writes the batch. Returns 0, or an errno after having cut the file back to its last complete
+  // batch; an end that was there and could not be replaced stays. Where the size of files is
+  // limited (RLIMIT_FSIZE) the last of it is kept for Finish, which says why the log ends there.
+  int WriteBatch();
+
+  // Writes the batch, and after it index and trailer. The next batch takes their place: written by
+  // Finish again, it leaves a log that is complete at every moment.
+  int Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason);
+  bool finished() const { return finished_at_ != 0; }
+  // Nobody will find the log: its name is gone.
+  bool removed() const;
+
+ private:
+  struct IndexEntry {
+    std::uint64_t offset;
+    std::uint64_t first_time_ns;
+    std::uint64_t last_time_ns;
+    std::uint32_t kind;
+    std::uint32_t events;
+  };
+  static int ExpandAbsolute(const char* pattern, char* path, std::size_t size);
+  int CreateAt(const char* path);
+  // `error`: why it must not be written, if it must not.
+  int Write(int error);
+  // Counters, index and trailer would no longer fit behind the batch.
+  bool LeavesNoRoom() const;
+  bool IsOurFile(int fd) const;
+  int FileDescriptor();
+  int Truncate(std::uint64_t bytes);
+  // Where the batch goes.
+  std::uint64_t end() const { return finished_at_ != 0 ? finished_at_ : size_; }
+  void EncodeIndex(ByteBuffer* payload) const;
+
+  int fd_ = -1;
+  std::uint64_t device_ = 0;
+  std::uint64_t inode_ = 0;
+  std::uint64_t size_ = 0;
+  std::uint64_t finished_at_ = 0;  // where the index begins, once finished
+  std::size_t indexed_ = 0;        // entries of index_ that belong to written batches
+  ByteBuffer batch_{Need::kWriter};
+  ByteBuffer index_;  // of IndexEntry
+  bool index_full_ = false;
+  ByteBuffer packed_{Need::kWriter};
+  void* compressor_memory_ = nullptr;
+  void* compressor_ = nullptr;  // ZSTD_CCtx, within compressor_memory_
+  std::size_t compressor_bytes_ = 0;
+  char path_[kMostPathBytes] = "";
+};
+
+}  // namespace memprof::recorder

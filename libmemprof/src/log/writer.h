@@ -1,0 +1,149 @@
+// The writer thread: moves events and definitions from the ring into the log.
+//
+// Everything below the public functions runs on that thread alone. It never calls CUDA (but stops
+// or resumes the CUPTI source when a signal asked for that), holds no lock while it writes, and
+// blocks all signals, so that none of the program's handlers runs on it.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "libmemprof/src/base/loader_gate.h"
+#include "libmemprof/src/loader/modules.h"
+#include "libmemprof/src/log/definition_encoder.h"
+#include "libmemprof/src/log/encoder.h"
+#include "libmemprof/src/log/live_table.h"
+#include "libmemprof/src/log/log_file.h"
+#include "libmemprof/src/log/ring_buffer.h"
+#include "libmemprof/src/recording/host_scan.h"
+#include "libmemprof/src/stacks/stack_table.h"
+
+namespace memprof::recorder {
+
+class Writer {
+ public:
+  struct Parts {
+    RingBuffer* ring;
+    LogFile* log;
+    Modules* modules;
+    StackTable* stacks;
+  };
+  explicit Writer(const Parts& parts) : parts_(parts), definition_encoder_(parts.log) {}
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // `on_failure` is called on the writer thread, once, when the log cannot be written any more.
+  bool Start(void (*on_failure)());
+  // Ends the thread after a last drain; for tests, which take recorders down again.
+  void Stop();
+
+  // Returns once everything published before the call is in the log, true, or after `timeout_ns`.
+  bool Flush(std::uint64_t timeout_ns);
+  // As Flush, and then the log has its counters, index and trailer and the ring file is gone.
+  // Events that come later reopen the log for the moment of their writing; call again after them,
+  // because the counters are of the last call.
+  bool Finish(std::uint64_t timeout_ns);
+
+  // The main thread has called pthread_exit, or is about to. A process ends with its last thread,
+  // so this one has to see that it is the last, and to end too.
+  void NoteEndOfMain() {
+    main_has_ended_.store(true, std::memory_order_relaxed);
+    parts_.ring->CallAttention();
+  }
+
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  std::uint64_t log_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
+  // As of the last drain.
+  LiveTotals totals() const;
+
+  // Of all kinds, as of the last drain.
+  std::size_t live_blocks() const { return live_blocks_.load(std::memory_order_relaxed); }
+
+  // What cuMemAlloc and cuMemAllocPitch made and is live as of the last drain, in no order: as many
+  // as there is room for.
+  struct LiveCopy {
+    ScanTarget* targets;
+    std::size_t room;
+    std::size_t count;
+  };
+  // False after `timeout_ns`, and when several threads ask at once.
+  bool CopyLive(LiveCopy* copy, std::uint64_t timeout_ns);
+
+  // The writer's work, for tests that want no thread: drains once; false when nothing was there.
+  bool DrainOnce();
+
+ private:
+  struct Run {
+    ring::SlabHeader* slab;
+    std::uint64_t sequence;
+    std::uint32_t thread;
+    std::uint32_t from;
+    std::uint32_t to;
+  };
+  static void* ThreadMain(void* self);
+  void Loop();
+  void Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted);
+  bool ProcessIsOver();
+  void EndAsLast();
+  void ServeHere();
+  bool Request(std::atomic<std::uint32_t>* wanted, std::atomic<std::uint32_t>* done,
+               std::uint64_t timeout_ns);
+  std::size_t CollectRuns(ring::SlabKind kind);
+  static void CutAt(std::uint64_t time_ns, Run* runs, std::size_t count);
+  void EncodeDefinitions(std::size_t first_run, std::size_t runs);
+  std::size_t EncodeEvents(std::size_t first_run, std::size_t runs);
+  void FlushEncoder();
+  bool Commit(std::uint64_t events);
+  void ReleaseDrained();
+  void SealDeadThreads();
+  void Account(std::size_t runs);
+  void ServeCopy();
+  void ApplyToLive(ring::RingEvent* event);
+  void CountRefusals();
+  void WriteCounters();
+  void FinishLog();
+  void Fail(int error);
+
+  Parts parts_;
+  void (*on_failure_)() = nullptr;
+  pthread_t thread_{};
+  sigset_t mask_of_program_{};
+  bool running_ = false;
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> main_has_ended_{false};
+  std::atomic<bool> ended_{false};         // the thread: whoever wants something does it
+  std::atomic<std::uint32_t> serving_{0};  // thread that does
+  Mutex serving_mutex_;
+  std::atomic<bool> failed_{false};
+  std::atomic<std::uint32_t> flush_wanted_{0};
+  std::atomic<std::uint32_t> flush_done_{0};
+  std::atomic<std::uint32_t> finish_wanted_{0};
+  std::atomic<std::uint32_t> finish_done_{0};
+  std::atomic<LiveCopy*> copy_{nullptr};  // asked for and not begun
+  std::atomic<std::uint32_t> copy_wanted_{0};
+  std::atomic<std::uint32_t> copy_done_{0};
+  std::atomic<std::size_t> live_blocks_{0};
+  std::atomic<std::uint64_t> log_bytes_{0};
+  mutable Mutex totals_mutex_;
+  LiveTotals totals_;
+
+  DefinitionEncoder definition_encoder_;
+  EventEncoder encoder_;
+  LiveTable live_;
+  ByteBuffer message_{Need::kWriter};
+  ByteBuffer cursors_{Need::kWriter};
+  Run* runs_ = nullptr;
+  Run* definition_runs_ = nullptr;
+  std::uint64_t next_sweep_ns_ = 0;
+  std::uint64_t next_look_ns_ = 0;
+  std::uint64_t next_counters_ns_ = 0;
+  std::uint32_t seen_generation_ = 0;
+  bool told_removed_ = false;
+  LoaderFlag loader_;
+};
+
+}  // namespace memprof::recorder

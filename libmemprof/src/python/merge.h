@@ -1,0 +1,41 @@
+// Puts Python frames where they belong among the native ones: in place of the C frame of the
+// evaluation loop that runs them.
+//
+//   native                         python              merged
+//   cudaMalloc                                         cudaMalloc
+//   method_vectorcall                                  method_vectorcall
+//   _PyEval_EvalFrameDefault  <--  grow (train.py:7)   grow (train.py:7)
+//                                  step (train.py:9)   step (train.py:9)
+//   PyEval_EvalCode           <--                      PyEval_EvalCode
+//   ...                                                ...
+//
+// From 3.10 on a loop keeps something on its own C frame to which the interpreter points, which
+// says exactly where it is, whatever that code is called. Before, loops are told by the function's
+// addresses, and each runs one frame; its rarely used parts that the compiler moved elsewhere
+// (".cold") are not known, so that frames may there stand further out than they belong.
+//
+// A pure function of its arguments.
+#pragma once
+
+#include <cstdint>
+
+#include "libmemprof/src/python/walk.h"
+#include "libmemprof/src/stacks/stack_walk.h"
+
+namespace memprof::recorder {
+
+struct NativeStack {
+  void* const* frames = nullptr;  // return addresses, innermost first
+  // Where each frame begins, in bytes above `start`; null = not known.
+  const std::uint32_t* offsets = nullptr;
+  std::uint64_t start = 0;
+  int count = 0;
+  bool truncated = false;
+};
+
+// `ids[i]` names python.frames[i]; 0 = leave it out. Fills `merged` with at most `room` elements as
+// of StackTable::Intern and returns their number; `*truncated` is set when there was more.
+int MergeStacks(const NativeStack& native, const PythonStack& python, const std::uint32_t* ids,
+                const CodeRange& evaluation, void** merged, int room, bool* truncated);
+
+}  // namespace memprof::recorder

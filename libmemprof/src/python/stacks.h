@@ -1,0 +1,110 @@
+// The Python side of call stacks: whether there is an interpreter whose frames can be read, and
+// what the frames are called in the log.
+//
+//           an interpreter is loaded       a thread with frames, whose every pointer was checked
+//   kAbsent ----------------------> kFound ------------------------------------------> kOn
+//                |  its version is not known |  they are not what they must be            |
+//                +-------------> kOff <------+--------------------------------------------+
+//                                    the interpreter, asked with the GIL held, says otherwise;
+//                                    or a pointer is none
+//
+// The second check is a pending call: the interpreter makes it soon, between two instructions of
+// its main thread, and there this thread's stack as read here is compared with what frame objects
+// say of it. Until then, stacks are taken as the first check found them. (3.8 cannot be asked for
+// that while it ends, and does not say so: there the first call with the GIL held is used.)
+//
+// While an interpreter ends, its threads' frames are not read.
+// Thread-safety: every function may be called by any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "libmemprof/src/log/definitions.h"
+#include "libmemprof/src/python/code.h"
+#include "libmemprof/src/python/layout.h"
+#include "libmemprof/src/python/runtime.h"
+#include "libmemprof/src/python/walk.h"
+
+namespace memprof::recorder {
+
+// What a thread keeps that has called with Python frames; zeroed at first.
+struct PythonThread {
+  static constexpr int kMostMerged = 512;
+  static constexpr std::size_t kEntries = 2048;
+  // Both stacks together, to a node of the trie; direct-mapped.
+  struct Entry {
+    std::uint64_t key;
+    std::uint32_t node;
+    bool truncated;
+  };
+  PythonStack stack;
+  std::uint32_t ids[PythonStack::kMostFrames];
+  void* merged[kMostMerged];
+  Entry entries[kEntries];
+};
+
+class PythonStacks {
+ public:
+  PythonStacks(Definitions* definitions, RingBuffer* ring)
+      : definitions_(definitions), ring_(ring) {}
+  ~PythonStacks();
+  PythonStacks(const PythonStacks&) = delete;
+  PythonStacks& operator=(const PythonStacks&) = delete;
+
+  // Looks for an interpreter, unless there is one or nothing was loaded since (`changes` as of
+  // Modules). May take the loader's list lock, see loader_gate.h.
+  void Look(std::uint64_t changes);
+  // Uses this one; tests say which layout.
+  void Use(const PythonRuntime& runtime, const PythonLayout& layout);
+
+  // Whether there may be frames to take.
+  bool on() const {
+    const State state = state_.load(std::memory_order_acquire);
+    return state == State::kFound || state == State::kOn;
+  }
+  // The calling thread's frames; none where it has none or they may not be read.
+  void Take(PythonStack* stack);
+  // Ids of PythonFrame definitions, 0 for what is to be left out.
+  void Name(const PythonStack& stack, std::uint32_t* ids);
+  const CodeRange& evaluation() const { return runtime_.evaluation; }
+
+  // With the GIL held, by a thread that runs Python code.
+  void CompareWithInterpreter();
+
+ private:
+  enum class State : std::uint32_t { kAbsent, kFound, kOn, kOff };
+  struct Known {
+    std::uint64_t fingerprint;  // 0 = empty
+    std::uint32_t id;
+  };
+  static constexpr std::uint32_t kMostKnown = 1u << 18;  // 4 MiB; then it forgets all
+
+  void AskForComparison();
+  bool Check(std::uint64_t thread_state, PythonStack* stack);
+  void Refuse(const char* why);
+  void Tell(std::uint32_t source_state, const char* why);
+  std::uint32_t NameOf(const PythonStack::Frame& frame);
+  Known* Place(std::uint64_t fingerprint);
+  bool MakeRoom();
+
+  Definitions* definitions_;
+  RingBuffer* ring_;
+  std::atomic<State> state_{State::kAbsent};
+  std::atomic<bool> to_compare_{false};  // as soon as this thread holds the GIL
+  std::atomic<std::uint64_t> looked_{~std::uint64_t{0}};
+  PythonRuntime runtime_;
+  PythonLayout layout_;
+  Mutex mutex_;  // of what follows
+  PythonSource source_;
+  Known* known_ = nullptr;
+  std::uint32_t capacity_ = 0;
+  std::uint32_t used_ = 0;
+};
+
+// Compares `stack`, read from the calling thread, with its frame objects. The GIL is held. Null
+// when they agree, else what did not.
+const char* DifferenceFromFrames(const PythonRuntime& runtime, const PythonLayout& layout,
+                                 const PythonStack& stack, PythonSource* source);
+
+}  // namespace memprof::recorder

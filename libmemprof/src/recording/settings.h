@@ -1,0 +1,34 @@
+// What the environment asks of the recorder. README and `memprof run --help` describe the
+// variables for users.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libmemprof/src/log/log_file.h"
+
+namespace memprof::recorder {
+
+struct Settings {
+  char output[kMostPathBytes] = "memprof.%p.mprof";  // MEMPROF_OUTPUT
+  bool disabled = false;                             // MEMPROF_DISABLE=1
+  bool start_paused = false;                         // MEMPROF_START=paused
+  int stack_depth = 64;            // MEMPROF_STACK_DEPTH: 0 (no stacks) to kMaxStackDepth
+  std::uint64_t ring_events = 0;   // MEMPROF_RING_EVENTS: events that all rings together hold
+  std::uint64_t memory_bytes = 0;  // MEMPROF_MEMORY_MIB: most that the recorder may hold
+  bool driver = true;              // MEMPROF_SOURCE: the hooks record allocations
+  bool cupti = false;              // ... or MEMPROF_CUPTI=1: libmemprof_cupti.so is loaded
+  bool verbose = false;            // MEMPROF_VERBOSE=1
+  bool scan_at_exit = false;       // MEMPROF_SCAN=1: host_scan.h
+  char shared_directory[256] = "/dev/shm";  // MEMPROF_SHM: where the ring is put first
+  bool agent = false;             // MEMPROF_AGENT: memprof run --torch put one into the program
+  bool begins_by_itself = false;  // at the first CUDA call: preloaded, or told where to write
+};
+
+using EnvironmentLookup = const char* (*)(const char* name);
+
+// Reads the variables through `lookup`. A value that makes no sense is reported once on stderr
+// and the default is used.
+Settings ReadSettings(EnvironmentLookup lookup, bool preloaded);
+
+}  // namespace memprof::recorder

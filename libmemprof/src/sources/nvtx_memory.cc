@@ -1,0 +1,188 @@
+// NVTX's extension for memory: a heap that a program's own allocator carves up is a segment of the
+// log, its regions are blocks, and a region with a name is a tensor of bytes with that name. So are
+// named regions of no heap, which lie in what the driver handed out.
+//
+// A region's address serves as its handle, as NVTX allows. What ends with the memory below it needs
+// no event: readers end it there.
+#include "libmemprof/src/sources/nvtx_memory.h"
+
+#include <stdio.h>
+
+#include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/sources/nvtx_abi.h"
+
+namespace memprof::recorder {
+namespace {
+
+using nvtx::MemoryHeader;
+using nvtx::VirtualRange;
+
+// Regions that are remembered at once; others are blocks that only their own end or their heap's
+// memory ends, and get no name. The table is searched from end to end.
+constexpr std::uint32_t kMaxRegions = 4096;
+constexpr std::uint64_t kNvtxNamed = 1;
+
+HandleTable* Known() { return TheRecorder()->driver()->handles(); }
+
+std::uint64_t Number(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
+
+std::int32_t DeviceAt(const void* address) {
+  RecursionGuard guard;
+  ThreadState* state = BoundState(guard.slot());
+  DriverState* driver = TheRecorder()->driver();
+  const std::int32_t current = state == nullptr ? -1 : driver->Current(state).device;
+  return driver->DeviceOf(Number(address), current);
+}
+
+bool IsUsable(const MemoryHeader* header, std::size_t bytes) {
+  return header != nullptr && header->compatibility == nvtx::kMemoryCompatibility &&
+         header->bytes >= bytes && Recording() && TheRecorder() != nullptr;
+}
+
+// Calls visit(element) for each of the batch, whose elements may have grown.
+template <typename Element, typename Batch, typename Visit>
+void ForEach(const Batch* batch, Visit visit) {
+  if (!IsUsable(&batch->header, sizeof *batch) || batch->elements == nullptr) return;
+  const std::size_t step =
+      batch->element_bytes < sizeof(Element) ? sizeof(Element) : batch->element_bytes;
+  const auto* at = static_cast<const char*>(batch->elements);
+  for (std::size_t i = 0; i < batch->count; ++i, at += step)
+    visit(*reinterpret_cast<const Element*>(at));
+}
+
+void NameMemory(const void* address, std::uint64_t bytes, std::int32_t type, const void* value) {
+  char name[1024];
+  if (bytes == 0 || NvtxText(type, value, name, sizeof name) == 0) return;
+  const auto shape = static_cast<std::int64_t>(bytes);
+  memprof_tensor_create(DeviceAt(address), address, bytes, name, "byte", 1, &shape);
+}
+
+// The end of a region that is in the table no more, or was never there.
+void EndRegion(const void* address, const HandleTable::Entry& region, bool is_block) {
+  const std::int32_t device = DeviceAt(address);
+  if (region.aux == kNvtxNamed) memprof_tensor_destroy(device, address);
+  if (is_block) memprof_block_destroy(device, address);
+}
+
+const void* HeapRegister(const void*, const nvtx::HeapDescription* heap) {
+  if (heap == nullptr || heap->type != nvtx::kVirtualAddress || heap->range == nullptr ||
+      heap->range_bytes < sizeof *heap->range)
+    return nullptr;
+  const VirtualRange range = *heap->range;
+  if (IsUsable(&heap->header, sizeof *heap) && range.address != nullptr) {
+    const std::int32_t device = DeviceAt(range.address);
+    Known()->Add({Number(range.address), HandleKind::kNvtxHeap, 0, 0, range.bytes,
+                  static_cast<std::uint64_t>(device), 1});
+    memprof_segment_create(device, range.address, range.bytes, nullptr);
+    NameMemory(range.address, range.bytes, heap->message_type, heap->message);
+  }
+  return range.address;
+}
+
+void HeapReset(const void*, const void* heap) {
+  if (!Recording() || TheRecorder() == nullptr) return;
+  HandleTable::Entry region;
+  while (Known()->TakeOwned(Number(heap), HandleKind::kNvtxRegion, &region))
+    EndRegion(reinterpret_cast<const void*>(region.handle), region, heap != nullptr);
+}
+
+void HeapUnregister(const void* domain, const void* heap) {
+  HeapReset(domain, heap);
+  if (!Recording() || heap == nullptr || TheRecorder() == nullptr) return;
+  HandleTable::Entry known;
+  if (Known()->Drop(Number(heap), HandleKind::kNvtxHeap, &known) == HandleTable::Dropped::kUnknown)
+    return;
+  const auto device = static_cast<std::int32_t>(known.aux);
+  memprof_tensor_destroy(device, heap);
+  memprof_segment_destroy(device, heap);
+}
+
+void Register(const void* heap, const VirtualRange& range) {
+  if (range.address == nullptr || range.bytes == 0) return;
+  if (Known()->size() < kMaxRegions)
+    Known()->Add(
+        {Number(range.address), HandleKind::kNvtxRegion, 0, Number(heap), range.bytes, 0, 1});
+  if (heap != nullptr)
+    memprof_block_create(DeviceAt(range.address), range.address, range.bytes, range.bytes, nullptr);
+}
+
+void RegionsRegister(const void*, const nvtx::RegionsRegister* batch) {
+  if (batch == nullptr || batch->header.reserved_or_type != nvtx::kVirtualAddress) return;
+  const void** handle = batch->handles;
+  ForEach<VirtualRange>(batch, [&](const VirtualRange& range) {
+    Register(batch->heap, range);
+    if (handle != nullptr) *handle++ = range.address;
+  });
+}
+
+void RegionsResize(const void*, const nvtx::RegionsResize* batch) {
+  if (batch == nullptr || batch->header.reserved_or_type != nvtx::kVirtualAddress) return;
+  ForEach<VirtualRange>(batch, [](const VirtualRange& range) {
+    HandleTable::Entry region;
+    if (Known()->Drop(Number(range.address), HandleKind::kNvtxRegion, &region) ==
+        HandleTable::Dropped::kUnknown)
+      return;
+    EndRegion(range.address, region, region.owner != 0);
+    Register(reinterpret_cast<const void*>(region.owner), range);
+  });
+}
+
+void RegionsUnregister(const void*, const nvtx::RegionsUnregister* batch) {
+  if (batch == nullptr) return;
+  ForEach<const void*>(batch, [](const void* address) {
+    HandleTable::Entry region;
+    const bool known = Known()->Drop(Number(address), HandleKind::kNvtxRegion, &region) !=
+                       HandleTable::Dropped::kUnknown;
+    EndRegion(address, region, !known || region.owner != 0);
+  });
+}
+
+// Also memory that was never registered as a region: its size is what the driver says.
+void RegionsName(const void*, const nvtx::RegionsName* batch) {
+  if (batch == nullptr) return;
+  ForEach<nvtx::RegionName>(batch, [](const nvtx::RegionName& named) {
+    HandleTable::Entry region;
+    HandleTable* known = Known();
+    if (known->Get(Number(named.region), HandleKind::kNvtxRegion, &region)) {
+      known->Drop(region.handle, HandleKind::kNvtxRegion);
+      if (region.aux == kNvtxNamed) memprof_tensor_destroy(DeviceAt(named.region), named.region);
+      region.aux = kNvtxNamed;
+      known->Add(region);
+    } else {
+      RecursionGuard guard;
+      region.bytes = DriverState::BytesAt(Number(named.region));
+    }
+    NameMemory(named.region, region.bytes, named.message_type, named.message);
+  });
+}
+
+template <typename F>
+std::intptr_t Address(F* function) {
+  return reinterpret_cast<std::intptr_t>(function);
+}
+
+}  // namespace
+}  // namespace memprof::recorder
+
+// Called once for each extension of each library that has NVTX in it; 0 = of no interest.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
+    memprof::nvtx::ExtensionModule* module) {
+  using namespace memprof::recorder;
+  using namespace memprof::nvtx;
+  if (module == nullptr || module->bytes < sizeof *module || module->module != kModuleMemory ||
+      module->compatibility != kMemoryCompatibility || module->segment_count == 0 ||
+      module->segments == nullptr || module->segments->functions == nullptr)
+    return 0;
+  const std::intptr_t functions[] = {Address(HeapRegister),
+                                     Address(HeapUnregister),
+                                     Address(HeapReset),
+                                     Address(memprof::recorder::RegionsRegister),
+                                     Address(memprof::recorder::RegionsResize),
+                                     Address(memprof::recorder::RegionsUnregister),
+                                     Address(memprof::recorder::RegionsName)};
+  static_assert(kRegionsName + 1 == sizeof functions / sizeof *functions);
+  for (unsigned i = 0; i < sizeof functions / sizeof *functions; ++i)
+    if (i < module->segments->slots) module->segments->functions[i] = functions[i];
+  return 1;
+}

@@ -1,0 +1,178 @@
+// One frame after the other, from rules.
+#include "libmemprof/src/stacks/stack_walk.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#if !defined(__x86_64__)
+#error "frame rules are written for x86-64"
+#endif
+
+namespace memprof::recorder {
+namespace {
+
+// The program's stack is read word by word, which sanitizers must not take for our own accesses.
+__attribute__((no_sanitize("address", "thread", "undefined"))) inline std::uint64_t ReadWord(
+    std::uint64_t address) {
+  return *reinterpret_cast<const std::uint64_t*>(address);
+}
+
+class Walker {
+ public:
+  Walker(FrameRules* rules, const StackBounds& bounds, const Registers& start, StackWalk* walk)
+      : rules_(rules), bounds_(bounds), start_(start), at_(start), walk_(walk) {}
+
+  enum class Outcome { kStepped, kBottom, kRefused };
+  // From the current frame to its caller.
+  Outcome Step();
+  std::uint64_t pc() const { return at_.pc; }
+  std::uint32_t offset() const { return static_cast<std::uint32_t>(at_.sp - start_.sp); }
+
+ private:
+  bool Readable(std::uint64_t address) const {
+    return address % 8 == 0 && address >= start_.sp && address <= bounds_.high - 8;
+  }
+  // Notes that the walk depends on a word.
+  bool DependOn(std::uint64_t address, std::uint64_t value);
+  bool UseFramePointer();
+  bool FindCfa(const FrameRule& rule, std::uint64_t* cfa);
+  bool RestoreFramePointer(const FrameRule& rule, std::uint64_t cfa);
+
+  FrameRules* rules_;
+  const StackBounds& bounds_;
+  const Registers& start_;
+  Registers at_;
+  StackWalk* walk_;
+  // Where at_.bp is. Mostly nobody needs it: functions keep other things in rbp, which change from
+  // call to call, so it is read, and the walk depends on it, only once a frame is found through it.
+  enum class FramePointer {
+    kFromStart,
+    kFromStack,
+    kNoted,
+    kUnknown
+  } bp_ = FramePointer::kFromStart;
+  std::uint64_t bp_address_ = 0;
+};
+
+bool Walker::DependOn(std::uint64_t address, std::uint64_t value) {
+  if (walk_->word_count == StackWalk::kMostWords) return false;
+  walk_->words[walk_->word_count++] = {static_cast<std::uint32_t>(address - start_.sp), value};
+  return true;
+}
+
+bool Walker::UseFramePointer() {
+  switch (bp_) {
+    case FramePointer::kFromStart:
+      walk_->uses_frame_pointer = true;
+      return true;
+    case FramePointer::kFromStack:
+      if (!Readable(bp_address_)) return false;
+      at_.bp = ReadWord(bp_address_);
+      bp_ = FramePointer::kNoted;
+      return DependOn(bp_address_, at_.bp);
+    case FramePointer::kNoted:
+      return true;
+    case FramePointer::kUnknown:
+      break;
+  }
+  return false;
+}
+
+bool Walker::FindCfa(const FrameRule& rule, std::uint64_t* cfa) {
+  const auto offset = static_cast<std::uint64_t>(std::int64_t{rule.cfa_words} * 8);
+  if (rule.base == CfaBase::kStackPointer) {
+    *cfa = at_.sp + offset;
+    return true;
+  }
+  if (!UseFramePointer()) return false;
+  *cfa = at_.bp + offset;
+  if (rule.base == CfaBase::kFramePointer) return true;
+  const std::uint64_t slot = *cfa;
+  if (!Readable(slot)) return false;
+  *cfa = ReadWord(slot);
+  return DependOn(slot, *cfa);
+}
+
+bool Walker::RestoreFramePointer(const FrameRule& rule, std::uint64_t cfa) {
+  if (rule.rbp == SavedRbp::kSame) return true;
+  if (rule.rbp == SavedRbp::kUnusable) {
+    bp_ = FramePointer::kUnknown;
+    return true;
+  }
+  if (rule.rbp == SavedRbp::kAtFrame && !UseFramePointer()) return false;
+  const std::uint64_t base = rule.rbp == SavedRbp::kAtCfa ? cfa : at_.bp;
+  bp_address_ = base + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8);
+  bp_ = FramePointer::kFromStack;
+  return true;
+}
+
+Walker::Outcome Walker::Step() {
+  const FrameRule rule = rules_->Find(at_.pc - 1);
+  if (rule.base == CfaBase::kOutermost) return Outcome::kBottom;
+  std::uint64_t cfa;
+  if (rule.base == CfaBase::kUnsupported || !FindCfa(rule, &cfa)) return Outcome::kRefused;
+  // The stack grows downwards: a caller's frame is above, or the walk would not end.
+  if (cfa <= at_.sp || !RestoreFramePointer(rule, cfa) || !Readable(cfa - 8))
+    return Outcome::kRefused;
+  at_.sp = cfa;
+  at_.pc = ReadWord(cfa - 8);
+  if (!DependOn(cfa - 8, at_.pc)) return Outcome::kRefused;
+  return at_.pc == 0 ? Outcome::kBottom : Outcome::kStepped;
+}
+
+// The main thread's: its top is where the kernel put the arguments; it may grow to the limit that
+// the process was started with, and the kernel maps nothing else there.
+StackBounds MainStackBounds() {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
+  const auto* end = static_cast<void* const*>(dlsym(RTLD_DEFAULT, "__libc_stack_end"));
+  rlimit limit;
+  if (end == nullptr || *end == nullptr || getrlimit(RLIMIT_STACK, &limit) != 0) return {};
+  const auto high = reinterpret_cast<std::uint64_t>(*end) & ~std::uint64_t{7};
+  const std::uint64_t size = limit.rlim_cur < kLargest ? limit.rlim_cur : kLargest;
+  return {high - size, high};
+}
+
+}  // namespace
+
+StackBounds FindStackBounds() {
+  if (getpid() == gettid()) return MainStackBounds();
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  void* low = nullptr;
+  std::size_t bytes = 0;
+  const int error = pthread_attr_getstack(&attributes, &low, &bytes);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) return {};
+  const auto begin = reinterpret_cast<std::uint64_t>(low);
+  return {begin, (begin + bytes) & ~std::uint64_t{7}};
+}
+
+bool WalkStack(FrameRules* rules, const StackBounds& bounds, const CodeRange& own,
+               const Registers& start, int depth, StackWalk* walk) {
+  walk->frame_count = 0;
+  walk->word_count = 0;
+  walk->uses_frame_pointer = false;
+  walk->truncated = false;
+  if (!bounds.Contains(start.sp) || start.sp % 8 != 0 || bounds.high - start.sp > UINT32_MAX)
+    return false;
+  if (depth > StackWalk::kMostFrames) depth = StackWalk::kMostFrames;
+  Walker walker(rules, bounds, start, walk);
+  while (true) {
+    const std::uint64_t pc = walker.pc();
+    if (walk->frame_count > 0 || !own.Contains(pc)) {
+      if (walk->frame_count == depth) {
+        walk->truncated = true;
+        return true;
+      }
+      walk->offsets[walk->frame_count] = walker.offset();
+      walk->frames[walk->frame_count++] = reinterpret_cast<void*>(pc);
+    }
+    const Walker::Outcome outcome = walker.Step();
+    if (outcome == Walker::Outcome::kBottom) return true;
+    if (outcome == Walker::Outcome::kRefused) return false;
+  }
+}
+
+}  // namespace memprof::recorder

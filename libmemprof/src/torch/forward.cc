@@ -1,0 +1,118 @@
+// Looks through the loaded libraries for the real functions.
+#include "libmemprof/src/torch/forward.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+
+#include "libmemprof/src/loader/next_symbol.h"
+#include "libmemprof/src/loader/real_dlsym.h"
+#include "libmemprof/src/recording/recorder.h"
+
+namespace memprof::recorder {
+namespace {
+
+constexpr const char* kNames[] = {
+#define MEMPROF_TORCH_NAME(identifier, name) #name,
+    MEMPROF_TORCH_FUNCTIONS(MEMPROF_TORCH_NAME)
+#undef MEMPROF_TORCH_NAME
+};
+
+struct Search {
+  const char* name;
+  const void* caller;
+  const void* ours;
+  bool ours_seen = false;
+  int behind = 0;  // definitions in libraries behind ours in the order of loading
+  void* first_behind = nullptr;
+};
+
+bool Contains(const dl_phdr_info& info, const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+    if (segment.p_type == PT_LOAD && at - (info.dlpi_addr + segment.p_vaddr) < segment.p_memsz)
+      return true;
+  }
+  return false;
+}
+
+int Look(dl_phdr_info* info, std::size_t, void* data) {
+  auto* search = static_cast<Search*>(data);
+  if (Contains(*info, search->ours)) {
+    search->ours_seen = true;
+    return 0;
+  }
+  void* found = nullptr;
+  for (int i = 0; i < info->dlpi_phnum; ++i)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      found =
+          DefinitionIn(info->dlpi_addr,
+                       reinterpret_cast<const void*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+                       search->name);
+  if (found == nullptr) return 0;
+  // One before us that calls us asks for what comes next: it must not get itself back.
+  if (search->ours_seen && search->behind++ == 0) search->first_behind = found;
+  return 0;
+}
+
+// As the loader would: the global scope first, then what the caller's library brought.
+void* AskLoader(const Search& search) {
+  void* found = RealDlsym(RTLD_NEXT, search.name);
+  if (found != nullptr && found != search.ours) return found;
+  Dl_info info;
+  if (dladdr(search.caller, &info) == 0 || info.dli_fname == nullptr) return nullptr;
+  void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  found = RealDlsym(library, search.name);
+  dlclose(library);
+  // Its own is not what it asks for.
+  Dl_info own;
+  const bool usable = found != nullptr && found != search.ours && dladdr(found, &own) != 0 &&
+                      own.dli_fbase != info.dli_fbase;
+  return usable ? found : nullptr;
+}
+
+__attribute__((noinline, cold)) void* FindReal(TorchFunction function, const void* caller,
+                                               const void* ours) {
+  SystemSection section;
+  LoaderSection loader(LoaderFlagHere());
+  Search search{.name = kNames[static_cast<int>(function)], .caller = caller, .ours = ours};
+  dl_iterate_phdr(Look, &search);
+  if (search.behind <= 1) return search.first_behind;
+  void* found = AskLoader(search);
+  return found != nullptr ? found : search.first_behind;
+}
+
+// Calls come from a handful of places. An entry never changes once its caller is set.
+struct Site {
+  std::atomic<std::uintptr_t> caller{0};  // 1 = being filled in
+  std::atomic<void*> real{nullptr};
+};
+constexpr int kSites = 16;
+Site g_sites[static_cast<int>(TorchFunction::kCount)][kSites];
+
+}  // namespace
+
+void* RealTorchFunction(TorchFunction function, const void* caller, const void* ours) {
+  const auto site = reinterpret_cast<std::uintptr_t>(caller);
+  Site* sites = g_sites[static_cast<int>(function)];
+  int i = 0;
+  for (; i < kSites; ++i) {
+    const std::uintptr_t known = sites[i].caller.load(std::memory_order_acquire);
+    if (known == site) return sites[i].real.load(std::memory_order_relaxed);
+    if (known == 0) break;
+  }
+  void* real = FindReal(function, caller, ours);
+  for (; i < kSites; ++i) {
+    std::uintptr_t expected = 0;
+    if (!sites[i].caller.compare_exchange_strong(expected, 1)) continue;
+    sites[i].real.store(real, std::memory_order_relaxed);
+    sites[i].caller.store(site, std::memory_order_release);
+    break;
+  }
+  return real;
+}
+
+}  // namespace memprof::recorder

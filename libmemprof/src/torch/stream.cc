@@ -1,0 +1,113 @@
+// Finds the two functions in whatever library of the process defines them, once.
+#include "libmemprof/src/torch/stream.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+
+#include "libmemprof/src/base/foreign_call.h"
+#include "libmemprof/src/loader/next_symbol.h"
+#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/torch/layer.h"
+
+namespace memprof::recorder {
+namespace {
+
+// c10::cuda::CUDAStream: a c10::Stream, which is returned in two registers.
+struct TorchStream {
+  TorchDevice device;
+  std::int64_t id;  // 0 = the default stream
+};
+static_assert(sizeof(TorchStream) == 16);
+
+using CurrentStream = TorchStream (*)(std::int8_t device);
+using HandleOfStream = void* (*)(const TorchStream* stream);
+
+constexpr const char* kCurrentStream = "_ZN3c104cuda20getCurrentCUDAStreamEa";
+constexpr const char* kHandleOfStream = "_ZNK3c104cuda10CUDAStream6streamEv";
+
+enum class Known : std::uint32_t { kNo, kNever, kYes };
+std::atomic<Known> g_known{Known::kNo};
+std::atomic<CurrentStream> g_current{nullptr};
+std::atomic<HandleOfStream> g_handle{nullptr};
+
+struct Search {
+  CurrentStream current = nullptr;
+  HandleOfStream handle = nullptr;
+};
+
+// Both from one library.
+int Look(dl_phdr_info* info, std::size_t, void* data) {
+  auto* search = static_cast<Search*>(data);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    const auto* dynamic =
+        reinterpret_cast<const void*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    search->current =
+        reinterpret_cast<CurrentStream>(DefinitionIn(info->dlpi_addr, dynamic, kCurrentStream));
+    if (search->current == nullptr) continue;
+    search->handle =
+        reinterpret_cast<HandleOfStream>(DefinitionIn(info->dlpi_addr, dynamic, kHandleOfStream));
+  }
+  return search->current != nullptr && search->handle != nullptr ? 1 : 0;
+}
+
+__attribute__((noinline, cold)) Known FindFunctions() {
+  SystemSection section;
+  LoaderSection loader(LoaderFlagHere());
+  Search search;
+  Known found = Known::kNever;
+  if (CanCatch() && dl_iterate_phdr(Look, &search) == 1) {
+    g_current.store(search.current, std::memory_order_relaxed);
+    g_handle.store(search.handle, std::memory_order_relaxed);
+    found = Known::kYes;
+  }
+  g_known.store(found, std::memory_order_release);
+  return found;
+}
+
+// PyTorch throws where the driver is in a state of error: it was not asked by the program, which
+// must not see that. Another question would only fail again.
+template <typename Result, typename Argument>
+bool Ask(Result (*function)(Argument), Argument argument, Result* answer) {
+  SystemSection section;
+  if (CallForeign(function, argument, answer)) return true;
+  g_known.store(Known::kNever, std::memory_order_release);
+  return false;
+}
+
+// The handle of a stream never changes, and asking for it costs PyTorch two calls of the runtime.
+struct LastStream {
+  std::int64_t id = 0;
+  std::int32_t device = -1;
+  std::uint64_t handle = 0;
+};
+thread_local LastStream t_last __attribute__((tls_model("initial-exec")));
+
+}  // namespace
+
+std::uint64_t TorchStreamHere(std::int32_t device) {
+  Known known = g_known.load(std::memory_order_acquire);
+  if (known == Known::kNo) known = FindFunctions();
+  if (known != Known::kYes || device < 0 || device >= kMostTorchDevices) return 0;
+  const auto index = static_cast<std::int8_t>(device);
+  TorchStream stream;
+  if (!Ask(g_current.load(std::memory_order_relaxed), index, &stream)) return 0;
+  if (stream.device.type != kTorchCuda || stream.device.index != index) {
+    // Not what it was in the versions that are known.
+    g_known.store(Known::kNever, std::memory_order_release);
+    return 0;
+  }
+  if (stream.id == 0) return 0;
+  if (t_last.id != stream.id || t_last.device != device) {
+    void* handle = nullptr;
+    if (!Ask(g_handle.load(std::memory_order_relaxed), static_cast<const TorchStream*>(&stream),
+             &handle))
+      return 0;
+    t_last = {stream.id, device, reinterpret_cast<std::uint64_t>(handle)};
+  }
+  return t_last.handle;
+}
+
+}  // namespace memprof::recorder

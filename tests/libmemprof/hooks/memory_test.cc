@@ -1,0 +1,392 @@
+// The hooks of every allocating and freeing function in front of a driver that does as it is told:
+// what a success, a failure, and a free leave in the log.
+#include <stdexcept>
+
+#include "tests/libmemprof/hooks/hooks_fixture.h"
+
+namespace memprof::recorder {
+namespace {
+
+using testing::DriverCall;
+using ::testing::ElementsAre;
+using testing::Event;
+using ::testing::IsEmpty;
+
+const auto kStream = reinterpret_cast<CUstream>(0x57);
+
+// One way to get memory: the call, and what must be in the log of it.
+struct Way {
+  const char* function;
+  log::Layer layer;
+  std::uint64_t bytes;         // recorded after a success
+  std::uint64_t failed_bytes;  // and after a failure: what was asked for
+  CUresult (*call)(void* wrapper);
+  std::uint64_t stream = 0;
+};
+
+template <typename... Arguments>
+CUresult Apply(void* function, Arguments... arguments) {
+  return reinterpret_cast<CUresult (*)(Arguments...)>(function)(arguments...);
+}
+
+CUdeviceptr g_pointer;
+unsigned g_pointer32;
+void* g_host;
+
+const CUDA_ARRAY_DESCRIPTOR kFlat{100, 10, CU_AD_FORMAT_FLOAT, 4};
+const CUDA_ARRAY3D_DESCRIPTOR kDeep{64, 32, 8, CU_AD_FORMAT_HALF, 2, 0};
+const unsigned kFlat32[] = {10, 20, 0x03, 2};
+const unsigned kDeep32[] = {10, 20, 3, 0x01, 1, 0};
+alignas(4096) char g_own[4096];
+
+const Way kWays[] = {
+    {"cuMemAlloc", log::LAYER_LINEAR, 1000, 1000,
+     [](void* f) { return Apply(f, &g_pointer32, 1000u); }},
+    {"cuMemAlloc_v2", log::LAYER_LINEAR, 5ull << 32, 5ull << 32,
+     [](void* f) { return Apply(f, &g_pointer, std::size_t{5} << 32); }},
+    {"cuMemAllocPitch", log::LAYER_PITCHED, 512 * 7, 100 * 7,
+     [](void* f) {
+       unsigned pitch = 0;
+       return Apply(f, &g_pointer32, &pitch, 100u, 7u, 4u);
+     }},
+    {"cuMemAllocPitch_v2", log::LAYER_PITCHED, 1024 * 9, 600 * 9,
+     [](void* f) {
+       std::size_t pitch = 0;
+       return Apply(f, &g_pointer, &pitch, std::size_t{600}, std::size_t{9}, 4u);
+     }},
+    {"cuMemAllocManaged", log::LAYER_MANAGED, 77, 77,
+     [](void* f) { return Apply(f, &g_pointer, std::size_t{77}, 1u); }},
+    {"cuMemAllocHost", log::LAYER_PINNED, 300, 300,
+     [](void* f) { return Apply(f, &g_host, 300u); }},
+    {"cuMemAllocHost_v2", log::LAYER_PINNED, 301, 301,
+     [](void* f) { return Apply(f, &g_host, std::size_t{301}); }},
+    {"cuMemHostAlloc", log::LAYER_PINNED, 302, 302,
+     [](void* f) { return Apply(f, &g_host, std::size_t{302}, 0u); }},
+    {"cuMemHostRegister", log::LAYER_REGISTERED, 4096, 4096,
+     [](void* f) { return Apply(f, static_cast<void*>(g_own), std::size_t{4096}, 0u); }},
+    {"cuMemHostRegister_v2", log::LAYER_REGISTERED, 4000, 4000,
+     [](void* f) { return Apply(f, static_cast<void*>(g_own), std::size_t{4000}, 0u); }},
+    {"cuMemAllocAsync", log::LAYER_STREAM_ORDERED, 11, 11,
+     [](void* f) { return Apply(f, &g_pointer, std::size_t{11}, kStream); }, 0x57},
+    {"cuMemAllocAsync_ptsz", log::LAYER_STREAM_ORDERED, 12, 12,
+     [](void* f) { return Apply(f, &g_pointer, std::size_t{12}, kStream); }, 0x57},
+    {"cuMemAllocFromPoolAsync", log::LAYER_STREAM_ORDERED, 13, 13,
+     [](void* f) { return Apply(f, &g_pointer, std::size_t{13}, At(0xb99), kStream); }, 0x57},
+    {"cuMemAllocFromPoolAsync_ptsz", log::LAYER_STREAM_ORDERED, 14, 14,
+     [](void* f) { return Apply(f, &g_pointer, std::size_t{14}, At(0xb99), kStream); }, 0x57},
+    {"cuArrayCreate", log::LAYER_ARRAY, 10 * 20 * 4 * 2, 1600,
+     [](void* f) { return Apply(f, &g_host, static_cast<const void*>(kFlat32)); }},
+    {"cuArrayCreate_v2", log::LAYER_ARRAY, 100 * 10 * 4 * 4, 16000,
+     [](void* f) { return Apply(f, &g_host, &kFlat); }},
+    {"cuArray3DCreate", log::LAYER_ARRAY, 600, 600,
+     [](void* f) { return Apply(f, &g_host, static_cast<const void*>(kDeep32)); }},
+    {"cuArray3DCreate_v2", log::LAYER_ARRAY, 64 * 32 * 8 * 2 * 2, 65536,
+     [](void* f) { return Apply(f, &g_host, &kDeep); }},
+    {"cuMipmappedArrayCreate", log::LAYER_ARRAY, 4 * (64 * 32 * 8 + 32 * 16 * 4), 73728,
+     [](void* f) { return Apply(f, &g_host, &kDeep, 2u); }},
+    {"cuIpcOpenMemHandle", log::LAYER_IMPORTED, 640, 0,
+     [](void* f) { return Apply(f, &g_pointer, CUipcMemHandle{}, 0u); }},
+    {"cuIpcOpenMemHandle_v2", log::LAYER_IMPORTED, 640, 0,
+     [](void* f) { return Apply(f, &g_pointer, CUipcMemHandle{}, 0u); }},
+};
+
+class Allocating : public HooksTest, public ::testing::WithParamInterface<Way> {
+ protected:
+  static bool OnHost() {
+    return GetParam().layer == log::LAYER_PINNED || GetParam().layer == log::LAYER_REGISTERED;
+  }
+};
+
+TEST_P(Allocating, IsRecordedAfterTheRealCallSucceeded) {
+  Start();
+  const Way& way = GetParam();
+  const std::uint64_t next = driver_.next, next32 = driver_.next32;
+  std::size_t recorded_during = 99;
+  driver_.decide = [&](const DriverCall&) {
+    recorded_during = Events().size();
+    return CUDA_SUCCESS;
+  };
+  EXPECT_EQ(way.call(Wrapper(way.function)), CUDA_SUCCESS);
+  EXPECT_EQ(recorded_during, 0u);
+  const testing::Log log = Finish();
+  const std::vector<Event> allocations = log.WithOp(log::OP_ALLOC);
+  ASSERT_EQ(allocations.size(), 1u);
+  const Event& event = allocations[0];
+  EXPECT_EQ(event.layer, way.layer);
+  EXPECT_EQ(event.bytes, way.bytes);
+  const bool registered = way.layer == log::LAYER_REGISTERED;
+  EXPECT_EQ(event.address, registered             ? reinterpret_cast<std::uint64_t>(g_own)
+                           : driver_.next != next ? next
+                                                  : next32);
+  EXPECT_EQ(event.device, OnHost() ? -1 : 0);
+  EXPECT_EQ(event.stream, way.stream);
+  EXPECT_EQ(event.result, 0u);
+  EXPECT_EQ(log.Text(event.api), way.function);
+  EXPECT_EQ(event.stack != 0, kTestStacks);
+  EXPECT_EQ(log.contexts.at(event.context).handle(), 0xa0u);
+  EXPECT_EQ(log.contexts.at(event.context).device(), 0u);
+}
+
+TEST_P(Allocating, ThatFailsIsRecordedWithWhatWasAskedForAndWhatWasFree) {
+  Start();
+  const Way& way = GetParam();
+  Answer(CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(way.call(Wrapper(way.function)), CUDA_ERROR_OUT_OF_MEMORY);
+  const testing::Log log = Finish();
+  EXPECT_THAT(log.WithOp(log::OP_ALLOC), IsEmpty());
+  const std::vector<Event> failed = log.WithOp(log::OP_ALLOC_FAILED);
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed[0].layer, way.layer);
+  EXPECT_EQ(failed[0].bytes, way.failed_bytes);
+  EXPECT_EQ(failed[0].result, static_cast<std::uint32_t>(CUDA_ERROR_OUT_OF_MEMORY));
+  EXPECT_EQ(failed[0].address, 0u);
+  EXPECT_EQ(failed[0].device, OnHost() ? -1 : 0);
+  EXPECT_EQ(failed[0].aux0, driver_.free_bytes);
+  EXPECT_EQ(failed[0].aux1, driver_.total_bytes);
+  EXPECT_EQ(failed[0].stack != 0, kTestStacks);
+}
+
+TEST_P(Allocating, WhilePausedReachesTheDriverAlone) {
+  Start();
+  memprof_stop();
+  EXPECT_EQ(GetParam().call(Wrapper(GetParam().function)), CUDA_SUCCESS);
+  ASSERT_EQ(driver_.calls.size(), 1u);
+  EXPECT_EQ(driver_.calls[0].name, GetParam().function);
+  EXPECT_THAT(Finish().WithOp(log::OP_ALLOC), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Hooks, Allocating, ::testing::ValuesIn(kWays),
+                         [](const auto& way) { return std::string(way.param.function); });
+
+// One way to give memory back.
+struct Return {
+  const char* function;
+  log::Layer layer;
+  bool has_stream = false;
+};
+
+const Return kReturns[] = {
+    {"cuMemFree_v2", log::LAYER_LINEAR},
+    {"cuMemFreeHost", log::LAYER_PINNED},
+    {"cuMemHostUnregister", log::LAYER_REGISTERED},
+    {"cuMemFreeAsync", log::LAYER_STREAM_ORDERED, true},
+    {"cuMemFreeAsync_ptsz", log::LAYER_STREAM_ORDERED, true},
+    {"cuArrayDestroy", log::LAYER_ARRAY},
+    {"cuMipmappedArrayDestroy", log::LAYER_ARRAY},
+    {"cuIpcCloseMemHandle", log::LAYER_IMPORTED},
+};
+
+class Freeing : public HooksTest, public ::testing::WithParamInterface<Return> {
+ protected:
+  static constexpr std::uint64_t kAddress = 0x7e0000001000;
+  CUresult Free(std::uint64_t address) {
+    return GetParam().has_stream ? Call(GetParam().function, address, kStream)
+                                 : Call(GetParam().function, address);
+  }
+};
+
+TEST_P(Freeing, IsRecordedBeforeTheRealCall) {
+  Start();
+  std::vector<Event> during;
+  driver_.decide = [&](const DriverCall&) {
+    during = Events();
+    return CUDA_SUCCESS;
+  };
+  EXPECT_EQ(Free(kAddress), CUDA_SUCCESS);
+  ASSERT_EQ(during.size(), 1u);
+  EXPECT_EQ(during[0].op, log::OP_FREE);
+  EXPECT_EQ(during[0].layer, GetParam().layer);
+  EXPECT_EQ(during[0].address, kAddress);
+  EXPECT_EQ(during[0].stream, GetParam().has_stream ? 0x57u : 0u);
+  EXPECT_EQ(Finish().events.size(), 1u) << "and nothing after it";
+}
+
+TEST_P(Freeing, ThatFailsIsTakenBack) {
+  Start();
+  Answer(CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Free(kAddress), CUDA_ERROR_INVALID_VALUE);
+  const testing::Log log = Finish();
+  ASSERT_EQ(log.events.size(), 2u);
+  const Event& failed = log.events[1];
+  EXPECT_EQ(failed.op, log::OP_FREE_FAILED);
+  EXPECT_EQ(failed.layer, GetParam().layer);
+  EXPECT_EQ(failed.address, kAddress);
+  EXPECT_EQ(failed.device, log.events[0].device);
+  EXPECT_EQ(failed.result, static_cast<std::uint32_t>(CUDA_ERROR_INVALID_VALUE));
+}
+
+TEST_P(Freeing, OfNothingIsNoEvent) {
+  Start();
+  EXPECT_EQ(Free(0), CUDA_SUCCESS);
+  Answer(CUDA_ERROR_INVALID_VALUE);
+  Free(0);
+  EXPECT_EQ(driver_.calls.size(), 2u) << "the driver is asked all the same";
+  EXPECT_THAT(Finish().events, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Hooks, Freeing, ::testing::ValuesIn(kReturns),
+                         [](const auto& way) { return std::string(way.param.function); });
+
+using Hooks = HooksTest;
+
+TEST_F(Hooks, AnOldFreeTakes32BitAddresses) {
+  Start();
+  unsigned pointer = 0;
+  Call("cuMemAlloc", &pointer, 64u);
+  EXPECT_EQ(Stats().live_bytes, 64u);
+  Call("cuMemFree", pointer);
+  EXPECT_EQ(Stats().live_bytes, 0u);
+  EXPECT_EQ(Finish().WithOp(log::OP_FREE).at(0).address, pointer);
+}
+
+TEST_F(Hooks, PitchAndWidthAreBesideThePitchedBytes) {
+  Start();
+  CUdeviceptr pointer = 0;
+  std::size_t pitch = 0;
+  Call("cuMemAllocPitch_v2", &pointer, &pitch, std::size_t{600}, std::size_t{9}, 4u);
+  const Event event = Finish().WithOp(log::OP_ALLOC).at(0);
+  EXPECT_EQ(event.aux0, 1024u);
+  EXPECT_EQ(event.aux1, 600u);
+}
+
+// One function frees several kinds: the log names the kind that the block was of.
+TEST_F(Hooks, AFreeCarriesTheLayerOfItsBlock) {
+  Start();
+  CUdeviceptr linear = 0, pitched = 0, managed = 0, pooled = 0, other = 0;
+  std::size_t pitch = 0;
+  Call("cuMemAlloc_v2", &linear, std::size_t{1});
+  Call("cuMemAllocPitch_v2", &pitched, &pitch, std::size_t{1}, std::size_t{1}, 4u);
+  Call("cuMemAllocManaged", &managed, std::size_t{1}, 1u);
+  Call("cuMemAllocAsync", &pooled, std::size_t{1}, kStream);
+  Call("cuMemAlloc_v2", &other, std::size_t{1});
+  for (const CUdeviceptr pointer : {managed, pooled, pitched, linear})
+    Call("cuMemFree_v2", pointer);
+  Call("cuMemFreeAsync", other, kStream);
+  EXPECT_EQ(Stats().live_bytes, 0u);
+  const testing::Log log = Finish();
+  std::vector<log::Layer> layers;
+  for (const Event& event : log.WithOp(log::OP_FREE)) layers.push_back(event.layer);
+  EXPECT_THAT(layers, ElementsAre(log::LAYER_MANAGED, log::LAYER_STREAM_ORDERED, log::LAYER_PITCHED,
+                                  log::LAYER_LINEAR, log::LAYER_LINEAR));
+  EXPECT_EQ(log.counters.at("frees_of_other_family"), 2u) << "pooled, and the last";
+}
+
+TEST_F(Hooks, AFailedFreeLeavesTheBlockAlive) {
+  Start();
+  CUdeviceptr managed = 0;
+  Call("cuMemAllocManaged", &managed, std::size_t{100}, 1u);
+  Answer(CUDA_ERROR_DEINITIALIZED);
+  Call("cuMemFree_v2", managed);
+  const struct memprof_stats stats = Stats();
+  EXPECT_EQ(stats.live_bytes, 100u);
+  EXPECT_EQ(stats.frees, 0u);
+  const testing::Log log = Finish();
+  for (const log::Op op : {log::OP_ALLOC, log::OP_FREE, log::OP_FREE_FAILED})
+    EXPECT_EQ(log.WithOp(op).at(0).layer, log::LAYER_MANAGED);
+}
+
+TEST_F(Hooks, WhereTheDriverSaysSoAFreeIsOnTheBlocksDevice) {
+  Start();
+  CUdeviceptr first = 0, second = 0;
+  Call("cuMemAlloc_v2", &first, std::size_t{1});
+  driver_.current = driver_.primary[1];
+  driver_.device = 1;
+  Call("cuMemAlloc_v2", &second, std::size_t{2});
+  driver_.device_of[first] = 0;  // and of `second` it does not say
+  Call("cuMemFree_v2", first);
+  Call("cuMemFree_v2", second);
+  const testing::Log log = Finish();
+  const std::vector<Event> frees = log.WithOp(log::OP_FREE);
+  EXPECT_EQ(frees[0].device, 0);
+  EXPECT_EQ(frees[1].device, 1) << "the current one";
+  EXPECT_EQ(log.devices.at(0).name(), "Fake 0");
+  EXPECT_EQ(log.devices.at(1).name(), "Fake 1");
+  EXPECT_EQ(log.devices.at(1).capacity_bytes(), driver_.total_bytes);
+  EXPECT_EQ(log.devices.at(1).free_at_start_bytes(), driver_.free_bytes);
+  EXPECT_EQ(log.devices.at(1).uuid(), std::string(16, 'b'));
+  EXPECT_EQ(log.devices.at(1).driver_version(), 12040u);
+  EXPECT_FALSE(log.devices.at(1).simulated());
+}
+
+TEST_F(Hooks, WithoutACurrentContextThereIsNoDevice) {
+  Start();
+  driver_.current = nullptr;
+  Answer(CUDA_ERROR_INVALID_CONTEXT);
+  CUdeviceptr pointer = 0;
+  Call("cuMemAlloc_v2", &pointer, std::size_t{8});
+  const testing::Log log = Finish();
+  ASSERT_EQ(log.events.size(), 1u);
+  EXPECT_EQ(log.events[0].device, -1);
+  EXPECT_EQ(log.events[0].context, 0u);
+  EXPECT_EQ(log.events[0].aux0 + log.events[0].aux1, 0u) << "no free memory is known";
+  EXPECT_THAT(log.contexts, IsEmpty());
+}
+
+TEST_F(Hooks, ANullOutputIsTheDriversBusiness) {
+  Start();
+  Answer(CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Call("cuMemAlloc_v2", static_cast<CUdeviceptr*>(nullptr), std::size_t{8}),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Call("cuArrayCreate_v2", static_cast<CUarray*>(nullptr),
+                 static_cast<const CUDA_ARRAY_DESCRIPTOR*>(nullptr)),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Call("cuMipmappedArrayCreate", static_cast<CUmipmappedArray*>(nullptr),
+                 static_cast<const CUDA_ARRAY3D_DESCRIPTOR*>(nullptr), 3u),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Finish().WithOp(log::OP_ALLOC_FAILED).size(), 3u);
+}
+
+// The driver serves some of its functions by others that it exports.
+TEST_F(Hooks, OnlyTheOutermostCallIsRecorded) {
+  Start();
+  driver_.decide = [](const DriverCall& call) {
+    CUdeviceptr inner = 0;
+    return call.name == "cuMemAllocManaged" ? Call("cuMemAlloc_v2", &inner, std::size_t{5})
+                                            : CUDA_SUCCESS;
+  };
+  CUdeviceptr pointer = 0;
+  EXPECT_EQ(Call("cuMemAllocManaged", &pointer, std::size_t{7}, 1u), CUDA_SUCCESS);
+  EXPECT_EQ(driver_.calls.size(), 2u);
+  const std::vector<Event> allocations = Finish().WithOp(log::OP_ALLOC);
+  ASSERT_EQ(allocations.size(), 1u);
+  EXPECT_EQ(allocations[0].layer, log::LAYER_MANAGED);
+}
+
+// What a call of the program's leaves by an exception, or by longjmp, still counts as inside it,
+// unless the next call sees that it cannot be.
+__attribute__((noinline)) void AllocateDeepDown(std::size_t bytes, int levels) {
+  volatile char frame[512];
+  std::memset(const_cast<char*>(frame), levels, sizeof frame);
+  if (levels > 0) return AllocateDeepDown(bytes, levels - 1);
+  reinterpret_cast<CUresult (*)(CUdeviceptr*, std::size_t)>(
+      WrapperFunction(FunctionId::k_cuMemAlloc_v2))(&g_pointer, bytes);
+}
+
+TEST_F(HooksTest, AnExceptionThroughACallDoesNotSilenceItsThread) {
+  Start();
+  std::size_t next = 1;
+  for (const int thrown_at : {0, 3, 20}) {
+    for (const int then_at : {0, 3, 20}) {
+      driver_.decide = [](const DriverCall&) -> CUresult { throw std::runtime_error("driver"); };
+      EXPECT_THROW(AllocateDeepDown(1000, thrown_at), std::runtime_error);
+      Answer(CUDA_SUCCESS);
+      AllocateDeepDown(next++, then_at);
+    }
+  }
+  std::vector<std::uint64_t> bytes;
+  for (const Event& event : Events())
+    if (event.op == log::OP_ALLOC) bytes.push_back(event.bytes);
+  EXPECT_THAT(bytes, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+}
+
+// No recorder is there yet.
+TEST_F(HooksTest, CallsBeforeARecordingArePassedOn) {
+  Call("cuMemRelease", CUmemGenericAllocationHandle{5});
+  Call("cuMemUnmap", CUdeviceptr{0x1000}, std::size_t{64});
+  CUcontext context = nullptr;
+  Call("cuCtxFromGreenCtx", &context, static_cast<void*>(nullptr));
+  EXPECT_EQ(driver_.calls.size(), 3u);
+}
+
+}  // namespace
+}  // namespace memprof::recorder

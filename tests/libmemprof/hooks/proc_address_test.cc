@@ -1,0 +1,171 @@
+// Which function a program gets that looks one up: by name, and by cuGetProcAddress with its
+// versions and flags.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <set>
+#include <string>
+
+#include "libmemprof/src/loader/real_dlsym.h"
+#include "tests/libmemprof/hooks/hooks_fixture.h"
+
+namespace memprof::recorder {
+namespace {
+
+using testing::DriverCall;
+
+constexpr cuuint64_t kDefault = CU_GET_PROC_ADDRESS_DEFAULT;
+constexpr cuuint64_t kLegacyStream = CU_GET_PROC_ADDRESS_LEGACY_STREAM;
+constexpr cuuint64_t kPerThreadStream = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+
+class ProcAddress : public HooksTest {
+ protected:
+  // Through both versions of the function, which must agree.
+  void* Get(const char* base, void* driver_answers, int version = 13000,
+            cuuint64_t flags = kDefault) {
+    driver_.proc_address = driver_answers;
+    void* first = nullptr;
+    void* second = nullptr;
+    EXPECT_EQ(Call("cuGetProcAddress", base, &first, version, flags), CUDA_SUCCESS);
+    EXPECT_EQ(
+        Call("cuGetProcAddress_v2", base, &second, version, flags, static_cast<void*>(nullptr)),
+        CUDA_SUCCESS);
+    EXPECT_EQ(first, second);
+    return first;
+  }
+  static void* Real(const char* name) { return RealFunction(Id(name)); }
+  // Code of libcuda that it exports under no name of ours.
+  static void* Unexported() { return RealDriverSymbol("fake_driver_unnamed"); }
+};
+
+TEST_F(ProcAddress, EveryFunctionOfTheTableIsSwappedByItsAddress) {
+  for (int i = 0; i < kFunctionCount; ++i) {
+    const auto id = static_cast<FunctionId>(i);
+    // Whatever the program asked for: the pointer says what it got.
+    EXPECT_EQ(Get("anything", RealFunction(id)), WrapperFunction(id)) << FunctionName(id);
+    EXPECT_EQ(SwapByName(FunctionName(id), RealFunction(id)), WrapperFunction(id));
+    EXPECT_NE(RealFunction(id), WrapperFunction(id));
+  }
+}
+
+TEST_F(ProcAddress, WhatIsNotInTheTableStaysWhatItIs) {
+  int own = 0;
+  void* other = RealDriverSymbol("cuCtxGetCurrent");
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(Get("cuCtxGetCurrent", other), other);
+  EXPECT_EQ(SwapByName("cuCtxGetCurrent", other), other);
+  EXPECT_EQ(Get("cuNoSuchThing", &own), &own);
+  EXPECT_EQ(Get("cuMemAlloc", &own), &own) << "not of libcuda";
+  EXPECT_EQ(SwapByName("cuMemAlloc_v2", &own), &own);
+  EXPECT_EQ(SwapByName("cuMemAlloc_v2", Real("cuMemFree_v2")), Real("cuMemFree_v2"));
+  EXPECT_EQ(Get("cuMemAlloc", nullptr), nullptr);
+  EXPECT_EQ(SwapByName("cuMemAlloc_v2", nullptr), nullptr);
+  EXPECT_EQ(Get(nullptr, Unexported()), Unexported());
+}
+
+// What is asked for with the base name of a function of the table and is none of its versions is
+// newer than the table: nobody here knows its parameters.
+TEST_F(ProcAddress, AnUnknownVersionIsLeftAloneAndCounted) {
+  ASSERT_NE(Unexported(), nullptr);
+  const std::uint64_t before = UnknownVersions();
+  std::uint64_t asked = 0;
+  for (const char* base : {"cuMemAlloc", "cuMemAllocAsync", "cuCtxCreate", "cuGetProcAddress"}) {
+    for (const int version : {2000, 3020, 12050, 13000, 14000}) {
+      for (const cuuint64_t flags : {kDefault, kLegacyStream, kPerThreadStream}) {
+        EXPECT_EQ(Get(base, Unexported(), version, flags), Unexported())
+            << base << " " << version << " " << flags;
+        asked += 2;
+      }
+    }
+  }
+  EXPECT_EQ(UnknownVersions() - before, asked);
+  Get("cuMemAlloc_v2", Unexported());  // not a base name
+  Get("", Unexported());
+  Get("cuMemAlloc", Real("cuMemAlloc_v2"), 14000);
+  EXPECT_EQ(UnknownVersions() - before, asked);
+  Start();
+  EXPECT_EQ(Finish().counters.at("driver_versions_unknown"), UnknownVersions());
+}
+
+TEST_F(ProcAddress, AFailureIsPassedOnUntouched) {
+  Answer(CUDA_ERROR_NOT_FOUND);
+  void* function = &function;
+  void* const before = function;
+  EXPECT_EQ(Call("cuGetProcAddress", "cuMemAlloc", &function, 13000, kDefault),
+            CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(Call("cuGetProcAddress_v2", "cuMemAlloc", &function, 13000, kDefault,
+                 static_cast<void*>(nullptr)),
+            CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(function, before);
+}
+
+TEST_F(ProcAddress, LookingUpIsNoEventAndStartsNothing) {
+  Get("cuMemAlloc", Real("cuMemAlloc_v2"));
+  EXPECT_FALSE(Recording());
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+// A driver answers without a device: MEMPROF_TEST_LIBCUDA names libcuda.so of a real one.
+TEST(DriverTable, ARealDriverHandsOutWhatItExports) {
+  const char* path = std::getenv("MEMPROF_TEST_LIBCUDA");
+  if (path == nullptr) GTEST_SKIP() << "MEMPROF_TEST_LIBCUDA names no driver";
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  using Get = CUresult (*)(const char*, void**, int, cuuint64_t);
+  const auto get = reinterpret_cast<Get>(RealDlsym(library, "cuGetProcAddress"));
+  ASSERT_NE(get, nullptr);
+  std::map<void*, std::string> exported;  // address and base name
+#define EXPORTED(name, base, ...) exported[RealDlsym(library, #name)] = #base;
+  MEMPROF_DRIVER_FUNCTIONS(EXPORTED)
+#undef EXPORTED
+  exported.erase(nullptr);
+  std::set<std::string> bases;
+  for (const auto& [address, base] : exported) bases.insert(base);
+  int answers = 0;
+  for (const std::string& base : bases) {
+    for (int version = 2000; version <= 14000; version += 10) {
+      for (const cuuint64_t flags : {kDefault, kLegacyStream, kPerThreadStream}) {
+        void* address = nullptr;
+        if (get(base.c_str(), &address, version, flags) != CUDA_SUCCESS || address == nullptr)
+          continue;
+        ++answers;
+        EXPECT_EQ(exported[address], base) << version << " " << flags;
+      }
+    }
+  }
+  std::cout << answers << " answers\n";
+  EXPECT_GT(answers, 0);
+}
+
+TEST(DriverTable, NamesAreUniqueAndVariantsTellApart) {
+  // No two rows may answer the same question of cuGetProcAddress.
+  struct Row {
+    std::string name, base;
+    int since;
+    std::string streams;
+    bool operator<(const Row& other) const {
+      return std::tie(base, since, streams) < std::tie(other.base, other.since, other.streams);
+    }
+  };
+  std::vector<Row> rows = {
+#define ROW(name, base, since, streams, ...) {#name, #base, since, #streams},
+      MEMPROF_DRIVER_FUNCTIONS(ROW)
+#undef ROW
+  };
+  ASSERT_EQ(rows.size(), static_cast<std::size_t>(kFunctionCount));
+  std::sort(rows.begin(), rows.end());
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_TRUE(rows[i - 1] < rows[i]) << rows[i].name << " and " << rows[i - 1].name;
+    // Per-thread flavours are those with the suffix.
+    const std::size_t length = rows[i].name.size();
+    const std::string suffix = rows[i].name.substr(length < 5 ? 0 : length - 5);
+    EXPECT_EQ(rows[i].streams == "kPerThread", suffix == "_ptsz" || suffix == "_ptds");
+    EXPECT_EQ(rows[i].name.rfind(rows[i].base, 0), 0u) << rows[i].name;
+  }
+}
+
+}  // namespace
+}  // namespace memprof::recorder

@@ -1,0 +1,78 @@
+// The property test of the hooks: a random walk through all families of memory, in front of the
+// driver that MEMPROF_TEST_DRIVER names; after every step the figures of memprof_get_stats agree
+// with the model, and at the end the log does, event by event.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+
+#include "libmemprof/include/memprof/memprof.h"
+#include "tests/libmemprof/hooks/driver_walk.h"
+#include "tests/libmemprof/recording/recording.h"
+#include "tests/libmemprof/stacks/recorded_walk.h"
+
+namespace memprof::recorder {
+namespace {
+
+// The wrapper, or the driver's own function where nothing wraps it.
+void* Wrapper(const char* name) {
+  for (int i = 0; i < kFunctionCount; ++i)
+    if (strcmp(FunctionName(static_cast<FunctionId>(i)), name) == 0)
+      return WrapperFunction(static_cast<FunctionId>(i));
+  return RealDriverSymbol(name);
+}
+
+// Makes the driver this process's libcuda, and a new context current: what a walk before this one
+// in the same process left, host memory that is not there any more among it, goes with the old one.
+bool PrepareDriver() {
+  setenv("SIMCUDA", "memory=8GiB", 1);
+  void* library = dlopen(MEMPROF_TEST_DRIVER, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  using Decide = void (*)(std::uint64_t too_much, std::uint64_t nowhere);
+  if (auto decide = reinterpret_cast<Decide>(dlsym(library, "fake_driver_behave")))
+    decide(testing::DriverWalk::kTooMuch, testing::DriverWalk::kNowhere);
+  const auto init = reinterpret_cast<CUresult (*)(unsigned)>(dlsym(library, "cuInit"));
+  const auto retain = reinterpret_cast<CUresult (*)(CUcontext*, CUdevice)>(
+      dlsym(library, "cuDevicePrimaryCtxRetain"));
+  const auto use = reinterpret_cast<CUresult (*)(CUcontext)>(dlsym(library, "cuCtxSetCurrent"));
+  const auto reset =
+      reinterpret_cast<CUresult (*)(CUdevice)>(dlsym(library, "cuDevicePrimaryCtxReset_v2"));
+  CUcontext context = nullptr;
+  return init(0) == CUDA_SUCCESS && (reset == nullptr || reset(0) == CUDA_SUCCESS) &&
+         retain(&context, 0) == CUDA_SUCCESS && use(context) == CUDA_SUCCESS;
+}
+
+class Walk : public RecordingTest, public ::testing::WithParamInterface<unsigned> {};
+
+TEST_P(Walk, EveryStepAndTheWholeLogAgreeWithTheModel) {
+  ASSERT_TRUE(PrepareDriver()) << dlerror();
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  testing::DriverWalk walk(Wrapper, GetParam());
+  for (int i = 0; i < 700; ++i) {
+    ASSERT_TRUE(walk.Step()) << "step " << i << ": " << walk.events().back().op << " "
+                             << walk.events().back().layer;
+    struct memprof_stats stats {};
+    stats.size = sizeof stats;
+    ASSERT_EQ(memprof_get_stats(&stats), MEMPROF_OK);
+    ASSERT_EQ(stats.allocations, walk.totals().allocations) << "step " << i;
+    ASSERT_EQ(stats.frees, walk.totals().frees) << "step " << i;
+    ASSERT_EQ(stats.live_bytes, walk.totals().live_bytes) << "step " << i;
+    ASSERT_EQ(stats.peak_bytes, walk.totals().peak_bytes) << "step " << i;
+  }
+  const testing::Log log = Finish();
+  EXPECT_EQ(log.error, "");
+  EXPECT_THAT(testing::RecordedWalk(log.events), ::testing::ElementsAreArray(walk.events()));
+  for (const testing::Event& event : log.events) {
+    if (event.op == log::OP_ALLOC && kTestStacks) {
+      ASSERT_NE(event.stack, 0u);
+    }
+    const bool nowhere = event.layer == log::LAYER_PINNED || event.layer == log::LAYER_REGISTERED ||
+                         event.layer == log::LAYER_MULTICAST;
+    if (event.op == log::OP_ALLOC || event.op == log::OP_FREE) {
+      ASSERT_EQ(event.device, nowhere ? -1 : 0) << testing::WalkWords(event);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hooks, Walk, ::testing::Values(1, 2, 3));
+
+}  // namespace
+}  // namespace memprof::recorder

@@ -1,0 +1,156 @@
+// The injected library exports the interposed names and the C API, needs nothing but libc, and
+// every function of the table is declared as the toolkit declares it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "libmemprof/src/driver/api.h"
+
+// Functions of graphics interfaces, as declared in cudaGL.h, cudaEGL.h and cudaVDPAU.h, which need
+// headers of graphics. GLuint, VdpDevice and surfaces are 32-bit numbers.
+extern "C" {
+CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource*, unsigned, unsigned);
+CUresult cuGraphicsGLRegisterImage(CUgraphicsResource*, unsigned, unsigned, unsigned);
+CUresult cuGLCtxCreate(CUcontext*, unsigned, CUdevice);
+CUresult cuGLCtxCreate_v2(CUcontext*, unsigned, CUdevice);
+CUresult cuGLRegisterBufferObject(unsigned);
+CUresult cuGLUnregisterBufferObject(unsigned);
+CUresult cuGLMapBufferObject(CUdeviceptr_v1*, unsigned*, unsigned);
+CUresult cuGLMapBufferObject_v2(CUdeviceptr*, size_t*, unsigned);
+CUresult cuGLMapBufferObject_v2_ptds(CUdeviceptr*, size_t*, unsigned);
+CUresult cuGLMapBufferObjectAsync(CUdeviceptr_v1*, unsigned*, unsigned, CUstream);
+CUresult cuGLMapBufferObjectAsync_v2(CUdeviceptr*, size_t*, unsigned, CUstream);
+CUresult cuGLMapBufferObjectAsync_v2_ptsz(CUdeviceptr*, size_t*, unsigned, CUstream);
+CUresult cuGLUnmapBufferObject(unsigned);
+CUresult cuGLUnmapBufferObjectAsync(unsigned, CUstream);
+CUresult cuGraphicsEGLRegisterImage(CUgraphicsResource*, void*, unsigned);
+CUresult cuEGLStreamConsumerAcquireFrame(void*, CUgraphicsResource*, CUstream*, unsigned);
+CUresult cuEGLStreamConsumerReleaseFrame(void*, CUgraphicsResource, CUstream*);
+CUresult cuGraphicsResourceGetMappedEglFrame(void*, CUgraphicsResource, unsigned, unsigned);
+CUresult cuVDPAUCtxCreate(CUcontext*, unsigned, CUdevice, std::uint32_t, void*);
+CUresult cuVDPAUCtxCreate_v2(CUcontext*, unsigned, CUdevice, std::uint32_t, void*);
+CUresult cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource*, std::uint32_t, unsigned);
+CUresult cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource*, std::uint32_t, unsigned);
+}
+
+namespace memprof::recorder {
+namespace {
+
+std::string Output(const std::string& command) {
+  std::string text;
+  std::array<char, 4096> bytes;
+  FILE* pipe = popen(command.c_str(), "r");
+  EXPECT_NE(pipe, nullptr);
+  while (std::size_t count = fread(bytes.data(), 1, bytes.size(), pipe))
+    text.append(bytes.data(), count);
+  EXPECT_EQ(pclose(pipe), 0) << command;
+  return text;
+}
+
+std::set<std::string> Exported() {
+  std::set<std::string> names;
+  std::istringstream lines(
+      Output("nm -D --defined-only --without-symbol-versions " MEMPROF_LIBRARY));
+  std::string address, kind, name;
+  while (lines >> address >> kind >> name) names.insert(name);
+  return names;
+}
+
+// Every function that the public header declares.
+std::set<std::string> PublicApi() {
+  std::ifstream file(MEMPROF_HEADER);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::set<std::string> names;
+  const std::regex declaration(R"(\nint (memprof_\w+)\()");
+  for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
+    names.insert((*at)[1]);
+  return names;
+}
+
+TEST(Exports, AreExactlyTheInterposedNamesAndTheApi) {
+  std::set<std::string> expected = PublicApi();
+  EXPECT_EQ(expected.size(), 17u);
+  for (int i = 0; i < kFunctionCount; ++i)
+    expected.insert(FunctionName(static_cast<FunctionId>(i)));
+  expected.insert({"dlsym", "dlvsym", "InitializeInjection", "InitializeInjectionNvtx2",
+                   "InitializeInjectionNvtxExtension"});
+  // c10::reportMemoryUsageToProfiler and c10::reportOutOfMemoryToProfiler of all versions.
+  expected.insert({"_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE",
+                   "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE",
+                   "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
+                   "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE",
+                   "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"});
+  EXPECT_THAT(Exported(), ::testing::ContainerEq(expected));
+}
+
+TEST(Exports, NoNameIsListedTwice) {
+  std::set<std::string> names;
+  for (int i = 0; i < kFunctionCount; ++i)
+    EXPECT_TRUE(names.insert(FunctionName(static_cast<FunctionId>(i))).second);
+}
+
+TEST(Exports, TheLibraryNeedsNothingButLibc) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers bring their own libraries";
+  const std::string dynamic = Output("readelf -d " MEMPROF_LIBRARY);
+  const std::regex needed(R"(\(NEEDED\)[^\[]*\[([^\]]+)\])");
+  for (std::sregex_iterator at(dynamic.begin(), dynamic.end(), needed), end; at != end; ++at)
+    EXPECT_THAT((*at)[1].str(), ::testing::MatchesRegex("libc\\.so\\.6|ld-linux-x86-64\\.so\\.2"));
+}
+
+TEST(Exports, NoTextRelocationsAndNoLazyBinding) {
+  const std::string dynamic = Output("readelf -d " MEMPROF_LIBRARY);
+  EXPECT_THAT(dynamic, ::testing::Not(::testing::HasSubstr("TEXTREL")));
+  EXPECT_THAT(dynamic, ::testing::HasSubstr("NODELETE"));
+}
+
+TEST(Exports, ThreadLocalStorageIsSmall) {
+  // Little of it is left when the library is loaded late.
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP();
+  std::istringstream lines(Output("readelf -lW " MEMPROF_LIBRARY));
+  std::string line;
+  bool seen = false;
+  while (std::getline(lines, line)) {
+    std::istringstream words(line);
+    std::string kind, offset, address, physical, file_size, size;
+    if (!(words >> kind >> offset >> address >> physical >> file_size >> size) || kind != "TLS")
+      continue;
+    seen = true;
+    EXPECT_LE(std::stoul(size, nullptr, 16), 64u);
+  }
+  EXPECT_TRUE(seen);
+}
+
+#if CUDA_VERSION >= 13000
+// Parameters by size and number: what the caller's registers hold.
+template <typename Ours, typename Theirs>
+struct SameShape;
+template <typename... Ours, typename... Theirs>
+struct SameShape<CUresult(Ours...), CUresult(Theirs...)> {
+  static constexpr bool Check() {
+    if constexpr (sizeof...(Ours) != sizeof...(Theirs)) {
+      return false;
+    } else {
+      return ((sizeof(Ours) == sizeof(Theirs) &&
+               std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>)&&...);
+    }
+  }
+};
+
+// cuda.h declares most of the old names as well; the rest are spelt like their base name there.
+#define MEMPROF_CHECK_SHAPE(name, parameters) \
+  static_assert(SameShape<CUresult parameters, decltype(::name)>::Check(), #name);
+#define MEMPROF_CHECK_ROW(name, base, since, streams, parameters, arguments, handler) \
+  MEMPROF_CHECK_SHAPE(name, parameters)
+MEMPROF_DRIVER_FUNCTIONS(MEMPROF_CHECK_ROW)
+#endif
+
+}  // namespace
+}  // namespace memprof::recorder

@@ -1,0 +1,307 @@
+// The recorder as a whole, in this very process: C API in, log out.
+#include "libmemprof/src/recording/recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/base/memory_budget.h"
+#include "libmemprof/src/sources/source_host.h"
+#include "tests/libmemprof/recording/recording.h"
+
+namespace memprof::recorder {
+namespace {
+
+class RecorderTest : public RecordingTest {};
+
+TEST_F(RecorderTest, NothingHappensBeforeStart) {
+  EXPECT_EQ(memprof_step(1), MEMPROF_NOT_RECORDING);
+  EXPECT_EQ(memprof_stop(), MEMPROF_NOT_RECORDING);
+  EXPECT_EQ(memprof_flush(), MEMPROF_NOT_RECORDING);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(RecorderTest, EventsOfManyThreadsKeepTheirOrder) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  constexpr std::uint64_t kThreads = 6, kEvents = 5000;
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([t] {
+      for (std::uint64_t i = 0; i < kEvents; ++i)
+        ASSERT_EQ(memprof_block_create(0, At((t + 1) << 32 | (i + 1)), i, i, nullptr), MEMPROF_OK);
+    });
+  for (std::thread& thread : threads) thread.join();
+  const testing::Log log = Finish();
+  EXPECT_EQ(log.error, "");
+  ASSERT_EQ(log.events.size(), kThreads * kEvents);
+  std::map<std::uint32_t, testing::Event> last;
+  for (const testing::Event& event : log.events) {
+    const auto before = last.find(event.thread);
+    if (before != last.end()) {
+      ASSERT_EQ(event.address, before->second.address + 1);
+      ASSERT_GE(event.time_ns, before->second.time_ns);
+    }
+    last[event.thread] = event;
+  }
+  EXPECT_EQ(last.size(), kThreads);
+}
+
+TEST_F(RecorderTest, AChunkHoldsAtMostFourThousandEvents) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  for (int i = 0; i < 30000; ++i) memprof_step(static_cast<std::uint64_t>(i));
+  const testing::Log log = Finish();
+  EXPECT_EQ(log.events.size(), 30000u);
+  for (const auto& chunk : log.chunks) EXPECT_LE(chunk.events, log::kEventsPerChunk);
+}
+
+TEST_F(RecorderTest, FlushPutsEverythingIntoTheFile) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    memprof_step(i);
+    ASSERT_EQ(memprof_flush(), MEMPROF_OK);
+    ASSERT_EQ(testing::ReadLog(path_).events.size(), i);
+  }
+}
+
+TEST_F(RecorderTest, EventsAfterTheEndReopenTheLog) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(1);
+  EXPECT_TRUE(Finish().has_trailer);
+  g_control.ending.store(1);
+  memprof_step(2);
+  memprof_step(3);
+  const testing::Log log = testing::ReadLog(path_);
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  ASSERT_EQ(log.events.size(), 3u);
+  EXPECT_EQ(log.trailer.events(), 3u);
+  EXPECT_EQ(log.chunks.back().kind, static_cast<std::uint32_t>(log::ChunkKind::kTrailer));
+}
+
+// Threads that run on while the process ends, or anything between two calls of Finish.
+TEST_F(RecorderTest, OnceEndedTheLogIsCompleteAfterEveryBatch) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(0);
+  ASSERT_TRUE(Finish().has_trailer);
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    const std::string label = "label " + std::to_string(i);
+    ASSERT_EQ(memprof_snapshot(label.c_str()), MEMPROF_OK);
+    ASSERT_EQ(memprof_flush(), MEMPROF_OK);
+    const testing::Log log = testing::ReadLog(path_);
+    ASSERT_EQ(log.error, "");
+    ASSERT_TRUE(log.has_trailer);
+    ASSERT_EQ(log.events.size(), i + 1);
+    ASSERT_EQ(log.trailer.events(), i + 1);
+    ASSERT_EQ(log.Text(log.events.back().label), label);
+    ASSERT_GE(log.trailer.end_time_ns(), log.events.back().time_ns);
+    std::vector<testing::Log::Chunk> listed = log.chunks;
+    listed.resize(listed.size() - 2);  // the index lists neither itself nor the trailer
+    ASSERT_TRUE(log.Indexed() == listed);
+  }
+}
+
+TEST_F(RecorderTest, StopWorksAlsoWhereItsOwnEventIsLost) {
+  setenv("MEMPROF_RING_EVENTS", "1024", 1);
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  TheRecorder()->writer()->Stop();  // nothing is drained from here on
+  while (memprof_step(1) == MEMPROF_OK) continue;
+  EXPECT_EQ(memprof_stop(), MEMPROF_OK);
+  EXPECT_FALSE(Recording());
+  EXPECT_EQ(memprof_stop(), MEMPROF_NOT_RECORDING);
+}
+
+// The thread that starts the recorder waits for a lock that this one holds, say.
+TEST_F(RecorderTest, AStartThatDoesNotEndIsWaitedForOnce) {
+  g_control.mode.store(Mode::kStarting);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int call = 0; call < 200; ++call) EXPECT_FALSE(WantEvents(StartCause::kHook));
+  // 0.2 s in all; each call 0.2 s would make 40.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  g_control.mode.store(Mode::kIdle);
+  EXPECT_TRUE(WantEvents(StartCause::kHook));
+}
+
+TEST_F(RecorderTest, StoppedMeansStoppedHoweverManyThreadsSaySo) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([t] { t % 2 == 0 ? memprof_stop() : memprof_start(); });
+    for (std::thread& thread : threads) thread.join();
+    // Whatever came last, mode and epoch agree.
+    EXPECT_EQ(Recording(), g_control.mode.load() == Mode::kRecording);
+  }
+  EXPECT_EQ(memprof_start(), MEMPROF_OK);
+  const testing::Log log = Finish();
+  // Every pause is followed by a resumption; nothing else is between them.
+  log::Op expected = log::OP_PAUSE;
+  for (const testing::Event& event : log.ByTime()) {
+    EXPECT_EQ(event.op, expected);
+    expected = expected == log::OP_PAUSE ? log::OP_RESUME : log::OP_PAUSE;
+  }
+}
+
+TEST_F(RecorderTest, AForkedChildHasNothingOfItsParentsRecording) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("MEMPROF_DISABLE", "1", 1);
+    const bool off = memprof_start() == MEMPROF_UNAVAILABLE;
+    struct memprof_stats stats {};
+    stats.size = sizeof stats;
+    const bool empty = memprof_get_stats(&stats) == MEMPROF_NOT_RECORDING && stats.events == 0;
+    SourceTable().source_state("cupti", kSourceLost, "of the parent");
+    SourceTable().count_anomaly(0, 1);
+    _exit(off && empty && memprof_flush() == MEMPROF_UNAVAILABLE ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const testing::Log log = Finish();
+  EXPECT_EQ(log.events.size(), 2u) << "the step and the fork";
+  EXPECT_EQ(log.counters.count("events_lost"), 0u);
+}
+
+// An event with a stack, whose memo asks for memory.
+void RecordWithStack() {
+  RecursionGuard guard;
+  ring::RingEvent event{};
+  event.op = kOpStep;
+  EXPECT_TRUE(RecordEvent(guard.slot(), &event, true));
+}
+
+TEST_F(RecorderTest, AThreadsMemoIsGivenBackAtItsEndAndNotInheritedByChildren) {
+  if (!kTestStacks) GTEST_SKIP() << "without stacks there are no memos";
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  std::uint64_t within = 0;
+  const auto one_thread = [&within] {
+    std::thread([&within] {
+      RecordWithStack();
+      within = ChargedMemory();
+    }).join();
+  };
+  one_thread();  // its state stays, for the next one
+  ASSERT_TRUE(TheRecorder()->writer()->Flush(10'000'000'000));
+  one_thread();
+  ASSERT_TRUE(TheRecorder()->writer()->Flush(10'000'000'000));
+  const std::uint64_t before = ChargedMemory();
+  one_thread();
+  EXPECT_GE(within, before + (std::uint64_t{40} << 10));
+  ASSERT_TRUE(TheRecorder()->writer()->Flush(10'000'000'000));
+  EXPECT_EQ(ChargedMemory(), before);
+
+  RecordWithStack();  // this thread's memo lives on here, but not in a child
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::uint64_t kept = ChargedMemory();
+    // What is left is the recorder itself and the states of threads: no table, no memo.
+    _exit(kept > 0 && kept < before && ChargeMemory(1, Need::kMemo) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(RecorderTest, StopAndStartShareOneLog) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(1);
+  EXPECT_EQ(memprof_stop(), MEMPROF_OK);
+  EXPECT_EQ(memprof_step(2), MEMPROF_NOT_RECORDING);
+  EXPECT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(3);
+  const testing::Log log = Finish();
+  std::vector<int> ops;
+  for (const testing::Event& event : log.events) ops.push_back(event.op);
+  EXPECT_THAT(ops,
+              ::testing::ElementsAre(log::OP_STEP, log::OP_PAUSE, log::OP_RESUME, log::OP_STEP));
+}
+
+TEST_F(RecorderTest, AFullRingCountsWhatItDrops) {
+  setenv("MEMPROF_RING_EVENTS", "1024", 1);
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  // Without the writer nothing is ever drained.
+  TheRecorder()->writer()->Stop();
+  std::uint64_t kept = 0, dropped = 0;
+  for (int i = 0; i < 30000; ++i)
+    memprof_step(static_cast<std::uint64_t>(i)) == MEMPROF_OK ? ++kept : ++dropped;
+  EXPECT_GT(dropped, 0u);
+  EXPECT_EQ(TheRecorder()->ring()->AnomalyCount(log::Anomaly::kEventsLost), dropped);
+  std::uint64_t drained = 0;
+  while (TheRecorder()->writer()->DrainOnce()) continue;
+  drained = testing::ReadLog(path_).events.size();
+  EXPECT_EQ(drained, kept);
+  EXPECT_EQ(memprof_step(1), MEMPROF_OK) << "room again";
+}
+
+TEST_F(RecorderTest, StatsFillOnlyAsMuchAsTheCallerKnows) {
+  EXPECT_EQ(memprof_get_stats(nullptr), MEMPROF_INVALID_ARGUMENT);
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  memprof_step(1);
+  struct memprof_stats stats;
+  memset(&stats, 0xee, sizeof stats);
+  stats.size = offsetof(struct memprof_stats, events_lost);
+  EXPECT_EQ(memprof_get_stats(&stats), MEMPROF_OK);
+  EXPECT_EQ(stats.events, 1u);
+  EXPECT_EQ(stats.events_lost, 0xeeeeeeeeeeeeeeeeu);
+  stats.size = sizeof stats;
+  EXPECT_EQ(memprof_get_stats(&stats), MEMPROF_OK);
+  EXPECT_EQ(stats.events_lost, 0u);
+  EXPECT_EQ(stats.recording, 1u);
+  EXPECT_GT(stats.log_bytes, 100u);
+}
+
+TEST_F(RecorderTest, SourcesRecordThroughTheirTable) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  const RecorderApi& table = SourceTable();
+  EXPECT_EQ(table.version, kSourceApiVersion);
+  const std::uint32_t kernel = table.intern("my_kernel", 9);
+  EXPECT_EQ(table.intern("my_kernel", 9), kernel);
+  table.source_state("cupti", kSourceOn, "version 13");
+  table.count_anomaly(static_cast<int>(log::Anomaly::kClockSteps), 5);
+  table.count_anomaly(-1, 5);
+  EXPECT_EQ(table.inside_hook(), 0);
+  SourceEvent event{};
+  event.op = log::OP_LAUNCH;
+  event.device = 0;
+  event.stream = 0x77;
+  event.context = 0x1234;
+  event.label = kernel;
+  event.with_stack = 1;
+  table.record(&event);
+  event.op = log::OP_CONTEXT_DESTROY;
+  event.device = -1;
+  table.record(&event);
+  const testing::Log log = Finish();
+  ASSERT_EQ(log.events.size(), 2u);
+  EXPECT_EQ(log.Text(log.events[0].label), "my_kernel");
+  EXPECT_EQ(log.events[0].stream, 0x77u);
+  EXPECT_EQ(log.contexts.at(log.events[0].context).handle(), 0x1234u);
+  EXPECT_EQ(log.events[1].context, log.events[0].context);
+  EXPECT_EQ(log.events[1].device, 0) << "known from the context";
+  EXPECT_EQ(log.events[0].stack != 0, kTestStacks);
+  EXPECT_EQ(log.counters.at("clock_steps"), 5u);
+  EXPECT_EQ(log.sources.back().name(), "cupti");
+}
+
+TEST_F(RecorderTest, CallsFromInsideTheRecorderAreLeftOut) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  {
+    RecursionGuard guard;
+    EXPECT_EQ(memprof_step(1), MEMPROF_NOT_RECORDING);
+    EXPECT_EQ(SourceTable().inside_hook(), 1);
+  }
+  EXPECT_EQ(memprof_step(2), MEMPROF_OK);
+  EXPECT_EQ(Finish().events.size(), 1u);
+}
+
+}  // namespace
+}  // namespace memprof::recorder

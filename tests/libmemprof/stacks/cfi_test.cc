@@ -1,0 +1,306 @@
+// Frame rules against elfutils' reading of the same tables, over every library loaded here.
+#include "libmemprof/src/stacks/cfi.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <libelf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace memprof::recorder {
+namespace {
+
+struct Module {
+  std::string path;
+  std::uint64_t bias = 0;
+  CallFrameTable table;
+  std::uint64_t code_begin = 0;
+  std::uint64_t code_end = 0;
+};
+
+int Collect(dl_phdr_info* info, std::size_t, void* data) {
+  Module module;
+  module.path = info->dlpi_name;
+  module.bias = info->dlpi_addr;
+  if (module.path.empty()) module.path = "/proc/self/exe";
+  std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const std::uint64_t first = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_GNU_EH_FRAME)
+      module.table.header = reinterpret_cast<const unsigned char*>(first);
+    if (segment.p_type != PT_LOAD) continue;
+    begin = std::min(begin, first);
+    end = std::max(end, first + segment.p_memsz);
+    if ((segment.p_flags & PF_X) != 0 && module.code_end == 0) {
+      module.code_begin = first;
+      module.code_end = first + segment.p_memsz;
+    }
+  }
+  module.table.begin = reinterpret_cast<const unsigned char*>(begin);
+  module.table.end = reinterpret_cast<const unsigned char*>(end);
+  if (module.table.header != nullptr) static_cast<std::vector<Module>*>(data)->push_back(module);
+  return 0;
+}
+
+std::vector<Module> LoadedModules() {
+  std::vector<Module> modules;
+  dl_iterate_phdr(Collect, &modules);
+  return modules;
+}
+
+// The call-frame table of a file, read by elfutils.
+class Twin {
+ public:
+  explicit Twin(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    elf_version(EV_CURRENT);
+    elf_ = elf_begin(fd_, ELF_C_READ_MMAP, nullptr);
+    cfi_ = dwarf_getcfi_elf(elf_);
+  }
+  ~Twin() {
+    if (cfi_ != nullptr) dwarf_cfi_end(cfi_);
+    elf_end(elf_);
+    close(fd_);
+  }
+  Twin(const Twin&) = delete;
+  Twin& operator=(const Twin&) = delete;
+  bool usable() const { return cfi_ != nullptr; }
+
+  // What the rule should be; nothing where elfutils finds no row or a signal frame.
+  std::optional<FrameRule> Rule(std::uint64_t address) const;
+
+ private:
+  static bool SetCfa(const Dwarf_Op* ops, std::size_t count, FrameRule* rule);
+  static void SetRbp(const Dwarf_Op* ops, std::size_t count, const Dwarf_Op* storage,
+                     FrameRule* rule);
+
+  int fd_;
+  Elf* elf_ = nullptr;
+  Dwarf_CFI* cfi_ = nullptr;
+};
+
+bool FitsWords(std::int64_t bytes, std::int64_t most) {
+  return bytes % 8 == 0 && bytes / 8 >= -most - 1 && bytes / 8 <= most;
+}
+
+bool Twin::SetCfa(const Dwarf_Op* ops, std::size_t count, FrameRule* rule) {
+  std::int64_t reg = -1, offset = 0;
+  if (count >= 1 && ops[0].atom == DW_OP_bregx) {
+    reg = static_cast<std::int64_t>(ops[0].number);
+    offset = static_cast<std::int64_t>(ops[0].number2);
+  } else if (count >= 1 && ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) {
+    reg = ops[0].atom - DW_OP_breg0;
+    offset = static_cast<std::int64_t>(ops[0].number);
+  }
+  if ((reg != 6 && reg != 7) || !FitsWords(offset, INT16_MAX)) return false;
+  if (count == 1)
+    rule->base = reg == 7 ? CfaBase::kStackPointer : CfaBase::kFramePointer;
+  else if (count == 2 && reg == 6 && ops[1].atom == DW_OP_deref)
+    rule->base = CfaBase::kLoadFromFrame;
+  else
+    return false;
+  rule->cfa_words = static_cast<std::int16_t>(offset / 8);
+  return true;
+}
+
+void Twin::SetRbp(const Dwarf_Op* ops, std::size_t count, const Dwarf_Op* storage,
+                  FrameRule* rule) {
+  rule->rbp = SavedRbp::kUnusable;
+  if (count == 0) {
+    rule->rbp = ops == storage ? SavedRbp::kUnusable : SavedRbp::kSame;
+    return;
+  }
+  std::int64_t offset = 0;
+  SavedRbp kind = SavedRbp::kAtCfa;
+  if (ops[0].atom == DW_OP_call_frame_cfa && count == 2 && ops[1].atom == DW_OP_plus_uconst) {
+    offset = static_cast<std::int64_t>(ops[1].number);
+  } else if (ops[0].atom == DW_OP_breg6 && count == 1) {
+    kind = SavedRbp::kAtFrame;
+    offset = static_cast<std::int64_t>(ops[0].number);
+  } else if (ops[0].atom == DW_OP_call_frame_cfa && count == 2 &&
+             ops[1].atom == DW_OP_stack_value) {
+    return;
+  } else if (ops[0].atom != DW_OP_call_frame_cfa || count != 1) {
+    // With the CFA pushed first: "call_frame_cfa; breg6 N" stands for the expression breg6 N.
+    if (count != 2 || ops[0].atom != DW_OP_call_frame_cfa || ops[1].atom != DW_OP_breg6) return;
+    kind = SavedRbp::kAtFrame;
+    offset = static_cast<std::int64_t>(ops[1].number);
+  }
+  if (!FitsWords(offset, INT8_MAX)) return;
+  rule->rbp = kind;
+  rule->rbp_words = static_cast<std::int8_t>(offset / 8);
+}
+
+std::optional<FrameRule> Twin::Rule(std::uint64_t address) const {
+  Dwarf_Frame* frame = nullptr;
+  if (dwarf_cfi_addrframe(cfi_, address, &frame) != 0) return std::nullopt;
+  FrameRule rule;
+  bool signal = false;
+  const bool has_info = dwarf_frame_info(frame, nullptr, nullptr, &signal) >= 0;
+  Dwarf_Op* ops = nullptr;
+  Dwarf_Op storage[3];
+  std::size_t count = 0;
+  bool usable = has_info && !signal;
+  if (usable && dwarf_frame_register(frame, 16, storage, &ops, &count) == 0) {
+    if (count == 0 && ops == storage) {
+      rule.base = CfaBase::kOutermost;
+      free(frame);
+      return rule;
+    }
+    usable = count == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
+             ops[1].atom == DW_OP_plus_uconst && static_cast<std::int64_t>(ops[1].number) == -8;
+  }
+  if (usable && dwarf_frame_cfa(frame, &ops, &count) == 0 && SetCfa(ops, count, &rule)) {
+    if (dwarf_frame_register(frame, 6, storage, &ops, &count) == 0)
+      SetRbp(ops, count, storage, &rule);
+  } else {
+    rule = {};
+  }
+  free(frame);
+  return rule;
+}
+
+std::string Describe(const FrameRule& rule) {
+  return "base " + std::to_string(static_cast<int>(rule.base)) + " cfa " +
+         std::to_string(rule.cfa_words) + " rbp " + std::to_string(static_cast<int>(rule.rbp)) +
+         " at " + std::to_string(rule.rbp_words);
+}
+
+TEST(FrameRule, PacksAndUnpacks) {
+  for (int base = 0; base <= 4; ++base)
+    for (int rbp = 0; rbp <= 3; ++rbp)
+      for (int cfa : {-32768, -1, 0, 1, 32767})
+        for (int at : {-128, -2, 0, 5, 127}) {
+          const FrameRule rule{static_cast<CfaBase>(base), static_cast<SavedRbp>(rbp),
+                               static_cast<std::int16_t>(cfa), static_cast<std::int8_t>(at)};
+          ASSERT_EQ(FrameRule::Unpack(rule.Pack()), rule);
+          ASSERT_LT(rule.Pack(), 1u << 31) << "the cache keeps the top bit for itself";
+        }
+}
+
+// Every module of this process, at thousands of random places in its code.
+TEST(CallFrames, AgreeWithElfutils) {
+  constexpr int kPlaces = 20000;
+  std::mt19937_64 random(1);
+  int compared = 0, usable_rules = 0, modules_compared = 0, by_frame_pointer = 0;
+  for (const Module& module : LoadedModules()) {
+    if (module.path.find("linux-vdso") != std::string::npos) continue;
+    const Twin twin(module.path);
+    if (!twin.usable()) continue;
+    ++modules_compared;
+    int wrong = 0;
+    for (int i = 0; i < kPlaces && wrong < 5; ++i) {
+      const std::uint64_t address =
+          module.code_begin + random() % (module.code_end - module.code_begin);
+      const FrameRule ours = ReadFrameRule(module.table, address);
+      const std::optional<FrameRule> theirs = twin.Rule(address - module.bias);
+      if (!theirs.has_value()) {
+        EXPECT_EQ(ours.base, CfaBase::kUnsupported) << module.path;
+        continue;
+      }
+      ++compared;
+      usable_rules += ours.base != CfaBase::kUnsupported;
+      by_frame_pointer += ours.base == CfaBase::kFramePointer;
+      // Where the frame cannot be used, nothing else matters.
+      if (ours.base == theirs->base && (ours.base == CfaBase::kUnsupported ||
+                                        ours.base == CfaBase::kOutermost || ours == *theirs))
+        continue;
+      ++wrong;
+      ADD_FAILURE() << module.path << " at " << std::hex << address - module.bias << ": ours "
+                    << Describe(ours) << ", elfutils " << Describe(*theirs);
+    }
+  }
+  EXPECT_GE(modules_compared, 5);
+  EXPECT_GT(compared, 50000);
+  EXPECT_GT(by_frame_pointer, 0);
+  EXPECT_GT(usable_rules, compared * 95 / 100) << "of " << compared;
+}
+
+// A private copy of a module's tables between two pages that must not be touched.
+class GuardedCopy {
+ public:
+  explicit GuardedCopy(const CallFrameTable& original)
+      : bytes_((static_cast<std::size_t>(original.end - original.header) + kPage - 1) / kPage *
+               kPage) {
+    memory_ = static_cast<unsigned char*>(
+        mmap(nullptr, bytes_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(memory_ + kPage, bytes_, PROT_READ | PROT_WRITE);
+    // Up to the end of what is mapped: right before the forbidden page.
+    const auto used = static_cast<std::size_t>(original.end - original.header);
+    begin_ = memory_ + kPage + bytes_ - used;
+    std::memcpy(begin_, original.header, used);
+    size_ = used;
+  }
+  ~GuardedCopy() { munmap(memory_, bytes_ + 2 * kPage); }
+  GuardedCopy(const GuardedCopy&) = delete;
+  GuardedCopy& operator=(const GuardedCopy&) = delete;
+
+  unsigned char* bytes() { return begin_; }
+  std::size_t size() const { return size_; }
+  CallFrameTable Table() const { return {begin_, begin_, begin_ + size_}; }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  std::size_t bytes_;
+  unsigned char* memory_;
+  unsigned char* begin_;
+  std::size_t size_;
+};
+
+// Whole tables of libm or another small module, whose header precedes the entries.
+std::optional<CallFrameTable> SmallTable() {
+  for (const Module& module : LoadedModules()) {
+    if (module.path.find("libm.so") == std::string::npos) continue;
+    // Readable without a gap: the segment that holds the header.
+    CallFrameTable table = module.table;
+    table.end = table.header + 24 * 1024;
+    return table;
+  }
+  return std::nullopt;
+}
+
+TEST(CallFrames, DamagedTablesAreReadWithinTheirBounds) {
+  const std::optional<CallFrameTable> original = SmallTable();
+  ASSERT_TRUE(original.has_value());
+  std::mt19937_64 random(7);
+  GuardedCopy copy(*original);
+  const std::vector<unsigned char> intact(copy.bytes(), copy.bytes() + copy.size());
+  // Code lies before the tables; offsets are relative to the header, so they hold in the copy.
+  const auto header = reinterpret_cast<std::uint64_t>(copy.bytes());
+  int understood = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::memcpy(copy.bytes(), intact.data(), intact.size());
+    const int flips = static_cast<int>(random() % 20);
+    for (int i = 0; i < flips; ++i) {
+      // Half of the damage goes to the header and the search table's first entries.
+      const std::size_t at = random() % (i % 2 == 0 ? copy.size() : 64);
+      copy.bytes()[at] = static_cast<unsigned char>(random());
+    }
+    for (int i = 0; i < 20; ++i) {
+      const std::uint64_t address = header - random() % (1 << 20);
+      understood += ReadFrameRule(copy.Table(), address).base != CfaBase::kUnsupported;
+    }
+  }
+  EXPECT_GT(understood, 100) << "the undamaged rounds at least must find rules";
+}
+
+TEST(CallFrames, AnEmptyOrForeignTableHasNoRules) {
+  const unsigned char zeros[64] = {};
+  EXPECT_EQ(ReadFrameRule({zeros, zeros, zeros + sizeof zeros}, 0x1000), FrameRule{});
+  EXPECT_EQ(ReadFrameRule({zeros, zeros, zeros}, 0x1000), FrameRule{});
+  unsigned char noise[64];
+  std::memset(noise, 0xff, sizeof noise);
+  EXPECT_EQ(ReadFrameRule({noise, noise, noise + sizeof noise}, 0x1000), FrameRule{});
+}
+
+}  // namespace
+}  // namespace memprof::recorder

@@ -1,0 +1,20 @@
+// A memo on the heap, which gives its memory back before the heap gets its own.
+#pragma once
+
+#include <memory>
+
+#include "libmemprof/src/stacks/stack_memo.h"
+
+namespace memprof::recorder {
+
+struct ReleaseMemo {
+  void operator()(StackMemo* memo) const {
+    memo->Release();
+    delete memo;
+  }
+};
+using MemoPointer = std::unique_ptr<StackMemo, ReleaseMemo>;
+
+inline MemoPointer NewMemo() { return MemoPointer(new StackMemo()); }
+
+}  // namespace memprof::recorder
