@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "libmemprof/src/sources/source_api.h"
+#include "libmemprof/src/source_api/source_api.h"
 
 namespace memprof::cupti {
 

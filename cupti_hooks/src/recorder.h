@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "cupti_hooks/src/call.h"
-#include "libmemprof/src/sources/source_api.h"
+#include "libmemprof/src/source_api/source_api.h"
 
 namespace memprof::cupti {
 

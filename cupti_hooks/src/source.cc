@@ -33,7 +33,7 @@
 #include "cupti_hooks/src/subscription.h"
 #include "cupti_hooks/src/vmm_handlers.h"
 #include "libmemprof/src/base/sys.h"
-#include "libmemprof/src/sources/source_api.h"
+#include "libmemprof/src/source_api/source_api.h"
 #include "proto/anomalies.h"
 
 namespace memprof::cupti {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "libmemprof/src/sources/source_api.h"
+#include "libmemprof/src/source_api/source_api.h"
 
 namespace memprof::cupti_test {
 

@@ -13,7 +13,7 @@
 
 #include "cupti_hooks/src/driver_params.h"
 #include "cupti_hooks/src/log_values.h"
-#include "libmemprof/src/sources/source_api.h"
+#include "libmemprof/src/source_api/source_api.h"
 #include "tests/cupti/fake_cupti.h"
 #include "tests/cupti/fake_recorder.h"
 #include "tests/cupti/process.h"

@@ -10,7 +10,7 @@
 
 #include "analysis/load/load.h"
 #include "analysis/store/session.h"
-#include "libmemprof/src/recording/signal_switch.h"
+#include "libmemprof/src/lifecycle/signal_switch.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {

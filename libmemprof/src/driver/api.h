@@ -47,7 +47,7 @@ CUresult WithoutDriver();
 
 // Our wrapper of that function.
 void* WrapperFunction(FunctionId id);
-// Set by exports.cc, which knows the wrappers; without it nothing is ever swapped.
+// Set by exports/driver.cc, which knows the wrappers; without it nothing is ever swapped.
 void SetWrappers(void* const* wrappers);
 
 // `address` is what dlsym or cuGetProcAddress found for `name`. The wrapper if it is a function of

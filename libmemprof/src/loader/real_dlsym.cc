@@ -5,7 +5,7 @@
 
 #include "libmemprof/src/loader/next_symbol.h"
 
-// Read by the assembly of dl_hooks.cc as well. Hidden, so that they are addressed directly.
+// Read by the assembly of exports/dl.cc as well. Hidden, so that they are addressed directly.
 extern "C" {
 __attribute__((visibility("hidden"))) void* memprof_real_dlsym = nullptr;
 __attribute__((visibility("hidden"))) void* memprof_real_dlvsym = nullptr;

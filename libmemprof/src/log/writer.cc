@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "libmemprof/src/driver/api.h"
+#include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/log/vocabulary.h"
-#include "libmemprof/src/recording/lifecycle.h"
 #include "libmemprof/src/recording/recorder.h"
 #include "libmemprof/src/sources/source_host.h"
 #include "libmemprof/src/stacks/unwinder.h"

@@ -12,13 +12,13 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/loader_gate.h"
-#include "libmemprof/src/loader/modules.h"
-#include "libmemprof/src/log/definition_encoder.h"
 #include "libmemprof/src/log/encoder.h"
+#include "libmemprof/src/log/internal/definition_encoder.h"
 #include "libmemprof/src/log/live_table.h"
 #include "libmemprof/src/log/log_file.h"
 #include "libmemprof/src/log/ring_buffer.h"
 #include "libmemprof/src/recording/host_scan.h"
+#include "libmemprof/src/stacks/modules.h"
 #include "libmemprof/src/stacks/stack_table.h"
 
 namespace memprof::recorder {

@@ -21,10 +21,10 @@
 #include <cstdint>
 
 #include "libmemprof/src/log/definitions.h"
-#include "libmemprof/src/python/code.h"
-#include "libmemprof/src/python/layout.h"
-#include "libmemprof/src/python/runtime.h"
-#include "libmemprof/src/python/walk.h"
+#include "libmemprof/src/python/internal/code.h"
+#include "libmemprof/src/python/internal/layout.h"
+#include "libmemprof/src/python/internal/runtime.h"
+#include "libmemprof/src/python/internal/walk.h"
 
 namespace memprof::recorder {
 

@@ -9,8 +9,8 @@
 
 #include <bit>
 
+#include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/log/header.h"
-#include "libmemprof/src/recording/lifecycle.h"
 #include "libmemprof/src/stacks/unwinder.h"
 
 namespace memprof::recorder {

@@ -20,7 +20,6 @@
 
 #include "libmemprof/src/base/loader_gate.h"
 #include "libmemprof/src/driver/state.h"
-#include "libmemprof/src/loader/modules.h"
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/log/log_file.h"
 #include "libmemprof/src/log/recall.h"
@@ -30,6 +29,7 @@
 #include "libmemprof/src/python/merge.h"
 #include "libmemprof/src/python/stacks.h"
 #include "libmemprof/src/recording/settings.h"
+#include "libmemprof/src/stacks/modules.h"
 #include "libmemprof/src/stacks/stack_memo.h"
 #include "libmemprof/src/stacks/stack_table.h"
 #include "libmemprof/src/torch/layer.h"

@@ -1,7 +1,7 @@
 // Loads the CUPTI source and offers it the recorder (source_api.h).
 #pragma once
 
-#include "libmemprof/src/sources/source_api.h"
+#include "libmemprof/src/source_api/source_api.h"
 
 namespace memprof::recorder {
 

@@ -5,7 +5,7 @@
 #include <link.h>
 
 #include "libmemprof/src/base/sys.h"
-#include "libmemprof/src/stacks/cfi.h"
+#include "libmemprof/src/stacks/internal/cfi.h"
 
 namespace memprof::recorder {
 namespace {

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/stacks/frame_rule.h"
+#include "libmemprof/src/stacks/internal/frame_rule.h"
 
 namespace memprof::recorder {
 

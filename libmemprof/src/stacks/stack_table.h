@@ -13,8 +13,8 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/sys.h"
-#include "libmemprof/src/loader/modules.h"
 #include "libmemprof/src/log/definitions.h"
+#include "libmemprof/src/stacks/modules.h"
 
 namespace memprof::recorder {
 

@@ -3,7 +3,7 @@
 
 #include "libmemprof/src/hooks/hooks.h"
 #include "libmemprof/src/recording/recorder.h"
-#include "libmemprof/src/torch/stream.h"
+#include "libmemprof/src/torch/internal/stream.h"
 
 namespace memprof::recorder {
 namespace {

@@ -3,7 +3,7 @@
 //
 // PyTorch calls c10::reportMemoryUsageToProfiler after every block that it hands out and before
 // every one that it takes back, holding the lock of the device's allocator, mostly without Python's
-// (torch_exports.cc). It passes its own totals, and these check us: every event is compared with
+// (exports/torch.cc). It passes its own totals, and these check us: every event is compared with
 // the sums of what was recorded, a difference is counted (framework_totals_differ), and from there
 // on the sums are compared as they stand.
 //
@@ -23,7 +23,7 @@
 
 #include "libmemprof/src/driver/vmm_ledger.h"
 #include "libmemprof/src/log/definitions.h"
-#include "libmemprof/src/torch/segment_table.h"
+#include "libmemprof/src/torch/internal/segment_table.h"
 #include "proto/ring.h"
 
 namespace memprof::recorder {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "libmemprof/src/base/loader_gate.h"
-#include "libmemprof/src/loader/modules.h"
 #include "libmemprof/src/loader/next_symbol.h"
 #include "libmemprof/src/loader/real_dlsym.h"
+#include "libmemprof/src/stacks/modules.h"
 #include "libmemprof/src/stacks/stack_table.h"
 #include "tests/libmemprof/log/with_ring.h"
 

@@ -1,6 +1,6 @@
 // Line tables beside what Python says of them, instruction by instruction, for the functions of its
 // standard library; and tables of random bytes.
-#include "libmemprof/src/python/lines.h"
+#include "libmemprof/src/python/internal/lines.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "libmemprof/src/base/checked_memory.h"
-#include "libmemprof/src/python/layout.h"
-#include "libmemprof/src/python/runtime.h"
+#include "libmemprof/src/python/internal/layout.h"
+#include "libmemprof/src/python/internal/runtime.h"
 #include "libmemprof/src/stacks/stack_table.h"
 
 namespace memprof::recorder {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "libmemprof/src/recording/lifecycle.h"
+#include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/recording/recorder.h"
 #include "tests/libmemprof/log/log_reader.h"
 

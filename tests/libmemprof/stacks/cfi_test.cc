@@ -1,5 +1,5 @@
 // Frame rules against elfutils' reading of the same tables, over every library loaded here.
-#include "libmemprof/src/stacks/cfi.h"
+#include "libmemprof/src/stacks/internal/cfi.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libmemprof/src/stacks/cfi.h"
+#include "libmemprof/src/stacks/internal/cfi.h"
 #include "libmemprof/src/stacks/stack_walk.h"
 #include "tests/libmemprof/stacks/new_memo.h"
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "libmemprof/src/base/loader_gate.h"
-#include "libmemprof/src/loader/modules.h"
 #include "libmemprof/src/loader/next_symbol.h"
 #include "libmemprof/src/loader/real_dlsym.h"
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/log/ring_buffer.h"
+#include "libmemprof/src/stacks/modules.h"
 
 namespace memprof::recorder {
 namespace {

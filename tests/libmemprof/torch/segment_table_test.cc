@@ -1,5 +1,5 @@
 // The table of segments, beside a plain list.
-#include "libmemprof/src/torch/segment_table.h"
+#include "libmemprof/src/torch/internal/segment_table.h"
 
 #include <gtest/gtest.h>
 

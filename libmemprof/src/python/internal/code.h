@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/byte_buffer.h"
-#include "libmemprof/src/python/layout.h"
-#include "libmemprof/src/python/runtime.h"
-#include "libmemprof/src/python/walk.h"
+#include "libmemprof/src/python/internal/layout.h"
+#include "libmemprof/src/python/internal/runtime.h"
+#include "libmemprof/src/python/internal/walk.h"
 
 namespace memprof::recorder {
 

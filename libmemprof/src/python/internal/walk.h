@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "libmemprof/src/python/layout.h"
+#include "libmemprof/src/python/internal/layout.h"
 
 namespace memprof::recorder {
 

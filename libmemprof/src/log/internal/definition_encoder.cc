@@ -1,5 +1,5 @@
 // Fields are published encoded and only concatenated here; trie nodes become columns.
-#include "libmemprof/src/log/definition_encoder.h"
+#include "libmemprof/src/log/internal/definition_encoder.h"
 
 #include <string.h>
 

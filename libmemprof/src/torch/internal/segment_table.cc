@@ -1,5 +1,5 @@
 // A sorted array of segments.
-#include "libmemprof/src/torch/segment_table.h"
+#include "libmemprof/src/torch/internal/segment_table.h"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // The tables, and the reading of debug offsets.
-#include "libmemprof/src/python/layout.h"
+#include "libmemprof/src/python/internal/layout.h"
 
 #include <string.h>
 

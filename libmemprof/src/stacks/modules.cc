@@ -1,5 +1,5 @@
 // Follows the loader's list of modules.
-#include "libmemprof/src/loader/modules.h"
+#include "libmemprof/src/stacks/modules.h"
 
 #include <elf.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 // A frame of assembly whose personality routine says "here" to the unwinder. That routine and the
 // C++ runtime's notion of a caught exception are the process's own, found when they are wanted.
-#include "libmemprof/src/base/foreign_call.h"
+#include "libmemprof/src/loader/foreign_call.h"
 
 #include <dlfcn.h>
 #include <unwind.h>

@@ -1,5 +1,5 @@
 // The handler only leaves a request: a signal may come in the middle of anything.
-#include "libmemprof/src/recording/signal_switch.h"
+#include "libmemprof/src/lifecycle/signal_switch.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <atomic>
 
 #include "libmemprof/src/base/sys.h"
-#include "libmemprof/src/recording/lifecycle.h"
+#include "libmemprof/src/lifecycle/lifecycle.h"
 
 namespace memprof::recorder {
 namespace {

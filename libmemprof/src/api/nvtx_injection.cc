@@ -7,10 +7,10 @@
 // default one), aux1 the number of a started range (0 = pushed).
 #include <string.h>
 
-#include "libmemprof/src/recording/lifecycle.h"
+#include "libmemprof/src/api/internal/nvtx_abi.h"
+#include "libmemprof/src/api/internal/nvtx_memory.h"
+#include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/recording/recorder.h"
-#include "libmemprof/src/sources/nvtx_abi.h"
-#include "libmemprof/src/sources/nvtx_memory.h"
 
 namespace memprof::recorder {
 namespace {

@@ -1,12 +1,12 @@
 // Finds the two functions in whatever library of the process defines them, once.
-#include "libmemprof/src/torch/stream.h"
+#include "libmemprof/src/torch/internal/stream.h"
 
 #include <dlfcn.h>
 #include <link.h>
 
 #include <atomic>
 
-#include "libmemprof/src/base/foreign_call.h"
+#include "libmemprof/src/loader/foreign_call.h"
 #include "libmemprof/src/loader/next_symbol.h"
 #include "libmemprof/src/recording/recorder.h"
 #include "libmemprof/src/torch/layer.h"

@@ -1,5 +1,5 @@
 // Finds the frame description of an address and runs its program up to there.
-#include "libmemprof/src/stacks/cfi.h"
+#include "libmemprof/src/stacks/internal/cfi.h"
 
 #include <string.h>
 

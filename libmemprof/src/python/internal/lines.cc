@@ -1,5 +1,5 @@
 // One decoder for each format.
-#include "libmemprof/src/python/lines.h"
+#include "libmemprof/src/python/internal/lines.h"
 
 namespace memprof::recorder {
 namespace {

@@ -1,8 +1,8 @@
 // Reads code objects, text and line tables.
-#include "libmemprof/src/python/code.h"
+#include "libmemprof/src/python/internal/code.h"
 
 #include "libmemprof/src/base/checked_memory.h"
-#include "libmemprof/src/python/lines.h"
+#include "libmemprof/src/python/internal/lines.h"
 
 namespace memprof::recorder {
 namespace {

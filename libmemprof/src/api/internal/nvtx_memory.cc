@@ -4,13 +4,13 @@
 //
 // A region's address serves as its handle, as NVTX allows. What ends with the memory below it needs
 // no event: readers end it there.
-#include "libmemprof/src/sources/nvtx_memory.h"
+#include "libmemprof/src/api/internal/nvtx_memory.h"
 
 #include <stdio.h>
 
 #include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/api/internal/nvtx_abi.h"
 #include "libmemprof/src/recording/recorder.h"
-#include "libmemprof/src/sources/nvtx_abi.h"
 
 namespace memprof::recorder {
 namespace {

@@ -1,6 +1,6 @@
 // Looks names up in modules' own symbol tables: the interpreter may be the executable, a library
 // that it was linked with, or one that a program embeds, out of reach of dlsym.
-#include "libmemprof/src/python/runtime.h"
+#include "libmemprof/src/python/internal/runtime.h"
 
 #include <elf.h>
 #include <link.h>

@@ -1,5 +1,5 @@
 // Starts and ends recordings, and keeps them right across fork, exit and the end of threads.
-#include "libmemprof/src/recording/lifecycle.h"
+#include "libmemprof/src/lifecycle/lifecycle.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include <new>
 
 #include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/lifecycle/signal_switch.h"
 #include "libmemprof/src/loader/real_dlsym.h"
 #include "libmemprof/src/recording/recorder.h"
-#include "libmemprof/src/recording/signal_switch.h"
 #include "libmemprof/src/sources/source_host.h"
 
 namespace memprof::recorder {
