@@ -4,7 +4,7 @@
 //   driver_walk THREADS STEPS SEED [cupti]
 //
 // With "cupti" through those alone that the CUPTI source tells.
-#include "../../recorder/driver_walk.h"
+#include "../../libmemprof/hooks/driver_walk.h"
 
 #include <dlfcn.h>
 
