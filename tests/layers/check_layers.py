@@ -3,11 +3,12 @@
 
 usage: check_layers.py SOURCE_ROOT MODULES_FILE [--nm NM]
 
-MODULES_FILE is what memprof_write_modules (cmake/MemprofModule.cmake) wrote: a line "FOLDER;LIBRARY;
-FOLDER,…" of each module. Told, a line each, is
+MODULES_FILE is what memprof_write_modules (cmake/MemprofModule.cmake) wrote: a line "FOLDER;LIBRARY OR
+OBJECTS,…;FOLDER,…" of each module. Told, a line each, is
 
   a module that includes, or whose library needs, what lies in a module that it did not name,
-  whoever includes a header of an internal/ that is not its own (tests/FOLDER may do so as FOLDER),
+  whoever includes a header of an internal/ that is not its own (tests/FOLDER may do so as FOLDER, and
+  tests/libmemprof/X as libmemprof/src/X),
   a module that names one which it does not need, and modules that need each other.
 
 Status 1 if there is any.
@@ -20,19 +21,20 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 SOURCES = (".cc", ".h", ".cu")
-BELOW_ALL = ("proto",)  # folders that every module may use
+BELOW_ALL = ("proto", "libmemprof/include")  # folders that every module may use
+OF_LIBC = ("dlsym", "dlvsym")  # which exports/ stands in front of
 
 
 class Module:
-    def __init__(self, folder, library="", depends=()):
-        self.folder, self.library, self.depends = folder, library, tuple(depends)
+    def __init__(self, folder, files=(), depends=()):
+        self.folder, self.files, self.depends = folder, tuple(files), tuple(depends)
 
 
 def read_modules(text):
     modules = {}
     for line in text.splitlines():
-        folder, library, depends = line.split(";")
-        modules[folder] = Module(folder, library, [d for d in depends.split(",") if d])
+        folder, files, depends = line.split(";")
+        modules[folder] = Module(folder, filter(None, files.split(",")), filter(None, depends.split(",")))
     return modules
 
 
@@ -63,7 +65,7 @@ def check_includes(root, modules):
             if not os.path.exists(os.path.join(root, header)):
                 continue  # generated, or of somebody else
             its, internal = module_of(header, modules)
-            tested = path.startswith("tests/" + its + "/") if its else False
+            tested = its is not None and path.startswith("tests/" + its.replace("/src", "") + "/")
             if internal and its != own and not tested:
                 wrong.append(f"{path}: includes {header}, which is internal to {its}")
             elif own and its and its != own:
@@ -108,7 +110,8 @@ def below(folder, modules):
 
 def check_links(modules, symbols):
     """`symbols`: by module, names that it defines and names that it needs."""
-    defined_in = {name: folder for folder, (defined, _) in symbols.items() for name in defined}
+    defined_in = {name: folder for folder, (defined, _) in symbols.items() for name in defined
+                  if name not in OF_LIBC}
     wrong = []
     for folder, (_, needed) in symbols.items():
         may = below(folder, modules) | {folder}
@@ -118,8 +121,10 @@ def check_links(modules, symbols):
     return wrong
 
 
-def read_symbols(library, nm):
-    output = subprocess.run([nm, library], check=True, capture_output=True, text=True).stdout
+def read_symbols(files, nm):
+    if not files:
+        return set(), set()
+    output = subprocess.run([nm, *files], check=True, capture_output=True, text=True).stdout
     defined, needed = set(), set()
     for line in output.splitlines():
         parts = line.split()
@@ -141,7 +146,7 @@ def main():
     with open(options.modules, encoding="utf-8") as file:
         modules = read_modules(file.read())
     wrong = check_includes(options.root, modules) + check_cycles(modules)
-    wrong += check_links(modules, {f: read_symbols(m.library, options.nm) for f, m in modules.items()})
+    wrong += check_links(modules, {f: read_symbols(m.files, options.nm) for f, m in modules.items()})
     for line in wrong:
         print(line)
     print(f"{len(modules)} modules, {len(wrong)} wrong")

@@ -40,6 +40,11 @@ class IncludesTest(unittest.TestCase):
             found = self.check({path: '#include "a/low/internal/part.h"\n'})
             self.assertEqual(found, [path + ": includes a/low/internal/part.h, which is internal to a/low"])
 
+    def test_tests_of_a_folder_within_src(self):
+        modules = {**MODULES, "lib/src/x": Module("lib/src/x")}
+        files = {"lib/src/x/internal/part.h": "", "tests/lib/x/part_test.cc": '#include "lib/src/x/internal/part.h"\n'}
+        self.assertEqual(self.check(files, modules), [])
+
     def test_what_lies_above_all_modules(self):
         found = self.check({"cli/verb.h": "", "a/high/high.cc": '#include "a/low/low.h"\n#include "cli/verb.h"\n'})
         self.assertEqual(found, ["a/high/high.cc: includes cli/verb.h, which is above all modules"])
@@ -65,9 +70,10 @@ class OthersTest(unittest.TestCase):
         self.assertEqual(check_layers.check_links(modules, symbols), [])
 
     def test_reads_what_the_build_wrote(self):
-        modules = check_layers.read_modules("a/low;lib/low.a;\na/high;lib/high.a;a/low,b\n")
-        self.assertEqual(modules["a/low"].depends, ())
-        self.assertEqual((modules["a/high"].library, modules["a/high"].depends), ("lib/high.a", ("a/low", "b")))
+        modules = check_layers.read_modules("a/none;;\na/low;one.o,two.o;\na/high;lib/high.a;a/low,b\n")
+        self.assertEqual((modules["a/none"].files, modules["a/none"].depends), ((), ()))
+        self.assertEqual(modules["a/low"].files, ("one.o", "two.o"))
+        self.assertEqual((modules["a/high"].files, modules["a/high"].depends), (("lib/high.a",), ("a/low", "b")))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "libmemprof/include/memprof/memprof.h"
-#include "libmemprof/src/hooks/hooks.h"
+#include "libmemprof/src/events/memory_samples.h"
+#include "libmemprof/src/lifecycle/start.h"
+#include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/host_scan.h"
-#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/recording/record_event.h"
 
 #define MEMPROF_EXPORT extern "C" __attribute__((visibility("default")))
 

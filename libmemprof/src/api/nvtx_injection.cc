@@ -10,7 +10,9 @@
 #include "libmemprof/src/api/internal/nvtx_abi.h"
 #include "libmemprof/src/api/internal/nvtx_memory.h"
 #include "libmemprof/src/lifecycle/lifecycle.h"
-#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/lifecycle/start.h"
+#include "libmemprof/src/log/vocabulary.h"
+#include "libmemprof/src/recording/record_event.h"
 
 namespace memprof::recorder {
 namespace {

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "libmemprof/src/base/sys.h"
-#include "libmemprof/src/log/protozero_writer.h"
 
 namespace memprof::recorder {
 
@@ -84,28 +83,3 @@ class ByteBuffer {
 };
 
 }  // namespace memprof::recorder
-
-namespace protozero {
-
-template <>
-struct buffer_customization<memprof::recorder::ByteBuffer> {
-  using Buffer = memprof::recorder::ByteBuffer;
-  static std::size_t size(const Buffer* buffer) { return buffer->size(); }
-  static void append(Buffer* buffer, const char* data, std::size_t count) {
-    buffer->Append(data, count);
-  }
-  static void append_zeros(Buffer* buffer, std::size_t count) { buffer->AppendZeros(count); }
-  static void resize(Buffer* buffer, std::size_t size) { buffer->Resize(size); }
-  static void reserve_additional(Buffer* buffer, std::size_t size) { buffer->Reserve(size); }
-  static void erase_range(Buffer* buffer, std::size_t from, std::size_t to) {
-    buffer->Erase(from, to);
-  }
-  static char* at_pos(Buffer* buffer, std::size_t pos) { return buffer->data() + pos; }
-  static void push_back(Buffer* buffer, char byte) { buffer->push_back(byte); }
-};
-
-}  // namespace protozero
-
-namespace memprof::recorder {
-using PbfWriter = protozero::basic_pbf_writer<ByteBuffer>;
-}

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "libmemprof/src/driver/pool_place.h"
-#include "libmemprof/src/recording/host_scan.h"
-#include "libmemprof/src/recording/recorder.h"
 
 namespace memprof::recorder {
 namespace {
@@ -39,19 +37,16 @@ bool DriverState::MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_byt
   return true;
 }
 
-CallContext DriverState::MeetContext(ThreadState* state, CUcontext context,
+CallContext DriverState::MeetContext(ContextCache* cache, CUcontext context,
                                      std::uint32_t generation) {
   SystemSection section;
   const CalledFunctions& driver = Driver();
   CUdevice device = -1;
   if (driver.cuCtxGetDevice == nullptr || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS) return {};
-  if (TheRecorder()->settings().scan_at_exit) ScanAtExit();
+  if (on_context_ != nullptr) on_context_();
   const std::uint32_t id = ContextId(context, device, ContextKind::kUnknown, true);
-  state->context = context;
-  state->context_id = id;
-  state->context_device = device;
-  state->context_generation = generation;
-  return {id, device};
+  *cache = {context, {id, device}, generation};
+  return cache->context;
 }
 
 CUcontext DriverState::AnyContext() {
@@ -94,15 +89,15 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
   return id;
 }
 
-std::uint32_t DriverState::ContextOf(ThreadState* state, CUcontext context, std::int32_t device) {
+std::uint32_t DriverState::ContextOf(ContextCache* cache, CUcontext context, std::int32_t device) {
   {
     LockGuard lock(mutex_);
     auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
     for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
       if (known[i].handle == context) return known[i].id;
   }
-  const CallContext current = Current(state);
-  if (current.id != 0 && state->context == context) return current.id;
+  const CallContext current = Current(cache);
+  if (current.id != 0 && cache->handle == context) return current.id;
   return device < 0 ? 0 : ContextId(context, device, ContextKind::kUnknown, false);
 }
 

@@ -18,21 +18,37 @@
 
 namespace memprof::recorder {
 
-struct ThreadState;
-
 struct CallContext {
   std::uint32_t id = 0;      // log.Context.id
   std::int32_t device = -1;  // ordinal; -1 = there is no current context
 };
 
+// The context of a thread's last event, with what was found out about it.
+struct ContextCache {
+  CUcontext handle;
+  CallContext context;
+  std::uint32_t generation;  // 0 = none: zeroed memory will do
+};
+
 class DriverState {
  public:
-  explicit DriverState(Definitions* definitions) : definitions_(definitions) {}
+  // `on_context`, unless null, is called when a thread uses a context for the first time.
+  DriverState(Definitions* definitions, void (*on_context)())
+      : definitions_(definitions), on_context_(on_context) {}
   DriverState(const DriverState&) = delete;
   DriverState& operator=(const DriverState&) = delete;
 
   // Of the calling thread, from its cache as long as it is the same.
-  inline CallContext Current(ThreadState* state);  // in recorder.h
+  CallContext Current(ContextCache* cache) {
+    const CalledFunctions& driver = Driver();
+    CUcontext context = nullptr;
+    if (driver.cuCtxGetCurrent == nullptr || driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS ||
+        context == nullptr)
+      return {};
+    const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+    if (cache->handle == context && cache->generation == generation) return cache->context;
+    return MeetContext(cache, context, generation);
+  }
   // A green context is the primary one with fewer resources (cuCtxFromGreenCtx): its memory ends
   // with the primary context.
   enum class ContextKind { kPrimary, kCreated, kGreen, kUnknown };
@@ -42,7 +58,7 @@ class DriverState {
                           bool is_current);
   // The same for an event that names its context, of which `device` may be unknown (-1: memory of
   // the host). 0, and defined only later, where nothing says on which device the context is.
-  std::uint32_t ContextOf(ThreadState* state, CUcontext context, std::int32_t device);
+  std::uint32_t ContextOf(ContextCache* cache, CUcontext context, std::int32_t device);
   // The same handle may be given to a new context from now on. Returns what it was.
   CallContext ForgetContext(CUcontext context);
   // The handle may be given to a new context from now on, but what it stood for lives on.
@@ -129,12 +145,13 @@ class DriverState {
   static bool TakeTurn(std::atomic<std::uint64_t>* next, std::uint64_t now_ns,
                        std::uint64_t period_ns);
 
-  CallContext MeetContext(ThreadState* state, CUcontext context, std::uint32_t generation);
+  CallContext MeetContext(ContextCache* cache, CUcontext context, std::uint32_t generation);
   static std::int32_t AskForDevice(CUdeviceptr pointer, std::int32_t fallback);
   // `is_current`: a context of it is, so that its memory can be asked for.
   void DefineDevice(std::int32_t device, bool is_current);
 
   Definitions* definitions_;
+  void (*on_context_)();
   Mutex mutex_;
   ByteBuffer contexts_;  // of ContextEntry
   ByteBuffer pools_;     // of PoolEntry

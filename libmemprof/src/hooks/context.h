@@ -118,7 +118,7 @@ CUresult RetainPrimary(FunctionId id, Real real, CUcontext* context, CUdevice de
 inline void RecordEndOfPrimary(Hook* hook, std::int32_t device, std::uint64_t before_ns) {
   ByteBuffer ended;
   hook->driver()->graphs()->EndDevice(device, &ended);
-  TheRecorder()->torch()->EndDevice(device);
+  TheTorchLayer()->EndDevice(device);
   CallContext gone = hook->driver()->TakePrimary(device);
   const auto* node = reinterpret_cast<const GraphLedger::Node*>(ended.data());
   for (std::size_t i = 0; i < ended.size() / sizeof *node; ++i, ++node) {
@@ -156,7 +156,7 @@ CUresult ResetPrimary(FunctionId id, Real real, CUdevice device) {
   Hook hook(id);
   if (hook.active()) {
     hook.driver()->graphs()->EndDevice(device, nullptr);  // the event says it of all memory
-    TheRecorder()->torch()->EndDevice(device);
+    TheTorchLayer()->EndDevice(device);
     const CallContext gone = hook.driver()->TakePrimary(device);
     RecordEndOf(&hook, gone, NowNs());
     RecordContext(&hook, kOpDeviceReset, gone.id, device);

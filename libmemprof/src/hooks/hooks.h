@@ -5,7 +5,12 @@
 #pragma once
 
 #include "libmemprof/src/driver/api.h"
-#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/driver/stream_capture.h"
+#include "libmemprof/src/events/memory_samples.h"
+#include "libmemprof/src/lifecycle/start.h"
+#include "libmemprof/src/log/vocabulary.h"
+#include "libmemprof/src/recording/record_event.h"
+#include "libmemprof/src/torch/layer.h"
 
 namespace memprof::recorder {
 
@@ -63,18 +68,5 @@ class Hook {
 inline bool RecordsAllocations(const Hook& hook) {
   return hook.active() && TheRecorder()->settings().driver;
 }
-
-// Whether the stream, as the function means it, is being captured; `graph`, if given, gets the
-// graph that its calls become nodes of, or null where the driver does not say.
-bool Capturing(FunctionId id, CUstream stream, CUgraph* graph = nullptr);
-// The driver's id of the capture that goes on in `stream`, unique in the process; 0 = none.
-std::uint64_t CaptureId(CUstream stream);
-
-// OP_MEMORY_INFO of the current context's device, and OP_POOL_SAMPLE of every pool.
-// With `failed`, an allocation has failed: worth a look at what other processes use.
-void SampleMemory(ThreadSlot* slot, bool failed = false);
-void SampleGraphPool(ThreadSlot* slot, std::int32_t device);
-void SamplePools(ThreadSlot* slot);
-void SamplePool(ThreadSlot* slot, std::uint64_t pool, std::int32_t device);
 
 }  // namespace memprof::recorder

@@ -115,7 +115,7 @@ CUresult UnmapPhysical(FunctionId id, Real real, CUdeviceptr address, std::size_
   const std::uint64_t before_ns = records ? NowNs() : 0;
   const CUresult result = real(address, bytes);
   if (!records || result != CUDA_SUCCESS) return result;
-  TheRecorder()->torch()->Unmapped(hook.slot(), address, bytes, before_ns);
+  TheTorchLayer()->Unmapped(hook.slot(), address, bytes, before_ns);
   VmmLedger::Mapping mapping;
   VmmLedger::Physical physical;
   std::int32_t device = -1;

@@ -9,7 +9,7 @@
 #include <atomic>
 
 #include "libmemprof/src/base/sys.h"
-#include "libmemprof/src/lifecycle/lifecycle.h"
+#include "libmemprof/src/lifecycle/start.h"
 
 namespace memprof::recorder {
 namespace {

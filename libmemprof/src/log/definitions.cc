@@ -5,6 +5,7 @@
 
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/base/text.h"
+#include "libmemprof/src/log/pbf_writer.h"
 
 namespace memprof::recorder {
 namespace {

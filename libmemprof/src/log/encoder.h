@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/log/pbf_writer.h"
 #include "proto/ring.h"
 
 namespace memprof::recorder {

@@ -8,6 +8,7 @@
 
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/base/text.h"
+#include "libmemprof/src/log/pbf_writer.h"
 #include "proto/framing.h"
 
 #define MEMPROF_STRING_(x) #x

@@ -20,6 +20,13 @@ struct LiveTotals {
   std::uint64_t peak_bytes = 0;
 };
 
+struct LiveBlock {
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::uint16_t device_plus_1;
+  std::uint8_t layer;
+};
+
 class LiveTable {
  public:
   LiveTable() = default;

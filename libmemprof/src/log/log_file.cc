@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "libmemprof/src/log/pbf_writer.h"
 #include "libmemprof/src/log/ring_buffer.h"
 #include "proto/crc32c.h"
 

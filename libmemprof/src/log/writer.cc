@@ -9,12 +9,8 @@
 
 #include <algorithm>
 
-#include "libmemprof/src/driver/api.h"
-#include "libmemprof/src/lifecycle/lifecycle.h"
+#include "libmemprof/src/log/pbf_writer.h"
 #include "libmemprof/src/log/vocabulary.h"
-#include "libmemprof/src/recording/recorder.h"
-#include "libmemprof/src/sources/source_host.h"
-#include "libmemprof/src/stacks/unwinder.h"
 #include "proto/anomalies.h"
 
 namespace memprof::recorder {
@@ -44,13 +40,12 @@ constexpr char kCleanEnd[] = "exit";  // log.Trailer.reason
 
 Writer::~Writer() {
   const std::size_t bytes =
-      parts_.ring->header() == nullptr ? 0 : parts_.ring->header()->slab_count * sizeof(Run);
+      ring_->header() == nullptr ? 0 : ring_->header()->slab_count * sizeof(Run);
   UnmapMemory(runs_, bytes, Need::kWriter);
   UnmapMemory(definition_runs_, bytes, Need::kWriter);
 }
 
-bool Writer::Start(void (*on_failure)()) {
-  on_failure_ = on_failure;
+bool Writer::Start() {
   RegisterLoaderFlag(&loader_);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -68,7 +63,7 @@ bool Writer::Start(void (*on_failure)()) {
 void Writer::Stop() {
   if (!running_) return;
   stop_.store(true, std::memory_order_release);
-  parts_.ring->CallAttention();
+  ring_->CallAttention();
   pthread_join(thread_, nullptr);
   running_ = false;
 }
@@ -80,16 +75,16 @@ void* Writer::ThreadMain(void* self) {
 }
 
 void Writer::Loop() {
-  parts_.ring->SetWriter(CurrentTid());
+  ring_->SetWriter(CurrentTid());
   while (!stop_.load(std::memory_order_acquire)) {
-    const std::uint32_t seen = parts_.ring->Attention();
+    const std::uint32_t seen = ring_->Attention();
     const std::uint32_t finish_wanted = finish_wanted_.load(std::memory_order_acquire);
     const std::uint32_t flush_wanted = flush_wanted_.load(std::memory_order_acquire);
-    ServeToggles();
+    Call(housekeeping_.before_drain);
     const bool worked = DrainOnce();
     Serve(flush_wanted, finish_wanted);
-    if (!worked || parts_.ring->Attention() == seen)
-      parts_.ring->WaitForAttention(
+    if (!worked || ring_->Attention() == seen)
+      ring_->WaitForAttention(
           seen, main_has_ended_.load(std::memory_order_relaxed) ? kEndLookNs : kRestNs);
     if (ProcessIsOver()) return EndAsLast();
   }
@@ -107,9 +102,9 @@ bool Writer::ProcessIsOver() {
 // and with a signal mask as the program has them, so not on this thread. What they allocate is
 // written by them at once.
 void Writer::EndAsLast() {
-  g_control.ending.store(1, std::memory_order_relaxed);
+  Call(housekeeping_.at_last_thread);
   ended_.store(true, std::memory_order_release);
-  FinishRecording();
+  Finish(kLongestFinishNs);
   pthread_t last;
   const auto wait_for = [](void* writer) -> void* {
     auto* self = static_cast<Writer*>(writer);
@@ -128,7 +123,7 @@ void Writer::ServeHere() {
   if (serving_.load(std::memory_order_relaxed) == here) return;
   LockGuard lock(serving_mutex_);
   serving_.store(here, std::memory_order_relaxed);
-  parts_.ring->SetWriter(here);
+  ring_->SetWriter(here);
   const std::uint32_t finish_wanted = finish_wanted_.load(std::memory_order_acquire);
   const std::uint32_t flush_wanted = flush_wanted_.load(std::memory_order_acquire);
   while (DrainOnce()) continue;
@@ -141,14 +136,8 @@ void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
   if (now >= next_sweep_ns_) {
     SealDeadThreads();
     LoaderSection section(&loader_);
-    parts_.modules->Refresh();
-    if (parts_.modules->generation() != seen_generation_) {
-      seen_generation_ = parts_.modules->generation();
-      ForgetUnloadedCode();
-    }
+    Call(housekeeping_.each_second);
     next_sweep_ns_ = now + kSweepNs;
-    CheckCuptiSource();
-    if (Recorder* recorder = TheRecorder()) recorder->TellTorchSource(false);
   }
   if (now >= next_counters_ns_ && !failed()) {
     if (next_counters_ns_ != 0) {
@@ -168,7 +157,7 @@ void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
   }
   ServeCopy();
   CountRefusals();
-  parts_.ring->header()->writer_cpu_ns.store(ThreadCpuNs(), std::memory_order_relaxed);
+  ring_->header()->writer_cpu_ns.store(ThreadCpuNs(), std::memory_order_relaxed);
 }
 
 bool Writer::Request(std::atomic<std::uint32_t>* wanted, std::atomic<std::uint32_t>* done,
@@ -184,7 +173,7 @@ bool Writer::Request(std::atomic<std::uint32_t>* wanted, std::atomic<std::uint32
       ServeHere();
       continue;
     }
-    parts_.ring->CallAttention();
+    ring_->CallAttention();
     FutexWait(done, reached, std::min(deadline - now, kTickNs));
   }
 }
@@ -194,6 +183,7 @@ bool Writer::Flush(std::uint64_t timeout_ns) {
 }
 
 bool Writer::Finish(std::uint64_t timeout_ns) {
+  Call(housekeeping_.before_finish);
   return Request(&finish_wanted_, &finish_done_, timeout_ns);
 }
 
@@ -215,8 +205,8 @@ void Writer::ServeCopy() {
   if (copy == nullptr) return;
   live_.ForEach([copy](std::uint64_t address, std::uint64_t bytes, std::uint16_t device_plus_1,
                        std::uint8_t layer) {
-    if ((layer != kLayerLinear && layer != kLayerPitched) || copy->count == copy->room) return;
-    copy->targets[copy->count++] = {address, bytes, 0, device_plus_1, layer, 0};
+    if (layer == kLayerLinear || layer == kLayerPitched)
+      copy->add(copy->to, {address, bytes, device_plus_1, layer});
   });
   copy_done_.store(wanted, std::memory_order_release);
   FutexWake(&copy_done_, 64);
@@ -250,13 +240,12 @@ std::size_t Writer::CollectRuns(SlabKind kind) {
   const std::uint64_t cut_ns = kind == SlabKind::kEvents ? NowNs() : 0;
   Run*& runs = kind == SlabKind::kEvents ? runs_ : definition_runs_;
   if (runs == nullptr)
-    runs = static_cast<Run*>(
-        MapMemory(parts_.ring->header()->slab_count * sizeof(Run), Need::kWriter));
+    runs = static_cast<Run*>(MapMemory(ring_->header()->slab_count * sizeof(Run), Need::kWriter));
   if (runs == nullptr) return 0;
   std::size_t count = 0;
-  const std::uint32_t ready = parts_.ring->slabs_ready();
+  const std::uint32_t ready = ring_->slabs_ready();
   for (std::uint32_t i = 0; i < ready; ++i) {
-    SlabHeader* slab = parts_.ring->slab(i);
+    SlabHeader* slab = ring_->slab(i);
     const SlabState state = slab->state.load(std::memory_order_acquire);
     if (state == SlabState::kFree || slab->kind != kind) continue;
     runs[count++] = {slab, slab->sequence, slab->thread,
@@ -282,7 +271,7 @@ bool Writer::DrainOnce() {
     ReleaseDrained();
     return false;
   }
-  ring::RingHeader* header = parts_.ring->header();
+  ring::RingHeader* header = ring_->header();
   std::size_t defined = 0;
   // Many definitions are committed in pieces, which bounds the batch.
   for (; definition_runs - defined > kDefinitionSlabsPerCommit;
@@ -318,7 +307,7 @@ std::size_t Writer::EncodeEvents(std::size_t first_run, std::size_t runs) {
     const RingEvent* at = SlabEvents(runs_[run].slab) + runs_[run].from;
     std::uint32_t left = runs_[run].to - runs_[run].from;
     events += left;
-    parts_.ring->Heartbeat();
+    ring_->Heartbeat();
     while (left > 0) {
       const std::uint32_t part = std::min(left, log::kEventsPerChunk - encoder_.events());
       if (part == 0 || !encoder_.Add(runs_[run].thread, at, part)) {
@@ -338,8 +327,8 @@ void Writer::FlushEncoder() {
   if (events == 0) return;
   message_.Clear();
   encoder_.Encode(&message_);
-  parts_.log->AddChunk(log::ChunkKind::kEvents, message_, events, encoder_.first_time_ns(),
-                       encoder_.last_time_ns());
+  log_->AddChunk(log::ChunkKind::kEvents, message_, events, encoder_.first_time_ns(),
+                 encoder_.last_time_ns());
 }
 
 void Writer::EncodeDefinitions(std::size_t first_run, std::size_t runs) {
@@ -352,54 +341,53 @@ void Writer::EncodeDefinitions(std::size_t first_run, std::size_t runs) {
 }
 
 bool Writer::Commit(std::uint64_t events) {
-  ring::RingHeader* header = parts_.ring->header();
+  ring::RingHeader* header = ring_->header();
   header->pending_events.store(events, std::memory_order_release);
-  header->commit_at.store(parts_.log->size() + parts_.log->batch_bytes(),
-                          std::memory_order_release);
+  header->commit_at.store(log_->size() + log_->batch_bytes(), std::memory_order_release);
   // Once it was ended, the log stays so: the process may be gone before anybody asks again.
   const int error =
-      parts_.log->finished()
-          ? parts_.log->Finish(
-                NowNs(), header->events_written.load(std::memory_order_relaxed) + events, kCleanEnd)
-          : parts_.log->WriteBatch();
+      log_->finished()
+          ? log_->Finish(NowNs(), header->events_written.load(std::memory_order_relaxed) + events,
+                         kCleanEnd)
+          : log_->WriteBatch();
   if (error != 0) {
     Fail(error);
     return false;
   }
-  const std::uint32_t ready = parts_.ring->slabs_ready();
+  const std::uint32_t ready = ring_->slabs_ready();
   for (std::uint32_t i = 0; i < ready; ++i) {
-    SlabHeader* slab = parts_.ring->slab(i);
+    SlabHeader* slab = ring_->slab(i);
     const std::uint32_t pending = slab->pending.load(std::memory_order_relaxed);
     if (slab->taken.load(std::memory_order_relaxed) != pending)
       slab->taken.store(pending, std::memory_order_release);
   }
-  header->committed.store(parts_.log->size(), std::memory_order_release);
+  header->committed.store(log_->size(), std::memory_order_release);
   header->events_written.fetch_add(events, std::memory_order_release);
   header->pending_events.store(0, std::memory_order_release);
-  log_bytes_.store(parts_.log->size(), std::memory_order_relaxed);
+  log_bytes_.store(log_->size(), std::memory_order_relaxed);
   return true;
 }
 
 void Writer::ReleaseDrained() {
-  const std::uint32_t ready = parts_.ring->slabs_ready();
+  const std::uint32_t ready = ring_->slabs_ready();
   for (std::uint32_t i = 0; i < ready; ++i) {
-    SlabHeader* slab = parts_.ring->slab(i);
+    SlabHeader* slab = ring_->slab(i);
     if (slab->state.load(std::memory_order_acquire) != SlabState::kSealed) continue;
     if (slab->published.load(std::memory_order_acquire) ==
         slab->taken.load(std::memory_order_relaxed))
-      parts_.ring->Release(slab);
+      ring_->Release(slab);
   }
 }
 
 // A thread normally gives its slab back when it ends; one that was cut off cannot.
 void Writer::SealDeadThreads() {
-  const std::uint32_t ready = parts_.ring->slabs_ready();
+  const std::uint32_t ready = ring_->slabs_ready();
   for (std::uint32_t i = 0; i < ready; ++i) {
-    SlabHeader* slab = parts_.ring->slab(i);
+    SlabHeader* slab = ring_->slab(i);
     if (slab->state.load(std::memory_order_acquire) != SlabState::kOwned ||
         slab->kind != SlabKind::kEvents || slab->tid == 0)
       continue;
-    if (syscall(SYS_tgkill, getpid(), slab->tid, 0) != 0 && errno == ESRCH) parts_.ring->Seal(slab);
+    if (syscall(SYS_tgkill, getpid(), slab->tid, 0) != 0 && errno == ESRCH) ring_->Seal(slab);
   }
 }
 
@@ -421,7 +409,7 @@ void Writer::Account(std::size_t runs) {
       cursors[threads++] = {run, run + 1, runs_[run].from};
   }
   for (std::uint64_t events = 1; threads > 0; ++events) {
-    if (events % kEventsPerHeartbeat == 0) parts_.ring->Heartbeat();
+    if (events % kEventsPerHeartbeat == 0) ring_->Heartbeat();
     RingEvent* earliest = nullptr;
     Cursor* which = nullptr;
     for (std::size_t i = 0; i < threads; ++i) {
@@ -463,19 +451,18 @@ void Writer::ApplyToLive(RingEvent* event) {
   const std::uint8_t layer = live_.Apply(*event);
   if (layer == event->layer) return;
   if (event->op == kOpFree && IsForeignFree(layer, event->layer))
-    parts_.ring->Count(log::Anomaly::kForeignFrees);
+    ring_->Count(log::Anomaly::kForeignFrees);
   event->layer = layer;
 }
 
 // What others count, into the ring, where it outlives the process.
 void Writer::CountRefusals() {
   const auto set = [this](log::Anomaly anomaly, std::uint64_t value) {
-    parts_.ring->header()->anomalies[static_cast<int>(anomaly)].store(value,
-                                                                      std::memory_order_relaxed);
+    ring_->header()->anomalies[static_cast<int>(anomaly)].store(value, std::memory_order_relaxed);
   };
   set(log::Anomaly::kMemoryRefused, RefusedRequests());
   set(log::Anomaly::kBlocksNotFollowed, live_.not_followed());
-  set(log::Anomaly::kVersionsUnknown, UnknownVersions());
+  set(log::Anomaly::kVersionsUnknown, OutsideCounts().unknown_versions);
 }
 
 void Writer::WriteCounters() {
@@ -485,7 +472,7 @@ void Writer::WriteCounters() {
 #undef MEMPROF_ANOMALY_NAME
   };
   CountRefusals();
-  const ring::RingHeader* header = parts_.ring->header();
+  const ring::RingHeader* header = ring_->header();
   message_.Clear();
   PbfWriter counters(message_);
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
@@ -500,30 +487,29 @@ void Writer::WriteCounters() {
     PbfWriter self(counters, 2);
     self.add_uint64(1, written);
     self.add_uint64(2, written);
-    self.add_uint64(3, parts_.log->size());
+    self.add_uint64(3, log_->size());
     self.add_uint64(4, header->hook_time_ns.load(std::memory_order_relaxed));
     self.add_uint64(5, ThreadCpuNs());
-    self.add_uint64(6, parts_.ring->backed_bytes() + ChargedMemory());
-    self.add_uint64(7, parts_.stacks->nodes());
+    self.add_uint64(6, ring_->backed_bytes() + ChargedMemory());
+    self.add_uint64(7, OutsideCounts().stack_nodes);
   }
-  parts_.log->AddChunk(log::ChunkKind::kCounters, message_);
+  log_->AddChunk(log::ChunkKind::kCounters, message_);
 }
 
 void Writer::FinishLog() {
   if (failed()) return;
   WriteCounters();
-  const std::uint64_t events =
-      parts_.ring->header()->events_written.load(std::memory_order_relaxed);
-  const int error = parts_.log->Finish(NowNs(), events, kCleanEnd);
+  const std::uint64_t events = ring_->header()->events_written.load(std::memory_order_relaxed);
+  const int error = log_->Finish(NowNs(), events, kCleanEnd);
   if (error != 0) {
     Fail(error);
     return;
   }
-  log_bytes_.store(parts_.log->size(), std::memory_order_relaxed);
-  parts_.ring->Remove();
-  if (parts_.log->removed() && !told_removed_)
-    Message("%.300s was removed while it was being written", parts_.log->path());
-  told_removed_ = parts_.log->removed();
+  log_bytes_.store(log_->size(), std::memory_order_relaxed);
+  ring_->Remove();
+  if (log_->removed() && !told_removed_)
+    Message("%.300s was removed while it was being written", log_->path());
+  told_removed_ = log_->removed();
 }
 
 // Tells the user once, tries to leave a log that says why it ends here, and stops recording.
@@ -532,14 +518,13 @@ void Writer::Fail(int error) {
   char reason[128] = "error: ";
   char text[100];
   strncat(reason, strerror_r(error, text, sizeof text), sizeof reason - strlen(reason) - 1);
-  Message("cannot write %.300s: %s; recording stops here, the program goes on", parts_.log->path(),
+  Message("cannot write %.300s: %s; recording stops here, the program goes on", log_->path(),
           reason + strlen("error: "));
-  parts_.ring->Count(log::Anomaly::kWriteErrors);
-  if (on_failure_ != nullptr) on_failure_();
+  ring_->Count(log::Anomaly::kWriteErrors);
+  Call(housekeeping_.on_failure);
   WriteCounters();
-  parts_.log->Finish(NowNs(), parts_.ring->header()->events_written.load(std::memory_order_relaxed),
-                     reason);
-  parts_.ring->Remove();
+  log_->Finish(NowNs(), ring_->header()->events_written.load(std::memory_order_relaxed), reason);
+  ring_->Remove();
 }
 
 }  // namespace memprof::recorder

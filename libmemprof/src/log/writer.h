@@ -1,8 +1,8 @@
 // The writer thread: moves events and definitions from the ring into the log.
 //
-// Everything below the public functions runs on that thread alone. It never calls CUDA (but stops
-// or resumes the CUPTI source when a signal asked for that), holds no lock while it writes, and
-// blocks all signals, so that none of the program's handlers runs on it.
+// Everything below the public functions runs on that thread alone. It never calls CUDA (but for
+// Housekeeping, which stops or resumes the CUPTI source when a signal asked for that), holds no
+// lock while it writes, and blocks all signals, so that none of the program's handlers runs on it.
 #pragma once
 
 #include <pthread.h>
@@ -17,27 +17,37 @@
 #include "libmemprof/src/log/live_table.h"
 #include "libmemprof/src/log/log_file.h"
 #include "libmemprof/src/log/ring_buffer.h"
-#include "libmemprof/src/recording/host_scan.h"
-#include "libmemprof/src/stacks/modules.h"
-#include "libmemprof/src/stacks/stack_table.h"
 
 namespace memprof::recorder {
 
+// What the writer does for those above it, who own it. All but before_finish is called on the
+// writer's thread; null where there is nothing to do.
+struct Housekeeping {
+  struct Counts {
+    std::uint64_t stack_nodes;
+    std::uint64_t unknown_versions;  // of driver functions
+  };
+  void* owner = nullptr;                          // passed to each of them
+  void (*before_drain)(void* owner) = nullptr;    // several times a second while there are events
+  void (*each_second)(void* owner) = nullptr;     // within a LoaderSection
+  void (*before_finish)(void* owner) = nullptr;   // by whoever calls Finish
+  void (*at_last_thread)(void* owner) = nullptr;  // no thread of the program is left
+  void (*on_failure)(void* owner) = nullptr;      // once: the log cannot be written any more
+  Counts (*counts)(void* owner) = nullptr;        // for the log's counters
+};
+
 class Writer {
  public:
-  struct Parts {
-    RingBuffer* ring;
-    LogFile* log;
-    Modules* modules;
-    StackTable* stacks;
-  };
-  explicit Writer(const Parts& parts) : parts_(parts), definition_encoder_(parts.log) {}
+  // The longest that anybody waits for the end of the log.
+  static constexpr std::uint64_t kLongestFinishNs = 10'000'000'000;
+
+  Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping)
+      : ring_(ring), log_(log), housekeeping_(housekeeping), definition_encoder_(log) {}
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // `on_failure` is called on the writer thread, once, when the log cannot be written any more.
-  bool Start(void (*on_failure)());
+  bool Start();
   // Ends the thread after a last drain; for tests, which take recorders down again.
   void Stop();
 
@@ -52,7 +62,7 @@ class Writer {
   // so this one has to see that it is the last, and to end too.
   void NoteEndOfMain() {
     main_has_ended_.store(true, std::memory_order_relaxed);
-    parts_.ring->CallAttention();
+    ring_->CallAttention();
   }
 
   bool failed() const { return failed_.load(std::memory_order_acquire); }
@@ -63,12 +73,10 @@ class Writer {
   // Of all kinds, as of the last drain.
   std::size_t live_blocks() const { return live_blocks_.load(std::memory_order_relaxed); }
 
-  // What cuMemAlloc and cuMemAllocPitch made and is live as of the last drain, in no order: as many
-  // as there is room for.
+  // What cuMemAlloc and cuMemAllocPitch made and is live as of the last drain, in no order.
   struct LiveCopy {
-    ScanTarget* targets;
-    std::size_t room;
-    std::size_t count;
+    void (*add)(void* to, const LiveBlock& block);
+    void* to;
   };
   // False after `timeout_ns`, and when several threads ask at once.
   bool CopyLive(LiveCopy* copy, std::uint64_t timeout_ns);
@@ -77,6 +85,13 @@ class Writer {
   bool DrainOnce();
 
  private:
+  void Call(void (*task)(void* owner)) {
+    if (task != nullptr) task(housekeeping_.owner);
+  }
+  Housekeeping::Counts OutsideCounts() {
+    return housekeeping_.counts == nullptr ? Housekeeping::Counts{}
+                                           : housekeeping_.counts(housekeeping_.owner);
+  }
   struct Run {
     ring::SlabHeader* slab;
     std::uint64_t sequence;
@@ -108,8 +123,9 @@ class Writer {
   void FinishLog();
   void Fail(int error);
 
-  Parts parts_;
-  void (*on_failure_)() = nullptr;
+  RingBuffer* ring_;
+  LogFile* log_;
+  Housekeeping housekeeping_;
   pthread_t thread_{};
   sigset_t mask_of_program_{};
   bool running_ = false;
@@ -141,7 +157,6 @@ class Writer {
   std::uint64_t next_sweep_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_counters_ns_ = 0;
-  std::uint32_t seen_generation_ = 0;
   bool told_removed_ = false;
   LoaderFlag loader_;
 };

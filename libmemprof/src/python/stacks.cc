@@ -5,19 +5,9 @@
 
 #include "libmemprof/src/base/checked_memory.h"
 #include "libmemprof/src/log/vocabulary.h"
-#include "libmemprof/src/recording/recorder.h"
 
 namespace memprof::recorder {
 namespace {
-
-// By the interpreter, with the GIL held. In a forked child the recorder that asked for it may be
-// the parent's; whoever is there now is checked.
-int OnPendingCall(void*) {
-  RecursionGuard guard;
-  SystemSection section;
-  if (Recorder* recorder = TheRecorder()) recorder->python()->CompareWithInterpreter();
-  return 0;
-}
 
 const char* Explain(LayoutResult result) {
   switch (result) {
@@ -81,7 +71,7 @@ void PythonStacks::Use(const PythonRuntime& runtime, const PythonLayout& layout)
 void PythonStacks::AskForComparison() {
   constexpr int kFirstSafe = 9;
   if (layout_.minor >= kFirstSafe)
-    runtime_.add_pending(OnPendingCall, nullptr);
+    runtime_.add_pending(pending_call_, nullptr);
   else
     to_compare_.store(runtime_.holder != nullptr, std::memory_order_release);
 }

@@ -46,8 +46,11 @@ struct PythonThread {
 
 class PythonStacks {
  public:
-  PythonStacks(Definitions* definitions, RingBuffer* ring)
-      : definitions_(definitions), ring_(ring) {}
+  // `pending_call` is called by the interpreter, with the GIL held, and calls
+  // CompareWithInterpreter of what is then this process's: a forked child has the interpreter's
+  // pending calls as well.
+  PythonStacks(Definitions* definitions, RingBuffer* ring, int (*pending_call)(void*))
+      : definitions_(definitions), ring_(ring), pending_call_(pending_call) {}
   ~PythonStacks();
   PythonStacks(const PythonStacks&) = delete;
   PythonStacks& operator=(const PythonStacks&) = delete;
@@ -90,6 +93,7 @@ class PythonStacks {
 
   Definitions* definitions_;
   RingBuffer* ring_;
+  int (*pending_call_)(void*);
   std::atomic<State> state_{State::kAbsent};
   std::atomic<bool> to_compare_{false};  // as soon as this thread holds the GIL
   std::atomic<std::uint64_t> looked_{~std::uint64_t{0}};

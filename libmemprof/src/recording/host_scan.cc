@@ -14,8 +14,8 @@
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/driver/api.h"
-#include "libmemprof/src/hooks/hooks.h"
-#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/log/vocabulary.h"
+#include "libmemprof/src/recording/record_event.h"
 
 namespace memprof::recorder {
 namespace {
@@ -326,6 +326,19 @@ std::size_t SortApart(ScanTarget* targets, std::size_t count) {
   return kept;
 }
 
+struct Room {
+  ScanTarget* targets;
+  std::size_t room;
+  std::size_t count;
+};
+// On the writer's thread.
+void AddTarget(void* to, const LiveBlock& block) {
+  auto* room = static_cast<Room*>(to);
+  if (room->count == room->room) return;
+  room->targets[room->count++] = {block.address,       block.bytes, 0,
+                                  block.device_plus_1, block.layer, 0};
+}
+
 int ScanAndTell(Recorder* recorder, ThreadSlot* slot) {
   if (!recorder->writer()->Flush(kLongestFlushNs)) return MEMPROF_UNAVAILABLE;
   const OwnArray<ScanTarget> targets(recorder->writer()->live_blocks() + kSpareTargets +
@@ -333,8 +346,9 @@ int ScanAndTell(Recorder* recorder, ThreadSlot* slot) {
   if (targets.get() == nullptr) return MEMPROF_UNAVAILABLE;
   const SomeContext context;
   const std::size_t probes = context.there() ? MakeProbes(targets.get()) : 0;
-  Writer::LiveCopy live{targets.get() + probes, targets.size() - probes, 0};
-  const bool copied = recorder->writer()->CopyLive(&live, kLongestFlushNs);
+  Room live{targets.get() + probes, targets.size() - probes, 0};
+  Writer::LiveCopy copy{AddTarget, &live};
+  const bool copied = recorder->writer()->CopyLive(&copy, kLongestFlushNs);
   const std::size_t count = SortApart(targets.get(), probes + (copied ? live.count : 0));
   ScanResult result{};
   if (copied && probes == std::size(kProbes))

@@ -2,22 +2,26 @@
 #include "libmemprof/src/recording/recorder.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
-#include <bit>
-
-#include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/log/header.h"
-#include "libmemprof/src/stacks/unwinder.h"
+#include "libmemprof/src/recording/control.h"
+#include "libmemprof/src/recording/host_scan.h"
+#include "libmemprof/src/recording/record_event.h"
+#include "libmemprof/src/recording/thread_end.h"
 
 namespace memprof::recorder {
 namespace {
 
 // What hooks may use of a thread's stack beyond what the program does; counts as the recorder's.
 constexpr std::size_t kStackOfHooks = 16384;
+constexpr std::uint64_t kLongestFinishNs = 10'000'000'000;
+
+// Never 0 and never used before in this process or its parents.
+std::atomic<std::uint64_t> g_last_epoch{0};
+std::atomic<pid_t> g_process{0};  // whose recorder that is; survives a fork, unlike g_control
 
 // Its memo charges for itself as it grows, and is not copied to children; the rest they keep.
 ThreadState* NewThreadState() {
@@ -31,35 +35,22 @@ ThreadState* NewThreadState() {
 }  // namespace
 
 ControlPage g_control;
-thread_local constinit ThreadSlot t_thread_slot
-    __attribute__((tls_model("initial-exec"))) = {0, nullptr, 0, 0, 0, nullptr};
+std::atomic<Recorder*> g_recorder{nullptr};
 
-// Stacks grow downwards: a frame lives no more when another function's begins at its place or above
-// it. One that was left further down may have been written over; if it is whole it is believed.
-// Only on the thread's own stack: a signal handler's, or a coroutine's, lies anywhere.
-__attribute__((noinline, cold, no_sanitize("address"))) bool RecursionGuard::Abandoned(
-    const RecursionGuard& here) {
-  const ThreadSlot& slot = CurrentThread();
-  if (!Recording()) return false;
-  const RecursionGuard* outermost = slot.outermost;
-  const StackBounds bounds = slot.state != nullptr ? slot.state->stack_bounds : FindStackBounds();
-  const auto address = [](const void* at) { return reinterpret_cast<std::uint64_t>(at); };
-  if (!bounds.Contains(address(&here)) || !bounds.Contains(address(outermost))) return false;
-  if (&here == outermost || outermost->slot_ != &slot || outermost->depth_ != 1) return true;
-  return address(here.frame_) > address(outermost->frame_) ||
-         (here.frame_ == outermost->frame_ && here.caller_ != outermost->caller_);
+void SetRecorder(Recorder* recorder) {
+  if (recorder != nullptr) g_process.store(getpid(), std::memory_order_relaxed);
+  g_recorder.store(recorder, std::memory_order_release);
 }
 
-Recorder::Recorder(const Settings& settings)
+pid_t RecordedProcess() { return g_process.load(std::memory_order_relaxed); }
+
+Recorder::Recorder(const Settings& settings, const Housekeeping& housekeeping)
     : settings_(settings),
-      epoch_(NextEpoch()),
+      epoch_(g_last_epoch.fetch_add(1, std::memory_order_relaxed) + 1),
       definitions_(&ring_),
-      modules_(&definitions_),
-      stacks_(&definitions_, &modules_),
-      python_(&definitions_, &ring_),
-      writer_({&ring_, &log_, &modules_, &stacks_}),
-      driver_(&definitions_),
-      torch_(&definitions_, driver_.vmm()) {}
+      stacks_(&definitions_, &ring_),
+      writer_(&ring_, &log_, housekeeping),
+      driver_(&definitions_, settings.scan_at_exit ? ScanAtExit : nullptr) {}
 
 int Recorder::Open() {
   const std::uint64_t start_ns = NowNs();
@@ -79,15 +70,11 @@ int Recorder::Open() {
     return error;
   }
   ring_.header()->committed.store(log_.size(), std::memory_order_release);
-  // 4 MiB of 256.
-  const auto buckets = std::bit_floor(static_cast<std::uint32_t>(settings_.memory_bytes >> 8));
-  if (!stacks_.Create(buckets)) settings_.stack_depth = 0;
-  if (settings_.stack_depth > 0 && !LoadUnwinder()) Count(log::Anomaly::kStacksUnavailable);
-  if (settings_.stack_depth > 0) python_.Look(modules_.changes());
+  stacks_.Create(settings_.stack_depth, settings_.memory_bytes);
   definitions_.InternString("");  // so that an empty name has an id
   for (int i = 0; i < kFunctionCount; ++i)
     api_labels_[i] = definitions_.InternString(FunctionName(static_cast<FunctionId>(i)));
-  if (!writer_.Start(SwitchOff)) {
+  if (!writer_.Start()) {
     ring_.Remove();
     return EAGAIN;
   }
@@ -98,6 +85,11 @@ void Recorder::WriteHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns) 
   ByteBuffer payload;
   EncodeHeader(start_ns, start_unix_ns, ring_.path(), &payload);
   log_.AddChunk(log::ChunkKind::kHeader, payload);
+}
+
+void Recorder::Finish() {
+  SystemSection section;
+  writer_.Finish(kLongestFinishNs);
 }
 
 ThreadState* Recorder::BindThread(ThreadSlot* slot) {
@@ -122,10 +114,9 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   state->used = 0;
   state->room = 0;
   state->tid = CurrentTid();
-  state->context = nullptr;
-  state->context_generation = 0;
+  state->context = {};
   state->stack_bounds = FindStackBounds();
-  state->memo.Reset(MemoGeneration(Remembered::kNodes));
+  stacks_.Reset(&state->memo);
   if (slot->thread_id == 0) {
     {
       LockGuard lock(threads_mutex_);
@@ -162,82 +153,6 @@ bool Recorder::TakeSlab(ThreadState* state) {
   state->room = state->slab == nullptr ? 0 : ring::kEventsPerSlab;
   if (state->slab == nullptr) Count(log::Anomaly::kEventsLost);
   return state->slab != nullptr;
-}
-
-// The native stack, in `state->walk`: by our rules or else by an unwinder, which does not tell
-// where frames begin.
-NativeStack Recorder::Walk(ThreadState* state, const Registers& start, int depth) {
-  StackWalk& walk = state->walk;
-  FrameRules* rules = TheFrameRules();
-  if (rules != nullptr && WalkStack(rules, state->stack_bounds, OwnCode(), start, depth, &walk))
-    return {walk.frames, walk.offsets, start.sp, walk.frame_count, walk.truncated};
-  NativeStack native{walk.frames, nullptr, start.sp, 0, false};
-  native.count = CaptureStack(walk.frames, depth, &native.truncated);
-  return native;
-}
-
-StackMemo::Result Recorder::WalkAndIntern(ThreadState* state, const Registers& start) {
-  const std::uint32_t generation = MemoGeneration(Remembered::kNodes);
-  if (state->memo.generation() != generation) state->memo.Reset(generation);
-  SystemSection system;
-  LoaderSection section(&state->loader);
-  const NativeStack native = Walk(state, start, settings_.stack_depth);
-  const StackMemo::Result result{stacks_.Intern(native.frames, native.count, &state->stacks),
-                                 native.truncated};
-  if (result.stack != 0 && native.offsets != nullptr) state->memo.Store(start, state->walk, result);
-  python_.Look(modules_.changes());
-  return result;
-}
-
-// Interpreters put many frames between two of the program's.
-int Recorder::MergedDepth() const {
-  constexpr int kNativePerPython = 4;
-  const int depth = settings_.stack_depth * kNativePerPython;
-  return depth < PythonThread::kMostMerged ? depth : PythonThread::kMostMerged;
-}
-
-PythonThread::Entry Recorder::Merge(PythonThread* python, const NativeStack& native,
-                                    ThreadState* state, int depth) {
-  python_.Name(python->stack, python->ids);
-  PythonThread::Entry entry{0, 0, false};
-  const int count = MergeStacks(native, python->stack, python->ids, python_.evaluation(),
-                                python->merged, depth, &entry.truncated);
-  entry.node = stacks_.Intern(python->merged, count, &state->stacks);
-  return entry;
-}
-
-// Both stacks are told apart by what they depend on, natively by the memo; only stacks that were
-// not seen lately are put together.
-StackMemo::Result Recorder::InternWithPython(ThreadState* state, const Registers& start) {
-  SystemSection system;
-  if (state->python == nullptr)
-    state->python =
-        static_cast<PythonThread*>(MapMemory(sizeof(PythonThread), Need::kThread, InChild::kKept));
-  PythonThread* python = state->python;
-  if (python == nullptr) return WalkAndIntern(state, start);
-  python_.Take(&python->stack);
-  const std::uint32_t generation = MemoGeneration(Remembered::kNumbers);
-  if (state->memo.generation() != generation) state->memo.Reset(generation);
-  const int depth = MergedDepth();
-  NativeStack native;
-  StackMemo::Result known;
-  if (!state->memo.Find(start, &known)) {
-    LoaderSection section(&state->loader);
-    native = Walk(state, start, depth);
-    const std::uint64_t hash = HashFrames(native.frames, native.count, generation);
-    known = {static_cast<std::uint32_t>(hash ^ hash >> 32), native.truncated};
-    if (native.offsets != nullptr) state->memo.Store(start, state->walk, known);
-  }
-  std::uint64_t key = (python->stack.hash ^ known.stack) * 0x9fb21c651e98df25u ^ generation;
-  key ^= key >> 32;
-  PythonThread::Entry& entry = python->entries[key & (PythonThread::kEntries - 1)];
-  if (entry.key != key || entry.node == 0) {
-    LoaderSection section(&state->loader);
-    if (native.frames == nullptr) native = Walk(state, start, depth);
-    entry = Merge(python, native, state, depth);
-    entry.key = key;
-  }
-  return {entry.node, entry.truncated};
 }
 
 bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack) {

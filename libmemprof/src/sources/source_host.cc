@@ -9,7 +9,8 @@
 #include <atomic>
 
 #include "libmemprof/src/driver/api.h"
-#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/log/vocabulary.h"
+#include "libmemprof/src/recording/record_event.h"
 
 namespace memprof::recorder {
 namespace {
@@ -41,7 +42,7 @@ void SourceRecord(const SourceEvent* from) {
   std::int32_t device = from->device;
   const auto context = reinterpret_cast<CUcontext>(from->context);
   if (device == kDeviceOfCurrentContext) {
-    const CallContext current = driver->Current(state);
+    const CallContext current = driver->Current(&state->context);
     device = current.device;
     event.context = current.id;
   }
@@ -50,7 +51,7 @@ void SourceRecord(const SourceEvent* from) {
     event.context = gone.id;
     if (device < 0) device = gone.device;
   } else if (context != nullptr) {
-    event.context = driver->ContextOf(state, context, device);
+    event.context = driver->ContextOf(&state->context, context, device);
   }
   event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
   RecordEvent(guard.slot(), &event, from->with_stack != 0);

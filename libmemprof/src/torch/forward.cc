@@ -8,7 +8,7 @@
 
 #include "libmemprof/src/loader/next_symbol.h"
 #include "libmemprof/src/loader/real_dlsym.h"
-#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/recording/thread.h"
 
 namespace memprof::recorder {
 namespace {

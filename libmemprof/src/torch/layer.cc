@@ -1,8 +1,9 @@
 // Blocks cost one event; all else is out of the way in functions of its own.
 #include "libmemprof/src/torch/layer.h"
 
-#include "libmemprof/src/hooks/hooks.h"
-#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/driver/stream_capture.h"
+#include "libmemprof/src/log/vocabulary.h"
+#include "libmemprof/src/recording/record_event.h"
 #include "libmemprof/src/torch/internal/stream.h"
 
 namespace memprof::recorder {
@@ -60,12 +61,15 @@ SegmentTable::Segment AskDriver(std::uint64_t address) {
 }
 
 std::int32_t DeviceHere(ThreadState* state, TorchDevice device) {
-  return device.index >= 0 ? device.index : TheRecorder()->driver()->Current(state).device;
+  return device.index >= 0 ? device.index
+                           : TheRecorder()->driver()->Current(&state->context).device;
 }
 
 bool Wanted(TorchDevice device) { return Recording() && device.type == kTorchCuda; }
 
 }  // namespace
+
+std::atomic<TorchLayer*> g_torch_layer{nullptr};
 
 void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_t device) {
   if (report.address == 0 || report.bytes == 0 || device < 0 || device >= kMostTorchDevices) return;
@@ -320,7 +324,7 @@ void RecordTorchUsage(TorchReport report, TorchDevice device) {
   if (state == nullptr) return;
   const std::int32_t ordinal = DeviceHere(state, device);
   if (report.bytes > 0) report.stream = TorchStreamHere(ordinal);
-  TheRecorder()->torch()->Report(guard.slot(), report, ordinal);
+  TheTorchLayer()->Report(guard.slot(), report, ordinal);
 }
 
 void RecordTorchOutOfMemory(TorchReport report, TorchDevice device) {
@@ -331,7 +335,7 @@ void RecordTorchOutOfMemory(TorchReport report, TorchDevice device) {
   if (state == nullptr) return;
   const std::int32_t ordinal = DeviceHere(state, device);
   report.stream = TorchStreamHere(ordinal);
-  TheRecorder()->torch()->OutOfMemory(guard.slot(), report, ordinal);
+  TheTorchLayer()->OutOfMemory(guard.slot(), report, ordinal);
 }
 
 }  // namespace memprof::recorder

@@ -110,6 +110,13 @@ class TorchLayer {
   Device devices_[kMostTorchDevices];
 };
 
+// That of this recording, or null.
+extern std::atomic<TorchLayer*> g_torch_layer;
+inline TorchLayer* TheTorchLayer() { return g_torch_layer.load(std::memory_order_acquire); }
+inline void SetTorchLayer(TorchLayer* layer) {
+  g_torch_layer.store(layer, std::memory_order_release);
+}
+
 // What the exported functions record of a call; nothing where nothing is recorded. Of a failed
 // request, `bytes` is what was asked for.
 void RecordTorchUsage(TorchReport report, TorchDevice device);

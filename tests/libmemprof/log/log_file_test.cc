@@ -14,6 +14,7 @@
 #include <fstream>
 #include <random>
 
+#include "libmemprof/src/log/pbf_writer.h"
 #include "tests/libmemprof/log/log_reader.h"
 
 namespace memprof::recorder {

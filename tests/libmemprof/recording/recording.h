@@ -8,7 +8,9 @@
 #include <string>
 
 #include "libmemprof/src/lifecycle/lifecycle.h"
-#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/lifecycle/start.h"
+#include "libmemprof/src/log/vocabulary.h"
+#include "libmemprof/src/recording/record_event.h"
 #include "tests/libmemprof/log/log_reader.h"
 
 namespace memprof::recorder {

@@ -398,13 +398,13 @@ TEST_F(TorchLayerTest, TheSourceIsTheCachingAllocatorFromItsFirstBlockOn) {
   Start();
   Old(Memory(kMiB), 512);
   Old(Memory(kMiB), 512);
-  TheRecorder()->torch()->TellSource(true, true, true);
+  TheTorchLayer()->TellSource(true, true, true);
   EXPECT_THAT(TorchStates(Finish()), ElementsAre("on caching"));
 }
 
 TEST_F(TorchLayerTest, WithoutBlocksTensorsAreAllocationsOfTheDriver) {
   Start();
-  TorchLayer* torch = TheRecorder()->torch();
+  TorchLayer* torch = TheTorchLayer();
   torch->TellSource(true, false, false);  // loaded
   torch->TellSource(true, true, false);   // an allocation; the first block may be about to come
   EXPECT_THAT(TorchStates(testing::ReadLog((memprof_flush(), path_))), IsEmpty());
@@ -415,7 +415,7 @@ TEST_F(TorchLayerTest, WithoutBlocksTensorsAreAllocationsOfTheDriver) {
 
 TEST_F(TorchLayerTest, LoadedAndNeverUsedIsSaidAtTheEnd) {
   Start();
-  TorchLayer* torch = TheRecorder()->torch();
+  TorchLayer* torch = TheTorchLayer();
   torch->TellSource(false, false, true);
   torch->TellSource(true, false, true);
   torch->TellSource(true, false, true);

@@ -10,7 +10,7 @@
 
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/api/internal/nvtx_abi.h"
-#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/recording/record_event.h"
 
 namespace memprof::recorder {
 namespace {
@@ -31,7 +31,7 @@ std::int32_t DeviceAt(const void* address) {
   RecursionGuard guard;
   ThreadState* state = BoundState(guard.slot());
   DriverState* driver = TheRecorder()->driver();
-  const std::int32_t current = state == nullptr ? -1 : driver->Current(state).device;
+  const std::int32_t current = state == nullptr ? -1 : driver->Current(&state->context).device;
   return driver->DeviceOf(Number(address), current);
 }
 

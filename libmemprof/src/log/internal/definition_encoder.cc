@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libmemprof/src/log/encoder.h"
+#include "libmemprof/src/log/pbf_writer.h"
 
 namespace memprof::recorder {
 namespace {

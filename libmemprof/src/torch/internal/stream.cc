@@ -8,7 +8,7 @@
 
 #include "libmemprof/src/loader/foreign_call.h"
 #include "libmemprof/src/loader/next_symbol.h"
-#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/recording/thread.h"
 #include "libmemprof/src/torch/layer.h"
 
 namespace memprof::recorder {

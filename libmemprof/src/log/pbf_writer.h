@@ -1,4 +1,4 @@
-// protozero's writer, made fit for a library without exceptions.
+// protozero's writer into a ByteBuffer, made fit for a library without exceptions.
 //
 // Its headers also hold a decoder that throws, which this library never calls but which does not
 // compile under -fno-exceptions: there the words throw, try and catch are blanked out while they
@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "libmemprof/src/base/byte_buffer.h"
+
 #ifndef protozero_assert
 #define protozero_assert(condition) static_cast<void>(0)
 #endif
@@ -41,3 +43,28 @@
 #undef catch
 #undef MEMPROF_BLANKED_THROW
 #endif
+
+namespace protozero {
+
+template <>
+struct buffer_customization<memprof::recorder::ByteBuffer> {
+  using Buffer = memprof::recorder::ByteBuffer;
+  static std::size_t size(const Buffer* buffer) { return buffer->size(); }
+  static void append(Buffer* buffer, const char* data, std::size_t count) {
+    buffer->Append(data, count);
+  }
+  static void append_zeros(Buffer* buffer, std::size_t count) { buffer->AppendZeros(count); }
+  static void resize(Buffer* buffer, std::size_t size) { buffer->Resize(size); }
+  static void reserve_additional(Buffer* buffer, std::size_t size) { buffer->Reserve(size); }
+  static void erase_range(Buffer* buffer, std::size_t from, std::size_t to) {
+    buffer->Erase(from, to);
+  }
+  static char* at_pos(Buffer* buffer, std::size_t pos) { return buffer->data() + pos; }
+  static void push_back(Buffer* buffer, char byte) { buffer->push_back(byte); }
+};
+
+}  // namespace protozero
+
+namespace memprof::recorder {
+using PbfWriter = protozero::basic_pbf_writer<ByteBuffer>;
+}

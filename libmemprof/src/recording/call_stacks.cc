@@ -1,0 +1,122 @@
+// Memo, walk and trie; with an interpreter, both stacks put together.
+#include "libmemprof/src/recording/call_stacks.h"
+
+#include <bit>
+
+#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/recording/recursion_guard.h"
+#include "libmemprof/src/stacks/unwinder.h"
+
+namespace memprof::recorder {
+namespace {
+
+// By the interpreter, with the GIL held. In a forked child the recorder that asked for it may be
+// the parent's; whoever is there now is checked.
+int OnPendingCall(void*) {
+  RecursionGuard guard;
+  SystemSection section;
+  if (Recorder* recorder = TheRecorder()) recorder->stacks()->python()->CompareWithInterpreter();
+  return 0;
+}
+
+// The native stack, in `state->walk`: by our rules or else by an unwinder, which does not tell
+// where frames begin.
+NativeStack Walk(ThreadState* state, const Registers& start, int depth) {
+  StackWalk& walk = state->walk;
+  FrameRules* rules = TheFrameRules();
+  if (rules != nullptr && WalkStack(rules, state->stack_bounds, OwnCode(), start, depth, &walk))
+    return {walk.frames, walk.offsets, start.sp, walk.frame_count, walk.truncated};
+  NativeStack native{walk.frames, nullptr, start.sp, 0, false};
+  native.count = CaptureStack(walk.frames, depth, &native.truncated);
+  return native;
+}
+
+}  // namespace
+
+CallStacks::CallStacks(Definitions* definitions, RingBuffer* ring)
+    : ring_(ring),
+      modules_(definitions),
+      table_(definitions, &modules_),
+      python_(definitions, ring, OnPendingCall) {}
+
+void CallStacks::Create(int depth, std::uint64_t memory_bytes) {
+  // 4 MiB of 256.
+  const auto buckets = std::bit_floor(static_cast<std::uint32_t>(memory_bytes >> 8));
+  depth_ = table_.Create(buckets) ? depth : 0;
+  if (depth_ == 0) return;
+  if (!LoadUnwinder()) ring_->Count(log::Anomaly::kStacksUnavailable);
+  python_.Look(modules_.changes());
+}
+
+void CallStacks::Refresh() {
+  modules_.Refresh();
+  if (modules_.generation() == seen_generation_) return;
+  seen_generation_ = modules_.generation();
+  ForgetUnloadedCode();
+}
+
+StackMemo::Result CallStacks::WalkAndIntern(ThreadState* state, const Registers& start) {
+  const std::uint32_t generation = MemoGeneration(Remembered::kNodes);
+  if (state->memo.generation() != generation) state->memo.Reset(generation);
+  SystemSection system;
+  LoaderSection section(&state->loader);
+  const NativeStack native = Walk(state, start, depth_);
+  const StackMemo::Result result{table_.Intern(native.frames, native.count, &state->stacks),
+                                 native.truncated};
+  if (result.stack != 0 && native.offsets != nullptr) state->memo.Store(start, state->walk, result);
+  python_.Look(modules_.changes());
+  return result;
+}
+
+// Interpreters put many frames between two of the program's.
+int CallStacks::MergedDepth() const {
+  constexpr int kNativePerPython = 4;
+  const int depth = depth_ * kNativePerPython;
+  return depth < PythonThread::kMostMerged ? depth : PythonThread::kMostMerged;
+}
+
+PythonThread::Entry CallStacks::Merge(PythonThread* python, const NativeStack& native,
+                                      ThreadState* state, int depth) {
+  python_.Name(python->stack, python->ids);
+  PythonThread::Entry entry{0, 0, false};
+  const int count = MergeStacks(native, python->stack, python->ids, python_.evaluation(),
+                                python->merged, depth, &entry.truncated);
+  entry.node = table_.Intern(python->merged, count, &state->stacks);
+  return entry;
+}
+
+// Both stacks are told apart by what they depend on, natively by the memo; only stacks that were
+// not seen lately are put together.
+StackMemo::Result CallStacks::InternWithPython(ThreadState* state, const Registers& start) {
+  SystemSection system;
+  if (state->python == nullptr)
+    state->python =
+        static_cast<PythonThread*>(MapMemory(sizeof(PythonThread), Need::kThread, InChild::kKept));
+  PythonThread* python = state->python;
+  if (python == nullptr) return WalkAndIntern(state, start);
+  python_.Take(&python->stack);
+  const std::uint32_t generation = MemoGeneration(Remembered::kNumbers);
+  if (state->memo.generation() != generation) state->memo.Reset(generation);
+  const int depth = MergedDepth();
+  NativeStack native;
+  StackMemo::Result known;
+  if (!state->memo.Find(start, &known)) {
+    LoaderSection section(&state->loader);
+    native = Walk(state, start, depth);
+    const std::uint64_t hash = HashFrames(native.frames, native.count, generation);
+    known = {static_cast<std::uint32_t>(hash ^ hash >> 32), native.truncated};
+    if (native.offsets != nullptr) state->memo.Store(start, state->walk, known);
+  }
+  std::uint64_t key = (python->stack.hash ^ known.stack) * 0x9fb21c651e98df25u ^ generation;
+  key ^= key >> 32;
+  PythonThread::Entry& entry = python->entries[key & (PythonThread::kEntries - 1)];
+  if (entry.key != key || entry.node == 0) {
+    LoaderSection section(&state->loader);
+    if (native.frames == nullptr) native = Walk(state, start, depth);
+    entry = Merge(python, native, state, depth);
+    entry.key = key;
+  }
+  return {entry.node, entry.truncated};
+}
+
+}  // namespace memprof::recorder

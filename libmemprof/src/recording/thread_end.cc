@@ -1,0 +1,40 @@
+// A key of the C library, whose destructor runs in the thread that ends.
+#include "libmemprof/src/recording/thread_end.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/recording/recursion_guard.h"
+
+namespace memprof::recorder {
+namespace {
+
+pthread_key_t g_thread_key;
+std::atomic<bool> g_has_thread_key{false};
+
+void ThreadEnds(void* state) {
+  RecursionGuard guard;
+  ThreadSlot* slot = guard.slot();
+  if (slot->state != state || slot->epoch == 0) return;
+  Recorder* recorder = TheRecorder();
+  if (recorder != nullptr && recorder->epoch() == slot->epoch && RecordedProcess() == getpid()) {
+    recorder->ReleaseThread(static_cast<ThreadState*>(state));
+    if (CurrentTid() == static_cast<std::uint32_t>(getpid())) recorder->writer()->NoteEndOfMain();
+  }
+  slot->state = nullptr;
+}
+
+}  // namespace
+
+void WatchThreadEnds() {
+  g_has_thread_key.store(pthread_key_create(&g_thread_key, ThreadEnds) == 0);
+}
+
+void NoticeThreadEnd(ThreadState* state) {
+  if (g_has_thread_key.load(std::memory_order_relaxed)) pthread_setspecific(g_thread_key, state);
+}
+
+}  // namespace memprof::recorder
