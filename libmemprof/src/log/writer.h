@@ -1,4 +1,5 @@
-// The writer thread: moves events and definitions from the ring into the log.
+// The writer thread: moves events and definitions from the ring into the log (internal/drain.h),
+// keeps its counters, and ends it.
 //
 // Everything below the public functions runs on that thread alone. It never calls CUDA (but for
 // Housekeeping, which stops or resumes the CUPTI source when a signal asked for that), holds no
@@ -12,8 +13,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/loader_gate.h"
-#include "libmemprof/src/log/encoder.h"
-#include "libmemprof/src/log/internal/definition_encoder.h"
+#include "libmemprof/src/log/internal/drain.h"
 #include "libmemprof/src/log/live_table.h"
 #include "libmemprof/src/log/log_file.h"
 #include "libmemprof/src/log/ring_buffer.h"
@@ -42,8 +42,7 @@ class Writer {
   static constexpr std::uint64_t kLongestFinishNs = 10'000'000'000;
 
   Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping)
-      : ring_(ring), log_(log), housekeeping_(housekeeping), definition_encoder_(log) {}
-  ~Writer();
+      : ring_(ring), log_(log), housekeeping_(housekeeping), drain_(ring, log) {}
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -66,12 +65,11 @@ class Writer {
   }
 
   bool failed() const { return failed_.load(std::memory_order_acquire); }
-  std::uint64_t log_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
+  std::uint64_t log_bytes() const { return drain_.log_bytes(); }
   // As of the last drain.
-  LiveTotals totals() const;
-
+  LiveTotals totals() const { return drain_.live().totals(); }
   // Of all kinds, as of the last drain.
-  std::size_t live_blocks() const { return live_blocks_.load(std::memory_order_relaxed); }
+  std::size_t live_blocks() const { return drain_.live().blocks(); }
 
   // What cuMemAlloc and cuMemAllocPitch made and is live as of the last drain, in no order.
   struct LiveCopy {
@@ -92,13 +90,6 @@ class Writer {
     return housekeeping_.counts == nullptr ? Housekeeping::Counts{}
                                            : housekeeping_.counts(housekeeping_.owner);
   }
-  struct Run {
-    ring::SlabHeader* slab;
-    std::uint64_t sequence;
-    std::uint32_t thread;
-    std::uint32_t from;
-    std::uint32_t to;
-  };
   static void* ThreadMain(void* self);
   void Loop();
   void Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted);
@@ -107,17 +98,7 @@ class Writer {
   void ServeHere();
   bool Request(std::atomic<std::uint32_t>* wanted, std::atomic<std::uint32_t>* done,
                std::uint64_t timeout_ns);
-  std::size_t CollectRuns(ring::SlabKind kind);
-  static void CutAt(std::uint64_t time_ns, Run* runs, std::size_t count);
-  void EncodeDefinitions(std::size_t first_run, std::size_t runs);
-  std::size_t EncodeEvents(std::size_t first_run, std::size_t runs);
-  void FlushEncoder();
-  bool Commit(std::uint64_t events);
-  void ReleaseDrained();
-  void SealDeadThreads();
-  void Account(std::size_t runs);
   void ServeCopy();
-  void ApplyToLive(ring::RingEvent* event);
   void CountRefusals();
   void WriteCounters();
   void FinishLog();
@@ -142,18 +123,8 @@ class Writer {
   std::atomic<LiveCopy*> copy_{nullptr};  // asked for and not begun
   std::atomic<std::uint32_t> copy_wanted_{0};
   std::atomic<std::uint32_t> copy_done_{0};
-  std::atomic<std::size_t> live_blocks_{0};
-  std::atomic<std::uint64_t> log_bytes_{0};
-  mutable Mutex totals_mutex_;
-  LiveTotals totals_;
-
-  DefinitionEncoder definition_encoder_;
-  EventEncoder encoder_;
-  LiveTable live_;
-  ByteBuffer message_{Need::kWriter};
-  ByteBuffer cursors_{Need::kWriter};
-  Run* runs_ = nullptr;
-  Run* definition_runs_ = nullptr;
+  Drain drain_;
+  ByteBuffer message_{Need::kWriter};  // of counters
   std::uint64_t next_sweep_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_counters_ns_ = 0;

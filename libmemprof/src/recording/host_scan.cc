@@ -1,29 +1,20 @@
 // Finds words of host memory that point to device memory.
 #include "libmemprof/src/recording/host_scan.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "libmemprof/include/memprof/memprof.h"
-#include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/driver/api.h"
 #include "libmemprof/src/log/vocabulary.h"
+#include "libmemprof/src/recording/internal/own_array.h"
+#include "libmemprof/src/recording/internal/pointer_scan.h"
 #include "libmemprof/src/recording/record_event.h"
 
 namespace memprof::recorder {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kPiece = std::size_t{1} << 20;  // read at once
-// Nobody's data, but address space that a sanitizer or a runtime has set aside.
-constexpr std::size_t kSetAside = std::size_t{1} << 40;
 constexpr std::uint64_t kLongestScanNs = 60'000'000'000;
 constexpr std::uint64_t kLongestFlushNs = 2'000'000'000;
 constexpr std::size_t kSpareTargets = 4096;  // that may be born between counting and copying
@@ -34,209 +25,6 @@ constexpr std::size_t kProbes[] = {4096,
                                    std::size_t{1} << 20,
                                    std::size_t{4} << 20,
                                    std::size_t{4} << 20};
-
-// Memory of the recorder's own, given back at the end.
-template <typename T>
-class OwnArray {
- public:
-  explicit OwnArray(std::size_t size)
-      : size_(size), items_(static_cast<T*>(MapMemory(size * sizeof(T)))) {}
-  ~OwnArray() { UnmapMemory(items_, size_ * sizeof(T)); }
-  OwnArray(const OwnArray&) = delete;
-  OwnArray& operator=(const OwnArray&) = delete;
-  T* get() const { return items_; }
-  std::size_t size() const { return size_; }
-
- private:
-  std::size_t size_;
-  T* items_;
-};
-
-// The lines of /proc/self/maps, one by one; nothing is allocated.
-class MapsReader {
- public:
-  struct Line {
-    std::uintptr_t begin, end;
-    bool wanted;  // readable and writable
-    const char* path;
-  };
-
-  MapsReader() : fd_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
-  ~MapsReader() {
-    if (fd_ >= 0) close(fd_);
-  }
-  MapsReader(const MapsReader&) = delete;
-  MapsReader& operator=(const MapsReader&) = delete;
-  bool ok() const { return fd_ >= 0; }
-
-  bool Next(Line* line) {
-    char* end = static_cast<char*>(memchr(text_ + at_, '\n', filled_ - at_));
-    if (end == nullptr) {
-      memmove(text_, text_ + at_, filled_ - at_);
-      filled_ -= at_;
-      at_ = 0;
-      while (end == nullptr && filled_ < sizeof text_) {
-        const ssize_t got = read(fd_, text_ + filled_, sizeof text_ - filled_);
-        if (got <= 0) return false;
-        end = static_cast<char*>(memchr(text_ + filled_, '\n', static_cast<std::size_t>(got)));
-        filled_ += static_cast<std::size_t>(got);
-      }
-      if (end == nullptr) return false;
-    }
-    *end = '\0';
-    char* at = text_ + at_;
-    at_ = static_cast<std::size_t>(end - text_) + 1;
-    line->begin = strtoul(at, &at, 16);
-    if (*at == '-') ++at;
-    line->end = strtoul(at, &at, 16);
-    line->wanted = at[0] == ' ' && at[1] == 'r' && at[2] == 'w';
-    const char* path = strchr(at, '/');
-    line->path = path == nullptr ? "" : path;
-    return true;
-  }
-
- private:
-  const int fd_;
-  std::size_t at_ = 0, filled_ = 0;
-  char text_[8192];
-};
-
-// Which of the pages have anything in them: reading the others would only make page tables.
-class PageFilter {
- public:
-  PageFilter() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
-  ~PageFilter() {
-    if (fd_ >= 0) close(fd_);
-  }
-  PageFilter(const PageFilter&) = delete;
-  PageFilter& operator=(const PageFilter&) = delete;
-
-  // The first address >= `from` whose page has something in it; `end` if none has.
-  std::uintptr_t NextUsed(std::uintptr_t from, std::uintptr_t end) {
-    constexpr std::uint64_t kInMemoryOrSwapped = std::uint64_t{3} << 62;
-    if (fd_ < 0) return from;
-    for (std::uintptr_t at = from / kPage * kPage; at < end; at += kPage) {
-      const std::size_t page = at / kPage;
-      if (page < first_ || page >= first_ + count_) {
-        const ssize_t got = pread(fd_, entries_, sizeof entries_, static_cast<off_t>(page * 8));
-        if (got < 8) return std::max(at, from);
-        first_ = page;
-        count_ = static_cast<std::size_t>(got) / 8;
-      }
-      if ((entries_[page - first_] & kInMemoryOrSwapped) != 0) return std::max(at, from);
-    }
-    return end;
-  }
-
- private:
-  const int fd_;
-  std::size_t first_ = 0, count_ = 0;
-  std::uint64_t entries_[512];
-};
-
-// Reads this process's memory so that a page which is not there is an error and no signal: by
-// process_vm_readv or, where that is forbidden, by /proc/self/mem.
-class MemoryReader {
- public:
-  MemoryReader() = default;
-  ~MemoryReader() {
-    if (fd_ >= 0) close(fd_);
-  }
-  MemoryReader(const MemoryReader&) = delete;
-  MemoryReader& operator=(const MemoryReader&) = delete;
-
-  // As read(2).
-  ssize_t Read(std::uintptr_t from, void* to, std::size_t bytes) {
-    if (fd_ < 0) {
-      const iovec local{to, bytes}, remote{reinterpret_cast<void*>(from), bytes};
-      const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-      if (got >= 0 || (errno != EPERM && errno != ENOSYS && errno != EACCES)) return got;
-      fd_ = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-      if (fd_ < 0) return -1;
-    }
-    return pread(fd_, to, bytes, static_cast<off_t>(from));
-  }
-
- private:
-  int fd_ = -1;
-};
-
-class Scanner {
- public:
-  Scanner(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns, std::uint64_t* buffer)
-      : targets_(targets), count_(count), deadline_ns_(deadline_ns), buffer_(buffer) {}
-
-  ScanResult Run(const OwnRange* own, std::size_t own_count) {
-    MapsReader maps;
-    if (!maps.ok() || count_ == 0) return {0, maps.ok()};
-    const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    MapsReader::Line line;
-    std::uintptr_t own_library_end = 0;
-    while (maps.Next(&line)) {
-      // The library's data, and what follows it without a name: its data that begins as zeroes.
-      const bool ours = strstr(line.path, "/libmemprof") != nullptr ||
-                        (line.begin == own_library_end && line.path[0] == '\0');
-      if (ours) own_library_end = line.end;
-      if (!line.wanted || ours || IsRing(line.path) || line.end - line.begin >= kSetAside) continue;
-      if (line.begin <= frame && frame < line.end) line.begin = frame & ~std::uintptr_t{7};
-      std::uintptr_t cursor = line.begin;
-      for (std::size_t i = 0; i < own_count; ++i) {
-        if (own[i].end <= cursor || own[i].begin >= line.end) continue;
-        if (!ScanRange(cursor, own[i].begin)) return {bytes_, false};
-        cursor = own[i].end;
-      }
-      if (!ScanRange(cursor, line.end)) return {bytes_, false};
-    }
-    return {bytes_, true};
-  }
-
- private:
-  static bool IsRing(const char* path) {
-    if (TheRecorder() == nullptr) return false;
-    const char* ring = TheRecorder()->ring()->path();
-    return ring != nullptr && ring[0] != '\0' && strncmp(path, ring, strlen(ring)) == 0;
-  }
-
-  bool ScanRange(std::uintptr_t from, std::uintptr_t end) {
-    while (from < end) {
-      from = pages_.NextUsed(from, end);
-      if (from >= end) break;
-      if (NowNs() > deadline_ns_) return false;
-      const std::size_t piece = std::min<std::size_t>(end - from, kPiece);
-      const ssize_t got = memory_.Read(from, buffer_, piece);
-      if (got < 0 && errno != EFAULT && errno != ENOMEM && errno != EIO) return false;
-      if (got <= 0) {
-        from = (from / kPage + 1) * kPage;
-        continue;
-      }
-      CountIn(static_cast<std::size_t>(got) / sizeof(std::uint64_t));
-      bytes_ += static_cast<std::uint64_t>(got);
-      from += static_cast<std::size_t>(got);
-    }
-    return true;
-  }
-
-  void CountIn(std::size_t words) {
-    const std::uint64_t low = targets_[0].address;
-    const std::uint64_t span = targets_[count_ - 1].address + targets_[count_ - 1].bytes - low;
-    for (std::size_t i = 0; i < words; ++i) {
-      if (buffer_[i] - low >= span) continue;
-      ScanTarget* after = std::upper_bound(
-          targets_, targets_ + count_, buffer_[i],
-          [](std::uint64_t word, const ScanTarget& target) { return word < target.address; });
-      ScanTarget& target = *(after - 1);
-      if (buffer_[i] - target.address < target.bytes) ++target.references;
-    }
-  }
-
-  ScanTarget* targets_;
-  const std::size_t count_;
-  const std::uint64_t deadline_ns_;
-  std::uint64_t* buffer_;
-  std::uint64_t bytes_ = 0;
-  MemoryReader memory_;
-  PageFilter pages_;
-};
 
 // A current context while it lives: the caller's own, or one that the program has. While a thread
 // exits it may have lost its own already.
@@ -376,19 +164,6 @@ void AtExit() {
 }
 
 }  // namespace
-
-ScanResult CountReferences(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns) {
-  const OwnArray<std::uint64_t> buffer(kPiece / sizeof(std::uint64_t));
-  const OwnArray<OwnRange> own(kMostOwnRanges);
-  const OwnArray<Scanner> room(1);  // too large for a small stack
-  if (buffer.get() == nullptr || own.get() == nullptr || room.get() == nullptr) return {0, false};
-  std::size_t ranges = 0;
-  if (!CopyOwnRanges(own.get(), &ranges)) return {0, false};
-  auto* scanner = new (room.get()) Scanner(targets, count, deadline_ns, buffer.get());
-  const ScanResult result = scanner->Run(own.get(), ranges);
-  scanner->~Scanner();
-  return result;
-}
 
 int ScanHost() {
   if (!Recording()) return MEMPROF_NOT_RECORDING;

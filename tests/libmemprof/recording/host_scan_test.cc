@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "libmemprof/src/base/sys.h"
+#include "libmemprof/src/recording/internal/pointer_scan.h"
 
 namespace memprof::recorder {
 namespace {

@@ -1,0 +1,127 @@
+// A batch: what is new in the ring, made chunks, written, and taken from the ring.
+#include "libmemprof/src/log/internal/drain.h"
+
+#include <algorithm>
+
+namespace memprof::recorder {
+namespace {
+
+using ring::RingEvent;
+using ring::SlabHeader;
+
+// Events that become final in one commit: bounds the batch in memory and what a disk error loses.
+constexpr std::uint64_t kEventsPerCommit = 16 * 1024;
+constexpr std::size_t kDefinitionSlabsPerCommit = 32;  // 2 MiB before packing
+constexpr char kCleanEnd[] = "exit";                   // log.Trailer.reason
+
+}  // namespace
+
+Drain::Result Drain::Once() {
+  const std::size_t event_runs = runs_.Collect();
+  const std::size_t definition_runs = definition_runs_.Collect();
+  if (event_runs + definition_runs == 0) {
+    ReleaseDrainedSlabs(ring_);
+    return {};
+  }
+  ring::RingHeader* header = ring_->header();
+  std::size_t defined = 0;
+  // Many definitions are committed in pieces, which bounds the batch.
+  for (; definition_runs - defined > kDefinitionSlabsPerCommit;
+       defined += kDefinitionSlabsPerCommit) {
+    header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
+    EncodeDefinitions(defined, defined + kDefinitionSlabsPerCommit);
+    if (const int error = Commit(0)) return {true, error};
+    ReleaseDrainedSlabs(ring_);
+  }
+  header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
+  EncodeDefinitions(defined, definition_runs);
+  live_.Apply(runs_, event_runs);
+  std::size_t done = 0;
+  do {
+    header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
+    const std::size_t first = done;
+    done = EncodeEvents(first, event_runs);
+    std::uint64_t events = 0;
+    for (std::size_t i = first; i < done; ++i) {
+      runs_[i].slab->pending.store(runs_[i].to, std::memory_order_release);
+      events += runs_[i].to - runs_[i].from;
+    }
+    if (const int error = Commit(events)) return {true, error};
+    ReleaseDrainedSlabs(ring_);  // each time: threads may be waiting for room
+  } while (done < event_runs);
+  return {true, 0};
+}
+
+std::size_t Drain::EncodeEvents(std::size_t first_run, std::size_t runs) {
+  std::uint64_t events = 0;
+  std::size_t run = first_run;
+  for (; run < runs && events < kEventsPerCommit; ++run) {
+    const RingEvent* at = SlabEvents(runs_[run].slab) + runs_[run].from;
+    std::uint32_t left = runs_[run].to - runs_[run].from;
+    events += left;
+    ring_->Heartbeat();
+    while (left > 0) {
+      const std::uint32_t part = std::min(left, log::kEventsPerChunk - encoder_.events());
+      if (part == 0 || !encoder_.Add(runs_[run].thread, at, part)) {
+        FlushEncoder();
+        continue;
+      }
+      at += part;
+      left -= part;
+    }
+  }
+  FlushEncoder();
+  return run;
+}
+
+void Drain::FlushEncoder() {
+  const std::uint32_t events = encoder_.events();
+  if (events == 0) return;
+  message_.Clear();
+  encoder_.Encode(&message_);
+  log_->AddChunk(log::ChunkKind::kEvents, message_, events, encoder_.first_time_ns(),
+                 encoder_.last_time_ns());
+}
+
+void Drain::EncodeDefinitions(std::size_t first_run, std::size_t runs) {
+  for (std::size_t i = first_run; i < runs; ++i) {
+    const SlabRun& run = definition_runs_[i];
+    definition_encoder_.Add(SlabBytesBegin(run.slab) + run.from, run.to - run.from);
+    run.slab->pending.store(run.to, std::memory_order_release);
+  }
+  definition_encoder_.Finish();
+}
+
+int Drain::Commit(std::uint64_t events) {
+  ring::RingHeader* header = ring_->header();
+  header->pending_events.store(events, std::memory_order_release);
+  header->commit_at.store(log_->size() + log_->batch_bytes(), std::memory_order_release);
+  // Once it was ended, the log stays so: the process may be gone before anybody asks again.
+  const int error =
+      log_->finished()
+          ? log_->Finish(NowNs(), header->events_written.load(std::memory_order_relaxed) + events,
+                         kCleanEnd)
+          : log_->WriteBatch();
+  if (error != 0) return error;
+  const std::uint32_t ready = ring_->slabs_ready();
+  for (std::uint32_t i = 0; i < ready; ++i) {
+    SlabHeader* slab = ring_->slab(i);
+    const std::uint32_t pending = slab->pending.load(std::memory_order_relaxed);
+    if (slab->taken.load(std::memory_order_relaxed) != pending)
+      slab->taken.store(pending, std::memory_order_release);
+  }
+  header->committed.store(log_->size(), std::memory_order_release);
+  header->events_written.fetch_add(events, std::memory_order_release);
+  header->pending_events.store(0, std::memory_order_release);
+  log_bytes_.store(log_->size(), std::memory_order_relaxed);
+  return 0;
+}
+
+int Drain::EndLog() {
+  const int error = log_->Finish(
+      NowNs(), ring_->header()->events_written.load(std::memory_order_relaxed), kCleanEnd);
+  if (error == 0) log_bytes_.store(log_->size(), std::memory_order_relaxed);
+  return error;
+}
+
+}  // namespace memprof::recorder

@@ -1,0 +1,56 @@
+// Moves events and definitions from the ring into the log, so that a reader of a killed process
+// finds each of them once: encoded, then written, then taken from the ring (proto/ring.h).
+//
+// On the writer's thread alone, but for what live() says otherwise, and log_bytes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "libmemprof/src/log/encoder.h"
+#include "libmemprof/src/log/internal/definition_encoder.h"
+#include "libmemprof/src/log/internal/live_account.h"
+#include "libmemprof/src/log/internal/slab_runs.h"
+#include "libmemprof/src/log/log_file.h"
+#include "libmemprof/src/log/ring_buffer.h"
+
+namespace memprof::recorder {
+
+class Drain {
+ public:
+  Drain(RingBuffer* ring, LogFile* log) : ring_(ring), log_(log), definition_encoder_(log) {}
+  Drain(const Drain&) = delete;
+  Drain& operator=(const Drain&) = delete;
+
+  struct Result {
+    bool worked = false;  // there was something
+    int error = 0;        // errno of the log
+  };
+  Result Once();
+  // Writes what the log's batch holds, of which `events` are the ring's; 0 or an errno.
+  int Commit(std::uint64_t events);
+  // Ends the log as it is now; 0 or an errno.
+  int EndLog();
+
+  LiveAccount* live() { return &live_; }
+  const LiveAccount& live() const { return live_; }
+  std::uint64_t log_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  std::size_t EncodeEvents(std::size_t first_run, std::size_t runs);
+  void FlushEncoder();
+  void EncodeDefinitions(std::size_t first_run, std::size_t runs);
+
+  RingBuffer* ring_;
+  LogFile* log_;
+  SlabRuns runs_{ring_, ring::SlabKind::kEvents};
+  SlabRuns definition_runs_{ring_, ring::SlabKind::kDefinitions};
+  DefinitionEncoder definition_encoder_;
+  EventEncoder encoder_;
+  LiveAccount live_{ring_};
+  ByteBuffer message_{Need::kWriter};
+  std::atomic<std::uint64_t> log_bytes_{0};
+};
+
+}  // namespace memprof::recorder

@@ -1,0 +1,80 @@
+// Merges the threads' runs by time.
+#include "libmemprof/src/log/internal/live_account.h"
+
+#include "libmemprof/src/log/vocabulary.h"
+
+namespace memprof::recorder {
+namespace {
+
+using ring::RingEvent;
+
+constexpr std::uint64_t kEventsPerHeartbeat = 4096;
+
+// Whether memory of the kind `freed` went back through a function for the kind `by` that CUDA does
+// not prescribe for it; the readers have the same rule (analysis/load/internal/spaces.h). cuMemFree
+// is the one function for three kinds; it and cuMemFreeAsync end what was imported at an address;
+// cuMemFreeAsync ends what a pool in the host's memory has handed out.
+bool IsForeignFree(std::uint8_t freed, std::uint8_t by) {
+  const auto is_linear = [](std::uint8_t kind) {
+    return kind == kLayerLinear || kind == kLayerPitched || kind == kLayerManaged;
+  };
+  if (freed == by || (is_linear(freed) && is_linear(by))) return false;
+  if (freed == kLayerImported) return !is_linear(by) && by != kLayerStreamOrdered;
+  return freed != kLayerPinned || by != kLayerStreamOrdered;
+}
+
+}  // namespace
+
+// Applies the batch in the order of time over all threads: each thread is in order already, so the
+// earliest head goes first.
+void LiveAccount::Apply(const SlabRuns& runs, std::size_t count) {
+  struct Cursor {
+    std::size_t run, end_run;
+    std::uint32_t event;
+  };
+  cursors_.Clear();
+  if (count == 0 || !cursors_.Reserve(count * sizeof(Cursor))) return;
+  auto* cursors = reinterpret_cast<Cursor*>(cursors_.data());
+  std::size_t threads = 0;
+  for (std::size_t run = 0; run < count; ++run) {
+    if (threads > 0 && runs[cursors[threads - 1].run].thread == runs[run].thread)
+      cursors[threads - 1].end_run = run + 1;
+    else
+      cursors[threads++] = {run, run + 1, runs[run].from};
+  }
+  for (std::uint64_t events = 1; threads > 0; ++events) {
+    if (events % kEventsPerHeartbeat == 0) ring_->Heartbeat();
+    RingEvent* earliest = nullptr;
+    Cursor* which = nullptr;
+    for (std::size_t i = 0; i < threads; ++i) {
+      RingEvent* event = SlabEvents(runs[cursors[i].run].slab) + cursors[i].event;
+      if (earliest != nullptr && event->time_ns >= earliest->time_ns) continue;
+      earliest = event;
+      which = &cursors[i];
+    }
+    ApplyOne(earliest);
+    if (++which->event < runs[which->run].to) continue;
+    if (++which->run < which->end_run)
+      which->event = runs[which->run].from;
+    else
+      *which = cursors[--threads];
+  }
+  blocks_.store(table_.size(), std::memory_order_relaxed);
+  LockGuard lock(totals_mutex_);
+  totals_ = table_.totals();
+}
+
+void LiveAccount::ApplyOne(RingEvent* event) {
+  const std::uint8_t layer = table_.Apply(*event);
+  if (layer == event->layer) return;
+  if (event->op == kOpFree && IsForeignFree(layer, event->layer))
+    ring_->Count(log::Anomaly::kForeignFrees);
+  event->layer = layer;
+}
+
+LiveTotals LiveAccount::totals() const {
+  LockGuard lock(totals_mutex_);
+  return totals_;
+}
+
+}  // namespace memprof::recorder

@@ -1,0 +1,39 @@
+// Follows what is live, by the events of each batch in the order of time over all threads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/sys.h"
+#include "libmemprof/src/log/internal/slab_runs.h"
+#include "libmemprof/src/log/live_table.h"
+
+namespace memprof::recorder {
+
+class LiveAccount {
+ public:
+  explicit LiveAccount(RingBuffer* ring) : ring_(ring) {}
+  LiveAccount(const LiveAccount&) = delete;
+  LiveAccount& operator=(const LiveAccount&) = delete;
+
+  // On the writer's thread. Corrects the layer of frees by what they free.
+  void Apply(const SlabRuns& runs, std::size_t count);
+  const LiveTable& table() const { return table_; }
+
+  // As of the last batch; for any thread.
+  LiveTotals totals() const;
+  std::size_t blocks() const { return blocks_.load(std::memory_order_relaxed); }
+
+ private:
+  void ApplyOne(ring::RingEvent* event);
+
+  RingBuffer* ring_;
+  LiveTable table_;
+  ByteBuffer cursors_{Need::kWriter};
+  std::atomic<std::size_t> blocks_{0};
+  mutable Mutex totals_mutex_;
+  LiveTotals totals_;
+};
+
+}  // namespace memprof::recorder

@@ -1,0 +1,42 @@
+// What is new in the ring's slabs of one kind: runs of one slab each, in the order in which each
+// thread filled them. Belongs to the writer's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libmemprof/src/log/ring_buffer.h"
+
+namespace memprof::recorder {
+
+struct SlabRun {
+  ring::SlabHeader* slab;
+  std::uint64_t sequence;
+  std::uint32_t thread;
+  std::uint32_t from;
+  std::uint32_t to;
+};
+
+class SlabRuns {
+ public:
+  SlabRuns(RingBuffer* ring, ring::SlabKind kind) : ring_(ring), kind_(kind) {}
+  ~SlabRuns();
+  SlabRuns(const SlabRuns&) = delete;
+  SlabRuns& operator=(const SlabRuns&) = delete;
+
+  // Looks at the ring anew; how many there are.
+  std::size_t Collect();
+  const SlabRun& operator[](std::size_t i) const { return runs_[i]; }
+
+ private:
+  RingBuffer* ring_;
+  ring::SlabKind kind_;
+  SlabRun* runs_ = nullptr;  // as many as the ring may have slabs
+};
+
+// Gives back slabs that are sealed and drained.
+void ReleaseDrainedSlabs(RingBuffer* ring);
+// A thread normally gives its slab back when it ends; one that was cut off cannot.
+void SealSlabsOfDeadThreads(RingBuffer* ring);
+
+}  // namespace memprof::recorder

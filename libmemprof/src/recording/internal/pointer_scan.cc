@@ -1,0 +1,109 @@
+// Reads the process's mappings piece by piece.
+#include "libmemprof/src/recording/internal/pointer_scan.h"
+
+#include <new>
+
+#include "libmemprof/src/recording/internal/host_memory.h"
+#include "libmemprof/src/recording/internal/own_array.h"
+#include "libmemprof/src/recording/recorder.h"
+
+namespace memprof::recorder {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 20;  // read at once
+// Nobody's data, but address space that a sanitizer or a runtime has set aside.
+constexpr std::size_t kSetAside = std::size_t{1} << 40;
+
+class Scanner {
+ public:
+  Scanner(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns, std::uint64_t* buffer)
+      : targets_(targets), count_(count), deadline_ns_(deadline_ns), buffer_(buffer) {}
+
+  ScanResult Run(const OwnRange* own, std::size_t own_count) {
+    MapsReader maps;
+    if (!maps.ok() || count_ == 0) return {0, maps.ok()};
+    const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    MapsReader::Line line;
+    std::uintptr_t own_library_end = 0;
+    while (maps.Next(&line)) {
+      // The library's data, and what follows it without a name: its data that begins as zeroes.
+      const bool ours = strstr(line.path, "/libmemprof") != nullptr ||
+                        (line.begin == own_library_end && line.path[0] == '\0');
+      if (ours) own_library_end = line.end;
+      if (!line.wanted || ours || IsRing(line.path) || line.end - line.begin >= kSetAside) continue;
+      if (line.begin <= frame && frame < line.end) line.begin = frame & ~std::uintptr_t{7};
+      std::uintptr_t cursor = line.begin;
+      for (std::size_t i = 0; i < own_count; ++i) {
+        if (own[i].end <= cursor || own[i].begin >= line.end) continue;
+        if (!ScanRange(cursor, own[i].begin)) return {bytes_, false};
+        cursor = own[i].end;
+      }
+      if (!ScanRange(cursor, line.end)) return {bytes_, false};
+    }
+    return {bytes_, true};
+  }
+
+ private:
+  static bool IsRing(const char* path) {
+    if (TheRecorder() == nullptr) return false;
+    const char* ring = TheRecorder()->ring()->path();
+    return ring != nullptr && ring[0] != '\0' && strncmp(path, ring, strlen(ring)) == 0;
+  }
+
+  bool ScanRange(std::uintptr_t from, std::uintptr_t end) {
+    while (from < end) {
+      from = pages_.NextUsed(from, end);
+      if (from >= end) break;
+      if (NowNs() > deadline_ns_) return false;
+      const std::size_t piece = std::min<std::size_t>(end - from, kPiece);
+      const ssize_t got = memory_.Read(from, buffer_, piece);
+      if (got < 0 && errno != EFAULT && errno != ENOMEM && errno != EIO) return false;
+      if (got <= 0) {
+        from = (from / kHostPage + 1) * kHostPage;
+        continue;
+      }
+      CountIn(static_cast<std::size_t>(got) / sizeof(std::uint64_t));
+      bytes_ += static_cast<std::uint64_t>(got);
+      from += static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+
+  void CountIn(std::size_t words) {
+    const std::uint64_t low = targets_[0].address;
+    const std::uint64_t span = targets_[count_ - 1].address + targets_[count_ - 1].bytes - low;
+    for (std::size_t i = 0; i < words; ++i) {
+      if (buffer_[i] - low >= span) continue;
+      ScanTarget* after = std::upper_bound(
+          targets_, targets_ + count_, buffer_[i],
+          [](std::uint64_t word, const ScanTarget& target) { return word < target.address; });
+      ScanTarget& target = *(after - 1);
+      if (buffer_[i] - target.address < target.bytes) ++target.references;
+    }
+  }
+
+  ScanTarget* targets_;
+  const std::size_t count_;
+  const std::uint64_t deadline_ns_;
+  std::uint64_t* buffer_;
+  std::uint64_t bytes_ = 0;
+  MemoryReader memory_;
+  PageFilter pages_;
+};
+
+}  // namespace
+
+ScanResult CountReferences(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns) {
+  const OwnArray<std::uint64_t> buffer(kPiece / sizeof(std::uint64_t));
+  const OwnArray<OwnRange> own(kMostOwnRanges);
+  const OwnArray<Scanner> room(1);  // too large for a small stack
+  if (buffer.get() == nullptr || own.get() == nullptr || room.get() == nullptr) return {0, false};
+  std::size_t ranges = 0;
+  if (!CopyOwnRanges(own.get(), &ranges)) return {0, false};
+  auto* scanner = new (room.get()) Scanner(targets, count, deadline_ns, buffer.get());
+  const ScanResult result = scanner->Run(own.get(), ranges);
+  scanner->~Scanner();
+  return result;
+}
+
+}  // namespace memprof::recorder
