@@ -2,12 +2,9 @@
 #include "cli/budget.h"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 #include <cstdio>
 
-#include "analysis/base/byte_units.h"
+#include "analysis/base/quantity.h"
 #include "analysis/base/units.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -53,21 +50,16 @@ absl::Status Wrong(std::string_view condition, std::string_view why) {
   return absl::InvalidArgumentError(Cat("--fail-on=", Printable(condition), ": ", why));
 }
 
-// A number, and what follows it in lower case. NaN if there is no number.
-double ReadNumber(std::string_view text, std::string* unit) {
-  double value = NAN;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value) || value < 0) return NAN;
-  *unit = std::string(Trim(text.substr(static_cast<std::size_t>(end - text.data()))));
-  for (char& c : *unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return value;
+bool StartsWithDigit(std::string_view text) {
+  return !text.empty() && ((text[0] >= '0' && text[0] <= '9') || text[0] == '.');
 }
 
-std::optional<double> NanosecondsOf(std::string_view unit) {
-  if (unit == "ns") return 1;
-  if (unit == "us") return 1e3;
-  if (unit == "ms") return 1e6;
-  return unit == "s" ? std::optional(1e9) : std::nullopt;
+// What may stand after the number of a limit of `info`.
+bool Fits(const MetricInfo& info, analysis::Quantity::Kind kind) {
+  using Kind = analysis::Quantity::Kind;
+  if (info.unit == Unit::kTime) return kind == Kind::kTime;
+  if (info.unit == Unit::kCount) return kind == Kind::kNumber;
+  return info.unit != Unit::kPercent && kind != Kind::kTime;
 }
 
 std::string Known(const std::vector<Metric>& about, Compares compares) {
@@ -156,27 +148,24 @@ absl::Status Budget::ParseLimit(std::string_view text, std::string_view rest, Co
     condition->change = true;
     rest.remove_prefix(1);
   }
-  std::string unit;
-  const double value = ReadNumber(rest, &unit);
-  if (std::isnan(value)) return wrong(Cat("'", Printable(rest), "' is no number"));
-  if (unit == "%") {
+  std::string_view number = rest;
+  const bool percent = number.ends_with('%');
+  if (percent) number.remove_suffix(1);
+  if (info.unit == Unit::kBytesPerStep && number.ends_with("/step")) number.remove_suffix(5);
+  const auto limit = analysis::ParseQuantity(number);
+  const bool plain = limit && limit->kind == analysis::Quantity::Kind::kNumber;
+  if (limit ? percent && !plain : !StartsWithDigit(rest))
+    return wrong(Cat("'", Printable(rest), "' is no number"));
+  if (limit) condition->limit = limit->exact;
+  if (percent && limit) {
     if (info.unit != Unit::kPercent && !condition->change)
       return Wrong(text, Cat("percent of what? For a change write '", info.name, ">+", rest, "'"));
     condition->percent = info.unit != Unit::kPercent;
-    condition->limit = value;
     return absl::OkStatus();
   }
-  if (info.unit == Unit::kBytesPerStep && unit.ends_with("/step")) unit.resize(unit.size() - 5);
-  std::optional<double> factor;
-  if (info.unit == Unit::kBytes || info.unit == Unit::kBytesPerStep)
-    factor = analysis::BytesOf(unit);
-  else if (info.unit == Unit::kTime)
-    factor = NanosecondsOf(unit);
-  else if (info.unit == Unit::kCount && unit.empty())
-    factor = 1;
-  if (!factor) return wrong(Cat("'", Printable(unit), "' is no unit of ", info.name));
-  condition->limit = value * *factor;
-  return absl::OkStatus();
+  if (limit && Fits(info, limit->kind)) return absl::OkStatus();
+  const std::size_t unit = std::min(number.find_first_not_of("0123456789. "), number.size());
+  return wrong(Cat("'", Printable(number.substr(unit)), "' is no unit of ", info.name));
 }
 
 absl::StatusOr<Budget> Budget::Parse(const std::vector<std::string>& texts, Compares compares,
@@ -247,14 +236,6 @@ std::vector<std::string> Budget::Violations(const Figures& now, const Figures* b
     lines.push_back(std::move(line));
   }
   return lines;
-}
-
-std::optional<std::uint64_t> ReadSize(std::string_view text) {
-  std::string unit;
-  const double value = ReadNumber(Trim(text), &unit);
-  const std::optional<double> factor = std::isnan(value) ? std::nullopt : analysis::BytesOf(unit);
-  if (!factor || value * *factor >= 0x1p63) return std::nullopt;
-  return static_cast<std::uint64_t>(value * *factor);
 }
 
 bool ReportViolations(const std::string& log, const std::vector<std::string>& violations) {

@@ -81,9 +81,6 @@ Figures CollectFigures(const analysis::Session& session, const Budget& budget,
 // "21.3 GiB", "1.00 MiB per step", "31 %", "2": a figure in words.
 std::string FigureWords(Metric metric, double value);
 
-// The bytes that "1.5GiB", "20MB" or "4096" means; none if it is no size.
-std::optional<std::uint64_t> ReadSize(std::string_view text);
-
 // Prints the violations on standard error, each a line that names `log`. True if there are any.
 bool ReportViolations(const std::string& log, const std::vector<std::string>& violations);
 

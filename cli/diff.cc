@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "analysis/base/quantity.h"
 #include "analysis/base/units.h"
 #include "analysis/peak/peak.h"
 #include "analysis/symbols/symbols.h"
@@ -268,10 +269,11 @@ int DiffVerb(int argc, char** argv) {
   if (const int status = ParseOrExit(options, "diff", argc, argv); status >= 0) return status;
   if (asked.top < 0) return UsageError("diff", "--top cannot be negative");
   if (!asked.threshold_text.empty()) {
-    asked.threshold = ReadSize(asked.threshold_text);
-    if (!asked.threshold)
-      return UsageError("diff", Cat("--threshold: '", Printable(asked.threshold_text),
-                                    "' is no size; for example 1MiB"));
+    const auto bytes = analysis::ParseSize(asked.threshold_text);
+    if (!bytes.ok())
+      return UsageError("diff",
+                        Cat("--threshold: ", Printable(std::string(bytes.status().message()))));
+    asked.threshold = *bytes;
   }
   const std::vector<std::string>& logs = options.arguments();
   const bool moments = !asked.from.empty() || !asked.to.empty();

@@ -74,7 +74,7 @@ inline constexpr char kHtmlScript[] = R"js(
 const bytes = v => { const u = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]; let i = 0;
   while (v >= 1024 && i < 6) { v /= 1024; ++i; }
   return (i ? v.toPrecision(v >= 1000 ? 4 : 3) : v) + " " + u[i]; };
-const time = ns => ns < 1e3 ? ns + " ns" : ns < 1e6 ? (ns / 1e3).toFixed(2) + " µs"
+const time = ns => ns < 1e3 ? ns + " ns" : ns < 1e6 ? (ns / 1e3).toFixed(2) + " us"
   : ns < 1e9 ? (ns / 1e6).toFixed(2) + " ms" : (ns / 1e9).toFixed(3) + " s";
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.querySelectorAll("th")];

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "analysis/base/quantity.h"
 #include "analysis/base/units.h"
 #include "cli/footprint_text.h"
 #include "cli/names.h"
@@ -183,7 +184,7 @@ int FootprintVerb(int argc, char** argv) {
   }
   std::uint64_t capacity = 0;
   if (!arguments.capacity.empty()) {
-    const auto bytes = analysis::allocators::ParseBytes(arguments.capacity);
+    const auto bytes = analysis::ParseSize(arguments.capacity);
     if (!bytes.ok()) return UsageError("footprint", "--capacity: " + String(bytes.status()));
     if (*bytes == 0) return UsageError("footprint", "--capacity must be larger than 0");
     capacity = *bytes;

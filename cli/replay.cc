@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "analysis/base/quantity.h"
 #include "analysis/base/units.h"
 #include "cli/names.h"
 #include "cli/open_log.h"
@@ -170,17 +171,17 @@ int Check(const Arguments& arguments, analysis::ReplayOptions* options,
     options->recorded = &**recorded;
   }
   if (!arguments.capacity.empty()) {
-    const auto bytes = analysis::allocators::ParseBytes(arguments.capacity);
+    const auto bytes = analysis::ParseSize(arguments.capacity);
     if (!bytes.ok()) return UsageError("replay", "--capacity: " + String(bytes.status()));
     if (*bytes == 0) return UsageError("replay", "--capacity must be larger than 0");
     options->capacity = *bytes;
   }
   if (!arguments.seconds.empty()) {
-    char* end = nullptr;
-    options->placement_seconds = std::strtod(arguments.seconds.c_str(), &end);
-    if (*end != 0 || !(options->placement_seconds >= 0 && options->placement_seconds <= 86400)) {
-      return UsageError("replay", "--seconds must be a number from 0 to 86400");
-    }
+    constexpr analysis::TimeNs kSecond = 1'000'000'000;
+    const auto time = analysis::ParseTime(arguments.seconds, kSecond);
+    if (!time.ok() || *time > 86400 * kSecond)
+      return UsageError("replay", "--seconds must be a number from 0 to 86400, or a time as 500ms");
+    options->placement_seconds = static_cast<double>(*time) / 1e9;
   }
   if (arguments.device == INT64_MIN) return -1;
   if (arguments.device < 0) return UsageError("replay", "--device cannot be negative");

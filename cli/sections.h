@@ -57,7 +57,7 @@ std::string LedgerText(const analysis::Session& session,
 // Sources, events, what was dropped, and what recording cost.
 std::string RecorderText(const analysis::Session& session, const analysis::EventTotals& events);
 
-// "and 12 more (see --top)" when `shown` of `total` rows were printed; else "".
+// "… and 12 more (--top=0 for all)" when `shown` of `total` rows were printed; else "".
 std::string MoreLine(std::size_t shown, std::size_t total);
 
 // Stacks with one site, whatever the way there, as one: what the tables of the text show.

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "analysis/base/byte_units.h"
+#include "analysis/base/quantity.h"
 
 namespace memprof::analysis::allocators {
 namespace {
@@ -36,7 +36,7 @@ struct Kind {
 template <typename Field>
 Setter Bytes(Field field) {
   return [field](std::string_view value, AllocatorSpec* spec) -> absl::Status {
-    const auto bytes = ParseBytes(value);
+    const auto bytes = ParseSize(value);
     if (!bytes.ok()) return bytes.status();
     field(*spec) = *bytes;
     return absl::OkStatus();
@@ -291,22 +291,6 @@ absl::StatusOr<AllocatorSpec> ParseTorchConfiguration(std::string_view text) {
   }
   if (spec.kind == AllocatorKind::kPool) spec.caching = CachingOptions();
   return spec;
-}
-
-absl::StatusOr<std::uint64_t> ParseBytes(std::string_view text) {
-  const auto bad = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", View(text), "' is no size; sizes are written as 64MiB or 1.5GiB"));
-  };
-  const std::size_t letters = text.find_first_not_of("0123456789.");
-  const std::string_view digits = text.substr(0, letters);
-  const std::optional<double> unit =
-      BytesOf(letters == std::string_view::npos ? "" : text.substr(letters));
-  double number = 0;
-  if (digits.empty() || !absl::SimpleAtod(View(digits), &number) || !unit) return bad();
-  const double bytes = number * *unit;
-  if (!(bytes >= 0 && bytes <= std::ldexp(1.0, 62))) return bad();
-  return static_cast<std::uint64_t>(std::llround(bytes));
 }
 
 std::unique_ptr<Allocator> MakeAllocator(const AllocatorSpec& spec, Device* device) {

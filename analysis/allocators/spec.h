@@ -40,10 +40,6 @@ absl::StatusOr<AllocatorSpec> ParseSpec(std::string_view text);
 // lies are ignored. Errors: kInvalidArgument.
 absl::StatusOr<AllocatorSpec> ParseTorchConfiguration(std::string_view text);
 
-// "64MiB", "1.5GiB", "4096": bytes. Units B, KiB, MiB, GiB, TiB, also as K, KB, M, MB, …, always
-// powers of 1024. Errors: kInvalidArgument.
-absl::StatusOr<std::uint64_t> ParseBytes(std::string_view text);
-
 // `device` outlives the allocator.
 std::unique_ptr<Allocator> MakeAllocator(const AllocatorSpec& spec, Device* device);
 

@@ -11,12 +11,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "analysis/base/byte_units.h"
+#include "analysis/base/quantity.h"
 
 namespace memprof::analysis {
 namespace {
 
-enum class Unit { kNone, kSize, kTime };
+using Unit = Quantity::Kind;
 
 struct FieldName {
   std::string_view name;
@@ -25,20 +25,20 @@ struct FieldName {
 };
 
 constexpr std::array<FieldName, 14> kNames = {{
-    {"name", TensorField::kName, Unit::kNone},
-    {"dtype", TensorField::kDtype, Unit::kNone},
-    {"shape", TensorField::kShape, Unit::kNone},
-    {"category", TensorField::kCategory, Unit::kNone},
-    {"layer", TensorField::kLayer, Unit::kNone},
+    {"name", TensorField::kName, Unit::kNumber},
+    {"dtype", TensorField::kDtype, Unit::kNumber},
+    {"shape", TensorField::kShape, Unit::kNumber},
+    {"category", TensorField::kCategory, Unit::kNumber},
+    {"layer", TensorField::kLayer, Unit::kNumber},
     {"bytes", TensorField::kBytes, Unit::kSize},
     {"requested", TensorField::kRequested, Unit::kSize},
-    {"born", TensorField::kBornStep, Unit::kNone},
-    {"freed", TensorField::kFreedStep, Unit::kNone},
+    {"born", TensorField::kBornStep, Unit::kNumber},
+    {"freed", TensorField::kFreedStep, Unit::kNumber},
     {"lifetime", TensorField::kLifetime, Unit::kTime},
-    {"stream", TensorField::kStream, Unit::kNone},
-    {"device", TensorField::kDevice, Unit::kNone},
-    {"process", TensorField::kProcess, Unit::kNone},
-    {"site", TensorField::kSite, Unit::kNone},
+    {"stream", TensorField::kStream, Unit::kNumber},
+    {"device", TensorField::kDevice, Unit::kNumber},
+    {"process", TensorField::kProcess, Unit::kNumber},
+    {"site", TensorField::kSite, Unit::kNumber},
 }};
 
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
@@ -50,55 +50,6 @@ std::string Lower(std::string_view text) {
 }
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
-
-struct UnitName {
-  std::string_view name;
-  Unit unit;
-  double scale;
-};
-
-constexpr std::array<UnitName, 11> kUnits = {{
-    {"ns", Unit::kTime, 1},
-    {"us", Unit::kTime, 1e3},
-    {"\xc2\xb5s", Unit::kTime, 1e3},
-    {"\xce\xbcs", Unit::kTime, 1e3},
-    {"ms", Unit::kTime, 1e6},
-    {"s", Unit::kTime, 1e9},
-    {"sec", Unit::kTime, 1e9},
-    {"min", Unit::kTime, 60e9},
-    {"h", Unit::kTime, 3600e9},
-    {"", Unit::kNone, 1},
-    {"steps", Unit::kNone, 1},
-}};
-
-struct Number {
-  std::uint64_t value = 0;
-  Unit unit = Unit::kNone;
-};
-
-// "1.5mib" in small letters.
-std::optional<Number> ReadNumber(std::string_view text) {
-  const char* const end = text.data() + text.size();
-  std::uint64_t whole = 0;
-  const auto integer = std::from_chars(text.data(), end, whole);
-  double value = 0;
-  // Hexadecimal and signs are no numbers here: only what begins with a digit or a point.
-  if (text.empty() || !(absl::ascii_isdigit(static_cast<unsigned char>(text[0])) || text[0] == '.'))
-    return std::nullopt;
-  const auto real = std::from_chars(text.data(), end, value, std::chars_format::fixed);
-  if (real.ec != std::errc() || !std::isfinite(value)) return std::nullopt;
-  const std::string_view unit(real.ptr, static_cast<std::size_t>(end - real.ptr));
-  const auto known = std::find_if(kUnits.begin(), kUnits.end(),
-                                  [unit](const UnitName& name) { return name.name == unit; });
-  const std::optional<double> bytes = BytesOf(unit);
-  if (known == kUnits.end() && !bytes) return std::nullopt;
-  const double scale = known == kUnits.end() ? *bytes : known->scale;
-  const Unit of = known == kUnits.end() ? Unit::kSize : known->unit;
-  if (integer.ec == std::errc() && integer.ptr == real.ptr && scale == 1) return Number{whole, of};
-  const double scaled = value * scale;
-  if (scaled >= 1.8446744073709550e19) return std::nullopt;
-  return Number{static_cast<std::uint64_t>(std::llround(std::min(scaled, 9.2e18))), of};
-}
 
 std::string Example(const FieldName& field) {
   if (field.unit == Unit::kSize) return "a size such as 4096 or 1.5MiB";
@@ -195,14 +146,17 @@ class RangeReader {
  private:
   bool Bound(const std::string& text, std::uint64_t* bound) {
     if (text.empty()) return true;  // open
-    const std::optional<Number> number = ReadNumber(text);
-    if (!number) return false;
     const bool steps =
         field_.field == TensorField::kBornStep || field_.field == TensorField::kFreedStep;
-    if (steps) (number->unit == Unit::kTime ? by_time_ : by_step_) = true;
+    const bool named = steps && text.ends_with("steps");
+    const std::optional<Quantity> number =
+        ParseQuantity(named ? std::string_view(text).substr(0, text.size() - 5) : text);
+    if (!number) return false;
+    if (steps) (number->kind == Unit::kTime ? by_time_ : by_step_) = true;
     if (by_time_ && by_step_) return false;  // not a step and a time in one term
-    const bool fits = number->unit == Unit::kNone || number->unit == field_.unit || by_time_;
-    if (!fits || (field_.unit == Unit::kTime && number->unit == Unit::kNone && number->value != 0))
+    const bool fits = number->kind == Unit::kNumber || number->kind == field_.unit || by_time_;
+    if (!fits ||
+        (field_.unit == Unit::kTime && number->kind == Unit::kNumber && number->value != 0))
       return false;
     *bound = number->value;
     return true;

@@ -30,7 +30,7 @@ struct FrameworkFigures {
 
 // Figures of one device; the definitions are in DESIGN's contract and docs/json.md: peak, live and
 // blocks count what the program asked of the driver, of every kind that occupies the device;
-// reserved is what pools and VMM hold beyond that.
+// reserved is what pools hold beyond that.
 struct DeviceFigures {
   DeviceInfo info;
   std::uint64_t peak_bytes = 0, live_bytes = 0, live_blocks = 0, reserved_bytes = 0;

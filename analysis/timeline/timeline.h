@@ -53,10 +53,10 @@ struct DeviceTimeline {
   int device = 0;                         // kNoDevice: pinned and registered host memory
   std::array<Series, kLayerCount> layer;  // live bytes by layer; empty where never used
   Series total;                           // sum of layers that occupy the device
-  Series reserved;             // driver bytes incl. what pools and VMM hold beyond `total`
-  Series framework_allocated;  // sum of live blocks
-  Series framework_reserved;   // sum of live segments
-  Series tensors;              // sum of live tensors
+  Series reserved;                        // driver bytes incl. what pools hold beyond `total`
+  Series framework_allocated;             // sum of live blocks
+  Series framework_reserved;              // sum of live segments
+  Series tensors;                         // sum of live tensors
 };
 
 // One entry for each device of the log, then one for the host where pinned memory was used.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -143,31 +144,38 @@ bool ValidGroupName(std::string_view name) {
 }
 
 bool ParseSize(std::string_view text, uint64_t* bytes) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return false;
-  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-  static constexpr struct {
-    std::string_view name;
-    uint64_t factor;
-  } kUnits[] = {{"", 1},
-                {"B", 1},
-                {"KiB", uint64_t{1} << 10},
-                {"MiB", uint64_t{1} << 20},
-                {"GiB", uint64_t{1} << 30},
-                {"TiB", uint64_t{1} << 40},
-                {"kB", 1000},
-                {"KB", 1000},
-                {"MB", 1000000},
-                {"GB", 1000000000},
-                {"TB", 1000000000000}};
-  for (const auto& known : kUnits) {
-    if (unit != known.name) continue;
-    if (number > (uint64_t{1} << 62) / known.factor) return false;
-    *bytes = number * known.factor;
+  const auto trim = [](std::string_view part) {
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    return part;
+  };
+  text = trim(text);
+  if (text.empty() || !(std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '.'))
+    return false;
+  const char* const end = text.data() + text.size();
+  uint64_t whole = 0;
+  double number = 0;
+  const auto integer = std::from_chars(text.data(), end, whole);
+  const auto real = std::from_chars(text.data(), end, number);
+  if (real.ec != std::errc()) return false;
+  std::string unit(trim({real.ptr, static_cast<size_t>(end - real.ptr)}));
+  for (char& c : unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const size_t power = unit.empty() ? 0 : std::string_view("bkmgtpe").find(unit[0]);
+  if (power == std::string_view::npos || unit == "e") return false;
+  const std::string_view rest = unit.empty() ? unit : std::string_view(unit).substr(1);
+  if (!rest.empty() && (power == 0 || (rest != "b" && rest != "ib"))) return false;
+  uint64_t factor = 1;
+  for (size_t i = 0; i < power; ++i) factor *= rest == "b" ? 1000 : 1024;
+  constexpr uint64_t kMax = uint64_t{1} << 62;
+  if (integer.ec == std::errc() && integer.ptr == real.ptr) {
+    if (whole > kMax / factor) return false;
+    *bytes = whole * factor;
     return true;
   }
-  return false;
+  number *= static_cast<double>(factor);
+  if (!(number <= static_cast<double>(kMax))) return false;
+  *bytes = static_cast<uint64_t>(std::round(number));
+  return true;
 }
 
 void ApplyConfig(std::string_view text, Config* config, std::vector<std::string>* complaints) {

@@ -45,7 +45,8 @@ Config ParseConfig(std::string_view text, std::vector<std::string>* complaints);
 // "@group".
 bool ValidGroupName(std::string_view name);
 
-// Parses a size such as 24GiB, 512MiB, 80GB, 1000000. False when it makes no sense or exceeds 2^62.
+// Parses a size such as 24GiB, 1.5 GiB, 80GB, 1000000, as options of memprof are written: units in
+// any case, GiB a power of 1024 and GB of 1000. False when it makes no sense or exceeds 2^62.
 bool ParseSize(std::string_view text, uint64_t* bytes);
 
 // Changes `config` in the same way.

@@ -10,6 +10,7 @@
 #include "analysis/peak/peak.h"
 #include "analysis/testing/log_builder.h"
 #include "analysis/timeline/timeline.h"
+#include "cli/export_html_assets.h"
 #include "cli/html.h"
 #include "cli/html_charts.h"
 #include "tests/cli/cli_test_support.h"
@@ -121,6 +122,12 @@ TEST(ExportHtmlTest, IsWellFormedAndLoadsNothing) {
     EXPECT_THAT(page, HasSubstr("default-src 'none'"));
     EXPECT_EQ(page.find('\033'), std::string::npos);  // not even where colour is forced
   }
+}
+
+// As all of memprof does: "us".
+TEST(ExportHtmlTest, NamesMicrosecondsAsTheReportDoes) {
+  EXPECT_EQ(std::string_view(kHtmlScript).find("\xc2\xb5s"), std::string_view::npos);
+  EXPECT_NE(std::string_view(kHtmlScript).find("\" us\""), std::string_view::npos);
 }
 
 TEST(ExportHtmlTest, TellsTheVerdicts) {

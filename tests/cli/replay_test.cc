@@ -160,7 +160,7 @@ TEST(ReplayTest, WrongUsageIsNamed) {
   ExpectError(run("--capacity=0"), 2, "--capacity must be larger than 0");
   ExpectError(run("--seconds=-1"), 2, "--seconds must be");
   ExpectError(run("--seconds=nan"), 2, "--seconds must be");
-  ExpectError(run("--seconds=1s"), 2, "--seconds must be");
+  ExpectError(run("--seconds=1MiB"), 2, "--seconds must be");
   ExpectError(run("--device=-1"), 2, "--device cannot be negative");
   ExpectError(run("--devise=1"), 2, "did you mean '--device'?");
   ExpectError(Memprof({"replay"}), 2, "(see 'memprof replay --help')");

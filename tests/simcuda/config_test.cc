@@ -138,7 +138,7 @@ TEST(Config, NonsenseLeavesDefaults) {
                            "memory=99999999999999999999",
                            "memory=17TiB",
                            "memory=GiB",
-                           "memory=1 GiB",
+                           "memory=1 GiBi",
                            "memory=-1",
                            "overhead=1XiB",
                            "fail=cuInit",
@@ -185,13 +185,15 @@ TEST(Config, SizesHaveUnits) {
                                                    {"512MiB", 512u << 20},
                                                    {"80GB", 80000000000},
                                                    {"1TiB", uint64_t{1} << 40},
-                                                   {"3kB", 3000}};
+                                                   {"3kB", 3000},
+                                                   {"1.5GiB", 3u << 29},
+                                                   {"2 mib", 2u << 20}};
   for (const auto& [text, expected] : good) {
     uint64_t bytes = 1;
     EXPECT_TRUE(ParseSize(text, &bytes)) << text;
     EXPECT_EQ(bytes, expected) << text;
   }
-  for (const char* bad : {"", "B", "1QiB", "0x10", "1.5GiB", "+1", " 1", "5000000TiB"}) {
+  for (const char* bad : {"", "B", "1QiB", "0x10", "+1", "-1", "nan", "5000000TiB"}) {
     uint64_t bytes = 42;
     EXPECT_FALSE(ParseSize(bad, &bytes)) << bad;
     EXPECT_EQ(bytes, 42u) << bad;

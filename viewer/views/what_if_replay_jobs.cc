@@ -41,7 +41,7 @@ QString WhatIfReplay::AddConfiguration(const QString& text) {
 QString WhatIfReplay::SetCapacity(const QString& text) {
   std::uint64_t capacity = 0;
   if (!text.trimmed().isEmpty()) {
-    const auto bytes = analysis::allocators::ParseBytes(text.trimmed().toStdString());
+    const auto bytes = analysis::ParseSize(text.toStdString());
     if (!bytes.ok()) return Message(bytes.status());
     if (*bytes == 0) return tr("the capacity must be larger than 0");
     capacity = *bytes;

@@ -59,26 +59,6 @@ TEST(SpecTest, HelpNamesEverything) {
   }
 }
 
-TEST(ParseBytesTest, ReadsUnits) {
-  const std::pair<const char*, std::uint64_t> cases[] = {{"0", 0},
-                                                         {"4096", 4096},
-                                                         {"512B", 512},
-                                                         {"1K", 1024},
-                                                         {"1kb", 1000},
-                                                         {"80GB", 80'000'000'000},
-                                                         {"64MiB", 64 << 20},
-                                                         {"1.5GiB", 3 << 29},
-                                                         {"2T", std::uint64_t{2} << 40}};
-  for (const auto& [text, bytes] : cases) {
-    const auto parsed = ParseBytes(text);
-    ASSERT_TRUE(parsed.ok()) << text;
-    EXPECT_EQ(*parsed, bytes) << text;
-  }
-  for (const char* text : {"", "MiB", "1.2.3", "5 MiB", "1X", "1Mi", "1BiB", "-1", "9999999999T"}) {
-    EXPECT_FALSE(ParseBytes(text).ok()) << text;
-  }
-}
-
 TEST(TorchConfigurationTest, ReadsWhatPyTorchReads) {
   const auto spec = ParseTorchConfiguration(
       "max_split_size_mb:128, garbage_collection_threshold:0.75,expandable_segments:True,"

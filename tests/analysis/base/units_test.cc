@@ -73,6 +73,14 @@ TEST(UnitsTest, DurationsAtTheBordersOfUnits) {
   EXPECT_EQ(FormatDuration(~std::uint64_t{0}), "5124095 h 34 min");  // a damaged log may say so
 }
 
+TEST(UnitsTest, TicksOfAnAxisAreExact) {
+  EXPECT_EQ(FormatByteTick(0, 1), "0");
+  EXPECT_EQ(FormatByteTick(0x1p30 * 1.125, 0x1p27), "1.125 GiB");
+  EXPECT_EQ(FormatByteTick(0x1p23, 0x1p22), "8 MiB");
+  EXPECT_EQ(FormatInstant(2'500'000'000, 500'000'000), "2.5 s");
+  EXPECT_EQ(FormatInstant(1'200, 100), "1.2 us");
+}
+
 TEST(UnitsTest, Counts) {
   EXPECT_EQ(FormatCount(0), "0");
   EXPECT_EQ(FormatCount(999), "999");
