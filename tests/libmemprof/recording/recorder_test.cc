@@ -22,13 +22,6 @@ namespace {
 
 class RecorderTest : public RecordingTest {};
 
-TEST_F(RecorderTest, NothingHappensBeforeStart) {
-  EXPECT_EQ(memprof_step(1), MEMPROF_NOT_RECORDING);
-  EXPECT_EQ(memprof_stop(), MEMPROF_NOT_RECORDING);
-  EXPECT_EQ(memprof_flush(), MEMPROF_NOT_RECORDING);
-  EXPECT_FALSE(std::filesystem::exists(path_));
-}
-
 TEST_F(RecorderTest, EventsOfManyThreadsKeepTheirOrder) {
   ASSERT_EQ(memprof_start(), MEMPROF_OK);
   constexpr std::uint64_t kThreads = 6, kEvents = 5000;
@@ -108,69 +101,6 @@ TEST_F(RecorderTest, OnceEndedTheLogIsCompleteAfterEveryBatch) {
   }
 }
 
-TEST_F(RecorderTest, StopWorksAlsoWhereItsOwnEventIsLost) {
-  setenv("MEMPROF_RING_EVENTS", "1024", 1);
-  ASSERT_EQ(memprof_start(), MEMPROF_OK);
-  TheRecorder()->writer()->Stop();  // nothing is drained from here on
-  while (memprof_step(1) == MEMPROF_OK) continue;
-  EXPECT_EQ(memprof_stop(), MEMPROF_OK);
-  EXPECT_FALSE(Recording());
-  EXPECT_EQ(memprof_stop(), MEMPROF_NOT_RECORDING);
-}
-
-// The thread that starts the recorder waits for a lock that this one holds, say.
-TEST_F(RecorderTest, AStartThatDoesNotEndIsWaitedForOnce) {
-  g_control.mode.store(Mode::kStarting);
-  const auto begin = std::chrono::steady_clock::now();
-  for (int call = 0; call < 200; ++call) EXPECT_FALSE(WantEvents(StartCause::kHook));
-  // 0.2 s in all; each call 0.2 s would make 40.
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
-  g_control.mode.store(Mode::kIdle);
-  EXPECT_TRUE(WantEvents(StartCause::kHook));
-}
-
-TEST_F(RecorderTest, StoppedMeansStoppedHoweverManyThreadsSaySo) {
-  ASSERT_EQ(memprof_start(), MEMPROF_OK);
-  for (int round = 0; round < 50; ++round) {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-      threads.emplace_back([t] { t % 2 == 0 ? memprof_stop() : memprof_start(); });
-    for (std::thread& thread : threads) thread.join();
-    // Whatever came last, mode and epoch agree.
-    EXPECT_EQ(Recording(), g_control.mode.load() == Mode::kRecording);
-  }
-  EXPECT_EQ(memprof_start(), MEMPROF_OK);
-  const testing::Log log = Finish();
-  // Every pause is followed by a resumption; nothing else is between them.
-  log::Op expected = log::OP_PAUSE;
-  for (const testing::Event& event : log.ByTime()) {
-    EXPECT_EQ(event.op, expected);
-    expected = expected == log::OP_PAUSE ? log::OP_RESUME : log::OP_PAUSE;
-  }
-}
-
-TEST_F(RecorderTest, AForkedChildHasNothingOfItsParentsRecording) {
-  ASSERT_EQ(memprof_start(), MEMPROF_OK);
-  memprof_step(1);
-  const pid_t child = fork();
-  if (child == 0) {
-    setenv("MEMPROF_DISABLE", "1", 1);
-    const bool off = memprof_start() == MEMPROF_UNAVAILABLE;
-    struct memprof_stats stats {};
-    stats.size = sizeof stats;
-    const bool empty = memprof_get_stats(&stats) == MEMPROF_NOT_RECORDING && stats.events == 0;
-    SourceTable().source_state("cupti", kSourceLost, "of the parent");
-    SourceTable().count_anomaly(0, 1);
-    _exit(off && empty && memprof_flush() == MEMPROF_UNAVAILABLE ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  const testing::Log log = Finish();
-  EXPECT_EQ(log.events.size(), 2u) << "the step and the fork";
-  EXPECT_EQ(log.counters.count("events_lost"), 0u);
-}
-
 // An event with a stack, whose memo asks for memory.
 void RecordWithStack() {
   RecursionGuard guard;
@@ -209,20 +139,6 @@ TEST_F(RecorderTest, AThreadsMemoIsGivenBackAtItsEndAndNotInheritedByChildren) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-}
-
-TEST_F(RecorderTest, StopAndStartShareOneLog) {
-  ASSERT_EQ(memprof_start(), MEMPROF_OK);
-  memprof_step(1);
-  EXPECT_EQ(memprof_stop(), MEMPROF_OK);
-  EXPECT_EQ(memprof_step(2), MEMPROF_NOT_RECORDING);
-  EXPECT_EQ(memprof_start(), MEMPROF_OK);
-  memprof_step(3);
-  const testing::Log log = Finish();
-  std::vector<int> ops;
-  for (const testing::Event& event : log.events) ops.push_back(event.op);
-  EXPECT_THAT(ops,
-              ::testing::ElementsAre(log::OP_STEP, log::OP_PAUSE, log::OP_RESUME, log::OP_STEP));
 }
 
 TEST_F(RecorderTest, AFullRingCountsWhatItDrops) {
