@@ -22,7 +22,7 @@ CUresult Init(FunctionId id, Real real, unsigned flags) {
 inline void RecordContext(Hook* hook, Op op, std::uint32_t context_id, std::int32_t device) {
   ring::RingEvent event = hook->Event(op, kLayerNone);
   event.context = context_id;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   hook->Emit(&event, op == kOpContextCreate);
 }
 
@@ -125,7 +125,7 @@ inline void RecordEndOfPrimary(Hook* hook, std::int32_t device, std::uint64_t be
     ring::RingEvent event = hook->Event(kOpFree, kLayerGraph);
     event.time_ns = before_ns;
     event.context = gone.id;
-    event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+    event.SetDevice(device);
     event.address = node->address;
     event.bytes = node->bytes;
     hook->Emit(&event);
@@ -135,7 +135,7 @@ inline void RecordEndOfPrimary(Hook* hook, std::int32_t device, std::uint64_t be
     ring::RingEvent event = hook->Event(kOpContextDestroy, kLayerNone);
     event.time_ns = before_ns;
     event.context = gone.id;
-    event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+    event.SetDevice(device);
     hook->Emit(&event);
   }
 }

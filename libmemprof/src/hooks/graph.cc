@@ -77,7 +77,7 @@ void RecordGraphLaunch(Hook* hook, CUresult result, CUgraphExec exec, CUstream s
     ring::RingEvent event = hook->Event(change->is_free ? kOpFree : kOpAlloc, kLayerGraph);
     if (change->before) event.time_ns = before_ns;
     event.context = context;
-    event.device_plus_1 = static_cast<std::uint16_t>(change->node.device + 1);
+    event.SetDevice(change->node.device);
     event.address = change->node.address;
     event.bytes = change->node.bytes;
     event.aux0 = handle;

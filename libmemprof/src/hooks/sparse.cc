@@ -71,7 +71,7 @@ void RecordArrayMap(Hook* hook, const CUarrayMapInfo& info, std::uint64_t before
   ring::RingEvent event = hook->Event(maps ? kOpMap : kOpUnmap, kLayerArray);
   if (!maps) event.time_ns = before_ns;
   event.context = context.id;
-  event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+  event.SetDevice(context.device);
   event.address = ArrayOf(info);
   event.bytes = bytes;
   event.stream = reinterpret_cast<std::uint64_t>(stream);
