@@ -116,18 +116,17 @@ CUresult RetainPrimary(FunctionId id, Real real, CUcontext* context, CUdevice de
 
 // The device's primary context has ended, and green ones and the memory that graphs hold with it.
 inline void RecordEndOfPrimary(Hook* hook, std::int32_t device, std::uint64_t before_ns) {
-  ByteBuffer ended;
+  MappedArray<GraphLedger::Node> ended;
   hook->driver()->graphs()->EndDevice(device, &ended);
   TheTorchLayer()->EndDevice(device);
   CallContext gone = hook->driver()->TakePrimary(device);
-  const auto* node = reinterpret_cast<const GraphLedger::Node*>(ended.data());
-  for (std::size_t i = 0; i < ended.size() / sizeof *node; ++i, ++node) {
+  for (const GraphLedger::Node& node : ended) {
     ring::RingEvent event = hook->Event(kOpFree, kLayerGraph);
     event.time_ns = before_ns;
     event.context = gone.id;
     event.SetDevice(device);
-    event.address = node->address;
-    event.bytes = node->bytes;
+    event.address = node.address;
+    event.bytes = node.bytes;
     hook->Emit(&event);
   }
   for (; gone.id != 0; gone = hook->driver()->TakePrimary(device)) {

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/base/hash.h"
 #include "libmemprof/src/base/text.h"
 #include "libmemprof/src/log/pbf_writer.h"
 
 namespace memprof::recorder {
 namespace {
 
-constexpr std::size_t kMostKeyBytes = std::size_t{16} << 20;  // bounds the memory of all names
-constexpr std::uint32_t kMostCapacity = 1u << 19;             // ... and of each table: 12 MiB
+constexpr std::size_t kMaxKeyBytes = std::size_t{16} << 20;  // bounds the memory of all names
 
 // Field numbers of log.Definitions and its messages; the test decodes with libprotobuf.
 enum Field : std::uint32_t {
@@ -28,76 +28,22 @@ enum Field : std::uint32_t {
 
 }  // namespace
 
-std::uint64_t HashBytes(const void* data, std::size_t bytes) {
-  const auto* at = static_cast<const unsigned char*>(data);
-  std::uint64_t hash = 0x9e3779b97f4a7c15u ^ bytes * 0xff51afd7ed558ccdu;
-  while (bytes > 0) {
-    std::uint64_t word = 0;
-    const std::size_t take = bytes < 8 ? bytes : 8;
-    memcpy(&word, at, take);
-    hash = (hash ^ word) * 0x9fb21c651e98df25u;
-    hash ^= hash >> 32;
-    at += take;
-    bytes -= take;
-  }
-  return hash == 0 ? 1 : hash;
-}
-
-Definitions::~Definitions() {
-  UnmapMemory(strings_.entries, strings_.capacity * sizeof(Entry));
-  UnmapMemory(tensors_.entries, tensors_.capacity * sizeof(Entry));
-  UnmapMemory(python_frames_.entries, python_frames_.capacity * sizeof(Entry));
-}
-
-bool Definitions::Enlarge(Table* table) {
-  const std::uint32_t capacity = table->capacity == 0 ? 1024 : table->capacity * 2;
-  if (capacity > kMostCapacity) return false;
-  auto* entries = static_cast<Entry*>(MapMemory(capacity * sizeof(Entry)));
-  if (entries == nullptr) return false;
-  for (std::uint32_t i = 0; i < table->capacity; ++i) {
-    const Entry& old = table->entries[i];
-    if (old.id == 0) continue;
-    std::uint32_t slot = static_cast<std::uint32_t>(old.hash) & (capacity - 1);
-    while (entries[slot].id != 0) slot = (slot + 1) & (capacity - 1);
-    entries[slot] = old;
-  }
-  UnmapMemory(table->entries, table->capacity * sizeof(Entry));
-  table->entries = entries;
-  table->capacity = capacity;
-  return true;
-}
-
 Definitions::Entry* Definitions::FindOrInsert(Table* table, const void* key, std::size_t bytes,
                                               bool* inserted) {
-  *inserted = false;
-  if (table->capacity == 0 && !Enlarge(table)) return nullptr;
   const std::uint64_t hash = HashBytes(key, bytes);
-  const auto probe = [&](std::uint32_t* slot) -> Entry* {
-    *slot = static_cast<std::uint32_t>(hash) & (table->capacity - 1);
-    for (;; *slot = (*slot + 1) & (table->capacity - 1)) {
-      Entry& entry = table->entries[*slot];
-      if (entry.id == 0) return nullptr;
-      if (entry.hash == hash && entry.bytes == bytes &&
-          memcmp(keys_.data() + entry.offset, key, bytes) == 0)
-        return &entry;
-    }
-  };
-  std::uint32_t slot;
-  if (Entry* known = probe(&slot)) return known;
-  if (table->used * 2 >= table->capacity) {
-    if (!Enlarge(table)) return nullptr;
-    probe(&slot);
-  }
-  if (keys_.size() + bytes > kMostKeyBytes || !keys_.TryReserve(bytes + 1)) return nullptr;
-  Entry& entry = table->entries[slot];
-  entry.hash = hash;
-  entry.bytes = static_cast<std::uint32_t>(bytes);
-  entry.offset = keys_.size();
+  Entry* known = table->entries.Find(hash, [&](const Entry& entry) {
+    return entry.key_hash == hash && entry.bytes == bytes &&
+           memcmp(keys_.data() + entry.offset, key, bytes) == 0;
+  });
+  *inserted = known == nullptr;
+  if (known != nullptr) return known;
+  if (keys_.size() + bytes > kMaxKeyBytes || !keys_.TryReserve(bytes + 1)) return nullptr;
+  Entry* entry = table->entries.Insert(
+      {hash, table->last_id + 1, static_cast<std::uint32_t>(bytes), keys_.size()});
+  if (entry == nullptr) return nullptr;
   keys_.Append(key, bytes);
-  entry.id = ++table->last_id;
-  ++table->used;
-  *inserted = true;
-  return &entry;
+  ++table->last_id;
+  return entry;
 }
 
 std::uint32_t Definitions::InternString(const char* text) {
@@ -274,11 +220,9 @@ void Definitions::AddSource(const char* name, std::uint32_t state, const char* d
 
 std::uint32_t Definitions::PublishEntry(Table* table, Entry* entry) {
   if (PublishScratch()) return entry->id;
-  // Nobody has seen the id, the entry is the last of its probe chain, and its key the last of all:
-  // take them back.
-  entry->id = 0;
+  // Nobody has seen the id, and its key is the last of all: take them back.
   keys_.Resize(entry->offset);
-  --table->used;
+  table->entries.Erase(entry);
   --table->last_id;
   return 0;
 }

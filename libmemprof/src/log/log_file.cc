@@ -21,7 +21,7 @@ namespace {
 constexpr int kCompressionLevel = 1;
 constexpr int kMostAttempts = 1000;
 constexpr std::uint64_t kSmallestLimit = 256 * 1024;
-constexpr std::size_t kMostIndexBytes = std::size_t{8} << 20;  // 262,144 chunks
+constexpr std::size_t kMaxIndexEntries = 262144;  // 8 MiB
 // Smaller chunks are stored as they are.
 constexpr std::size_t kWorthCompressing = 128;
 
@@ -137,11 +137,11 @@ void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint
                        std::uint64_t first_time_ns, std::uint64_t last_time_ns) {
   if (payload.failed()) return;
   // The longest logs do without an index: readers then scan.
-  index_full_ |= index_.size() >= kMostIndexBytes || !index_.TryReserve(sizeof(IndexEntry));
+  index_full_ |= index_.size() >= kMaxIndexEntries || !index_.TryReserve(1);
   if (index_full_) index_.Clear();
-  const IndexEntry entry{end() + batch_.size(), first_time_ns, last_time_ns,
-                         static_cast<std::uint32_t>(kind), events};
-  if (!index_full_) index_.Append(&entry, sizeof entry);
+  if (!index_full_)
+    index_.Append({end() + batch_.size(), first_time_ns, last_time_ns,
+                   static_cast<std::uint32_t>(kind), events});
   const char* stored = payload.data();
   std::size_t stored_bytes = payload.size();
   log::ChunkFrame frame{};
@@ -235,12 +235,12 @@ int LogFile::Write(int error) {
       size_ = start;
       finished_at_ = 0;
     }
-    if (!index_full_) index_.Resize(indexed_ * sizeof(IndexEntry));
+    if (!index_full_) index_.Truncate(indexed_);
   } else {
     const std::uint64_t old_size = size_;
     size_ = start + batch_.size();
     finished_at_ = 0;
-    indexed_ = index_.size() / sizeof(IndexEntry);
+    indexed_ = index_.size();
     if (size_ < old_size) error = Truncate(size_);
   }
   batch_.Clear();
@@ -249,9 +249,7 @@ int LogFile::Write(int error) {
 
 void LogFile::EncodeIndex(ByteBuffer* payload) const {
   PbfWriter message(*payload);
-  for (std::size_t i = 0; i < index_.size() / sizeof(IndexEntry); ++i) {
-    IndexEntry entry;
-    memcpy(&entry, index_.data() + i * sizeof entry, sizeof entry);
+  for (const IndexEntry& entry : index_) {
     PbfWriter chunk(message, 1);
     chunk.add_uint64(1, entry.offset);
     chunk.add_uint32(2, entry.kind);
@@ -280,8 +278,8 @@ int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char*
   const int error = Write(0);
   if (error != 0) return error;
   // The index does not list itself, nor the trailer: a later Finish lists what precedes them.
-  if (!index_full_) index_.Resize(index_.size() - 2 * sizeof(IndexEntry));
-  indexed_ = index_.size() / sizeof(IndexEntry);
+  if (!index_full_) index_.Truncate(index_.size() - 2);
+  indexed_ = index_.size();
   finished_at_ = index_at;
   return 0;
 }
