@@ -93,6 +93,8 @@ class MappedArray {
     --size_;
     std::memmove(static_cast<void*>(items_ + at), items_ + at + 1, (size_ - at) * sizeof(T));
   }
+  // The last one takes its place.
+  void EraseUnordered(T* item) { *item = items_[--size_]; }
   void Truncate(std::size_t size) {
     if (size < size_) size_ = size;
   }
@@ -113,6 +115,9 @@ class MappedArray {
   }
 
  protected:
+  // After writing into reserved room.
+  void SetEnd(const T* end) { size_ = static_cast<std::size_t>(end - items_); }
+
  private:
   static constexpr std::size_t kFirstBytes = 16384;
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 40;

@@ -6,7 +6,7 @@
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/base/hash.h"
 #include "libmemprof/src/base/text.h"
-#include "libmemprof/src/log/pbf_writer.h"
+#include "libmemprof/src/log/proto_writer.h"
 
 namespace memprof::recorder {
 namespace {
@@ -64,10 +64,10 @@ std::uint32_t Definitions::InternString(const char* text, std::size_t length) {
   if (!inserted) return entry->id;
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kString);
-    message.add_uint32(1, entry->id);
-    message.add_string(2, clean_.data(), clean_.size());
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kString);
+    message.AddVarint(1, entry->id);
+    message.AddBytes(2, clean_.data(), clean_.size());
   }
   return PublishEntry(&strings_, entry);
 }
@@ -78,11 +78,11 @@ void Definitions::AddThread(std::uint32_t id, std::uint32_t tid, const char* nam
   AppendCleanText(name, strlen(name), &clean_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kThread);
-    message.add_uint32(1, id);
-    message.add_uint32(2, tid);
-    message.add_string(3, clean_.data(), clean_.size());
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kThread);
+    message.AddVarint(1, id);
+    message.AddVarint(2, tid);
+    message.AddBytes(3, clean_.data(), clean_.size());
   }
   PublishScratch();
 }
@@ -93,15 +93,15 @@ void Definitions::AddDevice(const DeviceInfo& device) {
   AppendCleanText(device.name, strlen(device.name), &clean_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kDevice);
-    message.add_uint32(1, device.ordinal);
-    message.add_string(2, clean_.data(), clean_.size());
-    message.add_uint64(3, device.capacity_bytes);
-    if (device.uuid != nullptr) message.add_bytes(4, static_cast<const char*>(device.uuid), 16);
-    message.add_bool(5, device.simulated);
-    message.add_uint32(6, device.driver_version);
-    message.add_uint64(7, device.free_at_start_bytes);
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kDevice);
+    message.AddVarint(1, device.ordinal);
+    message.AddBytes(2, clean_.data(), clean_.size());
+    message.AddVarint(3, device.capacity_bytes);
+    if (device.uuid != nullptr) message.AddBytes(4, device.uuid, 16);
+    message.AddVarint(5, device.simulated);
+    message.AddVarint(6, device.driver_version);
+    message.AddVarint(7, device.free_at_start_bytes);
   }
   PublishScratch();
 }
@@ -111,12 +111,12 @@ void Definitions::AddContext(std::uint32_t id, std::uint64_t handle, std::uint32
   LockGuard lock(mutex_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kContext);
-    message.add_uint32(1, id);
-    message.add_uint64(2, handle);
-    message.add_uint32(3, device);
-    message.add_bool(4, primary);
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kContext);
+    message.AddVarint(1, id);
+    message.AddVarint(2, handle);
+    message.AddVarint(3, device);
+    message.AddVarint(4, primary);
   }
   PublishScratch();
 }
@@ -125,11 +125,11 @@ void Definitions::AddPool(std::uint64_t handle, std::uint32_t device, bool is_de
   LockGuard lock(mutex_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kPool);
-    message.add_uint64(1, handle);
-    message.add_uint32(2, device);
-    message.add_bool(3, is_default);
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kPool);
+    message.AddVarint(1, handle);
+    message.AddVarint(2, device);
+    message.AddVarint(3, is_default);
   }
   PublishScratch();
 }
@@ -140,16 +140,15 @@ void Definitions::AddModule(const ModuleInfo& module) {
   AppendCleanText(module.path, strlen(module.path), &clean_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kModule);
-    message.add_uint32(1, module.id);
-    message.add_string(2, clean_.data(), clean_.size());
-    if (module.build_id_bytes > 0)
-      message.add_bytes(3, static_cast<const char*>(module.build_id), module.build_id_bytes);
-    message.add_uint64(4, module.load_bias);
-    message.add_uint64(5, module.first_address);
-    message.add_uint64(6, module.end_address);
-    message.add_uint64(7, NowNs());
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kModule);
+    message.AddVarint(1, module.id);
+    message.AddBytes(2, clean_.data(), clean_.size());
+    if (module.build_id_bytes > 0) message.AddBytes(3, module.build_id, module.build_id_bytes);
+    message.AddVarint(4, module.load_bias);
+    message.AddVarint(5, module.first_address);
+    message.AddVarint(6, module.end_address);
+    message.AddVarint(7, NowNs());
   }
   PublishScratch();
 }
@@ -169,12 +168,12 @@ std::uint32_t Definitions::InternTensor(std::uint32_t name, std::uint32_t dtype,
   if (!inserted) return entry->id;
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kTensor);
-    message.add_uint32(1, entry->id);
-    message.add_uint32(2, name);
-    message.add_uint32(3, dtype);
-    message.add_packed_uint64(4, key + 2, key + 2 + rank);
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kTensor);
+    message.AddVarint(1, entry->id);
+    message.AddVarint(2, name);
+    message.AddVarint(3, dtype);
+    message.AddVarints(4, key + 2, static_cast<std::size_t>(rank));
   }
   return PublishEntry(&tensors_, entry);
 }
@@ -192,12 +191,12 @@ std::uint32_t Definitions::InternPythonFrame(std::uint32_t function, std::uint32
   if (!inserted) return entry->id;
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kPythonFrame);
-    message.add_uint32(1, entry->id);
-    message.add_uint32(2, function);
-    message.add_uint32(3, file);
-    message.add_uint32(4, line);
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kPythonFrame);
+    message.AddVarint(1, entry->id);
+    message.AddVarint(2, function);
+    message.AddVarint(3, file);
+    message.AddVarint(4, line);
   }
   return PublishEntry(&python_frames_, entry);
 }
@@ -208,12 +207,12 @@ void Definitions::AddSource(const char* name, std::uint32_t state, const char* d
   AppendCleanText(detail, strlen(detail), &clean_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kSource);
-    message.add_string(1, name);
-    message.add_uint32(2, state);
-    message.add_string(3, clean_.data(), clean_.size());
-    message.add_uint64(4, NowNs());
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kSource);
+    message.AddText(1, name);
+    message.AddVarint(2, state);
+    message.AddBytes(3, clean_.data(), clean_.size());
+    message.AddVarint(4, NowNs());
   }
   PublishScratch();
 }
@@ -221,7 +220,7 @@ void Definitions::AddSource(const char* name, std::uint32_t state, const char* d
 std::uint32_t Definitions::PublishEntry(Table* table, Entry* entry) {
   if (PublishScratch()) return entry->id;
   // Nobody has seen the id, and its key is the last of all: take them back.
-  keys_.Resize(entry->offset);
+  keys_.Truncate(entry->offset);
   table->entries.Erase(entry);
   --table->last_id;
   return 0;

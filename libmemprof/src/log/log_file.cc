@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "libmemprof/src/log/pbf_writer.h"
+#include "libmemprof/src/log/proto_writer.h"
 #include "libmemprof/src/log/ring_buffer.h"
 #include "proto/crc32c.h"
 
@@ -248,15 +248,15 @@ int LogFile::Write(int error) {
 }
 
 void LogFile::EncodeIndex(ByteBuffer* payload) const {
-  PbfWriter message(*payload);
+  ProtoWriter message(*payload);
   for (const IndexEntry& entry : index_) {
-    PbfWriter chunk(message, 1);
-    chunk.add_uint64(1, entry.offset);
-    chunk.add_uint32(2, entry.kind);
+    ProtoWriter chunk(message, 1);
+    chunk.AddVarint(1, entry.offset);
+    chunk.AddVarint(2, entry.kind);
     if (entry.events == 0) continue;
-    chunk.add_uint32(3, entry.events);
-    chunk.add_uint64(4, entry.first_time_ns);
-    chunk.add_uint64(5, entry.last_time_ns);
+    chunk.AddVarint(3, entry.events);
+    chunk.AddVarint(4, entry.first_time_ns);
+    chunk.AddVarint(5, entry.last_time_ns);
   }
 }
 
@@ -269,11 +269,11 @@ int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char*
   const bool indexed = !index_full_;
   if (indexed) AddChunk(log::ChunkKind::kIndex, payload);
   payload.Clear();
-  PbfWriter trailer(payload);
-  trailer.add_uint64(1, end_time_ns);
-  trailer.add_uint64(2, events);
-  trailer.add_string(3, reason);
-  if (indexed) trailer.add_uint64(4, index_at);
+  ProtoWriter trailer(payload);
+  trailer.AddVarint(1, end_time_ns);
+  trailer.AddVarint(2, events);
+  trailer.AddText(3, reason);
+  if (indexed) trailer.AddVarint(4, index_at);
   AddChunk(log::ChunkKind::kTrailer, payload);
   const int error = Write(0);
   if (error != 0) return error;
