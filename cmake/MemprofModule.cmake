@@ -24,6 +24,7 @@ function(memprof_module folder)
     list(TRANSFORM used PREPEND memprof_)
     target_link_libraries(${target} PUBLIC memprof_options ${used} ${module_PUBLIC}
       PRIVATE ${module_PRIVATE})
+    memprof_group_sources(${target})
     memprof_precompile(${target} modules <algorithm> <cstdint> <functional> <map> <memory> <optional>
       <span> <string> <string_view> <utility> <vector>
       <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h> <absl/status/statusor.h>

@@ -4,8 +4,8 @@
 #   it; under sanitizers one for the program, whose start takes longer than most cases. EACH_CASE:
 #   there as well, because what is tested is there once in a process. With a label that ends in
 #   "-tsan" it runs under the thread sanitizer as well; the target memprof_tsan_tests builds those.
-#   A Release build does not optimise the tests themselves, which takes longer than it saves, unless
-#   they say OPTIMIZED: those that look at their own stacks.
+#   The tests themselves are not optimised, which takes longer than it saves, unless they say
+#   OPTIMIZED: those that look at their own stacks.
 add_custom_target(memprof_tsan_tests)
 function(memprof_tests name)
   cmake_parse_arguments(PARSE_ARGV 1 tests "EACH_CASE;QT;OPTIMIZED" "PREFIX;LABEL;TIMEOUT"
@@ -17,10 +17,13 @@ function(memprof_tests name)
   endif()
   set(alike tests)
   set(options)
-  if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT MEMPROF_SANITIZE)
-    if(tests_OPTIMIZED)
-      set(alike optimized_tests)
-    else()
+  if(tests_OPTIMIZED)
+    set(alike optimized_tests)
+  else()
+    memprof_group_sources(${name})
+    if(MEMPROF_SANITIZE)
+      set(options -O0 -g1)
+    elseif(CMAKE_BUILD_TYPE STREQUAL Release)
       set(options -O0 -g0)
     endif()
   endif()

@@ -3,13 +3,13 @@
 
 #include <bit>
 
+#include "analysis/base/sizes.h"
+
 namespace memprof::analysis::allocators {
 namespace {
 
 constexpr std::uint64_t kRounding = 512;
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSmallLimit = 1 * kMiB;
-constexpr std::uint64_t kSmallSegment = 2 * kMiB;
 constexpr std::uint64_t kLargeSegment = 20 * kMiB;
 constexpr std::uint64_t kOwnSegmentFrom = 10 * kMiB;
 constexpr std::uint64_t kSegmentRounding = 2 * kMiB;
@@ -35,13 +35,13 @@ std::uint64_t CachingRound(std::uint64_t bytes, const CachingOptions& options) {
 }
 
 std::uint64_t CachingSegmentBytes(std::uint64_t rounded) {
-  if (rounded <= kSmallLimit) return kSmallSegment;
+  if (rounded <= kSmallLimit) return kSmallSegmentBytes;
   if (rounded < kOwnSegmentFrom) return kLargeSegment;
   return RoundUp(rounded, kSegmentRounding);
 }
 
 std::uint64_t CachingAllocator::PageOf(std::uint32_t pool) const {
-  return IsSmall(pool) ? kSmallSegment : kLargeSegment;
+  return IsSmall(pool) ? kSmallSegmentBytes : kLargeSegment;
 }
 
 CachingAllocator::BlockNumber CachingAllocator::NewBlock() {
@@ -102,7 +102,7 @@ bool CachingAllocator::DoAdopt(const HeldSegment& segment, std::vector<Handle>* 
   const std::uint64_t address = device_->Take(segment.bytes);
   if (address == 0) return false;
   NoteReserved(segment.bytes, 1);
-  const std::uint32_t pool = 2 * segment.stream + (segment.bytes <= kSmallSegment ? 0 : 1);
+  const std::uint32_t pool = 2 * segment.stream + (segment.bytes <= kSmallSegmentBytes ? 0 : 1);
   if (pool >= pools_.size()) pools_.resize(2 * std::size_t{segment.stream} + 2);
   BlockNumber last = kNone;
   std::uint64_t cursor = 0;

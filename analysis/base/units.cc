@@ -8,13 +8,14 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::array kByteUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+constexpr std::array kShownByteUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
-struct TimeUnit {
+struct ShownTimeUnit {
   const char* name;
   double ns;
 };
-constexpr std::array<TimeUnit, 4> kTimeUnits = {{{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}}};
+constexpr std::array<ShownTimeUnit, 4> kShownTimeUnits = {
+    {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}}};
 
 std::string Fixed(double value, int decimals, const char* unit) {
   char text[64];
@@ -32,12 +33,12 @@ std::string ThreeDigits(double value, const char* unit) {
 
 std::string FormatBytes(double bytes) {
   std::size_t unit = 0;
-  while (unit + 1 < kByteUnits.size() && std::fabs(bytes) >= 1023.5) {
+  while (unit + 1 < kShownByteUnits.size() && std::fabs(bytes) >= 1023.5) {
     bytes /= 1024;
     ++unit;
   }
-  if (unit == 0) return Fixed(bytes, bytes == std::floor(bytes) ? 0 : 1, kByteUnits[0]);
-  return ThreeDigits(bytes, kByteUnits[unit]);
+  if (unit == 0) return Fixed(bytes, bytes == std::floor(bytes) ? 0 : 1, kShownByteUnits[0]);
+  return ThreeDigits(bytes, kShownByteUnits[unit]);
 }
 
 std::string FormatSignedBytes(double bytes) {
@@ -48,7 +49,7 @@ std::string FormatSignedBytes(double bytes) {
 std::string FormatByteTick(double value, double step) {
   if (value <= 0) return "0";
   std::size_t unit = 0;
-  while (unit + 1 < kByteUnits.size() && value >= 1024) {
+  while (unit + 1 < kShownByteUnits.size() && value >= 1024) {
     value /= 1024;
     step /= 1024;
     ++unit;
@@ -63,7 +64,7 @@ std::string FormatByteTick(double value, double step) {
     digits.erase(digits.find_last_not_of('0') + 1);
     if (digits.ends_with('.')) digits.pop_back();
   }
-  return digits + " " + kByteUnits[unit];
+  return digits + " " + kShownByteUnits[unit];
 }
 
 std::string FormatPercent(double share) {
@@ -76,7 +77,7 @@ std::string FormatDuration(TimeNs ns) {
   const double value = static_cast<double>(ns);
   const std::uint64_t seconds = ns / 1'000'000'000 + (ns % 1'000'000'000 >= 500'000'000);
   if (seconds < 100) {
-    for (const TimeUnit& unit : kTimeUnits)
+    for (const ShownTimeUnit& unit : kShownTimeUnits)
       if (unit.ns > 1 && value >= 0.9995 * unit.ns) return ThreeDigits(value / unit.ns, unit.name);
     return std::to_string(ns) + " ns";
   }
@@ -97,12 +98,12 @@ std::string FormatInstant(TimeNs since_start, TimeNs step) {
   // The largest unit in which the value is at least one.
   const double value = static_cast<double>(since_start);
   std::size_t unit = 0;
-  while (unit + 1 < kTimeUnits.size() && value < kTimeUnits[unit].ns) ++unit;
+  while (unit + 1 < kShownTimeUnits.size() && value < kShownTimeUnits[unit].ns) ++unit;
   int decimals = 0;
-  for (double s = static_cast<double>(step); s < kTimeUnits[unit].ns && decimals < 6; s *= 10)
+  for (double s = static_cast<double>(step); s < kShownTimeUnits[unit].ns && decimals < 6; s *= 10)
     ++decimals;
-  if (kTimeUnits[unit].ns == 1) decimals = 0;
-  return Fixed(value / kTimeUnits[unit].ns, decimals, kTimeUnits[unit].name);
+  if (kShownTimeUnits[unit].ns == 1) decimals = 0;
+  return Fixed(value / kShownTimeUnits[unit].ns, decimals, kShownTimeUnits[unit].name);
 }
 
 std::string FormatCount(std::uint64_t count) {

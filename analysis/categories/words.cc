@@ -6,16 +6,11 @@
 #include <initializer_list>
 #include <string>
 
+#include "analysis/base/text.h"
 #include "analysis/symbols/module_paths.h"
 
 namespace memprof::analysis {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 bool HasAny(std::string_view text, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words)

@@ -7,16 +7,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/base/text.h"
 #include "analysis/base/units.h"
 
 namespace memprof::analysis {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = absl::ascii_tolower(static_cast<unsigned char>(c));
-  return lower;
-}
 
 // Answers for a text: by frame, by stack (its frames and those of its callers), by string.
 class TextMatcher {

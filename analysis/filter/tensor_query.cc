@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analysis/base/quantity.h"
+#include "analysis/base/text.h"
 
 namespace memprof::analysis {
 namespace {
@@ -42,12 +43,6 @@ constexpr std::array<FieldName, 14> kNames = {{
 }};
 
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = absl::ascii_tolower(static_cast<unsigned char>(c));
-  return lower;
-}
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 

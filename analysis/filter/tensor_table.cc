@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
+#include "analysis/base/text.h"
 
 namespace memprof::analysis {
 namespace {
@@ -15,12 +16,6 @@ namespace {
 constexpr std::uint32_t kNone = EventId::kNone;
 // Records between two looks at the stop token.
 constexpr std::size_t kStride = 1 << 16;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = absl::ascii_tolower(static_cast<unsigned char>(c));
-  return lower;
-}
 
 // The rank of each item: equal ones share theirs, ranks are dense.
 template <typename Less>

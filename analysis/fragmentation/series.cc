@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "analysis/base/sizes.h"
 #include "analysis/fragmentation/internal/pool_layout.h"
 #include "analysis/store/lifetime_walk.h"
 #include "analysis/timeline/address_map.h"
@@ -16,8 +17,6 @@
 
 namespace memprof::analysis {
 namespace {
-
-constexpr std::uint64_t kSmallSegmentBytes = std::uint64_t{2} << 20;
 
 // Of device, kind, handle or private pool, stream, small blocks.
 using Key = std::tuple<int, PoolKind, std::uint64_t, std::uint64_t, bool>;

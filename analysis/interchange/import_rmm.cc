@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/interchange/import.h"
+#include "analysis/interchange/internal/constants.h"
 #include "analysis/log/wire.h"
 
 namespace memprof::analysis {
@@ -20,7 +21,6 @@ namespace {
 constexpr std::string_view kHeader = "Thread,Time,Action,Pointer,Size,Stream";
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNsPerDay = 86'400 * kNsPerSecond;
-constexpr std::uint32_t kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
 constexpr std::size_t kMaxThreads = 1 << 16;
 constexpr int kMaxDevice = 1023;
 

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/interchange/import.h"
+#include "analysis/interchange/internal/constants.h"
 #include "analysis/interchange/internal/torch_snapshot.h"
 #include "analysis/interchange/internal/torch_state.h"
 #include "analysis/log/wire.h"
@@ -21,9 +22,7 @@ namespace {
 
 using torch::Action;
 
-constexpr std::uint64_t kNsPerUs = 1000;
 constexpr std::uint64_t kFirstNs = 1'000'000'000;  // where a snapshot names no time
-constexpr std::uint32_t kOutOfMemory = 2;          // CUDA_ERROR_OUT_OF_MEMORY
 constexpr std::size_t kMaxLabel = 4096;
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 

@@ -12,15 +12,15 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/base/sizes.h"
 #include "analysis/interchange/import.h"
+#include "analysis/interchange/internal/constants.h"
 #include "analysis/interchange/internal/pickle_writer.h"
 #include "analysis/store/lifetime_walk.h"
 
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint64_t kNsPerUs = 1000;
-constexpr std::uint64_t kSmallSegmentBytes = std::uint64_t{2} << 20;
 constexpr std::string_view kConfiguration = "PYTORCH_CUDA_ALLOC_CONF=";
 
 // What a lifetime is to a caching allocator.

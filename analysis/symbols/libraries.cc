@@ -8,12 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "analysis/base/text.h"
+
 namespace memprof::analysis {
 namespace {
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -52,12 +50,6 @@ std::optional<Library> CudaLibraryOf(const LibraryFrame& frame) {
     if (module.starts_with(library.module) || IsOf(frame.function, library.function))
       return Library{library.name, LibraryRole::kLibrary};
   return std::nullopt;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
 }
 
 // What a function's name says of the library that it works for: at::cuda::getCurrentCUDABlasHandle,

@@ -6,14 +6,11 @@
 #include <initializer_list>
 #include <iterator>
 
+#include "analysis/base/text.h"
 #include "analysis/symbols/cxx_names.h"
 
 namespace memprof::analysis {
 namespace {
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 bool StartsWithAny(std::string_view text, std::initializer_list<std::string_view> prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(),
@@ -39,12 +36,6 @@ std::vector<std::string_view> Scopes(std::string_view function) {
   }
   add(function.size());
   return scopes;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
 }
 
 // Windows writes paths with backslashes.

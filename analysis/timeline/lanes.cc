@@ -21,10 +21,10 @@ constexpr std::uint64_t kMostUnits = FirstFit::kEnd - 1;
 // Stretches without memory that are a smaller part of all are shown as they are.
 constexpr std::uint64_t kShownGap = 500;
 
-constexpr std::uint32_t kAddressedLayers =
-    LayerBit(Layer::kLinear) | LayerBit(Layer::kPitched) | LayerBit(Layer::kManaged) |
-    LayerBit(Layer::kStreamOrdered) | LayerBit(Layer::kGraph) | LayerBit(Layer::kPinned) |
-    LayerBit(Layer::kRegistered) | LayerBit(Layer::kBlock);
+constexpr std::uint32_t kLaneLayers = LayerBit(Layer::kLinear) | LayerBit(Layer::kPitched) |
+                                      LayerBit(Layer::kManaged) | LayerBit(Layer::kStreamOrdered) |
+                                      LayerBit(Layer::kGraph) | LayerBit(Layer::kPinned) |
+                                      LayerBit(Layer::kRegistered) | LayerBit(Layer::kBlock);
 
 bool Carved(const Session& session, AllocationId id) {
   const std::span<const AllocationId> children = session.Children(id);
@@ -253,7 +253,7 @@ AddressLanes LayOutAddresses(const Session& session, int device, const std::stop
   AddressLanes out;
   out.lanes.ids = ShownAllocations(session, device);
   std::erase_if(out.lanes.ids, [&session](AllocationId id) {
-    return (LayerBit(session.record(id).layer) & kAddressedLayers) == 0;
+    return (LayerBit(session.record(id).layer) & kLaneLayers) == 0;
   });
   const std::span<const AllocationRecord> records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i)

@@ -20,7 +20,7 @@ namespace memprof::simcuda {
 namespace {
 
 std::mutex g_mutex;
-CUprocessState g_state = CU_PROCESS_STATE_RUNNING;
+CUprocessState g_process_state = CU_PROCESS_STATE_RUNNING;
 
 CUresult CheckProcess(int pid) {
   if (pid == getpid()) return CUDA_SUCCESS;
@@ -86,7 +86,7 @@ CUresult cuCheckpointProcessGetState(int pid, CUprocessState* state) {
   if (known != CUDA_SUCCESS) return known;
   if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(g_mutex);
-  *state = g_state;
+  *state = g_process_state;
   return CUDA_SUCCESS;
 }
 
@@ -94,13 +94,13 @@ CUresult cuCheckpointProcessLock(int pid, CUcheckpointLockArgs* args) {
   const CUresult known = CheckProcess(pid);
   if (known != CUDA_SUCCESS) return known;
   const std::lock_guard lock(g_mutex);
-  if (g_state != CU_PROCESS_STATE_RUNNING) return CUDA_ERROR_ILLEGAL_STATE;
+  if (g_process_state != CU_PROCESS_STATE_RUNNING) return CUDA_ERROR_ILLEGAL_STATE;
   HoldCalls(true);
   if (!WorkEnds(args == nullptr ? 0 : args->timeoutMs)) {
     HoldCalls(false);
     return CUDA_ERROR_NOT_READY;
   }
-  g_state = CU_PROCESS_STATE_LOCKED;
+  g_process_state = CU_PROCESS_STATE_LOCKED;
   return CUDA_SUCCESS;
 }
 
@@ -108,9 +108,9 @@ CUresult cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs* /*ar
   const CUresult known = CheckProcess(pid);
   if (known != CUDA_SUCCESS) return known;
   const std::lock_guard lock(g_mutex);
-  if (g_state != CU_PROCESS_STATE_LOCKED) return CUDA_ERROR_ILLEGAL_STATE;
+  if (g_process_state != CU_PROCESS_STATE_LOCKED) return CUDA_ERROR_ILLEGAL_STATE;
   for (Device* device : Devices()) device->memory().SetAside();
-  g_state = CU_PROCESS_STATE_CHECKPOINTED;
+  g_process_state = CU_PROCESS_STATE_CHECKPOINTED;
   return CUDA_SUCCESS;
 }
 
@@ -118,11 +118,11 @@ CUresult cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs* args) {
   const CUresult known = CheckProcess(pid);
   if (known != CUDA_SUCCESS) return known;
   const std::lock_guard lock(g_mutex);
-  if (g_state != CU_PROCESS_STATE_CHECKPOINTED) return CUDA_ERROR_ILLEGAL_STATE;
+  if (g_process_state != CU_PROCESS_STATE_CHECKPOINTED) return CUDA_ERROR_ILLEGAL_STATE;
   const CUresult pairs = CheckPairs(args);
   if (pairs != CUDA_SUCCESS) return pairs;
   if (!PutBackAll()) return CUDA_ERROR_OUT_OF_MEMORY;
-  g_state = CU_PROCESS_STATE_LOCKED;
+  g_process_state = CU_PROCESS_STATE_LOCKED;
   return CUDA_SUCCESS;
 }
 
@@ -130,8 +130,8 @@ CUresult cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs* /*args*/) {
   const CUresult known = CheckProcess(pid);
   if (known != CUDA_SUCCESS) return known;
   const std::lock_guard lock(g_mutex);
-  if (g_state != CU_PROCESS_STATE_LOCKED) return CUDA_ERROR_ILLEGAL_STATE;
-  g_state = CU_PROCESS_STATE_RUNNING;
+  if (g_process_state != CU_PROCESS_STATE_LOCKED) return CUDA_ERROR_ILLEGAL_STATE;
+  g_process_state = CU_PROCESS_STATE_RUNNING;
   HoldCalls(false);
   return CUDA_SUCCESS;
 }

@@ -13,23 +13,6 @@
 namespace memprof::simcuda {
 namespace {
 
-#if CUDA_VERSION >= 12000
-CUDA_KERNEL_NODE_PARAMS_v1 FirstVersion(const CUDA_KERNEL_NODE_PARAMS& params) {
-  CUDA_KERNEL_NODE_PARAMS_v1 first = {};
-  first.func = params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
-  first.gridDimX = params.gridDimX;
-  first.gridDimY = params.gridDimY;
-  first.gridDimZ = params.gridDimZ;
-  first.blockDimX = params.blockDimX;
-  first.blockDimY = params.blockDimY;
-  first.blockDimZ = params.blockDimZ;
-  first.sharedMemBytes = params.sharedMemBytes;
-  first.kernelParams = params.kernelParams;
-  first.extra = params.extra;
-  return first;
-}
-#endif
-
 CUresult KernelNodeWork(KernelParameters* kernel, std::function<void()>* work) {
   std::shared_ptr<Context> context;
   const CUresult known = RequireContext(&context);
@@ -77,6 +60,21 @@ CUresult GetEvent(CUgraphNode handle, CUgraphNodeType type, CUevent* event) {
 }
 
 }  // namespace
+
+#if CUDA_VERSION >= 12000
+CUDA_KERNEL_NODE_PARAMS_v1 FirstVersion(const CUDA_KERNEL_NODE_PARAMS& p) {
+  return {p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern),
+          p.gridDimX,
+          p.gridDimY,
+          p.gridDimZ,
+          p.blockDimX,
+          p.blockDimY,
+          p.blockDimZ,
+          p.sharedMemBytes,
+          p.kernelParams,
+          p.extra};
+}
+#endif
 
 KernelParameters KeepArguments(const CUDA_KERNEL_NODE_PARAMS_v1& params) {
   KernelParameters kept{params, nullptr};

@@ -53,19 +53,6 @@ CUresult EventParameters(CUevent handle, NodeParameters* parameters) {
 }
 
 #if CUDA_VERSION >= 12000
-CUDA_KERNEL_NODE_PARAMS_v1 FirstVersion(const CUDA_KERNEL_NODE_PARAMS& p) {
-  return {p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern),
-          p.gridDimX,
-          p.gridDimY,
-          p.gridDimZ,
-          p.blockDimX,
-          p.blockDimY,
-          p.blockDimZ,
-          p.sharedMemBytes,
-          p.kernelParams,
-          p.extra};
-}
-
 enum class Match { kSame, kTopology, kType, kMemory };
 
 // Whether nodes of an executable can become those of another graph: as many, of the same types in

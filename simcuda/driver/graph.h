@@ -150,6 +150,10 @@ bool ParametersFrom(const CUgraphNodeParams& params, NodeParameters* parameters)
 // Gives a list of nodes as the query functions do: its length, or as many as there is room for and
 // null behind them.
 CUresult CopyOut(const std::vector<CUgraphNode>& all, CUgraphNode* nodes, size_t* count);
+#if CUDA_VERSION >= 12000
+// What both versions of a kernel node's parameters have.
+CUDA_KERNEL_NODE_PARAMS_v1 FirstVersion(const CUDA_KERNEL_NODE_PARAMS& params);
+#endif
 // The parameters of a kernel node as they are kept.
 KernelParameters KeepArguments(const CUDA_KERNEL_NODE_PARAMS_v1& params);
 

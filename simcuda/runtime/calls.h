@@ -9,6 +9,9 @@
 
 namespace memprof::simcuda::runtime {
 
+// The runtime has pointers where the driver has addresses.
+inline CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
 // X(exported name, base name, CUDA version at which it is the base name's variant)
 #define SIMCUDA_RUNTIME_CALLS(X)                                                   \
   X(cuInit, cuInit, 2000)                                                          \

@@ -4,8 +4,6 @@
 namespace memprof::simcuda::runtime {
 namespace {
 
-CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-
 // Of an element, and elements in a row.
 int MeasureArray(const Calls& cu, cudaArray_const_t array, size_t* bytes, size_t* width) {
   CUDA_ARRAY3D_DESCRIPTOR descriptor;

@@ -7,6 +7,7 @@
 #include "simcuda/runtime/registry.h"
 #include "simcuda/runtime/state.h"
 
+using memprof::simcuda::runtime::Address;
 using memprof::simcuda::runtime::ArrayOf;
 using memprof::simcuda::runtime::BoxOf;
 using memprof::simcuda::runtime::Calls;
@@ -15,8 +16,6 @@ using memprof::simcuda::runtime::FindVariable;
 using memprof::simcuda::runtime::MemoryTypes;
 
 namespace {
-
-CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 int Copy(const Calls& cu, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   if (bytes == 0) return CUDA_SUCCESS;

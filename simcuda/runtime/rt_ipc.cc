@@ -5,9 +5,9 @@
 
 #include "simcuda/runtime/state.h"
 
-namespace {
+using memprof::simcuda::runtime::Address;
 
-CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+namespace {
 
 // The handles of both interfaces are the same 64 opaque bytes.
 template <class To, class From>

@@ -5,11 +5,10 @@
 
 #include "simcuda/runtime/state.h"
 
+using memprof::simcuda::runtime::Address;
 using memprof::simcuda::runtime::Calls;
 
 namespace {
-
-CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 int AllocateHost(const Calls& cu, void** pointer, size_t bytes, unsigned flags) {
   if (pointer == nullptr) return cudaErrorInvalidValue;

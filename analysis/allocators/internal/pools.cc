@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/base/sizes.h"
+
 namespace memprof::analysis::allocators {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kNeverSplit = kUnlimited;
 
 }  // namespace

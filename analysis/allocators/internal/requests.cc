@@ -8,14 +8,14 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "analysis/base/sizes.h"
 #include "analysis/store/lifetime_walk.h"
 #include "analysis/store/private_pools.h"
 
 namespace memprof::analysis::allocators {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kSmallSegmentBytes = 2 * kMiB, kKeptWhole = kMiB, kGrain = 512;
+constexpr std::uint64_t kKeptWhole = kMiB, kGrain = 512;
 
 // A block that was handed out whole: its request is in (above, bytes].
 struct Whole {

@@ -6,12 +6,12 @@
 #include <limits>
 
 #include "absl/container/btree_map.h"
+#include "analysis/base/sizes.h"
 #include "analysis/store/lifetime_walk.h"
 
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint64_t kSmallSegmentBytes = std::uint64_t{2} << 20;
 // A copy after this many times as many ends as it has entries: 12 B an entry, shared by so many.
 constexpr std::size_t kEndsPerEntry = 2, kLeastEnds = 64;
 

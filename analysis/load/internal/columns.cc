@@ -17,8 +17,6 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint32_t kNone = RawEvents::kNone;
-
 unsigned ThreadCount() { return std::clamp(std::thread::hardware_concurrency(), 1u, 8u); }
 
 // What all threads put their chunks' parts into that are not rows.
@@ -74,7 +72,7 @@ class ChunkDecoder {
     const std::uint32_t first = shared_.Add(kinds_, &numbers_, counts_, details_);
     for (std::uint32_t i = 0; i < source.count; ++i) {
       out[i].kind = numbers_[out[i].kind];
-      if (out[i].detail != kNone) out[i].detail += first;
+      if (out[i].detail != EventId::kNone) out[i].detail += first;
     }
     return true;
   }
@@ -83,7 +81,7 @@ class ChunkDecoder {
  private:
   void Pack(std::uint32_t i, RawEvents::Row* out) {
     const bool tensor = columns_.layer[i] == Layer::kTensor;
-    const std::uint32_t label = columns_.label[i] == 0 ? kNone
+    const std::uint32_t label = columns_.label[i] == 0 ? EventId::kNone
                                 : tensor               ? tables_.Tensor(columns_.label[i]).value
                                                        : tables_.String(columns_.label[i]).value;
     *out = {.time = columns_.time[i],
@@ -92,7 +90,8 @@ class ChunkDecoder {
             .kind = Kind(i),
             .stack = tables_.Stack(columns_.stack[i].value)};
     const RawEvents::Detail detail{columns_.aux0[i], columns_.aux1[i], label, columns_.result[i]};
-    if (detail.aux0 == 0 && detail.aux1 == 0 && label == kNone && detail.result == 0) return;
+    if (detail.aux0 == 0 && detail.aux1 == 0 && label == EventId::kNone && detail.result == 0)
+      return;
     out->detail = static_cast<std::uint32_t>(details_.size());
     details_.push_back(detail);
   }
@@ -226,7 +225,7 @@ Event RawEvents::At(std::size_t row) const {
   event.address = from.address;
   event.bytes = from.bytes;
   event.stack = from.stack;
-  if (from.detail == kNone) return event;
+  if (from.detail == EventId::kNone) return event;
   const Detail& detail = details[from.detail];
   event.aux0 = detail.aux0;
   event.aux1 = detail.aux1;

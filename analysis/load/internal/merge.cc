@@ -17,8 +17,6 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint32_t kNone = EventId::kNone;
-
 // Builds one session, then is thrown away. Not thread-safe.
 class SessionMerger {
  public:
@@ -122,13 +120,13 @@ class SessionMerger {
     Event event = part.session->events()[row];
     event.time += part.shift;
     event.device = part.DeviceOf(event.device);
-    if (event.thread != kNone) event.thread += part.threads;
-    if (event.context != kNone) event.context += part.contexts;
+    if (event.thread != EventId::kNone) event.thread += part.threads;
+    if (event.context != EventId::kNone) event.context += part.contexts;
     event.api = StringId(RowIn(part.strings, event.api.value));
     event.stream = part.TaggedStream(event.stream);
     event.address = part.Tagged(event.address);
     event.stack = StackId(RowIn(part.stacks, event.stack.value));
-    if (event.label != kNone)
+    if (event.label != EventId::kNone)
       event.label = event.layer == Layer::kTensor ? event.label + part.tensors
                                                   : RowIn(part.strings, event.label);
     event.allocation = AllocationId(RowIn(part.records, event.allocation.value));

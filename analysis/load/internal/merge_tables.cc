@@ -13,8 +13,6 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint32_t kNone = EventId::kNone;
-
 // When a log's monotonic clock was zero, as a wall clock; 0 = unknown.
 std::uint64_t ClockZero(const RunInfo& run) {
   return run.start_unix_ns > run.start_time ? run.start_unix_ns - run.start_time : 0;
@@ -151,7 +149,7 @@ class TableMerger {
     for (const Frame& old : from.frames) {
       const Frame frame = FrameOf(part, old);
       // Code of no known module is of its process alone.
-      const bool homeless = !frame.python && frame.module == kNone;
+      const bool homeless = !frame.python && frame.module == EventId::kNone;
       const auto [at, fresh] = frames_.try_emplace(
           std::tuple(frame.python, homeless ? part.Tagged(frame.address) : frame.address,
                      frame.module, frame.function.value, frame.file.value, frame.line),

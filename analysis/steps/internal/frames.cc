@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/base/text.h"
+
 namespace memprof::analysis {
 namespace {
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 // `function` is `name`, or a method of that name.
 bool IsNamed(std::string_view function, std::string_view name) {

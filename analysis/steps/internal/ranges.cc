@@ -8,16 +8,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/base/text.h"
+
 namespace memprof::analysis {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-std::string Lower(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 // `word` stands in `name`, which is "trainStep" or "train_step", but not "footsteps".
 bool HasWord(std::string_view name, std::string_view word) {

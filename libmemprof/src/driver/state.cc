@@ -51,8 +51,10 @@ CallContext DriverState::MeetContext(ContextCache* cache, CUcontext context,
 
 CUcontext DriverState::AnyContext() {
   LockGuard lock(mutex_);
-  const ContextEntry* known = contexts_.Find([](const ContextEntry& each) { return !each.green; });
-  return known == nullptr ? nullptr : known->handle;
+  const auto* known = reinterpret_cast<const ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+    if (!known[i].green) return known[i].handle;
+  return nullptr;
 }
 
 std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, ContextKind kind,
@@ -62,7 +64,9 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
   DefineDevice(device, is_current);
   {
     LockGuard lock(mutex_);
-    if (const ContextEntry* known = Find(context)) return known->id;
+    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+      if (known[i].handle == context) return known[i].id;
   }
   // A context from before recording began: cuDevicePrimaryCtxRetain would say for sure what it is
   // but changes a count; where the device has an active primary context, this is taken to be it.
@@ -72,9 +76,12 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
   std::uint32_t id;
   {
     LockGuard lock(mutex_);
-    if (const ContextEntry* known = Find(context)) return known->id;
+    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+      if (known[i].handle == context) return known[i].id;
     id = ++last_context_id_;
-    contexts_.Append({context, id, device, primary, kind == ContextKind::kGreen});
+    const ContextEntry entry{context, id, device, primary, kind == ContextKind::kGreen};
+    contexts_.Append(&entry, sizeof entry);
   }
   definitions_->AddContext(id, reinterpret_cast<std::uint64_t>(context),
                            static_cast<std::uint32_t>(device),
@@ -85,47 +92,59 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
 std::uint32_t DriverState::ContextOf(ContextCache* cache, CUcontext context, std::int32_t device) {
   {
     LockGuard lock(mutex_);
-    if (const ContextEntry* known = Find(context)) return known->id;
+    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+      if (known[i].handle == context) return known[i].id;
   }
   const CallContext current = Current(cache);
   if (current.id != 0 && cache->handle == context) return current.id;
   return device < 0 ? 0 : ContextId(context, device, ContextKind::kUnknown, false);
 }
 
-CallContext DriverState::Take(const ContextEntry* known) {
-  if (known == nullptr) return {};
-  const CallContext taken{known->id, known->device};
-  contexts_.Erase(known);
-  generation_.fetch_add(1, std::memory_order_release);
-  return taken;
-}
-
 CallContext DriverState::ForgetContext(CUcontext context) {
   if (context == nullptr) return {};
   LockGuard lock(mutex_);
-  return Take(Find(context));
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
+    if (known[i].handle != context) continue;
+    const CallContext forgotten{known[i].id, known[i].device};
+    contexts_.Erase(i * sizeof(ContextEntry), (i + 1) * sizeof(ContextEntry));
+    generation_.fetch_add(1, std::memory_order_release);
+    return forgotten;
+  }
+  return {};
 }
 
 void DriverState::RetireContext(CUcontext context) {
   LockGuard lock(mutex_);
-  ContextEntry* known = Find(context);
-  if (known == nullptr) return;
-  known->handle = nullptr;
-  generation_.fetch_add(1, std::memory_order_release);
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
+    if (known[i].handle != context) continue;
+    known[i].handle = nullptr;
+    generation_.fetch_add(1, std::memory_order_release);
+    return;
+  }
 }
 
 CallContext DriverState::TakePrimary(std::int32_t device) {
   LockGuard lock(mutex_);
-  return Take(contexts_.Find([device](const ContextEntry& known) {
-    return (known.primary || known.green) && known.device == device;
-  }));
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
+    if (!(known[i].primary || known[i].green) || known[i].device != device) continue;
+    const CallContext taken{known[i].id, device};
+    contexts_.Erase(i * sizeof(ContextEntry), (i + 1) * sizeof(ContextEntry));
+    generation_.fetch_add(1, std::memory_order_release);
+    return taken;
+  }
+  return {};
 }
 
 CUcontext DriverState::PrimaryContext(std::int32_t device) {
   LockGuard lock(mutex_);
-  const ContextEntry* known = contexts_.Find(
-      [device](const ContextEntry& each) { return each.primary && each.device == device; });
-  return known == nullptr ? nullptr : known->handle;
+  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
+  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
+    if (known[i].primary && known[i].device == device) return known[i].handle;
+  return nullptr;
 }
 
 void DriverState::DefineDevice(std::int32_t device, bool is_current) {
@@ -177,7 +196,9 @@ std::uint64_t DriverState::CurrentPool(std::int32_t device) {
   const auto handle = reinterpret_cast<std::uint64_t>(pool);
   {
     LockGuard lock(mutex_);
-    if (Find(handle) != nullptr) return handle;
+    auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
+    for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
+      if (known[i].handle == handle) return handle;
   }
   CUmemoryPool default_pool = nullptr;
   const bool is_default = driver.cuDeviceGetDefaultMemPool != nullptr &&
@@ -200,23 +221,31 @@ void DriverState::MeetPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t
 
 std::int32_t DriverState::PoolDevice(std::uint64_t pool, std::int32_t fallback) {
   LockGuard lock(mutex_);
-  const PoolEntry* known = Find(pool);
-  return known == nullptr ? fallback : known->device;
+  const auto* known = reinterpret_cast<const PoolEntry*>(pools_.data());
+  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
+    if (known[i].handle == pool) return known[i].device;
+  return fallback;
 }
 
 bool DriverState::ForgetPool(std::uint64_t pool, std::int32_t* device) {
   LockGuard lock(mutex_);
-  const PoolEntry* known = Find(pool);
-  if (known == nullptr) return false;
-  *device = known->device;
-  pools_.Erase(known);
-  return true;
+  auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
+  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i) {
+    if (known[i].handle != pool) continue;
+    *device = known[i].device;
+    pools_.Erase(i * sizeof(PoolEntry), (i + 1) * sizeof(PoolEntry));
+    return true;
+  }
+  return false;
 }
 
 bool DriverState::RememberPool(std::uint64_t pool, std::int32_t device) {
   LockGuard lock(mutex_);
-  if (Find(pool) != nullptr) return false;
-  pools_.Append({pool, device});
+  const auto* known = reinterpret_cast<const PoolEntry*>(pools_.data());
+  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
+    if (known[i].handle == pool) return false;
+  const PoolEntry entry{pool, device};
+  pools_.Append(&entry, sizeof entry);
   return true;
 }
 

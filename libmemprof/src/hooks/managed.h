@@ -24,7 +24,8 @@ inline void RecordAdvice(Hook* hook, Op op, std::uint64_t address, std::uint64_t
   event.stream = reinterpret_cast<std::uint64_t>(stream);
   if (place != nullptr) {
     event.aux1 = static_cast<std::uint64_t>(place->type);
-    if (place->type == CU_MEM_LOCATION_TYPE_DEVICE) event.SetDevice(place->id);
+    if (place->type == CU_MEM_LOCATION_TYPE_DEVICE)
+      event.device_plus_1 = static_cast<std::uint16_t>(place->id + 1);
   }
   hook->Emit(&event, true);
 }

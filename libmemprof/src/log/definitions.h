@@ -10,7 +10,6 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/byte_buffer.h"
-#include "libmemprof/src/base/hash_table.h"
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/log/ring_buffer.h"
 
@@ -39,6 +38,7 @@ struct ModuleInfo {
 class Definitions {
  public:
   explicit Definitions(RingBuffer* ring) : ring_(ring) {}
+  ~Definitions();
   Definitions(const Definitions&) = delete;
   Definitions& operator=(const Definitions&) = delete;
 
@@ -68,24 +68,22 @@ class Definitions {
   void SealCurrent();
 
  private:
-  // From hashed bytes to ids; the bytes are kept for comparison.
+  // An open-addressed table from hashed bytes to ids; the bytes are kept for comparison.
   struct Entry {
-    std::uint64_t key_hash;
+    std::uint64_t hash;
     std::uint32_t id;  // 0 = empty
     std::uint32_t bytes;
     std::uint64_t offset;  // in keys_
-
-    bool empty() const { return id == 0; }
-    std::uint64_t hash() const { return key_hash; }
   };
   struct Table {
-    static constexpr std::size_t kFirstCapacity = 1024;
-    static constexpr std::size_t kMaxCapacity = 1u << 19;  // 12 MiB
-    HashTable<Entry> entries{kFirstCapacity, kMaxCapacity};
+    Entry* entries = nullptr;
+    std::uint32_t capacity = 0;
+    std::uint32_t used = 0;
     std::uint32_t last_id = 0;
   };
 
   Entry* FindOrInsert(Table* table, const void* key, std::size_t bytes, bool* inserted);
+  static bool Enlarge(Table* table);
   std::uint32_t PublishEntry(Table* table, Entry* entry);
   bool PublishScratch();
   bool Publish(ring::DefinitionKind kind, const void* payload, std::uint32_t bytes);
@@ -100,5 +98,8 @@ class Definitions {
   Table tensors_;
   Table python_frames_;
 };
+
+// A fast 64-bit hash of bytes; for tables in this process only.
+std::uint64_t HashBytes(const void* data, std::size_t bytes);
 
 }  // namespace memprof::recorder

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/byte_buffer.h"
-#include "libmemprof/src/base/mapped_array.h"
 #include "proto/framing.h"
 
 namespace memprof::recorder {
@@ -81,7 +80,7 @@ class LogFile {
   std::uint64_t finished_at_ = 0;  // where the index begins, once finished
   std::size_t indexed_ = 0;        // entries of index_ that belong to written batches
   ByteBuffer batch_{Need::kWriter};
-  MappedArray<IndexEntry> index_;
+  ByteBuffer index_;  // of IndexEntry
   bool index_full_ = false;
   ByteBuffer packed_{Need::kWriter};
   void* compressor_memory_ = nullptr;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "libmemprof/src/base/hash.h"
+#include "libmemprof/src/log/definitions.h"
 
 namespace memprof::recorder {
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "analysis/base/sizes.h"
 #include "gtest/gtest.h"
 #include "tests/demo_trainer/allocator_twin.h"
 #include "tests/support/random_log.h"
@@ -17,8 +18,6 @@ using allocators::AllocatorKind;
 using allocators::RequestSource;
 using testing::LoadLog;
 using testing::LogBuilder;
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 // Drives the twin and writes down what it does, as a program's own allocator would.
 class TwinLog {

@@ -8,12 +8,11 @@
 #include "analysis/allocators/caching.h"
 #include "analysis/allocators/internal/pools.h"
 #include "analysis/allocators/spec.h"
+#include "analysis/base/sizes.h"
 #include "gtest/gtest.h"
 
 namespace memprof::analysis::allocators {
 namespace {
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 struct Case {
   std::string name;

@@ -4,12 +4,11 @@
 #include <optional>
 
 #include "analysis/allocators/internal/trace.h"
+#include "analysis/base/sizes.h"
 #include "gtest/gtest.h"
 
 namespace memprof::analysis::allocators {
 namespace {
-
-constexpr std::uint64_t kKiB = std::uint64_t{1} << 10, kMiB = std::uint64_t{1} << 20;
 
 class CachingTest : public ::testing::Test {
  protected:

@@ -26,9 +26,9 @@ constexpr int kSteps = 8;
 
 // A Python training of three weights, all of it in the function `Loop`: activations forward,
 // gradients backward, and what a test adds.
-class Training {
+class KindsTraining {
  public:
-  explicit Training(std::string loop = "main") : loop_(std::move(loop)) {
+  explicit KindsTraining(std::string loop = "main") : loop_(std::move(loop)) {
     for (const std::uint64_t bytes : kWeights)
       Make(bytes, {Loop(3), "_apply (/x/torch/nn/modules/module.py:900)"}, Category::kParameters);
   }
@@ -95,7 +95,7 @@ class Training {
 // the size of a weight by chance and was fetched before.
 TEST(CategoryKindsTest, BatchesAreInputsWhereverTheyAreMade) {
   for (const std::uint64_t bytes : {std::uint64_t{7'168}, kWeights[0]}) {
-    Training training;
+    KindsTraining training;
     std::vector<std::uint64_t> queue;
     training.Run({.before = [&](int) {
       queue.push_back(training.Make(bytes, {training.Loop(9)}, Category::kInputs));
@@ -109,7 +109,7 @@ TEST(CategoryKindsTest, BatchesAreInputsWhereverTheyAreMade) {
 
 // velocity = 0.9 * velocity + gradient, in the last step too.
 TEST(CategoryKindsTest, StateThatEachStepReplacesHasTheSizesOfParameters) {
-  Training training;
+  KindsTraining training;
   training.Run({.after = [&](int) {
     std::vector<std::uint64_t> velocity;
     for (const std::uint64_t bytes : kWeights)
@@ -121,7 +121,7 @@ TEST(CategoryKindsTest, StateThatEachStepReplacesHasTheSizesOfParameters) {
 
 // best = copy.deepcopy(model.state_dict()), when the score is the best so far.
 TEST(CategoryKindsTest, CopiesNowAndThenAreOfParameters) {
-  Training training;
+  KindsTraining training;
   training.Run({.after = [&](int step) {
     if (step % 4 != 1) return;
     std::vector<std::uint64_t> best;
@@ -134,7 +134,7 @@ TEST(CategoryKindsTest, CopiesNowAndThenAreOfParameters) {
 
 // What a line computes between the passes is an activation, though it is there as the next begins.
 TEST(CategoryKindsTest, LossesAreNoInputs) {
-  Training training;
+  KindsTraining training;
   training.Run({.between = [&](int) {
     training.Replace("loss", {training.Make(9'216, {training.Loop(12)}, Category::kActivations)});
   }});
@@ -143,7 +143,7 @@ TEST(CategoryKindsTest, LossesAreNoInputs) {
 
 // optimize_model() of many a tutorial has all of a step in it.
 TEST(CategoryKindsTest, AFunctionThatIsCalledSoIsNoOptimizer) {
-  Training training("optimize_model");
+  KindsTraining training("optimize_model");
   training.Run({.before = [&](int) {
     training.Replace("batch", {training.Make(7'168, {training.Loop(9)}, Category::kInputs)});
   }});
@@ -152,7 +152,7 @@ TEST(CategoryKindsTest, AFunctionThatIsCalledSoIsNoOptimizer) {
 
 // The optimizer's own, made anew in each step, as the history of L-BFGS.
 TEST(CategoryKindsTest, WhatAnOptimizerKeepsOverTheStepIsItsState) {
-  Training training;
+  KindsTraining training;
   training.Run({.after = [&](int) {
     training.Replace(
         "history",
@@ -165,7 +165,7 @@ TEST(CategoryKindsTest, WhatAnOptimizerKeepsOverTheStepIsItsState) {
 // The gradient of the first layer's input has the size of a weight, and lives until the pass is
 // over; those of the other layers do not.
 TEST(CategoryKindsTest, GradientsAreAtMostAsManyAsParameters) {
-  Training training;
+  KindsTraining training;
   const auto make = [&training](std::uint64_t bytes) {
     return training.Make(bytes, {training.Loop(12), "backward (/x/torch/_tensor.py:501)"},
                          Category::kTemporaries);
@@ -198,7 +198,7 @@ TEST(CategoryKindsTest, EachProcessGoesByItsOwnSteps) {
   std::vector<std::string> paths;
   std::map<Category, std::uint64_t> apart;
   for (const int steps : {4, 12}) {
-    Training training;
+    KindsTraining training;
     training.log().header().set_pid(static_cast<std::uint32_t>(steps));
     training.log().header().set_hostname("node");
     // The second begins when the first is over: its steps have the same numbers, later.

@@ -17,20 +17,20 @@ using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
 
-struct Recorded {
+struct GroupedRun {
   std::shared_ptr<const Session> session;
   std::unique_ptr<Symbols> symbols;
   std::unique_ptr<Categories> categories;
 
-  explicit Recorded(const LogBuilder& log)
+  explicit GroupedRun(const LogBuilder& log)
       : session(LoadLog(log)),
         symbols(std::make_unique<Symbols>(session)),
         categories(std::make_unique<Categories>(*session, symbols.get())) {}
-  explicit Recorded(std::uint32_t seed)
-      : Recorded(RandomLog({.seed = seed, .operations = 200}).builder()) {}
+  explicit GroupedRun(std::uint32_t seed)
+      : GroupedRun(RandomLog({.seed = seed, .operations = 200}).builder()) {}
 };
 
-bool Alive(const AllocationRecord& a, EventId event) {
+bool AliveAfter(const AllocationRecord& a, EventId event) {
   return event.valid() && a.birth <= event && (!a.death.valid() || event < a.death);
 }
 
@@ -39,7 +39,7 @@ std::map<Layer, std::uint64_t> ByLayer(const Session& session,
                                        const std::map<int, EventId>& events) {
   std::map<Layer, std::uint64_t> bytes;
   for (const AllocationRecord& a : session.records())
-    if (const auto at = events.find(a.device); at != events.end() && Alive(a, at->second))
+    if (const auto at = events.find(a.device); at != events.end() && AliveAfter(a, at->second))
       bytes[a.layer] += a.bytes;
   return bytes;
 }
@@ -77,7 +77,7 @@ EventId Last(const Session& session) {
 
 TEST(DiffGroupsTest, RunsByLayerAndCategory) {
   for (std::uint32_t seed = 1; seed <= 5; ++seed) {
-    const Recorded a(seed), b(seed + 50);
+    const GroupedRun a(seed), b(seed + 50);
     for (const DiffMoment moment : {DiffMoment::kPeak, DiffMoment::kEnd}) {
       const bool peak = moment == DiffMoment::kPeak;
       const auto before = ByLayer(*a.session, peak ? Peaks(*a.session) : All(Last(*a.session)));
@@ -98,7 +98,7 @@ TEST(DiffGroupsTest, RunsByLayerAndCategory) {
 
 TEST(DiffGroupsTest, MomentsOfOneRun) {
   for (std::uint32_t seed = 1; seed <= 5; ++seed) {
-    const Recorded a(seed);
+    const GroupedRun a(seed);
     const auto events = static_cast<std::uint32_t>(a.session->events().size());
     for (const auto& [from, to] :
          std::vector<std::pair<EventId, EventId>>{{EventId(), EventId(events / 2)},
@@ -113,7 +113,7 @@ TEST(DiffGroupsTest, MomentsOfOneRun) {
 }
 
 TEST(DiffGroupsTest, EmptyLogs) {
-  const Recorded empty{LogBuilder()}, some(3u);
+  const GroupedRun empty{LogBuilder()}, some(3u);
   const DiffGroups got =
       GroupRuns(*empty.session, *empty.categories, *some.session, *some.categories);
   for (const DiffShare& share : got.layers) EXPECT_EQ(share.before, 0u);
@@ -122,7 +122,7 @@ TEST(DiffGroupsTest, EmptyLogs) {
 // What passes of each side, by place, against a loop.
 TEST(DiffPartTest, SitesTellOfWhatPasses) {
   for (std::uint32_t seed = 1; seed <= 5; ++seed) {
-    const Recorded a(seed), b(seed + 50);
+    const GroupedRun a(seed), b(seed + 50);
     const auto every = [](const Session& session, std::size_t n) {
       std::vector<bool> chosen(session.records().size());
       for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = i % n == 0;
@@ -134,14 +134,14 @@ TEST(DiffPartTest, SitesTellOfWhatPasses) {
     options.after = &after;
     const DiffReport got =
         DiffRuns(*a.session, *a.symbols, *b.session, *b.symbols, DiffMoment::kEnd, options);
-    const auto live = [](const Recorded& side, const AllocationSet& passing,
+    const auto live = [](const GroupedRun& side, const AllocationSet& passing,
                          const std::vector<std::uint32_t>& rows) {
       const LeafMemory leaf(*side.session);
       std::map<std::uint32_t, std::uint64_t> bytes;
       for (std::uint32_t i = 0; i < side.session->records().size(); ++i) {
         const AllocationRecord& r = side.session->records()[i];
         if (passing.Has(AllocationId(i)) && leaf.Counts(AllocationId(i)) &&
-            Alive(r, Last(*side.session)))
+            AliveAfter(r, Last(*side.session)))
           bytes[StackAlignment::Of(rows, r.stack)] += r.bytes;
       }
       return bytes;
@@ -164,7 +164,7 @@ TEST(DiffPartTest, SitesTellOfWhatPasses) {
 }
 
 TEST(DiffPartTest, MomentsTellOfWhatPasses) {
-  const Recorded a(4u);
+  const GroupedRun a(4u);
   std::vector<bool> none(a.session->records().size());
   const AllocationSet nothing(none);
   DiffOptions options;
@@ -175,7 +175,7 @@ TEST(DiffPartTest, MomentsTellOfWhatPasses) {
 }
 
 TEST(DiffPartTest, ProgressRisesAndStoppingEnds) {
-  const Recorded a(1u), b(2u);
+  const GroupedRun a(1u), b(2u);
   DiffOptions options;
   double last = -1;
   options.progress = [&](double share) {

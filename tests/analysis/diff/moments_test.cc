@@ -19,18 +19,18 @@ using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
 
-struct Recorded {
+struct MomentsRun {
   std::shared_ptr<const Session> session;
   std::unique_ptr<Symbols> symbols;
 
-  explicit Recorded(const LogBuilder& log)
+  explicit MomentsRun(const LogBuilder& log)
       : session(LoadLog(log)), symbols(std::make_unique<Symbols>(session)) {}
 
   EventId Last() const { return EventId(static_cast<std::uint32_t>(session->events().size() - 1)); }
 };
 
 // Two devices whose pools are sampled now and then; `segments` on the first of them.
-Recorded PoolLog(std::uint32_t seed, bool segments) {
+MomentsRun PoolLog(std::uint32_t seed, bool segments) {
   std::mt19937 random(seed);
   LogBuilder log;
   for (const int device : {0, 1}) log.Device(device, std::uint64_t{1} << 30);
@@ -55,11 +55,11 @@ Recorded PoolLog(std::uint32_t seed, bool segments) {
                 1 + random() % 20'000, {.device = device, .aux0 = pool});
     }
   }
-  return Recorded(log);
+  return MomentsRun(log);
 }
 
-std::vector<Recorded> Logs() {
-  std::vector<Recorded> logs;
+std::vector<MomentsRun> Logs() {
+  std::vector<MomentsRun> logs;
   for (const std::uint32_t seed : {731u, 732u, 733u})
     logs.emplace_back(RandomLog({.seed = seed, .operations = 200}).builder());
   logs.push_back(PoolLog(1, false));
@@ -92,7 +92,7 @@ bool IsLastOfItsTime(const Session& session, EventId event) {
          session.events().time(event.value) < session.events().time(event.value + 1);
 }
 
-void ExpectFigures(const Recorded& run, const std::vector<DeviceTimeline>& timelines,
+void ExpectFigures(const MomentsRun& run, const std::vector<DeviceTimeline>& timelines,
                    const DiffReport& report, EventId from, EventId to) {
   const auto find = [&](DiffFigureKind kind, int device) {
     for (const DiffFigure& figure : report.figures)
@@ -121,7 +121,7 @@ void ExpectFigures(const Recorded& run, const std::vector<DeviceTimeline>& timel
 
 // Live bytes and allocations that count once, by place of the alignment.
 std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> PlacesAt(
-    const Recorded& run, const StackAlignment& alignment, EventId event,
+    const MomentsRun& run, const StackAlignment& alignment, EventId event,
     const AllocationSet* passing) {
   const LeafMemory leaf(*run.session);
   std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> places;
@@ -136,7 +136,7 @@ std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> PlacesAt(
   return places;
 }
 
-void ExpectSites(const Recorded& run, const DiffReport& report, EventId from, EventId to,
+void ExpectSites(const MomentsRun& run, const DiffReport& report, EventId from, EventId to,
                  const AllocationSet* passing) {
   auto before = PlacesAt(run, report.alignment, from, passing);
   auto after = PlacesAt(run, report.alignment, to, passing);
@@ -152,7 +152,7 @@ void ExpectSites(const Recorded& run, const DiffReport& report, EventId from, Ev
 }
 
 TEST(DiffMomentsTest, AnyTwoMomentsAgainstTimelinesAndPlainLoops) {
-  for (const Recorded& run : Logs()) {
+  for (const MomentsRun& run : Logs()) {
     const std::vector<DeviceTimeline> timelines = BuildTimelines(*run.session);
     const MomentDiff moments(*run.session, *run.symbols);
     std::mt19937 random(5);
@@ -175,7 +175,7 @@ TEST(DiffMomentsTest, AnyTwoMomentsAgainstTimelinesAndPlainLoops) {
 }
 
 TEST(DiffMomentsTest, WhatIsRememberedIsOfThatFilter) {
-  const Recorded run(RandomLog({.seed = 741}).builder());
+  const MomentsRun run(RandomLog({.seed = 741}).builder());
   const MomentDiff moments(*run.session, *run.symbols);
   const EventId from(run.Last().value / 3), to(run.Last().value / 3 * 2);
   std::vector<bool> odd(run.session->records().size());
@@ -193,7 +193,7 @@ TEST(DiffMomentsTest, WhatIsRememberedIsOfThatFilter) {
 }
 
 TEST(DiffMomentsTest, ProgressRisesAndStoppingEnds) {
-  const Recorded run = PoolLog(3, false);
+  const MomentsRun run = PoolLog(3, false);
   double last = -1;
   const MomentDiff moments(*run.session, *run.symbols, {}, [&](double share) {
     EXPECT_GT(share, last);
@@ -212,7 +212,7 @@ TEST(DiffMomentsTest, ProgressRisesAndStoppingEnds) {
 
 TEST(DiffMomentsTest, ALogWithoutAnything) {
   const LogBuilder nothing;
-  const Recorded run(nothing);
+  const MomentsRun run(nothing);
   const MomentDiff moments(*run.session, *run.symbols);
   const DiffReport report = moments.Compare(EventId(), EventId());
   EXPECT_TRUE(report.sites.empty());

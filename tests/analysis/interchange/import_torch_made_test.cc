@@ -9,6 +9,7 @@
 #include "analysis/interchange/internal/pickle_writer.h"
 #include "tests/analysis/interchange/snapshot_maker.h"
 #include "tests/analysis/interchange/toy_allocator.h"
+#include "tests/support/load_log.h"
 
 namespace memprof::analysis {
 namespace {

@@ -8,6 +8,7 @@
 #include "analysis/timeline/ledger.h"
 #include "tests/analysis/interchange/snapshot_maker.h"
 #include "tests/analysis/interchange/toy_allocator.h"
+#include "tests/support/load_log.h"
 
 namespace memprof::analysis {
 namespace {

@@ -7,12 +7,6 @@
 
 namespace memprof::analysis::testing {
 
-std::uint64_t CountOf(const Session& session, log::Anomaly anomaly) {
-  for (const AnomalyCount& count : session.anomalies())
-    if (count.anomaly == anomaly) return count.count;
-  return 0;
-}
-
 std::vector<Allocation> Of(const Session& session, Layer layer) {
   std::vector<Allocation> found;
   for (const Allocation& a : session.allocations())

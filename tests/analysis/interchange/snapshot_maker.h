@@ -12,8 +12,6 @@
 
 namespace memprof::analysis::testing {
 
-// How often an anomaly was seen.
-std::uint64_t CountOf(const Session& session, log::Anomaly anomaly);
 // Allocations of a layer, by birth.
 std::vector<Allocation> Of(const Session& session, Layer layer);
 // Events of a kind, and of a layer where one is given.

@@ -4,12 +4,12 @@
 #include <deque>
 #include <set>
 
+#include "analysis/base/sizes.h"
 #include "tests/support/random_log.h"
 
 namespace memprof::analysis::testing {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 using Step = std::function<void(LeakRun&, int)>;
 
 void FreeAll(LeakRun& run) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/base/sizes.h"
 #include "analysis/leaks/forecast.h"
 #include "analysis/load/load.h"
 #include "analysis/symbols/symbols.h"
@@ -23,8 +24,6 @@ using testing::LoadLog;
 using testing::LogBuilder;
 using testing::MakeLeakRun;
 using testing::TempDirectory;
-
-constexpr std::uint64_t kMiB = 1 << 20;
 
 bool ListsSite(const std::vector<Leak>& leaks, Symbols& symbols, const std::string& function) {
   return std::any_of(leaks.begin(), leaks.end(), [&](const Leak& leak) {

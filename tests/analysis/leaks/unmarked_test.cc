@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/base/sizes.h"
 #include "analysis/leaks/leaks.h"
 #include "tests/support/random_log.h"
 
@@ -17,8 +18,6 @@ namespace {
 using ::testing::HasSubstr;
 using testing::LoadLog;
 using testing::LogBuilder;
-
-constexpr std::uint64_t kMiB = 1 << 20;
 
 // Turns of a loop that marks no steps: in each, some temporaries come and go around `turn`.
 std::shared_ptr<const Session> UnmarkedLoop(int turns, int temporaries,

@@ -20,7 +20,7 @@ using testing::LogBuilder;
 
 constexpr std::uint64_t kPiece = 0x1000;  // the size of everything
 
-struct TraceEvent {
+struct KindsEvent {
   Op op = Op::kAlloc;
   Layer layer = Layer::kUnspecified;
   int device = 0;
@@ -30,7 +30,7 @@ struct TraceEvent {
 };
 
 // The rules of docs/log-format.md with one list and loops over it.
-class Twin {
+class KindsTwin {
  public:
   struct Life {
     Layer layer;
@@ -45,10 +45,10 @@ class Twin {
     bool alive() const { return reason == EndReason::kAlive; }
   };
 
-  void Run(const std::vector<TraceEvent>& events) {
+  void Run(const std::vector<KindsEvent>& events) {
     for (std::uint32_t i = 0; i < events.size(); ++i) {
       now_ = i;
-      const TraceEvent& event = events[i];
+      const KindsEvent& event = events[i];
       if (event.op == Op::kAlloc) Alloc(event);
       if (event.op == Op::kFree) Free(event);
       if (event.op == Op::kModuleLoad) Alloc(event);
@@ -130,7 +130,7 @@ class Twin {
     return any ? other : -1;
   }
 
-  void Alloc(const TraceEvent& event) {
+  void Alloc(const KindsEvent& event) {
     const char space = SpaceOf(event.layer, event.kind);
     const int older = Find(space, event.address, event.device, false);
     if (older >= 0) {
@@ -145,7 +145,7 @@ class Twin {
   }
 
   // Something imported, whatever its number means. -1 = nothing.
-  int FindImport(const TraceEvent& event) const {
+  int FindImport(const KindsEvent& event) const {
     for (const char space : {'d', 'v', 'i'}) {
       const int found = Find(space, event.address, event.device, true);
       if (found >= 0 && lives[static_cast<std::size_t>(found)].layer == Layer::kImported)
@@ -154,7 +154,7 @@ class Twin {
     return -1;
   }
 
-  void OfModule(const TraceEvent& event) {
+  void OfModule(const KindsEvent& event) {
     const bool unload = event.op == Op::kModuleUnload;
     const int found = Find('m', unload ? event.address : event.handle, event.device, true);
     if (found < 0) return;
@@ -164,14 +164,14 @@ class Twin {
       lives[static_cast<std::size_t>(found)].marks.push_back(now_);
   }
 
-  void MarkManaged(const TraceEvent& event) {
+  void MarkManaged(const KindsEvent& event) {
     for (Life& life : lives)
       if (life.alive() && life.layer == Layer::kManaged && event.address >= life.address &&
           event.address < life.address + kPiece)
         life.marks.push_back(now_);
   }
 
-  void Free(const TraceEvent& event) {
+  void Free(const KindsEvent& event) {
     const char space = SpaceOf(event.layer);
     int found = event.layer == Layer::kImported ? FindImport(event) : -1;
     if (found < 0) found = Find(space, event.address, event.device, true);
@@ -190,7 +190,7 @@ class Twin {
       End(i, EndReason::kFreed);
   }
 
-  void Map(const TraceEvent& event) {
+  void Map(const KindsEvent& event) {
     const int found = Find('v', event.handle, event.device, true);
     Unmap(event.address, event.bytes);
     if (found >= 0 && lives[static_cast<std::size_t>(found)].alive())
@@ -212,16 +212,16 @@ class Twin {
   std::vector<Mapping> maps_;
 };
 
-std::vector<TraceEvent> RandomTrace(std::mt19937& random, int length) {
+std::vector<KindsEvent> RandomKinds(std::mt19937& random, int length) {
   const auto draw = [&random](unsigned n) { return static_cast<unsigned>(random() % n); };
   constexpr Layer kLayers[] = {Layer::kLinear,      Layer::kManaged,     Layer::kStreamOrdered,
                                Layer::kArray,       Layer::kPinned,      Layer::kRegistered,
                                Layer::kVmmPhysical, Layer::kVmmPhysical, Layer::kGraph,
                                Layer::kImported,    Layer::kImported,    Layer::kMulticast};
   constexpr ImportKind kKinds[] = {ImportKind::kIpc, ImportKind::kPhysical, ImportKind::kExternal};
-  std::vector<TraceEvent> events;
+  std::vector<KindsEvent> events;
   for (int i = 0; i < length; ++i) {
-    TraceEvent event;
+    KindsEvent event;
     event.device = draw(4) == 0 ? 1 : 0;
     event.context = draw(5) == 0 ? 0 : static_cast<std::uint32_t>(event.device + 1);
     event.layer = kLayers[draw(std::size(kLayers))];
@@ -270,23 +270,23 @@ TEST(ReplayKindsTest, EqualsItsBruteForceTwin) {
   std::map<std::pair<ImportKind, EndReason>, int> seen_import;
   std::uint64_t unmatched = 0, doubled = 0, foreign = 0, outlived = 0, marked = 0;
   for (int round = 0; round < 200; ++round) {
-    const std::vector<TraceEvent> trace = RandomTrace(random, 200);
+    const std::vector<KindsEvent> trace = RandomKinds(random, 200);
     LogBuilder log;
     log.Context(1, 0);
     log.Context(2, 1);
-    for (const TraceEvent& event : trace)
+    for (const KindsEvent& event : trace)
       log.Event(event.op, event.layer, event.address, event.bytes, 0,
                 {.device = event.device,
                  .aux0 = event.handle,
                  .aux1 = static_cast<std::uint64_t>(event.kind),
                  .context = event.context});
-    Twin twin;
+    KindsTwin twin;
     twin.Run(trace);
     const auto session = LoadLog(log, {.events_per_chunk = 64});
     ASSERT_NE(session, nullptr);
     ASSERT_EQ(session->allocations().size(), twin.lives.size());
     for (std::uint32_t i = 0; i < twin.lives.size(); ++i) {
-      const Twin::Life& expected = twin.lives[i];
+      const KindsTwin::Life& expected = twin.lives[i];
       const Allocation& actual = session->allocations()[i];
       ASSERT_EQ(actual.end_reason, expected.reason) << "round " << round << " allocation " << i;
       ASSERT_EQ(actual.death.value, expected.death) << "round " << round << " allocation " << i;

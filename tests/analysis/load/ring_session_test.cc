@@ -34,7 +34,7 @@ using testing::TempDirectory;
 
 constexpr std::uint32_t kPid = 0x7fffffff;  // no process has it
 constexpr std::uint64_t kStart = 1'000'000'000;
-constexpr int kEventsPerChunk = 50;
+constexpr int kRingEventsPerChunk = 50;
 
 // 1000 events of two threads: the program that is killed at different moments below.
 void Program(LogBuilder& log) {
@@ -62,7 +62,7 @@ class RingSessionTest : public ::testing::Test {
     log_.header().set_start_time_ns(kStart);
     log_.header().set_ring_path(ring_path_);
     Program(log_);
-    bytes_ = log_.Bytes({.events_per_chunk = kEventsPerChunk});
+    bytes_ = log_.Bytes({.events_per_chunk = kRingEventsPerChunk});
     whole_ = Load(bytes_);
   }
 
@@ -97,7 +97,7 @@ class RingSessionTest : public ::testing::Test {
         LogReader::Open(directory_.Write("a.mprof", bytes_), LogReader::Mode::kScan);
     int chunks = 0;
     for (const Chunk& chunk : (*reader)->chunks())
-      if (chunk.kind() == log::ChunkKind::kEvents && ++chunks * kEventsPerChunk == events)
+      if (chunk.kind() == log::ChunkKind::kEvents && ++chunks * kRingEventsPerChunk == events)
         return chunk.end();
     ADD_FAILURE() << "no chunk ends after event " << events;
     return 0;

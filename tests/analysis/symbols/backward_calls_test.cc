@@ -17,7 +17,7 @@ TEST(BackwardNamesTest, Nodes) {
   EXPECT_EQ(BackwardNodeOf("torch::autograd::CopySlices::apply"), "CopySlices");
   for (const char* other :
        {"torch::autograd::generated::AddmmBackward0_apply_functional",
-        "torch::autograd::CppNode<mine::Layer>::apply", "torch::autograd::Node::operator()",
+        "torch::autograd::CppNode<mine::NetworkLayer>::apply", "torch::autograd::Node::operator()",
         "mine::generated::AddmmBackward0::apply", "torch::autograd::deep::er::apply", ""})
     EXPECT_EQ(BackwardNodeOf(other), "") << other;
 }
@@ -53,7 +53,7 @@ TEST(BackwardNamesTest, WhichOperatorMakesWhichNode) {
 }
 
 // An operator of a random network, with what it and its node allocate.
-struct Layer {
+struct NetworkLayer {
   int kind = 0;
   std::uint32_t line = 0;  // where it is called
   int forward = 1, backward = 1;
@@ -64,13 +64,13 @@ constexpr const char* kNodes[] = {"AddmmBackward0", "GeluBackward0", "NativeLaye
                                   "AddBackward0", "MulBackward0"};
 
 // The whole stack of the `nth` allocation of an operator at a line.
-std::uint32_t ForwardStack(const Layer& layer, int nth) {
+std::uint32_t ForwardStack(const NetworkLayer& layer, int nth) {
   return 100'000 + layer.line * 10 + static_cast<std::uint32_t>(nth);
 }
 std::uint32_t LineOf(std::uint32_t stack) { return (stack - 100'000) / 10; }
 
-std::vector<Layer> RandomNetwork(std::mt19937& random) {
-  std::vector<Layer> layers(5 + random() % 40);
+std::vector<NetworkLayer> RandomNetwork(std::mt19937& random) {
+  std::vector<NetworkLayer> layers(5 + random() % 40);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     // Some lines are run several times, as those of a block of which there are many.
     layers[i] = {static_cast<int>(random() % 5), static_cast<std::uint32_t>(i), 0, 0};
@@ -82,14 +82,14 @@ std::vector<Layer> RandomNetwork(std::mt19937& random) {
 }
 
 // A node's allocations share the node's place, whatever line made it.
-std::uint32_t BackwardOf(BackwardCalls& calls, const Layer& layer, int nth) {
+std::uint32_t BackwardOf(BackwardCalls& calls, const NetworkLayer& layer, int nth) {
   const auto kind = static_cast<std::uint32_t>(layer.kind);
   return calls.Backward(kNodes[layer.kind], 10 + kind,
                         {1000 + kind * 10 + static_cast<std::uint32_t>(nth)});
 }
 
-void RunForward(BackwardCalls& calls, const std::vector<Layer>& layers) {
-  for (const Layer& layer : layers)
+void RunForward(BackwardCalls& calls, const std::vector<NetworkLayer>& layers) {
+  for (const NetworkLayer& layer : layers)
     for (int i = 0; i < layer.forward; ++i)
       calls.Forward(kOps[layer.kind], 20 + layer.line, {ForwardStack(layer, i)},
                     ForwardStack(layer, i));
@@ -98,9 +98,9 @@ void RunForward(BackwardCalls& calls, const std::vector<Layer>& layers) {
 TEST(BackwardCallsTest, FindsTheLinesOfRandomNetworks) {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
-    std::vector<Layer> layers = RandomNetwork(random);
+    std::vector<NetworkLayer> layers = RandomNetwork(random);
     // Every node allocates something: nothing is between it and its operator's neighbours.
-    for (Layer& layer : layers) layer.backward = std::max(layer.backward, 1);
+    for (NetworkLayer& layer : layers) layer.backward = std::max(layer.backward, 1);
     BackwardCalls calls;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> lines;  // of runs
     for (int step = 0; step < 3; ++step) {
@@ -125,13 +125,13 @@ TEST(BackwardCallsTest, FindsTheLinesOfRandomNetworks) {
 TEST(BackwardCallsTest, GapsAreAnsweredAsByAPlainSearch) {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
-    const std::vector<Layer> layers = RandomNetwork(random);
+    const std::vector<NetworkLayer> layers = RandomNetwork(random);
     BackwardCalls calls;
-    std::vector<const Layer*> all;
+    std::vector<const NetworkLayer*> all;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> lines;  // of runs
     for (int step = 0; step < 3; ++step) {
       RunForward(calls, layers);
-      for (const Layer& layer : layers) all.push_back(&layer);
+      for (const NetworkLayer& layer : layers) all.push_back(&layer);
       std::size_t limit = all.size();
       for (std::size_t i = layers.size(); i-- > 0;) {
         if (layers[i].backward == 0) continue;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "analysis/base/first_fit.h"
+#include "analysis/base/sizes.h"
 #include "tests/support/random_log.h"
 
 namespace memprof::analysis {
@@ -18,8 +19,6 @@ namespace {
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
-
-constexpr std::uint64_t kMiB = 1 << 20;
 
 // Every unit by itself.
 TEST(FirstFitTest, IsTheLowestPlaceThatIsFree) {

@@ -1,0 +1,15 @@
+// Sizes that are needed by name.
+#pragma once
+
+#include <cstdint>
+
+namespace memprof::analysis {
+
+inline constexpr std::uint64_t kKiB = std::uint64_t{1} << 10;
+inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+// Of PyTorch's caching allocator (c10/cuda/CUDACachingAllocator): small requests are served from
+// segments of this size, others from larger ones.
+inline constexpr std::uint64_t kSmallSegmentBytes = 2 * kMiB;
+
+}  // namespace memprof::analysis
