@@ -65,6 +65,9 @@ struct RingEvent {
   std::uint16_t device_plus_1;
   std::uint8_t op;
   std::uint8_t layer;
+
+  // -1 = on no device.
+  void SetDevice(std::int32_t device) { device_plus_1 = static_cast<std::uint16_t>(device + 1); }
 };
 static_assert(sizeof(RingEvent) == 72);
 

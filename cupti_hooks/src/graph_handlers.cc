@@ -9,8 +9,8 @@
 namespace memprof::cupti {
 namespace {
 
-using recorder::ByteBuffer;
 using recorder::GraphLedger;
+using recorder::MappedArray;
 
 // Never destroyed: callbacks may come in while the process ends.
 alignas(GraphLedger) unsigned char g_memory[sizeof(GraphLedger)];
@@ -55,15 +55,14 @@ void EndReleased(const Call& call, std::int32_t device) {
   unsigned flags = 0;
   int active = 0;
   if (state == nullptr || state(device, &flags, &active) != 0 || active != 0) return;
-  ByteBuffer ended;
+  MappedArray<GraphLedger::Node> ended;
   g_ledger->EndDevice(device, &ended);
-  const auto* node = reinterpret_cast<const GraphLedger::Node*>(ended.data());
-  for (std::size_t i = 0; i < ended.size() / sizeof *node; ++i, ++node) {
+  for (const GraphLedger::Node& node : ended) {
     SourceEvent event = NewEvent(call, kOpFree, kLayerGraph);
     event.context = 0;
     event.device = device;
-    event.address = node->address;
-    event.bytes = node->bytes;
+    event.address = node.address;
+    event.bytes = node.bytes;
     Record(event);
   }
 }
@@ -172,17 +171,16 @@ void LaunchMemoryNodes(const Call& call) {
   }
   std::uint64_t captured = 0;
   if (Capturing(call, params.hStream, &captured)) return;
-  ByteBuffer changes;
+  MappedArray<GraphLedger::Change> changes;
   g_ledger->Launch(exec, &changes);
-  const auto* change = reinterpret_cast<const GraphLedger::Change*>(changes.data());
-  for (std::size_t i = 0; i < changes.size() / sizeof *change; ++i, ++change) {
-    SourceEvent event = NewEvent(call, change->is_free ? kOpFree : kOpAlloc, kLayerGraph);
-    event.device = device = change->node.device;
-    event.address = change->node.address;
-    event.bytes = change->node.bytes;
+  for (const GraphLedger::Change& change : changes) {
+    SourceEvent event = NewEvent(call, change.is_free ? kOpFree : kOpAlloc, kLayerGraph);
+    event.device = device = change.node.device;
+    event.address = change.node.address;
+    event.bytes = change.node.bytes;
     event.aux0 = exec;
     event.stream = Number(params.hStream);
-    if (!change->is_free) event.stack = change->node.stack;
+    if (!change.is_free) event.stack = change.node.stack;
     Record(event);
   }
   if (device >= 0) SampleGraphPool(call, device);

@@ -73,7 +73,7 @@ RingEvent DeviceEvent(Op op, Layer layer, int device, const void* pointer) {
   RingEvent event{};
   event.op = op;
   event.layer = layer;
-  event.device_plus_1 = static_cast<std::uint16_t>(device < 0 ? 0 : device + 1);
+  event.SetDevice(device < 0 ? -1 : device);
   event.address = reinterpret_cast<std::uint64_t>(pointer);
   return event;
 }

@@ -44,11 +44,9 @@ bool ExportTable::FindDescriptor(int descriptor, Memory* memory) {
 }
 
 ExportTable::Content* ExportTable::Find(Kind kind, const void* content) {
-  auto* known = reinterpret_cast<Content*>(contents_.data());
-  for (std::size_t i = contents_.size() / sizeof(Content); i-- > 0;)
-    if (known[i].kind == kind && memcmp(known[i].bytes, content, kContentBytes) == 0)
-      return &known[i];
-  return nullptr;
+  return contents_.Find([=](const Content& known) {
+    return known.kind == kind && memcmp(known.bytes, content, kContentBytes) == 0;
+  });
 }
 
 void ExportTable::AddContent(Kind kind, const void* content, const Memory& memory) {
@@ -57,12 +55,12 @@ void ExportTable::AddContent(Kind kind, const void* content, const Memory& memor
     known->memory = memory;
     return;
   }
-  if (contents_.size() >= kContents * sizeof(Content)) contents_.Erase(0, sizeof(Content));
+  if (contents_.size() >= kContents) contents_.Erase(contents_.begin());
   Content added{};
   added.kind = kind;
   memcpy(added.bytes, content, kContentBytes);
   added.memory = memory;
-  contents_.Append(&added, sizeof added);
+  contents_.Append(added);
 }
 
 bool ExportTable::FindContent(Kind kind, const void* content, Memory* memory) {
@@ -76,10 +74,8 @@ void ExportTable::End(std::uint64_t handle) {
   LockGuard lock(mutex_);
   for (Memory& memory : descriptors_)
     if (memory.handle == handle) memory.handle = 0;
-  auto* known = reinterpret_cast<Content*>(contents_.data());
-  for (std::size_t i = 0; i < contents_.size() / sizeof(Content); ++i)
-    if (known[i].kind == Kind::kPhysical && known[i].memory.handle == handle)
-      known[i].memory.handle = 0;
+  for (Content& known : contents_)
+    if (known.kind == Kind::kPhysical && known.memory.handle == handle) known.memory.handle = 0;
 }
 
 void ExportTable::ReviveDescriptor(int descriptor, std::uint64_t handle) {

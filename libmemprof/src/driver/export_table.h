@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/mapped_array.h"
 #include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
@@ -60,7 +60,7 @@ class ExportTable {
   Memory descriptors_[kDescriptors] = {};
   bool used_[kDescriptors] = {};
   std::size_t next_ = 0;  // slot to try
-  ByteBuffer contents_;   // of Content
+  MappedArray<Content> contents_;
 };
 
 }  // namespace memprof::recorder

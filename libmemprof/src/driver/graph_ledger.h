@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/mapped_array.h"
 #include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
@@ -51,14 +51,14 @@ class GraphLedger {
   // Bytes that a launch would allocate, and on which device.
   std::uint64_t AskedFor(std::uint64_t exec, std::int32_t* device);
   // A launch succeeded: appends its Changes to `changes`.
-  void Launch(std::uint64_t exec, ByteBuffer* changes);
+  void Launch(std::uint64_t exec, MappedArray<Change>* changes);
 
   // The address is about to be freed outside of graphs; from here on another launch may get it.
   // Where it is memory of a graph, what Freed() must be told afterwards; else 0.
   std::uint32_t Freeing(std::uint64_t address);
   void Freed(std::uint32_t freeing, bool succeeded);
   // All memory of graphs on the device has gone; appends it as Nodes to `ended`, if given.
-  void EndDevice(std::int32_t device, ByteBuffer* ended);
+  void EndDevice(std::int32_t device, MappedArray<Node>* ended);
   // Bit i is set when a graph had memory on device i.
   std::uint64_t devices() const { return devices_.load(std::memory_order_relaxed); }
 
@@ -72,19 +72,21 @@ class GraphLedger {
     Node node;
   };
   static constexpr int kDeepest = 32;  // of graphs within graphs
-  static void EraseOwner(ByteBuffer* all, std::uint64_t owner);
-  void CopyNodes(std::uint64_t graph, std::uint64_t owner, ByteBuffer* to, int depth);
+  static void EraseOwner(MappedArray<Owned>* all, std::uint64_t owner);
+  void CopyNodes(std::uint64_t graph, std::uint64_t owner, MappedArray<Owned>* to, int depth);
   void Destroy(std::uint64_t graph, int depth);
   bool EraseLive(std::uint64_t address, Node* node);
+  void CountExecNodes();
+  void CountLive();
 
   std::atomic<std::uint32_t> exec_nodes_{0};
   std::atomic<std::uint32_t> live_count_{0};
   std::atomic<std::uint64_t> devices_{0};
   Mutex mutex_;
-  ByteBuffer graphs_;  // of Owned
-  ByteBuffer execs_;   // of Owned
-  ByteBuffer live_;    // of Node
-  ByteBuffer taken_;   // of Taken
+  MappedArray<Owned> graphs_;
+  MappedArray<Owned> execs_;
+  MappedArray<Node> live_;
+  MappedArray<Taken> taken_;
   std::uint32_t last_freeing_ = 0;
 };
 

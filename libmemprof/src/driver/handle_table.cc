@@ -4,16 +4,8 @@
 namespace memprof::recorder {
 
 HandleTable::Entry* HandleTable::Find(std::uint64_t handle, HandleKind kind) {
-  for (std::size_t i = 0; i < count(); ++i)
-    if (at(i)->handle == handle && at(i)->kind == kind) return at(i);
-  return nullptr;
-}
-
-void HandleTable::Erase(Entry* entry) {
-  const std::size_t from =
-      static_cast<std::size_t>(reinterpret_cast<char*>(entry) - entries_.data());
-  entries_.Erase(from, from + sizeof(Entry));
-  known_.store(static_cast<std::uint32_t>(count()), std::memory_order_relaxed);
+  return entries_.Find(
+      [=](const Entry& entry) { return entry.handle == handle && entry.kind == kind; });
 }
 
 bool HandleTable::Add(const Entry& entry) {
@@ -22,8 +14,8 @@ bool HandleTable::Add(const Entry& entry) {
     ++known->references;
     return false;
   }
-  entries_.Append(&entry, sizeof entry);
-  known_.store(static_cast<std::uint32_t>(count()), std::memory_order_relaxed);
+  entries_.Append(entry);
+  Count();
   return true;
 }
 
@@ -34,7 +26,8 @@ HandleTable::Dropped HandleTable::Drop(std::uint64_t handle, HandleKind kind, En
   if (known == nullptr) return Dropped::kUnknown;
   if (entry != nullptr) *entry = *known;
   if (--known->references > 0) return Dropped::kStays;
-  Erase(known);
+  entries_.Erase(known);
+  Count();
   return Dropped::kGone;
 }
 
@@ -49,20 +42,20 @@ bool HandleTable::Get(std::uint64_t handle, HandleKind kind, Entry* entry) {
 bool HandleTable::TakeOwned(std::uint64_t owner, HandleKind kind, Entry* entry) {
   if (known_.load(std::memory_order_relaxed) == 0) return false;
   LockGuard lock(mutex_);
-  for (std::size_t i = 0; i < count(); ++i) {
-    if (at(i)->owner != owner || at(i)->kind != kind) continue;
-    *entry = *at(i);
-    Erase(at(i));
-    return true;
-  }
-  return false;
+  const Entry* known = entries_.Find(
+      [=](const Entry& candidate) { return candidate.owner == owner && candidate.kind == kind; });
+  if (known == nullptr) return false;
+  *entry = *known;
+  entries_.Erase(known);
+  Count();
+  return true;
 }
 
 void HandleTable::EndContext(std::uint32_t context) {
   if (context == 0 || known_.load(std::memory_order_relaxed) == 0) return;
   LockGuard lock(mutex_);
-  for (std::size_t i = count(); i-- > 0;)
-    if (at(i)->context == context) Erase(at(i));
+  entries_.EraseIf([context](const Entry& entry) { return entry.context == context; });
+  Count();
 }
 
 }  // namespace memprof::recorder

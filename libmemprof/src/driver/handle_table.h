@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/mapped_array.h"
 #include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
@@ -59,13 +59,13 @@ class HandleTable {
 
  private:
   Entry* Find(std::uint64_t handle, HandleKind kind);
-  void Erase(Entry* entry);
-  std::size_t count() const { return entries_.size() / sizeof(Entry); }
-  Entry* at(std::size_t i) { return reinterpret_cast<Entry*>(entries_.data()) + i; }
+  void Count() {
+    known_.store(static_cast<std::uint32_t>(entries_.size()), std::memory_order_relaxed);
+  }
 
   std::atomic<std::uint32_t> known_{0};  // entries, to find nothing without the lock
   Mutex mutex_;
-  ByteBuffer entries_;  // of Entry
+  MappedArray<Entry> entries_;
 };
 
 }  // namespace memprof::recorder

@@ -51,10 +51,8 @@ CallContext DriverState::MeetContext(ContextCache* cache, CUcontext context,
 
 CUcontext DriverState::AnyContext() {
   LockGuard lock(mutex_);
-  const auto* known = reinterpret_cast<const ContextEntry*>(contexts_.data());
-  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
-    if (!known[i].green) return known[i].handle;
-  return nullptr;
+  const ContextEntry* known = contexts_.Find([](const ContextEntry& each) { return !each.green; });
+  return known == nullptr ? nullptr : known->handle;
 }
 
 std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, ContextKind kind,
@@ -64,9 +62,7 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
   DefineDevice(device, is_current);
   {
     LockGuard lock(mutex_);
-    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
-    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
-      if (known[i].handle == context) return known[i].id;
+    if (const ContextEntry* known = Find(context)) return known->id;
   }
   // A context from before recording began: cuDevicePrimaryCtxRetain would say for sure what it is
   // but changes a count; where the device has an active primary context, this is taken to be it.
@@ -76,12 +72,9 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
   std::uint32_t id;
   {
     LockGuard lock(mutex_);
-    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
-    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
-      if (known[i].handle == context) return known[i].id;
+    if (const ContextEntry* known = Find(context)) return known->id;
     id = ++last_context_id_;
-    const ContextEntry entry{context, id, device, primary, kind == ContextKind::kGreen};
-    contexts_.Append(&entry, sizeof entry);
+    contexts_.Append({context, id, device, primary, kind == ContextKind::kGreen});
   }
   definitions_->AddContext(id, reinterpret_cast<std::uint64_t>(context),
                            static_cast<std::uint32_t>(device),
@@ -92,59 +85,47 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
 std::uint32_t DriverState::ContextOf(ContextCache* cache, CUcontext context, std::int32_t device) {
   {
     LockGuard lock(mutex_);
-    auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
-    for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
-      if (known[i].handle == context) return known[i].id;
+    if (const ContextEntry* known = Find(context)) return known->id;
   }
   const CallContext current = Current(cache);
   if (current.id != 0 && cache->handle == context) return current.id;
   return device < 0 ? 0 : ContextId(context, device, ContextKind::kUnknown, false);
 }
 
+CallContext DriverState::Take(const ContextEntry* known) {
+  if (known == nullptr) return {};
+  const CallContext taken{known->id, known->device};
+  contexts_.Erase(known);
+  generation_.fetch_add(1, std::memory_order_release);
+  return taken;
+}
+
 CallContext DriverState::ForgetContext(CUcontext context) {
   if (context == nullptr) return {};
   LockGuard lock(mutex_);
-  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
-  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
-    if (known[i].handle != context) continue;
-    const CallContext forgotten{known[i].id, known[i].device};
-    contexts_.Erase(i * sizeof(ContextEntry), (i + 1) * sizeof(ContextEntry));
-    generation_.fetch_add(1, std::memory_order_release);
-    return forgotten;
-  }
-  return {};
+  return Take(Find(context));
 }
 
 void DriverState::RetireContext(CUcontext context) {
   LockGuard lock(mutex_);
-  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
-  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
-    if (known[i].handle != context) continue;
-    known[i].handle = nullptr;
-    generation_.fetch_add(1, std::memory_order_release);
-    return;
-  }
+  ContextEntry* known = Find(context);
+  if (known == nullptr) return;
+  known->handle = nullptr;
+  generation_.fetch_add(1, std::memory_order_release);
 }
 
 CallContext DriverState::TakePrimary(std::int32_t device) {
   LockGuard lock(mutex_);
-  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
-  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i) {
-    if (!(known[i].primary || known[i].green) || known[i].device != device) continue;
-    const CallContext taken{known[i].id, device};
-    contexts_.Erase(i * sizeof(ContextEntry), (i + 1) * sizeof(ContextEntry));
-    generation_.fetch_add(1, std::memory_order_release);
-    return taken;
-  }
-  return {};
+  return Take(contexts_.Find([device](const ContextEntry& known) {
+    return (known.primary || known.green) && known.device == device;
+  }));
 }
 
 CUcontext DriverState::PrimaryContext(std::int32_t device) {
   LockGuard lock(mutex_);
-  auto* known = reinterpret_cast<ContextEntry*>(contexts_.data());
-  for (std::size_t i = 0; i < contexts_.size() / sizeof(ContextEntry); ++i)
-    if (known[i].primary && known[i].device == device) return known[i].handle;
-  return nullptr;
+  const ContextEntry* known = contexts_.Find(
+      [device](const ContextEntry& each) { return each.primary && each.device == device; });
+  return known == nullptr ? nullptr : known->handle;
 }
 
 void DriverState::DefineDevice(std::int32_t device, bool is_current) {
@@ -196,9 +177,7 @@ std::uint64_t DriverState::CurrentPool(std::int32_t device) {
   const auto handle = reinterpret_cast<std::uint64_t>(pool);
   {
     LockGuard lock(mutex_);
-    auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
-    for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
-      if (known[i].handle == handle) return handle;
+    if (Find(handle) != nullptr) return handle;
   }
   CUmemoryPool default_pool = nullptr;
   const bool is_default = driver.cuDeviceGetDefaultMemPool != nullptr &&
@@ -221,31 +200,23 @@ void DriverState::MeetPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t
 
 std::int32_t DriverState::PoolDevice(std::uint64_t pool, std::int32_t fallback) {
   LockGuard lock(mutex_);
-  const auto* known = reinterpret_cast<const PoolEntry*>(pools_.data());
-  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
-    if (known[i].handle == pool) return known[i].device;
-  return fallback;
+  const PoolEntry* known = Find(pool);
+  return known == nullptr ? fallback : known->device;
 }
 
 bool DriverState::ForgetPool(std::uint64_t pool, std::int32_t* device) {
   LockGuard lock(mutex_);
-  auto* known = reinterpret_cast<PoolEntry*>(pools_.data());
-  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i) {
-    if (known[i].handle != pool) continue;
-    *device = known[i].device;
-    pools_.Erase(i * sizeof(PoolEntry), (i + 1) * sizeof(PoolEntry));
-    return true;
-  }
-  return false;
+  const PoolEntry* known = Find(pool);
+  if (known == nullptr) return false;
+  *device = known->device;
+  pools_.Erase(known);
+  return true;
 }
 
 bool DriverState::RememberPool(std::uint64_t pool, std::int32_t device) {
   LockGuard lock(mutex_);
-  const auto* known = reinterpret_cast<const PoolEntry*>(pools_.data());
-  for (std::size_t i = 0; i < pools_.size() / sizeof(PoolEntry); ++i)
-    if (known[i].handle == pool) return false;
-  const PoolEntry entry{pool, device};
-  pools_.Append(&entry, sizeof entry);
+  if (Find(pool) != nullptr) return false;
+  pools_.Append({pool, device});
   return true;
 }
 

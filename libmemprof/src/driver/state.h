@@ -3,10 +3,12 @@
 // Thread-safe. Asks the real driver, so it must not be called with a lock held.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 
-#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/mapped_array.h"
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/driver/api.h"
 #include "libmemprof/src/driver/export_table.h"
@@ -147,14 +149,23 @@ class DriverState {
 
   CallContext MeetContext(ContextCache* cache, CUcontext context, std::uint32_t generation);
   static std::int32_t AskForDevice(CUdeviceptr pointer, std::int32_t fallback);
+  // These three with the lock held.
+  ContextEntry* Find(CUcontext context) {
+    return contexts_.Find([context](const ContextEntry& known) { return known.handle == context; });
+  }
+  PoolEntry* Find(std::uint64_t pool) {
+    return pools_.Find([pool](const PoolEntry& known) { return known.handle == pool; });
+  }
+  // Takes the context out of the table, if it is there.
+  CallContext Take(const ContextEntry* known);
   // `is_current`: a context of it is, so that its memory can be asked for.
   void DefineDevice(std::int32_t device, bool is_current);
 
   Definitions* definitions_;
   void (*on_context_)();
   Mutex mutex_;
-  ByteBuffer contexts_;  // of ContextEntry
-  ByteBuffer pools_;     // of PoolEntry
+  MappedArray<ContextEntry> contexts_;
+  MappedArray<PoolEntry> pools_;
   std::uint32_t last_context_id_ = 0;
   std::atomic<std::uint32_t> generation_{1};  // of contexts_: caches of older ones are void
   std::atomic<std::uint64_t> known_devices_{0};
@@ -176,9 +187,8 @@ void DriverState::ForEachPool(Visit visit) {
   std::size_t count;
   {
     LockGuard lock(mutex_);
-    count = pools_.size() / sizeof(PoolEntry);
-    if (count > 64) count = 64;
-    if (count > 0) std::memcpy(pools, pools_.data(), count * sizeof(PoolEntry));
+    count = std::min(pools_.size(), std::size(pools));
+    std::copy_n(pools_.begin(), count, pools);
   }
   for (std::size_t i = 0; i < count; ++i) visit(pools[i].handle, pools[i].device);
 }

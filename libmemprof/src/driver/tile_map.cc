@@ -13,64 +13,68 @@ bool Overlap(const TileMap::Region& a, const TileMap::Region& b) {
 
 }  // namespace
 
-void TileMap::Remove(std::size_t i, VmmLedger* memory, ByteBuffer* gone) {
-  const std::uint64_t handle = at(i)->handle;
-  tiles_.Erase(i * sizeof(Tile), (i + 1) * sizeof(Tile));
-  const VmmLedger::Physical physical = memory->Drop(handle);
-  if (physical.last) gone->Append(&physical, sizeof physical);
+void TileMap::Drop(const Tile& tile, VmmLedger* memory, Gone* gone) {
+  const VmmLedger::Physical physical = memory->Drop(tile.handle);
+  if (physical.last) gone->Append(physical);
 }
 
 // What is left of a tile are up to two boxes on each axis, between the cuts of the axes before.
-void TileMap::Cut(std::uint64_t array, const Region& region, VmmLedger* memory, ByteBuffer* gone) {
-  for (std::size_t i = count(); i-- > 0;) {
-    if (at(i)->array != array || !Overlap(at(i)->region, region)) continue;
-    Tile rest = *at(i);
+void TileMap::Cut(std::uint64_t array, const Region& region, VmmLedger* memory, Gone* gone) {
+  for (std::size_t i = tiles_.size(); i-- > 0;) {
+    if (tiles_[i].array != array || !Overlap(tiles_[i].region, region)) continue;
+    const Tile cut = tiles_[i];
+    Tile rest = cut;
     for (int axis = 0; axis < 3; ++axis) {
       const std::uint64_t from = rest.region.from[axis], to = rest.region.to[axis];
       if (from < region.from[axis]) {
         rest.region.to[axis] = region.from[axis];
-        if (memory->Hold(rest.handle)) tiles_.Append(&rest, sizeof rest);
+        if (memory->Hold(rest.handle)) tiles_.Append(rest);
         rest.region.to[axis] = to;
         rest.region.from[axis] = region.from[axis];
       }
       if (to > region.to[axis]) {
         rest.region.from[axis] = region.to[axis];
-        if (memory->Hold(rest.handle)) tiles_.Append(&rest, sizeof rest);
+        if (memory->Hold(rest.handle)) tiles_.Append(rest);
         rest.region.from[axis] = from < region.from[axis] ? region.from[axis] : from;
         rest.region.to[axis] = region.to[axis];
       }
     }
-    Remove(i, memory, gone);
+    tiles_.Erase(&tiles_[i]);
+    Drop(cut, memory, gone);
   }
 }
 
 void TileMap::Map(std::uint64_t array, std::uint32_t context, const Region& region,
-                  std::uint64_t handle, VmmLedger* memory, ByteBuffer* gone) {
+                  std::uint64_t handle, VmmLedger* memory, Gone* gone) {
   LockGuard lock(mutex_);
   const bool known = memory->Hold(handle);  // first: it may be what is there already
   Cut(array, region, memory, gone);
   if (!known) return;
-  const Tile tile{array, handle, context, region};
-  tiles_.Append(&tile, sizeof tile);
+  tiles_.Append({array, handle, context, region});
 }
 
-void TileMap::Unmap(std::uint64_t array, const Region& region, VmmLedger* memory,
-                    ByteBuffer* gone) {
+void TileMap::Unmap(std::uint64_t array, const Region& region, VmmLedger* memory, Gone* gone) {
   LockGuard lock(mutex_);
   Cut(array, region, memory, gone);
 }
 
-void TileMap::EndArray(std::uint64_t array, VmmLedger* memory, ByteBuffer* gone) {
+void TileMap::EndArray(std::uint64_t array, VmmLedger* memory, Gone* gone) {
   LockGuard lock(mutex_);
-  for (std::size_t i = count(); i-- > 0;)
-    if (at(i)->array == array) Remove(i, memory, gone);
+  tiles_.EraseIf([=](const Tile& tile) {
+    if (tile.array != array) return false;
+    Drop(tile, memory, gone);
+    return true;
+  });
 }
 
-void TileMap::EndContext(std::uint32_t context, VmmLedger* memory, ByteBuffer* gone) {
+void TileMap::EndContext(std::uint32_t context, VmmLedger* memory, Gone* gone) {
   if (context == 0) return;
   LockGuard lock(mutex_);
-  for (std::size_t i = count(); i-- > 0;)
-    if (at(i)->context == context) Remove(i, memory, gone);
+  tiles_.EraseIf([=](const Tile& tile) {
+    if (tile.context != context) return false;
+    Drop(tile, memory, gone);
+    return true;
+  });
 }
 
 }  // namespace memprof::recorder

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/mapped_array.h"
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/driver/vmm_ledger.h"
 
@@ -26,14 +26,15 @@ class TileMap {
     std::uint64_t to[3] = {0, 1, 1};
   };
 
-  // Memory is there from now on, instead of what was. Appends the VmmLedger::Physical that lost its
-  // last reference by that to `gone`.
+  using Gone = MappedArray<VmmLedger::Physical>;  // memory that has lost its last reference
+
+  // Memory is there from now on, instead of what was. Appends what is gone by that to `gone`.
   void Map(std::uint64_t array, std::uint32_t context, const Region& region, std::uint64_t handle,
-           VmmLedger* memory, ByteBuffer* gone);
-  void Unmap(std::uint64_t array, const Region& region, VmmLedger* memory, ByteBuffer* gone);
+           VmmLedger* memory, Gone* gone);
+  void Unmap(std::uint64_t array, const Region& region, VmmLedger* memory, Gone* gone);
   // The array ends, or every array of the context (log.Context.id).
-  void EndArray(std::uint64_t array, VmmLedger* memory, ByteBuffer* gone);
-  void EndContext(std::uint32_t context, VmmLedger* memory, ByteBuffer* gone);
+  void EndArray(std::uint64_t array, VmmLedger* memory, Gone* gone);
+  void EndContext(std::uint32_t context, VmmLedger* memory, Gone* gone);
 
  private:
   struct Tile {
@@ -42,13 +43,11 @@ class TileMap {
     std::uint32_t context;
     Region region;
   };
-  std::size_t count() const { return tiles_.size() / sizeof(Tile); }
-  Tile* at(std::size_t i) { return reinterpret_cast<Tile*>(tiles_.data()) + i; }
-  void Remove(std::size_t i, VmmLedger* memory, ByteBuffer* gone);
-  void Cut(std::uint64_t array, const Region& region, VmmLedger* memory, ByteBuffer* gone);
+  static void Drop(const Tile& tile, VmmLedger* memory, Gone* gone);
+  void Cut(std::uint64_t array, const Region& region, VmmLedger* memory, Gone* gone);
 
   Mutex mutex_;
-  ByteBuffer tiles_;  // of Tile; no two of an array overlap
+  MappedArray<Tile> tiles_;  // no two of an array overlap
 };
 
 }  // namespace memprof::recorder

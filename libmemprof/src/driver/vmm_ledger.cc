@@ -4,19 +4,12 @@
 namespace memprof::recorder {
 
 VmmLedger::Handle* VmmLedger::Find(std::uint64_t handle) {
-  for (std::size_t i = 0; i < handle_count(); ++i)
-    if (handle_at(i)->physical.handle == handle) return handle_at(i);
-  const auto* names = reinterpret_cast<const OtherName*>(aliases_.data());
-  for (std::size_t i = 0; i < aliases_.size() / sizeof(OtherName); ++i)
-    if (names[i].alias == handle) return Find(names[i].handle);
-  return nullptr;
-}
-
-void VmmLedger::ForgetAliasesOf(std::uint64_t handle) {
-  const auto* names = reinterpret_cast<const OtherName*>(aliases_.data());
-  for (std::size_t i = aliases_.size() / sizeof(OtherName); i-- > 0;)
-    if (names[i].handle == handle)
-      aliases_.Erase(i * sizeof(OtherName), (i + 1) * sizeof(OtherName));
+  if (Handle* known = handles_.Find(
+          [handle](const Handle& candidate) { return candidate.physical.handle == handle; }))
+    return known;
+  const OtherName* name =
+      aliases_.Find([handle](const OtherName& candidate) { return candidate.alias == handle; });
+  return name == nullptr ? nullptr : Find(name->handle);
 }
 
 bool VmmLedger::Create(std::uint64_t handle, std::uint64_t bytes, std::int32_t device,
@@ -26,8 +19,7 @@ bool VmmLedger::Create(std::uint64_t handle, std::uint64_t bytes, std::int32_t d
     ++known->references;
     return false;
   }
-  const Handle created{{handle, bytes, device, layer, false}, 1, 0};
-  handles_.Append(&created, sizeof created);
+  handles_.Append({{handle, bytes, device, layer, false}, 1, 0});
   return true;
 }
 
@@ -37,8 +29,7 @@ bool VmmLedger::Alias(std::uint64_t alias, std::uint64_t handle) {
   if (known == nullptr) return false;
   ++known->references;
   if (Find(alias) == known) return true;
-  const OtherName name{alias, known->physical.handle};
-  aliases_.Append(&name, sizeof name);
+  aliases_.Append({alias, known->physical.handle});
   return true;
 }
 
@@ -55,12 +46,16 @@ bool VmmLedger::Hold(std::uint64_t handle) {
   return known != nullptr;
 }
 
-VmmLedger::Physical VmmLedger::Drop(std::uint64_t handle) {
-  LockGuard lock(mutex_);
+VmmLedger::Physical VmmLedger::DropMapping(std::uint64_t handle) {
   Handle* known = Find(handle);
   if (known == nullptr) return {};
   if (known->mappings > 0) --known->mappings;
   return DropIfLast(known);
+}
+
+VmmLedger::Physical VmmLedger::Drop(std::uint64_t handle) {
+  LockGuard lock(mutex_);
+  return DropMapping(handle);
 }
 
 void VmmLedger::Retain(std::uint64_t handle) {
@@ -72,10 +67,8 @@ VmmLedger::Physical VmmLedger::DropIfLast(Handle* handle) {
   Physical physical = handle->physical;
   physical.last = handle->references == 0 && handle->mappings == 0;
   if (physical.last) {
-    const std::size_t at =
-        static_cast<std::size_t>(reinterpret_cast<char*>(handle) - handles_.data());
-    handles_.Erase(at, at + sizeof(Handle));
-    ForgetAliasesOf(physical.handle);
+    handles_.Erase(handle);
+    aliases_.EraseIf([&physical](const OtherName& name) { return name.handle == physical.handle; });
   }
   return physical;
 }
@@ -90,8 +83,7 @@ VmmLedger::Physical VmmLedger::Release(std::uint64_t handle) {
 
 void VmmLedger::Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) {
   LockGuard lock(mutex_);
-  const Mapping mapping{address, bytes, handle, NowNs()};
-  mappings_.Append(&mapping, sizeof mapping);
+  mappings_.Append({address, bytes, handle, NowNs()});
   if (Handle* known = Find(handle)) ++known->mappings;
 }
 
@@ -104,10 +96,9 @@ std::int32_t VmmLedger::DeviceOf(std::uint64_t handle) {
 std::size_t VmmLedger::CopyMappings(std::uint64_t from, std::uint64_t end, std::size_t skip,
                                     Mapping* out, std::size_t most) {
   LockGuard lock(mutex_);
-  const auto* mappings = reinterpret_cast<const Mapping*>(mappings_.data());
   std::size_t copied = 0;
-  for (std::size_t i = mappings_.size() / sizeof(Mapping); i-- > 0 && copied < most;) {
-    const Mapping& mapping = mappings[i];
+  for (std::size_t i = mappings_.size(); i-- > 0 && copied < most;) {
+    const Mapping& mapping = mappings_[i];
     if (mapping.address >= end || mapping.address + mapping.bytes <= from) continue;
     if (skip > 0)
       --skip;
@@ -120,30 +111,22 @@ std::size_t VmmLedger::CopyMappings(std::uint64_t from, std::uint64_t end, std::
 bool VmmLedger::Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mapping,
                       Physical* physical, std::uint64_t before_ns) {
   LockGuard lock(mutex_);
-  auto* mappings = reinterpret_cast<Mapping*>(mappings_.data());
-  const std::size_t count = mappings_.size() / sizeof(Mapping);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (mappings[i].address < address ||
-        mappings[i].address - address + mappings[i].bytes > bytes ||
-        mappings[i].time_ns > before_ns)
-      continue;
-    *mapping = mappings[i];
-    mappings_.Erase(i * sizeof(Mapping), (i + 1) * sizeof(Mapping));
-    *physical = {};
-    Handle* known = Find(mapping->handle);
-    if (known == nullptr) return true;
-    if (known->mappings > 0) --known->mappings;
-    *physical = DropIfLast(known);
-    return true;
-  }
-  return false;
+  const Mapping* found = mappings_.Find([=](const Mapping& candidate) {
+    return candidate.address >= address && candidate.address - address + candidate.bytes <= bytes &&
+           candidate.time_ns <= before_ns;
+  });
+  if (found == nullptr) return false;
+  *mapping = *found;
+  mappings_.Erase(found);
+  *physical = DropMapping(mapping->handle);
+  return true;
 }
 
 void VmmLedger::BindLocked(const Binding& binding) {
   Handle* known = Find(binding.handle);
   if (known == nullptr) return;
   ++known->mappings;
-  bindings_.Append(&binding, sizeof binding);
+  bindings_.Append(binding);
 }
 
 void VmmLedger::Bind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
@@ -155,34 +138,27 @@ void VmmLedger::Bind(std::uint64_t multicast, std::uint64_t offset, std::uint64_
 void VmmLedger::BindMapped(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
                            std::uint64_t address) {
   LockGuard lock(mutex_);
-  const auto* mappings = reinterpret_cast<const Mapping*>(mappings_.data());
-  for (std::size_t i = 0; i < mappings_.size() / sizeof(Mapping); ++i) {
-    if (address < mappings[i].address || address - mappings[i].address >= mappings[i].bytes)
-      continue;
-    BindLocked({multicast, offset, bytes, mappings[i].handle, NowNs()});
-    return;
-  }
+  const Mapping* mapping = mappings_.Find([address](const Mapping& candidate) {
+    return address >= candidate.address && address - candidate.address < candidate.bytes;
+  });
+  if (mapping != nullptr) BindLocked({multicast, offset, bytes, mapping->handle, NowNs()});
 }
 
 bool VmmLedger::Unbind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
                        std::int32_t device, Physical* physical, std::uint64_t before_ns) {
   LockGuard lock(mutex_);
-  auto* bindings = reinterpret_cast<Binding*>(bindings_.data());
-  for (std::size_t i = 0; i < bindings_.size() / sizeof(Binding); ++i) {
-    const Binding binding = bindings[i];
-    if (binding.multicast != multicast || binding.offset < offset ||
-        binding.offset - offset + binding.bytes > bytes || binding.time_ns > before_ns)
-      continue;
-    Handle* known = Find(binding.handle);
-    if (known != nullptr && device >= 0 && known->physical.device != device) continue;
-    bindings_.Erase(i * sizeof(Binding), (i + 1) * sizeof(Binding));
-    *physical = {};
-    if (known == nullptr) return true;
-    if (known->mappings > 0) --known->mappings;
-    *physical = DropIfLast(known);
-    return true;
-  }
-  return false;
+  const Binding* binding = bindings_.Find([&](const Binding& candidate) {
+    if (candidate.multicast != multicast || candidate.offset < offset ||
+        candidate.offset - offset + candidate.bytes > bytes || candidate.time_ns > before_ns)
+      return false;
+    const Handle* known = device < 0 ? nullptr : Find(candidate.handle);
+    return known == nullptr || known->physical.device == device;
+  });
+  if (binding == nullptr) return false;
+  const std::uint64_t handle = binding->handle;
+  bindings_.Erase(binding);
+  *physical = DropMapping(handle);
+  return true;
 }
 
 }  // namespace memprof::recorder

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/mapped_array.h"
 #include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
@@ -85,17 +85,15 @@ class VmmLedger {
     std::uint64_t handle;
   };
   Handle* Find(std::uint64_t handle);
-  void ForgetAliasesOf(std::uint64_t handle);
   void BindLocked(const Binding& binding);
+  Physical DropMapping(std::uint64_t handle);
   Physical DropIfLast(Handle* handle);
-  std::size_t handle_count() const { return handles_.size() / sizeof(Handle); }
-  Handle* handle_at(std::size_t i) { return reinterpret_cast<Handle*>(handles_.data()) + i; }
 
   Mutex mutex_;
-  ByteBuffer handles_;   // of Handle
-  ByteBuffer mappings_;  // of Mapping
-  ByteBuffer bindings_;  // of Binding
-  ByteBuffer aliases_;   // of OtherName
+  MappedArray<Handle> handles_;
+  MappedArray<Mapping> mappings_;
+  MappedArray<Binding> bindings_;
+  MappedArray<OtherName> aliases_;
 };
 
 }  // namespace memprof::recorder

@@ -22,7 +22,7 @@ void SampleMemory(ThreadSlot* slot, bool failed) {
     event.aux1 = OtherProcesses(context.device, event.aux0, NowNs(), failed);
     event.op = kOpMemoryInfo;
     event.context = context.id;
-    event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+    event.SetDevice(context.device);
     RecordEvent(slot, &event, false);
   }
 }
@@ -43,7 +43,7 @@ void EmitPoolSample(ThreadSlot* slot, Layer layer, std::uint64_t pool, std::int3
   event.op = kOpPoolSample;
   event.layer = layer;
   event.address = pool;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   event.bytes = reserved;
   event.aux0 = used;
   RecordEvent(slot, &event, false);

@@ -22,7 +22,7 @@ CUresult Init(FunctionId id, Real real, unsigned flags) {
 inline void RecordContext(Hook* hook, Op op, std::uint32_t context_id, std::int32_t device) {
   ring::RingEvent event = hook->Event(op, kLayerNone);
   event.context = context_id;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   hook->Emit(&event, op == kOpContextCreate);
 }
 
@@ -116,18 +116,17 @@ CUresult RetainPrimary(FunctionId id, Real real, CUcontext* context, CUdevice de
 
 // The device's primary context has ended, and green ones and the memory that graphs hold with it.
 inline void RecordEndOfPrimary(Hook* hook, std::int32_t device, std::uint64_t before_ns) {
-  ByteBuffer ended;
+  MappedArray<GraphLedger::Node> ended;
   hook->driver()->graphs()->EndDevice(device, &ended);
   TheTorchLayer()->EndDevice(device);
   CallContext gone = hook->driver()->TakePrimary(device);
-  const auto* node = reinterpret_cast<const GraphLedger::Node*>(ended.data());
-  for (std::size_t i = 0; i < ended.size() / sizeof *node; ++i, ++node) {
+  for (const GraphLedger::Node& node : ended) {
     ring::RingEvent event = hook->Event(kOpFree, kLayerGraph);
     event.time_ns = before_ns;
     event.context = gone.id;
-    event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
-    event.address = node->address;
-    event.bytes = node->bytes;
+    event.SetDevice(device);
+    event.address = node.address;
+    event.bytes = node.bytes;
     hook->Emit(&event);
   }
   for (; gone.id != 0; gone = hook->driver()->TakePrimary(device)) {
@@ -135,7 +134,7 @@ inline void RecordEndOfPrimary(Hook* hook, std::int32_t device, std::uint64_t be
     ring::RingEvent event = hook->Event(kOpContextDestroy, kLayerNone);
     event.time_ns = before_ns;
     event.context = gone.id;
-    event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+    event.SetDevice(device);
     hook->Emit(&event);
   }
 }

@@ -69,22 +69,21 @@ void RecordGraphLaunch(Hook* hook, CUresult result, CUgraphExec exec, CUstream s
   // A launch into a stream that is being captured only becomes a node of another graph.
   CUgraph captured = nullptr;
   if (Capturing(hook->id(), stream, &captured)) return;
-  ByteBuffer changes;
+  MappedArray<GraphLedger::Change> changes;
   graphs->Launch(handle, &changes);
   const std::uint32_t context = hook->Context().id;
-  const auto* change = reinterpret_cast<const GraphLedger::Change*>(changes.data());
-  for (std::size_t i = 0; i < changes.size() / sizeof *change; ++i, ++change) {
-    ring::RingEvent event = hook->Event(change->is_free ? kOpFree : kOpAlloc, kLayerGraph);
-    if (change->before) event.time_ns = before_ns;
+  for (const GraphLedger::Change& change : changes) {
+    ring::RingEvent event = hook->Event(change.is_free ? kOpFree : kOpAlloc, kLayerGraph);
+    if (change.before) event.time_ns = before_ns;
     event.context = context;
-    event.device_plus_1 = static_cast<std::uint16_t>(change->node.device + 1);
-    event.address = change->node.address;
-    event.bytes = change->node.bytes;
+    event.SetDevice(change.node.device);
+    event.address = change.node.address;
+    event.bytes = change.node.bytes;
     event.aux0 = handle;
     event.stream = reinterpret_cast<std::uint64_t>(stream);
-    if (!change->is_free) event.stack = change->node.stack;
+    if (!change.is_free) event.stack = change.node.stack;
     hook->Emit(&event);
-    device = change->node.device;
+    device = change.node.device;
   }
   if (device >= 0 && hook->driver()->TimeForGraphSample(NowNs()))
     SampleGraphPool(hook->slot(), device);

@@ -154,7 +154,7 @@ CUresult TrimGraphMemory(FunctionId id, Real real, CUdevice device) {
   const CUresult result = real(device);
   if (!RecordsAllocations(hook) || result != CUDA_SUCCESS) return result;
   ring::RingEvent event = hook.Event(kOpPoolTrim, kLayerGraph);
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   hook.Emit(&event);
   SampleGraphPool(hook.slot(), device);
   return result;

@@ -25,7 +25,7 @@ inline void EndViews(Hook* hook, std::uint64_t resource, std::uint64_t before_ns
     ring::RingEvent event = hook->Event(kOpFree, kLayerImported);
     event.time_ns = before_ns;
     event.context = context.id;
-    event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+    event.SetDevice(context.device);
     event.address = view.handle;
     hook->Emit(&event);
   }
@@ -145,7 +145,7 @@ inline void RecordMapped(Hook* hook, Op op, unsigned count, const CUgraphicsReso
     ring::RingEvent event = hook->Event(op, kLayerImported);
     if (op == kOpUnmap) event.time_ns = time_ns;
     event.context = context.id;
-    event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+    event.SetDevice(context.device);
     event.address = HandleNumber(resources[i]);
     event.stream = HandleNumber(stream);
     hook->Emit(&event);

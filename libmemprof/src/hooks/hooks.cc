@@ -69,7 +69,7 @@ void Hook::Allocated(CUresult result, Layer layer, std::uint64_t address, std::u
   ring::RingEvent event = EventHere(kOpAlloc, layer, id_, NowNs());
   const CallContext context = ContextHere(slot());
   event.context = context.id;
-  event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+  event.SetDevice(context.device);
   event.bytes = bytes;
   event.stream = reinterpret_cast<std::uint64_t>(stream);
   if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
@@ -102,7 +102,7 @@ void Hook::Freeing(Layer layer, std::uint64_t address, CUstream stream) {
   const CallContext context = ContextHere(slot());
   ring::RingEvent event = EventHere(kOpFree, layer, id_, NowNs());
   event.context = context.id;
-  event.device_plus_1 = static_cast<std::uint16_t>(driver()->DeviceOf(address, context.device) + 1);
+  event.SetDevice(driver()->DeviceOf(address, context.device));
   event.address = address;
   event.stream = reinterpret_cast<std::uint64_t>(stream);
   RecordEventHere(slot(), &event, false);
@@ -124,9 +124,7 @@ void Hook::Freed(CUresult result, Layer layer, std::uint64_t address) {
   const CallContext context = Context();
   event.context = context.id;
   const bool on_host = layer == kLayerPinned || layer == kLayerRegistered;
-  if (!on_host)
-    event.device_plus_1 =
-        static_cast<std::uint16_t>(driver()->DeviceOf(address, context.device) + 1);
+  if (!on_host) event.SetDevice(driver()->DeviceOf(address, context.device));
   event.address = address;
   event.result = static_cast<std::uint32_t>(result);
   Emit(&event);

@@ -67,7 +67,7 @@ CUresult ImportPool(FunctionId id, Real real, CUmemoryPool* pool, void* shared,
   hook.driver()->handles()->Add({HandleNumber(*pool), HandleKind::kPool, 0, 0, 0, 0, 1});
   ring::RingEvent event = hook.Event(kOpPoolCreate, kLayerImported);
   event.address = HandleNumber(*pool);
-  event.device_plus_1 = static_cast<std::uint16_t>(hook.Context().device + 1);
+  event.SetDevice(hook.Context().device);
   hook.Emit(&event, true);
   return result;
 }

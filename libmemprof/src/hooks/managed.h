@@ -24,8 +24,7 @@ inline void RecordAdvice(Hook* hook, Op op, std::uint64_t address, std::uint64_t
   event.stream = reinterpret_cast<std::uint64_t>(stream);
   if (place != nullptr) {
     event.aux1 = static_cast<std::uint64_t>(place->type);
-    if (place->type == CU_MEM_LOCATION_TYPE_DEVICE)
-      event.device_plus_1 = static_cast<std::uint16_t>(place->id + 1);
+    if (place->type == CU_MEM_LOCATION_TYPE_DEVICE) event.SetDevice(place->id);
   }
   hook->Emit(&event, true);
 }

@@ -16,7 +16,7 @@ void RecordModuleLoad(Hook* hook, std::uint64_t handle, std::uint64_t image_byte
   const CallContext context = hook->Context();
   ring::RingEvent event = hook->Event(kOpModuleLoad, kLayerModule);
   event.context = context.id;
-  event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+  event.SetDevice(context.device);
   event.address = handle;
   event.bytes = image_bytes;
   if (file != nullptr) event.label = TheRecorder()->definitions()->InternString(file);
@@ -37,7 +37,7 @@ void RecordModuleUnload(Hook* hook, std::uint64_t handle, std::uint64_t before_n
   ring::RingEvent event = hook->Event(kOpModuleUnload, kLayerModule);
   event.time_ns = before_ns;
   event.context = known.context != 0 ? known.context : context.id;
-  event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+  event.SetDevice(context.device);
   event.address = handle;
   event.bytes = known.bytes;
   event.aux0 = known.aux;
@@ -52,7 +52,7 @@ void RecordGlobal(Hook* hook, std::uint64_t address, std::uint64_t bytes, std::u
     return;
   ring::RingEvent event = hook->Event(kOpModuleGlobal, kLayerModule);
   event.context = context.id;
-  event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+  event.SetDevice(context.device);
   event.address = address;
   event.bytes = bytes;
   event.aux0 = module;

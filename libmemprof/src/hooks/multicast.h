@@ -76,7 +76,7 @@ CUresult UnbindMemory(FunctionId id, Real real, CUmemGenericAllocationHandle mul
     RecordGone(&hook, bound, before_ns);
   ring::RingEvent event = hook.Event(kOpUnmap, kLayerMulticast);
   event.time_ns = before_ns;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   event.address = multicast;
   event.bytes = bytes;
   event.aux1 = offset;

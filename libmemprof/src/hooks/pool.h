@@ -35,7 +35,7 @@ inline void RecordFromElsewhere(Hook* hook, CUdeviceptr pointer, std::size_t byt
   const bool on_host = device == DriverState::kHost;
   ring::RingEvent event = hook->Event(kOpAlloc, on_host ? kLayerPinned : kLayerStreamOrdered);
   event.context = on_host ? 0 : hook->Context().id;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   event.address = pointer;
   event.bytes = bytes;
   event.aux0 = pool;
@@ -108,7 +108,7 @@ CUresult CreatePool(FunctionId id, Real real, CUmemoryPool* pool,
   ring::RingEvent event =
       hook.Event(kOpPoolCreate, device == DriverState::kHost ? kLayerPinned : kLayerStreamOrdered);
   event.address = handle;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   hook.Emit(&event, true);
   return result;
 }
@@ -137,7 +137,7 @@ CUresult DestroyPool(FunctionId id, Real real, CUmemoryPool pool) {
       hook.Event(kOpPoolDestroy, imported ? kLayerImported : kLayerStreamOrdered);
   event.time_ns = before_ns;
   event.address = handle;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   hook.Emit(&event);
   return result;
 }
@@ -152,7 +152,7 @@ CUresult TrimPool(FunctionId id, Real real, CUmemoryPool pool, std::size_t keep)
   ring::RingEvent event = hook.Event(kOpPoolTrim, kLayerStreamOrdered);
   event.address = handle;
   event.bytes = keep;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   hook.Emit(&event);
   SamplePool(hook.slot(), handle, device);
   return result;

@@ -44,10 +44,8 @@ TileMap::Region RegionOf(Hook* hook, const CUarrayMapInfo& info, std::uint64_t* 
   return region;
 }
 
-void RecordAllGone(Hook* hook, const ByteBuffer& gone, std::uint64_t before_ns) {
-  const auto* physical = reinterpret_cast<const VmmLedger::Physical*>(gone.data());
-  for (std::size_t i = 0; i < gone.size() / sizeof *physical; ++i)
-    RecordGone(hook, physical[i], before_ns);
+void RecordAllGone(Hook* hook, const TileMap::Gone& gone, std::uint64_t before_ns) {
+  for (const VmmLedger::Physical& physical : gone) RecordGone(hook, physical, before_ns);
 }
 
 }  // namespace
@@ -62,7 +60,7 @@ void RecordArrayMap(Hook* hook, const CUarrayMapInfo& info, std::uint64_t before
   const std::uint64_t asked = maps ? info.memHandle.memHandle : 0;
   const VmmLedger::Physical memory = driver->vmm()->Known(asked);
   const std::uint64_t handle = memory.handle != 0 ? memory.handle : asked;
-  ByteBuffer gone;
+  TileMap::Gone gone;
   if (maps)
     driver->tiles()->Map(ArrayOf(info), context.id, region, handle, driver->vmm(), &gone);
   else
@@ -71,7 +69,7 @@ void RecordArrayMap(Hook* hook, const CUarrayMapInfo& info, std::uint64_t before
   ring::RingEvent event = hook->Event(maps ? kOpMap : kOpUnmap, kLayerArray);
   if (!maps) event.time_ns = before_ns;
   event.context = context.id;
-  event.device_plus_1 = static_cast<std::uint16_t>(context.device + 1);
+  event.SetDevice(context.device);
   event.address = ArrayOf(info);
   event.bytes = bytes;
   event.stream = reinterpret_cast<std::uint64_t>(stream);
@@ -93,13 +91,13 @@ void RecordArrayMapFailed(Hook* hook, CUresult result, const CUarrayMapInfo* lis
 void RecordArrayEnd(Hook* hook, std::uint64_t array, std::uint64_t before_ns) {
   HandleTable::Entry known;
   hook->driver()->handles()->Drop(array, HandleKind::kSparse, &known);
-  ByteBuffer gone;
+  TileMap::Gone gone;
   hook->driver()->tiles()->EndArray(array, hook->driver()->vmm(), &gone);
   RecordAllGone(hook, gone, before_ns);
 }
 
 void RecordArraysEnd(Hook* hook, std::uint32_t context, std::uint64_t before_ns) {
-  ByteBuffer gone;
+  TileMap::Gone gone;
   hook->driver()->tiles()->EndContext(context, hook->driver()->vmm(), &gone);
   RecordAllGone(hook, gone, before_ns);
 }

@@ -11,7 +11,7 @@ namespace memprof::recorder {
 inline void RecordVmm(Hook* hook, Op op, Layer layer, std::int32_t device, std::uint64_t address,
                       std::uint64_t bytes, std::uint64_t aux0 = 0, std::uint64_t aux1 = 0) {
   ring::RingEvent event = hook->Event(op, layer);
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   event.address = address;
   event.bytes = bytes;
   event.aux0 = aux0;
@@ -44,7 +44,7 @@ inline void RecordGone(Hook* hook, const VmmLedger::Physical& physical, std::uin
   hook->driver()->exports()->End(physical.handle);
   ring::RingEvent event = hook->Event(kOpFree, static_cast<Layer>(physical.layer));
   event.time_ns = time_ns;
-  event.device_plus_1 = static_cast<std::uint16_t>(physical.device + 1);
+  event.SetDevice(physical.device);
   event.address = physical.handle;
   event.bytes = physical.bytes;
   hook->Emit(&event);
@@ -125,7 +125,7 @@ CUresult UnmapPhysical(FunctionId id, Real real, CUdeviceptr address, std::size_
   }
   ring::RingEvent event = hook.Event(kOpUnmap, kLayerVmmAddress);
   event.time_ns = before_ns;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   event.address = address;
   event.bytes = bytes;
   hook.Emit(&event);

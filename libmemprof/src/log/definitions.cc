@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/base/hash.h"
 #include "libmemprof/src/base/text.h"
-#include "libmemprof/src/log/pbf_writer.h"
+#include "libmemprof/src/log/proto_writer.h"
 
 namespace memprof::recorder {
 namespace {
 
-constexpr std::size_t kMostKeyBytes = std::size_t{16} << 20;  // bounds the memory of all names
-constexpr std::uint32_t kMostCapacity = 1u << 19;             // ... and of each table: 12 MiB
+constexpr std::size_t kMaxKeyBytes = std::size_t{16} << 20;  // bounds the memory of all names
 
 // Field numbers of log.Definitions and its messages; the test decodes with libprotobuf.
 enum Field : std::uint32_t {
@@ -28,76 +28,22 @@ enum Field : std::uint32_t {
 
 }  // namespace
 
-std::uint64_t HashBytes(const void* data, std::size_t bytes) {
-  const auto* at = static_cast<const unsigned char*>(data);
-  std::uint64_t hash = 0x9e3779b97f4a7c15u ^ bytes * 0xff51afd7ed558ccdu;
-  while (bytes > 0) {
-    std::uint64_t word = 0;
-    const std::size_t take = bytes < 8 ? bytes : 8;
-    memcpy(&word, at, take);
-    hash = (hash ^ word) * 0x9fb21c651e98df25u;
-    hash ^= hash >> 32;
-    at += take;
-    bytes -= take;
-  }
-  return hash == 0 ? 1 : hash;
-}
-
-Definitions::~Definitions() {
-  UnmapMemory(strings_.entries, strings_.capacity * sizeof(Entry));
-  UnmapMemory(tensors_.entries, tensors_.capacity * sizeof(Entry));
-  UnmapMemory(python_frames_.entries, python_frames_.capacity * sizeof(Entry));
-}
-
-bool Definitions::Enlarge(Table* table) {
-  const std::uint32_t capacity = table->capacity == 0 ? 1024 : table->capacity * 2;
-  if (capacity > kMostCapacity) return false;
-  auto* entries = static_cast<Entry*>(MapMemory(capacity * sizeof(Entry)));
-  if (entries == nullptr) return false;
-  for (std::uint32_t i = 0; i < table->capacity; ++i) {
-    const Entry& old = table->entries[i];
-    if (old.id == 0) continue;
-    std::uint32_t slot = static_cast<std::uint32_t>(old.hash) & (capacity - 1);
-    while (entries[slot].id != 0) slot = (slot + 1) & (capacity - 1);
-    entries[slot] = old;
-  }
-  UnmapMemory(table->entries, table->capacity * sizeof(Entry));
-  table->entries = entries;
-  table->capacity = capacity;
-  return true;
-}
-
 Definitions::Entry* Definitions::FindOrInsert(Table* table, const void* key, std::size_t bytes,
                                               bool* inserted) {
-  *inserted = false;
-  if (table->capacity == 0 && !Enlarge(table)) return nullptr;
   const std::uint64_t hash = HashBytes(key, bytes);
-  const auto probe = [&](std::uint32_t* slot) -> Entry* {
-    *slot = static_cast<std::uint32_t>(hash) & (table->capacity - 1);
-    for (;; *slot = (*slot + 1) & (table->capacity - 1)) {
-      Entry& entry = table->entries[*slot];
-      if (entry.id == 0) return nullptr;
-      if (entry.hash == hash && entry.bytes == bytes &&
-          memcmp(keys_.data() + entry.offset, key, bytes) == 0)
-        return &entry;
-    }
-  };
-  std::uint32_t slot;
-  if (Entry* known = probe(&slot)) return known;
-  if (table->used * 2 >= table->capacity) {
-    if (!Enlarge(table)) return nullptr;
-    probe(&slot);
-  }
-  if (keys_.size() + bytes > kMostKeyBytes || !keys_.TryReserve(bytes + 1)) return nullptr;
-  Entry& entry = table->entries[slot];
-  entry.hash = hash;
-  entry.bytes = static_cast<std::uint32_t>(bytes);
-  entry.offset = keys_.size();
+  Entry* known = table->entries.Find(hash, [&](const Entry& entry) {
+    return entry.key_hash == hash && entry.bytes == bytes &&
+           memcmp(keys_.data() + entry.offset, key, bytes) == 0;
+  });
+  *inserted = known == nullptr;
+  if (known != nullptr) return known;
+  if (keys_.size() + bytes > kMaxKeyBytes || !keys_.TryReserve(bytes + 1)) return nullptr;
+  Entry* entry = table->entries.Insert(
+      {hash, table->last_id + 1, static_cast<std::uint32_t>(bytes), keys_.size()});
+  if (entry == nullptr) return nullptr;
   keys_.Append(key, bytes);
-  entry.id = ++table->last_id;
-  ++table->used;
-  *inserted = true;
-  return &entry;
+  ++table->last_id;
+  return entry;
 }
 
 std::uint32_t Definitions::InternString(const char* text) {
@@ -118,10 +64,10 @@ std::uint32_t Definitions::InternString(const char* text, std::size_t length) {
   if (!inserted) return entry->id;
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kString);
-    message.add_uint32(1, entry->id);
-    message.add_string(2, clean_.data(), clean_.size());
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kString);
+    message.AddVarint(1, entry->id);
+    message.AddBytes(2, clean_.data(), clean_.size());
   }
   return PublishEntry(&strings_, entry);
 }
@@ -132,11 +78,11 @@ void Definitions::AddThread(std::uint32_t id, std::uint32_t tid, const char* nam
   AppendCleanText(name, strlen(name), &clean_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kThread);
-    message.add_uint32(1, id);
-    message.add_uint32(2, tid);
-    message.add_string(3, clean_.data(), clean_.size());
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kThread);
+    message.AddVarint(1, id);
+    message.AddVarint(2, tid);
+    message.AddBytes(3, clean_.data(), clean_.size());
   }
   PublishScratch();
 }
@@ -147,15 +93,15 @@ void Definitions::AddDevice(const DeviceInfo& device) {
   AppendCleanText(device.name, strlen(device.name), &clean_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kDevice);
-    message.add_uint32(1, device.ordinal);
-    message.add_string(2, clean_.data(), clean_.size());
-    message.add_uint64(3, device.capacity_bytes);
-    if (device.uuid != nullptr) message.add_bytes(4, static_cast<const char*>(device.uuid), 16);
-    message.add_bool(5, device.simulated);
-    message.add_uint32(6, device.driver_version);
-    message.add_uint64(7, device.free_at_start_bytes);
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kDevice);
+    message.AddVarint(1, device.ordinal);
+    message.AddBytes(2, clean_.data(), clean_.size());
+    message.AddVarint(3, device.capacity_bytes);
+    if (device.uuid != nullptr) message.AddBytes(4, device.uuid, 16);
+    message.AddVarint(5, device.simulated);
+    message.AddVarint(6, device.driver_version);
+    message.AddVarint(7, device.free_at_start_bytes);
   }
   PublishScratch();
 }
@@ -165,12 +111,12 @@ void Definitions::AddContext(std::uint32_t id, std::uint64_t handle, std::uint32
   LockGuard lock(mutex_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kContext);
-    message.add_uint32(1, id);
-    message.add_uint64(2, handle);
-    message.add_uint32(3, device);
-    message.add_bool(4, primary);
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kContext);
+    message.AddVarint(1, id);
+    message.AddVarint(2, handle);
+    message.AddVarint(3, device);
+    message.AddVarint(4, primary);
   }
   PublishScratch();
 }
@@ -179,11 +125,11 @@ void Definitions::AddPool(std::uint64_t handle, std::uint32_t device, bool is_de
   LockGuard lock(mutex_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kPool);
-    message.add_uint64(1, handle);
-    message.add_uint32(2, device);
-    message.add_bool(3, is_default);
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kPool);
+    message.AddVarint(1, handle);
+    message.AddVarint(2, device);
+    message.AddVarint(3, is_default);
   }
   PublishScratch();
 }
@@ -194,16 +140,15 @@ void Definitions::AddModule(const ModuleInfo& module) {
   AppendCleanText(module.path, strlen(module.path), &clean_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kModule);
-    message.add_uint32(1, module.id);
-    message.add_string(2, clean_.data(), clean_.size());
-    if (module.build_id_bytes > 0)
-      message.add_bytes(3, static_cast<const char*>(module.build_id), module.build_id_bytes);
-    message.add_uint64(4, module.load_bias);
-    message.add_uint64(5, module.first_address);
-    message.add_uint64(6, module.end_address);
-    message.add_uint64(7, NowNs());
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kModule);
+    message.AddVarint(1, module.id);
+    message.AddBytes(2, clean_.data(), clean_.size());
+    if (module.build_id_bytes > 0) message.AddBytes(3, module.build_id, module.build_id_bytes);
+    message.AddVarint(4, module.load_bias);
+    message.AddVarint(5, module.first_address);
+    message.AddVarint(6, module.end_address);
+    message.AddVarint(7, NowNs());
   }
   PublishScratch();
 }
@@ -223,12 +168,12 @@ std::uint32_t Definitions::InternTensor(std::uint32_t name, std::uint32_t dtype,
   if (!inserted) return entry->id;
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kTensor);
-    message.add_uint32(1, entry->id);
-    message.add_uint32(2, name);
-    message.add_uint32(3, dtype);
-    message.add_packed_uint64(4, key + 2, key + 2 + rank);
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kTensor);
+    message.AddVarint(1, entry->id);
+    message.AddVarint(2, name);
+    message.AddVarint(3, dtype);
+    message.AddVarints(4, key + 2, static_cast<std::size_t>(rank));
   }
   return PublishEntry(&tensors_, entry);
 }
@@ -246,12 +191,12 @@ std::uint32_t Definitions::InternPythonFrame(std::uint32_t function, std::uint32
   if (!inserted) return entry->id;
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kPythonFrame);
-    message.add_uint32(1, entry->id);
-    message.add_uint32(2, function);
-    message.add_uint32(3, file);
-    message.add_uint32(4, line);
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kPythonFrame);
+    message.AddVarint(1, entry->id);
+    message.AddVarint(2, function);
+    message.AddVarint(3, file);
+    message.AddVarint(4, line);
   }
   return PublishEntry(&python_frames_, entry);
 }
@@ -262,23 +207,21 @@ void Definitions::AddSource(const char* name, std::uint32_t state, const char* d
   AppendCleanText(detail, strlen(detail), &clean_);
   scratch_.Clear();
   {
-    PbfWriter fields(scratch_);
-    PbfWriter message(fields, kSource);
-    message.add_string(1, name);
-    message.add_uint32(2, state);
-    message.add_string(3, clean_.data(), clean_.size());
-    message.add_uint64(4, NowNs());
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kSource);
+    message.AddText(1, name);
+    message.AddVarint(2, state);
+    message.AddBytes(3, clean_.data(), clean_.size());
+    message.AddVarint(4, NowNs());
   }
   PublishScratch();
 }
 
 std::uint32_t Definitions::PublishEntry(Table* table, Entry* entry) {
   if (PublishScratch()) return entry->id;
-  // Nobody has seen the id, the entry is the last of its probe chain, and its key the last of all:
-  // take them back.
-  entry->id = 0;
-  keys_.Resize(entry->offset);
-  --table->used;
+  // Nobody has seen the id, and its key is the last of all: take them back.
+  keys_.Truncate(entry->offset);
+  table->entries.Erase(entry);
   --table->last_id;
   return 0;
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/hash_table.h"
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/log/ring_buffer.h"
 
@@ -38,7 +39,6 @@ struct ModuleInfo {
 class Definitions {
  public:
   explicit Definitions(RingBuffer* ring) : ring_(ring) {}
-  ~Definitions();
   Definitions(const Definitions&) = delete;
   Definitions& operator=(const Definitions&) = delete;
 
@@ -68,22 +68,24 @@ class Definitions {
   void SealCurrent();
 
  private:
-  // An open-addressed table from hashed bytes to ids; the bytes are kept for comparison.
+  // From hashed bytes to ids; the bytes are kept for comparison.
   struct Entry {
-    std::uint64_t hash;
+    std::uint64_t key_hash;
     std::uint32_t id;  // 0 = empty
     std::uint32_t bytes;
     std::uint64_t offset;  // in keys_
+
+    bool empty() const { return id == 0; }
+    std::uint64_t hash() const { return key_hash; }
   };
   struct Table {
-    Entry* entries = nullptr;
-    std::uint32_t capacity = 0;
-    std::uint32_t used = 0;
+    static constexpr std::size_t kFirstCapacity = 1024;
+    static constexpr std::size_t kMaxCapacity = 1u << 19;  // 12 MiB
+    HashTable<Entry> entries{kFirstCapacity, kMaxCapacity};
     std::uint32_t last_id = 0;
   };
 
   Entry* FindOrInsert(Table* table, const void* key, std::size_t bytes, bool* inserted);
-  static bool Enlarge(Table* table);
   std::uint32_t PublishEntry(Table* table, Entry* entry);
   bool PublishScratch();
   bool Publish(ring::DefinitionKind kind, const void* payload, std::uint32_t bytes);
@@ -98,8 +100,5 @@ class Definitions {
   Table tensors_;
   Table python_frames_;
 };
-
-// A fast 64-bit hash of bytes; for tables in this process only.
-std::uint64_t HashBytes(const void* data, std::size_t bytes);
 
 }  // namespace memprof::recorder

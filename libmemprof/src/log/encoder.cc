@@ -6,8 +6,6 @@ namespace {
 
 using ring::RingEvent;
 
-constexpr std::size_t kLongestVarint = 10;
-
 }  // namespace
 
 bool EventEncoder::Add(std::uint32_t thread, const RingEvent* events, std::uint32_t count) {
@@ -45,17 +43,17 @@ void EventEncoder::FindUsedColumns() {
 
 // A packed field is a length-delimited field of varints: built apart, then added as bytes.
 template <typename Value>
-void EventEncoder::Column(PbfWriter* message, std::uint32_t field, Value value) {
+void EventEncoder::Column(ProtoWriter* message, std::uint32_t field, Value value) {
   column_.Clear();
-  if (!column_.Reserve(events_ * kLongestVarint)) return;
+  if (!column_.Reserve(events_ * ByteBuffer::kMaxVarintBytes)) return;
   for (std::size_t r = 0; r < run_count_; ++r)
     for (std::uint32_t i = 0; i < runs_[r].count; ++i)
       column_.PutVarint(value(runs_[r], runs_[r].events[i]));
-  message->add_bytes(field, column_.data(), column_.size());
+  message->AddBytes(field, column_.data(), column_.size());
 }
 
 template <typename Value>
-void EventEncoder::DeltaColumn(PbfWriter* message, std::uint32_t field, std::uint64_t base,
+void EventEncoder::DeltaColumn(ProtoWriter* message, std::uint32_t field, std::uint64_t base,
                                Value value) {
   Column(message, field, [&base, value](const Run&, const RingEvent& event) {
     const std::uint64_t now = value(event);
@@ -67,9 +65,9 @@ void EventEncoder::DeltaColumn(PbfWriter* message, std::uint32_t field, std::uin
 
 void EventEncoder::Encode(ByteBuffer* out) {
   FindUsedColumns();
-  PbfWriter message(*out);
-  message.add_uint64(1, first_time_ns_);
-  message.add_uint32(2, events_);
+  ProtoWriter message(*out);
+  message.AddVarint(1, first_time_ns_);
+  message.AddVarint(2, events_);
   Column(&message, 3, [](const Run&, const RingEvent& e) { return e.op; });
   if (used_.layer != 0) Column(&message, 4, [](const Run&, const RingEvent& e) { return e.layer; });
   DeltaColumn(&message, 5, first_time_ns_, [](const RingEvent& e) { return e.time_ns; });

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/byte_buffer.h"
-#include "libmemprof/src/log/pbf_writer.h"
+#include "libmemprof/src/log/proto_writer.h"
 #include "proto/ring.h"
 
 namespace memprof::recorder {
@@ -35,9 +35,9 @@ class EventEncoder {
   };
   void FindUsedColumns();
   template <typename Value>
-  void Column(PbfWriter* message, std::uint32_t field, Value value);
+  void Column(ProtoWriter* message, std::uint32_t field, Value value);
   template <typename Value>
-  void DeltaColumn(PbfWriter* message, std::uint32_t field, std::uint64_t base, Value value);
+  void DeltaColumn(ProtoWriter* message, std::uint32_t field, std::uint64_t base, Value value);
 
   Run runs_[kMostRuns];
   std::size_t run_count_ = 0;

@@ -8,7 +8,7 @@
 
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/base/text.h"
-#include "libmemprof/src/log/pbf_writer.h"
+#include "libmemprof/src/log/proto_writer.h"
 #include "proto/framing.h"
 
 #define MEMPROF_STRING_(x) #x
@@ -19,17 +19,17 @@ namespace {
 
 constexpr std::size_t kMostArgumentBytes = 64 * 1024;
 
-void AddText(PbfWriter* message, std::uint32_t field, const char* text, std::size_t length) {
+void AddText(ProtoWriter* message, std::uint32_t field, const char* text, std::size_t length) {
   ByteBuffer clean;
   AppendCleanText(text, length, &clean);
-  message->add_bytes(field, clean.size() == 0 ? "" : clean.data(), clean.size());
+  message->AddBytes(field, clean.data(), clean.size());
 }
 
-void AddText(PbfWriter* message, std::uint32_t field, const char* text) {
+void AddText(ProtoWriter* message, std::uint32_t field, const char* text) {
   AddText(message, field, text, strlen(text));
 }
 
-void AddArguments(PbfWriter* message) {
+void AddArguments(ProtoWriter* message) {
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   ByteBuffer text;
@@ -59,12 +59,12 @@ bool EnvironmentBelongsInLog(const char* variable) {
 void EncodeHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns, const char* ring_path,
                   ByteBuffer* out) {
   char text[PATH_MAX];
-  PbfWriter message(*out);
-  message.add_uint32(1, log::kFormatVersion);
-  message.add_string(2, MEMPROF_STRING(MEMPROF_VERSION_MAJOR) "." MEMPROF_STRING(
-                            MEMPROF_VERSION_MINOR) "." MEMPROF_STRING(MEMPROF_VERSION_PATCH));
-  message.add_uint32(3, static_cast<std::uint32_t>(getpid()));
-  message.add_uint32(4, static_cast<std::uint32_t>(getppid()));
+  ProtoWriter message(*out);
+  message.AddVarint(1, log::kFormatVersion);
+  message.AddText(2, MEMPROF_STRING(MEMPROF_VERSION_MAJOR) "." MEMPROF_STRING(
+                         MEMPROF_VERSION_MINOR) "." MEMPROF_STRING(MEMPROF_VERSION_PATCH));
+  message.AddVarint(3, static_cast<std::uint32_t>(getpid()));
+  message.AddVarint(4, static_cast<std::uint32_t>(getppid()));
   if (gethostname(text, sizeof text - 1) == 0) AddText(&message, 5, text);
   const ssize_t executable = readlink("/proc/self/exe", text, sizeof text);
   if (executable > 0) AddText(&message, 6, text, static_cast<std::size_t>(executable));
@@ -72,10 +72,10 @@ void EncodeHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns, const cha
   if (getcwd(text, sizeof text) != nullptr) AddText(&message, 8, text);
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
     if (EnvironmentBelongsInLog(*variable)) AddText(&message, 9, *variable);
-  message.add_uint64(10, start_ns);
-  message.add_uint64(11, start_unix_ns);
+  message.AddVarint(10, start_ns);
+  message.AddVarint(11, start_unix_ns);
   if (ring_path[0] != '\0') AddText(&message, 12, ring_path);
-  message.add_string(13, "x86_64");
+  message.AddText(13, "x86_64");
 }
 
 }  // namespace memprof::recorder

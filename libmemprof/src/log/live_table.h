@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/base/hash.h"
+#include "libmemprof/src/base/hash_table.h"
 #include "proto/ring.h"
 
 namespace memprof::recorder {
@@ -29,23 +31,19 @@ struct LiveBlock {
 
 class LiveTable {
  public:
-  LiveTable() = default;
-  ~LiveTable();
-  LiveTable(const LiveTable&) = delete;
-  LiveTable& operator=(const LiveTable&) = delete;
-
   // Returns the layer that the event should carry: of a free the freed block's, because one
   // function frees memory of several kinds; else, and where the block is not known, its own.
   std::uint8_t Apply(const ring::RingEvent& event);
   const LiveTotals& totals() const { return totals_; }
   // Blocks that are followed now, of all kinds.
-  std::size_t size() const { return used_; }
-  // Calls visit(address, bytes, device_plus_1, layer) for each of these.
+  std::size_t size() const { return entries_.size(); }
+  // Calls visit(LiveBlock) for each of these.
   template <typename Visit>
   void ForEach(Visit visit) const {
-    for (std::size_t i = 0; i < capacity_; ++i)
-      if (entries_[i].address != 0 && entries_[i].early_free == 0)
-        visit(entries_[i].address, entries_[i].bytes, entries_[i].device_plus_1, entries_[i].layer);
+    entries_.ForEach([&visit](const Entry& entry) {
+      if (!entry.early_free)
+        visit(LiveBlock{entry.address, entry.bytes, entry.device_plus_1, entry.layer});
+    });
   }
   // Blocks that there was no room for.
   std::uint64_t not_followed() const { return not_followed_; }
@@ -57,25 +55,31 @@ class LiveTable {
     std::uint32_t context;
     std::uint16_t device_plus_1;
     std::uint8_t layer;
-    std::uint8_t early_free;
+    bool early_free;
+
+    bool empty() const { return address == 0; }
+    std::uint64_t hash() const { return HashOf(address); }
   };
   // Frees that may yet be taken back by OP_FREE_FAILED, which follows at once.
   static constexpr std::size_t kRecentFrees = 64;
-  static std::size_t Slot(std::uint64_t address, std::size_t capacity);
-  Entry* Find(std::uint64_t address);
-  bool Insert(const Entry& entry);
-  void Erase(Entry* entry);
-  bool Enlarge();
+  static constexpr std::size_t kFirstEntries = 4096;
+  static constexpr std::size_t kMaxEntries = std::size_t{1} << 20;  // 32 MiB
+  // Low bits of addresses are all alike.
+  static std::uint64_t HashOf(std::uint64_t address) { return Mix(address >> 4); }
+  Entry* Find(std::uint64_t address) {
+    return entries_.Find(HashOf(address),
+                         [address](const Entry& entry) { return entry.address == address; });
+  }
+  Entry* RecentFree(std::uint64_t address) { return &recent_[HashOf(address) % kRecentFrees]; }
   void Begin(const Entry& entry);
+  void StopCounting(const Entry& entry);
   void End(Entry* entry);
   void Allocate(const ring::RingEvent& event);
   std::uint8_t Free(const ring::RingEvent& event);
   std::uint8_t TakeBack(const ring::RingEvent& event);
   void EndContext(const ring::RingEvent& event);
 
-  Entry* entries_ = nullptr;
-  std::size_t capacity_ = 0;  // a power of two
-  std::size_t used_ = 0;
+  HashTable<Entry> entries_{kFirstEntries, kMaxEntries};
   Entry recent_[kRecentFrees] = {};
   LiveTotals totals_;
   std::uint64_t not_followed_ = 0;

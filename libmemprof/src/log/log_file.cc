@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "libmemprof/src/log/pbf_writer.h"
+#include "libmemprof/src/log/proto_writer.h"
 #include "libmemprof/src/log/ring_buffer.h"
 #include "proto/crc32c.h"
 
@@ -21,7 +21,7 @@ namespace {
 constexpr int kCompressionLevel = 1;
 constexpr int kMostAttempts = 1000;
 constexpr std::uint64_t kSmallestLimit = 256 * 1024;
-constexpr std::size_t kMostIndexBytes = std::size_t{8} << 20;  // 262,144 chunks
+constexpr std::size_t kMaxIndexEntries = 262144;  // 8 MiB
 // Smaller chunks are stored as they are.
 constexpr std::size_t kWorthCompressing = 128;
 
@@ -137,11 +137,11 @@ void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint
                        std::uint64_t first_time_ns, std::uint64_t last_time_ns) {
   if (payload.failed()) return;
   // The longest logs do without an index: readers then scan.
-  index_full_ |= index_.size() >= kMostIndexBytes || !index_.TryReserve(sizeof(IndexEntry));
+  index_full_ |= index_.size() >= kMaxIndexEntries || !index_.TryReserve(1);
   if (index_full_) index_.Clear();
-  const IndexEntry entry{end() + batch_.size(), first_time_ns, last_time_ns,
-                         static_cast<std::uint32_t>(kind), events};
-  if (!index_full_) index_.Append(&entry, sizeof entry);
+  if (!index_full_)
+    index_.Append({end() + batch_.size(), first_time_ns, last_time_ns,
+                   static_cast<std::uint32_t>(kind), events});
   const char* stored = payload.data();
   std::size_t stored_bytes = payload.size();
   log::ChunkFrame frame{};
@@ -235,12 +235,12 @@ int LogFile::Write(int error) {
       size_ = start;
       finished_at_ = 0;
     }
-    if (!index_full_) index_.Resize(indexed_ * sizeof(IndexEntry));
+    if (!index_full_) index_.Truncate(indexed_);
   } else {
     const std::uint64_t old_size = size_;
     size_ = start + batch_.size();
     finished_at_ = 0;
-    indexed_ = index_.size() / sizeof(IndexEntry);
+    indexed_ = index_.size();
     if (size_ < old_size) error = Truncate(size_);
   }
   batch_.Clear();
@@ -248,17 +248,15 @@ int LogFile::Write(int error) {
 }
 
 void LogFile::EncodeIndex(ByteBuffer* payload) const {
-  PbfWriter message(*payload);
-  for (std::size_t i = 0; i < index_.size() / sizeof(IndexEntry); ++i) {
-    IndexEntry entry;
-    memcpy(&entry, index_.data() + i * sizeof entry, sizeof entry);
-    PbfWriter chunk(message, 1);
-    chunk.add_uint64(1, entry.offset);
-    chunk.add_uint32(2, entry.kind);
+  ProtoWriter message(*payload);
+  for (const IndexEntry& entry : index_) {
+    ProtoWriter chunk(message, 1);
+    chunk.AddVarint(1, entry.offset);
+    chunk.AddVarint(2, entry.kind);
     if (entry.events == 0) continue;
-    chunk.add_uint32(3, entry.events);
-    chunk.add_uint64(4, entry.first_time_ns);
-    chunk.add_uint64(5, entry.last_time_ns);
+    chunk.AddVarint(3, entry.events);
+    chunk.AddVarint(4, entry.first_time_ns);
+    chunk.AddVarint(5, entry.last_time_ns);
   }
 }
 
@@ -271,17 +269,17 @@ int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char*
   const bool indexed = !index_full_;
   if (indexed) AddChunk(log::ChunkKind::kIndex, payload);
   payload.Clear();
-  PbfWriter trailer(payload);
-  trailer.add_uint64(1, end_time_ns);
-  trailer.add_uint64(2, events);
-  trailer.add_string(3, reason);
-  if (indexed) trailer.add_uint64(4, index_at);
+  ProtoWriter trailer(payload);
+  trailer.AddVarint(1, end_time_ns);
+  trailer.AddVarint(2, events);
+  trailer.AddText(3, reason);
+  if (indexed) trailer.AddVarint(4, index_at);
   AddChunk(log::ChunkKind::kTrailer, payload);
   const int error = Write(0);
   if (error != 0) return error;
   // The index does not list itself, nor the trailer: a later Finish lists what precedes them.
-  if (!index_full_) index_.Resize(index_.size() - 2 * sizeof(IndexEntry));
-  indexed_ = index_.size() / sizeof(IndexEntry);
+  if (!index_full_) index_.Truncate(index_.size() - 2);
+  indexed_ = index_.size();
   finished_at_ = index_at;
   return 0;
 }

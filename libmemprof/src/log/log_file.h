@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/mapped_array.h"
 #include "proto/framing.h"
 
 namespace memprof::recorder {
@@ -80,7 +81,7 @@ class LogFile {
   std::uint64_t finished_at_ = 0;  // where the index begins, once finished
   std::size_t indexed_ = 0;        // entries of index_ that belong to written batches
   ByteBuffer batch_{Need::kWriter};
-  ByteBuffer index_;  // of IndexEntry
+  MappedArray<IndexEntry> index_;
   bool index_full_ = false;
   ByteBuffer packed_{Need::kWriter};
   void* compressor_memory_ = nullptr;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "libmemprof/src/log/definitions.h"
+#include "libmemprof/src/base/hash.h"
 
 namespace memprof::recorder {
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "libmemprof/src/log/pbf_writer.h"
+#include "libmemprof/src/log/proto_writer.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "proto/anomalies.h"
 
@@ -183,10 +183,8 @@ void Writer::ServeCopy() {
   const std::uint32_t wanted = copy_wanted_.load(std::memory_order_acquire);
   LiveCopy* copy = copy_.exchange(nullptr);
   if (copy == nullptr) return;
-  drain_.live()->table().ForEach([copy](std::uint64_t address, std::uint64_t bytes,
-                                        std::uint16_t device_plus_1, std::uint8_t layer) {
-    if (layer == kLayerLinear || layer == kLayerPitched)
-      copy->add(copy->to, {address, bytes, device_plus_1, layer});
+  drain_.live()->table().ForEach([copy](const LiveBlock& block) {
+    if (block.layer == kLayerLinear || block.layer == kLayerPitched) copy->add(copy->to, block);
   });
   copy_done_.store(wanted, std::memory_order_release);
   FutexWake(&copy_done_, 64);
@@ -218,24 +216,24 @@ void Writer::WriteCounters() {
   CountRefusals();
   const ring::RingHeader* header = ring_->header();
   message_.Clear();
-  PbfWriter counters(message_);
+  ProtoWriter counters(message_);
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
     const std::uint64_t value = header->anomalies[i].load(std::memory_order_relaxed);
     if (value == 0) continue;
-    PbfWriter counter(counters, 1);
-    counter.add_string(1, kNames[i]);
-    counter.add_uint64(2, value);
+    ProtoWriter counter(counters, 1);
+    counter.AddText(1, kNames[i]);
+    counter.AddVarint(2, value);
   }
   const std::uint64_t written = header->events_written.load(std::memory_order_relaxed);
   {
-    PbfWriter self(counters, 2);
-    self.add_uint64(1, written);
-    self.add_uint64(2, written);
-    self.add_uint64(3, log_->size());
-    self.add_uint64(4, header->hook_time_ns.load(std::memory_order_relaxed));
-    self.add_uint64(5, ThreadCpuNs());
-    self.add_uint64(6, ring_->backed_bytes() + ChargedMemory());
-    self.add_uint64(7, OutsideCounts().stack_nodes);
+    ProtoWriter self(counters, 2);
+    self.AddVarint(1, written);
+    self.AddVarint(2, written);
+    self.AddVarint(3, log_->size());
+    self.AddVarint(4, header->hook_time_ns.load(std::memory_order_relaxed));
+    self.AddVarint(5, ThreadCpuNs());
+    self.AddVarint(6, ring_->backed_bytes() + ChargedMemory());
+    self.AddVarint(7, OutsideCounts().stack_nodes);
   }
   log_->AddChunk(log::ChunkKind::kCounters, message_);
 }

@@ -25,8 +25,6 @@ const char* Explain(LayoutResult result) {
 
 }  // namespace
 
-PythonStacks::~PythonStacks() { UnmapMemory(known_, capacity_ * sizeof(Known)); }
-
 void PythonStacks::Tell(std::uint32_t source_state, const char* why) {
   char text[256];
   const char* version = runtime_.version();
@@ -134,39 +132,12 @@ void PythonStacks::CompareWithInterpreter() {
   Refuse(why);
 }
 
-PythonStacks::Known* PythonStacks::Place(std::uint64_t fingerprint) {
-  std::uint32_t slot = static_cast<std::uint32_t>(fingerprint) & (capacity_ - 1);
-  while (known_[slot].fingerprint != 0 && known_[slot].fingerprint != fingerprint)
-    slot = (slot + 1) & (capacity_ - 1);
-  return &known_[slot];
-}
-
-// For one more; at the limit everything is forgotten, and read again where it still lives.
-bool PythonStacks::MakeRoom() {
-  if (used_ * 2 < capacity_) return true;
-  const std::uint32_t capacity = capacity_ == 0 ? 1024 : capacity_ * 2;
-  const bool forget = capacity > kMostKnown;
-  const std::uint32_t old_capacity = capacity_;
-  Known* old = known_;
-  auto* fresh = static_cast<Known*>(MapMemory((forget ? old_capacity : capacity) * sizeof(Known)));
-  if (fresh == nullptr) return false;
-  known_ = fresh;
-  if (forget) {
-    used_ = 0;
-  } else {
-    capacity_ = capacity;
-    for (std::uint32_t i = 0; i < old_capacity; ++i)
-      if (old[i].fingerprint != 0) *Place(old[i].fingerprint) = old[i];
-  }
-  UnmapMemory(old, old_capacity * sizeof(Known));
-  return true;
-}
-
 std::uint32_t PythonStacks::NameOf(const PythonStack::Frame& frame) {
   const std::uint64_t fingerprint = FingerprintOf(layout_, frame.code, frame.instruction) | 1;
-  if (!MakeRoom()) return 0;
-  Known* known = Place(fingerprint);
-  if (known->fingerprint == fingerprint) return known->id;
+  const NamedFrame* known = named_.Find(fingerprint >> 1, [fingerprint](const NamedFrame& named) {
+    return named.fingerprint == fingerprint;
+  });
+  if (known != nullptr) return known->id;
   if (ReadSource(layout_, runtime_, frame, &source_) != SourceResult::kOk) return 0;
   const std::uint32_t function =
       definitions_->InternString(source_.function.data(), source_.function.size());
@@ -175,8 +146,10 @@ std::uint32_t PythonStacks::NameOf(const PythonStack::Frame& frame) {
                                ? 0
                                : definitions_->InternPythonFrame(function, file, source_.line);
   if (id == 0) return 0;
-  *known = {fingerprint, id};
-  ++used_;
+  if (named_.Insert({fingerprint, id}) == nullptr) {
+    named_.Clear();  // what still lives is read again
+    named_.Insert({fingerprint, id});
+  }
   return id;
 }
 

@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "libmemprof/src/base/hash_table.h"
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/python/internal/code.h"
 #include "libmemprof/src/python/internal/layout.h"
@@ -51,7 +52,6 @@ class PythonStacks {
   // pending calls as well.
   PythonStacks(Definitions* definitions, RingBuffer* ring, int (*pending_call)(void*))
       : definitions_(definitions), ring_(ring), pending_call_(pending_call) {}
-  ~PythonStacks();
   PythonStacks(const PythonStacks&) = delete;
   PythonStacks& operator=(const PythonStacks&) = delete;
 
@@ -77,19 +77,21 @@ class PythonStacks {
 
  private:
   enum class State : std::uint32_t { kAbsent, kFound, kOn, kOff };
-  struct Known {
-    std::uint64_t fingerprint;  // 0 = empty
+  struct NamedFrame {
+    std::uint64_t fingerprint;  // 0 = empty; else odd
     std::uint32_t id;
+
+    bool empty() const { return fingerprint == 0; }
+    std::uint64_t hash() const { return fingerprint >> 1; }
   };
-  static constexpr std::uint32_t kMostKnown = 1u << 18;  // 4 MiB; then it forgets all
+  static constexpr std::size_t kFirstNamed = 1024;
+  static constexpr std::size_t kMaxNamed = 1u << 18;  // 4 MiB; then it forgets all
 
   void AskForComparison();
   bool Check(std::uint64_t thread_state, PythonStack* stack);
   void Refuse(const char* why);
   void Tell(std::uint32_t source_state, const char* why);
   std::uint32_t NameOf(const PythonStack::Frame& frame);
-  Known* Place(std::uint64_t fingerprint);
-  bool MakeRoom();
 
   Definitions* definitions_;
   RingBuffer* ring_;
@@ -101,9 +103,7 @@ class PythonStacks {
   PythonLayout layout_;
   Mutex mutex_;  // of what follows
   PythonSource source_;
-  Known* known_ = nullptr;
-  std::uint32_t capacity_ = 0;
-  std::uint32_t used_ = 0;
+  HashTable<NamedFrame> named_{kFirstNamed, kMaxNamed};
 };
 
 // Compares `stack`, read from the calling thread, with its frame objects. The GIL is held. Null

@@ -53,7 +53,7 @@ void SourceRecord(const SourceEvent* from) {
   } else if (context != nullptr) {
     event.context = driver->ContextOf(&state->context, context, device);
   }
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   RecordEvent(guard.slot(), &event, from->with_stack != 0);
 }
 

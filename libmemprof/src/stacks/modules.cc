@@ -10,6 +10,9 @@
 
 #include <new>
 
+#include "libmemprof/src/base/hash.h"
+#include "libmemprof/src/base/mapped_array.h"
+
 namespace memprof::recorder {
 namespace {
 
@@ -78,8 +81,8 @@ struct Modules::Collected {
     unsigned char build_id[kMostBuildIdBytes];
   };
   Counters counters;
-  ByteBuffer items;  // of Item
-  ByteBuffer names;  // NUL-terminated
+  MappedArray<Item> items;
+  MappedArray<char> names;  // NUL-terminated
 };
 
 int Modules::Collect(dl_phdr_info* info, std::size_t, void* out) {
@@ -107,7 +110,7 @@ int Modules::Collect(dl_phdr_info* info, std::size_t, void* out) {
   item.name_offset = collected->names.size();
   const char* name = info->dlpi_name == nullptr ? "" : info->dlpi_name;
   collected->names.Append(name, strlen(name) + 1);
-  collected->items.Append(&item, sizeof item);
+  collected->items.Append(item);
   return 0;
 }
 
@@ -129,7 +132,7 @@ void Modules::Refresh() {
 }
 
 void Modules::Merge(const Collected& collected) {
-  const std::size_t count = collected.items.size() / sizeof(Collected::Item);
+  const std::size_t count = collected.items.size();
   auto* merged = static_cast<Mapped*>(MapMemory(count * sizeof(Mapped) + 1));
   if (merged == nullptr) return;
   LockGuard lock(mutex_);
@@ -141,8 +144,7 @@ void Modules::Merge(const Collected& collected) {
   }
   char path[PATH_MAX];
   for (std::size_t i = 0; i < count; ++i) {
-    Collected::Item item;
-    memcpy(&item, collected.items.data() + i * sizeof item, sizeof item);
+    const Collected::Item& item = collected.items[i];
     const char* name = collected.names.data() + item.name_offset;
     Mapped& module = merged[i];
     module = {item.first, item.end, item.bias,     HashBytes(name, strlen(name)),

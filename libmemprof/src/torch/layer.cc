@@ -18,7 +18,7 @@ RingEvent DeviceEvent(Op op, Layer layer, std::int32_t device, std::uint64_t add
   RingEvent event{};
   event.op = op;
   event.layer = layer;
-  event.device_plus_1 = static_cast<std::uint16_t>(device + 1);
+  event.SetDevice(device);
   event.address = address;
   event.bytes = bytes;
   return event;

@@ -15,10 +15,9 @@ using Node = GraphLedger::Node;
 using Change = GraphLedger::Change;
 
 std::vector<Change> Launch(GraphLedger* ledger, std::uint64_t exec) {
-  ByteBuffer buffer;
-  ledger->Launch(exec, &buffer);
-  const auto* changes = reinterpret_cast<const Change*>(buffer.data());
-  return {changes, changes + buffer.size() / sizeof(Change)};
+  MappedArray<Change> changes;
+  ledger->Launch(exec, &changes);
+  return {changes.begin(), changes.end()};
 }
 
 TEST(GraphLedger, ForgetsGraphsAndExecutables) {
@@ -97,10 +96,10 @@ TEST(GraphLedger, OnlyTheDevicesMemoryEndsWithIt) {
     ledger.AddNode(1, {0x1000u + device, 10u + device, 0, device, false});
   ledger.Instantiate(1, 7);
   Launch(&ledger, 7);
-  ByteBuffer ended;
+  MappedArray<Node> ended;
   ledger.EndDevice(1, &ended);
-  ASSERT_EQ(ended.size(), sizeof(Node));
-  EXPECT_EQ(reinterpret_cast<const Node*>(ended.data())->bytes, 11u);
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].bytes, 11u);
   EXPECT_EQ(ledger.Freeing(0x1001), 0u);
   EXPECT_NE(ledger.Freeing(0x1000), 0u);
   EXPECT_NE(ledger.Freeing(0x1002), 0u);

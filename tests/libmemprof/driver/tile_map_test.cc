@@ -19,11 +19,10 @@ TileMap::Region Box(std::uint64_t x, std::uint64_t y, std::uint64_t z, std::uint
   return {false, level, layer, {x, y, z}, {x + width, y + height, z + depth}};
 }
 
-std::set<std::uint64_t> Handles(const ByteBuffer& gone) {
+std::set<std::uint64_t> Handles(const TileMap::Gone& gone) {
   std::set<std::uint64_t> handles;
-  const auto* physical = reinterpret_cast<const VmmLedger::Physical*>(gone.data());
-  for (std::size_t i = 0; i < gone.size() / sizeof *physical; ++i)
-    EXPECT_TRUE(handles.insert(physical[i].handle).second) << "told once";
+  for (const VmmLedger::Physical& physical : gone)
+    EXPECT_TRUE(handles.insert(physical.handle).second) << "told once";
   return handles;
 }
 
@@ -49,7 +48,7 @@ TEST(TileMap, AgreesWithATableOfElements) {
       const TileMap::Region region =
           Box(from[0], from[1], from[2], extent[0], extent[1], extent[2], level);
       std::uint64_t handle = 0;
-      ByteBuffer gone;
+      TileMap::Gone gone;
       if (random() % 3 != 0) {
         // New memory, whose handle is given back at once, or memory that some tile still holds.
         handle = held.empty() || random() % 2 == 0 ? next++ : *held.begin();
@@ -91,7 +90,7 @@ class Tiles : public ::testing::Test {
   }
   TileMap tiles_;
   VmmLedger memory_;
-  ByteBuffer gone_;
+  TileMap::Gone gone_;
 };
 
 TEST_F(Tiles, LevelsLayersAndTailsAreApart) {

@@ -14,7 +14,7 @@
 #include <fstream>
 #include <random>
 
-#include "libmemprof/src/log/pbf_writer.h"
+#include "libmemprof/src/log/proto_writer.h"
 #include "tests/libmemprof/log/log_reader.h"
 
 namespace memprof::recorder {
@@ -33,8 +33,8 @@ class LogFileTest : public ::testing::Test {
 
 void AddText(LogFile* log, const std::string& reason) {
   ByteBuffer payload;
-  PbfWriter trailer(payload);
-  trailer.add_string(3, reason);
+  ProtoWriter trailer(payload);
+  trailer.AddText(3, reason.c_str());
   log->AddChunk(log::ChunkKind::kTrailer, payload);
 }
 

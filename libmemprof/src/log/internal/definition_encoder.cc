@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "libmemprof/src/log/encoder.h"
-#include "libmemprof/src/log/pbf_writer.h"
+#include "libmemprof/src/log/proto_writer.h"
 
 namespace memprof::recorder {
 namespace {
 
 constexpr std::uint32_t kNodesPerTrie = 8192;
-constexpr std::size_t kLongestVarint = 10;
 constexpr std::uint32_t kFramePython = 1;  // log.FrameKind
 
 }  // namespace
@@ -40,7 +39,7 @@ void DefinitionEncoder::AddNode(const ring::NodeRecord& node) {
     has_kinds_ = false;
   }
   for (ByteBuffer* column : {&parents_, &addresses_, &modules_, &kinds_})
-    if (!column->Reserve(kLongestVarint)) return;
+    if (!column->Reserve(ByteBuffer::kMaxVarintBytes)) return;
   ++node_count_;
   parents_.PutVarint(node.parent);
   const bool python = node.kind == kFramePython;  // an id, no difference of addresses
@@ -55,13 +54,13 @@ void DefinitionEncoder::AddNode(const ring::NodeRecord& node) {
 void DefinitionEncoder::CloseTrie() {
   if (node_count_ == 0) return;
   {
-    PbfWriter fields(message_);
-    PbfWriter trie(fields, 8);
-    trie.add_uint32(1, first_node_);
-    trie.add_bytes(2, parents_.data(), parents_.size());
-    trie.add_bytes(3, addresses_.data(), addresses_.size());
-    trie.add_bytes(4, modules_.data(), modules_.size());
-    if (has_kinds_) trie.add_bytes(5, kinds_.data(), kinds_.size());
+    ProtoWriter fields(message_);
+    ProtoWriter trie(fields, 8);
+    trie.AddVarint(1, first_node_);
+    trie.AddBytes(2, parents_.data(), parents_.size());
+    trie.AddBytes(3, addresses_.data(), addresses_.size());
+    trie.AddBytes(4, modules_.data(), modules_.size());
+    if (has_kinds_) trie.AddBytes(5, kinds_.data(), kinds_.size());
   }
   log_->AddChunk(log::ChunkKind::kDefinitions, message_);
   message_.Clear();

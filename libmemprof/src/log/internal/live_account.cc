@@ -28,36 +28,31 @@ bool IsForeignFree(std::uint8_t freed, std::uint8_t by) {
 // Applies the batch in the order of time over all threads: each thread is in order already, so the
 // earliest head goes first.
 void LiveAccount::Apply(const SlabRuns& runs, std::size_t count) {
-  struct Cursor {
-    std::size_t run, end_run;
-    std::uint32_t event;
-  };
   cursors_.Clear();
-  if (count == 0 || !cursors_.Reserve(count * sizeof(Cursor))) return;
-  auto* cursors = reinterpret_cast<Cursor*>(cursors_.data());
-  std::size_t threads = 0;
+  if (count == 0 || !cursors_.Reserve(count)) return;
   for (std::size_t run = 0; run < count; ++run) {
-    if (threads > 0 && runs[cursors[threads - 1].run].thread == runs[run].thread)
-      cursors[threads - 1].end_run = run + 1;
+    Cursor* last = cursors_.empty() ? nullptr : cursors_.end() - 1;
+    if (last != nullptr && runs[last->run].thread == runs[run].thread)
+      last->end_run = run + 1;
     else
-      cursors[threads++] = {run, run + 1, runs[run].from};
+      cursors_.Append({run, run + 1, runs[run].from});
   }
-  for (std::uint64_t events = 1; threads > 0; ++events) {
+  for (std::uint64_t events = 1; !cursors_.empty(); ++events) {
     if (events % kEventsPerHeartbeat == 0) ring_->Heartbeat();
     RingEvent* earliest = nullptr;
     Cursor* which = nullptr;
-    for (std::size_t i = 0; i < threads; ++i) {
-      RingEvent* event = SlabEvents(runs[cursors[i].run].slab) + cursors[i].event;
+    for (Cursor& cursor : cursors_) {
+      RingEvent* event = SlabEvents(runs[cursor.run].slab) + cursor.event;
       if (earliest != nullptr && event->time_ns >= earliest->time_ns) continue;
       earliest = event;
-      which = &cursors[i];
+      which = &cursor;
     }
     ApplyOne(earliest);
     if (++which->event < runs[which->run].to) continue;
     if (++which->run < which->end_run)
       which->event = runs[which->run].from;
     else
-      *which = cursors[--threads];
+      cursors_.EraseUnordered(which);
   }
   blocks_.store(table_.size(), std::memory_order_relaxed);
   LockGuard lock(totals_mutex_);

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/mapped_array.h"
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/log/internal/slab_runs.h"
 #include "libmemprof/src/log/live_table.h"
@@ -26,11 +26,16 @@ class LiveAccount {
   std::size_t blocks() const { return blocks_.load(std::memory_order_relaxed); }
 
  private:
+  // Where the merge stands in one thread's runs.
+  struct Cursor {
+    std::size_t run, end_run;
+    std::uint32_t event;
+  };
   void ApplyOne(ring::RingEvent* event);
 
   RingBuffer* ring_;
   LiveTable table_;
-  ByteBuffer cursors_{Need::kWriter};
+  MappedArray<Cursor> cursors_{Need::kWriter};
   std::atomic<std::size_t> blocks_{0};
   mutable Mutex totals_mutex_;
   LiveTotals totals_;

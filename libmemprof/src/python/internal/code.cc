@@ -17,7 +17,7 @@ bool HasType(const PythonLayout& layout, std::uint64_t object, std::uint64_t typ
 void AppendUtf8(std::uint32_t point, ByteBuffer* out) {
   constexpr std::uint32_t kReplacement = 0xfffd;
   if ((point >= 0xd800 && point < 0xe000) || point > 0x10ffff) point = kReplacement;
-  const auto put = [out](std::uint32_t byte) { out->push_back(static_cast<char>(byte)); };
+  const auto put = [out](std::uint32_t byte) { out->AppendByte(static_cast<unsigned char>(byte)); };
   if (point < 0x80) {
     put(point);
     return;

@@ -1,15 +1,13 @@
 // A sorted array of segments.
 #include "libmemprof/src/torch/internal/segment_table.h"
 
-#include <cstring>
-
 namespace memprof::recorder {
 
 std::size_t SegmentTable::FirstAfter(std::uint64_t address) {
-  std::size_t from = 0, to = count();
+  std::size_t from = 0, to = segments_.size();
   while (from < to) {
     const std::size_t middle = from + (to - from) / 2;
-    if (at(middle)->address + at(middle)->bytes > address)
+    if (segments_[middle].address + segments_[middle].bytes > address)
       to = middle;
     else
       from = middle + 1;
@@ -17,22 +15,19 @@ std::size_t SegmentTable::FirstAfter(std::uint64_t address) {
   return from;
 }
 
-void SegmentTable::Take(std::size_t i, Segment* segment) {
-  *segment = *at(i);
-  segments_.Erase(i * sizeof(Segment), (i + 1) * sizeof(Segment));
-  known_.store(count(), std::memory_order_relaxed);
+void SegmentTable::Take(const Segment& known, Segment* segment) {
+  *segment = known;
+  segments_.Erase(&known);
+  known_.store(segments_.size(), std::memory_order_relaxed);
 }
 
 bool SegmentTable::Add(const Segment& segment) {
   if (segment.bytes == 0 || segment.address + segment.bytes < segment.address) return false;
   LockGuard lock(mutex_);
   const std::size_t i = FirstAfter(segment.address);
-  if (i < count() && at(i)->address < segment.address + segment.bytes) return false;
-  if (!segments_.TryReserve(sizeof segment)) return false;
-  segments_.AppendZeros(sizeof segment);
-  std::memmove(at(i + 1), at(i), (count() - 1 - i) * sizeof(Segment));
-  *at(i) = segment;
-  known_.store(count(), std::memory_order_relaxed);
+  if (i < segments_.size() && segments_[i].address < segment.address + segment.bytes) return false;
+  if (!segments_.Insert(i, segment)) return false;
+  known_.store(segments_.size(), std::memory_order_relaxed);
   return true;
 }
 
@@ -40,8 +35,8 @@ bool SegmentTable::Find(std::uint64_t address, Segment* segment) {
   if (empty()) return false;
   LockGuard lock(mutex_);
   const std::size_t i = FirstAfter(address);
-  if (i == count() || at(i)->address > address) return false;
-  *segment = *at(i);
+  if (i == segments_.size() || segments_[i].address > address) return false;
+  *segment = segments_[i];
   return true;
 }
 
@@ -49,8 +44,8 @@ bool SegmentTable::TakeAt(std::uint64_t address, Segment* segment) {
   if (empty()) return false;
   LockGuard lock(mutex_);
   const std::size_t i = FirstAfter(address);
-  if (i == count() || at(i)->address != address) return false;
-  Take(i, segment);
+  if (i == segments_.size() || segments_[i].address != address) return false;
+  Take(segments_[i], segment);
   return true;
 }
 
@@ -58,9 +53,9 @@ bool SegmentTable::TakeWithin(std::uint64_t from, std::uint64_t end, Segment* se
                               std::uint64_t before_ns) {
   if (empty()) return false;
   LockGuard lock(mutex_);
-  for (std::size_t i = FirstAfter(from); i < count() && at(i)->address < end; ++i) {
-    if (at(i)->time_ns > before_ns) continue;
-    Take(i, segment);
+  for (std::size_t i = FirstAfter(from); i < segments_.size() && segments_[i].address < end; ++i) {
+    if (segments_[i].time_ns > before_ns) continue;
+    Take(segments_[i], segment);
     return true;
   }
   return false;
@@ -69,12 +64,11 @@ bool SegmentTable::TakeWithin(std::uint64_t from, std::uint64_t end, Segment* se
 bool SegmentTable::TakeOf(std::int32_t device, Segment* segment) {
   if (empty()) return false;
   LockGuard lock(mutex_);
-  for (std::size_t i = 0; i < count(); ++i) {
-    if (at(i)->device != device) continue;
-    Take(i, segment);
-    return true;
-  }
-  return false;
+  const Segment* known =
+      segments_.Find([device](const Segment& candidate) { return candidate.device == device; });
+  if (known == nullptr) return false;
+  Take(*known, segment);
+  return true;
 }
 
 }  // namespace memprof::recorder

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/base/byte_buffer.h"
+#include "libmemprof/src/base/mapped_array.h"
 #include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
@@ -43,15 +43,13 @@ class SegmentTable {
   bool empty() const { return known_.load(std::memory_order_relaxed) == 0; }
 
  private:
-  std::size_t count() const { return segments_.size() / sizeof(Segment); }
-  Segment* at(std::size_t i) { return reinterpret_cast<Segment*>(segments_.data()) + i; }
   // Index of the first that ends after `address`.
   std::size_t FirstAfter(std::uint64_t address);
-  void Take(std::size_t i, Segment* segment);
+  void Take(const Segment& known, Segment* segment);
 
   std::atomic<std::size_t> known_{0};
   Mutex mutex_;
-  ByteBuffer segments_;  // of Segment
+  MappedArray<Segment> segments_;
 };
 
 }  // namespace memprof::recorder

@@ -1,0 +1,125 @@
+// The growing array beside a std::vector, and without memory.
+#include "libmemprof/src/base/mapped_array.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace memprof::recorder {
+namespace {
+
+constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
+
+// Of a size that no page is a multiple of.
+struct Item {
+  std::uint64_t a;
+  std::uint32_t b[7];
+  bool operator==(const Item& other) const { return a == other.a && b[0] == other.b[0]; }
+};
+Item Make(unsigned value) { return {value, {value ^ 0x55u}}; }
+
+TEST(MappedArray, AgreesWithAVectorOnRandomEdits) {
+  SetMemoryLimit(256 * kMib, 0);
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    std::mt19937 random(seed);
+    MappedArray<Item> array;
+    std::vector<Item> twin;
+    for (int i = 0; i < 10000; ++i) {
+      const unsigned value = static_cast<unsigned>(random());
+      const std::size_t at = random() % (twin.size() + 1);
+      const std::vector<Item> some(value % 5, Make(value));
+      switch (random() % 8) {
+        case 0:
+          ASSERT_TRUE(array.Insert(at, Make(value)));
+          twin.insert(twin.begin() + static_cast<std::ptrdiff_t>(at), Make(value));
+          break;
+        case 1:
+          if (at == twin.size()) break;
+          if (value % 4 == 0) {
+            array.EraseUnordered(&array[at]);
+            twin[at] = twin.back();
+            twin.pop_back();
+            break;
+          }
+          array.Erase(&array[at]);
+          twin.erase(twin.begin() + static_cast<std::ptrdiff_t>(at));
+          break;
+        case 2:
+          if (i % 64 != 2) break;
+          array.Truncate(at);
+          twin.resize(at);
+          break;
+        case 3: {
+          const auto unwanted = [value](const Item& item) { return item.a % 64 == value % 64; };
+          array.EraseIf(unwanted);
+          std::erase_if(twin, unwanted);
+          break;
+        }
+        case 4:
+          ASSERT_TRUE(array.Append(some.data(), some.size()));
+          twin.insert(twin.end(), some.begin(), some.end());
+          break;
+        case 5:
+          ASSERT_TRUE(array.AppendZeros(some.size()));
+          twin.resize(twin.size() + some.size());
+          break;
+        default:
+          ASSERT_TRUE(array.Append(Make(value)));
+          twin.push_back(Make(value));
+          break;
+      }
+      ASSERT_EQ(array.size(), twin.size());
+      ASSERT_EQ(array.empty(), twin.empty());
+      if (i % 20 != 0) continue;
+      ASSERT_TRUE(std::equal(array.begin(), array.end(), twin.begin(), twin.end())) << seed;
+      const auto wanted = [value](const Item& item) { return item.a % 16 == value % 16; };
+      const auto expected = std::find_if(twin.begin(), twin.end(), wanted);
+      ASSERT_EQ(array.Find(wanted),
+                expected == twin.end() ? nullptr
+                                       : &array[static_cast<std::size_t>(expected - twin.begin())]);
+    }
+    EXPECT_FALSE(array.failed());
+  }
+}
+
+TEST(MappedArray, AnItemOfItsOwnMayBeAppendedWhileItMoves) {
+  MappedArray<Item> array;
+  array.Append(Make(7));
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(array.Append(array[0]));
+  for (const Item& item : array) ASSERT_EQ(item, Make(7));
+}
+
+TEST(MappedArray, WithoutMemoryItKeepsWhatItHasAndSaysSo) {
+  SetMemoryLimit(256 * kMib, 0);
+  const std::uint64_t charged = ChargedMemory();
+  {
+    MappedArray<Item> array;
+    ASSERT_TRUE(array.Append(Make(1)));
+    SetMemoryLimit(16 * kMib, 16 * kMib);  // nothing is left
+    const std::uint64_t refused = RefusedRequests();
+    std::size_t count = 1;
+    while (array.TryReserve(1) && array.Append(Make(1))) ++count;
+    EXPECT_EQ(array.size(), count);
+    EXPECT_FALSE(array.failed()) << "to try is no failure";
+    EXPECT_FALSE(array.Insert(0, Make(2)));
+    EXPECT_FALSE(array.failed());
+    EXPECT_FALSE(array.Append(Make(2)));
+    EXPECT_TRUE(array.failed());
+    EXPECT_GT(RefusedRequests(), refused);
+    EXPECT_EQ(array.size(), count);
+    EXPECT_EQ(array[0], Make(1));
+    EXPECT_EQ(array[count - 1], Make(1));
+    array.Clear();
+    EXPECT_FALSE(array.failed());
+    EXPECT_TRUE(array.Append(Make(3))) << "what it has it keeps";
+    SetMemoryLimit(256 * kMib, 0);
+    EXPECT_FALSE(array.Reserve(~std::size_t{0})) << "more than any memory";
+    EXPECT_FALSE(array.Reserve(~std::size_t{0} / sizeof(Item)));
+  }
+  EXPECT_EQ(ChargedMemory(), charged);
+}
+
+}  // namespace
+}  // namespace memprof::recorder
