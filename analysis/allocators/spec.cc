@@ -2,24 +2,19 @@
 #include "analysis/allocators/spec.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <functional>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "analysis/allocators/internal/spec_options.h"
 #include "analysis/base/quantity.h"
 
 namespace memprof::analysis::allocators {
 namespace {
-
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
-std::string_view View(absl::string_view text) { return {text.data(), text.size()}; }
 
 using Setter = std::function<absl::Status(std::string_view value, AllocatorSpec* spec)>;
 
@@ -65,15 +60,6 @@ absl::Status SetRoundup(std::string_view value, AllocatorSpec* spec) {
   return absl::OkStatus();
 }
 
-absl::Status SetGarbage(std::string_view value, AllocatorSpec* spec) {
-  double share = 0;
-  if (!absl::SimpleAtod(View(value), &share) || !(share > 0 && share < 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("'", View(value), "' is not between 0 and 1"));
-  }
-  spec->caching.gc_threshold = share;
-  return absl::OkStatus();
-}
-
 absl::Status SetKeep(std::string_view value, AllocatorSpec* spec) {
   bool keep = false;
   const absl::Status set = Switch([&keep](auto&) -> bool& { return keep; })(value, spec);
@@ -89,7 +75,7 @@ const std::vector<Kind>& Kinds() {
        {{"expandable", "", Switch([](auto& s) -> bool& { return s.caching.expandable; })},
         {"max_split", "SIZE", Bytes([](auto& s) -> auto& { return s.caching.max_split; })},
         {"roundup", "PARTS", SetRoundup},
-        {"gc", "SHARE", SetGarbage},
+        {"gc", "SHARE", SetGarbageThreshold},
         {"limit", "SIZE", Bytes([](auto& s) -> auto& { return s.caching.limit; })},
         {"max_non_split_rounding", "SIZE",
          Bytes([](auto& s) -> auto& { return s.caching.max_non_split_rounding; })}}},
@@ -173,65 +159,6 @@ void AddCaching(const CachingOptions& options, std::vector<std::string>* parts) 
   }
 }
 
-// ---------------------------------------------------------------------------------------------
-// PYTORCH_CUDA_ALLOC_CONF
-
-// "[256:1,512:2,>:8]": each key, a power of two of MiB, says its own row; rows below the first key
-// are as it says, rows beyond the last one as ">" says, all others stay as they are.
-absl::Status SetTorchRoundup(std::string_view value, CachingOptions* options) {
-  const auto bad = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("roundup_power2_divisions: '", View(value), "' is not understood"));
-  };
-  std::uint32_t parts = 0;
-  if (value.empty() || value.front() != '[') {
-    if (!absl::SimpleAtoi(View(value), &parts)) return bad();
-    options->roundup_power2.fill(parts);
-    return absl::OkStatus();
-  }
-  auto& rows = options->roundup_power2;
-  std::size_t next = 0;  // row after the last key
-  const absl::string_view list = absl::StripSuffix(View(value.substr(1)), "]");
-  for (const absl::string_view entry : absl::StrSplit(list, ',', absl::SkipWhitespace())) {
-    const std::pair<absl::string_view, absl::string_view> pair =
-        absl::StrSplit(entry, absl::MaxSplits(':', 1));
-    if (!absl::SimpleAtoi(pair.second, &parts)) return bad();
-    if (absl::StripAsciiWhitespace(pair.first) == ">") {
-      std::fill(rows.begin() + static_cast<std::ptrdiff_t>(next), rows.end(), parts);
-      continue;
-    }
-    std::uint64_t mebibytes = 0;
-    if (!absl::SimpleAtoi(pair.first, &mebibytes) || mebibytes == 0) return bad();
-    const auto row = std::min<std::size_t>(rows.size() - 1,
-                                           static_cast<std::size_t>(std::bit_width(mebibytes)) - 1);
-    if (next == 0) std::fill_n(rows.begin(), row, parts);
-    rows[row] = parts;
-    next = row + 1;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status SetTorchOption(std::string_view key, std::string_view value, AllocatorSpec* spec) {
-  const auto mebibytes = [&](std::uint64_t* field) {
-    std::uint64_t number = 0;
-    if (!absl::SimpleAtoi(View(value), &number) || number > (kLargestRequest >> 20)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(View(key), ": '", View(value), "' is no number of MiB"));
-    }
-    *field = number << 20;
-    return absl::OkStatus();
-  };
-  if (key == "max_split_size_mb") return mebibytes(&spec->caching.max_split);
-  if (key == "max_non_split_rounding_mb") return mebibytes(&spec->caching.max_non_split_rounding);
-  if (key == "roundup_power2_divisions") return SetTorchRoundup(value, &spec->caching);
-  if (key == "garbage_collection_threshold") return SetGarbage(value, spec);
-  if (key == "expandable_segments") {
-    return Switch([](auto& s) -> bool& { return s.caching.expandable; })(value, spec);
-  }
-  if (key == "backend" && value == "cudaMallocAsync") spec->kind = AllocatorKind::kPool;
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 std::string SpecName(const AllocatorSpec& spec) {
@@ -263,34 +190,13 @@ absl::StatusOr<AllocatorSpec> ParseSpec(std::string_view text) {
     spec.kind = kind.kind;
     if (colon == std::string_view::npos) return spec;
     for (const absl::string_view part : absl::StrSplit(View(text.substr(colon + 1)), ',')) {
-      const absl::Status applied = Apply(kind, View(part), &spec);
+      const absl::Status applied = Apply(kind, StdView(part), &spec);
       if (!applied.ok()) return applied;
     }
     return spec;
   }
   return absl::InvalidArgumentError(
       absl::StrCat("there is no allocator '", View(name), "'; there are ", Names()));
-}
-
-absl::StatusOr<AllocatorSpec> ParseTorchConfiguration(std::string_view text) {
-  AllocatorSpec spec;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    // A comma ends an option, but not within brackets.
-    std::size_t end = at;
-    for (bool inside = false; end < text.size() && (inside || text[end] != ','); ++end) {
-      if (text[end] == '[') inside = true;
-      if (text[end] == ']') inside = false;
-    }
-    const std::pair<absl::string_view, absl::string_view> option =
-        absl::StrSplit(View(text.substr(at, end - at)), absl::MaxSplits(':', 1));
-    const absl::Status set = SetTorchOption(View(absl::StripAsciiWhitespace(option.first)),
-                                            View(absl::StripAsciiWhitespace(option.second)), &spec);
-    if (!set.ok()) return set;
-    at = end + 1;
-  }
-  if (spec.kind == AllocatorKind::kPool) spec.caching = CachingOptions();
-  return spec;
 }
 
 std::unique_ptr<Allocator> MakeAllocator(const AllocatorSpec& spec, Device* device) {

@@ -1,122 +1,16 @@
-// From lifetimes to the actions of an allocator, and to its state at the end.
+// From lifetimes to the actions of an allocator.
 #include "analysis/interchange/torch_export.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "analysis/base/sizes.h"
-#include "analysis/interchange/import.h"
-#include "analysis/interchange/internal/constants.h"
-#include "analysis/interchange/internal/pickle_writer.h"
-#include "analysis/store/lifetime_walk.h"
+#include "analysis/interchange/internal/torch_exporter.h"
 
 namespace memprof::analysis {
-namespace {
-
-constexpr std::string_view kConfiguration = "PYTORCH_CUDA_ALLOC_CONF=";
-
-// What a lifetime is to a caching allocator.
-enum class Role : std::uint8_t {
-  kNone,     // not shown: host memory, tensors, what only lies below segments
-  kSegment,  // holds blocks
-  kWhole,    // a segment that is one block: memory that the program took from the driver itself
-  kBlock,
-};
-
-class Exporter {
- public:
-  Exporter(const Session& session, Symbols& symbols,
-           const std::function<bool(std::string_view)>& sink, TorchExportSummary* summary)
-      : session_(session), symbols_(symbols), out_(sink), summary_(*summary) {
-    const RunInfo& run = session.run();
-    if (run.start_unix_ns != 0) epoch_ns_ = run.start_unix_ns - run.start_time;
-    for (const SnapshotInfo& snapshot : session.snapshots())
-      if (snapshot.label == kTraceBegins) trace_begins_ = snapshot.event.value + 1;
-    FindRoles();
-  }
-
-  bool Run() {
-    const std::vector<int> devices = DeviceOrdinals(session_);
-    out_.BeginDict();
-    out_.Key("device_traces");
-    out_.BeginList();
-    for (int device = 0; !devices.empty() && device <= devices.back(); ++device) {
-      out_.Item();
-      WriteTrace(device);
-    }
-    out_.EndList();
-    out_.Key("segments");
-    out_.BeginList();
-    for (const int device : devices) WriteSegments(device);
-    out_.EndList();
-    out_.Key("allocator_settings");
-    WriteSettings();
-    out_.Key("external_annotations");
-    WriteAnnotations();
-    out_.EndDict();
-    return out_.Finish();
-  }
-
- private:
-  using Id = AllocationId;
-
-  void FindRoles();
-  static Role RoleOf(const AllocationRecord& a);
-  Role role(Id id) const { return roles_[id.value]; }
-  // Pages of an expandable segment.
-  bool Mapped(const AllocationRecord& a) const {
-    return a.parent.valid() && session_.record(a.parent).layer == Layer::kVmmPhysical;
-  }
-
-  void WriteTrace(int device);
-  void WriteDeaths(std::span<const Id> deaths, EventId event, int device);
-  void WriteBirth(Id id, EventId event);
-  void WriteOther(EventId event, int device);
-  void WriteFree(Id id, EventId event);
-  void BeginEntry(std::string_view action, EventId event);
-  void Field(std::string_view key, std::uint64_t value) {
-    out_.Key(key);
-    out_.Integer(value);
-  }
-  void Entry(std::string_view action, EventId event, std::uint64_t address, std::uint64_t bytes,
-             std::uint64_t stream, std::string_view metadata = {});
-  void WriteStack(StackId stack);
-  void WriteFrame(FrameId frame);
-  std::uint64_t TimeUs(TimeNs time) const { return (time + epoch_ns_) / kNsPerUs; }
-  std::uint64_t StreamOf(Id id) const {
-    return session_.events().stream(session_.record(id).birth.value);
-  }
-  static std::uint64_t Requested(const AllocationRecord& a) {
-    return a.layer == Layer::kBlock && a.second != 0 ? a.second : a.bytes;
-  }
-  std::string_view Metadata(Id id) const;
-
-  void WriteSegments(int device);
-  void WriteSegment(int device, std::span<const Id> pieces, std::vector<Id> blocks);
-  void WriteBlock(std::uint64_t address, std::uint64_t bytes, Id block);
-  void WriteSettings();
-  void WriteAnnotations();
-
-  const Session& session_;
-  Symbols& symbols_;
-  PickleWriter out_;
-  TorchExportSummary& summary_;
-  std::uint64_t epoch_ns_ = 0;  // what turns the log's times into the calendar's
-  std::uint32_t trace_begins_ = 0;
-  std::vector<Role> roles_;                     // of records
-  absl::flat_hash_set<std::uint32_t> pending_;  // blocks given up and not yet free
-  absl::flat_hash_map<std::uint32_t, std::uint32_t> stacks_, frames_;  // slots
-  bool free_memory_known_ = false;
-  std::uint64_t free_memory_ = 0;  // what the last failed call found free on the device
-};
+namespace torch {
 
 void Exporter::FindRoles() {
   const auto records = session_.records();
@@ -309,129 +203,6 @@ void Exporter::WriteTrace(int device) {
 }
 
 // What is there at the end; adjoining pages of expandable segments are one.
-void Exporter::WriteSegments(int device) {
-  const std::span<const AllocationRecord> records = session_.records();
-  std::vector<Id> segments;
-  std::map<Id, std::vector<Id>> blocks;  // by segment
-  for (std::uint32_t i = 0; i < records.size(); ++i) {
-    const AllocationRecord& a = records[i];
-    if (!a.alive() || a.device != device) continue;
-    if (roles_[i] == Role::kSegment || roles_[i] == Role::kWhole) segments.emplace_back(i);
-    if (roles_[i] == Role::kWhole) blocks[Id(i)].emplace_back(i);
-    if (roles_[i] == Role::kBlock) blocks[a.parent].emplace_back(i);
-  }
-  std::stable_sort(segments.begin(), segments.end(), [&](Id a, Id b) {
-    return session_.record(a).address < session_.record(b).address;
-  });
-  for (std::size_t begin = 0; begin < segments.size();) {
-    std::size_t end = begin + 1;
-    const auto joins = [&](const AllocationRecord& a, const AllocationRecord& b, std::size_t at) {
-      return Mapped(a) && Mapped(b) && EndAddress(a.address, a.bytes) == b.address &&
-             a.second == b.second && StreamOf(segments[at - 1]) == StreamOf(segments[at]);
-    };
-    while (end < segments.size() &&
-           joins(session_.record(segments[end - 1]), session_.record(segments[end]), end))
-      ++end;
-    std::vector<Id> inside;
-    for (std::size_t i = begin; i < end; ++i)
-      inside.insert(inside.end(), blocks[segments[i]].begin(), blocks[segments[i]].end());
-    WriteSegment(device, std::span(segments).subspan(begin, end - begin), std::move(inside));
-    begin = end;
-  }
-}
-
-void Exporter::WriteSegment(int device, std::span<const Id> pieces, std::vector<Id> blocks) {
-  std::sort(blocks.begin(), blocks.end(),
-            [&](Id a, Id b) { return session_.record(a).address < session_.record(b).address; });
-  const AllocationRecord& first = session_.record(pieces.front());
-  const AllocationRecord& last = session_.record(pieces.back());
-  const std::uint64_t end = EndAddress(last.address, last.bytes);
-  std::uint64_t allocated = 0, active = 0, requested = 0;
-  for (const Id id : blocks) {
-    const AllocationRecord& a = session_.record(id);
-    active += a.bytes;
-    if (pending_.contains(id.value)) continue;
-    allocated += a.bytes;
-    requested += Requested(a);
-  }
-  out_.Item();
-  out_.BeginDict();
-  Field("device", static_cast<std::uint64_t>(device));
-  Field("address", first.address);
-  Field("total_size", end - first.address);
-  Field("allocated_size", allocated);
-  Field("active_size", active);
-  Field("requested_size", requested);
-  Field("stream", StreamOf(pieces.front()));
-  out_.Key("segment_type");
-  out_.Text(first.bytes <= kSmallSegmentBytes ? "small" : "large");
-  const std::uint64_t pool = first.layer == Layer::kSegment ? first.second : 0;
-  out_.Key("segment_pool_id");
-  out_.Pair(pool >> 32, pool & UINT32_MAX);
-  out_.Key("is_expandable");
-  out_.Bool(Mapped(first));
-  out_.Key("frames");
-  WriteStack(first.stack);
-  out_.Key("blocks");
-  out_.BeginList();
-  std::uint64_t cursor = first.address;
-  for (const Id id : blocks) {  // the viewer adds their sizes up: they must tile the segment
-    const AllocationRecord& a = session_.record(id);
-    const std::uint64_t begin = std::max(a.address, cursor);
-    const std::uint64_t block_end = std::min(EndAddress(a.address, a.bytes), end);
-    if (block_end <= begin) continue;
-    if (begin > cursor) WriteBlock(cursor, begin - cursor, Id());
-    WriteBlock(begin, block_end - begin, id);
-    cursor = block_end;
-  }
-  if (cursor < end) WriteBlock(cursor, end - cursor, Id());
-  out_.EndList();
-  out_.EndDict();
-}
-
-// A block in use, or, without one, a hole.
-void Exporter::WriteBlock(std::uint64_t address, std::uint64_t bytes, Id block) {
-  out_.Item();
-  out_.BeginDict();
-  Field("address", address);
-  Field("size", bytes);
-  Field("requested_size", block.valid() ? Requested(session_.record(block)) : 0);
-  out_.Key("state");
-  out_.Text(!block.valid()                   ? "inactive"
-            : pending_.contains(block.value) ? "active_pending_free"
-                                             : "active_allocated");
-  out_.Key("frames");
-  WriteStack(block.valid() ? session_.record(block).stack : StackId());
-  out_.EndDict();
-}
-
-void Exporter::WriteSettings() {
-  std::string_view configuration;
-  for (const std::string& variable : session_.run().environment)
-    if (variable.starts_with(kConfiguration))
-      configuration = std::string_view(variable).substr(kConfiguration.size());
-  constexpr std::string_view kMaxSplit = "max_split_size_mb:";
-  std::int64_t max_split = -1;
-  if (const std::size_t at = configuration.find(kMaxSplit); at != std::string_view::npos) {
-    const std::string_view rest = configuration.substr(at + kMaxSplit.size());
-    std::int64_t mib = 0;
-    const std::string_view number = rest.substr(0, rest.find(','));
-    if (absl::SimpleAtoi(absl::string_view(number.data(), number.size()), &mib) && mib > 0 &&
-        mib < 1 << 24)
-      max_split = mib << 20;
-  }
-  out_.BeginDict();
-  out_.Key("PYTORCH_CUDA_ALLOC_CONF");
-  out_.Text(configuration);
-  out_.Key("max_split_size");
-  out_.Negative(max_split);
-  out_.Key("garbage_collection_threshold");
-  out_.Float(0);
-  out_.Key("expandable_segments");
-  out_.Bool(configuration.find("expandable_segments:True") != std::string_view::npos);
-  out_.EndDict();
-}
-
 // Steps as PyTorch's profiler names them, and ranges.
 void Exporter::WriteAnnotations() {
   struct Mark {
@@ -465,12 +236,12 @@ void Exporter::WriteAnnotations() {
   out_.EndList();
 }
 
-}  // namespace
+}  // namespace torch
 
 bool ExportTorchSnapshot(const Session& session, Symbols& symbols,
                          const std::function<bool(std::string_view)>& sink,
                          TorchExportSummary* summary) {
-  return Exporter(session, symbols, sink, summary).Run();
+  return torch::Exporter(session, symbols, sink, summary).Run();
 }
 
 }  // namespace memprof::analysis

@@ -2,25 +2,16 @@
 // file system, indices are checked, counts are read once.
 #include "analysis/log/ring_recovery.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "analysis/log/internal/ring_view.h"
 #include "proto/anomalies.h"
 #include "proto/framing.h"
 #include "proto/ring.h"
@@ -33,145 +24,6 @@ using ring::RingHeader;
 using ring::SlabHeader;
 using ring::SlabKind;
 using ring::SlabState;
-
-// A copy of the file. Not a mapping of it: who owns the file could cut it short while it is read.
-class RingView {
- public:
-  RingView() = default;
-  RingView(RingView&& other) noexcept
-      : fd_(std::exchange(other.fd_, -1)),
-        data_(std::exchange(other.data_, nullptr)),
-        size_(other.size_),
-        slabs_(other.slabs_) {}
-  RingView(const RingView&) = delete;
-  RingView& operator=(const RingView&) = delete;
-  ~RingView() {
-    if (data_ != nullptr) munmap(data_, size_);
-    if (fd_ >= 0) close(fd_);
-  }
-
-  // Has only the header yet.
-  static absl::StatusOr<RingView> Open(const std::string& path,
-                                       std::optional<std::uint32_t> log_owner);
-  // Takes everything, once nobody writes any more. False where the file has become shorter.
-  bool Load();
-  const RingHeader& header() const { return *reinterpret_cast<const RingHeader*>(data_); }
-  std::uint32_t slabs() const { return slabs_; }
-  const SlabHeader& slab(std::uint32_t index) const {
-    return *reinterpret_cast<const SlabHeader*>(data_ + ring::kRingHeaderBytes +
-                                                std::size_t{index} * ring::kSlabBytes);
-  }
-  const char* payload(std::uint32_t index) const {
-    return reinterpret_cast<const char*>(&slab(index) + 1);
-  }
-
- private:
-  bool Read(std::size_t offset, std::size_t bytes);
-
-  int fd_ = -1;
-  char* data_ = nullptr;  // address space that gets memory where something is read to
-  std::size_t size_ = 0;
-  std::uint32_t slabs_ = 0;
-  friend absl::Status CheckIdentity(RingView* view);
-};
-
-absl::Status CheckIdentity(RingView* view) {
-  const RingHeader& header = view->header();
-  if (std::memcmp(header.magic, ring::kRingMagic, sizeof header.magic) != 0)
-    return absl::DataLossError("it is not a ring of memprof");
-  if (header.version != ring::kRingVersion || header.slab_bytes != ring::kSlabBytes ||
-      header.event_bytes != sizeof(RingEvent))
-    return absl::DataLossError("it was written by another version of memprof");
-  const std::size_t fit = (view->size_ - ring::kRingHeaderBytes) / ring::kSlabBytes;
-  const std::uint32_t ready = header.slabs_ready.load(std::memory_order_acquire);
-  view->slabs_ =
-      static_cast<std::uint32_t>(std::min<std::size_t>(fit, std::min(ready, ring::kMaxSlabs)));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<RingView> RingView::Open(const std::string& path,
-                                        std::optional<std::uint32_t> log_owner) {
-  RingView view;
-  view.fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (view.fd_ < 0) {
-    const std::string what = absl::StrCat(path, ": ", std::strerror(errno));
-    if (errno == ENOENT) return absl::NotFoundError(what);
-    return errno == EACCES ? absl::PermissionDeniedError(what) : absl::DataLossError(what);
-  }
-  struct stat status;
-  if (fstat(view.fd_, &status) != 0 || !S_ISREG(status.st_mode) ||
-      status.st_size < static_cast<off_t>(ring::kRingHeaderBytes + ring::kSlabBytes))
-    return absl::DataLossError(absl::StrCat(path, ": it is not a ring of memprof"));
-  if (status.st_uid != geteuid() && status.st_uid != log_owner)
-    return absl::PermissionDeniedError(absl::StrCat(path, ": it belongs to another user"));
-  constexpr std::size_t kMostBytes =
-      ring::kRingHeaderBytes + std::size_t{ring::kMaxSlabs} * ring::kSlabBytes;
-  view.size_ = std::min(static_cast<std::size_t>(status.st_size), kMostBytes);
-  void* memory = mmap(nullptr, view.size_, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return absl::DataLossError(absl::StrCat(path, ": no memory for it"));
-  view.data_ = static_cast<char*>(memory);
-  if (!view.Read(0, ring::kRingHeaderBytes))
-    return absl::DataLossError(absl::StrCat(path, ": cannot be read"));
-  if (const absl::Status identity = CheckIdentity(&view); !identity.ok())
-    return absl::DataLossError(absl::StrCat(path, ": ", identity.message()));
-  return view;
-}
-
-bool RingView::Read(std::size_t offset, std::size_t bytes) {
-  for (std::size_t done = 0; done < bytes;) {
-    const ssize_t got =
-        pread(fd_, data_ + offset + done, bytes - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    done += static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-bool RingView::Load() {
-  if (!Read(0, ring::kRingHeaderBytes) || !CheckIdentity(this).ok()) return false;
-  for (std::uint32_t i = 0; i < slabs_; ++i) {
-    const std::size_t at = ring::kRingHeaderBytes + std::size_t{i} * ring::kSlabBytes;
-    if (!Read(at, sizeof(SlabHeader))) return false;
-    const SlabState state = slab(i).state.load(std::memory_order_relaxed);
-    if (state != SlabState::kOwned && state != SlabState::kSealed) continue;
-    if (!Read(at + sizeof(SlabHeader), ring::kSlabBytes - sizeof(SlabHeader))) return false;
-  }
-  return true;
-}
-
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path);
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-}
-
-// Whether /proc/PID/maps lists `path`, shared and writable. (A reader may have it mapped too, but
-// only to read.)
-bool HasWritableMap(const std::string& maps, const std::string& path) {
-  for (const absl::string_view line : absl::StrSplit(maps, '\n'))
-    if (absl::EndsWith(line, path) && absl::StrContains(line, " rw-s ")) return true;
-  return false;
-}
-
-// Whether the process still has the ring mapped. A pid alone says little: it may have been given to
-// another process, or the program may have replaced itself by exec, which keeps it.
-bool StillRecording(const RingHeader& header, const std::string& ring_path) {
-  const std::string process = absl::StrCat("/proc/", header.pid);
-  if (kill(static_cast<pid_t>(header.pid), 0) != 0 && errno == ESRCH) return false;
-  const std::string maps = ReadText(process + "/maps");
-  if (!maps.empty()) return HasWritableMap(maps, ring_path);
-  // A zombie's maps are empty, and another user's cannot be read: what its state says must do.
-  const std::string stat = ReadText(process + "/stat");
-  const std::size_t command = stat.rfind(')');
-  if (command == std::string::npos || command + 2 >= stat.size()) return false;
-  if (stat[command + 2] == 'Z' || stat[command + 2] == 'X') return false;
-  std::size_t field = command;
-  for (int skip = 0; skip < 20 && field != std::string::npos; ++skip)
-    field = stat.find(' ', field + 1);
-  return field != std::string::npos &&
-         std::strtoull(stat.c_str() + field, nullptr, 10) == header.pid_start_time;
-}
 
 // A part of a slab that the log does not have.
 struct Part {

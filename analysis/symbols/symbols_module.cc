@@ -33,10 +33,6 @@ struct FreeDeleter {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-struct DwflDeleter {
-  void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
-};
-
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -81,6 +77,10 @@ class ModuleSymbols::Impl {
   State state = State::kMissing;
 
  private:
+  struct DwflDeleter {
+    void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+  };
+
   struct Function {
     Dwarf_Addr begin = 0, end = 0;
     Dwarf_Die die{};

@@ -15,15 +15,16 @@
 #include "proto/framing.h"
 
 namespace memprof::analysis::testing {
-namespace {
 
-struct Row {
+struct EventRow {
   Op op = Op::kUnspecified;
   Layer layer = Layer::kUnspecified;
   std::uint64_t time = 0, address = 0, bytes = 0;
   std::uint32_t label = 0, api = 0;
   EventFields fields;
 };
+
+namespace {
 
 // Appends one chunk and returns its offset.
 std::uint64_t AppendChunk(log::ChunkKind kind, const google::protobuf::MessageLite& message,
@@ -51,20 +52,20 @@ std::uint64_t AppendChunk(log::ChunkKind kind, const google::protobuf::MessageLi
 
 // One column, left out when it is all zeroes.
 template <typename Field, typename Value>
-void FillColumn(const std::vector<Row>& rows, std::size_t begin, std::size_t end, Field* field,
+void FillColumn(const std::vector<EventRow>& rows, std::size_t begin, std::size_t end, Field* field,
                 Value value) {
   if (std::all_of(rows.begin() + begin, rows.begin() + end,
-                  [&](const Row& row) { return value(row) == 0; }))
+                  [&](const EventRow& row) { return value(row) == 0; }))
     return;
   for (std::size_t i = begin; i < end; ++i) field->Add(value(rows[i]));
 }
 
 template <typename Value>
-void FillDeltas(const std::vector<Row>& rows, std::size_t begin, std::size_t end,
+void FillDeltas(const std::vector<EventRow>& rows, std::size_t begin, std::size_t end,
                 google::protobuf::RepeatedField<std::int64_t>* field, Value value) {
   std::uint64_t before = 0;
   if (std::all_of(rows.begin() + begin, rows.begin() + end,
-                  [&](const Row& row) { return value(row) == 0; }))
+                  [&](const EventRow& row) { return value(row) == 0; }))
     return;
   for (std::size_t i = begin; i < end; ++i) {
     field->Add(static_cast<std::int64_t>(value(rows[i]) - before));
@@ -72,30 +73,31 @@ void FillDeltas(const std::vector<Row>& rows, std::size_t begin, std::size_t end
   }
 }
 
-log::Events MakeEvents(const std::vector<Row>& rows, std::size_t begin, std::size_t end) {
+log::Events MakeEvents(const std::vector<EventRow>& rows, std::size_t begin, std::size_t end) {
   log::Events events;
   events.set_base_time_ns(rows[begin].time);
   events.set_count(static_cast<std::uint32_t>(end - begin));
   const auto column = [&](auto* field, auto value) { FillColumn(rows, begin, end, field, value); };
   const auto deltas = [&](auto* field, auto value) { FillDeltas(rows, begin, end, field, value); };
-  column(events.mutable_op(), [](const Row& r) { return static_cast<std::uint32_t>(r.op); });
-  column(events.mutable_layer(), [](const Row& r) { return static_cast<std::uint32_t>(r.layer); });
+  column(events.mutable_op(), [](const EventRow& r) { return static_cast<std::uint32_t>(r.op); });
+  column(events.mutable_layer(),
+         [](const EventRow& r) { return static_cast<std::uint32_t>(r.layer); });
   const std::uint64_t base = rows[begin].time;
-  deltas(events.mutable_time_delta(), [base](const Row& r) { return r.time - base; });
-  column(events.mutable_thread(), [](const Row& r) { return r.fields.thread; });
+  deltas(events.mutable_time_delta(), [base](const EventRow& r) { return r.time - base; });
+  column(events.mutable_thread(), [](const EventRow& r) { return r.fields.thread; });
   column(events.mutable_device_plus_1(),
-         [](const Row& r) { return static_cast<std::uint32_t>(r.fields.device + 1); });
-  deltas(events.mutable_address_delta(), [](const Row& r) { return r.address; });
-  column(events.mutable_bytes(), [](const Row& r) { return r.bytes; });
+         [](const EventRow& r) { return static_cast<std::uint32_t>(r.fields.device + 1); });
+  deltas(events.mutable_address_delta(), [](const EventRow& r) { return r.address; });
+  column(events.mutable_bytes(), [](const EventRow& r) { return r.bytes; });
   column(events.mutable_stack(),
-         [](const Row& r) { return static_cast<std::uint32_t>(r.fields.stack); });
-  column(events.mutable_context(), [](const Row& r) { return r.fields.context; });
-  column(events.mutable_stream(), [](const Row& r) { return r.fields.stream; });
-  column(events.mutable_label(), [](const Row& r) { return r.label; });
-  column(events.mutable_api(), [](const Row& r) { return r.api; });
-  column(events.mutable_result(), [](const Row& r) { return r.fields.result; });
-  deltas(events.mutable_aux0_delta(), [](const Row& r) { return r.fields.aux0; });
-  deltas(events.mutable_aux1_delta(), [](const Row& r) { return r.fields.aux1; });
+         [](const EventRow& r) { return static_cast<std::uint32_t>(r.fields.stack); });
+  column(events.mutable_context(), [](const EventRow& r) { return r.fields.context; });
+  column(events.mutable_stream(), [](const EventRow& r) { return r.fields.stream; });
+  column(events.mutable_label(), [](const EventRow& r) { return r.label; });
+  column(events.mutable_api(), [](const EventRow& r) { return r.api; });
+  column(events.mutable_result(), [](const EventRow& r) { return r.fields.result; });
+  deltas(events.mutable_aux0_delta(), [](const EventRow& r) { return r.fields.aux0; });
+  deltas(events.mutable_aux1_delta(), [](const EventRow& r) { return r.fields.aux1; });
   return events;
 }
 
@@ -124,7 +126,7 @@ struct LogBuilder::State {
   log::Header header;
   log::Definitions definitions;
   log::Counters counters;
-  std::vector<Row> rows;
+  std::vector<EventRow> rows;
   std::map<std::string, std::uint32_t> strings;
   std::map<std::string, std::uint32_t> frames;  // text → python frame id
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> nodes;  // (parent, frame) → node
@@ -234,7 +236,7 @@ int LogBuilder::Tensor(const std::string& name, const std::string& dtype,
 
 void LogBuilder::Event(Op op, Layer layer, std::uint64_t address, std::uint64_t bytes,
                        std::uint32_t label, const EventFields& fields) {
-  Row row{op, layer, state_->now, address, bytes, label, String(fields.api), fields};
+  EventRow row{op, layer, state_->now, address, bytes, label, String(fields.api), fields};
   if (OccupiesHost(layer)) row.fields.device = kNoDevice;
   state_->rows.push_back(std::move(row));
   state_->now += 1000;
@@ -318,7 +320,7 @@ std::string LogBuilder::Bytes(const WriteOptions& options) const {
   };
   append(log::ChunkKind::kHeader, state_->header);
   append(log::ChunkKind::kDefinitions, state_->definitions);
-  const std::vector<Row>& rows = state_->rows;
+  const std::vector<EventRow>& rows = state_->rows;
   const std::size_t step = static_cast<std::size_t>(std::max(1, options.events_per_chunk));
   for (std::size_t begin = 0; begin < rows.size(); begin += step) {
     const std::size_t end = std::min(rows.size(), begin + step);
@@ -326,7 +328,7 @@ std::string LogBuilder::Bytes(const WriteOptions& options) const {
                                     static_cast<std::uint32_t>(end - begin));
     const auto [first, last] =
         std::minmax_element(rows.begin() + begin, rows.begin() + end,
-                            [](const Row& a, const Row& b) { return a.time < b.time; });
+                            [](const EventRow& a, const EventRow& b) { return a.time < b.time; });
     entry->set_first_time_ns(first->time);
     entry->set_last_time_ns(last->time);
   }

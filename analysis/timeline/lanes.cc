@@ -26,7 +26,7 @@ constexpr std::uint32_t kLaneLayers = LayerBit(Layer::kLinear) | LayerBit(Layer:
                                       LayerBit(Layer::kGraph) | LayerBit(Layer::kPinned) |
                                       LayerBit(Layer::kRegistered) | LayerBit(Layer::kBlock);
 
-bool Carved(const Session& session, AllocationId id) {
+bool IsCarved(const Session& session, AllocationId id) {
   const std::span<const AllocationId> children = session.Children(id);
   return std::any_of(children.begin(), children.end(), [&session](AllocationId child) {
     const Layer layer = session.record(child).layer;
@@ -224,7 +224,7 @@ std::vector<AllocationId> ShownAllocations(const Session& session, int device) {
     const AllocationRecord& a = records[i];
     return a.device == device && a.bytes > 0 && (LayerBit(a.layer) & layers) != 0 &&
            !(OccupiesDevice(a.layer) &&
-             Carved(session, AllocationId(static_cast<std::uint32_t>(i))));
+             IsCarved(session, AllocationId(static_cast<std::uint32_t>(i))));
   };
   std::size_t count = 0;
   for (std::size_t i = 0; i < records.size(); ++i) count += shown(i);

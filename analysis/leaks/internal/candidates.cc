@@ -12,9 +12,6 @@
 namespace memprof::analysis {
 namespace {
 
-// Of memory that stays whichever blocks hold it, and of sites that are judged together: chance
-// makes a few rises that look like growth.
-constexpr std::int64_t kMinRises = 6;
 constexpr double kBorderline = 20;
 
 // Bytes, blocks and birth steps of what survives: at the end of the log, or, where the evidence

@@ -11,6 +11,10 @@
 
 namespace memprof::analysis {
 
+// Of memory that stays whichever blocks hold it, and of sites that are judged together: chance
+// makes a few rises that look like growth.
+inline constexpr std::int64_t kMinRises = 6;
+
 struct LeakCandidate {
   LeakSite site;
   std::vector<std::size_t> sites;  // indices of those that it was made of

@@ -10,7 +10,6 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::int64_t kMinRises = 6;
 constexpr std::size_t kNamed = 3;
 
 // By device: bytes held at the end of each step.

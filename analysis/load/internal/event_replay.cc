@@ -1,108 +1,14 @@
-// Replays events into lifetimes: matches frees to allocations, follows mappings of VMM memory and
-// the ends that contexts and devices bring, and finds what lies in what.
+// Replays events into lifetimes: matches frees to allocations, follows mappings of VMM memory, and
+// finds what lies in what.
 #include "analysis/load/internal/event_replay.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "analysis/load/internal/spaces.h"
-#include "analysis/store/private_pools.h"
+#include "analysis/load/internal/lifetime_replay.h"
 
 namespace memprof::analysis {
-namespace {
-
-using lifetimes::AddressTable;
-using lifetimes::Id;
-using lifetimes::IsForeignFree;
-using lifetimes::kNone;
-using lifetimes::ManagedRanges;
-using lifetimes::Mappings;
-using lifetimes::OwnedByContext;
-using lifetimes::RangeIndex;
-using lifetimes::Space;
-using lifetimes::SpaceOf;
-
-class Replay {
- public:
-  Replay(RawEvents raw, const std::vector<std::uint32_t>& order,
-         const std::vector<ContextInfo>& contexts, EventTable* events, AnomalyCounts* anomalies)
-      : raw_(std::move(raw)),
-        order_(order),
-        contexts_(contexts),
-        events_(*events),
-        anomalies_(*anomalies),
-        allocations_(*events->mutable_records()),
-        context_members_(contexts_.size()) {}
-
-  void Run() {
-    Prepare();
-    const std::vector<std::uint32_t> needed = LeastRowsNeeded();
-    for (std::uint32_t i = 0; i < order_.size(); ++i) {
-      if (i % kForgetEvery == 0) raw_.ForgetBefore(needed[i / kForgetEvery]);
-      Event event = raw_.At(order_[i]);
-      Take(i, &event);
-      events_.Append(event);
-    }
-    private_pools_.Settle(&allocations_);
-    events_.Finish();
-  }
-
- private:
-  static constexpr std::uint32_t kForgetEvery = 1 << 18;  // events
-
-  void Prepare();
-  void FindFailedFrees();
-  std::vector<std::uint32_t> LeastRowsNeeded() const;
-  void Take(std::uint32_t i, Event* event);
-  void Allocate(std::uint32_t i, Layer layer, Event* event);
-  AllocationRecord Fresh(std::uint32_t i, Layer layer, const Event& event) const;
-  void OfModule(std::uint32_t i, Event* event);
-  void Free(std::uint32_t i, Event* event);
-  void Map(std::uint32_t i, Event* event);
-  void Unmap(std::uint32_t i, Event* event);
-  void DestroyContext(std::uint32_t i, const Event& event);
-  void ResetDevice(std::uint32_t i, const Event& event);
-
-  void FindParent(Id id);
-  void NoteCapture(Id block, std::uint64_t capture);
-  Id FirstPages(const AllocationRecord& block) const;
-  void EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t event);
-  Id FindFreed(const Event& event) const;
-  Id FindImport(std::uint64_t address, int device) const;
-  bool FreeEndedBelow(std::uint32_t i, Event* event);
-  void EndMembers(std::vector<Id>* members, std::uint32_t event, EndReason reason);
-  void End(Id id, std::uint32_t event, EndReason reason);
-  void EndChildren(Id id, std::uint32_t event);
-  void SetDeath(Id id, std::uint32_t event, EndReason reason);
-  RangeIndex* IndexOf(const AllocationRecord& allocation);
-  std::vector<Id>& DeviceMembers(int device) {
-    const std::size_t row = static_cast<std::size_t>(device + 1);
-    if (row >= device_members_.size()) device_members_.resize(row + 1);
-    return device_members_[row];
-  }
-  void Count(log::Anomaly anomaly) { ++anomalies_[static_cast<std::size_t>(anomaly)]; }
-
-  RawEvents raw_;
-  const std::vector<std::uint32_t>& order_;
-  const std::vector<ContextInfo>& contexts_;
-  EventTable& events_;
-  AnomalyCounts& anomalies_;
-
-  std::vector<AllocationRecord>& allocations_;
-  std::vector<Id> first_child_, next_sibling_;  // empty where no framework layer was recorded
-  bool frameworks_ = false;
-  std::vector<char> void_free_;  // frees that failed; empty if none did
-
-  PrivatePools private_pools_;
-  AddressTable live_, ended_below_;
-  RangeIndex driver_, segments_, blocks_;
-  ManagedRanges managed_;
-  Mappings mappings_;
-  absl::flat_hash_map<Id, char> released_;        // VMM memory without a handle, still mapped
-  std::vector<std::vector<Id>> context_members_;  // what each context owns
-  std::vector<std::vector<Id>> device_members_;   // by device + 1: what ends with a reset
-};
+namespace lifetimes {
 
 // Finds out how much there is, which indices are worth keeping, and which frees did not happen.
 void Replay::Prepare() {
@@ -266,78 +172,6 @@ void Replay::OfModule(std::uint32_t i, Event* event) {
   if (unload) End(id, i, EndReason::kFreed);
 }
 
-// What was live at the address of something new has ended without our seeing it.
-void Replay::EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t event) {
-  const Id older = live_.Find(space, fresh.address, fresh.device, false, allocations_);
-  if (older != kNone) {
-    if (space != Space::kTensor) Count(log::Anomaly::kDoubleAllocations);
-    if (space == Space::kPhysical && mappings_.Mapped(older)) {
-      live_.Erase(space, fresh.address, older);  // its handle is gone, its memory is not
-      released_[older] = 1;
-    } else {
-      End(older, event, EndReason::kAddressReused);
-    }
-  }
-  if (!frameworks_) return;
-  const Id ended = ended_below_.Find(space, fresh.address, fresh.device, false, allocations_);
-  if (ended != kNone) ended_below_.Erase(space, fresh.address, ended);
-}
-
-// An expandable segment grows by pages, each recorded as a segment; a block may span several, and
-// lies in that which it begins in.
-Id Replay::FirstPages(const AllocationRecord& block) const {
-  const Id first = segments_.Beginning(block, allocations_);
-  if (first == kNone || !allocations_[first].parent.valid()) return kNone;
-  const Layer below = allocations_[allocations_[first].parent.value].layer;
-  return below == Layer::kVmmPhysical ? first : kNone;
-}
-
-void Replay::FindParent(Id id) {
-  AllocationRecord& inner = allocations_[id];
-  Id parent = kNone;
-  if (inner.layer == Layer::kTensor) parent = blocks_.Containing(inner, allocations_);
-  if (parent == kNone && inner.layer != Layer::kSegment)
-    parent = segments_.Containing(inner, allocations_);
-  if (parent == kNone && inner.layer == Layer::kBlock) parent = FirstPages(inner);
-  if (parent == kNone) parent = driver_.Containing(inner, allocations_);
-  // Memory of a reservation is what is mapped there; many mappings have no single owner.
-  if (parent == kNone || allocations_[parent].layer == Layer::kVmmAddress) {
-    const Id mapped = mappings_.At(inner.address, inner.bytes);
-    if (mapped != kNone) parent = mapped;
-  }
-  if (parent == kNone) return;
-  inner.parent = AllocationId(parent);
-  next_sibling_[id] = std::exchange(first_child_[parent], id);
-}
-
-Id Replay::FindFreed(const Event& event) const {
-  const std::uint64_t address = event.address;
-  const int device = event.device;
-  const Layer layer = event.layer;
-  const Space space = SpaceOf(layer);
-  // A driver address is unique in its process, whatever device was current at the free.
-  const bool any_device = !IsFrameworkLayer(layer);
-  const auto find = [&](Space where) {
-    return live_.Find(where, address, device, any_device, allocations_);
-  };
-  Id id = layer == Layer::kImported ? FindImport(address, device) : kNone;
-  if (id == kNone) id = find(space == Space::kNowhere ? Space::kDevice : space);
-  if (id == kNone && (space == Space::kDevice || space == Space::kNowhere)) id = find(Space::kHost);
-  if (id == kNone && space == Space::kHost) id = find(Space::kDevice);
-  if (id == kNone && !IsFrameworkLayer(layer)) id = FindImport(address, device);
-  return id;
-}
-
-// What was imported is closed by the functions of the kind that it is seen as: an address, a
-// handle, an array.
-Id Replay::FindImport(std::uint64_t address, int device) const {
-  for (const Space space : {Space::kDevice, Space::kPhysical, Space::kImport}) {
-    const Id id = live_.Find(space, address, device, true, allocations_);
-    if (id != kNone && allocations_[id].layer == Layer::kImported) return id;
-  }
-  return kNone;
-}
-
 void Replay::Free(std::uint32_t i, Event* event) {
   if (!void_free_.empty() && void_free_[i]) return;
   const Id id = FindFreed(*event);
@@ -374,30 +208,6 @@ bool Replay::FreeEndedBelow(std::uint32_t i, Event* event) {
   return true;
 }
 
-void Replay::SetDeath(Id id, std::uint32_t event, EndReason reason) {
-  allocations_[id].end_reason = reason;
-  allocations_[id].death = EventId(event);
-}
-
-void Replay::End(Id id, std::uint32_t event, EndReason reason) {
-  SetDeath(id, event, reason);
-  const AllocationRecord& allocation = allocations_[id];
-  live_.Erase(SpaceOf(allocation), allocation.address, id);
-  managed_.Erase(allocation, id);
-  if (RangeIndex* const index = IndexOf(allocation); index != nullptr && index->used)
-    index->Erase(allocation, id);
-  if (frameworks_) EndChildren(id, event);
-}
-
-// Depth is at most three: driver allocation, segment, block, tensor.
-void Replay::EndChildren(Id id, std::uint32_t event) {
-  for (Id child = first_child_[id]; child != kNone; child = next_sibling_[child]) {
-    if (!allocations_[child].alive()) continue;
-    End(child, event, EndReason::kSegmentFreed);
-    ended_below_.Insert(SpaceOf(allocations_[child]), allocations_[child].address, child);
-  }
-}
-
 void Replay::Map(std::uint32_t i, Event* event) {
   if (!GivesAddress(event->layer)) return;
   const Id id = live_.Find(Space::kPhysical, event->aux0, event->device, true, allocations_);
@@ -418,31 +228,12 @@ void Replay::Unmap(std::uint32_t i, Event* event) {
   });
 }
 
-void Replay::EndMembers(std::vector<Id>* members, std::uint32_t event, EndReason reason) {
-  for (const Id id : *members)
-    if (allocations_[id].alive()) End(id, event, reason);
-  members->clear();
-}
-
-void Replay::DestroyContext(std::uint32_t i, const Event& event) {
-  if (event.context != kNone)
-    EndMembers(&context_members_[event.context], i, EndReason::kContextDestroyed);
-}
-
-void Replay::ResetDevice(std::uint32_t i, const Event& event) {
-  if (event.device == kNoDevice) return;
-  for (std::size_t row = 0; row < contexts_.size(); ++row)
-    if (contexts_[row].device == event.device && contexts_[row].primary)
-      EndMembers(&context_members_[row], i, EndReason::kDeviceReset);
-  EndMembers(&DeviceMembers(event.device), i, EndReason::kDeviceReset);
-}
-
-}  // namespace
+}  // namespace lifetimes
 
 void ReplayLifetimes(RawEvents raw, const std::vector<std::uint32_t>& order,
                      const std::vector<ContextInfo>& contexts, EventTable* events,
                      AnomalyCounts* anomalies) {
-  Replay(std::move(raw), order, contexts, events, anomalies).Run();
+  lifetimes::Replay(std::move(raw), order, contexts, events, anomalies).Run();
 }
 
 }  // namespace memprof::analysis

@@ -10,7 +10,6 @@
 namespace memprof::analysis {
 namespace {
 
-using testing::kMiB;
 using testing::LogBuilder;
 using testing::Scenario;
 

@@ -6,7 +6,6 @@
 namespace memprof::analysis {
 namespace {
 
-using testing::kMiB;
 using testing::Scenario;
 
 // ---- unused

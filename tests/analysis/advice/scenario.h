@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "analysis/advice/advice.h"
+#include "analysis/base/sizes.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/support/random_log.h"
 
 namespace memprof::analysis::testing {
-
-inline constexpr std::uint64_t kMiB = 1 << 20;
 
 class Scenario {
  public:

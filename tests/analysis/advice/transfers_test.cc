@@ -6,7 +6,6 @@
 namespace memprof::analysis {
 namespace {
 
-using testing::kMiB;
 using testing::Scenario;
 
 constexpr std::uint64_t kHost = 0x5000'0000;

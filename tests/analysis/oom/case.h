@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "analysis/base/sizes.h"
 #include "analysis/oom/oom.h"
 #include "tests/support/random_log.h"
 
 namespace memprof::analysis::testing {
 
-inline constexpr std::uint64_t kMiB = 1 << 20;
 inline constexpr std::uint64_t kBase = 0x700000000000;
 
 // A log with its failures and what the last one means.

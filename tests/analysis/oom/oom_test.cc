@@ -20,7 +20,6 @@ using testing::AllocatorGivesUp;
 using testing::Case;
 using testing::DriverRefuses;
 using testing::kBase;
-using testing::kMiB;
 using testing::Load;
 using testing::Segment;
 using testing::Sum;

@@ -15,7 +15,6 @@ namespace {
 using testing::AllocatorGivesUp;
 using testing::Case;
 using testing::DriverRefuses;
-using testing::kMiB;
 using testing::Load;
 using testing::LoadLog;
 using testing::RandomLog;

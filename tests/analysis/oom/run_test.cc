@@ -14,7 +14,6 @@ using testing::AllocatorGivesUp;
 using testing::Case;
 using testing::DriverRefuses;
 using testing::kBase;
-using testing::kMiB;
 using testing::Load;
 using testing::LogBuilder;
 using testing::Segment;

@@ -16,7 +16,6 @@ using testing::Case;
 using testing::DriverRefuses;
 using ::testing::HasSubstr;
 using testing::kBase;
-using testing::kMiB;
 using testing::RandomLog;
 
 // What is said of a device with more memory.

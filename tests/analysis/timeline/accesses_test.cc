@@ -11,7 +11,6 @@
 namespace memprof::analysis {
 namespace {
 
-using testing::kMiB;
 using testing::LoadLog;
 using testing::RandomLog;
 using testing::Scenario;

@@ -1,0 +1,123 @@
+// What PyTorch's caching allocator takes back, and what it gives back to the device.
+#include <algorithm>
+
+#include "analysis/allocators/caching.h"
+
+namespace memprof::analysis::allocators {
+
+std::uint64_t CachingAllocator::DoFree(Handle handle) {
+  Block& block = blocks_[handle];
+  const std::uint64_t requested = block.requested;
+  figures_.allocated -= block.bytes;
+  block.in_use = false;
+  block.requested = 0;
+  Merge(handle, block.previous);
+  Merge(handle, block.next);
+  InsertFree(handle);
+  return requested;
+}
+
+// `number`, which is in no list, swallows a neighbour that is free and as mapped as it is.
+void CachingAllocator::Merge(BlockNumber number, BlockNumber neighbour) {
+  if (neighbour == kNone) return;
+  Block& block = blocks_[number];
+  const Block& other = blocks_[neighbour];
+  if (other.in_use || other.mapped != block.mapped) return;
+  if (other.mapped) {
+    EraseFree(neighbour);
+  } else {
+    pools_[other.pool].unmapped.erase({other.bytes, other.address, neighbour});
+  }
+  if (neighbour == block.previous) {
+    block.address = other.address;
+    block.previous = other.previous;
+    if (block.previous != kNone) blocks_[block.previous].next = number;
+  } else {
+    block.next = other.next;
+    if (block.next != kNone) blocks_[block.next].previous = number;
+  }
+  block.bytes += other.bytes;
+  DropBlock(neighbour);
+}
+
+void CachingAllocator::CollectGarbage() {
+  const std::uint64_t limit = std::min(options_.limit, device_->capacity());
+  if (options_.gc_threshold <= 0 || limit == kUnlimited) return;
+  const auto threshold =
+      static_cast<std::uint64_t>(options_.gc_threshold * static_cast<double>(limit));
+  if (figures_.reserved <= threshold) return;
+  const std::uint64_t target = figures_.reserved - threshold;
+  std::vector<BlockNumber> cached;
+  double total_age = 0;
+  for (const Key& key : whole_) {
+    if (IsSmall(blocks_[key.block].pool)) continue;
+    cached.push_back(key.block);
+    total_age += static_cast<double>(Age(blocks_[key.block]));
+  }
+  std::uint64_t reclaimed = 0;
+  bool progress = true;
+  while (reclaimed < target && progress && !cached.empty()) {
+    const double threshold_age = total_age / static_cast<double>(cached.size());
+    progress = false;
+    std::vector<BlockNumber> kept;
+    for (const BlockNumber number : cached) {
+      const auto age = static_cast<double>(Age(blocks_[number]));
+      if (age < threshold_age) {
+        kept.push_back(number);
+        continue;
+      }
+      progress = true;
+      reclaimed += blocks_[number].bytes;
+      total_age -= age;
+      Release(number);
+    }
+    cached = std::move(kept);
+  }
+}
+
+// Gives cached oversize segments of the pool back: the smallest that suffices alone, else the
+// largest ones until it is enough. False if it is not.
+bool CachingAllocator::ReleaseOversize(std::uint64_t size, std::uint32_t pool) {
+  if (options_.max_split == kUnlimited || options_.expandable) return false;
+  auto& free = pools_[pool].free;
+  const std::uint64_t wanted = std::max(size, options_.max_split);
+  const auto found = free.lower_bound({.bytes = wanted});
+  if (found != free.end()) {
+    Release(found->block);
+    return true;
+  }
+  std::uint64_t released = 0;
+  while (released < wanted && !free.empty() && free.rbegin()->bytes >= options_.max_split) {
+    released += free.rbegin()->bytes;
+    Release(free.rbegin()->block);
+  }
+  return released >= wanted;
+}
+
+// In time of what goes back, not of what is cached: a device that is full asks for it at each
+// request.
+void CachingAllocator::EmptyCache() {
+  while (!whole_.empty()) Release(whole_.begin()->block);
+  // What is not unmapped now has no whole page, until it grows.
+  std::vector<BlockNumber> expandable(unmappable_.begin(), unmappable_.end());
+  for (const BlockNumber number : expandable) Unmap(number);
+  unmappable_.clear();
+}
+
+bool CachingAllocator::ReleaseSegment(std::uint64_t bytes, std::uint64_t address) {
+  auto chosen = whole_.lower_bound({.bytes = bytes, .address = address});
+  if (chosen == whole_.end() || chosen->bytes != bytes || chosen->address != address)
+    chosen = whole_.lower_bound({.bytes = bytes});
+  if (chosen == whole_.end() || chosen->bytes != bytes) return false;
+  Release(chosen->block);
+  return true;
+}
+
+void CachingAllocator::Release(BlockNumber number) {
+  EraseFree(number);
+  device_->Give(blocks_[number].bytes);
+  NoteReleased(blocks_[number].bytes, 1);
+  DropBlock(number);
+}
+
+}  // namespace memprof::analysis::allocators

@@ -1,0 +1,37 @@
+// Decoded events one by one, and back to the system what is done with.
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "analysis/load/internal/columns.h"
+
+namespace memprof::analysis {
+
+Event RawEvents::At(std::size_t row) const {
+  const Row& from = rows[row];
+  Event event;
+  static_cast<EventKind&>(event) = kinds[from.kind];
+  event.time = from.time;
+  event.address = from.address;
+  event.bytes = from.bytes;
+  event.stack = from.stack;
+  if (from.detail == EventId::kNone) return event;
+  const Detail& detail = details[from.detail];
+  event.aux0 = detail.aux0;
+  event.aux1 = detail.aux1;
+  event.label = detail.label;
+  event.result = detail.result;
+  return event;
+}
+
+void RawEvents::ForgetBefore(std::size_t end) {
+  constexpr std::uintptr_t kPage = 4096;
+  const auto first = reinterpret_cast<std::uintptr_t>(rows.data());
+  const std::uintptr_t from = std::max(forgotten_, (first + kPage - 1) / kPage * kPage);
+  const std::uintptr_t to = (first + end * sizeof(Row)) / kPage * kPage;
+  if (to <= from) return;
+  madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);  // it is only a wish
+  forgotten_ = to;
+}
+
+}  // namespace memprof::analysis
