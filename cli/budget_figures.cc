@@ -28,7 +28,8 @@ void AddLeaks(const LeakReport& report, Figures& figures) {
 }
 
 void AddTimelines(const analysis::Session& session, Figures& figures) {
-  for (const DeviceTimeline& timeline : analysis::BuildTimelines(session)) {
+  const auto timelines = analysis::TimelinesOf(session);
+  for (const DeviceTimeline& timeline : *timelines) {
     if (timeline.device == analysis::kNoDevice) continue;
     const auto add = [&](Metric metric, std::uint64_t bytes) {
       figures[metric].push_back({timeline.device, static_cast<double>(bytes)});
@@ -50,13 +51,13 @@ Figures CollectFigures(const analysis::Session& session, const Budget& budget,
   };
   Figures figures;
   if (needs({Metric::kGrowth, Metric::kDefinite, Metric::kSuspected, Metric::kGrowing}))
-    AddLeaks(leaks != nullptr ? *leaks : analysis::FindLeaks(session), figures);
+    AddLeaks(leaks != nullptr ? *leaks : *analysis::LeaksOf(session), figures);
   if (needs({Metric::kPeak, Metric::kReserved, Metric::kLiveAtEnd})) AddTimelines(session, figures);
   if (needs({Metric::kFragmentation}))
     figures[Metric::kFragmentation].push_back(
-        {analysis::kNoDevice, 100 * analysis::AnalyseFragmentation(session).at_peak});
+        {analysis::kNoDevice, 100 * analysis::FragmentationOf(session)->at_peak});
   if (needs({Metric::kFailed})) {
-    const auto failures = analysis::FindFailures(session);
+    const auto failures = *analysis::FailuresOf(session);
     figures[Metric::kFailed].push_back(
         {analysis::kNoDevice,
          static_cast<double>(std::count_if(failures.begin(), failures.end(),

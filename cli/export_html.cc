@@ -95,8 +95,8 @@ class Page {
                       Since(session_, peak.time)));
     }
     if (report_.peaks.empty()) Verdict("", "No device memory was allocated.");
-    if (const auto failures = analysis::FindFailures(session_); !failures.empty())
-      Verdict("bad", Cat(analysis::FailureCountWords(failures), "."));
+    if (const auto failures = analysis::FailuresOf(session_); !failures->empty())
+      Verdict("bad", Cat(analysis::FailureCountWords(*failures), "."));
     const bool leaks = !report_.leaks.leaks.empty();
     Verdict(leaks ? "bad" : report_.leaks.horizon_too_short ? "warn" : "", report_.leaks.verdict);
     if (report_.events.lost > 0) {
@@ -107,7 +107,8 @@ class Page {
 
   void Timelines() {
     Heading("time", "Memory over time");
-    for (const analysis::DeviceTimeline& device : analysis::BuildTimelines(session_)) {
+    const auto timelines = analysis::TimelinesOf(session_);
+    for (const analysis::DeviceTimeline& device : *timelines) {
       std::string name = device.device == analysis::kNoDevice ? std::string("Host memory")
                                                               : Cat("Device ", device.device);
       std::uint64_t capacity = 0;

@@ -258,7 +258,8 @@ class SessionTrace {
 
   void WriteDevices() {
     std::map<int, std::vector<AllocationId>> slices = LargestAllocations();
-    for (const analysis::DeviceTimeline& device : analysis::BuildTimelines(session_)) {
+    const auto timelines = analysis::TimelinesOf(session_);
+    for (const analysis::DeviceTimeline& device : *timelines) {
       const std::uint64_t track = trace_.AddTrack(top_, DeviceName(device.device));
       WriteCounter(trace_, track, "driver memory", device.total);
       WriteCounter(trace_, track, "driver memory and pools", device.reserved);

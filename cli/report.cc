@@ -124,9 +124,9 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   if (report.leaks.leaks.empty() || report.leaks.horizon_too_short) {
     Append(text, "  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n");
   }
-  if (const auto failures = analysis::FindFailures(session); !failures.empty()) {
-    Append(text, "  ", Styled(Style::kRed, analysis::FailureCountWords(failures)),
-           ": see 'memprof oom'\n", FailureLine(session, symbols, failures));
+  if (const auto failures = analysis::FailuresOf(session); !failures->empty()) {
+    Append(text, "  ", Styled(Style::kRed, analysis::FailureCountWords(*failures)),
+           ": see 'memprof oom'\n", FailureLine(session, symbols, *failures));
   }
   return text;
 }
@@ -167,31 +167,24 @@ std::string DeviceSection(const Report& report) {
 }
 
 // That host memory was scanned, where that proved nothing: what it proved is a leak.
-std::string ScanLine(const Session& session, const Report& report) {
-  const analysis::EventTable& events = session.events();
-  std::size_t scans = 0;
-  std::uint64_t bytes = 0;
-  for (std::uint32_t e = 0; e < events.size(); ++e) {
-    if (events.op(e) != analysis::Op::kHostScan) continue;
-    ++scans;
-    bytes = events.bytes(e);
-  }
+std::string ScanLine(const Report& report) {
+  const analysis::EventTotals& events = report.events;
   const bool proved = std::any_of(
       report.leaks.leaks.begin(), report.leaks.leaks.end(),
       [](const analysis::Leak& leak) { return leak.tier == analysis::LeakTier::kDefinite; });
-  if (scans == 0 || proved) return "";
-  return Cat("  ",
-             Wrap(Cat("..Host memory was scanned for pointers ", FormatNumberOf(scans, "time"),
-                      " (", FormatBytes(bytes), " the last time): it proves no leak."),
-                  kWidth, 2)
-                 .substr(2),
-             "\n");
+  if (events.host_scans == 0 || proved) return "";
+  return Cat(
+      "  ",
+      Wrap(Cat("..Host memory was scanned for pointers ", FormatNumberOf(events.host_scans, "time"),
+               " (", FormatBytes(events.last_scan_bytes), " the last time): it proves no leak."),
+           kWidth, 2)
+          .substr(2),
+      "\n");
 }
 
-std::string LeakSection(const Session& session, analysis::Symbols& symbols, const Report& report,
-                        std::size_t top) {
-  std::string text = Cat("  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n",
-                         ScanLine(session, report));
+std::string LeakSection(analysis::Symbols& symbols, const Report& report, std::size_t top) {
+  std::string text =
+      Cat("  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n", ScanLine(report));
   const std::vector<analysis::Leak>& leaks = report.leaks.leaks;
   const std::size_t shown = top == 0 ? leaks.size() : std::min(top, leaks.size());
   for (std::size_t i = 0; i < shown; ++i) {
@@ -205,8 +198,8 @@ std::string TrafficSection(const Session& session, analysis::Symbols& symbols, s
   analysis::SiteQuery query;
   query.metric = analysis::Metric::kAllocatedBytes;
   const bool framework =
-      std::any_of(session.allocations().begin(), session.allocations().end(),
-                  [](const analysis::Allocation& a) { return a.layer == analysis::Layer::kBlock; });
+      std::any_of(session.records().begin(), session.records().end(),
+                  [](const auto& record) { return record.layer == analysis::Layer::kBlock; });
   if (framework) query.layers |= LayerBit(analysis::Layer::kBlock);
   Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   table.Header({"allocated", "times", "largest", "layer", "site"});
@@ -243,7 +236,7 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   if (const std::string processes = ProcessesText(session, report.leaks.leaks); !processes.empty())
     Append(text, Heading("Processes"), processes);
   Append(text, Heading("Where the devices' memory was"), LedgerText(session, report.devices));
-  Append(text, Heading("Leaks"), LeakSection(session, symbols, report, top));
+  Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
     Append(text, Heading(Cat("Live at the peak of device ", peak.device, label)),

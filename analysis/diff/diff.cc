@@ -21,7 +21,7 @@ struct Side {
   const std::vector<std::uint32_t>& rows;
   const AllocationSet* passing;
   RunProfile profile;
-  std::vector<DeviceTimeline> timelines;
+  std::shared_ptr<const DeviceTimelines> timelines;
   LeafMemory leaf;
 
   Side(const Session& s, const std::vector<std::uint32_t>& r, std::size_t sites,
@@ -30,11 +30,11 @@ struct Side {
         rows(r),
         passing(p),
         profile(ProfileRun(s, r, sites)),
-        timelines(BuildTimelines(s)),
+        timelines(TimelinesOf(s)),
         leaf(s) {}
 
   const DeviceTimeline* Timeline(int device) const {
-    for (const DeviceTimeline& timeline : timelines)
+    for (const DeviceTimeline& timeline : *timelines)
       if (timeline.device == device) return &timeline;
     return nullptr;
   }
@@ -81,7 +81,8 @@ EventId LastEvent(const Session& session) {
 // Growth by row, and in all.
 std::vector<double> GrowthOf(const Side& side, std::size_t sites, double* sum) {
   std::vector<double> growth(sites);
-  for (const Leak& leak : FindLeaks(side.session).leaks) {
+  const auto leaks = LeaksOf(side.session);
+  for (const Leak& leak : leaks->leaks) {
     *sum += leak.bytes_per_step;
     const std::uint32_t row = StackAlignment::Of(side.rows, leak.stack);
     if (row != StackAlignment::kNone) growth[row] += leak.bytes_per_step;
@@ -121,7 +122,7 @@ double Held(const DeviceTimeline* timeline) {
 std::set<int> DevicesOf(const Side& before, const Side& after) {
   std::set<int> devices;
   for (const Side* side : {&before, &after})
-    for (const DeviceTimeline& timeline : side->timelines)
+    for (const DeviceTimeline& timeline : *side->timelines)
       if (timeline.device != kNoDevice) devices.insert(timeline.device);
   return devices;
 }
@@ -143,8 +144,8 @@ void AddRunFigures(const Side& before, const Side& after, std::vector<DiffFigure
     figures.push_back({DiffFigureKind::kLive, device, end(a), end(b), variation});
   }
   figures.push_back({DiffFigureKind::kFragmentation, kNoDevice,
-                     100 * AnalyseFragmentation(before.session).at_peak,
-                     100 * AnalyseFragmentation(after.session).at_peak, 0});
+                     100 * FragmentationOf(before.session)->at_peak,
+                     100 * FragmentationOf(after.session)->at_peak, 0});
 }
 
 void AddStepFigures(const Side& before, const Side& after, std::vector<DiffFigure>& figures) {

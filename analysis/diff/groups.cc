@@ -33,8 +33,8 @@ void AddRun(const Session& session, const Categories& categories, DiffMoment mom
     AddAll(session, categories, EventId(last), side, groups);
     return;
   }
-  for (const Peak& peak : FindPeaks(session))
-    Add(session, categories, peak.device, peak.event, side, groups);
+  const auto peaks = PeaksOf(session);
+  for (const Peak& peak : *peaks) Add(session, categories, peak.device, peak.event, side, groups);
 }
 
 }  // namespace

@@ -8,61 +8,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "analysis/store/lifetime_walk.h"
 #include "analysis/timeline/address_map.h"
-#include "analysis/timeline/reserved.h"
+#include "analysis/timeline/pool_changes.h"
 
 namespace memprof::analysis {
 namespace {
 
 constexpr std::uint32_t kLayers = kLeafLayers | LayerBit(Layer::kSegment);
 
-bool ConcernsPools(Layer layer) {
-  return layer == Layer::kStreamOrdered || layer == Layer::kGraph || layer == Layer::kVmmPhysical;
-}
-
-bool ConcernsPools(Op op) {
-  return op == Op::kPoolSample || op == Op::kPoolDestroy || op == Op::kMap || op == Op::kUnmap;
-}
-
 }  // namespace
-
-// Notes what pools and VMM hold beyond what is asked for.
-class MomentDiff::PoolReader {
- public:
-  PoolReader(const Session& session, std::vector<Device>* devices, const std::stop_token& stop)
-      : session_(session), devices_(*devices), stop_(stop), beyond_(session) {}
-
-  bool Stop() const { return stop_.stop_requested(); }
-  void Birth(EventId, AllocationId id) {
-    if (!ConcernsPools(session_.record(id).layer)) return;
-    beyond_.Birth(id);
-    changed_ = true;
-  }
-  void Death(EventId, AllocationId id) {
-    if (!ConcernsPools(session_.record(id).layer)) return;
-    beyond_.Death(id);
-    changed_ = true;
-  }
-  void After(EventId event) {
-    if (ConcernsPools(session_.events().op(event.value))) {
-      beyond_.After(event);
-      changed_ = true;
-    }
-    if (!std::exchange(changed_, false)) return;
-    for (Device& device : devices_) {
-      const std::uint64_t bytes = beyond_.Of(device.ordinal);
-      const std::size_t changes = device.beyond.size();
-      const std::uint64_t before = changes == 0 ? 0 : device.beyond.bytes(changes - 1);
-      if (bytes != before) device.beyond.Add(event.value, bytes);
-    }
-  }
-
- private:
-  const Session& session_;
-  std::vector<Device>& devices_;
-  const std::stop_token stop_;
-  ReservedBeyond beyond_;
-  bool changed_ = false;
-};
 
 MomentDiff::MomentDiff(const Session& session, Symbols& symbols, const std::stop_token& stop,
                        const std::function<void(double)>& progress)
@@ -76,10 +29,8 @@ MomentDiff::MomentDiff(const Session& session, Symbols& symbols, const std::stop
   leaf_.emplace(session);
   for (const int device : DeviceOrdinals(session))
     if (device != kNoDevice) devices_.emplace_back().ordinal = device;
-  bool pools = false;
   for (const AllocationRecord& a : session.records()) {
     blocks_ |= a.layer == Layer::kBlock;
-    pools |= ConcernsPools(a.layer);
     if (a.layer != Layer::kSegment || a.bytes == 0) continue;
     if (const std::size_t row = RowOf(a.device); row < devices_.size())
       devices_[row].framework = true;
@@ -92,13 +43,7 @@ MomentDiff::MomentDiff(const Session& session, Symbols& symbols, const std::stop
   }
   const bool reads = std::any_of(devices_.begin(), devices_.end(),
                                  [](const Device& device) { return !device.framework; });
-  if (!on(0.7) || !reads) return;
-  // Pools are sampled, and VMM is mapped, also where nothing of them was seen to be born.
-  for (std::uint32_t i = 0; !pools && i < session.events().size(); ++i)
-    pools = ConcernsPools(session.events().op(i));
-  if (!pools) return;
-  PoolReader reader(session, &devices_, stop);
-  ReplayLifetimes(session, reader);
+  if (on(0.7) && reads) pools_ = PoolsOf(session);
 }
 
 std::size_t MomentDiff::RowOf(int device) const {
@@ -151,9 +96,8 @@ std::shared_ptr<const MomentDiff::State> MomentDiff::MakeState(EventId event,
     DeviceTotals& totals = state->devices[i];
     totals.reserved = totals.segments;
     if (!devices_[i].framework) {
-      const PoolChanges& beyond = devices_[i].beyond;
-      const std::size_t next = event.valid() ? beyond.From(event.value + 1) : 0;
-      totals.reserved = totals.live + (next == 0 ? 0 : beyond.bytes(next - 1));
+      totals.reserved = totals.live;
+      if (pools_ != nullptr) totals.reserved += pools_->Of(devices_[i].ordinal).After(event);
     }
     carved_bytes += totals.carved;
     free += totals.carved - std::min(totals.carved, totals.used);

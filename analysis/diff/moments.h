@@ -13,8 +13,8 @@
 
 #include "analysis/diff/diff.h"
 #include "analysis/diff/internal/parts.h"
-#include "analysis/filter/stack_replay.h"
 #include "analysis/store/allocation_set.h"
+#include "analysis/timeline/pool_changes.h"
 
 namespace memprof::analysis {
 
@@ -51,14 +51,12 @@ class MomentDiff {
     int ordinal = kNoDevice;
     bool framework = false;  // segments were ever seen
     double variation = 0;    // of the peak, from step to step
-    PoolChanges beyond;      // what pools and VMM hold; only without a framework
   };
   struct Known {
     EventId event;
     std::shared_ptr<const AllocationSet> passing;
     std::shared_ptr<const State> state;
   };
-  class PoolReader;
 
   std::shared_ptr<const State> StateAfter(
       EventId event, const std::shared_ptr<const AllocationSet>& passing) const;
@@ -69,8 +67,9 @@ class MomentDiff {
   std::shared_ptr<const StackAlignment> alignment_;
   RunProfile profile_;
   std::optional<LeafMemory> leaf_;
-  std::vector<Device> devices_;  // by ordinal
-  bool blocks_ = false;          // an allocator's blocks were ever seen
+  std::vector<Device> devices_;               // by ordinal
+  std::shared_ptr<const DevicePools> pools_;  // where a device has no framework
+  bool blocks_ = false;                       // an allocator's blocks were ever seen
 
   mutable std::mutex mutex_;
   mutable Known known_[2];  // the latest first

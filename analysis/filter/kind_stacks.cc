@@ -7,7 +7,6 @@
 #include "analysis/filter/internal/timeline_stack.h"
 #include "analysis/filter/stack_replay.h"
 #include "analysis/store/lifetime_walk.h"
-#include "analysis/timeline/reserved.h"
 
 namespace memprof::analysis {
 
@@ -39,8 +38,7 @@ StackGroups KindGroups(int device, bool framework) {
 
 class KindStacks {
  public:
-  explicit KindStacks(std::shared_ptr<const Session> session)
-      : session_(std::move(session)), beyond_(*session_) {
+  explicit KindStacks(std::shared_ptr<const Session> session) : session_(std::move(session)) {
     std::map<int, bool> framework;
     for (const int device : DeviceOrdinals(*session_)) framework[device] = false;
     bool host = false;
@@ -60,7 +58,6 @@ class KindStacks {
     std::vector<std::shared_ptr<const TimelineStack>> stacks;
     for (Part& part : parts_) {
       part.builder.Finish();
-      if (part.pools->size() > 0) part.stack->pools_ = std::move(part.pools);
       stacks.push_back(std::move(part.stack));
     }
     return stacks;
@@ -68,56 +65,25 @@ class KindStacks {
 
   void Birth(EventId, AllocationId id) {
     ++births_;
-    const AllocationRecord& a = session_->record(id);
-    if (ConcernsPools(a.layer)) {
-      beyond_.Birth(id);
-      pools_changed_ = true;
-    }
-    if (Part* part = Of(a.device)) part->builder.Birth(id);
+    if (Part* part = Of(session_->record(id).device)) part->builder.Birth(id);
   }
   void Death(EventId, AllocationId id) {
-    const AllocationRecord& a = session_->record(id);
-    if (ConcernsPools(a.layer)) {
-      beyond_.Death(id);
-      pools_changed_ = true;
-    }
-    if (Part* part = Of(a.device)) part->builder.Death(id);
+    if (Part* part = Of(session_->record(id).device)) part->builder.Death(id);
   }
   void After(EventId event) {
-    const Op op = session_->events().op(event.value);
-    if (op == Op::kPoolSample || op == Op::kPoolDestroy || op == Op::kMap || op == Op::kUnmap) {
-      beyond_.After(event);
-      pools_changed_ = true;
-    }
-    for (Part& part : parts_) {
-      if (pools_changed_ && part.stack->device() != kNoDevice) {
-        const std::uint64_t bytes = beyond_.Of(part.stack->device());
-        if (bytes != part.beyond) {
-          part.beyond = bytes;
-          part.pools->Add(event.value, bytes);
-          part.builder.SetBeyond(bytes);
-        }
-      }
-      part.builder.After(event.value, births_);
-    }
-    pools_changed_ = false;
+    for (Part& part : parts_) part.builder.After(event.value, births_);
   }
 
  private:
   struct Part {
     std::shared_ptr<TimelineStack> stack;
     StackBuilder builder;
-    std::shared_ptr<PoolChanges> pools;
-    std::uint64_t beyond = 0;
   };
 
-  static bool ConcernsPools(Layer layer) {
-    return layer == Layer::kStreamOrdered || layer == Layer::kGraph || layer == Layer::kVmmPhysical;
-  }
   void Add(int device, bool framework) {
     std::shared_ptr<TimelineStack> stack(
         new TimelineStack(session_, device, framework, KindGroups(device, framework)));
-    parts_.push_back({stack, StackBuilder(stack.get()), std::make_shared<PoolChanges>()});
+    parts_.push_back({stack, StackBuilder(stack.get())});
   }
   Part* Of(int device) {
     for (Part& part : parts_)
@@ -126,10 +92,8 @@ class KindStacks {
   }
 
   const std::shared_ptr<const Session> session_;
-  ReservedBeyond beyond_;
   std::vector<Part> parts_;
   std::uint32_t births_ = 0;
-  bool pools_changed_ = false;
 };
 
 std::vector<std::shared_ptr<const TimelineStack>> BuildKindStacks(

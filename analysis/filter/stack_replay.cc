@@ -5,11 +5,6 @@
 
 namespace memprof::analysis {
 
-std::size_t PoolChanges::From(std::uint32_t event) const {
-  return static_cast<std::size_t>(std::lower_bound(event_.begin(), event_.end(), event) -
-                                  event_.begin());
-}
-
 void StackReplay::SeekBlock(std::size_t block) {
   event_ = static_cast<std::uint32_t>(
       std::min<std::size_t>(block * TimelineStack::kBlock, stack_.events()));
@@ -18,7 +13,7 @@ void StackReplay::SeekBlock(std::size_t block) {
     state_[stack_.tracks_[t]] = stack_.block_state_[t][block];
   next_birth_ = stack_.block_birth_[block];
   deaths_.emplace(*stack_.session_, EventId(event_));
-  next_pool_ = stack_.pools_ == nullptr ? 0 : stack_.pools_->From(event_);
+  pools_.Seek(event_);
 }
 
 void StackReplay::Seek(std::uint32_t event) {
@@ -34,26 +29,23 @@ bool StackReplay::Step() {
   for (const AllocationId id : deaths_->At(event)) changed |= stack_.Apply(id, false, state_);
   for (; next_birth_ < records.size() && records[next_birth_].birth <= event; ++next_birth_)
     changed |= stack_.Apply(AllocationId(next_birth_), true, state_);
-  if (const PoolChanges* pools = stack_.pools_.get()) {
-    for (; next_pool_ < pools->size() && pools->event(next_pool_) <= event_; ++next_pool_) {
-      state_[TimelineStack::kBeyond] = pools->bytes(next_pool_);
-      changed = true;
-    }
-  }
+  const std::uint64_t beyond = pools_.After(event);
+  changed |= state_[TimelineStack::kBeyond] != beyond;
+  state_[TimelineStack::kBeyond] = beyond;
   ++event_;
   return changed;
 }
 
-StackBuilder::StackBuilder(TimelineStack* stack) : stack_(stack), events_(stack->events()) {
+StackBuilder::StackBuilder(TimelineStack* stack)
+    : stack_(stack), events_(stack->events()), pools_(stack->changes()) {
   const std::size_t tracks = TimelineStack::kFirstGroup + stack->groups_.bands.size();
   const std::size_t blocks = events_ / TimelineStack::kBlock + 2;
   stack->block_state_.resize(tracks);
   for (auto& states : stack->block_state_) states.reserve(blocks);
-  stack->pyramids_.resize(stack->all_bands_.size() + 2);
-  for (auto& pyramid : stack->pyramids_) {
-    pyramid.resize(1);
-    pyramid[0].min.reserve(blocks);
-    pyramid[0].max.reserve(blocks);
+  stack->curves_.resize(stack->all_bands_.size() + 2);
+  for (auto& curve : stack->curves_) {
+    curve.least.reserve(blocks);
+    curve.most.reserve(blocks);
   }
   stack->block_time_.reserve(blocks);
   stack->block_birth_.reserve(blocks);
@@ -71,13 +63,16 @@ void StackBuilder::BeginBlock(std::uint32_t event, std::uint32_t births) {
 }
 
 void StackBuilder::EndBlock() {
-  for (std::size_t o = 0; o < stack_->pyramids_.size(); ++o) {
-    stack_->pyramids_[o][0].min.push_back(least_[o]);
-    stack_->pyramids_[o][0].max.push_back(most_[o]);
+  for (std::size_t o = 0; o < stack_->curves_.size(); ++o) {
+    stack_->curves_[o].least.push_back(least_[o]);
+    stack_->curves_[o].most.push_back(most_[o]);
   }
 }
 
 void StackBuilder::After(std::uint32_t event, std::uint32_t births) {
+  const std::uint64_t beyond = pools_.After(EventId(event));
+  changed_ |= state_[TimelineStack::kBeyond] != beyond;
+  state_[TimelineStack::kBeyond] = beyond;
   if (changed_ || !open_) {
     if (changed_) {
       stack_->Evaluate(state_, now_);
@@ -88,7 +83,7 @@ void StackBuilder::After(std::uint32_t event, std::uint32_t births) {
       }
       for (std::size_t t = 0; t < stack_->block_state_.size(); ++t) ever_[t] |= state_[t];
     }
-    for (std::size_t o = 0; o < stack_->pyramids_.size(); ++o) {
+    for (std::size_t o = 0; o < stack_->curves_.size(); ++o) {
       least_[o] = std::min(least_[o], now_[o]);
       most_[o] = std::max(most_[o], now_[o]);
     }
@@ -115,9 +110,11 @@ void StackBuilder::Finish() {
   }
   // In use is always an edge, and so is what was asked of the driver where nobody carves it up.
   if (stack.groups_.framework) stack.kept_.push_back(static_cast<std::uint8_t>(bands + 1));
-  std::vector<TimelineStack::Pyramid> kept;
-  for (const std::uint8_t output : stack.kept_) kept.push_back(std::move(stack.pyramids_[output]));
-  stack.pyramids_ = std::move(kept);
+  std::vector<TimelineStack::Curve> kept;
+  for (const std::uint8_t output : stack.kept_) kept.push_back(std::move(stack.curves_[output]));
+  stack.curves_ = std::move(kept);
+  for (TimelineStack::Curve& curve : stack.curves_)
+    curve.pyramid = MinMaxPyramid(curve.least, curve.most);
   std::vector<std::vector<std::uint64_t>> states;
   for (std::size_t t = 0; t < stack.block_state_.size(); ++t) {
     if (ever_[t] == 0) continue;
@@ -125,20 +122,6 @@ void StackBuilder::Finish() {
     states.push_back(std::move(stack.block_state_[t]));
   }
   stack.block_state_ = std::move(states);
-  for (TimelineStack::Pyramid& pyramid : stack.pyramids_) {
-    constexpr std::size_t kFanOut = TimelineStack::kFanOut;
-    while (pyramid.back().min.size() > kFanOut) {
-      const TimelineStack::Level& below = pyramid.back();
-      TimelineStack::Level level;
-      for (std::size_t i = 0; i < below.min.size(); i += kFanOut) {
-        const auto end = static_cast<std::ptrdiff_t>(std::min(i + kFanOut, below.min.size()));
-        const auto begin = static_cast<std::ptrdiff_t>(i);
-        level.min.push_back(*std::min_element(below.min.begin() + begin, below.min.begin() + end));
-        level.max.push_back(*std::max_element(below.max.begin() + begin, below.max.begin() + end));
-      }
-      pyramid.push_back(std::move(level));
-    }
-  }
 }
 
 }  // namespace memprof::analysis

@@ -7,29 +7,9 @@
 
 #include "analysis/filter/internal/timeline_stack.h"
 #include "analysis/store/lifetime_walk.h"
+#include "analysis/timeline/pool_changes.h"
 
 namespace memprof::analysis {
-
-// What pools and VMM held of one device beyond what was asked for: changes in order of events.
-class PoolChanges {
- public:
-  void Add(std::uint32_t event, std::uint64_t bytes) {
-    event_.push_back(event);
-    bytes_.push_back(bytes);
-  }
-  std::size_t size() const { return event_.size(); }
-  std::uint32_t event(std::size_t i) const { return event_[i]; }
-  std::uint64_t bytes(std::size_t i) const { return bytes_[i]; }
-  // The first change at or after an event.
-  std::size_t From(std::uint32_t event) const;
-  std::size_t memory_bytes() const {
-    return event_.capacity() * sizeof(std::uint32_t) + bytes_.capacity() * sizeof(std::uint64_t);
-  }
-
- private:
-  std::vector<std::uint32_t> event_;
-  std::vector<std::uint64_t> bytes_;
-};
 
 // Groups by kind of memory, as BuildKindStacks has them.
 StackGroups KindGroups(int device, bool framework);
@@ -37,7 +17,7 @@ StackGroups KindGroups(int device, bool framework);
 // The state of a stack before event(). Begins nowhere: Seek first.
 class StackReplay {
  public:
-  explicit StackReplay(const TimelineStack& stack) : stack_(stack) {}
+  explicit StackReplay(const TimelineStack& stack) : stack_(stack), pools_(stack.changes()) {}
 
   std::uint32_t event() const { return event_; }
   const TimelineStack::State& state() const { return state_; }
@@ -54,7 +34,7 @@ class StackReplay {
   TimelineStack::State state_{};
   std::optional<Deaths> deaths_;
   std::uint32_t next_birth_ = 0;
-  std::size_t next_pool_ = 0;
+  PoolCursor pools_;
 };
 
 // Collects the blocks of a stack while its events are replayed in order.
@@ -63,10 +43,6 @@ class StackBuilder {
   explicit StackBuilder(TimelineStack* stack);
   void Birth(AllocationId id) { changed_ |= stack_->Apply(id, true, state_); }
   void Death(AllocationId id) { changed_ |= stack_->Apply(id, false, state_); }
-  void SetBeyond(std::uint64_t bytes) {
-    state_[TimelineStack::kBeyond] = bytes;
-    changed_ = true;
-  }
   // `births`: of any device, so far.
   void After(std::uint32_t event, std::uint32_t births);
   // Nothing more comes.
@@ -78,6 +54,7 @@ class StackBuilder {
 
   TimelineStack* const stack_;
   const std::uint32_t events_;
+  PoolCursor pools_;
   TimelineStack::State state_{}, ever_{};
   TimelineStack::Outputs now_{}, least_{}, most_{};
   std::array<bool, TimelineStack::kOutputs> seen_{};

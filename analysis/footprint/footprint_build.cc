@@ -14,6 +14,17 @@
 #include "analysis/timeline/timeline.h"
 
 namespace memprof::analysis {
+
+// A run of one device, while the footprint is built.
+struct FootprintPart {
+  const Session* session = nullptr;
+  std::uint64_t batch = 0;
+  allocators::RecordedRun* run = nullptr;
+  std::uint64_t driver = 0, overhead = 0;         // bytes: the driver's at its peak, and beside it
+  std::vector<EventId> requests;                  // of the trace's blocks
+  std::vector<std::vector<std::uint32_t>> match;  // by part, then by block; empty for itself
+};
+
 namespace {
 
 using allocators::RecordedRun;
@@ -21,29 +32,21 @@ using allocators::TraceOp;
 
 constexpr std::size_t kNone = ~std::size_t{0};
 
-// A run of one device, while the footprint is built.
-struct Part {
-  const Session* session = nullptr;
-  std::uint64_t batch = 0;
-  RecordedRun* run = nullptr;
-  std::uint64_t driver = 0, overhead = 0;         // bytes: the driver's at its peak, and beside it
-  std::vector<EventId> requests;                  // of the trace's blocks
-  std::vector<std::vector<std::uint32_t>> match;  // by part, then by block; empty for itself
-};
-
 // Of each device, bytes that the driver had at its peak.
 std::map<int, std::uint64_t> DriverPeaks(const Session& session) {
   std::map<int, std::uint64_t> bytes;
-  for (const Peak& peak : FindPeaks(session)) bytes[peak.device] = peak.bytes;
+  const auto peaks = PeaksOf(session);
+  for (const Peak& peak : *peaks) bytes[peak.device] = peak.bytes;
   return bytes;
 }
 
 // Of each device, bytes used on it and in none of the program's allocations, at the last sample.
 std::map<int, std::uint64_t> Overheads(const Session& session) {
   std::map<int, std::uint64_t> bytes;
-  const MemorySamples samples(session);
-  for (const DeviceTimeline& timeline : BuildTimelines(session)) {
-    const DeviceLedger ledger = BuildLedger(session, samples.Of(timeline.device), timeline, {});
+  const auto samples = SamplesOf(session);
+  const auto timelines = TimelinesOf(session);
+  for (const DeviceTimeline& timeline : *timelines) {
+    const DeviceLedger ledger = BuildLedger(session, samples->Of(timeline.device), timeline, {});
     if (!ledger.last) continue;
     bytes[timeline.device] = ledger.last->untracked_bytes +
                              ledger.last->by_layer[static_cast<std::size_t>(Layer::kModule)];
@@ -66,7 +69,8 @@ std::map<int, allocators::AllocatorSpec> SpecsOf(const Session& session) {
 
 class FootprintBuilder {
  public:
-  FootprintBuilder(std::vector<Part> parts, int device, const allocators::AllocatorSpec& spec)
+  FootprintBuilder(std::vector<FootprintPart> parts, int device,
+                   const allocators::AllocatorSpec& spec)
       : parts_(std::move(parts)) {
     footprint_.device_ = device;
     footprint_.spec_ = spec;
@@ -88,7 +92,7 @@ class FootprintBuilder {
  private:
   void Match() {
     std::vector<RequestKeys> keys;
-    for (const Part& part : parts_) keys.emplace_back(*part.session, part.requests);
+    for (const FootprintPart& part : parts_) keys.emplace_back(*part.session, part.requests);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       for (std::size_t j = 0; j < parts_.size(); ++j) {
         parts_[i].match.push_back(i == j ? std::vector<std::uint32_t>()
@@ -99,7 +103,7 @@ class FootprintBuilder {
 
   // The requests of run `i`, with their sizes fitted to all runs but `left_out`.
   Footprint::Base BaseOf(std::size_t i, std::size_t left_out) const {
-    const Part& part = parts_[i];
+    const FootprintPart& part = parts_[i];
     const allocators::Trace& trace = part.run->trace;
     Footprint::Base base;
     base.batch = part.batch;
@@ -127,7 +131,7 @@ class FootprintBuilder {
   }
 
   FootprintRun RunOf(std::size_t i) const {
-    const Part& part = parts_[i];
+    const FootprintPart& part = parts_[i];
     FootprintRun run;
     run.batch = part.batch;
     run.requests = part.run->trace.blocks.size();
@@ -238,7 +242,7 @@ class FootprintBuilder {
         [](const FootprintSite& a, const FootprintSite& b) { return a.bytes > b.bytes; });
   }
 
-  std::vector<Part> parts_;  // by size
+  std::vector<FootprintPart> parts_;  // by size
   Footprint footprint_;
 };
 
@@ -266,7 +270,7 @@ absl::StatusOr<std::vector<Footprint>> BuildFootprints(
   if (recorded_as == nullptr) specs = SpecsOf(*sorted.back().session);
   std::vector<Footprint> footprints;
   for (const RecordedRun& of_first : recorded.front()) {
-    std::vector<Part> parts;
+    std::vector<FootprintPart> parts;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       for (RecordedRun& run : recorded[i]) {
         if (run.device != of_first.device) continue;

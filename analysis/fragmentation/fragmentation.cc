@@ -215,6 +215,10 @@ std::vector<PoolFragmentation> FragmentationHistory::At(int device, TimeNs time)
   return pools;
 }
 
+std::shared_ptr<const FragmentationReport> FragmentationOf(const Session& session) {
+  return session.facts().Get<FragmentationReport>([&] { return AnalyseFragmentation(session); });
+}
+
 FragmentationReport AnalyseFragmentation(const Session& session, int device, TimeNs time) {
   FragmentationReport report;
   // Reserved memory stays at its maximum for long; of these instants the first at which most was in

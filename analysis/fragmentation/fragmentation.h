@@ -74,6 +74,8 @@ struct FragmentationReport {
 // `time` and `step` are those of the device that reserved most.
 FragmentationReport AnalyseFragmentation(const Session& session, int device = kNoDevice,
                                          TimeNs time = kForever);
+// Of all devices at the peak, found once a session.
+std::shared_ptr<const FragmentationReport> FragmentationOf(const Session& session);
 
 // Only the pools of one device at one instant: what AnalyseFragmentation says of them, without the
 // figures of the whole run. O(records up to then + live set + events back to the oldest hole): for

@@ -11,6 +11,7 @@
 #include "analysis/leaks/forecast.h"
 #include "analysis/leaks/internal/candidates.h"
 #include "analysis/leaks/internal/total.h"
+#include "analysis/leaks/internal/verdict.h"
 #include "analysis/leaks/internal/words.h"
 #include "analysis/symbols/module_paths.h"
 #include "analysis/timeline/ledger.h"
@@ -63,11 +64,12 @@ void PredictOom(const Session& session, const StepClock& clock,
     }
   }
   if (slopes.empty()) return;
-  const MemorySamples samples(session);
-  for (const DeviceTimeline& timeline : BuildTimelines(session)) {
+  const auto samples = SamplesOf(session);
+  const auto timelines = TimelinesOf(session);
+  for (const DeviceTimeline& timeline : *timelines) {
     const auto slope = slopes.find(timeline.device);
     if (slope == slopes.end() || slope->second <= 0) continue;
-    const double room = RoomForLeaks(session, clock, timeline, samples, slope->second);
+    const double room = RoomForLeaks(session, clock, timeline, *samples, slope->second);
     if (timeline.device == kNoDevice || room < 0) continue;
     for (LeakCandidate& candidate : candidates) {
       if (candidate.leak.device == timeline.device) {
@@ -102,82 +104,6 @@ Leak DescribeAlive(const Session& session, const StepClock& clock, const LeakSit
   return leak;
 }
 
-void CallDefinite(const Unreachable& lost, std::uint64_t scanned_bytes, Leak* leak) {
-  leak->tier = LeakTier::kDefinite;
-  leak->basis = LeakBasis::kScan;
-  leak->score = 100;
-  leak->why = absl::StrCat(UnreachableWhy(*leak, lost, scanned_bytes), " ", leak->why);
-  leak->disproof = UnreachableDisproof();
-}
-
-// Where a scan of host memory says so; else "".
-std::string DefiniteWords(const LeakReport& report) {
-  std::uint64_t sites = 0;
-  for (const Leak& leak : report.leaks) sites += leak.tier == LeakTier::kDefinite;
-  if (sites == 0) return "";
-  return absl::StrCat(FormatNumberOf(sites, "site"), sites == 1 ? " has" : " have",
-                      " lost all pointers to memory: definite leaks.");
-}
-
-// What the growing sites are, or that there are none.
-std::string GrowthWords(const LeakReport& report, const std::string& total) {
-  double slope = 0;
-  std::size_t growing = 0;
-  for (const Leak& leak : report.leaks) {
-    slope += leak.bytes_per_step;
-    growing += leak.basis == report.basis;
-  }
-  const bool steps = report.basis == LeakBasis::kSteps;
-  const std::string judged =
-      steps ? absl::StrCat("over ", FormatNumberOf(report.steps, "completed step"))
-            : "by time, as no steps are known";
-  if (growing > 0)
-    return absl::StrCat(
-        FormatNumberOf(growing, "site"), growing == 1 ? " keeps" : " keep", " growing, ",
-        steps ? absl::StrCat("by ", FormatBytes(slope), " per step in total, ") : "", "judged ",
-        judged, ".");
-  if (!total.empty()) return total;
-  const auto decided = static_cast<std::size_t>(
-      std::count_if(report.rising.begin(), report.rising.end(),
-                    [](const Leak& leak) { return leak.steps_needed == 0; }));
-  if (!report.rising.empty())
-    return absl::StrCat(
-        "No site is sure to leak, judged ", judged,
-        decided == 0 ? std::string()
-                     : absl::StrCat("; ", FormatNumberOf(decided, "site"),
-                                    decided == 1 ? " rises" : " rise", ", with a score of ",
-                                    std::lround(report.rising.front().score), " of 100 at most"),
-        ".");
-  return steps ? absl::StrCat("No growth ", judged, ".")
-               : absl::StrCat("No growth, judged ", judged, ".");
-}
-
-std::string Verdict(const LeakReport& report, const StepClock& clock, const JudgedSites& judged,
-                    const std::string& total) {
-  if (clock.completed() == 0)
-    return "No training steps were marked, and too little is freed to judge growth by time: call "
-           "memprof_step(n), or memprof.step() in Python, at the start of each step.";
-  if (report.horizon_too_short && judged.undecided == 0) {
-    return absl::StrCat("Too short to tell: ", FormatNumberOf(report.steps, "completed step"),
-                        " in the log, and at least ", judged.steps_needed,
-                        " are needed to tell a leak from a warm-up.");
-  }
-  std::string verdict = GrowthWords(report, total);
-  if (const std::size_t suppressed = report.suppressed.size(); suppressed > 0)
-    absl::StrAppend(&verdict, " ", FormatNumberOf(suppressed, "leak"),
-                    suppressed == 1 ? " is" : " are", " suppressed.");
-  if (judged.undecided > 0) {
-    absl::StrAppend(&verdict, " ", FormatNumberOf(judged.undecided, "more site"),
-                    judged.undecided == 1 ? " holds" : " hold", " memory of several ",
-                    clock.of_steps() ? "steps" : "windows",
-                    ", and its blocks live too long to judge in this run: record ");
-    absl::StrAppend(&verdict, clock.of_steps()
-                                  ? absl::StrCat("at least ", judged.steps_needed, " steps.")
-                                  : "a longer one.");
-  }
-  return verdict;
-}
-
 bool Worse(const Leak& a, const Leak& b) {
   if (a.tier != b.tier) return a.tier < b.tier;
   if (a.bytes_per_step != b.bytes_per_step) return a.bytes_per_step > b.bytes_per_step;
@@ -185,32 +111,6 @@ bool Worse(const Leak& a, const Leak& b) {
 }
 
 }  // namespace
-
-std::string_view LeakTierName(LeakTier tier) {
-  switch (tier) {
-    case LeakTier::kDefinite:
-      return "definite";
-    case LeakTier::kSuspected:
-      return "suspected";
-    case LeakTier::kGrowing:
-      return "growing";
-    case LeakTier::kLiveAtExit:
-      return "live_at_exit";
-  }
-  return "unknown";
-}
-
-std::string_view LeakBasisName(LeakBasis basis) {
-  switch (basis) {
-    case LeakBasis::kSteps:
-      return "steps";
-    case LeakBasis::kTime:
-      return "time";
-    case LeakBasis::kScan:
-      return "scan";
-  }
-  return "unknown";
-}
 
 void AddSurvivor(std::int64_t step, std::uint64_t bytes, Leak* leak) {
   if (leak->survivors.empty() || leak->survivors.back().step != step)
@@ -337,6 +237,10 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
   if (const std::string definite = DefiniteWords(report); !definite.empty())
     report.verdict = absl::StrCat(definite, " ", report.verdict);
   return report;
+}
+
+std::shared_ptr<const LeakReport> LeaksOf(const Session& session) {
+  return session.facts().Get<LeakReport>([&] { return FindLeaks(session); });
 }
 
 }  // namespace memprof::analysis

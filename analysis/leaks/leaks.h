@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -82,5 +83,7 @@ struct LeakOptions {
 void AddSurvivor(std::int64_t step, std::uint64_t bytes, Leak* leak);
 
 LeakReport FindLeaks(const Session& session, const LeakOptions& options = {});
+// The same with the usual options, found once a session.
+std::shared_ptr<const LeakReport> LeaksOf(const Session& session);
 
 }  // namespace memprof::analysis

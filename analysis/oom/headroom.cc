@@ -59,10 +59,11 @@ Headroom RoomOf(const Session& session, const DeviceTimeline& timeline,
 
 std::vector<Headroom> FindHeadroom(const Session& session) {
   std::vector<Headroom> rooms;
-  const MemorySamples samples(session);
-  for (const DeviceTimeline& timeline : BuildTimelines(session))
+  const auto samples = SamplesOf(session);
+  const auto timelines = TimelinesOf(session);
+  for (const DeviceTimeline& timeline : *timelines)
     if (timeline.device != kNoDevice)
-      rooms.push_back(RoomOf(session, timeline, samples.Of(timeline.device)));
+      rooms.push_back(RoomOf(session, timeline, samples->Of(timeline.device)));
   return rooms;
 }
 

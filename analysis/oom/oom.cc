@@ -139,18 +139,16 @@ std::vector<FailedRequest> FindFailures(const Session& session) {
   return FailureFinder(session).Find();
 }
 
-FailureExplainer::FailureExplainer(const Session& session, Symbols& symbols, SiteGroups& sites)
-    : session_(session), symbols_(symbols), sites_(sites), samples_(session) {
-  // Of millions of events only what is looked at is kept.
-  for (DeviceTimeline& timeline : BuildTimelines(session)) {
-    constexpr auto kModule = static_cast<std::size_t>(Layer::kModule);
-    DeviceTimeline& kept = timelines_.emplace_back();
-    kept.device = timeline.device;
-    kept.reserved = std::move(timeline.reserved);
-    kept.total = std::move(timeline.total);
-    kept.layer[kModule] = std::move(timeline.layer[kModule]);
-  }
+std::shared_ptr<const std::vector<FailedRequest>> FailuresOf(const Session& session) {
+  return session.facts().Get<std::vector<FailedRequest>>([&] { return FindFailures(session); });
 }
+
+FailureExplainer::FailureExplainer(const Session& session, Symbols& symbols, SiteGroups& sites)
+    : session_(session),
+      symbols_(symbols),
+      sites_(sites),
+      samples_(SamplesOf(session)),
+      timelines_(TimelinesOf(session)) {}
 
 SourceFrame FailureExplainer::SiteOf(const FailedRequest& request) const {
   return symbols_.Site(request.stack);
@@ -161,9 +159,9 @@ FailureReport FailureExplainer::Explain(const FailedRequest& request) {
   report.request = request;
   if (request.stack.valid()) report.site = SiteOf(request);
   const DeviceTimeline* timeline = nullptr;
-  for (const DeviceTimeline& one : timelines_)
+  for (const DeviceTimeline& one : *timelines_)
     if (one.device == request.device) timeline = &one;
-  const oom::Scene scene = oom::LayOut(session_, request, samples_.Of(request.device), timeline);
+  const oom::Scene scene = oom::LayOut(session_, request, samples_->Of(request.device), timeline);
   report.space = scene.space;
   report.small_pool = scene.small_pool;
   report.stream = scene.stream;
@@ -179,8 +177,7 @@ FailureReport FailureExplainer::Explain(const FailedRequest& request) {
       break;
     default:
       report.remedies = oom::FindRemedies(scene, sites_, report);
-      if (!leaks_) leaks_ = FindLeaks(session_).leaks;
-      oom::FindGrowth(scene, symbols_, sites_, *leaks_, &report);
+      oom::FindGrowth(scene, symbols_, sites_, LeaksOf(session_)->leaks, &report);
   }
   return report;
 }

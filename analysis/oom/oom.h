@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ struct FailedRequest {
 
 // In order of time. O(events).
 std::vector<FailedRequest> FindFailures(const Session& session);
+// The same, found once a session.
+std::shared_ptr<const std::vector<FailedRequest>> FailuresOf(const Session& session);
 
 // The free memory of one kind in the segments of an allocator.
 struct FreePieces {
@@ -192,9 +195,8 @@ class FailureExplainer {
   const Session& session_;
   Symbols& symbols_;
   SiteGroups& sites_;
-  MemorySamples samples_;
-  std::optional<std::vector<Leak>> leaks_;  // once asked for
-  std::vector<DeviceTimeline> timelines_;   // of each what is looked at
+  std::shared_ptr<const MemorySamples> samples_;
+  std::shared_ptr<const DeviceTimelines> timelines_;
 };
 
 // How close a device came to being full.

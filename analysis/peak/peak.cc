@@ -77,6 +77,10 @@ std::vector<Peak> FindPeaks(const Session& session) {
   return peaks;
 }
 
+std::shared_ptr<const std::vector<Peak>> PeaksOf(const Session& session) {
+  return session.facts().Get<std::vector<Peak>>([&] { return FindPeaks(session); });
+}
+
 Peak DescribeInstant(const Session& session, int device, TimeNs time) {
   const EventId event = session.EventAt(time);
   Peak peak = Describe(session, device, event, session.LiveAfter(event, kAllLayers));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "analysis/peak/sites.h"
@@ -27,6 +28,8 @@ struct Peak {
 // One per device that had any allocation. Framework figures, where a framework was seen, are at
 // the same instant.
 std::vector<Peak> FindPeaks(const Session& session);
+// The same, found once a session.
+std::shared_ptr<const std::vector<Peak>> PeaksOf(const Session& session);
 
 // What is live at any instant, told like a peak.
 Peak DescribeInstant(const Session& session, int device, TimeNs time);

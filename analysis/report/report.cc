@@ -34,6 +34,10 @@ EventTotals CountEvents(const Session& session) {
       case Op::kFreeFailed:
         if (events.layer(i) != Layer::kModule) ++refused;  // its end is no free
         break;
+      case Op::kHostScan:
+        ++totals.host_scans;
+        totals.last_scan_bytes = events.bytes(i);
+        break;
       default:
         break;
     }
@@ -96,18 +100,17 @@ DeviceFigures FiguresOf(const Session& session, const DeviceTimeline& timeline,
 
 }  // namespace
 
-Report BuildReport(const Session& session) { return BuildReport(session, BuildTimelines(session)); }
-
-Report BuildReport(const Session& session, std::span<const DeviceTimeline> timelines) {
+Report BuildReport(const Session& session) {
   Report report;
   report.events = CountEvents(session);
   report.steps = session.steps().size();
-  report.peaks = FindPeaks(session);
+  report.peaks = *PeaksOf(session);
   const LiveCounts counts = CountLive(session);
-  const MemorySamples samples(session);
-  for (const DeviceTimeline& timeline : timelines) {
+  const auto samples = SamplesOf(session);
+  const auto timelines = TimelinesOf(session);
+  for (const DeviceTimeline& timeline : *timelines) {
     if (timeline.device != kNoDevice) {
-      const std::vector<MemorySample>& of_device = samples.Of(timeline.device);
+      const std::vector<MemorySample>& of_device = samples->Of(timeline.device);
       report.devices.push_back(
           FiguresOf(session, timeline, counts,
                     BuildLedger(session, of_device, timeline,
@@ -118,8 +121,8 @@ Report BuildReport(const Session& session, std::span<const DeviceTimeline> timel
     const Series& registered = timeline.layer[static_cast<int>(Layer::kRegistered)];
     report.host = {pinned.max(), Last(pinned), registered.max(), Last(registered)};
   }
-  report.leaks = FindLeaks(session);
-  report.fragmentation = AnalyseFragmentation(session);
+  report.leaks = *LeaksOf(session);
+  report.fragmentation = *FragmentationOf(session);
   return report;
 }
 

@@ -20,6 +20,8 @@ namespace memprof::analysis {
 struct EventTotals {
   std::uint64_t total = 0, allocations = 0, frees = 0, failed = 0, lost = 0, unmatched_frees = 0;
   std::array<std::uint64_t, kLayerCount> allocations_by_layer{}, frees_by_layer{};
+  // Scans of host memory for pointers, and the bytes of the last one.
+  std::uint64_t host_scans = 0, last_scan_bytes = 0;
 };
 
 struct FrameworkFigures {
@@ -59,7 +61,5 @@ struct Report {
 };
 
 Report BuildReport(const Session& session);
-// For those who have BuildTimelines() of the session already.
-Report BuildReport(const Session& session, std::span<const DeviceTimeline> timelines);
 
 }  // namespace memprof::analysis

@@ -23,6 +23,7 @@ Session::Session(SessionData data) : data_(std::move(data)) { SessionIndexer(thi
 void Session::SetSteps(FoundSteps steps) {
   data_.steps = std::move(steps.steps);
   data_.step_origin = std::move(steps.origin);
+  facts_->Clear();
 }
 
 std::string_view Session::string(StringId id) const {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/store/facts.h"
 #include "analysis/store/session_data.h"
 
 namespace memprof::analysis {
@@ -72,6 +73,8 @@ class Session {
   explicit Session(SessionData data);
   // For loaders that find steps by asking the session itself; all others have a const one.
   void SetSteps(FoundSteps steps);
+  // What was found out about it so far: see FindPeaks, TimelinesOf and the like. Thread-safe.
+  FactCache& facts() const { return *facts_; }
   // The tables as a whole, for those that copy them.
   const SessionData& data() const { return data_; }
 
@@ -159,6 +162,7 @@ class Session {
  private:
   friend class SessionIndexer;  // of the constructor
   SessionData data_;
+  std::unique_ptr<FactCache> facts_ = std::make_unique<FactCache>();
 };
 
 // Bit set of layers for LiveAfter.

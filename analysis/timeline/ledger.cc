@@ -104,6 +104,10 @@ const std::vector<MemorySample>& MemorySamples::Of(int device) const {
   return device >= 0 && row < by_device_.size() ? by_device_[row] : kNone;
 }
 
+std::shared_ptr<const MemorySamples> SamplesOf(const Session& session) {
+  return session.facts().Get<MemorySamples>([&] { return MemorySamples(session); });
+}
+
 DeviceLedger BuildLedger(const Session& session, const std::vector<MemorySample>& samples,
                          const DeviceTimeline& timeline, const HighestUse& highest) {
   DeviceLedger ledger{.samples = samples.size()};

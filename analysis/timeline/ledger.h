@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -66,6 +67,9 @@ class MemorySamples {
  private:
   std::vector<std::vector<MemorySample>> by_device_;
 };
+
+// Found once a session.
+std::shared_ptr<const MemorySamples> SamplesOf(const Session& session);
 
 // What a session of several processes knows itself of the share of others than the one that took
 // the sample: that much of `others_bytes` is no news.

@@ -5,7 +5,7 @@
 
 #include "analysis/store/lifetime_walk.h"
 #include "analysis/timeline/ledger.h"
-#include "analysis/timeline/reserved.h"
+#include "analysis/timeline/pool_changes.h"
 
 namespace memprof::analysis {
 namespace {
@@ -62,25 +62,23 @@ class Finder {
         samples_(samples),
         device_(device),
         in_pages_(samples.front().total_bytes >= kFewPages * kPage),
-        beyond_(session) {}
+        pools_(PoolsOf(session)),
+        beyond_(pools_->Of(device)) {}
 
   void Birth(EventId, AllocationId id) {
-    beyond_.Birth(id);
     const AllocationRecord& a = session_.record(id);
     if (!Counts(a)) return;
     known_ += a.bytes;
     if (in_pages_) pages_.Add(a);
   }
   void Death(EventId, AllocationId id) {
-    beyond_.Death(id);
     const AllocationRecord& a = session_.record(id);
     if (!Counts(a)) return;
     known_ -= a.bytes;
     if (in_pages_) pages_.Remove(a);
   }
   void After(EventId event) {
-    beyond_.After(event);
-    const std::uint64_t held = (in_pages_ ? pages_.bytes() : known_) + beyond_.Of(device_);
+    const std::uint64_t held = (in_pages_ ? pages_.bytes() : known_) + beyond_.After(event);
     if (held > most_) {
       most_ = held;
       time_ = session_.events().time(event.value);
@@ -126,7 +124,8 @@ class Finder {
   const std::vector<MemorySample>& samples_;
   const int device_;
   const bool in_pages_;
-  ReservedBeyond beyond_;
+  const std::shared_ptr<const DevicePools> pools_;
+  PoolCursor beyond_;
   Pages pages_;
   std::uint64_t known_ = 0;
   std::size_t next_ = 0;      // sample

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "analysis/store/lifetime_walk.h"
-#include "analysis/timeline/reserved.h"
+#include "analysis/timeline/pool_changes.h"
 
 namespace memprof::analysis {
 namespace {
@@ -68,18 +69,31 @@ class Track {
 struct DeviceTracks {
   std::array<Track, kLayerCount> layer;
   Track total, reserved;
-  Track* first = nullptr;  // of the layers that count, the one that came first
+  Track* first = nullptr;    // of the layers that count, the one that came first
+  std::uint64_t beyond = 0;  // what pools hold
   bool touched = false;
+};
+
+struct PoolChange {
+  std::uint32_t event = 0;
+  int device = kNoDevice;
+  std::uint64_t bytes = 0;
 };
 
 class Collector {
  public:
-  explicit Collector(const Session& session) : session_(session), beyond_(session) {
+  explicit Collector(const Session& session) : session_(session), pools_(PoolsOf(session)) {
     for (const int device : DeviceOrdinals(session)) Of(device);
+    for (const auto& [device, changes] : pools_->all())
+      for (std::size_t i = 0; tracks_.contains(device) && i < changes.size(); ++i)
+        pool_changes_.push_back({changes.event(i), device, changes.bytes(i)});
+    std::sort(pool_changes_.begin(), pool_changes_.end(),
+              [](const PoolChange& a, const PoolChange& b) {
+                return std::tie(a.event, a.device) < std::tie(b.event, b.device);
+              });
   }
 
   void Birth(EventId, AllocationId id) {
-    beyond_.Birth(id);
     const AllocationRecord& a = session_.record(id);
     DeviceTracks& tracks = Touch(a.device);
     Track& layer = tracks.layer[LayerSlot(a.layer)];
@@ -89,30 +103,27 @@ class Collector {
     tracks.total.Add(a.bytes);
   }
   void Death(EventId, AllocationId id) {
-    beyond_.Death(id);
     const AllocationRecord& a = session_.record(id);
     DeviceTracks& tracks = Touch(a.device);
     tracks.layer[LayerSlot(a.layer)].Remove(a.bytes);
     if (Counts(a)) tracks.total.Remove(a.bytes);
   }
   void After(EventId event) {
-    beyond_.After(event);
+    for (; next_pool_ < pool_changes_.size() && pool_changes_[next_pool_].event == event.value;
+         ++next_pool_) {
+      const PoolChange& change = pool_changes_[next_pool_];
+      Touch(change.device).beyond = change.bytes;
+    }
+    if (changed_.empty()) return;
     const TimeNs time = session_.events().time(event.value);
-    const int device = session_.events().device(event.value);
-    if (device != kNoDevice && tracks_.contains(device)) Touch(device);
-    if (MayConcernAnother(session_.events().op(event.value))) TouchDevices();
     for (DeviceTracks* tracks : changed_) {
       for (Track& track : tracks->layer) track.Sample(time);
       if (tracks->first != nullptr) tracks->total.Follow(time, *tracks->first);
+      tracks->reserved.Set(tracks->total.now() + tracks->beyond);
+      tracks->reserved.Follow(time, tracks->total);
       tracks->touched = false;
     }
-    for (const int ordinal : changed_devices_) {
-      DeviceTracks& tracks = Of(ordinal);
-      tracks.reserved.Set(tracks.total.now() + beyond_.Of(ordinal));
-      tracks.reserved.Follow(time, tracks.total);
-    }
     changed_.clear();
-    changed_devices_.clear();
   }
 
   std::vector<DeviceTimeline> Finish() {
@@ -138,18 +149,11 @@ class Collector {
     if (!tracks) tracks = std::make_unique<DeviceTracks>();
     return *tracks;
   }
-  // The pool or the mapping that went may be of another device than was current.
-  static bool MayConcernAnother(Op op) { return op == Op::kUnmap || op == Op::kPoolDestroy; }
-  void TouchDevices() {
-    for (const auto& [device, tracks] : tracks_)
-      if (device != kNoDevice) Touch(device);
-  }
   DeviceTracks& Touch(int device) {
     DeviceTracks& tracks = Of(device);
     if (!tracks.touched) {
       tracks.touched = true;
       changed_.push_back(&tracks);
-      changed_devices_.push_back(device);
     }
     return tracks;
   }
@@ -166,10 +170,11 @@ class Collector {
   }
 
   const Session& session_;
-  ReservedBeyond beyond_;
+  std::shared_ptr<const DevicePools> pools_;
+  std::vector<PoolChange> pool_changes_;  // of all devices, in order of events
+  std::size_t next_pool_ = 0;
   std::map<int, std::unique_ptr<DeviceTracks>> tracks_;
   std::vector<DeviceTracks*> changed_;
-  std::vector<int> changed_devices_;
 };
 
 }  // namespace
@@ -178,6 +183,10 @@ std::vector<DeviceTimeline> BuildTimelines(const Session& session) {
   Collector collector(session);
   ReplayLifetimes(session, collector);
   return collector.Finish();
+}
+
+std::shared_ptr<const DeviceTimelines> TimelinesOf(const Session& session) {
+  return session.facts().Get<DeviceTimelines>([&] { return BuildTimelines(session); });
 }
 
 }  // namespace memprof::analysis

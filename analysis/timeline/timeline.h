@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "analysis/store/session.h"
+#include "analysis/timeline/pyramid.h"
 
 namespace memprof::analysis {
 
-// One step function of time with a pyramid of minima and maxima (fan-out 16) above it. Immutable,
+// One step function of time with a pyramid of minima and maxima above it. Immutable,
 // hence thread-safe; copies share what they hold, 17 bytes a sample.
 class Series {
  public:
@@ -37,13 +38,10 @@ class Series {
   TimeNs time_of_max() const;  // first time the maximum holds
 
  private:
-  struct Level {
-    std::vector<std::uint64_t> min, max;
-  };
   struct Data {
     std::vector<TimeNs> time;
     std::vector<std::uint64_t> value;
-    std::vector<Level> levels;
+    MinMaxPyramid pyramid;
   };
   std::shared_ptr<const Data> data_;  // never null
 };
@@ -61,5 +59,10 @@ struct DeviceTimeline {
 
 // One entry for each device of the log, then one for the host where pinned memory was used.
 std::vector<DeviceTimeline> BuildTimelines(const Session& session);
+
+using DeviceTimelines = std::vector<DeviceTimeline>;
+// The same, built once a session. Large: whoever is done with all questions about a session that he
+// keeps may call session.facts().Drop<DeviceTimelines>().
+std::shared_ptr<const DeviceTimelines> TimelinesOf(const Session& session);
 
 }  // namespace memprof::analysis

@@ -128,7 +128,8 @@ void FindCacheChurn(Drafts& drafts) {
 }  // namespace
 
 void FindLeakSavings(Drafts& drafts) {
-  for (const Leak& leak : FindLeaks(drafts.session()).leaks)
+  const auto leaks = LeaksOf(drafts.session());
+  for (const Leak& leak : leaks->leaks)
     if (!leak.imported()) SaveLeak(drafts, leak);
 }
 

@@ -17,6 +17,8 @@
 #include "analysis/filter/allocation_filter.h"
 #include "analysis/store/allocation_set.h"
 #include "analysis/store/session.h"
+#include "analysis/timeline/pool_changes.h"
+#include "analysis/timeline/pyramid.h"
 #include "analysis/timeline/timeline.h"
 
 namespace memprof::analysis {
@@ -69,7 +71,6 @@ struct StackGroups {
   bool pools = true;
 };
 
-class PoolChanges;
 class StackReplay;
 
 // Immutable once made, hence thread-safe.
@@ -82,9 +83,8 @@ class TimelineStack {
     kTop,        // the upper edge of the uppermost band
   };
 
-  // A stack by other groups of the device of `like`, of which it takes the pools' part. O(events).
+  // A stack by other groups of the device of `like`, O(events).
   TimelineStack(const TimelineStack& like, StackGroups groups);
-  ~TimelineStack();
   TimelineStack(const TimelineStack&) = delete;
   TimelineStack& operator=(const TimelineStack&) = delete;
 
@@ -135,12 +135,11 @@ class TimelineStack {
   using State = std::array<std::uint64_t, kTracks>;
   using Outputs = std::array<std::uint64_t, kOutputs>;
   static constexpr std::uint32_t kBlock = 128;  // events
-  static constexpr std::size_t kFanOut = 16;
 
-  struct Level {
-    std::vector<std::uint64_t> min, max;
+  struct Curve {
+    std::vector<std::uint64_t> least, most;  // of each block
+    MinMaxPyramid pyramid;
   };
-  using Pyramid = std::vector<Level>;  // the first level by blocks
 
   TimelineStack(std::shared_ptr<const Session> session, int device, bool framework,
                 StackGroups groups);
@@ -153,6 +152,7 @@ class TimelineStack {
   bool Apply(AllocationId id, bool birth, State& state) const;
   std::uint32_t FirstEventFrom(TimeNs time) const;
   std::size_t SlotOf(Line line) const;  // index into kept_; kept_.size() for none
+  const PoolChanges& changes() const { return pools_->Of(device_); }
   std::uint32_t events() const { return static_cast<std::uint32_t>(session_->events().size()); }
 
   // What a slot of kept_, or a band by itself, held at least and at most.
@@ -178,8 +178,8 @@ class TimelineStack {
   std::vector<std::uint32_t> block_birth_;  // the first allocation born in the block, or later
   std::vector<std::uint8_t> tracks_;        // that are ever other than 0
   std::vector<std::vector<std::uint64_t>> block_state_;  // by tracks_: before the block
-  std::vector<Pyramid> pyramids_;                        // by kept_
-  std::shared_ptr<const PoolChanges> pools_;
+  std::vector<Curve> curves_;                            // by kept_
+  std::shared_ptr<const DevicePools> pools_;
 };
 
 // Every device of the log that holds memory at some time, and then the host, by kind of memory:

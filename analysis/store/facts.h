@@ -1,0 +1,56 @@
+// What several questions need to know of a session (curves, peaks, samples, leaks), each found
+// once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace memprof::analysis {
+
+// Facts by their type. Thread-safe: who asks for a fact that another thread is finding waits for
+// it. Finding one may ask for others, but not in a circle.
+class FactCache {
+ public:
+  // The fact of type `Fact`, which `find` returns; it is called once, by whoever asks first.
+  template <typename Fact, typename Find>
+  std::shared_ptr<const Fact> Get(Find find) {
+    const std::shared_ptr<Slot> slot = SlotOf(&kKey<Fact>);
+    const std::scoped_lock lock(slot->mutex);
+    if (slot->fact == nullptr) slot->fact = std::make_shared<const Fact>(find());
+    return std::static_pointer_cast<const Fact>(slot->fact);
+  }
+
+  // For facts that are large and not needed again soon. Whoever has it keeps it.
+  template <typename Fact>
+  void Drop() {
+    const std::scoped_lock lock(mutex_);
+    slots_.erase(&kKey<Fact>);
+  }
+  void Clear() {
+    const std::scoped_lock lock(mutex_);
+    slots_.clear();
+  }
+
+ private:
+  struct Slot {
+    std::mutex mutex;
+    std::shared_ptr<const void> fact;
+  };
+  // The address tells types apart.
+  template <typename Fact>
+  static constexpr char kKey = 0;
+
+  std::shared_ptr<Slot> SlotOf(const char* key) {
+    const std::scoped_lock lock(mutex_);
+    std::shared_ptr<Slot>& slot = slots_[key];
+    if (slot == nullptr) slot = std::make_shared<Slot>();
+    return slot;
+  }
+
+  std::mutex mutex_;
+  std::map<const char*, std::shared_ptr<Slot>> slots_;
+};
+
+}  // namespace memprof::analysis

@@ -1,0 +1,79 @@
+// What stream-ordered pools hold of a device beyond what the program still asks for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "analysis/store/session.h"
+
+namespace memprof::analysis {
+
+// What the pools of one device hold beyond live allocations: changes in order of events.
+class PoolChanges {
+ public:
+  void Add(std::uint32_t event, std::uint64_t bytes) {
+    event_.push_back(event);
+    bytes_.push_back(bytes);
+  }
+  std::size_t size() const { return event_.size(); }
+  std::uint32_t event(std::size_t i) const { return event_[i]; }
+  std::uint64_t bytes(std::size_t i) const { return bytes_[i]; }
+  // The first change at or after an event.
+  std::size_t From(std::uint32_t event) const;
+  // After an event; before the first one with an event of none.
+  std::uint64_t After(EventId event) const;
+  std::size_t memory_bytes() const {
+    return event_.capacity() * sizeof(std::uint32_t) + bytes_.capacity() * sizeof(std::uint64_t);
+  }
+
+ private:
+  std::vector<std::uint32_t> event_;
+  std::vector<std::uint64_t> bytes_;
+};
+
+// Goes along with the events, in order.
+class PoolCursor {
+ public:
+  explicit PoolCursor(const PoolChanges& changes) : changes_(&changes) {}
+  // What the pools hold beyond after `event`, which is at or after the one asked for before.
+  std::uint64_t After(EventId event) {
+    while (next_ < changes_->size() && changes_->event(next_) <= event.value)
+      bytes_ = changes_->bytes(next_++);
+    return bytes_;
+  }
+  // To just before an event.
+  void Seek(std::uint32_t event) {
+    next_ = changes_->From(event);
+    bytes_ = next_ == 0 ? 0 : changes_->bytes(next_ - 1);
+  }
+
+ private:
+  const PoolChanges* changes_;
+  std::size_t next_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+// Of every device: the sum over its pools of max(0, reserved in the last pool sample - live bytes
+// of that pool); the pool that a device keeps for the memory nodes of graphs is one of them. A
+// pool's samples begin with its first; before that it holds nothing beyond. Physical memory whose
+// handle was released while it is mapped needs nothing here: it is an allocation until its last
+// mapping goes.
+class DevicePools {
+ public:
+  // O(events) where pools were sampled.
+  explicit DevicePools(const Session& session);
+
+  const PoolChanges& Of(int device) const;
+  // Devices whose pools ever hold something beyond, by ordinal.
+  const std::map<int, PoolChanges>& all() const { return changes_; }
+
+ private:
+  std::map<int, PoolChanges> changes_;
+};
+
+// Found once a session.
+std::shared_ptr<const DevicePools> PoolsOf(const Session& session);
+
+}  // namespace memprof::analysis
