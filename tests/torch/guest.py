@@ -35,6 +35,13 @@ class Guest:
             fail(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done
 
+    def run_with_agent(self, log, *program, **options):
+        done = self.run(os.path.join(self.build, "bin", "memprof"), "run", "--torch", "-o", log, "--",
+                        "python", *program, **options)
+        if "the agent failed" in done.stderr or "no module paths" in done.stderr:
+            fail(done.stderr)
+        return done
+
     def memprof(self, *words):
         done = subprocess.run([os.path.join(self.build, "bin", "memprof"), *words], capture_output=True,
                               text=True, check=False)
