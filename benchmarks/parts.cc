@@ -10,9 +10,11 @@
 #include <random>
 #include <vector>
 
+#include "libmemprof/src/base/hash.h"
 #include "libmemprof/src/base/memory_budget.h"
 #include "libmemprof/src/log/encoder.h"
 #include "libmemprof/src/stacks/stack_memo.h"
+#include "libmemprof/src/stacks/stack_table.h"
 #include "libmemprof/src/stacks/stack_walk.h"
 
 namespace memprof::recorder {
@@ -98,6 +100,87 @@ void BM_KnownStack(benchmark::State& state) {
   memo->Release();
 }
 BENCHMARK(BM_KnownStack)->Arg(5)->Arg(20)->Arg(50);
+
+// Calls `bottom` below 20 calls, each from one of two places: a bit of `turns` says which. Stacks
+// with other bits have the same stack pointers and other return addresses.
+constexpr int kTurns = 20;
+template <typename Bottom>
+__attribute__((noinline)) void Turn(std::uint64_t turns, int left, Bottom& bottom) {
+  if (left == 0) {
+    bottom();
+  } else if ((turns & 1) != 0) {
+    Turn(turns >> 1, left - 1, bottom);
+    asm volatile("nop");  // so that the two stay apart
+  } else {
+    Turn(turns >> 1, left - 1, bottom);
+    asm volatile("nop; nop");
+  }
+}
+
+// The stacks of a program: `range(0)` of them at random, or, for 0, each a new one.
+class Traffic {
+ public:
+  explicit Traffic(std::int64_t stacks) : stacks_(static_cast<std::uint64_t>(stacks)) {}
+  std::uint64_t Next() {
+    random_ = Mix(random_ + 1);
+    const std::uint64_t chosen = stacks_ == 0 ? ++last_ : random_ % stacks_;
+    return chosen * kHashFactor >> (64 - kTurns);
+  }
+
+ private:
+  const std::uint64_t stacks_;
+  std::uint64_t random_ = 7, last_ = 0;
+};
+
+// Takes a stack by its frames: walks it, and looks for its hash among the latest.
+bool WalkAndFind(Walker* walker, StackCache* cache, const Registers& start) {
+  if (!walker->Walk(start)) return false;
+  const std::uint64_t hash = HashFrames(walker->walk.frames, walker->walk.frame_count, 1);
+  StackCache::Entry& entry = cache->entries[hash & (StackCache::kEntries - 1)];
+  const bool found = entry.hash == hash;
+  entry.hash = hash;
+  return found;
+}
+
+void BM_TrafficWithoutStacks(benchmark::State& state) {
+  Traffic traffic(state.range(0));
+  auto bottom = [] { benchmark::ClobberMemory(); };
+  for (auto _ : state) Turn(traffic.Next(), kTurns, bottom);
+}
+BENCHMARK(BM_TrafficWithoutStacks)->Arg(1)->Arg(1024)->Arg(0);
+
+void BM_TrafficWalked(benchmark::State& state) {
+  Walker walker;
+  const auto cache = std::make_unique<StackCache>();
+  Traffic traffic(state.range(0));
+  auto bottom = [&] {
+    benchmark::DoNotOptimize(WalkAndFind(&walker, cache.get(), CaptureRegisters()));
+  };
+  for (auto _ : state) Turn(traffic.Next(), kTurns, bottom);
+}
+BENCHMARK(BM_TrafficWalked)->Arg(1)->Arg(4)->Arg(64)->Arg(1024)->Arg(16384)->Arg(0);
+
+void BM_TrafficWithMemo(benchmark::State& state) {
+  Walker walker;
+  const auto cache = std::make_unique<StackCache>();
+  const auto memo = std::make_unique<StackMemo>();
+  memo->Reset(1);
+  Traffic traffic(state.range(0));
+  std::uint64_t missed = 0;
+  auto bottom = [&] {
+    const Registers start = CaptureRegisters();
+    StackMemo::Result known;
+    if (memo->Find(start, &known)) return;
+    ++missed;
+    benchmark::DoNotOptimize(WalkAndFind(&walker, cache.get(), start));
+    memo->Store(start, walker.walk, {1, walker.walk.truncated});
+  };
+  for (auto _ : state) Turn(traffic.Next(), kTurns, bottom);
+  state.counters["missed"] =
+      benchmark::Counter(static_cast<double>(missed), benchmark::Counter::kAvgIterations);
+  memo->Release();
+}
+BENCHMARK(BM_TrafficWithMemo)->Arg(1)->Arg(4)->Arg(64)->Arg(1024)->Arg(16384)->Arg(0);
 
 // Events as random traffic has them, from the ring's form to the log's columns.
 void BM_Encode(benchmark::State& state) {
