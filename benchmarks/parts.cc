@@ -55,7 +55,7 @@ struct Walker {
     ready = rules.Create();
   }
   bool Walk(const Registers& start) {
-    return WalkStack(&rules, bounds, {}, start, StackWalk::kMostFrames, &walk);
+    return WalkStack(&rules, bounds, {}, start, StackWalk::kMaxFrames, &walk);
   }
 
   FrameRules rules;

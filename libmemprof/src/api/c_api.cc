@@ -16,11 +16,11 @@ namespace {
 
 using ring::RingEvent;
 
-constexpr std::uint64_t kLongestFlushNs = 1'000'000'000;
+constexpr std::uint64_t kMaxFlushNs = 1'000'000'000;
 
 // Records `event`, if recording. Calls from inside the recorder are not expected and left out.
 int Publish(RingEvent* event, bool with_stack) {
-  RecursionGuard guard;
+  EntryGuard guard;
   if (!guard.outermost()) return MEMPROF_NOT_RECORDING;
   if (!RecordEventHere(guard.slot(), event, with_stack)) return MEMPROF_NOT_RECORDING;
   Recorder* recorder = TheRecorder();
@@ -30,7 +30,7 @@ int Publish(RingEvent* event, bool with_stack) {
 }
 
 std::uint32_t Label(const char* text) {
-  RecursionGuard guard;
+  EntryGuard guard;
   Definitions* definitions = TheRecorder()->definitions();
   ThreadState* state = BoundState(guard.slot());
   RecallKey key;
@@ -48,13 +48,13 @@ std::uint32_t DefineTensor(const char* name, const char* dtype, int rank,
                            const std::int64_t* shape) {
   const std::uint32_t name_id = Label(name);
   const std::uint32_t dtype_id = Label(dtype);
-  RecursionGuard guard;
+  EntryGuard guard;
   return TheRecorder()->definitions()->InternTensor(name_id, dtype_id, rank, shape);
 }
 
 std::uint32_t TensorLabel(const char* name, const char* dtype, int rank,
                           const std::int64_t* shape) {
-  RecursionGuard guard;
+  EntryGuard guard;
   ThreadState* state = BoundState(guard.slot());
   RecallKey key;
   key.AddText(name);
@@ -98,7 +98,7 @@ int Destroy(Layer layer, int device, const void* pointer) {
 
 // Steps and snapshots are instants at which the ledger should close.
 void SampleNow() {
-  RecursionGuard guard;
+  WorkGuard guard;
   if (guard.outermost()) SampleMemory(guard.slot());
 }
 
@@ -119,8 +119,8 @@ MEMPROF_EXPORT int memprof_flush(void) {
   const Mode mode = g_control.mode.load(std::memory_order_acquire);
   if (recorder == nullptr || (mode != Mode::kRecording && mode != Mode::kPaused))
     return mode == Mode::kOff ? MEMPROF_UNAVAILABLE : MEMPROF_NOT_RECORDING;
-  RecursionGuard guard;
-  return recorder->writer()->Flush(kLongestFlushNs) ? MEMPROF_OK : MEMPROF_IO_ERROR;
+  WorkGuard guard;
+  return recorder->writer()->Flush(kMaxFlushNs) ? MEMPROF_OK : MEMPROF_IO_ERROR;
 }
 
 MEMPROF_EXPORT int memprof_snapshot(const char* label) {
@@ -217,13 +217,13 @@ MEMPROF_EXPORT int memprof_log_path(char* path, size_t size) {
 }
 
 MEMPROF_EXPORT int memprof_get_stats(struct memprof_stats* stats) {
-  constexpr std::size_t kSmallest = offsetof(struct memprof_stats, events) + sizeof(uint64_t);
-  if (stats == nullptr || stats->size < kSmallest) return MEMPROF_INVALID_ARGUMENT;
+  constexpr std::size_t kMinBytes = offsetof(struct memprof_stats, events) + sizeof(uint64_t);
+  if (stats == nullptr || stats->size < kMinBytes) return MEMPROF_INVALID_ARGUMENT;
   Recorder* recorder = TheRecorder();
   struct memprof_stats now {};
   if (recorder != nullptr) {
-    RecursionGuard guard;
-    recorder->writer()->Flush(kLongestFlushNs);
+    WorkGuard guard;
+    recorder->writer()->Flush(kMaxFlushNs);
     const LiveTotals totals = recorder->writer()->totals();
     now.events = recorder->ring()->header()->events_written.load(std::memory_order_relaxed);
     now.events_lost = recorder->ring()->AnomalyCount(memprof::log::Anomaly::kEventsLost);

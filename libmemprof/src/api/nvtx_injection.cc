@@ -9,6 +9,8 @@
 
 #include "libmemprof/src/api/internal/nvtx_abi.h"
 #include "libmemprof/src/api/internal/nvtx_memory.h"
+#include "libmemprof/src/base/locks.h"
+#include "libmemprof/src/base/text.h"
 #include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/lifecycle/start.h"
 #include "libmemprof/src/log/vocabulary.h"
@@ -29,22 +31,15 @@ class Text {
   }
   void Append(const char* text) { Append(text, strlen(text)); }
   void Append(const wchar_t* text) {
-    for (; *text != 0; ++text) AppendCode(static_cast<std::uint32_t>(*text));
+    for (; *text != 0; ++text) {
+      char bytes[4];
+      Append(bytes, EncodeUtf8(static_cast<std::uint32_t>(*text), bytes));
+    }
   }
   const char* data() const { return data_; }
   std::size_t size() const { return size_; }
 
  private:
-  void AppendCode(std::uint32_t code) {
-    char bytes[4] = {static_cast<char>(code)};
-    if (code < 0x80) return Append(bytes, 1);
-    const std::size_t count = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (std::size_t i = count - 1; i > 0; --i, code >>= 6)
-      bytes[i] = static_cast<char>(0x80 | (code & 0x3f));
-    bytes[0] = static_cast<char>((0xf00u >> count) | code);
-    Append(bytes, count);
-  }
-
   char data_[1024];
   std::size_t size_ = 0;
 };
@@ -53,7 +48,8 @@ class Text {
 // are numbers from 1. More than these get no name. No destructor: NVTX outlives it.
 class Names {
  public:
-  explicit constexpr Names(Mutex* mutex) : mutex_(*mutex) {}
+  using Lock = Mutex<LockRank::kNvtxNames>;
+  explicit constexpr Names(Lock* mutex) : mutex_(*mutex) {}
   template <typename Char>
   void* Add(const Char* name) {
     if (name == nullptr) return nullptr;
@@ -61,9 +57,8 @@ class Names {
     text.Append(name);
     LockGuard lock(mutex_);
     if (memory_ == nullptr)
-      memory_ = static_cast<char*>(MapMemory(kMostBytes, Need::kTable, InChild::kKept));
-    if (memory_ == nullptr || count_ == kMost || used_ + text.size() + 1 > kMostBytes)
-      return nullptr;
+      memory_ = static_cast<char*>(MapMemory(kMaxBytes, Need::kTable, InChild::kKept));
+    if (memory_ == nullptr || count_ == kMax || used_ + text.size() + 1 > kMaxBytes) return nullptr;
     offsets_[count_] = static_cast<std::uint32_t>(used_);
     memcpy(memory_ + used_, text.data(), text.size());
     used_ += text.size() + 1;
@@ -76,13 +71,13 @@ class Names {
   }
 
  private:
-  static constexpr std::uint32_t kMost = 1u << 14;
-  static constexpr std::size_t kMostBytes = std::size_t{4} << 20;
-  Mutex& mutex_;
+  static constexpr std::uint32_t kMax = 1u << 14;
+  static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
+  Lock& mutex_;
   char* memory_ = nullptr;
   std::size_t used_ = 0;
   std::uint32_t count_ = 0;
-  std::uint32_t offsets_[kMost] = {};
+  std::uint32_t offsets_[kMax] = {};
 };
 
 constinit Names g_strings(&g_process_locks.nvtx_strings);
@@ -90,8 +85,8 @@ constinit Names g_domains(&g_process_locks.nvtx_domains);
 std::atomic<std::uint64_t> g_last_range{0};
 
 void AppendMessage(const EventAttributes* attributes, Text* out) {
-  constexpr std::size_t kSmallest = offsetof(EventAttributes, message) + sizeof(void*);
-  if (attributes == nullptr || attributes->bytes < kSmallest) return;
+  constexpr std::size_t kMinBytes = offsetof(EventAttributes, message) + sizeof(void*);
+  if (attributes == nullptr || attributes->bytes < kMinBytes) return;
   if (attributes->message_type == nvtx::kMessageRegistered) {
     g_strings.Append(attributes->message.registered, out);
   } else if (attributes->message.ascii == nullptr) {
@@ -112,7 +107,7 @@ struct Place {
 template <typename Append>
 void Begin(Place place, Append append) {
   if (!WantMarks()) return;
-  RecursionGuard guard;
+  EntryGuard guard;
   if (!guard.outermost()) return;
   Text text;
   if (place.domain != nullptr) {
@@ -130,7 +125,7 @@ void Begin(Place place, Append append) {
 
 void End(Place place) {
   if (!Recording()) return;
-  RecursionGuard guard;
+  EntryGuard guard;
   if (!guard.outermost()) return;
   ring::RingEvent event{};
   event.op = kOpRangePop;

@@ -4,9 +4,9 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr std::uint64_t kLongestCloseNs = 50'000'000;
+constexpr std::uint64_t kMaxCloseNs = 50'000'000;
 // A fork of a large process takes a while; a thread waits for it as long as for a slow fork.
-constexpr std::uint64_t kLongestEnterNs = 500'000'000;
+constexpr std::uint64_t kMaxEnterNs = 500'000'000;
 constexpr std::uint64_t kPollNs = 100'000;
 
 std::atomic<std::uint32_t> g_closed{0};
@@ -28,7 +28,7 @@ LoaderSection::LoaderSection(LoaderFlag* flag) : flag_(flag) {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // the processor's: SynchroniseThreads
     if (g_closed.load(std::memory_order_acquire) == 0) return;
     const std::uint64_t now = NowNs();
-    if (deadline == 0) deadline = now + kLongestEnterNs;
+    if (deadline == 0) deadline = now + kMaxEnterNs;
     if (now >= deadline) return;
     flag_->inside.store(0, std::memory_order_release);
     FutexWait(&g_closed, 1, 10'000'000);
@@ -40,7 +40,7 @@ void CloseLoaderGate() {
   g_closed.store(1, std::memory_order_seq_cst);
   // Afterwards every thread has either seen g_closed or shows its flag.
   SynchroniseThreads();
-  const std::uint64_t deadline = NowNs() + kLongestCloseNs;
+  const std::uint64_t deadline = NowNs() + kMaxCloseNs;
   for (LoaderFlag* flag = g_flags.load(std::memory_order_acquire); flag != nullptr;
        flag = flag->next) {
     while (flag->inside.load(std::memory_order_acquire) != 0 && NowNs() < deadline)

@@ -15,9 +15,9 @@ constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 // The library's own data, the writer's stack, what libunwind and CUPTI's source hold.
 constexpr std::uint64_t kUncounted = 8 * kMib;
 // A commit's chunks, packed and not, a chunk's columns: half of this was seen at most.
-constexpr std::uint64_t kLeastForWriter = 6 * kMib;
-constexpr std::uint64_t kMostForWriter = 16 * kMib;
-constexpr std::uint64_t kMostForMemos = 26 * kMib;
+constexpr std::uint64_t kMinForWriter = 6 * kMib;
+constexpr std::uint64_t kMaxForWriter = 16 * kMib;
+constexpr std::uint64_t kMaxForMemos = 26 * kMib;
 
 // Of this recording: one page of its own, wiped in forked children.
 struct alignas(4096) Account {
@@ -76,12 +76,12 @@ void SetMemoryLimit(std::uint64_t memory_bytes, std::uint64_t ring_bytes) {
   madvise(&g_account, sizeof g_account, MADV_WIPEONFORK);
   const std::uint64_t taken = ring_bytes + kUncounted;
   const std::uint64_t all = memory_bytes > taken ? memory_bytes - taken : 0;
-  const std::uint64_t for_writer = std::clamp(all / 8, kLeastForWriter, kMostForWriter);
+  const std::uint64_t for_writer = std::clamp(all / 8, kMinForWriter, kMaxForWriter);
   const std::uint64_t threads = all > for_writer ? all - for_writer : 0;
   g_limits.writer.store(all, std::memory_order_relaxed);
   g_limits.thread.store(threads, std::memory_order_relaxed);
   g_limits.table.store(threads - threads / 6, std::memory_order_relaxed);
-  g_limits.memos.store(std::min(threads / 6, kMostForMemos), std::memory_order_relaxed);
+  g_limits.memos.store(std::min(threads / 6, kMaxForMemos), std::memory_order_relaxed);
 }
 
 bool ChargeMemory(std::uint64_t bytes, Need need, InChild in_child) {

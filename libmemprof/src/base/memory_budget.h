@@ -1,14 +1,14 @@
 // One account of all memory that the recorder holds in this process, with one limit on it
 // (MEMPROF_MEMORY_MIB), whatever the program does and for however long.
 //
-// The limit is shared out in advance where it must be: the ring's largest size, and what cannot be
-// counted here, are taken off it first. Of the rest the last parts are kept for those who can least
-// do without, so that a program with endless stacks still has every event of a new thread
-// recorded, and one with endless threads a writer that can write:
+// The ring's largest size, and what cannot be counted here, are taken off the limit first. The rest
+// is given out to whoever asks, but its last parts only for certain needs (Need): tables stop
+// first, so that new threads can still record, and threads stop before the writer:
 //
 //   | ring | uncounted | stacks, names, live blocks, memos | + threads | + writer |
 //
-// Who is refused counts what it leaves out and goes on; how often that happened is counted here.
+// A caller that is refused counts what it leaves out and goes on. How often that happened is
+// counted here too.
 //
 // In a forked child the parent's recording is gone (its memory is not even copied), and so is what
 // it had charged; memory that is kept in children stays charged there.
@@ -30,7 +30,7 @@ enum class Need : std::uint8_t {
 enum class InChild : std::uint8_t { kGone, kKept };
 
 inline constexpr std::uint64_t kDefaultMemoryMib = 256;
-inline constexpr std::uint64_t kLeastMemoryMib = 32;
+inline constexpr std::uint64_t kMinMemoryMib = 32;
 
 // Bytes that the ring may have of `memory_bytes` in all.
 std::uint64_t RingShare(std::uint64_t memory_bytes);

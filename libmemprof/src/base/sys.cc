@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <new>
+
+#include "libmemprof/src/base/locks.h"
 
 namespace memprof::recorder {
 namespace {
@@ -59,7 +60,7 @@ namespace {
 struct OwnSlot {
   std::atomic<std::uintptr_t> begin, end;
 };
-OwnSlot g_own[kMostOwnRanges];
+OwnSlot g_own[kMaxOwnRanges];
 std::atomic<std::size_t> g_own_used{0};  // slots from here on were never taken
 std::atomic<bool> g_own_overflow{false};
 
@@ -67,7 +68,7 @@ std::atomic<bool> g_own_overflow{false};
 
 void RememberOwn(void* memory, std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  for (std::size_t i = 0; i < kMostOwnRanges; ++i) {
+  for (std::size_t i = 0; i < kMaxOwnRanges; ++i) {
     std::uintptr_t free = 0;
     if (g_own[i].begin.load(std::memory_order_relaxed) != 0 ||
         !g_own[i].begin.compare_exchange_strong(free, begin))
@@ -186,34 +187,11 @@ void SynchroniseThreads() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-void Mutex::Lock() {
-  std::uint32_t seen = 0;
-  if (word_.compare_exchange_strong(seen, 1, std::memory_order_acquire)) return;
-  for (int spin = 0; spin < 100; ++spin) {
-    seen = 0;
-    if (word_.compare_exchange_weak(seen, 1, std::memory_order_acquire)) return;
-    __builtin_ia32_pause();
-  }
-  while (word_.exchange(2, std::memory_order_acquire) != 0) FutexWait(&word_, 2, 100'000'000);
-}
-
-void Mutex::Unlock() {
-  if (word_.exchange(0, std::memory_order_release) == 2) FutexWake(&word_, 1);
-}
-
 CancellationOff::CancellationOff() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
 CancellationOff::~CancellationOff() { pthread_setcancelstate(before_, nullptr); }
 
 SystemSection::SystemSection() : errno_(errno) {}
 SystemSection::~SystemSection() { errno = errno_; }
-
-ProcessLocks g_process_locks;
-
-void ResetProcessLocks() { new (&g_process_locks) ProcessLocks; }
-
-void KeepProcessLocksFromChildren() {
-  madvise(&g_process_locks, sizeof g_process_locks, MADV_WIPEONFORK);
-}
 
 // It stays in the list of threads until the last of the others is gone.
 bool MainThreadHasEnded() {

@@ -48,11 +48,11 @@ void* MapAddressSpace(std::size_t bytes, InChild in_child = InChild::kGone);
 struct OwnRange {
   std::uintptr_t begin, end;
 };
-inline constexpr std::size_t kMostOwnRanges = 4096;
+inline constexpr std::size_t kMaxOwnRanges = 4096;
 // For memory that was not mapped by the functions above.
 void RememberOwn(void* memory, std::size_t bytes);
 void ForgetOwn(void* memory);
-// In order of address; room for kMostOwnRanges. False when there are more.
+// In order of address; room for kMaxOwnRanges. False when there are more.
 bool CopyOwnRanges(OwnRange* ranges, std::size_t* count);
 
 // Sleeps until *word != expected, a wake-up, or the timeout. Spurious returns are possible.
@@ -96,46 +96,6 @@ class SystemSection {
   CancellationOff cancellation_off_;
   int errno_;
 };
-
-// A small lock that never allocates. Held only for moments, and never while calling into the
-// loader, the driver or the program: any of these could need a lock that waits for this one.
-class Mutex {
- public:
-  void Lock();
-  void Unlock();
-  // For a forked child, whose other threads are gone.
-  void Reset() { word_.store(0, std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint32_t> word_{0};  // 0 free, 1 held, 2 held and someone sleeps
-};
-
-class LockGuard {
- public:
-  explicit LockGuard(Mutex& mutex) : mutex_(mutex) { mutex_.Lock(); }
-  ~LockGuard() { mutex_.Unlock(); }
-  LockGuard(const LockGuard&) = delete;
-  LockGuard& operator=(const LockGuard&) = delete;
-
- private:
-  CancellationOff cancellation_off_;  // before the lock is taken, and until it is given back
-  Mutex& mutex_;
-};
-
-// All locks that belong to the process and not to one recording, whose locks a forked child leaves
-// behind with it. Another thread may have held them at the moment of the fork, so the child begins
-// with all of them free; what they guard must make sense at any moment of a change. None is taken
-// while another one is held.
-struct alignas(4096) ProcessLocks {
-  Mutex nvtx_strings;
-  Mutex nvtx_domains;
-  Mutex thread_barrier;
-};
-extern ProcessLocks g_process_locks;
-// For the child of a fork.
-void ResetProcessLocks();
-// Once in a process: the kernel wipes the locks in children that no handler of ours sees.
-void KeepProcessLocksFromChildren();
 
 // Whether the main thread has ended by pthread_exit.
 bool MainThreadHasEnded();

@@ -24,8 +24,22 @@ std::size_t Utf8SequenceLength(const unsigned char* text, std::size_t length) {
   return wanted;
 }
 
+std::size_t EncodeUtf8(std::uint32_t point, char* bytes) {
+  constexpr std::uint32_t kReplacement = 0xfffd;
+  if ((point >= 0xd800 && point < 0xe000) || point > 0x10ffff) point = kReplacement;
+  if (point < 0x80) {
+    bytes[0] = static_cast<char>(point);
+    return 1;
+  }
+  const std::size_t count = point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  for (std::size_t i = count - 1; i > 0; --i, point >>= 6)
+    bytes[i] = static_cast<char>(0x80 | (point & 0x3f));
+  bytes[0] = static_cast<char>((0xf00u >> count) | point);
+  return count;
+}
+
 bool IsCleanText(const char* text, std::size_t length) {
-  if (length > kLongestText) return false;
+  if (length > kMaxTextBytes) return false;
   const auto* bytes = reinterpret_cast<const unsigned char*>(text);
   for (std::size_t at = 0; at < length;) {
     const std::size_t step = Utf8SequenceLength(bytes + at, length - at);
@@ -41,7 +55,7 @@ void AppendCleanText(const char* text, std::size_t length, ByteBuffer* out) {
     return;
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(text);
-  std::size_t room = kLongestText;
+  std::size_t room = kMaxTextBytes;
   for (std::size_t at = 0; at < length;) {
     const std::size_t step = Utf8SequenceLength(bytes + at, length - at);
     const std::size_t adds = step == 0 ? 3 : step;

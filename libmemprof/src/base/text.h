@@ -2,20 +2,25 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "libmemprof/src/base/byte_buffer.h"
 
 namespace memprof::recorder {
 
-inline constexpr std::size_t kLongestText = 32 * 1024;
+inline constexpr std::size_t kMaxTextBytes = 32 * 1024;
 
 // Bytes of the UTF-8 sequence that begins at `text`, of `length` bytes at most; 0 if there is none.
 std::size_t Utf8SequenceLength(const unsigned char* text, std::size_t length);
 
+// Writes the code point, or U+FFFD where it is none, to `bytes`, which has room for 4; returns how
+// many it took.
+std::size_t EncodeUtf8(std::uint32_t point, char* bytes);
+
 // True when `text` needs no change.
 bool IsCleanText(const char* text, std::size_t length);
 
-// Appends `text` to `out`, cut after kLongestText bytes, every byte that is not part of valid
+// Appends `text` to `out`, cut after kMaxTextBytes bytes, every byte that is not part of valid
 // UTF-8 replaced by U+FFFD.
 void AppendCleanText(const char* text, std::size_t length, ByteBuffer* out);
 

@@ -14,8 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
-#include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
 
@@ -56,7 +56,7 @@ class ExportTable {
   static int SlotOf(int descriptor);  // -1 = not marked by this process
   Content* Find(Kind kind, const void* content);
 
-  Mutex mutex_;
+  Mutex<LockRank::kExports> mutex_;
   Memory descriptors_[kDescriptors] = {};
   bool used_[kDescriptors] = {};
   std::size_t next_ = 0;  // slot to try

@@ -25,7 +25,7 @@ void GraphLedger::EraseOwner(MappedArray<Owned>* all, std::uint64_t owner) {
 // What the graph and those within it do, in order, as nodes of `owner`. `to` may be graphs_.
 void GraphLedger::CopyNodes(std::uint64_t graph, std::uint64_t owner, MappedArray<Owned>* to,
                             int depth) {
-  if (depth > kDeepest) return;
+  if (depth > kMaxDepth) return;
   const std::size_t count = graphs_.size();
   for (std::size_t i = 0; i < count; ++i) {
     Owned owned = graphs_[i];
@@ -54,7 +54,7 @@ void GraphLedger::Clone(std::uint64_t graph, std::uint64_t clone) {
 }
 
 void GraphLedger::Destroy(std::uint64_t graph, int depth) {
-  for (std::size_t i = 0; i < graphs_.size() && depth <= kDeepest; ++i) {
+  for (std::size_t i = 0; i < graphs_.size() && depth <= kMaxDepth; ++i) {
     Owned& owned = graphs_[i];
     if (owned.owner != graph || !owned.node.is_child) continue;
     owned.node.is_child = false;

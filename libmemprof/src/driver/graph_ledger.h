@@ -15,8 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
-#include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
 
@@ -71,7 +71,7 @@ class GraphLedger {
     std::uint64_t owner;  // graph or executable
     Node node;
   };
-  static constexpr int kDeepest = 32;  // of graphs within graphs
+  static constexpr int kMaxDepth = 32;  // of graphs within graphs
   static void EraseOwner(MappedArray<Owned>* all, std::uint64_t owner);
   void CopyNodes(std::uint64_t graph, std::uint64_t owner, MappedArray<Owned>* to, int depth);
   void Destroy(std::uint64_t graph, int depth);
@@ -82,7 +82,7 @@ class GraphLedger {
   std::atomic<std::uint32_t> exec_nodes_{0};
   std::atomic<std::uint32_t> live_count_{0};
   std::atomic<std::uint64_t> devices_{0};
-  Mutex mutex_;
+  Mutex<LockRank::kGraphs> mutex_;
   MappedArray<Owned> graphs_;
   MappedArray<Owned> execs_;
   MappedArray<Node> live_;

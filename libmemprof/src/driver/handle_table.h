@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
-#include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
 
@@ -64,7 +64,7 @@ class HandleTable {
   }
 
   std::atomic<std::uint32_t> known_{0};  // entries, to find nothing without the lock
-  Mutex mutex_;
+  Mutex<LockRank::kHandles> mutex_;
   MappedArray<Entry> entries_;
 };
 

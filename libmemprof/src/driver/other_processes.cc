@@ -20,9 +20,9 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr int kMostDevices = 64;
+constexpr int kMaxDevices = 64;
 constexpr std::uint64_t kQueryNs = 1'000'000'000;
-constexpr unsigned kMostProcesses = 256;
+constexpr unsigned kMaxProcesses = 256;
 
 struct ProcessInfo {  // nvmlProcessInfo_v2_t
   unsigned pid;
@@ -50,8 +50,8 @@ struct StandinMemory {
 enum class State : int { kUnknown, kOpening, kReady, kRefused };
 std::atomic<State> g_state{State::kUnknown};
 Nvml g_nvml;
-std::atomic<std::uint64_t> g_next_query_ns[kMostDevices];
-std::atomic<std::uint64_t> g_answer[kMostDevices];
+std::atomic<std::uint64_t> g_next_query_ns[kMaxDevices];
+std::atomic<std::uint64_t> g_answer[kMaxDevices];
 
 bool Open(bool may_load) {
   const State known = g_state.load(std::memory_order_acquire);
@@ -83,10 +83,10 @@ bool Open(bool may_load) {
 bool AddUp(int (*list)(void*, unsigned*, ProcessInfo*), void* device, std::uint64_t* others,
            bool* own) {
   if (list == nullptr) return true;
-  ProcessInfo processes[kMostProcesses];
-  unsigned count = kMostProcesses;
+  ProcessInfo processes[kMaxProcesses];
+  unsigned count = kMaxProcesses;
   if (list(device, &count, processes) != 0) return false;
-  for (unsigned i = 0; i < count && i < kMostProcesses; ++i) {
+  for (unsigned i = 0; i < count && i < kMaxProcesses; ++i) {
     if (processes[i].pid == static_cast<unsigned>(getpid()))
       *own = true;
     else if (processes[i].used_bytes == ~0ull)
@@ -121,7 +121,7 @@ std::uint64_t Ask(std::int32_t device, std::uint64_t total_bytes) {
 
 std::uint64_t OtherProcesses(std::int32_t device, std::uint64_t total_bytes, std::uint64_t now_ns,
                              bool may_load) {
-  if (device < 0 || device >= kMostDevices) return 0;
+  if (device < 0 || device >= kMaxDevices) return 0;
   if (const auto standin =
           reinterpret_cast<int (*)(int, StandinMemory*)>(RealDriverSymbol("simcuda_get_memory"))) {
     StandinMemory memory{};

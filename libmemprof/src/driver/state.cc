@@ -129,7 +129,7 @@ CUcontext DriverState::PrimaryContext(std::int32_t device) {
 }
 
 void DriverState::DefineDevice(std::int32_t device, bool is_current) {
-  if (device < 0 || device >= kMostDevices) return;
+  if (device < 0 || device >= kMaxDevices) return;
   const std::uint64_t bit = std::uint64_t{1} << device;
   // Once where only its name can be asked for, and again where its memory can: the last one counts.
   std::atomic<std::uint64_t>* known = is_current ? &known_devices_ : &named_devices_;

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
-#include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/driver/api.h"
 #include "libmemprof/src/driver/export_table.h"
 #include "libmemprof/src/driver/graph_ledger.h"
@@ -100,7 +100,7 @@ class DriverState {
   bool TimeForGraphSample(std::uint64_t now_ns);
   // True at most ten times a second for each device: time to see whether the ledger closes.
   bool TimeForMemorySample(std::int32_t device, std::uint64_t now_ns) {
-    if (device >= kMostDevices) return false;
+    if (device >= kMaxDevices) return false;
     std::atomic<std::uint64_t>& next = next_memory_sample_ns_[device];
     return now_ns >= next.load(std::memory_order_relaxed) &&
            TakeTurn(&next, now_ns, kMemorySampleNs);
@@ -141,7 +141,7 @@ class DriverState {
     std::uint64_t handle;
     std::int32_t device;
   };
-  static constexpr int kMostDevices = 64;
+  static constexpr int kMaxDevices = 64;
   static constexpr std::uint64_t kMemorySampleNs = 100'000'000;
 
   static bool TakeTurn(std::atomic<std::uint64_t>* next, std::uint64_t now_ns,
@@ -163,7 +163,7 @@ class DriverState {
 
   Definitions* definitions_;
   void (*on_context_)();
-  Mutex mutex_;
+  Mutex<LockRank::kDriverState> mutex_;
   MappedArray<ContextEntry> contexts_;
   MappedArray<PoolEntry> pools_;
   std::uint32_t last_context_id_ = 0;
@@ -172,7 +172,7 @@ class DriverState {
   std::atomic<std::uint64_t> named_devices_{0};  // of which only the name was asked for
   std::atomic<std::uint64_t> next_pool_sample_ns_{0};
   std::atomic<std::uint64_t> next_graph_sample_ns_{0};
-  std::atomic<std::uint64_t> next_memory_sample_ns_[kMostDevices] = {};
+  std::atomic<std::uint64_t> next_memory_sample_ns_[kMaxDevices] = {};
   std::atomic<bool> calls_held_{false};
   VmmLedger vmm_;
   GraphLedger graphs_;

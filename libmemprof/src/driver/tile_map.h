@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
-#include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/driver/vmm_ledger.h"
 
 namespace memprof::recorder {
@@ -46,7 +46,7 @@ class TileMap {
   static void Drop(const Tile& tile, VmmLedger* memory, Gone* gone);
   void Cut(std::uint64_t array, const Region& region, VmmLedger* memory, Gone* gone);
 
-  Mutex mutex_;
+  Mutex<LockRank::kTiles> mutex_;
   MappedArray<Tile> tiles_;  // no two of an array overlap
 };
 

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
-#include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
 
@@ -89,7 +89,7 @@ class VmmLedger {
   Physical DropMapping(std::uint64_t handle);
   Physical DropIfLast(Handle* handle);
 
-  Mutex mutex_;
+  Mutex<LockRank::kVmm> mutex_;
   MappedArray<Handle> handles_;
   MappedArray<Mapping> mappings_;
   MappedArray<Binding> bindings_;

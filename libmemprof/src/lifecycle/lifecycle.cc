@@ -11,6 +11,7 @@
 #include <atomic>
 
 #include "libmemprof/src/base/loader_gate.h"
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/lifecycle/internal/whole_recording.h"
 #include "libmemprof/src/lifecycle/signal_switch.h"
 #include "libmemprof/src/lifecycle/start.h"
@@ -44,7 +45,7 @@ void AfterFork() { pthread_setcancelstate(CurrentThread().cancel_state, nullptr)
 void MarkFork() {
   Recorder* recorder = TheRecorder();
   if (!Recording() || recorder == nullptr) return;
-  RecursionGuard guard;
+  WorkGuard guard;
   if (!guard.outermost()) return;
   recorder->Count(log::Anomaly::kForkedChildren);
   ring::RingEvent event{};
@@ -79,7 +80,7 @@ void AfterForkInChild() {
 void AtExit() {
   g_exiting.store(true, std::memory_order_relaxed);
   if (RecordedProcess() != getpid()) return;
-  RecursionGuard guard;
+  WorkGuard guard;
   g_control.ending.store(1, std::memory_order_relaxed);
   // An event that is published from now on is either seen by the writer below or finds `ending`.
   SynchroniseThreads();

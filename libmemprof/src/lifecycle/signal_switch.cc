@@ -14,7 +14,7 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
+constexpr std::uint64_t kMaxWaitNs = 1'000'000'000;
 
 std::atomic<int> g_signal{0};
 std::atomic<std::uint32_t> g_came{0};
@@ -40,7 +40,7 @@ void* Await(void*) {
   for (;;) {
     const std::uint32_t seen = g_came.load(std::memory_order_acquire);
     if (!ServeLateStart()) return nullptr;
-    FutexWait(&g_came, seen, kLongestWaitNs);
+    FutexWait(&g_came, seen, kMaxWaitNs);
     if (!OnlyOwnThreadsAreLeft(1)) continue;
     pthread_sigmask(SIG_SETMASK, &g_mask_of_program, nullptr);
     return nullptr;  // and the process ends with it, as it would without

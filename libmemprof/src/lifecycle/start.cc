@@ -20,7 +20,7 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr std::uint64_t kLongestStartNs = 200'000'000;
+constexpr std::uint64_t kMaxStartNs = 200'000'000;
 
 std::atomic<pid_t> g_driver_up_in{0};  // who called cuInit; survives a fork, as the driver does not
 std::atomic<std::uint32_t> g_mode_changes{0};
@@ -141,7 +141,7 @@ int StartFromIdle(StartCause cause) {
     SetMode(Mode::kIdle);
     return MEMPROF_NOT_RECORDING;
   }
-  RecursionGuard guard;
+  WorkGuard guard;
   return CreateRecorder(settings);
 }
 
@@ -150,8 +150,7 @@ int StartFromWaiting(Mode mode, StartCause cause) {
   Mode expected = mode;
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return StartRecording(cause);
-  SystemSection section;
-  RecursionGuard guard;
+  WorkGuard guard;
   return CreateRecorder(ReadSettings(Lookup, true));
 }
 
@@ -160,8 +159,7 @@ int Resume(StartCause cause) {
   Mode expected = Mode::kPaused;
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return StartRecording(cause);
-  SystemSection section;
-  RecursionGuard guard;
+  WorkGuard guard;
   Recorder* recorder = TheRecorder();
   ring::RingEvent event{};
   event.op = kOpResume;
@@ -175,7 +173,7 @@ int Resume(StartCause cause) {
 // the same start again.
 int WaitForStart(StartCause cause) {
   if (CurrentThread().depth > 1) return MEMPROF_NOT_RECORDING;
-  const std::uint64_t deadline = NowNs() + kLongestStartNs;
+  const std::uint64_t deadline = NowNs() + kMaxStartNs;
   for (;;) {
     const std::uint32_t seen = g_mode_changes.load(std::memory_order_acquire);
     if (g_control.mode.load(std::memory_order_acquire) != Mode::kStarting) break;
@@ -224,8 +222,7 @@ int StopRecording() {
   Mode expected = Mode::kRecording;
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return MEMPROF_NOT_RECORDING;
-  SystemSection section;
-  RecursionGuard guard;
+  WorkGuard guard;
   StopCuptiSource();
   ring::RingEvent event{};
   event.op = kOpPause;

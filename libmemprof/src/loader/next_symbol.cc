@@ -1,4 +1,4 @@
-// Walks the loader's list of libraries and their GNU hash tables.
+// Walks the loader's list of libraries.
 #include "libmemprof/src/loader/next_symbol.h"
 
 #include <elf.h>
@@ -6,64 +6,21 @@
 
 #include <cstdint>
 
+#include "libmemprof/src/loader/elf_symbols.h"
+
 extern "C" const char __ehdr_start __attribute__((visibility("hidden")));
 
 namespace memprof::recorder {
 namespace {
 
-// Not strcmp: this may run before whoever interposes that (a sanitizer, say) is ready.
-bool SameText(const char* a, const char* b) {
-  while (*a != '\0' && *a == *b) ++a, ++b;
-  return *a == *b;
-}
-
-struct Tables {
-  const ElfW(Sym) * symbols = nullptr;
-  const char* names = nullptr;
-  const std::uint32_t* hash = nullptr;  // DT_GNU_HASH
-};
-
-Tables ReadTables(ElfW(Addr) bias, const ElfW(Dyn) * dynamic) {
-  Tables tables;
-  for (const ElfW(Dyn)* entry = dynamic; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
-    // The loader has relocated these, except in the vdso, which defines nothing of interest.
-    if (entry->d_un.d_ptr < bias) continue;
-    if (entry->d_tag == DT_SYMTAB)
-      tables.symbols = reinterpret_cast<const ElfW(Sym)*>(entry->d_un.d_ptr);
-    if (entry->d_tag == DT_STRTAB) tables.names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
-    if (entry->d_tag == DT_GNU_HASH)
-      tables.hash = reinterpret_cast<const std::uint32_t*>(entry->d_un.d_ptr);
-  }
-  return tables;
-}
-
-std::uint32_t GnuHash(const char* name) {
-  std::uint32_t hash = 5381;
-  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
-  return hash;
-}
-
 void* Lookup(ElfW(Addr) bias, const ElfW(Dyn) * dynamic, const char* name,
              std::uint32_t name_hash) {
-  const Tables tables = ReadTables(bias, dynamic);
-  if (tables.symbols == nullptr || tables.names == nullptr || tables.hash == nullptr)
-    return nullptr;
-  const std::uint32_t bucket_count = tables.hash[0];
-  const std::uint32_t first_symbol = tables.hash[1];
-  const std::uint32_t filter_words = tables.hash[2];
-  const std::uint32_t* buckets = tables.hash + 4 + filter_words * (sizeof(ElfW(Addr)) / 4);
-  const std::uint32_t* chains = buckets + bucket_count;
-  if (bucket_count == 0) return nullptr;
-  std::uint32_t index = buckets[name_hash % bucket_count];
-  if (index < first_symbol) return nullptr;
-  for (;; ++index) {
-    const std::uint32_t chain = chains[index - first_symbol];
-    const ElfW(Sym)& symbol = tables.symbols[index];
-    if ((chain | 1) == (name_hash | 1) && symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
-        ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && SameText(tables.names + symbol.st_name, name))
-      return reinterpret_cast<void*>(bias + symbol.st_value);
-    if ((chain & 1) != 0) return nullptr;
-  }
+  ElfSymbols symbols;
+  if (!ReadElfSymbols(bias, dynamic, &symbols)) return nullptr;
+  const ElfW(Sym)* symbol = FindSymbol(symbols, name, name_hash);
+  return symbol != nullptr && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC
+             ? reinterpret_cast<void*>(bias + symbol->st_value)
+             : nullptr;
 }
 
 void* Lookup(const link_map* map, const char* name, std::uint32_t name_hash) {

@@ -11,7 +11,7 @@
 
 #include "libmemprof/src/base/byte_buffer.h"
 #include "libmemprof/src/base/hash_table.h"
-#include "libmemprof/src/base/sys.h"
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/log/ring_buffer.h"
 
 namespace memprof::recorder {
@@ -91,7 +91,7 @@ class Definitions {
   bool Publish(ring::DefinitionKind kind, const void* payload, std::uint32_t bytes);
 
   RingBuffer* ring_;
-  Mutex mutex_;
+  Mutex<LockRank::kDefinitions> mutex_;
   ring::SlabHeader* slab_ = nullptr;
   ByteBuffer scratch_;
   ByteBuffer clean_;

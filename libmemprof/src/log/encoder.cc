@@ -10,7 +10,7 @@ using ring::RingEvent;
 
 bool EventEncoder::Add(std::uint32_t thread, const RingEvent* events, std::uint32_t count) {
   if (count == 0) return true;
-  if (run_count_ == kMostRuns) return false;
+  if (run_count_ == kMaxRuns) return false;
   runs_[run_count_++] = {events, count, thread};
   events_ += count;
   return true;

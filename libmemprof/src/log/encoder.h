@@ -14,7 +14,7 @@ namespace memprof::recorder {
 
 class EventEncoder {
  public:
-  static constexpr std::size_t kMostRuns = 512;
+  static constexpr std::size_t kMaxRuns = 512;
 
   // `count` events of one thread, in their order; they must stay where they are until Encode.
   // False when there is no room for another run: encode first.
@@ -39,7 +39,7 @@ class EventEncoder {
   template <typename Value>
   void DeltaColumn(ProtoWriter* message, std::uint32_t field, std::uint64_t base, Value value);
 
-  Run runs_[kMostRuns];
+  Run runs_[kMaxRuns];
   std::size_t run_count_ = 0;
   std::uint32_t events_ = 0;
   std::uint64_t first_time_ns_ = 0;

@@ -17,7 +17,7 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr std::size_t kMostArgumentBytes = 64 * 1024;
+constexpr std::size_t kMaxArgumentBytes = 64 * 1024;
 
 void AddText(ProtoWriter* message, std::uint32_t field, const char* text, std::size_t length) {
   ByteBuffer clean;
@@ -33,8 +33,8 @@ void AddArguments(ProtoWriter* message) {
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   ByteBuffer text;
-  if (text.Reserve(kMostArgumentBytes)) {
-    const ssize_t bytes = read(fd, text.data(), kMostArgumentBytes - 1);
+  if (text.Reserve(kMaxArgumentBytes)) {
+    const ssize_t bytes = read(fd, text.data(), kMaxArgumentBytes - 1);
     for (ssize_t at = 0; at < bytes;) {
       const std::size_t length = strnlen(text.data() + at, static_cast<std::size_t>(bytes - at));
       AddText(message, 7, text.data() + at, length);

@@ -1,9 +1,9 @@
 // What is live, by address: sums for memprof_get_stats, and what kind of memory a free ends. Kept
 // by the writer thread so that the program's threads pay nothing for it.
 //
-// The writer gives it a consistent cut of all threads' events in the order of time. A free that
-// comes before its allocation all the same is remembered, and settles that allocation when it
-// comes. Not thread-safe.
+// The writer gives it all threads' events in the order of time. A free that comes before its
+// allocation all the same is remembered: the allocation then counts as freed at once. Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -19,8 +19,8 @@ namespace memprof::recorder {
 namespace {
 
 constexpr int kCompressionLevel = 1;
-constexpr int kMostAttempts = 1000;
-constexpr std::uint64_t kSmallestLimit = 256 * 1024;
+constexpr int kMaxAttempts = 1000;
+constexpr std::uint64_t kMinLimit = 256 * 1024;
 constexpr std::size_t kMaxIndexEntries = 262144;  // 8 MiB
 // Smaller chunks are stored as they are.
 constexpr std::size_t kWorthCompressing = 128;
@@ -103,13 +103,13 @@ int LogFile::ExpandAbsolute(const char* pattern, char* path, std::size_t size) {
 }
 
 int LogFile::Create(const char* pattern) {
-  char base[kMostPathBytes - 64];
+  char base[kMaxPathBytes - 64];
   if (const int error = ExpandAbsolute(pattern, base, sizeof base)) return error;
   // The header is still written by the program's thread, the rest by one that blocks SIGXFSZ.
-  if (FileSizeLimit() < kSmallestLimit) return EFBIG;
+  if (FileSizeLimit() < kMinLimit) return EFBIG;
   const std::size_t extension = ExtensionAt(base);
   int error = EEXIST;
-  for (int attempt = 0; attempt < kMostAttempts && error == EEXIST; ++attempt) {
+  for (int attempt = 0; attempt < kMaxAttempts && error == EEXIST; ++attempt) {
     if (attempt == 0)
       snprintf(path_, sizeof path_, "%s", base);
     else if (attempt == 1)

@@ -13,7 +13,7 @@
 
 namespace memprof::recorder {
 
-inline constexpr std::size_t kMostPathBytes = 4096;
+inline constexpr std::size_t kMaxPathBytes = 4096;
 
 // Replaces %p by the process id, %h by the host's name and %% by %; false when the result does
 // not fit into `size` bytes.
@@ -87,7 +87,7 @@ class LogFile {
   void* compressor_memory_ = nullptr;
   void* compressor_ = nullptr;  // ZSTD_CCtx, within compressor_memory_
   std::size_t compressor_bytes_ = 0;
-  char path_[kMostPathBytes] = "";
+  char path_[kMaxPathBytes] = "";
 };
 
 }  // namespace memprof::recorder

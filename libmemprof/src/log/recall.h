@@ -15,10 +15,10 @@ namespace memprof::recorder {
 // Bytes of a key put together from parts; what does not fit makes it void.
 class RecallKey {
  public:
-  static constexpr std::size_t kMostBytes = 108;
+  static constexpr std::size_t kMaxBytes = 108;
 
   void Add(const void* part, std::size_t bytes) {
-    if (bytes > kMostBytes - bytes_) {
+    if (bytes > kMaxBytes - bytes_) {
       fits_ = false;
       return;
     }
@@ -35,7 +35,7 @@ class RecallKey {
  private:
   std::size_t bytes_ = 0;
   bool fits_ = true;
-  char data_[kMostBytes];
+  char data_[kMaxBytes];
 };
 
 class Recall {
@@ -63,7 +63,7 @@ class Recall {
     std::uint64_t hash;
     std::uint32_t id;
     std::uint32_t bytes;
-    char key[RecallKey::kMostBytes + 4];
+    char key[RecallKey::kMaxBytes + 4];
   };
   static_assert(sizeof(Entry) == 128);
   Entry entries_[kEntries];

@@ -14,6 +14,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "libmemprof/src/base/hash.h"
+
 namespace memprof::recorder {
 namespace {
 
@@ -27,14 +29,14 @@ constexpr std::uint32_t kGrowSlabs = 8;
 constexpr std::uint32_t kWakeAfterSealed = 4;
 // How long a thread without a slab waits for a writer that shows no sign of work, at most and at
 // least (Acquire says what lies between), and how long for one that works on.
-constexpr std::uint64_t kMostPatienceNs = 200'000'000;
-constexpr std::uint64_t kLeastPatienceNs = 1'000'000;
-constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
+constexpr std::uint64_t kMaxPatienceNs = 200'000'000;
+constexpr std::uint64_t kMinPatienceNs = 1'000'000;
+constexpr std::uint64_t kMaxWaitNs = 1'000'000'000;
 // Where a program is allowed fewer descriptors than this, the ring's is not kept open.
 constexpr int kHighDescriptor = 900;
 // Slabs that only definitions may take, of a ring large enough: whoever waits for a definition
 // holds a lock, and the writer may want that lock.
-constexpr std::uint32_t kMostReservedSlabs = 8;
+constexpr std::uint32_t kMaxReservedSlabs = 8;
 
 // Field 22 of /proc/self/stat: the process's start in clock ticks since boot; 0 if unreadable.
 std::uint64_t ProcessStartTime() {
@@ -53,7 +55,7 @@ std::uint64_t ProcessStartTime() {
 std::uint64_t RandomNumber() {
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
-    number = NowNs() * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(getpid());
+    number = NowNs() * kHashSeed ^ static_cast<std::uint64_t>(getpid());
   return number;
 }
 
@@ -198,8 +200,8 @@ void RingBuffer::InitialiseHeader(std::uint32_t slabs, const RingOptions& option
   header_->pid_start_time = ProcessStartTime();
   header_->commit_at.store(ring::kNotCommitted, std::memory_order_relaxed);
   memcpy(header_->magic, ring::kRingMagic, sizeof header_->magic);
-  reserved_slabs_ = slabs / kMinSlabs < kMostReservedSlabs ? slabs / kMinSlabs : kMostReservedSlabs;
-  patience_ns_.store(kMostPatienceNs, std::memory_order_relaxed);
+  reserved_slabs_ = slabs / kMinSlabs < kMaxReservedSlabs ? slabs / kMinSlabs : kMaxReservedSlabs;
+  patience_ns_.store(kMaxPatienceNs, std::memory_order_relaxed);
 }
 
 void RingBuffer::Remove() {
@@ -288,7 +290,7 @@ void RingBuffer::PushFree(std::uint32_t index) {
 }
 
 // The writer is working as long as its heartbeat changes; then a thread waits up to
-// kLongestWaitNs, because it will be served. Otherwise its patience ends sooner: it is halved
+// kMaxWaitNs, because it will be served. Otherwise its patience ends sooner: it is halved
 // whenever somebody gave up, and doubled whenever somebody was served after all, so that a log on
 // a hanging disk costs the program a fraction of a second in all, and not every time.
 bool RingBuffer::WaitForRelease(Wait* wait) {
@@ -306,10 +308,9 @@ bool RingBuffer::WaitForRelease(Wait* wait) {
   if (wait->began_ns == 0) wait->began_ns = now;
   if (wait->quiet_since_ns == 0 || beat != wait->heartbeat) wait->quiet_since_ns = now;
   wait->heartbeat = beat;
-  if (now >= wait->quiet_since_ns + patience || now >= wait->began_ns + kLongestWaitNs) {
+  if (now >= wait->quiet_since_ns + patience || now >= wait->began_ns + kMaxWaitNs) {
     overloaded_.store(1, std::memory_order_relaxed);
-    if (patience / 2 >= kLeastPatienceNs)
-      patience_ns_.store(patience / 2, std::memory_order_relaxed);
+    if (patience / 2 >= kMinPatienceNs) patience_ns_.store(patience / 2, std::memory_order_relaxed);
     return false;
   }
   waiting_.fetch_add(1, std::memory_order_seq_cst);
@@ -329,7 +330,7 @@ SlabHeader* RingBuffer::Acquire(ring::SlabKind kind, std::uint32_t thread, std::
   }
   if (wait.began_ns != 0) {
     const std::uint64_t patience = patience_ns_.load(std::memory_order_relaxed);
-    patience_ns_.store(patience * 2 < kMostPatienceNs ? patience * 2 : kMostPatienceNs,
+    patience_ns_.store(patience * 2 < kMaxPatienceNs ? patience * 2 : kMaxPatienceNs,
                        std::memory_order_relaxed);
   }
   SlabHeader* taken = slab(index - 1);

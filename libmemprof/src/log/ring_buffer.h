@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/base/sys.h"
+#include "libmemprof/src/base/locks.h"
 #include "proto/ring.h"
 
 namespace memprof::recorder {
@@ -108,7 +108,7 @@ class RingBuffer {
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;
   char path_[512] = "";
-  Mutex grow_mutex_;
+  Mutex<LockRank::kRing> grow_mutex_;
   std::atomic<std::uint32_t> attention_{0};
   std::atomic<std::uint32_t> writer_sleeps_{0};
   std::atomic<std::uint32_t> sealed_{0};    // since the writer last looked
@@ -122,9 +122,9 @@ class RingBuffer {
   std::uint32_t reserved_slabs_ = 0;
 };
 
-// Where payloads begin.
-// Field by field: a copy in one piece would read wide what was written narrow a moment ago, for
-// which the processor waits until the writes are done.
+// Field by field, as the event was written a moment ago: a processor that reads what several
+// writes have just written in one piece has to wait until they have reached its cache. Vectors
+// would do so (libmemprof/CMakeLists.txt).
 inline void CopyEvent(const ring::RingEvent& from, ring::RingEvent* to) {
   to->time_ns = from.time_ns;
   to->address = from.address;

@@ -84,7 +84,7 @@ bool Writer::ProcessIsOver() {
 void Writer::EndAsLast() {
   Call(housekeeping_.at_last_thread);
   ended_.store(true, std::memory_order_release);
-  Finish(kLongestFinishNs);
+  Finish(kMaxFinishNs);
   pthread_t last;
   const auto wait_for = [](void* writer) -> void* {
     auto* self = static_cast<Writer*>(writer);

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/loader_gate.h"
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/log/internal/drain.h"
 #include "libmemprof/src/log/live_table.h"
 #include "libmemprof/src/log/log_file.h"
@@ -39,7 +40,7 @@ struct Housekeeping {
 class Writer {
  public:
   // The longest that anybody waits for the end of the log.
-  static constexpr std::uint64_t kLongestFinishNs = 10'000'000'000;
+  static constexpr std::uint64_t kMaxFinishNs = 10'000'000'000;
 
   Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping)
       : ring_(ring), log_(log), housekeeping_(housekeeping), drain_(ring, log) {}
@@ -114,7 +115,7 @@ class Writer {
   std::atomic<bool> main_has_ended_{false};
   std::atomic<bool> ended_{false};         // the thread: whoever wants something does it
   std::atomic<std::uint32_t> serving_{0};  // thread that does
-  Mutex serving_mutex_;
+  Mutex<LockRank::kWriterServing> serving_mutex_;
   std::atomic<bool> failed_{false};
   std::atomic<std::uint32_t> flush_wanted_{0};
   std::atomic<std::uint32_t> flush_done_{0};

@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/hash_table.h"
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/python/internal/code.h"
 #include "libmemprof/src/python/internal/layout.h"
@@ -31,7 +32,7 @@ namespace memprof::recorder {
 
 // What a thread keeps that has called with Python frames; zeroed at first.
 struct PythonThread {
-  static constexpr int kMostMerged = 512;
+  static constexpr int kMaxMerged = 512;
   static constexpr std::size_t kEntries = 2048;
   // Both stacks together, to a node of the trie; direct-mapped.
   struct Entry {
@@ -40,8 +41,8 @@ struct PythonThread {
     bool truncated;
   };
   PythonStack stack;
-  std::uint32_t ids[PythonStack::kMostFrames];
-  void* merged[kMostMerged];
+  std::uint32_t ids[PythonStack::kMaxFrames];
+  void* merged[kMaxMerged];
   Entry entries[kEntries];
 };
 
@@ -101,7 +102,7 @@ class PythonStacks {
   std::atomic<std::uint64_t> looked_{~std::uint64_t{0}};
   PythonRuntime runtime_;
   PythonLayout layout_;
-  Mutex mutex_;  // of what follows
+  Mutex<LockRank::kPython> mutex_;  // of what follows
   PythonSource source_;
   HashTable<NamedFrame> named_{kFirstNamed, kMaxNamed};
 };

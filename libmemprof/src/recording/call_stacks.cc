@@ -3,8 +3,9 @@
 
 #include <bit>
 
+#include "libmemprof/src/base/hash.h"
+#include "libmemprof/src/recording/entry_guard.h"
 #include "libmemprof/src/recording/recorder.h"
-#include "libmemprof/src/recording/recursion_guard.h"
 #include "libmemprof/src/stacks/unwinder.h"
 
 namespace memprof::recorder {
@@ -13,8 +14,7 @@ namespace {
 // By the interpreter, with the GIL held. In a forked child the recorder that asked for it may be
 // the parent's; whoever is there now is checked.
 int OnPendingCall(void*) {
-  RecursionGuard guard;
-  SystemSection section;
+  WorkGuard guard;
   if (Recorder* recorder = TheRecorder()) recorder->stacks()->python()->CompareWithInterpreter();
   return 0;
 }
@@ -72,7 +72,7 @@ StackMemo::Result CallStacks::WalkAndIntern(ThreadState* state, const Registers&
 int CallStacks::MergedDepth() const {
   constexpr int kNativePerPython = 4;
   const int depth = depth_ * kNativePerPython;
-  return depth < PythonThread::kMostMerged ? depth : PythonThread::kMostMerged;
+  return depth < PythonThread::kMaxMerged ? depth : PythonThread::kMaxMerged;
 }
 
 PythonThread::Entry CallStacks::Merge(PythonThread* python, const NativeStack& native,
@@ -107,8 +107,7 @@ StackMemo::Result CallStacks::InternWithPython(ThreadState* state, const Registe
     known = {static_cast<std::uint32_t>(hash ^ hash >> 32), native.truncated};
     if (native.offsets != nullptr) state->memo.Store(start, state->walk, known);
   }
-  std::uint64_t key = (python->stack.hash ^ known.stack) * 0x9fb21c651e98df25u ^ generation;
-  key ^= key >> 32;
+  const std::uint64_t key = Mix(Mix(python->stack.hash, known.stack), generation);
   PythonThread::Entry& entry = python->entries[key & (PythonThread::kEntries - 1)];
   if (entry.key != key || entry.node == 0) {
     LoaderSection section(&state->loader);

@@ -15,8 +15,8 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr std::uint64_t kLongestScanNs = 60'000'000'000;
-constexpr std::uint64_t kLongestFlushNs = 2'000'000'000;
+constexpr std::uint64_t kMaxScanNs = 60'000'000'000;
+constexpr std::uint64_t kMaxFlushNs = 2'000'000'000;
 constexpr std::size_t kSpareTargets = 4096;  // that may be born between counting and copying
 // Sizes of the probes: the driver keeps small memory otherwise than large.
 constexpr std::size_t kProbes[] = {4096,
@@ -128,7 +128,7 @@ void AddTarget(void* to, const LiveBlock& block) {
 }
 
 int ScanAndTell(Recorder* recorder, ThreadSlot* slot) {
-  if (!recorder->writer()->Flush(kLongestFlushNs)) return MEMPROF_UNAVAILABLE;
+  if (!recorder->writer()->Flush(kMaxFlushNs)) return MEMPROF_UNAVAILABLE;
   const OwnArray<ScanTarget> targets(recorder->writer()->live_blocks() + kSpareTargets +
                                      std::size(kProbes));
   if (targets.get() == nullptr) return MEMPROF_UNAVAILABLE;
@@ -136,11 +136,11 @@ int ScanAndTell(Recorder* recorder, ThreadSlot* slot) {
   const std::size_t probes = context.there() ? MakeProbes(targets.get()) : 0;
   Room live{targets.get() + probes, targets.size() - probes, 0};
   Writer::LiveCopy copy{AddTarget, &live};
-  const bool copied = recorder->writer()->CopyLive(&copy, kLongestFlushNs);
+  const bool copied = recorder->writer()->CopyLive(&copy, kMaxFlushNs);
   const std::size_t count = SortApart(targets.get(), probes + (copied ? live.count : 0));
   ScanResult result{};
   if (copied && probes == std::size(kProbes))
-    result = CountReferences(targets.get(), count, NowNs() + kLongestScanNs);
+    result = CountReferences(targets.get(), count, NowNs() + kMaxScanNs);
   FreeProbes(targets.get(), count);
   std::uint32_t own = ~std::uint32_t{0};  // references that the driver has itself
   for (std::size_t i = 0; i < count; ++i)
@@ -167,8 +167,7 @@ void AtExit() {
 
 int ScanHost() {
   if (!Recording()) return MEMPROF_NOT_RECORDING;
-  SystemSection section;
-  RecursionGuard guard;
+  WorkGuard guard;
   if (!guard.outermost()) return MEMPROF_NOT_RECORDING;
   return ScanAndTell(TheRecorder(), guard.slot());
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "libmemprof/src/recording/control.h"
+#include "libmemprof/src/recording/entry_guard.h"
 #include "libmemprof/src/recording/recorder.h"
-#include "libmemprof/src/recording/recursion_guard.h"
 #include "libmemprof/src/recording/thread.h"
 
 namespace memprof::recorder {
@@ -16,7 +16,7 @@ inline ThreadState* BoundState(ThreadSlot* slot) {
   return TheRecorder()->BindThread(slot);
 }
 
-// Publishes one event of the calling thread; the caller holds a RecursionGuard and has filled in
+// Publishes one event of the calling thread; the caller holds a EntryGuard and has filled in
 // everything but time, which is set here where it is 0. False when it was not recorded.
 bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack);
 

@@ -17,7 +17,7 @@ namespace {
 
 // What hooks may use of a thread's stack beyond what the program does; counts as the recorder's.
 constexpr std::size_t kStackOfHooks = 16384;
-constexpr std::uint64_t kLongestFinishNs = 10'000'000'000;
+constexpr std::uint64_t kMaxFinishNs = 10'000'000'000;
 
 // Never 0 and never used before in this process or its parents.
 std::atomic<std::uint64_t> g_last_epoch{0};
@@ -89,7 +89,7 @@ void Recorder::WriteHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns) 
 
 void Recorder::Finish() {
   SystemSection section;
-  writer_.Finish(kLongestFinishNs);
+  writer_.Finish(kMaxFinishNs);
 }
 
 ThreadState* Recorder::BindThread(ThreadSlot* slot) {

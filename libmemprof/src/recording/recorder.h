@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/driver/state.h"
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/log/log_file.h"
@@ -77,7 +78,7 @@ class Recorder {
   Writer writer_;
   DriverState driver_;
   std::uint32_t api_labels_[kFunctionCount] = {};
-  Mutex threads_mutex_;
+  Mutex<LockRank::kThreads> threads_mutex_;
   ThreadState* free_states_ = nullptr;
   std::uint32_t last_thread_id_ = 0;
 };

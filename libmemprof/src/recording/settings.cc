@@ -83,7 +83,7 @@ Settings ReadSettings(EnvironmentLookup lookup, bool preloaded) {
   ReadNumber("MEMPROF_RING_EVENTS", lookup("MEMPROF_RING_EVENTS"), 1024, 1u << 24,
              &settings.ring_events);
   std::uint64_t memory_mib = kDefaultMemoryMib;
-  ReadNumber("MEMPROF_MEMORY_MIB", lookup("MEMPROF_MEMORY_MIB"), kLeastMemoryMib, 1u << 16,
+  ReadNumber("MEMPROF_MEMORY_MIB", lookup("MEMPROF_MEMORY_MIB"), kMinMemoryMib, 1u << 16,
              &memory_mib);
   settings.memory_bytes = memory_mib << 20;
   return settings;

@@ -10,9 +10,9 @@
 namespace memprof::recorder {
 
 struct Settings {
-  char output[kMostPathBytes] = "memprof.%p.mprof";  // MEMPROF_OUTPUT
-  bool disabled = false;                             // MEMPROF_DISABLE=1
-  bool start_paused = false;                         // MEMPROF_START=paused
+  char output[kMaxPathBytes] = "memprof.%p.mprof";  // MEMPROF_OUTPUT
+  bool disabled = false;                            // MEMPROF_DISABLE=1
+  bool start_paused = false;                        // MEMPROF_START=paused
   int stack_depth = 64;            // MEMPROF_STACK_DEPTH: 0 (no stacks) to kMaxStackDepth
   std::uint64_t ring_events = 0;   // MEMPROF_RING_EVENTS: events that all rings together hold
   std::uint64_t memory_bytes = 0;  // MEMPROF_MEMORY_MIB: most that the recorder may hold

@@ -2,7 +2,7 @@
 #include "libmemprof/src/recording/thread.h"
 
 #include "libmemprof/src/recording/control.h"
-#include "libmemprof/src/recording/recursion_guard.h"
+#include "libmemprof/src/recording/entry_guard.h"
 
 namespace memprof::recorder {
 
@@ -12,11 +12,11 @@ thread_local constinit ThreadSlot t_thread_slot
 // Stacks grow downwards: a frame lives no more when another function's begins at its place or above
 // it. One that was left further down may have been written over; if it is whole it is believed.
 // Only on the thread's own stack: a signal handler's, or a coroutine's, lies anywhere.
-__attribute__((noinline, cold, no_sanitize("address"))) bool RecursionGuard::Abandoned(
-    const RecursionGuard& here) {
+__attribute__((noinline, cold, no_sanitize("address"))) bool EntryGuard::Abandoned(
+    const EntryGuard& here) {
   const ThreadSlot& slot = CurrentThread();
   if (!Recording()) return false;
-  const RecursionGuard* outermost = slot.outermost;
+  const EntryGuard* outermost = slot.outermost;
   const StackBounds bounds = slot.state != nullptr ? slot.state->stack_bounds : FindStackBounds();
   const auto address = [](const void* at) { return reinterpret_cast<std::uint64_t>(at); };
   if (!bounds.Contains(address(&here)) || !bounds.Contains(address(outermost))) return false;

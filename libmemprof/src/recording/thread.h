@@ -42,7 +42,7 @@ struct ThreadSlot {
   std::uint16_t depth;        // of nested recorder code
   std::int16_t cancel_state;  // of the thread, while it forks
   std::uint32_t thread_id;
-  const class RecursionGuard* outermost;  // while depth is not 0
+  const class EntryGuard* outermost;  // while depth is not 0
 };
 extern thread_local constinit ThreadSlot t_thread_slot __attribute__((tls_model("initial-exec")));
 inline ThreadSlot& CurrentThread() { return t_thread_slot; }

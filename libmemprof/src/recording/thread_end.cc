@@ -6,8 +6,8 @@
 
 #include <atomic>
 
+#include "libmemprof/src/recording/entry_guard.h"
 #include "libmemprof/src/recording/recorder.h"
-#include "libmemprof/src/recording/recursion_guard.h"
 
 namespace memprof::recorder {
 namespace {
@@ -16,7 +16,7 @@ pthread_key_t g_thread_key;
 std::atomic<bool> g_has_thread_key{false};
 
 void ThreadEnds(void* state) {
-  RecursionGuard guard;
+  WorkGuard guard;
   ThreadSlot* slot = guard.slot();
   if (slot->state != state || slot->epoch == 0) return;
   Recorder* recorder = TheRecorder();

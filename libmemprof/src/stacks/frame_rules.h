@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/base/hash.h"
 #include "libmemprof/src/stacks/internal/frame_rule.h"
 
 namespace memprof::recorder {
@@ -29,7 +30,7 @@ class FrameRules {
   // The rule that holds at `address`, which lies within an instruction (for a caller's frame: the
   // return address less one). May ask the loader, see loader_gate.h.
   FrameRule Find(std::uint64_t address) {
-    const std::uint64_t mixed = address * kFactor & kAddressMask;
+    const std::uint64_t mixed = address * kHashFactor & kAddressMask;
     const std::uint64_t word = words_[mixed >> kTagBits].load(std::memory_order_relaxed);
     if (word >> kTagBits == (mixed & kTagMask) && (word & kKnown) != 0)
       return FrameRule::Unpack(static_cast<std::uint32_t>(word & ~std::uint64_t{kKnown}));
@@ -44,8 +45,8 @@ class FrameRules {
   static constexpr int kIndexBits = 16;
   static constexpr std::uint64_t kTagMask = (std::uint64_t{1} << kTagBits) - 1;
   static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << (kTagBits + kIndexBits)) - 1;
-  // Odd: multiplication modulo 2^48 is then one to one, so place and tag give the address.
-  static constexpr std::uint64_t kFactor = 0x9fb21c651e98df25u;
+  // The factor is odd: multiplication modulo 2^48 is then one to one, so place and tag give the
+  // address.
   static constexpr std::uint32_t kKnown = 1u << 31;
   static constexpr std::size_t kWords = std::size_t{1} << kIndexBits;
 

@@ -16,7 +16,7 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr std::size_t kMostBuildIdBytes = 64;
+constexpr std::size_t kMaxBuildIdBytes = 64;
 
 // The descriptor of the note NT_GNU_BUILD_ID within one PT_NOTE segment; null if absent.
 const unsigned char* FindBuildId(const char* note, std::size_t bytes, std::size_t* length) {
@@ -78,7 +78,7 @@ struct Modules::Collected {
     std::uint64_t bias = 0;
     std::size_t name_offset = 0;
     std::size_t build_id_bytes = 0;
-    unsigned char build_id[kMostBuildIdBytes];
+    unsigned char build_id[kMaxBuildIdBytes];
   };
   Counters counters;
   MappedArray<Item> items;
@@ -100,7 +100,7 @@ int Modules::Collect(dl_phdr_info* info, std::size_t, void* out) {
       std::size_t length = 0;
       const unsigned char* id =
           FindBuildId(reinterpret_cast<const char*>(begin), segment.p_memsz, &length);
-      if (id != nullptr && length <= kMostBuildIdBytes) {
+      if (id != nullptr && length <= kMaxBuildIdBytes) {
         memcpy(item.build_id, id, length);
         item.build_id_bytes = length;
       }

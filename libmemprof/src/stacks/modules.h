@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/base/sys.h"
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/log/definitions.h"
 
 namespace memprof::recorder {
@@ -59,7 +59,7 @@ class Modules {
   void Merge(const Collected& collected);
 
   Definitions* definitions_;
-  Mutex mutex_;
+  Mutex<LockRank::kModules> mutex_;
   Mapped* mapped_ = nullptr;
   std::size_t count_ = 0;
   std::size_t capacity_ = 0;

@@ -26,7 +26,7 @@ void StackMemo::Reset(std::uint32_t generation) {
 template <typename Act>
 void StackMemo::OnPages(Act act) {
   const auto begin = (reinterpret_cast<std::uintptr_t>(entries_) + 4095) & ~std::uintptr_t{4095};
-  const auto end = reinterpret_cast<std::uintptr_t>(words_ + kMostWords) & ~std::uintptr_t{4095};
+  const auto end = reinterpret_cast<std::uintptr_t>(words_ + kMaxWords) & ~std::uintptr_t{4095};
   SystemSection section;
   act(reinterpret_cast<void*>(begin), end - begin);
 }
@@ -57,12 +57,12 @@ void StackMemo::Expect(const Entry& found) {
 }
 
 bool StackMemo::Search(const Registers& start, Result* result) {
-  std::uint64_t key = Mix(start.pc, start.sp);
-  for (int level = 0; level < kMostLevels; ++level) {
+  std::uint64_t key = Key(start.pc, start.sp);
+  for (int level = 0; level < kMaxLevels; ++level) {
     const Entry* entry = Look(key);
     if (entry == nullptr) return false;
     if (entry->kind == Kind::kBranch) {
-      key = Mix(key, ReadWord(start.sp + entry->count));
+      key = Key(key, ReadWord(start.sp + entry->count));
       continue;
     }
     if (!Matches(*entry, start)) return false;
@@ -92,7 +92,7 @@ bool StackMemo::Split(Entry* leaf, std::uint64_t sp) {
     const std::uint64_t offset = OffsetOf(words[kHeaderWords + i]);
     if (ReadWord(sp + offset) == before) continue;
     Entry moved = *leaf;
-    moved.key = Mix(leaf->key, before);
+    moved.key = Key(leaf->key, before);
     Entry branch = *leaf;
     branch.kind = Kind::kBranch;
     branch.count = static_cast<std::uint32_t>(offset);
@@ -105,7 +105,7 @@ bool StackMemo::Split(Entry* leaf, std::uint64_t sp) {
 
 // Places depend on the size: what was remembered is void afterwards.
 bool StackMemo::Grow() {
-  if (limit_ == kMostWords) return false;
+  if (limit_ == kMaxWords) return false;
   const std::uint64_t more = limit_ == 0 ? kFirstWords : limit_;
   if (!ChargeMemory(BytesFor(more), Need::kMemo)) return false;
   if (limit_ == 0) LeaveOutOfChildren();
@@ -141,14 +141,22 @@ bool StackMemo::Pack(const Registers& start, const StackWalk& walk) {
   return true;
 }
 
+// Judged here and not where a stack is found, which must cost as little as it can.
+bool StackMemo::IsWorthStoring() {
+  constexpr std::uint32_t kPatience = 1024, kOneOf = 16;
+  if (last_ != last_at_store_) stores_ = 0;
+  last_at_store_ = last_;
+  return ++stores_ <= kPatience || stores_ % kOneOf == 0;
+}
+
 void StackMemo::Store(const Registers& start, const StackWalk& walk, const Result& result) {
-  if (epoch_ == 0 || !Pack(start, walk)) return;
+  if (epoch_ == 0 || !IsWorthStoring() || !Pack(start, walk)) return;
   const auto count = static_cast<std::uint32_t>(walk.word_count);
   const Entry leaf{
       0,           next_word_ - kHeaderWords - count, epoch_,          count, result.stack, 0,
       Kind::kLeaf, walk.uses_frame_pointer,           result.truncated};
-  std::uint64_t key = Mix(start.pc, start.sp);
-  for (int level = 0; level < kMostLevels; ++level) {
+  std::uint64_t key = Key(start.pc, start.sp);
+  for (int level = 0; level < kMaxLevels; ++level) {
     auto* entry = const_cast<Entry*>(Look(key));
     if (entry == nullptr || (entry->kind == Kind::kLeaf && !Split(entry, start.sp))) {
       if (entry == nullptr) entry = Choose(key);
@@ -156,7 +164,7 @@ void StackMemo::Store(const Registers& start, const StackWalk& walk, const Resul
       entry->key = key;
       return;
     }
-    key = Mix(key, ReadWord(start.sp + entry->count));
+    key = Key(key, ReadWord(start.sp + entry->count));
   }
 }
 

@@ -17,6 +17,8 @@
 // Programs take their stacks in turns: each leaf remembers which one was asked for after it the
 // last time, and that one is compared first, without a search.
 //
+// Where stack after stack is new, storing them costs more than it saves: then only some are.
+//
 // A leaf whose words were overwritten meanwhile is void. Ring and table of entries grow with the
 // number of stacks, as far as the budget of all threads' memos allows; growing forgets.
 // Not thread-safe: belongs to one thread, and lies in zeroed memory.
@@ -25,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/base/hash.h"
 #include "libmemprof/src/stacks/stack_walk.h"
 
 namespace memprof::recorder {
@@ -60,10 +63,10 @@ class StackMemo {
  private:
   static constexpr std::uint64_t kWays = 4;  // places where an entry may be, side by side
   static constexpr std::uint64_t kFirstWords = 4096;
-  static constexpr std::uint64_t kMostWords = 65536;  // 512 KiB
+  static constexpr std::uint64_t kMaxWords = 65536;   // 512 KiB
   static constexpr std::uint64_t kWordsPerEntry = 8;  // of 32 bytes: 256 KiB
   static constexpr std::uint32_t kHeaderWords = 3;
-  static constexpr int kMostLevels = 12;
+  static constexpr int kMaxLevels = 12;
   static constexpr int kOffsetShift = 48;
   static constexpr std::uint64_t kValue = (std::uint64_t{1} << kOffsetShift) - 1;
 
@@ -79,12 +82,9 @@ class StackMemo {
     bool uses_frame_pointer : 1;
     bool truncated : 1;
   };
-  static_assert(sizeof(Entry) == 32 && kMostWords / kWordsPerEntry <= 1 << 16);
+  static_assert(sizeof(Entry) == 32 && kMaxWords / kWordsPerEntry <= 1 << 16);
 
-  static std::uint64_t Mix(std::uint64_t a, std::uint64_t b) {
-    const std::uint64_t mixed = (a ^ (b << 23 | b >> 41)) * 0x9fb21c651e98df25u;
-    return mixed ^ mixed >> 29;
-  }
+  static std::uint64_t Key(std::uint64_t a, std::uint64_t b) { return Mix(a, b << 23 | b >> 41); }
   bool IsCurrent(const Entry& entry, std::uint64_t key) const {
     return entry.key == key && entry.epoch == epoch_ && epoch_ != 0 &&
            (entry.kind == Kind::kBranch || next_word_ - entry.first <= limit_);
@@ -136,6 +136,7 @@ class StackMemo {
   void LeaveOutOfChildren();
   bool MakeRoom(std::uint64_t count);
   bool Pack(const Registers& start, const StackWalk& walk);
+  bool IsWorthStoring();
 
   std::uint32_t epoch_ = 0;
   std::uint32_t generation_ = 0;
@@ -143,8 +144,10 @@ class StackMemo {
   std::uint64_t limit_ = 0;  // words of the ring in use
   std::uint16_t last_ = 0;   // index of the leaf found last
   std::uint16_t expected_ = 0;
-  Entry entries_[kMostWords / kWordsPerEntry];
-  std::uint64_t words_[kMostWords];
+  std::uint16_t last_at_store_ = 0;
+  std::uint32_t stores_ = 0;  // since another leaf was found
+  Entry entries_[kMaxWords / kWordsPerEntry];
+  std::uint64_t words_[kMaxWords];
 };
 
 }  // namespace memprof::recorder

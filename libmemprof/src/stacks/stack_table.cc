@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include "libmemprof/src/base/hash.h"
+
 namespace memprof::recorder {
 namespace {
 
@@ -17,20 +19,16 @@ std::uint64_t KeyOf(const void* frame) {
 }  // namespace
 
 std::uint64_t HashFrames(void* const* frames, int count, std::uint32_t generation) {
-  constexpr std::uint64_t kFactor = 0x9fb21c651e98df25u;
   // Two lanes: a multiplication waits for the one before it in the same lane only.
-  std::uint64_t even = 0x9e3779b97f4a7c15u ^ generation;
+  std::uint64_t even = kHashSeed ^ generation;
   std::uint64_t odd = static_cast<std::uint64_t>(count);
   int i = 0;
   for (; i + 1 < count; i += 2) {
-    even = (even ^ reinterpret_cast<std::uint64_t>(frames[i])) * kFactor;
-    odd = (odd ^ reinterpret_cast<std::uint64_t>(frames[i + 1])) * kFactor;
-    even ^= even >> 32;
-    odd ^= odd >> 29;
+    even = Mix(even, reinterpret_cast<std::uint64_t>(frames[i]));
+    odd = Mix(odd, reinterpret_cast<std::uint64_t>(frames[i + 1]));
   }
-  if (i < count) even = (even ^ reinterpret_cast<std::uint64_t>(frames[i])) * kFactor;
-  std::uint64_t hash = (even ^ (even >> 31) ^ (odd << 17 | odd >> 47)) * kFactor;
-  hash ^= hash >> 32;
+  if (i < count) even = Mix(even, reinterpret_cast<std::uint64_t>(frames[i]));
+  const std::uint64_t hash = Mix(even, odd << 17 | odd >> 47);
   return hash == 0 ? 1 : hash;
 }
 
@@ -38,7 +36,7 @@ StackTable::~StackTable() {
   UnmapMemory(buckets_, bucket_count_ * sizeof(std::atomic<std::uint32_t>));
   if (nodes_ == nullptr) return;
   ForgetOwn(nodes_);
-  munmap(nodes_, kMostNodes * sizeof(Node));
+  munmap(nodes_, kMaxNodes * sizeof(Node));
   ReturnMemory(std::uint64_t{room_} * sizeof(Node), Need::kTable);
 }
 
@@ -47,13 +45,12 @@ bool StackTable::Create(std::uint32_t buckets) {
   // Address space only: pages get memory as nodes are added.
   buckets_ = static_cast<std::atomic<std::uint32_t>*>(
       MapMemory(bucket_count_ * sizeof(std::atomic<std::uint32_t>)));
-  nodes_ = static_cast<Node*>(MapAddressSpace(kMostNodes * sizeof(Node)));
+  nodes_ = static_cast<Node*>(MapAddressSpace(kMaxNodes * sizeof(Node)));
   return buckets_ != nullptr && nodes_ != nullptr;
 }
 
 std::uint32_t StackTable::Bucket(std::uint32_t parent, std::uint64_t address) const {
-  std::uint64_t hash = (address ^ (std::uint64_t{parent} << 40 | parent)) * 0x9fb21c651e98df25u;
-  hash ^= hash >> 35;
+  const std::uint64_t hash = Mix(address, std::uint64_t{parent} << 40 | parent);
   return static_cast<std::uint32_t>(hash) & (bucket_count_ - 1);
 }
 
@@ -69,7 +66,7 @@ std::uint32_t StackTable::Find(std::uint32_t parent, std::uint64_t address) cons
 
 std::uint32_t StackTable::Add(std::uint32_t parent, std::uint64_t address) {
   const std::uint32_t id = last_id_.load(std::memory_order_relaxed) + 1;
-  if (id >= room_ && id < kMostNodes && ChargeMemory(kNodesAtOnce * sizeof(Node), Need::kTable))
+  if (id >= room_ && id < kMaxNodes && ChargeMemory(kNodesAtOnce * sizeof(Node), Need::kTable))
     room_ += kNodesAtOnce;
   if (id >= room_) {
     definitions_->CountLost();

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/base/sys.h"
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/stacks/modules.h"
 
@@ -59,7 +59,7 @@ class StackTable {
     std::uint32_t parent;   // or kRoot | generation
     std::uint32_t next;     // in the same bucket
   };
-  static constexpr std::uint32_t kMostNodes = 1u << 22;  // 64 MiB
+  static constexpr std::uint32_t kMaxNodes = 1u << 22;  // 64 MiB
   static constexpr std::uint32_t kRoot = 1u << 31;
   static constexpr std::uint32_t kNodesAtOnce = 4096;  // charged together: 64 KiB
 
@@ -70,7 +70,7 @@ class StackTable {
 
   Definitions* definitions_;
   Modules* modules_;
-  Mutex mutex_;
+  Mutex<LockRank::kStacks> mutex_;
   std::atomic<std::uint32_t>* buckets_ = nullptr;
   std::uint32_t bucket_count_ = 0;
   Node* nodes_ = nullptr;  // by id

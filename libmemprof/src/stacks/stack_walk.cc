@@ -57,7 +57,7 @@ class Walker {
 };
 
 bool Walker::DependOn(std::uint64_t address, std::uint64_t value) {
-  if (walk_->word_count == StackWalk::kMostWords) return false;
+  if (walk_->word_count == StackWalk::kMaxWords) return false;
   walk_->words[walk_->word_count++] = {static_cast<std::uint32_t>(address - start_.sp), value};
   return true;
 }
@@ -125,12 +125,12 @@ Walker::Outcome Walker::Step() {
 // The main thread's: its top is where the kernel put the arguments; it may grow to the limit that
 // the process was started with, and the kernel maps nothing else there.
 StackBounds MainStackBounds() {
-  constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
+  constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 30;
   const auto* end = static_cast<void* const*>(dlsym(RTLD_DEFAULT, "__libc_stack_end"));
   rlimit limit;
   if (end == nullptr || *end == nullptr || getrlimit(RLIMIT_STACK, &limit) != 0) return {};
   const auto high = reinterpret_cast<std::uint64_t>(*end) & ~std::uint64_t{7};
-  const std::uint64_t size = limit.rlim_cur < kLargest ? limit.rlim_cur : kLargest;
+  const std::uint64_t size = limit.rlim_cur < kMaxSize ? limit.rlim_cur : kMaxSize;
   return {high - size, high};
 }
 
@@ -157,7 +157,7 @@ bool WalkStack(FrameRules* rules, const StackBounds& bounds, const CodeRange& ow
   walk->truncated = false;
   if (!bounds.Contains(start.sp) || start.sp % 8 != 0 || bounds.high - start.sp > UINT32_MAX)
     return false;
-  if (depth > StackWalk::kMostFrames) depth = StackWalk::kMostFrames;
+  if (depth > StackWalk::kMaxFrames) depth = StackWalk::kMaxFrames;
   Walker walker(rules, bounds, start, walk);
   while (true) {
     const std::uint64_t pc = walker.pc();

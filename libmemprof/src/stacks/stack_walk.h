@@ -45,15 +45,15 @@ struct StackWord {
 };
 
 struct StackWalk {
-  static constexpr int kMostFrames = 600;
-  static constexpr int kMostWords = 2 * kMostFrames;
+  static constexpr int kMaxFrames = 600;
+  static constexpr int kMaxWords = 2 * kMaxFrames;
   int frame_count = 0;
   int word_count = 0;
   bool uses_frame_pointer = false;  // rbp at the start mattered
   bool truncated = false;           // there were more frames than asked for
-  void* frames[kMostFrames];
-  std::uint32_t offsets[kMostFrames];  // of each frame's beginning above the start's stack pointer
-  StackWord words[kMostWords];
+  void* frames[kMaxFrames];
+  std::uint32_t offsets[kMaxFrames];  // of each frame's beginning above the start's stack pointer
+  StackWord words[kMaxWords];
 };
 
 // Addresses of code, half open; empty by default.

@@ -31,7 +31,7 @@ std::atomic<bool> g_has_rules{false};
 
 // Frames of ours above a hook. The largest number seen is what later walks allow for, so that
 // they do not step through frames that are thrown away.
-constexpr int kMostOwnFrames = 24;
+constexpr int kMaxOwnFrames = 24;
 std::atomic<int> g_own_frames{4};
 
 int FindOwnRange(dl_phdr_info* info, std::size_t, void*) {
@@ -111,12 +111,12 @@ __attribute__((noinline)) int CaptureStack(void** frames, int depth, bool* trunc
   const BacktraceFunction backtrace = g_backtrace.load(std::memory_order_acquire);
   if (backtrace == nullptr) return 0;
   if (depth > kMaxStackDepth) depth = kMaxStackDepth;
-  void* raw[kMaxStackDepth + kMostOwnFrames + 1];
+  void* raw[kMaxStackDepth + kMaxOwnFrames + 1];
   // One more than wanted, to notice a deeper stack.
   const int own_frames = g_own_frames.load(std::memory_order_relaxed);
   int count = backtrace(raw, depth + own_frames + 1);
   int first = 0;
-  while (first < count && first < kMostOwnFrames) {
+  while (first < count && first < kMaxOwnFrames) {
     if (!g_own_code.Contains(reinterpret_cast<std::uintptr_t>(raw[first]))) break;
     ++first;
   }

@@ -28,10 +28,10 @@ RingEvent DeviceEvent(Op op, Layer layer, std::int32_t device, std::uint64_t add
 // filling. Null when there is none among the last of them.
 template <typename Wanted>
 const RingEvent* NewestEvent(const ThreadState* state, Wanted wanted) {
-  constexpr std::uint32_t kMost = 256;
+  constexpr std::uint32_t kMax = 256;
   if (state->slab == nullptr) return nullptr;
   const RingEvent* events = SlabEvents(state->slab);
-  const std::uint32_t last = state->used > kMost ? state->used - kMost : 0;
+  const std::uint32_t last = state->used > kMax ? state->used - kMax : 0;
   for (std::uint32_t i = state->used; i-- > last;)
     if (wanted(events[i])) return &events[i];
   return nullptr;
@@ -72,7 +72,7 @@ bool Wanted(TorchDevice device) { return Recording() && device.type == kTorchCud
 std::atomic<TorchLayer*> g_torch_layer{nullptr};
 
 void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_t device) {
-  if (report.address == 0 || report.bytes == 0 || device < 0 || device >= kMostTorchDevices) return;
+  if (report.address == 0 || report.bytes == 0 || device < 0 || device >= kMaxTorchDevices) return;
   ThreadState* state = BoundState(slot);
   if (state == nullptr) return;
   if (seen_.load(kRelaxed) != Seen::kCaching) TellCaching();
@@ -101,7 +101,7 @@ void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_
 }
 
 void TorchLayer::OutOfMemory(ThreadSlot* slot, const TorchReport& report, std::int32_t device) {
-  if (device < 0 || device >= kMostTorchDevices) return;
+  if (device < 0 || device >= kMaxTorchDevices) return;
   ThreadState* state = BoundState(slot);
   if (state == nullptr) return;
   Device& sums = devices_[device];
@@ -197,10 +197,10 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
 // segments. Returns the bytes found: all or none.
 std::uint64_t TorchLayer::FindPages(ThreadState* state, ThreadSlot* slot, std::uint64_t missing,
                                     std::int32_t device, std::uint64_t stream) {
-  constexpr std::size_t kMost = 256;
-  VmmLedger::Mapping pages[kMost];
+  constexpr std::size_t kMax = 256;
+  VmmLedger::Mapping pages[kMax];
   SegmentTable::Segment known;
-  const std::size_t count = pages_->CopyMappings(0, ~std::uint64_t{0}, 0, pages, kMost);
+  const std::size_t count = pages_->CopyMappings(0, ~std::uint64_t{0}, 0, pages, kMax);
   std::uint64_t sum = 0;
   std::size_t fresh = 0;
   for (std::size_t i = 0; i < count && sum < missing; ++i) {
@@ -285,7 +285,7 @@ void TorchLayer::Unmapped(ThreadSlot* slot, std::uint64_t address, std::uint64_t
 }
 
 void TorchLayer::EndDevice(std::int32_t device) {
-  if (device < 0 || device >= kMostTorchDevices) return;
+  if (device < 0 || device >= kMaxTorchDevices) return;
   SegmentTable::Segment segment;
   while (segments_.TakeOf(device, &segment)) {
   }
@@ -318,7 +318,7 @@ void TorchLayer::TellSource(bool torch_loaded, bool torch_used, bool ending) {
 
 void RecordTorchUsage(TorchReport report, TorchDevice device) {
   if (!Wanted(device)) return;
-  RecursionGuard guard;
+  EntryGuard guard;
   if (!guard.outermost()) return;
   ThreadState* state = BoundState(guard.slot());
   if (state == nullptr) return;
@@ -329,7 +329,7 @@ void RecordTorchUsage(TorchReport report, TorchDevice device) {
 
 void RecordTorchOutOfMemory(TorchReport report, TorchDevice device) {
   if (!Wanted(device)) return;
-  RecursionGuard guard;
+  EntryGuard guard;
   if (!guard.outermost()) return;
   ThreadState* state = BoundState(guard.slot());
   if (state == nullptr) return;

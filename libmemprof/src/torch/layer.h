@@ -21,6 +21,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/driver/vmm_ledger.h"
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/torch/internal/segment_table.h"
@@ -37,7 +38,7 @@ struct TorchDevice {
   std::int8_t index;
 };
 inline constexpr std::int8_t kTorchCuda = 1;
-inline constexpr std::int32_t kMostTorchDevices = 64;
+inline constexpr std::int32_t kMaxTorchDevices = 64;
 
 // One call of it. The totals are those after the event.
 struct TorchReport {
@@ -101,13 +102,13 @@ class TorchLayer {
   SegmentTable segments_;
   std::atomic<Seen> seen_{Seen::kNothing};
   std::atomic<std::uint32_t> looks_{0};
-  Mutex ended_mutex_;
+  Mutex<LockRank::kTorchEnded> ended_mutex_;
   SegmentTable::Segment ended_;           // by the last Freeing
   std::atomic<bool> has_private_{false};  // a segment was for the capture of a graph
-  Mutex captures_mutex_;
+  Mutex<LockRank::kTorchCaptures> captures_mutex_;
   std::uint64_t captures_[kCapturesKept] = {};  // the driver's ids of the latest, round and round
   std::uint64_t last_capture_ = 0;              // number of the newest; they count from 1
-  Device devices_[kMostTorchDevices];
+  Device devices_[kMaxTorchDevices];
 };
 
 // That of this recording, or null.

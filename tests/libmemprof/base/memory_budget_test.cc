@@ -65,7 +65,7 @@ TEST_P(MemoryBudget, KeepsTheLastPartsForThoseWhoCanLeastDoWithout) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, MemoryBudget,
-                         ::testing::Values(kLeastMemoryMib, 64, kDefaultMemoryMib, 4096));
+                         ::testing::Values(kMinMemoryMib, 64, kDefaultMemoryMib, 4096));
 
 TEST(MemoryBudget, ARingThatTakesAllLeavesNothingAndDoesNotWrap) {
   SetMemoryLimit(32 * kMib, 40 * kMib);

@@ -42,10 +42,10 @@ TEST(CleanText, KeepsWhatIsValidAndCutsWhatIsLong) {
   EXPECT_FALSE(IsCleanText("\xf4\x90\x80\x80", 4));  // above U+10FFFF
   EXPECT_FALSE(IsCleanText("\xe2\x82", 2));          // cut
   std::string longest;
-  while (longest.size() < 2 * kLongestText) longest += "\xe2\x82\xac";
+  while (longest.size() < 2 * kMaxTextBytes) longest += "\xe2\x82\xac";
   ByteBuffer clean;
   AppendCleanText(longest.data(), longest.size(), &clean);
-  EXPECT_LE(clean.size(), kLongestText);
+  EXPECT_LE(clean.size(), kMaxTextBytes);
   EXPECT_TRUE(IsCleanText(clean.data(), clean.size())) << "not cut within a character";
 }
 

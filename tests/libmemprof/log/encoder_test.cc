@@ -127,9 +127,9 @@ TEST(Encoder, BeginsAnewAfterEachMessage) {
 TEST(Encoder, RefusesMoreRunsThanItHolds) {
   EventEncoder encoder;
   RingEvent event{};
-  for (std::size_t i = 0; i < EventEncoder::kMostRuns; ++i) ASSERT_TRUE(encoder.Add(1, &event, 1));
+  for (std::size_t i = 0; i < EventEncoder::kMaxRuns; ++i) ASSERT_TRUE(encoder.Add(1, &event, 1));
   EXPECT_FALSE(encoder.Add(1, &event, 1));
-  EXPECT_EQ(Decode(&encoder).count(), EventEncoder::kMostRuns);
+  EXPECT_EQ(Decode(&encoder).count(), EventEncoder::kMaxRuns);
 }
 
 TEST(Encoder, ZigZagMakesSmallMagnitudesSmall) {

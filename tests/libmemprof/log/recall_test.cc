@@ -31,9 +31,9 @@ TEST(RecallKey, PartsAreToldApart) {
 TEST(RecallKey, IsVoidOnceSomethingDidNotFit) {
   RecallKey key;
   key.Add(nullptr, 0);
-  key.AddText(std::string(RecallKey::kMostBytes - 1, 'x').c_str());
+  key.AddText(std::string(RecallKey::kMaxBytes - 1, 'x').c_str());
   EXPECT_TRUE(key.fits());
-  EXPECT_EQ(key.bytes(), RecallKey::kMostBytes);
+  EXPECT_EQ(key.bytes(), RecallKey::kMaxBytes);
   key.Add("y", 1);
   EXPECT_FALSE(key.fits());
   RecallKey longer = Key(std::string(500, 'x'));

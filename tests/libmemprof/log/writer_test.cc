@@ -111,7 +111,7 @@ TEST_F(WriterTest, ThreadsThatPassBlocksOnAgreeWithTheirCounts) {
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {
-      RecursionGuard guard;
+      EntryGuard guard;
       Box& mine = boxes[static_cast<std::size_t>(t)];
       Box& others = boxes[static_cast<std::size_t>((t + 1) % kThreads)];
       int given = 0, taken = 0;

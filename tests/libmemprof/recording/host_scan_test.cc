@@ -179,7 +179,7 @@ TEST(OwnRangesTest, AreInOrderAndApart) {
   std::vector<void*> mapped;
   for (int i = 0; i < 20; ++i) mapped.push_back(MapMemory(4096 * (i % 3 + 1)));
   for (int i = 0; i < 20; i += 2) UnmapMemory(mapped[i], 4096 * (i % 3 + 1));
-  std::vector<OwnRange> ranges(kMostOwnRanges);
+  std::vector<OwnRange> ranges(kMaxOwnRanges);
   std::size_t count = 0;
   ASSERT_TRUE(CopyOwnRanges(ranges.data(), &count));
   for (std::size_t i = 1; i < count; ++i) EXPECT_LE(ranges[i - 1].end, ranges[i].begin);

@@ -103,7 +103,7 @@ TEST_F(RecorderTest, OnceEndedTheLogIsCompleteAfterEveryBatch) {
 
 // An event with a stack, whose memo asks for memory.
 void RecordWithStack() {
-  RecursionGuard guard;
+  EntryGuard guard;
   ring::RingEvent event{};
   event.op = kOpStep;
   EXPECT_TRUE(RecordEvent(guard.slot(), &event, true));
@@ -211,7 +211,7 @@ TEST_F(RecorderTest, SourcesRecordThroughTheirTable) {
 TEST_F(RecorderTest, CallsFromInsideTheRecorderAreLeftOut) {
   ASSERT_EQ(memprof_start(), MEMPROF_OK);
   {
-    RecursionGuard guard;
+    EntryGuard guard;
     EXPECT_EQ(memprof_step(1), MEMPROF_NOT_RECORDING);
     EXPECT_EQ(SourceTable().inside_hook(), 1);
   }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/lifecycle/start.h"
 #include "libmemprof/src/log/vocabulary.h"
@@ -35,6 +36,7 @@ class RecordingTest : public ::testing::Test {
   }
   ~RecordingTest() override {
     ResetForTest();
+    EXPECT_EQ(LocksOutOfOrder(), locks_out_of_order_);
     for (const char* variable : {"MEMPROF_RING_EVENTS", "MEMPROF_START", "MEMPROF_DISABLE"})
       unsetenv(variable);
     std::filesystem::remove_all(directory_);
@@ -44,6 +46,7 @@ class RecordingTest : public ::testing::Test {
     FinishRecording();
     return testing::ReadLog(path_);
   }
+  const std::uint64_t locks_out_of_order_ = LocksOutOfOrder();
   std::string directory_, path_;
 };
 

@@ -105,7 +105,7 @@ TEST(Settings, NumbersOutOfTheirLimitsKeepTheDefault) {
 }
 
 TEST(Settings, PathsThatDoNotFitAreSaidAndLeftOut) {
-  const std::string longest(kMostPathBytes - 1, 'x'), too_long(kMostPathBytes, 'x');
+  const std::string longest(kMaxPathBytes - 1, 'x'), too_long(kMaxPathBytes, 'x');
   EXPECT_EQ(Read({{"MEMPROF_OUTPUT", longest}}).output, longest);
   for (const auto& [name, value] : {std::pair<std::string, std::string>{"MEMPROF_OUTPUT", too_long},
                                     {"MEMPROF_SHM", "relative/path"},

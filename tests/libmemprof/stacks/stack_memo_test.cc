@@ -35,7 +35,7 @@ class StackMemoTest : public ::testing::Test {
     if (hit_) {
       ++hits_;
       EXPECT_EQ(known.stack, id);
-    } else if (WalkStack(&rules_, FindStackBounds(), {}, start, StackWalk::kMostFrames, &walk_)) {
+    } else if (WalkStack(&rules_, FindStackBounds(), {}, start, StackWalk::kMaxFrames, &walk_)) {
       memo_->Store(start, walk_, {id, walk_.truncated});
     }
   }

@@ -25,7 +25,7 @@ class StackWalkTest : public ::testing::Test {
 
   // Both walks from the same place: the innermost frame differs by a few instructions only.
   __attribute__((noinline)) void Take(Frames* ours, Frames* theirs,
-                                      int depth = StackWalk::kMostFrames) {
+                                      int depth = StackWalk::kMaxFrames) {
     const Registers start = CaptureRegisters();
     walked_ = WalkStack(&rules_, FindStackBounds(), {}, start, depth, &walk_);
     ours->assign(walk_.frames, walk_.frames + walk_.frame_count);
@@ -89,7 +89,7 @@ TEST_F(StackWalkTest, LeavesOutOurOwnInnermostFrames) {
   RunChain({0, 1, 2}, 1, [&] {
     const Registers start = CaptureRegisters();
     const StackBounds bounds = FindStackBounds();
-    ASSERT_TRUE(WalkStack(&rules_, bounds, {}, start, StackWalk::kMostFrames, &walk_));
+    ASSERT_TRUE(WalkStack(&rules_, bounds, {}, start, StackWalk::kMaxFrames, &walk_));
     all.assign(walk_.frames, walk_.frames + walk_.frame_count);
     // Only the function right here is "ours"; the depth counts what is left.
     const CodeRange own{start.pc - 1, start.pc + 1};

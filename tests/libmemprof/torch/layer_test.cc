@@ -331,10 +331,10 @@ TEST_F(TorchLayerTest, ADeviceWithoutNumberIsTheCurrentOne) {
 
 TEST_F(TorchLayerTest, HostileNumbersHarmNothing) {
   Start();
-  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   for (const std::uint64_t address : {std::uint64_t{1}, ~std::uint64_t{0}, std::uint64_t{1} << 63})
-    for (const std::int64_t bytes : {kLeast, kMost, std::int64_t{-1}, std::int64_t{1}})
+    for (const std::int64_t bytes : {kMin, kMax, std::int64_t{-1}, std::int64_t{1}})
       for (const std::uint64_t total : {std::uint64_t{0}, ~std::uint64_t{0}}) {
         RecordTorchUsage({address, bytes, total, ~total, true}, {kTorchCuda, 0});
         RecordTorchOutOfMemory({0, bytes, total, ~total, true}, {kTorchCuda, 0});

@@ -28,7 +28,7 @@ HandleTable* Known() { return TheRecorder()->driver()->handles(); }
 std::uint64_t Number(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
 
 std::int32_t DeviceAt(const void* address) {
-  RecursionGuard guard;
+  EntryGuard guard;
   ThreadState* state = BoundState(guard.slot());
   DriverState* driver = TheRecorder()->driver();
   const std::int32_t current = state == nullptr ? -1 : driver->Current(&state->context).device;
@@ -150,7 +150,7 @@ void RegionsName(const void*, const nvtx::RegionsName* batch) {
       region.aux = kNvtxNamed;
       known->Add(region);
     } else {
-      RecursionGuard guard;
+      EntryGuard guard;
       region.bytes = DriverState::BytesAt(Number(named.region));
     }
     NameMemory(named.region, region.bytes, named.message_type, named.message);

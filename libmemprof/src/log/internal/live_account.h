@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstddef>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
-#include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/log/internal/slab_runs.h"
 #include "libmemprof/src/log/live_table.h"
 
@@ -37,7 +37,7 @@ class LiveAccount {
   LiveTable table_;
   MappedArray<Cursor> cursors_{Need::kWriter};
   std::atomic<std::size_t> blocks_{0};
-  mutable Mutex totals_mutex_;
+  mutable Mutex<LockRank::kLiveTotals> totals_mutex_;
   LiveTotals totals_;
 };
 

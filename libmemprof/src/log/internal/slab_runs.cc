@@ -16,9 +16,9 @@ using ring::SlabHeader;
 using ring::SlabKind;
 using ring::SlabState;
 
-// Leaves events later than `time_ns` for the next drain. What is left is a consistent cut: an
-// allocation is published before any thread can stamp the free of it, so no free is in a batch
-// that its allocation is not in.
+// Leaves events later than `time_ns` for the next drain. A free in this batch then has its
+// allocation in it too, or in an earlier one, whichever threads made them: the allocation was
+// published before the free got its time.
 void CutAt(std::uint64_t time_ns, SlabRun* runs, std::size_t count) {
   bool cut = false;
   for (std::size_t i = 0; i < count; ++i) {

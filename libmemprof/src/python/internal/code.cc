@@ -2,30 +2,17 @@
 #include "libmemprof/src/python/internal/code.h"
 
 #include "libmemprof/src/base/checked_memory.h"
+#include "libmemprof/src/base/text.h"
 #include "libmemprof/src/python/internal/lines.h"
 
 namespace memprof::recorder {
 namespace {
 
-constexpr std::uint64_t kLongestTable = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMaxTableBytes = std::uint64_t{16} << 20;
 
 bool HasType(const PythonLayout& layout, std::uint64_t object, std::uint64_t type) {
   std::uint64_t found;
   return MayBeObject(object) && ReadChecked(object + layout.object_type, &found) && found == type;
-}
-
-void AppendUtf8(std::uint32_t point, ByteBuffer* out) {
-  constexpr std::uint32_t kReplacement = 0xfffd;
-  if ((point >= 0xd800 && point < 0xe000) || point > 0x10ffff) point = kReplacement;
-  const auto put = [out](std::uint32_t byte) { out->AppendByte(static_cast<unsigned char>(byte)); };
-  if (point < 0x80) {
-    put(point);
-    return;
-  }
-  const int rest = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
-  constexpr std::uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
-  put(kLead[rest] | point >> 6 * rest);
-  for (int i = rest - 1; i >= 0; --i) put(0x80 | (point >> 6 * i & 0x3f));
 }
 
 bool ReadLine(const PythonLayout& layout, const PythonRuntime& runtime,
@@ -35,7 +22,7 @@ bool ReadLine(const PythonLayout& layout, const PythonRuntime& runtime,
   if (!ReadChecked(frame.code + layout.code_first_line, &first_line) ||
       !ReadChecked(frame.code + layout.code_line_table, &table) ||
       !HasType(layout, table, runtime.bytes_type) ||
-      !ReadChecked(table + layout.bytes_size, &bytes) || bytes > kLongestTable)
+      !ReadChecked(table + layout.bytes_size, &bytes) || bytes > kMaxTableBytes)
     return false;
   scratch->Clear();
   if (bytes > 0 && !scratch->Reserve(bytes)) return false;
@@ -64,13 +51,14 @@ bool AppendPythonText(const PythonLayout& layout, std::uint64_t text_type, std::
   const bool compact = (state >> 5 & 1) != 0;
   const bool ascii = (state >> 6 & 1) != 0;
   if (!compact || (width != 1 && width != 2 && width != 4)) return false;
-  if (length > kLongestPythonText) length = kLongestPythonText;
+  if (length > kMaxPythonText) length = kMaxPythonText;
   std::uint64_t at = address + (ascii ? layout.text_ascii_header : layout.text_compact_header);
   if (length > 0 && !IsReadable(at, length * width)) return false;
   for (std::uint64_t i = 0; i < length; ++i, at += width) {
     std::uint32_t point = 0;
     if (!ReadChecked(at, &point, width)) return false;
-    AppendUtf8(point, out);
+    char bytes[4];
+    out->Append(bytes, EncodeUtf8(point, bytes));
   }
   return !out->failed();
 }

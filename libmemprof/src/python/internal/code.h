@@ -14,7 +14,7 @@
 namespace memprof::recorder {
 
 // Characters of a name or path that are kept.
-inline constexpr std::uint64_t kLongestPythonText = 4096;
+inline constexpr std::uint64_t kMaxPythonText = 4096;
 
 struct PythonSource {
   ByteBuffer function;  // qualified from 3.11 on; UTF-8

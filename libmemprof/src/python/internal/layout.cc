@@ -89,7 +89,7 @@ constexpr WhereOffsets kWhere[] = {
 constexpr char kCookie[] = "xdebugpy";
 constexpr std::size_t kVersionAt = 8;
 constexpr std::size_t kFreeThreadedAt = 16;
-constexpr std::uint64_t kLargestOffset = 4096;
+constexpr std::uint64_t kMaxOffset = 4096;
 // In both, and not among the offsets.
 constexpr std::uint16_t kCodeVersion = 92;
 constexpr std::uint16_t kCompactBeyondAscii = 16;
@@ -110,7 +110,7 @@ LayoutResult ReadDebugOffsets(const WhereOffsets& where, const void* offsets,
   bool sound = true;
   const auto read = [&](std::uint16_t at) {
     const std::uint64_t offset = WordAt(offsets, at);
-    sound = sound && offset < kLargestOffset;
+    sound = sound && offset < kMaxOffset;
     return static_cast<std::uint16_t>(offset);
   };
   *layout = {};

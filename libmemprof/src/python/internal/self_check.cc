@@ -6,7 +6,7 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr int kMostCompared = 64;
+constexpr int kMaxCompared = 64;
 
 class Comparer {
  public:
@@ -18,7 +18,7 @@ class Comparer {
     const char* difference = nullptr;
     int i = 0;
     bool owned = false;
-    for (int compared = 0; difference == nullptr && compared < kMostCompared; ++compared) {
+    for (int compared = 0; difference == nullptr && compared < kMaxCompared; ++compared) {
       while (i < stack.count &&
              ReadSource(layout_, runtime_, stack.frames[i], source_) == SourceResult::kNoSource)
         ++i;
@@ -61,7 +61,7 @@ class Comparer {
     const char* theirs = runtime_.text(object);
     if (theirs == nullptr) runtime_.clear_error();
     const bool same =
-        theirs == nullptr || strlen(theirs) > kLongestPythonText ||
+        theirs == nullptr || strlen(theirs) > kMaxPythonText ||
         (strlen(theirs) == ours.size() && memcmp(theirs, ours.data(), ours.size()) == 0);
     runtime_.release(object);
     return same;

@@ -2,6 +2,7 @@
 #include "libmemprof/src/python/internal/walk.h"
 
 #include "libmemprof/src/base/checked_memory.h"
+#include "libmemprof/src/base/hash.h"
 
 namespace memprof::recorder {
 namespace {
@@ -25,11 +26,6 @@ struct Checking {
     return value;
   }
 };
-
-inline std::uint64_t Mix(std::uint64_t a, std::uint64_t b) {
-  const std::uint64_t mixed = (a ^ b) * 0x9fb21c651e98df25u;
-  return mixed ^ mixed >> 32;
-}
 
 constexpr std::uint64_t kTagBits = 3;  // of references to objects, from 3.14 on
 
@@ -55,7 +51,7 @@ class Walker {
     return 0;
   }
   bool Room() {
-    if (count_ < PythonStack::kMostFrames) return true;
+    if (count_ < PythonStack::kMaxFrames) return true;
     stack_->cut = true;
     return false;
   }
@@ -78,7 +74,7 @@ class Walker {
   PythonStack* stack_;
   int count_ = 0;
   bool sound_ = true;
-  std::uint64_t hash_ = 0x9e3779b97f4a7c15u;
+  std::uint64_t hash_ = kHashSeed;
 };
 
 // A table's length and some of its words; all that matter where `file` says that the code is from
@@ -109,9 +105,9 @@ std::uint64_t Walker<Memory>::Fingerprint(std::uint64_t code, std::uint64_t inst
   const auto table = Load<std::uint64_t>(code + layout_.code_line_table);
   const std::uint32_t version =
       layout_.code_version == 0 ? 0 : Load<std::uint32_t>(code + layout_.code_version);
-  constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;  // small numbers are not near addresses
-  if (version != 0) return Mix(hash, table ^ version * kSpread);
-  hash = Mix(hash, Load<std::uint32_t>(code + layout_.code_first_line) * kSpread ^ table);
+  // Small numbers are spread, so that they are not near addresses.
+  if (version != 0) return Mix(hash, table ^ version * kHashSeed);
+  hash = Mix(hash, Load<std::uint32_t>(code + layout_.code_first_line) * kHashSeed ^ table);
   const auto file = Load<std::uint64_t>(code + layout_.code_file);
   hash = Mix(hash, file ^ Load<std::uint64_t>(code + layout_.code_name) << 16);
   return MayBeObject(table) ? MixTable(table, file, hash) : hash;
@@ -155,7 +151,7 @@ void Walker<Memory>::Shims() {
   int steps = 0;
   std::uint64_t frame = Pointer(at);
   for (; frame != 0 && Room(); frame = Pointer(frame + layout_.frame_previous)) {
-    if (++steps > 2 * PythonStack::kMostFrames) return;
+    if (++steps > 2 * PythonStack::kMaxFrames) return;
     const auto owner = Load<std::uint8_t>(frame + layout_.frame_mark);
     if (owner == kOwnerOfShim) {
       for (; first < count_; ++first) stack_->frames[first].loop = frame;

@@ -14,7 +14,7 @@
 namespace memprof::recorder {
 
 struct PythonStack {
-  static constexpr int kMostFrames = 512;
+  static constexpr int kMaxFrames = 512;
   struct Frame {
     std::uint64_t code;         // the code object
     std::uint64_t instruction;  // address, or bytes from the first one in kObjects
@@ -22,10 +22,10 @@ struct PythonStack {
     std::uint64_t loop;
   };
   int count = 0;
-  bool cut = false;           // there were more
-  bool sound = true;          // false: something was no pointer where one must be
-  std::uint64_t hash = 0;     // of all that the frames depend on
-  Frame frames[kMostFrames];  // innermost first
+  bool cut = false;          // there were more
+  bool sound = true;         // false: something was no pointer where one must be
+  std::uint64_t hash = 0;    // of all that the frames depend on
+  Frame frames[kMaxFrames];  // innermost first
 };
 
 // `thread_state` is the calling thread's PyThreadState, not null. Cost: some 3 ns a frame.

@@ -95,7 +95,7 @@ class Scanner {
 
 ScanResult CountReferences(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns) {
   const OwnArray<std::uint64_t> buffer(kPiece / sizeof(std::uint64_t));
-  const OwnArray<OwnRange> own(kMostOwnRanges);
+  const OwnArray<OwnRange> own(kMaxOwnRanges);
   const OwnArray<Scanner> room(1);  // too large for a small stack
   if (buffer.get() == nullptr || own.get() == nullptr || room.get() == nullptr) return {0, false};
   std::size_t ranges = 0;

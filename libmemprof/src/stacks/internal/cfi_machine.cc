@@ -76,7 +76,7 @@ bool CfiMachine::StepAdvance(std::uint8_t opcode, CfiCursor* program) {
 }
 
 bool CfiMachine::StepState(std::uint8_t opcode) {
-  if (opcode == 0x0a && saved_count_ < kMostSavedStates) {  // remember_state
+  if (opcode == 0x0a && saved_count_ < kMaxSavedStates) {  // remember_state
     saved_[saved_count_++] = row_;
     return true;
   }

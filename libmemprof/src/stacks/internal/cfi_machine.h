@@ -53,15 +53,15 @@ class CfiMachine {
     return true;
   }
   bool Run(CfiCursor program) {
-    for (int budget = kMostInstructions; !program.done() && !arrived_; --budget)
+    for (int budget = kMaxInstructions; !program.done() && !arrived_; --budget)
       if (budget == 0 || !Step(&program)) return false;
     return !program.failed();
   }
   const CfiRow& row() const { return row_; }
 
  private:
-  static constexpr int kMostInstructions = 4096;
-  static constexpr int kMostSavedStates = 16;
+  static constexpr int kMaxInstructions = 4096;
+  static constexpr int kMaxSavedStates = 16;
 
   void Advance(std::uint64_t units) {
     const std::uint64_t next = address_ + units * common_.code_factor;
@@ -99,7 +99,7 @@ class CfiMachine {
   bool arrived_ = false;
   CfiRow row_;
   CfiRow initial_;
-  CfiRow saved_[kMostSavedStates];
+  CfiRow saved_[kMaxSavedStates];
   int saved_count_ = 0;
 };
 

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
-#include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
 
@@ -48,7 +48,7 @@ class SegmentTable {
   void Take(const Segment& known, Segment* segment);
 
   std::atomic<std::size_t> known_{0};
-  Mutex mutex_;
+  Mutex<LockRank::kTorchSegments> mutex_;
   MappedArray<Segment> segments_;
 };
 

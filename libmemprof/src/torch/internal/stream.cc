@@ -78,9 +78,9 @@ bool Ask(Result (*function)(Argument), Argument argument, Result* answer) {
 }
 
 // The handle of a stream never changes, and asking for it costs PyTorch two calls of the runtime.
+// Ids are small numbers or addresses, and repeat on each device.
 struct LastStream {
-  std::int64_t id = 0;
-  std::int32_t device = -1;
+  std::uint64_t id_and_device = 0;
   std::uint64_t handle = 0;
 };
 thread_local LastStream t_last __attribute__((tls_model("initial-exec")));
@@ -90,7 +90,7 @@ thread_local LastStream t_last __attribute__((tls_model("initial-exec")));
 std::uint64_t TorchStreamHere(std::int32_t device) {
   Known known = g_known.load(std::memory_order_acquire);
   if (known == Known::kNo) known = FindFunctions();
-  if (known != Known::kYes || device < 0 || device >= kMostTorchDevices) return 0;
+  if (known != Known::kYes || device < 0 || device >= kMaxTorchDevices) return 0;
   const auto index = static_cast<std::int8_t>(device);
   TorchStream stream;
   if (!Ask(g_current.load(std::memory_order_relaxed), index, &stream)) return 0;
@@ -100,12 +100,14 @@ std::uint64_t TorchStreamHere(std::int32_t device) {
     return 0;
   }
   if (stream.id == 0) return 0;
-  if (t_last.id != stream.id || t_last.device != device) {
+  const std::uint64_t id_and_device =
+      static_cast<std::uint64_t>(stream.id) ^ static_cast<std::uint64_t>(device) << 56;
+  if (t_last.id_and_device != id_and_device) {
     void* handle = nullptr;
     if (!Ask(g_handle.load(std::memory_order_relaxed), static_cast<const TorchStream*>(&stream),
              &handle))
       return 0;
-    t_last = {stream.id, device, reinterpret_cast<std::uint64_t>(handle)};
+    t_last = {id_and_device, reinterpret_cast<std::uint64_t>(handle)};
   }
   return t_last.handle;
 }
