@@ -49,6 +49,10 @@ option(MEMPROF_UNITY "Compile several sources at once" ON)
 function(memprof_group_sources)
   if(MEMPROF_UNITY)
     set_target_properties(${ARGV} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    foreach(target IN LISTS ARGV)  # it takes sources for headers, whose unnamed namespaces it warns of
+      target_compile_options(${target} PRIVATE
+        $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+    endforeach()
   endif()
 endfunction()
 
