@@ -147,7 +147,7 @@ void BM_TrafficWithoutStacks(benchmark::State& state) {
   auto bottom = [] { benchmark::ClobberMemory(); };
   for (auto _ : state) Turn(traffic.Next(), kTurns, bottom);
 }
-BENCHMARK(BM_TrafficWithoutStacks)->Arg(1)->Arg(1024)->Arg(0);
+BENCHMARK(BM_TrafficWithoutStacks)->Arg(1)->Arg(4)->Arg(64)->Arg(1024)->Arg(16384)->Arg(0);
 
 void BM_TrafficWalked(benchmark::State& state) {
   Walker walker;

@@ -126,6 +126,37 @@ class MadeUpStack {
   StackWalk walk_;
 };
 
+TEST(StackMemo, OfStacksThatNeverComeAgainOnlySomeAreStored) {
+  SetMemoryLimit(kDefaultMemoryMib << 20, 0);
+  auto memo = NewMemo();
+  memo->Reset(1);
+  MadeUpStack stack(false);
+  const auto find = [&](std::uint32_t pc) {
+    Registers start = stack.start();
+    start.pc = pc;
+    StackMemo::Result known;
+    return memo->Find(start, &known) && known.stack == pc;
+  };
+  const auto store = [&](std::uint32_t pc) {
+    Registers start = stack.start();
+    start.pc = pc;
+    memo->Store(start, stack.WalkNow(), {pc, false});
+  };
+  for (std::uint32_t pc = 1; pc <= 3000; ++pc) {
+    EXPECT_FALSE(find(pc));
+    store(pc);
+  }
+  int found = 0;
+  for (std::uint32_t pc = 2001; pc <= 3000; ++pc) found += find(pc) ? 1 : 0;
+  EXPECT_GT(found, 30);
+  EXPECT_LT(found, 100);
+  // Some came again: it is worth while, until it is not for a while.
+  found = 0;
+  for (std::uint32_t pc = 5001; pc <= 5200; ++pc) store(pc);
+  for (std::uint32_t pc = 5001; pc <= 5200; ++pc) found += find(pc) ? 1 : 0;
+  EXPECT_GT(found, 190);
+}
+
 TEST(StackMemo, EveryWordOfTheWalkCountsAndNoOther) {
   auto memo = NewMemo();
   StackMemo::Result result{0, false};
