@@ -10,11 +10,12 @@ namespace memprof::cupti {
 
 // Why a callback is enabled.
 enum class Group : std::uint8_t {
-  kAllocation,  // events if this source is the one for allocations; the address map always
-  kLedger,      // as kAllocation, but nothing for the address map: not enabled otherwise
-  kUse,         // launches, copies, memsets, synchronisations: always
-  kKernel,      // handles of kernels, for the layout of their arguments: always
-  kHeartbeat,   // proves that callbacks still arrive: always
+  kMemory,     // told to the recorder if this source is the one for memory: only enabled then
+  kContext,    // as kMemory; what CUPTI says of contexts within the call is left out
+  kAddress,    // as kMemory, and hands out addresses for the address map: always
+  kUse,        // launches, copies, memsets, synchronisations: always
+  kKernel,     // handles of kernels, for the layout of their arguments: always
+  kHeartbeat,  // proves that callbacks still arrive: always
 };
 
 struct Call;
@@ -25,7 +26,7 @@ struct CallbackEntry {
   const char* name;
   std::uint32_t cbid;
   Group group;
-  Handler handler;
+  Handler handler;  // or null
 };
 
 struct Call {
@@ -35,8 +36,6 @@ struct Call {
   std::uint32_t result;   // CUresult; meaningful when exit
   const char* symbol;     // kernel name of a launch, or null
   std::uint64_t context;  // CUcontext current to the thread
-  std::uint64_t* shared;  // 64 bits kept from entry to exit, or null
-  bool allocations;       // events of memory are this source's task, and nobody else's
 
   template <typename Params>
   const Params& As() const {

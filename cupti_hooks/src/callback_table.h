@@ -7,87 +7,129 @@
 // where there is one, with the real libcupti.
 //
 // Functions without an export of their own in any driver (cu64*, cuMemHostAlloc_v2) are left out.
+// What calls of the groups kMemory, kContext and kAddress mean, the recorder knows (events/); the
+// handlers of kAddress only tell the address map what was handed out. Device code is not among
+// them: CUPTI tells of each load itself, also of a late one.
 #pragma once
 
-#define MEMPROF_CUPTI_ALLOCATION_CALLBACKS(X)                                          \
-  X(cuMemAlloc, 29, kAllocation, AllocLinear<cuMemAlloc_params>)                       \
-  X(cuMemAlloc_v2, 243, kAllocation, AllocLinear<cuMemAlloc_v2_params>)                \
-  X(cuMemAllocPitch, 31, kAllocation, AllocPitched<cuMemAllocPitch_params>)            \
-  X(cuMemAllocPitch_v2, 244, kAllocation, AllocPitched<cuMemAllocPitch_v2_params>)     \
-  X(cuMemFree, 33, kAllocation, FreeDevice<cuMemFree_params>)                          \
-  X(cuMemFree_v2, 245, kAllocation, FreeDevice<cuMemFree_v2_params>)                   \
-  X(cuMemAllocManaged, 371, kAllocation, AllocManaged)                                 \
-  X(cuMemAllocHost, 37, kAllocation, AllocPinned<cuMemAllocHost_params>)               \
-  X(cuMemAllocHost_v2, 294, kAllocation, AllocPinned<cuMemAllocHost_v2_params>)        \
-  X(cuMemHostAlloc, 39, kAllocation, AllocPinned<cuMemHostAlloc_params>)               \
-  X(cuMemFreeHost, 38, kAllocation, FreePinned)                                        \
-  X(cuMemHostRegister, 301, kAllocation, RegisterHost<cuMemHostRegister_params>)       \
-  X(cuMemHostRegister_v2, 379, kAllocation, RegisterHost<cuMemHostRegister_v2_params>) \
-  X(cuMemHostUnregister, 302, kAllocation, UnregisterHost)                             \
-  X(cuMemAllocAsync, 598, kAllocation, AllocAsync)                                     \
-  X(cuMemAllocAsync_ptsz, 599, kAllocation, AllocAsync)                                \
-  X(cuMemAllocFromPoolAsync, 611, kAllocation, AllocFromPool)                          \
-  X(cuMemAllocFromPoolAsync_ptsz, 612, kAllocation, AllocFromPool)                     \
-  X(cuMemFreeAsync, 600, kAllocation, FreeAsync)                                       \
-  X(cuMemFreeAsync_ptsz, 601, kAllocation, FreeAsync)                                  \
-  X(cuMemPoolCreate, 607, kLedger, PoolCreate)                                         \
-  X(cuMemPoolDestroy, 608, kLedger, PoolDestroy)                                       \
-  X(cuMemPoolTrimTo, 602, kLedger, PoolTrim)                                           \
-  X(cuMemAddressReserve, 547, kAllocation, AddressReserve)                             \
-  X(cuMemAddressFree, 548, kAllocation, AddressFree)                                   \
-  X(cuMemCreate, 549, kAllocation, CreatePhysical)                                     \
-  X(cuMemRelease, 550, kAllocation, ReleasePhysical)                                   \
-  X(cuMemMap, 551, kAllocation, MapPhysical)                                           \
-  X(cuMemUnmap, 552, kAllocation, UnmapPhysical)                                       \
-  X(cuMemRetainAllocationHandle, 565, kLedger, RetainPhysical)                         \
-  X(cuMemExportToShareableHandle, 554, kLedger, ExportPhysical)                        \
-  X(cuMemImportFromShareableHandle, 555, kLedger, ImportPhysical)                      \
-  X(cuMulticastCreate, 706, kLedger, CreateMulticast)                                  \
-  X(cuArrayCreate, 87, kAllocation, CreateArray<cuArrayCreate_params>)                 \
-  X(cuArrayCreate_v2, 272, kAllocation, CreateArray<cuArrayCreate_v2_params>)          \
-  X(cuArray3DCreate, 90, kAllocation, CreateArray<cuArray3DCreate_params>)             \
-  X(cuArray3DCreate_v2, 274, kAllocation, CreateArray<cuArray3DCreate_v2_params>)      \
-  X(cuArrayDestroy, 89, kAllocation, DestroyArray)                                     \
-  X(cuMipmappedArrayCreate, 347, kAllocation, CreateMipmappedArray)                    \
-  X(cuMipmappedArrayDestroy, 349, kAllocation, DestroyMipmappedArray)                  \
-  X(cuIpcOpenMemHandle, 329, kAllocation, IpcOpen<cuIpcOpenMemHandle_params>)          \
-  X(cuIpcOpenMemHandle_v2, 567, kAllocation, IpcOpen<cuIpcOpenMemHandle_v2_params>)    \
-  X(cuIpcCloseMemHandle, 330, kAllocation, IpcClose)                                   \
-  X(cuDevicePrimaryCtxReset, 389, kLedger, PrimaryReset)                               \
-  X(cuDevicePrimaryCtxRelease, 387, kLedger, ReleasePrimary)                           \
-  X(cuDevicePrimaryCtxRelease_v2, 544, kLedger, ReleasePrimary)                        \
-  X(cuGreenCtxDestroy, 744, kLedger, DestroyGreen)                                     \
-  X(cuGraphAddMemAllocNode, 638, kLedger, AddAllocNode)                                \
-  X(cuGraphAddMemFreeNode, 639, kLedger, AddFreeNode)                                  \
-  X(cuGraphAddNode, 712, kLedger, AddNode<GraphAddNodeParams>)                         \
-  X(cuGraphAddNode_v2, 723, kLedger, AddNode<GraphAddNodeV2Params>)                    \
-  X(cuGraphInstantiate, 513, kLedger, InstantiateGraph)                                \
-  X(cuGraphInstantiate_v2, 578, kLedger, InstantiateGraph)                             \
-  X(cuGraphInstantiateWithFlags, 643, kLedger, InstantiateGraph)                       \
-  X(cuGraphInstantiateWithParams, 656, kLedger, InstantiateGraph)                      \
-  X(cuGraphInstantiateWithParams_ptsz, 657, kLedger, InstantiateGraph)                 \
-  X(cuGraphExecDestroy, 516, kLedger, DestroyExec)                                     \
-  X(cuGraphDestroy, 517, kLedger, DestroyGraph)                                        \
-  X(cuDeviceGraphMemTrim, 640, kLedger, TrimGraphMemory)                               \
-  X(cuImportExternalMemory, 485, kLedger, ImportExternal)                              \
-  X(cuExternalMemoryGetMappedBuffer, 486, kAllocation, MapExternalBuffer)              \
-  X(cuDestroyExternalMemory, 488, kLedger, DestroyExternal)                            \
-  X(cuMemPoolImportPointer, 616, kAllocation, ImportPoolPointer)                       \
-  X(cuMemPrefetchAsync, 467, kLedger, Prefetch)                                        \
-  X(cuMemPrefetchAsync_ptsz, 468, kLedger, Prefetch)                                   \
-  X(cuMemPrefetchAsync_v2, 716, kLedger, PrefetchTo)                                   \
-  X(cuMemPrefetchAsync_v2_ptsz, 717, kLedger, PrefetchTo)                              \
-  X(cuMemAdvise, 457, kLedger, Advise)                                                 \
-  X(cuMemAdvise_v2, 715, kLedger, AdviseAbout)                                         \
-  X(cuMulticastAddDevice, 707, kLedger, AddMulticastDevice)                            \
-  X(cuMulticastBindMem, 708, kLedger, BindMemory)                                      \
-  X(cuMulticastBindAddr, 709, kLedger, BindAddress)                                    \
-  X(cuMulticastUnbind, 710, kLedger, UnbindMemory)                                     \
-  X(cuCheckpointProcessLock, 770, kLedger, Checkpoint<1>)                              \
-  X(cuCheckpointProcessCheckpoint, 771, kLedger, Checkpoint<2>)                        \
-  X(cuCheckpointProcessRestore, 772, kLedger, Checkpoint<3>)                           \
-  X(cuCheckpointProcessUnlock, 773, kLedger, Checkpoint<4>)                            \
-  X(cuDevicePrimaryCtxReset_v2, 545, kLedger, PrimaryReset)
+#define MEMPROF_CUPTI_MEMORY_CALLBACKS(X)                                    \
+  X(cuMemAlloc_v2, 243, kAddress, MarkDevice<cuMemAlloc_v2_params>)          \
+  X(cuMemAllocPitch_v2, 244, kAddress, MarkPitched)                          \
+  X(cuMemFree_v2, 245, kMemory, nullptr)                                     \
+  X(cuMemAllocManaged, 371, kAddress, MarkDevice<cuMemAllocManaged_params>)  \
+  X(cuMemAllocHost_v2, 294, kAddress, MarkHost<cuMemAllocHost_v2_params>)    \
+  X(cuMemHostAlloc, 39, kAddress, MarkHost<cuMemHostAlloc_params>)           \
+  X(cuMemFreeHost, 38, kMemory, nullptr)                                     \
+  X(cuMemHostRegister, 301, kAddress, MarkRegistered)                        \
+  X(cuMemHostRegister_v2, 379, kAddress, MarkRegistered)                     \
+  X(cuMemHostUnregister, 302, kMemory, nullptr)                              \
+  X(cuMemAllocAsync, 598, kAddress, MarkDevice<cuMemAllocAsync_params>)      \
+  X(cuMemAllocAsync_ptsz, 599, kAddress, MarkDevice<cuMemAllocAsync_params>) \
+  X(cuMemAllocFromPoolAsync, 611, kAddress, MarkFromPool)                    \
+  X(cuMemAllocFromPoolAsync_ptsz, 612, kAddress, MarkFromPool)               \
+  X(cuMemFreeAsync, 600, kMemory, nullptr)                                   \
+  X(cuMemFreeAsync_ptsz, 601, kMemory, nullptr)                              \
+  X(cuMemPoolCreate, 607, kMemory, nullptr)                                  \
+  X(cuMemPoolDestroy, 608, kMemory, nullptr)                                 \
+  X(cuMemPoolTrimTo, 602, kMemory, nullptr)                                  \
+  X(cuMemAddressReserve, 547, kMemory, nullptr)                              \
+  X(cuMemAddressFree, 548, kMemory, nullptr)                                 \
+  X(cuMemCreate, 549, kMemory, nullptr)                                      \
+  X(cuMemRelease, 550, kMemory, nullptr)                                     \
+  X(cuMemMap, 551, kAddress, MarkMapped)                                     \
+  X(cuMemUnmap, 552, kMemory, nullptr)                                       \
+  X(cuMemRetainAllocationHandle, 565, kMemory, nullptr)                      \
+  X(cuMemExportToShareableHandle, 554, kMemory, nullptr)                     \
+  X(cuMemImportFromShareableHandle, 555, kMemory, nullptr)                   \
+  X(cuMulticastCreate, 706, kMemory, nullptr)                                \
+  X(cuArrayCreate_v2, 272, kMemory, nullptr)                                 \
+  X(cuArray3DCreate_v2, 274, kMemory, nullptr)                               \
+  X(cuArrayDestroy, 89, kMemory, nullptr)                                    \
+  X(cuMipmappedArrayCreate, 347, kMemory, nullptr)                           \
+  X(cuMipmappedArrayDestroy, 349, kMemory, nullptr)                          \
+  X(cuIpcOpenMemHandle, 329, kAddress, MarkIpc)                              \
+  X(cuIpcOpenMemHandle_v2, 567, kAddress, MarkIpc)                           \
+  X(cuIpcCloseMemHandle, 330, kMemory, nullptr)                              \
+  X(cuGraphAddMemAllocNode, 638, kAddress, MarkAllocNode)                    \
+  X(cuGraphAddMemFreeNode, 639, kMemory, nullptr)                            \
+  X(cuGraphAddNode, 712, kAddress, MarkNode<GraphAddNodeParams>)             \
+  X(cuGraphAddNode_v2, 723, kAddress, MarkNode<GraphAddNodeV2Params>)        \
+  X(cuGraphInstantiate, 513, kMemory, nullptr)                               \
+  X(cuGraphInstantiate_v2, 578, kMemory, nullptr)                            \
+  X(cuGraphInstantiateWithFlags, 643, kMemory, nullptr)                      \
+  X(cuGraphInstantiateWithParams, 656, kMemory, nullptr)                     \
+  X(cuGraphInstantiateWithParams_ptsz, 657, kMemory, nullptr)                \
+  X(cuGraphExecDestroy, 516, kMemory, nullptr)                               \
+  X(cuGraphDestroy, 517, kMemory, nullptr)                                   \
+  X(cuDeviceGraphMemTrim, 640, kMemory, nullptr)                             \
+  X(cuImportExternalMemory, 485, kMemory, nullptr)                           \
+  X(cuExternalMemoryGetMappedBuffer, 486, kAddress, MarkExternal)            \
+  X(cuDestroyExternalMemory, 488, kMemory, nullptr)                          \
+  X(cuMemPoolImportPointer, 616, kAddress, MarkPoolPointer)                  \
+  X(cuMemPrefetchAsync, 467, kMemory, nullptr)                               \
+  X(cuMemPrefetchAsync_ptsz, 468, kMemory, nullptr)                          \
+  X(cuMemPrefetchAsync_v2, 716, kMemory, nullptr)                            \
+  X(cuMemPrefetchAsync_v2_ptsz, 717, kMemory, nullptr)                       \
+  X(cuMemAdvise, 457, kMemory, nullptr)                                      \
+  X(cuMemAdvise_v2, 715, kMemory, nullptr)                                   \
+  X(cuMulticastAddDevice, 707, kMemory, nullptr)                             \
+  X(cuMulticastBindMem, 708, kMemory, nullptr)                               \
+  X(cuMulticastBindAddr, 709, kMemory, nullptr)                              \
+  X(cuMulticastUnbind, 710, kMemory, nullptr)                                \
+  X(cuCheckpointProcessLock, 770, kMemory, nullptr)                          \
+  X(cuCheckpointProcessCheckpoint, 771, kMemory, nullptr)                    \
+  X(cuCheckpointProcessRestore, 772, kMemory, nullptr)                       \
+  X(cuCheckpointProcessUnlock, 773, kMemory, nullptr)                        \
+  X(cuMemMapArrayAsync, 584, kMemory, nullptr)                               \
+  X(cuMemMapArrayAsync_ptsz, 585, kMemory, nullptr)                          \
+  X(cuIpcGetMemHandle, 328, kMemory, nullptr)                                \
+  X(cuGraphAddChildGraphNode, 525, kMemory, nullptr)                         \
+  X(cuGraphClone, 523, kMemory, nullptr)                                     \
+  X(cuGraphExecUpdate, 561, kMemory, nullptr)                                \
+  X(cuGraphExecUpdate_v2, 696, kMemory, nullptr)                             \
+  X(cuGraphUpload, 580, kMemory, nullptr)                                    \
+  X(cuGraphUpload_ptsz, 581, kMemory, nullptr)                               \
+  X(cuMemPrefetchBatchAsync, 784, kMemory, nullptr)                          \
+  X(cuMemPrefetchBatchAsync_ptsz, 785, kMemory, nullptr)                     \
+  X(cuMemDiscardBatchAsync, 789, kMemory, nullptr)                           \
+  X(cuMemDiscardBatchAsync_ptsz, 790, kMemory, nullptr)                      \
+  X(cuMemDiscardAndPrefetchBatchAsync, 791, kMemory, nullptr)                \
+  X(cuMemDiscardAndPrefetchBatchAsync_ptsz, 792, kMemory, nullptr)           \
+  X(cuMemPoolImportFromShareableHandle, 614, kMemory, nullptr)               \
+  X(cuMemPoolExportPointer, 615, kMemory, nullptr)                           \
+  X(cuExternalMemoryGetMappedMipmappedArray, 487, kMemory, nullptr)          \
+  X(cuGraphicsGLRegisterBuffer, 175, kMemory, nullptr)                       \
+  X(cuGraphicsGLRegisterImage, 176, kMemory, nullptr)                        \
+  X(cuGraphicsEGLRegisterImage, 390, kMemory, nullptr)                       \
+  X(cuEGLStreamConsumerAcquireFrame, 395, kMemory, nullptr)                  \
+  X(cuEGLStreamConsumerReleaseFrame, 396, kMemory, nullptr)                  \
+  X(cuGraphicsUnregisterResource, 128, kMemory, nullptr)                     \
+  X(cuGraphicsResourceGetMappedPointer_v2, 258, kAddress, MarkGraphics)      \
+  X(cuGraphicsSubResourceGetMappedArray, 129, kMemory, nullptr)              \
+  X(cuGraphicsResourceGetMappedMipmappedArray, 360, kMemory, nullptr)        \
+  X(cuGraphicsResourceGetMappedEglFrame, 449, kMemory, nullptr)              \
+  X(cuGraphicsMapResources, 133, kMemory, nullptr)                           \
+  X(cuGraphicsMapResources_ptsz, 443, kMemory, nullptr)                      \
+  X(cuGraphicsUnmapResources, 134, kMemory, nullptr)                         \
+  X(cuGraphicsUnmapResources_ptsz, 444, kMemory, nullptr)
+
+#define MEMPROF_CUPTI_CONTEXT_CALLBACKS(X)                \
+  X(cuCtxCreate, 10, kContext, nullptr)                   \
+  X(cuCtxCreate_v2, 235, kContext, nullptr)               \
+  X(cuCtxCreate_v3, 645, kContext, nullptr)               \
+  X(cuCtxCreate_v4, 757, kContext, nullptr)               \
+  X(cuCtxAttach, 12, kContext, nullptr)                   \
+  X(cuGreenCtxCreate, 743, kContext, nullptr)             \
+  X(cuCtxFromGreenCtx, 753, kContext, nullptr)            \
+  X(cuCtxDestroy, 11, kContext, nullptr)                  \
+  X(cuCtxDestroy_v2, 322, kContext, nullptr)              \
+  X(cuCtxDetach, 13, kContext, nullptr)                   \
+  X(cuDevicePrimaryCtxRetain, 386, kContext, nullptr)     \
+  X(cuDevicePrimaryCtxReset, 389, kContext, nullptr)      \
+  X(cuDevicePrimaryCtxRelease, 387, kContext, nullptr)    \
+  X(cuDevicePrimaryCtxRelease_v2, 544, kContext, nullptr) \
+  X(cuGreenCtxDestroy, 744, kContext, nullptr)            \
+  X(cuDevicePrimaryCtxReset_v2, 545, kContext, nullptr)
 
 #define MEMPROF_CUPTI_LAUNCH_CALLBACKS(X)                               \
   X(cuLaunch, 115, kUse, LaunchOld<cuLaunch_params>)                    \
@@ -199,10 +241,11 @@
 
 #define MEMPROF_CUPTI_HEARTBEAT_CALLBACKS(X) X(cuDriverGetVersion, 2, kHeartbeat, NoteHeartbeat)
 
-#define MEMPROF_CUPTI_CALLBACKS(X)      \
-  MEMPROF_CUPTI_ALLOCATION_CALLBACKS(X) \
-  MEMPROF_CUPTI_LAUNCH_CALLBACKS(X)     \
-  MEMPROF_CUPTI_COPY_CALLBACKS(X)       \
-  MEMPROF_CUPTI_FILL_CALLBACKS(X)       \
-  MEMPROF_CUPTI_SYNC_CALLBACKS(X)       \
+#define MEMPROF_CUPTI_CALLBACKS(X)   \
+  MEMPROF_CUPTI_MEMORY_CALLBACKS(X)  \
+  MEMPROF_CUPTI_CONTEXT_CALLBACKS(X) \
+  MEMPROF_CUPTI_LAUNCH_CALLBACKS(X)  \
+  MEMPROF_CUPTI_COPY_CALLBACKS(X)    \
+  MEMPROF_CUPTI_FILL_CALLBACKS(X)    \
+  MEMPROF_CUPTI_SYNC_CALLBACKS(X)    \
   MEMPROF_CUPTI_HEARTBEAT_CALLBACKS(X)

@@ -6,15 +6,12 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "cupti_hooks/src/allocation_handlers.h"
+#include "cupti_hooks/src/address_marks.h"
 #include "cupti_hooks/src/callback_table.h"
 #include "cupti_hooks/src/cupti_state.h"
-#include "cupti_hooks/src/graph_handlers.h"
-#include "cupti_hooks/src/import_handlers.h"
 #include "cupti_hooks/src/recorder.h"
 #include "cupti_hooks/src/source.h"
 #include "cupti_hooks/src/use_handlers.h"
-#include "cupti_hooks/src/vmm_handlers.h"
 #include "libmemprof/src/base/sys.h"
 
 namespace memprof::cupti {
@@ -43,6 +40,8 @@ std::atomic<Listening> g_listening{Listening::kNothing};
 __attribute__((tls_model("initial-exec"))) thread_local unsigned t_inside = 0;
 __attribute__((tls_model("initial-exec"))) thread_local unsigned t_heartbeats = 0;
 __attribute__((tls_model("initial-exec"))) thread_local bool t_await_heartbeat = false;
+// From the entry of a call that the recorder was told of to its exit, or to the next call.
+__attribute__((tls_model("initial-exec"))) thread_local bool t_ends_or_makes_context = false;
 
 void OnDriverCall(std::uint32_t cbid, const CUpti_CallbackData& data, Listening listening) {
   const CallbackEntry* entry = FindCallback(cbid);
@@ -61,9 +60,12 @@ void OnDriverCall(std::uint32_t cbid, const CUpti_CallbackData& data, Listening 
           : 0;
   call.symbol = data.symbolName;
   call.context = Number(data.context);
-  call.shared = data.correlationData;
-  call.allocations = listening == Listening::kEverything;
-  entry->handler(call);
+  t_ends_or_makes_context = false;
+  if (listening == Listening::kEverything) {
+    t_ends_or_makes_context = !exit && entry->group == Group::kContext;
+    TellRecorder(call, data.correlationData);
+  }
+  if (entry->handler != nullptr) entry->handler(call);
 }
 
 }  // namespace
@@ -81,6 +83,8 @@ const CallbackEntry* FindCallback(std::uint32_t cbid) {
 
 void SetListening(Listening listening) { g_listening.store(listening, std::memory_order_release); }
 Listening CurrentListening() { return g_listening.load(std::memory_order_acquire); }
+
+bool RecorderKnowsOfContext() { return t_ends_or_makes_context; }
 
 bool InsideSource() { return t_inside != 0; }
 InsideSourceScope::InsideSourceScope() { ++t_inside; }

@@ -43,6 +43,9 @@ class InsideSourceScope {
   InsideSourceScope& operator=(const InsideSourceScope&) = delete;
 };
 
+// Whether this thread is inside a call by which the recorder learns of contexts.
+bool RecorderKnowsOfContext();
+
 // Resource events.
 void OnResource(std::uint32_t cbid, const void* data);
 

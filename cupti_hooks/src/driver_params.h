@@ -17,12 +17,6 @@ struct KernelHandleParams {
   void** handle;
 };
 
-// cuMulticastCreate, as far as we look.
-struct MulticastCreateParams {
-  CUmemGenericAllocationHandle* handle;
-  const void* properties;
-};
-
 // cuGraphAddNode in its two versions, as far as memory nodes need it.
 struct GraphAddNodeParams {
   CUgraphNode* node;
@@ -38,53 +32,6 @@ struct GraphAddNodeV2Params {
   const void* edges;
   std::size_t count;
   const void* node_params;
-};
-// The beginning of all the versions of cuGraphInstantiate.
-struct GraphInstantiateParams {
-  CUgraphExec* exec;
-  CUgraph graph;
-};
-struct PrefetchToParams {
-  CUdeviceptr address;
-  std::size_t bytes;
-  CUmemLocation place;
-  unsigned flags;
-  CUstream stream;
-};
-struct AdviseAboutParams {
-  CUdeviceptr address;
-  std::size_t bytes;
-  CUmem_advise advice;
-  CUmemLocation place;
-};
-struct MulticastAddDeviceParams {
-  CUmemGenericAllocationHandle multicast;
-  CUdevice device;
-};
-struct MulticastBindMemParams {
-  CUmemGenericAllocationHandle multicast;
-  std::size_t offset;
-  CUmemGenericAllocationHandle memory;
-  std::size_t memory_offset;
-  std::size_t bytes;
-  unsigned long long flags;
-};
-struct MulticastBindAddrParams {
-  CUmemGenericAllocationHandle multicast;
-  std::size_t offset;
-  CUdeviceptr address;
-  std::size_t bytes;
-  unsigned long long flags;
-};
-struct MulticastUnbindParams {
-  CUmemGenericAllocationHandle multicast;
-  CUdevice device;
-  std::size_t offset;
-  std::size_t bytes;
-};
-struct CheckpointParams {
-  int pid;
-  void* arguments;
 };
 
 struct CtxSynchronizeV2Params {

@@ -18,6 +18,8 @@ DriverFunctions g_sets[2];
 int g_next_set = 0;
 std::atomic<const DriverFunctions*> g_driver{&kNone};
 
+// What the recorder calls the functions, by row of the callback table.
+std::atomic<std::int32_t> g_function_ids[kMaxCallbacks];
 // Ids of API names, by row of the callback table. 0 = not asked for yet.
 std::atomic<std::uint32_t> g_api_ids[kMaxCallbacks];
 
@@ -46,19 +48,13 @@ const RecorderApi* Recorder() { return g_recorder.load(std::memory_order_acquire
 
 void LookUpDriver() {
   for (auto& id : g_api_ids) id.store(0, std::memory_order_relaxed);
+  for (const CallbackEntry& entry : Callbacks())
+    g_function_ids[CallbackIndex(&entry)].store(Recorder()->function_id(entry.name),
+                                                std::memory_order_relaxed);
   DriverFunctions& set = g_sets[g_next_set];
   g_next_set ^= 1;
   LookUp(set.get_version, "cuDriverGetVersion");
-  LookUp(set.memory_info, "cuMemGetInfo_v2");
-  LookUp(set.current_device, "cuCtxGetDevice");
-  LookUp(set.device_pool, "cuDeviceGetMemPool");
   LookUp(set.stream_is_capturing, "cuStreamIsCapturing");
-  LookUp(set.device_count, "cuDeviceGetCount");
-  LookUp(set.pointer_attribute, "cuPointerGetAttribute");
-  LookUp(set.pool_attribute, "cuMemPoolGetAttribute");
-  LookUp(set.capture_info, "cuStreamGetCaptureInfo_v2");
-  LookUp(set.graph_attribute, "cuDeviceGetGraphMemAttribute");
-  LookUp(set.primary_state, "cuDevicePrimaryCtxGetState");
   LookUp(set.address_range, "cuMemGetAddressRange_v2");
   LookUp(set.function_parameter, "cuFuncGetParamInfo");
   LookUp(set.kernel_parameter, "cuKernelGetParamInfo");
@@ -69,10 +65,15 @@ const DriverFunctions& Driver() { return *g_driver.load(std::memory_order_acquir
 
 void ForbidDriverCalls() { g_driver.store(&kNone, std::memory_order_release); }
 
-std::int32_t CurrentDevice() {
-  int device = 0;
-  const auto query = Driver().current_device;
-  return query != nullptr && query(&device) == 0 ? device : kNoDevice;
+void TellRecorder(const Call& call, std::uint64_t* kept) {
+  SourceCall told{};
+  told.function = g_function_ids[CallbackIndex(call.entry)].load(std::memory_order_relaxed);
+  if (told.function < 0) return;
+  told.is_exit = call.exit ? 1 : 0;
+  told.result = call.result;
+  told.parameters = call.params;
+  told.kept = kept;
+  Recorder()->driver_call(&told);
 }
 
 SourceEvent NewEvent(const Call& call, std::uint32_t op, std::uint32_t layer) {

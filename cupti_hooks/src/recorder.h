@@ -10,28 +10,20 @@
 #include <type_traits>
 
 #include "cupti_hooks/src/call.h"
+#include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/source_api/source_api.h"
 
 namespace memprof::cupti {
 
+using namespace vocabulary;
+
 // The device of the current context; the recorder finds it.
 inline constexpr std::int32_t kCurrentDevice = -2;
-inline constexpr std::int32_t kNoDevice = -1;
 
 // Functions of the driver that handlers call. Null where the driver does not have them.
 struct DriverFunctions {
   int (*get_version)(int* version);
-  int (*memory_info)(std::size_t* free, std::size_t* total);
-  int (*current_device)(int* device);
-  int (*device_pool)(void** pool, int device);
   int (*stream_is_capturing)(void* stream, int* status);
-  int (*device_count)(int* count);
-  int (*pointer_attribute)(void* value, int attribute, unsigned long long address);
-  int (*pool_attribute)(void* pool, int attribute, void* value);
-  int (*capture_info)(void* stream, int* status, void* id, void** graph, void* dependencies,
-                      void* count);
-  int (*graph_attribute)(int device, int attribute, void* value);
-  int (*primary_state)(int device, unsigned* flags, int* active);
   int (*address_range)(unsigned long long* base, std::size_t* bytes, unsigned long long address);
   int (*function_parameter)(void* function, std::size_t index, std::size_t* offset,
                             std::size_t* bytes);
@@ -48,9 +40,8 @@ const DriverFunctions& Driver();
 // From now on Driver() has nothing to offer.
 void ForbidDriverCalls();
 
-// The ordinal of the current context's device; kNoDevice when there is none. For events that name
-// a device but no context: with kCurrentDevice the recorder adds both.
-std::int32_t CurrentDevice();
+// Hands the call to the recorder, which knows what it means. `kept`: 64 bits of this call.
+void TellRecorder(const Call& call, std::uint64_t* kept);
 
 // An event of this call with its API name, context and result filled in.
 SourceEvent NewEvent(const Call& call, std::uint32_t op, std::uint32_t layer);

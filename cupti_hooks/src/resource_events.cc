@@ -1,9 +1,9 @@
 // Contexts and modules, from CUPTI's resource domain. What the driver hooks record themselves
-// (they are inside an intercepted call then) is left to them.
+// (they are inside an intercepted call then) is left to them, and what the recorder learns from a
+// call of the driver to that call.
 #include <cupti_callbacks.h>
 
 #include "cupti_hooks/src/callbacks.h"
-#include "cupti_hooks/src/log_values.h"
 #include "cupti_hooks/src/recorder.h"
 #include "cupti_hooks/src/source.h"
 
@@ -11,6 +11,7 @@ namespace memprof::cupti {
 namespace {
 
 void ReportContext(std::uint32_t op, CUcontext context) {
+  if (RecorderKnowsOfContext()) return;
   SourceEvent event{};
   event.op = op;
   event.device = DeviceOfContext(context);

@@ -22,16 +22,12 @@
 #include <initializer_list>
 
 #include "cupti_hooks/src/address_map.h"
-#include "cupti_hooks/src/allocation_handlers.h"
 #include "cupti_hooks/src/callbacks.h"
 #include "cupti_hooks/src/cupti_library.h"
 #include "cupti_hooks/src/cupti_state.h"
-#include "cupti_hooks/src/graph_handlers.h"
 #include "cupti_hooks/src/kernel_arguments.h"
-#include "cupti_hooks/src/log_values.h"
 #include "cupti_hooks/src/recorder.h"
 #include "cupti_hooks/src/subscription.h"
-#include "cupti_hooks/src/vmm_handlers.h"
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/source_api/source_api.h"
 #include "proto/anomalies.h"
@@ -175,9 +171,6 @@ void LoseLocked() {
 
 int SubscribeLocked(bool allocations) {
   char why[1024] = "";
-  OpenVmmLedger();
-  OpenPools();
-  OpenGraphLedger();
   if (!OpenAddressMap()) return Refuse("no address space for the map of device memory");
   if (!Load(why, sizeof why)) return Refuse(why);
   char other[128] = "";

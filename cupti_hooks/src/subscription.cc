@@ -27,7 +27,7 @@ CUptiResult SubscribeBy(const CuptiLibrary& cupti, CUpti_SubscriberHandle* subsc
 }
 
 bool Wanted(const CallbackEntry& entry, bool allocations) {
-  return entry.group != Group::kLedger || allocations;
+  return allocations || (entry.group != Group::kMemory && entry.group != Group::kContext);
 }
 
 }  // namespace

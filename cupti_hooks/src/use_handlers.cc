@@ -1,9 +1,10 @@
 // Events of launches, copies, memsets and synchronisations.
 #include "cupti_hooks/src/use_handlers.h"
 
+#include <cstring>
+
 #include "cupti_hooks/src/address_map.h"
 #include "cupti_hooks/src/callbacks.h"
-#include "cupti_hooks/src/graph_handlers.h"
 #include "cupti_hooks/src/kernel_arguments.h"
 
 namespace memprof::cupti {
@@ -52,7 +53,6 @@ void LaunchMultiDevice(const Call& call) {
 }
 
 void LaunchGraph(const Call& call) {
-  LaunchMemoryNodes(call);
   ReportLaunch(call, nullptr, Number(call.As<cuGraphLaunch_params>().hStream), nullptr, nullptr);
 }
 
@@ -80,8 +80,16 @@ namespace {
 // kCaptured where the call only made a node of a graph. Calls without a stream cannot be captured;
 // of half of the functions, the stream 0 is the thread's own, which can.
 std::uint32_t CapturedFlag(const Call& call, std::uint64_t stream) {
-  std::uint64_t graph = 0;
-  return Capturing(call, reinterpret_cast<CUstream>(stream), &graph) ? kCaptured : 0;
+  const std::size_t length = std::strlen(call.entry->name);
+  auto* handle = reinterpret_cast<CUstream>(stream);
+  if (stream == 0 && length > 5 && std::strcmp(call.entry->name + length - 5, "_ptsz") == 0)
+    handle = CU_STREAM_PER_THREAD;
+  int status = 0;
+  const auto query = Driver().stream_is_capturing;
+  return query != nullptr && query(handle, &status) == 0 &&
+                 status == CU_STREAM_CAPTURE_STATUS_ACTIVE
+             ? kCaptured
+             : 0;
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "cupti_hooks/src/address_marks.h"
 #include "cupti_hooks/src/call.h"
 #include "cupti_hooks/src/driver_params.h"
-#include "cupti_hooks/src/log_values.h"
 #include "cupti_hooks/src/recorder.h"
 
 namespace memprof::cupti {
@@ -26,8 +26,6 @@ void LaunchOld(const Call& call) {
 }
 void NoteFunction(const Call& call);
 void NoteKernel(const Call& call);
-
-inline bool Succeeded(const Call& call) { return call.exit && call.result == 0; }
 
 // The stream of a call, or 0 for calls without one.
 template <typename Params>

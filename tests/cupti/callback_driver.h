@@ -7,12 +7,9 @@
 #include <string>
 
 #include "cupti_hooks/src/address_map.h"
-#include "cupti_hooks/src/allocation_handlers.h"
 #include "cupti_hooks/src/callbacks.h"
-#include "cupti_hooks/src/graph_handlers.h"
 #include "cupti_hooks/src/kernel_arguments.h"
 #include "cupti_hooks/src/recorder.h"
-#include "cupti_hooks/src/vmm_handlers.h"
 #include "tests/cupti/fake_recorder.h"
 
 namespace memprof::cupti_test {
@@ -74,9 +71,6 @@ class HandlerTest : public testing::Test {
     recorder_.Reset();
     cupti::SetRecorder(recorder_.api());
     ASSERT_TRUE(cupti::OpenAddressMap());
-    cupti::OpenVmmLedger();
-    cupti::OpenPools();
-    cupti::OpenGraphLedger();
     cupti::ForgetKernelHandles();
     cupti::LookUpDriver();
     cupti::SetListening(cupti::Listening::kEverything);

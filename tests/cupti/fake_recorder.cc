@@ -11,9 +11,9 @@ FakeRecorder& FakeRecorder::Get() {
 }
 
 const RecorderApi* FakeRecorder::api() const {
-  static constexpr RecorderApi kApi = {kSourceApiVersion,   &Record,       &Intern,
-                                       &SourceState,        &CountAnomaly, &InsideHook,
-                                       &RealDriverFunction, &Stack};
+  static constexpr RecorderApi kApi = {
+      kSourceApiVersion, &Record,      &DriverCall,   &FunctionId, &PoolOnHost,
+      &Intern,           &SourceState, &CountAnomaly, &InsideHook, &RealDriverFunction};
   return &kApi;
 }
 
@@ -25,6 +25,7 @@ void FakeRecorder::Reset() {
   functions_.clear();
   on_record_ = nullptr;
   inside_hook_ = false;
+  pool_on_host_ = 0;
 }
 
 std::vector<SourceEvent> FakeRecorder::Events() const {
@@ -97,7 +98,34 @@ void FakeRecorder::CountAnomaly(int anomaly, std::uint64_t add) {
   self.anomalies_[anomaly] += add;
 }
 
-std::uint32_t FakeRecorder::Stack() { return kStack; }
+void FakeRecorder::DriverCall(const SourceCall* call) {
+  SourceEvent event{};
+  event.op = call->is_exit != 0 ? kToldExit : kToldEntry;
+  event.api = static_cast<std::uint32_t>(call->function);
+  event.result = call->result;
+  // Of the plainest of them also what they take and hand out.
+  const std::string name = Get().Text(event.api);
+  const auto* words = static_cast<const std::uint64_t*>(call->parameters);
+  if (name == "cuMemFree_v2") event.address = words[0];
+  if (name == "cuMemAlloc_v2" && call->is_exit != 0 && call->result == 0) {
+    event.address = *reinterpret_cast<const std::uint64_t*>(words[0]);
+    event.bytes = words[1];
+  }
+  if (call->kept != nullptr && call->is_exit == 0) *call->kept = 0x6b657074;
+  event.aux0 = call->kept == nullptr ? 0 : *call->kept;
+  Record(&event);
+}
+
+// Of memory and contexts; as in the recorder, uses of memory are not among them.
+std::int32_t FakeRecorder::FunctionId(const char* name) {
+  const std::string text = name;
+  for (const char* use : {"cuMemcpy", "cuMemset", "cuLaunch", "cuStream", "cuCtxSync", "cuDriver",
+                          "cuModule", "cuLibrary", "cuKernel"})
+    if (text.starts_with(use)) return -1;
+  return static_cast<std::int32_t>(Get().TextId(text));
+}
+
+int FakeRecorder::PoolOnHost(std::uint64_t pool) { return pool == Get().pool_on_host_ ? 1 : 0; }
 
 int FakeRecorder::InsideHook() { return Get().inside_hook_ ? 1 : 0; }
 

@@ -12,6 +12,10 @@
 
 namespace memprof::cupti_test {
 
+// What the recorder was told of a call of the driver, among the events in order: api = the
+// function, at the exit result = what it answered.
+inline constexpr std::uint32_t kToldEntry = 200, kToldExit = 201;
+
 struct StateChange {
   std::uint32_t state;
   std::string detail;
@@ -34,9 +38,8 @@ class FakeRecorder {
 
   // What real_driver_function answers; by default what libcuda.so.1 exports if it is loaded.
   void SetDriverFunction(const std::string& name, void* function);
-  // What stack() answers.
-  static constexpr std::uint32_t kStack = 4711;
   void SetInsideHook(bool inside) { inside_hook_ = inside; }
+  void SetPoolOnHost(std::uint64_t pool) { pool_on_host_ = pool; }
   // Called for every event, outside the lock.
   void OnRecord(std::function<void(const SourceEvent&)> hook) { on_record_ = std::move(hook); }
 
@@ -45,7 +48,9 @@ class FakeRecorder {
   static std::uint32_t Intern(const char* text, std::size_t length);
   static void SourceState(const char* name, std::uint32_t state, const char* detail);
   static void CountAnomaly(int anomaly, std::uint64_t add);
-  static std::uint32_t Stack();
+  static void DriverCall(const SourceCall* call);
+  static std::int32_t FunctionId(const char* name);
+  static int PoolOnHost(std::uint64_t pool);
   static int InsideHook();
   static void* RealDriverFunction(const char* name);
 
@@ -58,6 +63,7 @@ class FakeRecorder {
   std::map<std::string, void*> functions_;
   std::function<void(const SourceEvent&)> on_record_;
   bool inside_hook_ = false;
+  std::uint64_t pool_on_host_ = 0;
 };
 
 }  // namespace memprof::cupti_test

@@ -10,11 +10,6 @@
 namespace memprof::cupti_test {
 namespace {
 
-using cupti::kOpContextCreate;
-using cupti::kOpContextDestroy;
-using cupti::kOpModuleLoad;
-using cupti::kOpModuleUnload;
-
 TEST(Source, StopsAndStartsAgain) {
   WithSource([] {
     g_source->stop();  // before the first start: nothing
@@ -24,7 +19,7 @@ TEST(Source, StopsAndStartsAgain) {
     g_source->stop();
     g_source->stop();
     EXPECT_EQ(g_cupti->unsubscribe_calls, 1);
-    EXPECT_EQ(LastState().state, cupti::kSourceOff);
+    EXPECT_EQ(LastState().state, kSourceOff);
     CopySomething();  // a callback that was under way
     EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u);
     ASSERT_EQ(g_source->start(0), 0);
@@ -45,11 +40,11 @@ TEST(Source, ChangesItsTaskWithoutANewSubscription) {
     ASSERT_EQ(g_source->start(1), 0);
     EXPECT_EQ(g_cupti->driver_on[kMemPoolCreate], 1);
     Call(kMemAllocV2, &params);
-    EXPECT_EQ(Recorder().Events().size(), 1u);
+    EXPECT_EQ(Recorder().Events().size(), 2u) << "its entry and its exit";
     ASSERT_EQ(g_source->start(0), 0);
     EXPECT_EQ(g_cupti->driver_on[kMemPoolCreate], 0);
     Call(kMemAllocV2, &params);
-    EXPECT_EQ(Recorder().Events().size(), 1u);
+    EXPECT_EQ(Recorder().Events().size(), 2u);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 1);
   });
 }
@@ -61,7 +56,7 @@ TEST(Source, MayBeStoppedFromInsideACallback) {
     Recorder().OnRecord([](const SourceEvent&) { g_source->stop(); });
     CopySomething();
     EXPECT_EQ(g_cupti->unsubscribe_calls, 1);
-    EXPECT_EQ(LastState().state, cupti::kSourceOff);
+    EXPECT_EQ(LastState().state, kSourceOff);
     Recorder().OnRecord([](const SourceEvent&) { EXPECT_NE(g_source->start(0), 0); });
     Recorder().OnRecord(nullptr);
     EXPECT_EQ(g_source->start(0), 0);
@@ -115,8 +110,8 @@ TEST(Source, NoticesThatCuptiWasFinalisedByAnother) {
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 2);
     const auto states = Recorder().States();
     ASSERT_EQ(states.size(), 3u);
-    EXPECT_EQ(states[1].state, cupti::kSourceLost);
-    EXPECT_EQ(states[2].state, cupti::kSourceOn);
+    EXPECT_EQ(states[1].state, kSourceLost);
+    EXPECT_EQ(states[2].state, kSourceOn);
     g_deliver_heartbeats = false;
     g_source->stop();
     EXPECT_EQ(g_cupti->unsubscribe_calls, 0);
@@ -141,7 +136,7 @@ TEST(Source, TakesALostSubscriptionUpAgainWhileItRuns) {
     g_source->check();
     EXPECT_EQ(Recorder().States().size(), 1u);
     g_source->check();
-    EXPECT_EQ(LastState().state, cupti::kSourceLost);
+    EXPECT_EQ(LastState().state, kSourceLost);
     EXPECT_EQ(Recorder().Anomalies(kCuptiLost), 1u);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 1) << "not at once";
     CopySomething();
@@ -149,7 +144,7 @@ TEST(Source, TakesALostSubscriptionUpAgainWhileItRuns) {
     g_source->check();
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 2);
     EXPECT_EQ(g_cupti->unsubscribe_calls, 0) << "the handle was stale";
-    EXPECT_EQ(LastState().state, cupti::kSourceOn);
+    EXPECT_EQ(LastState().state, kSourceOn);
     EXPECT_NE(LastState().detail.find("allocations among them"), std::string::npos);
     CopySomething();
     EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u);
@@ -184,12 +179,12 @@ TEST(Source, WaitsForItsTurnAfterALoss) {
     CheckSeveralTimes(6);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 5);
     ASSERT_EQ(Recorder().States().size(), 3u) << "why it does not come is said once";
-    EXPECT_EQ(LastState().state, cupti::kSourceLost);
+    EXPECT_EQ(LastState().state, kSourceLost);
     EXPECT_NE(LastState().detail.find("CUPTI for another"), std::string::npos);
     g_cupti->subscribe_v2_result = 0;
     g_deliver_heartbeats = true;
     g_source->check();
-    EXPECT_EQ(LastState().state, cupti::kSourceOn);
+    EXPECT_EQ(LastState().state, kSourceOn);
     CopySomething();
     EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u);
   });
@@ -206,7 +201,7 @@ TEST(Source, StoppedItTakesNothingUpAgain) {
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 1);
     // A new start does, as if nothing had been.
     ASSERT_EQ(g_source->start(0), 0);
-    EXPECT_EQ(LastState().state, cupti::kSourceOn);
+    EXPECT_EQ(LastState().state, kSourceOn);
     // A loss that the stop notices is counted too.
     g_deliver_heartbeats = false;
     g_source->stop();
@@ -241,7 +236,7 @@ TEST(Source, AFatalErrorIsALossAsWell) {
     EXPECT_EQ(Recorder().Anomalies(kCuptiLost), 1u);
     CheckSeveralTimes(3);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 2);
-    EXPECT_EQ(LastState().state, cupti::kSourceOn);
+    EXPECT_EQ(LastState().state, kSourceOn);
     EXPECT_EQ(Recorder().States().size(), 3u);
     EXPECT_EQ(Recorder().Anomalies(kCuptiLost), 1u);
   });
@@ -280,14 +275,14 @@ TEST(Source, SaysThatCuptiGaveUp) {
     ASSERT_EQ(g_source->start(0), 0);
     const cupti::StateNotification state = {CUPTI_ERROR_HARDWARE, "it broke"};
     Deliver(cupti::kDomainState, cupti::kStateFatalError, &state);
-    EXPECT_EQ(LastState().state, cupti::kSourceLost);
+    EXPECT_EQ(LastState().state, kSourceLost);
     EXPECT_NE(LastState().detail.find("error 9: it broke"), std::string::npos)
         << LastState().detail;
     CopySomething();
     EXPECT_TRUE(Recorder().Events().empty());
     g_source->stop();
     EXPECT_EQ(g_cupti->unsubscribe_calls, 0) << "CUPTI finalised itself";
-    EXPECT_EQ(LastState().state, cupti::kSourceLost);
+    EXPECT_EQ(LastState().state, kSourceLost);
     ASSERT_EQ(g_source->start(0), 0);
     CopySomething();
     EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u);
@@ -332,7 +327,7 @@ TEST(Source, AChildOfForkLeavesCuptiAlone) {
     if (child == 0) {
       CopySomething();
       const bool silent = Recorder().Events().empty();
-      const bool refused = g_source->start(0) != 0 && LastState().state == cupti::kSourceRefused;
+      const bool refused = g_source->start(0) != 0 && LastState().state == kSourceRefused;
       g_source->stop();
       _exit(silent && refused && g_cupti->subscribe_v2_calls == 1 && g_cupti->unsubscribe_calls == 0
                 ? 0

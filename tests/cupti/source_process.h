@@ -12,7 +12,7 @@
 #include <iterator>
 
 #include "cupti_hooks/src/driver_params.h"
-#include "cupti_hooks/src/log_values.h"
+#include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/source_api/source_api.h"
 #include "tests/cupti/fake_cupti.h"
 #include "tests/cupti/fake_recorder.h"
@@ -20,7 +20,7 @@
 
 namespace memprof::cupti_test {
 
-using cupti::kOpMemcpy;
+using namespace vocabulary;  // NOLINT: the values of the log
 
 inline constexpr std::uint32_t kDriverGetVersion = 2;
 inline constexpr std::uint32_t kMemAllocV2 = 243;

@@ -1,5 +1,7 @@
 // The callback table against the toolkit's header and libcupti, and our copies of log values
 // against the log's own definition.
+#include "libmemprof/src/driver/table.h"
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +13,7 @@
 #include <string>
 
 #include "cupti_hooks/src/callbacks.h"
-#include "cupti_hooks/src/log_values.h"
-#include "proto/memprof.pb.h"
+#include "cupti_hooks/src/driver_params.h"
 
 namespace memprof::cupti {
 namespace {
@@ -84,70 +85,53 @@ TEST(CallbackTable, AgreesWithTheToolkitsLibrary) {
   EXPECT_GT(known, 130u);
 }
 
-TEST(LogValues, AreThoseOfTheLogFormat) {
-  const std::map<std::uint32_t, std::string> ops = {
-      {kOpAlloc, "OP_ALLOC"},
-      {kOpFree, "OP_FREE"},
-      {kOpAllocFailed, "OP_ALLOC_FAILED"},
-      {kOpMap, "OP_MAP"},
-      {kOpUnmap, "OP_UNMAP"},
-      {kOpFreeFailed, "OP_FREE_FAILED"},
-      {kOpContextCreate, "OP_CONTEXT_CREATE"},
-      {kOpContextDestroy, "OP_CONTEXT_DESTROY"},
-      {kOpDeviceReset, "OP_DEVICE_RESET"},
-      {kOpModuleLoad, "OP_MODULE_LOAD"},
-      {kOpModuleUnload, "OP_MODULE_UNLOAD"},
-      {kOpLaunch, "OP_LAUNCH"},
-      {kOpTouch, "OP_TOUCH"},
-      {kOpMemcpy, "OP_MEMCPY"},
-      {kOpMemset, "OP_MEMSET"},
-      {kOpSync, "OP_SYNC"},
-      {kOpPoolCreate, "OP_POOL_CREATE"},
-      {kOpPoolDestroy, "OP_POOL_DESTROY"},
-      {kOpPoolTrim, "OP_POOL_TRIM"},
-      {kOpPoolSample, "OP_POOL_SAMPLE"},
-      {kOpCheckpoint, "OP_CHECKPOINT"},
-      {kOpPrefetch, "OP_PREFETCH"},
-      {kOpAdvise, "OP_ADVISE"},
-      {kOpDiscard, "OP_DISCARD"},
-  };
-  for (const auto& [value, name] : ops) {
-    EXPECT_EQ(log::Op_Name(static_cast<log::Op>(value)), name);
-  }
-  const std::map<std::uint32_t, std::string> layers = {
-      {kLayerNone, "LAYER_UNSPECIFIED"},
-      {kLayerLinear, "LAYER_LINEAR"},
-      {kLayerPitched, "LAYER_PITCHED"},
-      {kLayerArray, "LAYER_ARRAY"},
-      {kLayerManaged, "LAYER_MANAGED"},
-      {kLayerPinned, "LAYER_PINNED"},
-      {kLayerRegistered, "LAYER_REGISTERED"},
-      {kLayerStreamOrdered, "LAYER_STREAM_ORDERED"},
-      {kLayerVmmPhysical, "LAYER_VMM_PHYSICAL"},
-      {kLayerVmmAddress, "LAYER_VMM_ADDRESS"},
-      {kLayerImported, "LAYER_IMPORTED"},
-      {kLayerModule, "LAYER_MODULE"},
-      {kLayerGraph, "LAYER_GRAPH"},
-      {kLayerMulticast, "LAYER_MULTICAST"},
-  };
-  for (const auto& [value, name] : layers) {
-    EXPECT_EQ(log::Layer_Name(static_cast<log::Layer>(value)), name);
-  }
-  const std::map<std::uint32_t, std::string> copies = {
-      {kCopyUnknown, "COPY_UNKNOWN"},
-      {kCopyHostToDevice, "COPY_HOST_TO_DEVICE"},
-      {kCopyDeviceToHost, "COPY_DEVICE_TO_HOST"},
-      {kCopyDeviceToDevice, "COPY_DEVICE_TO_DEVICE"},
-      {kCopyHostToHost, "COPY_HOST_TO_HOST"},
-      {kCopyPeer, "COPY_PEER"},
-  };
-  for (const auto& [value, name] : copies) {
-    EXPECT_EQ(log::CopyKind_Name(static_cast<log::CopyKind>(value)), name);
-  }
-  EXPECT_EQ(kSourceOff, static_cast<std::uint32_t>(log::SOURCE_OFF));
-  EXPECT_EQ(kSourceOn, static_cast<std::uint32_t>(log::SOURCE_ON));
-  EXPECT_EQ(kSourceRefused, static_cast<std::uint32_t>(log::SOURCE_REFUSED));
-  EXPECT_EQ(kSourceLost, static_cast<std::uint32_t>(log::SOURCE_LOST));
+// A function's parameters, in order, are the members of the toolkit's structure: the recorder reads
+// them by the table of functions alone.
+template <typename... Arguments>
+constexpr std::size_t PackedSize(CUresult (*)(Arguments...)) {
+  std::size_t end = 0, most = 1;
+  ((end = (end + alignof(Arguments) - 1) / alignof(Arguments) * alignof(Arguments) +
+          sizeof(Arguments),
+    most = alignof(Arguments) > most ? alignof(Arguments) : most),
+   ...);
+  return (end + most - 1) / most * most;
+}
+
+TEST(CallbackTable, ParametersAreLaidOutAsInTheToolkit) {
+  std::map<std::string, std::size_t> ours;
+#define PACKED_SIZE(name, base, since, streams, parameters, arguments, handler) \
+  ours[#name] = PackedSize(static_cast<CUresult(*) parameters>(nullptr));
+  MEMPROF_DRIVER_FUNCTIONS(PACKED_SIZE)
+#undef PACKED_SIZE
+#define EXPECT_SIZE(name) EXPECT_EQ(ours.at(#name), sizeof(name##_params)) << #name;
+  EXPECT_SIZE(cuMemAlloc_v2)
+  EXPECT_SIZE(cuMemAllocPitch_v2)
+  EXPECT_SIZE(cuMemAllocManaged)
+  EXPECT_SIZE(cuMemHostAlloc)
+  EXPECT_SIZE(cuMemHostRegister_v2)
+  EXPECT_SIZE(cuMemAllocFromPoolAsync)
+  EXPECT_SIZE(cuMemPoolCreate)
+  EXPECT_SIZE(cuMemPoolImportFromShareableHandle)
+  EXPECT_SIZE(cuMemCreate)
+  EXPECT_SIZE(cuMemMap)
+  EXPECT_SIZE(cuMemAddressReserve)
+  EXPECT_SIZE(cuMemExportToShareableHandle)
+  EXPECT_SIZE(cuMemImportFromShareableHandle)
+  EXPECT_SIZE(cuMemMapArrayAsync)
+  EXPECT_SIZE(cuMipmappedArrayCreate)
+  EXPECT_SIZE(cuIpcOpenMemHandle_v2)
+  EXPECT_SIZE(cuIpcGetMemHandle)
+  EXPECT_SIZE(cuMemPrefetchAsync)
+  EXPECT_SIZE(cuMemAdvise)
+  EXPECT_SIZE(cuGraphAddMemAllocNode)
+  EXPECT_SIZE(cuGraphAddMemFreeNode)
+  EXPECT_SIZE(cuGraphInstantiateWithFlags)
+  EXPECT_SIZE(cuGraphLaunch)
+  EXPECT_SIZE(cuCtxCreate_v3)
+  EXPECT_SIZE(cuGraphicsMapResources)
+  EXPECT_SIZE(cuGraphicsSubResourceGetMappedArray)
+  EXPECT_SIZE(cuExternalMemoryGetMappedBuffer)
+#undef EXPECT_SIZE
 }
 
 }  // namespace

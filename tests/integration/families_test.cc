@@ -22,29 +22,36 @@ std::ostream& operator<<(std::ostream& out, const Family& family) {
   return out << family.guest << " " << family.scenario;
 }
 
-class Families : public ::testing::TestWithParam<Family> {};
+class Families : public ::testing::TestWithParam<Family> {
+ protected:
+  static void ExpectAllCalls(const std::string& source) {
+    const auto& [guest, scenario, pages, contexts] = GetParam();
+    const Recording run("guest_family_" + guest, {scenario},
+                        {{"SIMCUDA", "devices=2"}, {"MEMPROF_SOURCE", source}});
+    EXPECT_GT(run.expected().size(), 1u);
+    EXPECT_THAT(DumpedCalls(run.log()), ElementsAreArray(run.expected()));
+    EXPECT_THAT(RecordedEnds(run.log()), UnorderedElementsAreArray(ExpectedEnds(run.guest().out)));
+    EXPECT_EQ(LedgerGap(run.log(), 0, run.guest().out, contexts, pages), "");
+    EXPECT_THAT(UnclosedImports(run.log()), IsEmpty());
+  }
+};
 
-TEST_P(Families, AreRecordedCallByCall) {
-  const auto& [guest, scenario, pages, contexts] = GetParam();
-  const Recording run("guest_family_" + guest, {scenario}, {{"SIMCUDA", "devices=2"}});
-  EXPECT_GT(run.expected().size(), 1u);
-  EXPECT_THAT(DumpedCalls(run.log()), ElementsAreArray(run.expected()));
-  EXPECT_THAT(RecordedEnds(run.log()), UnorderedElementsAreArray(ExpectedEnds(run.guest().out)));
-  EXPECT_EQ(LedgerGap(run.log(), 0, run.guest().out, contexts, pages), "");
-  EXPECT_THAT(UnclosedImports(run.log()), IsEmpty());
-}
+TEST_P(Families, AreRecordedCallByCall) { ExpectAllCalls("driver"); }
+
+TEST_P(Families, AreTheSameWhereCuptiIsTheOnlySource) { ExpectAllCalls("cupti"); }
 
 INSTANTIATE_TEST_SUITE_P(
     OneProcess, Families,
-    ::testing::Values(
-        Family{"memory", "arrays", 1}, Family{"memory", "mipmaps", 1},
-        Family{"memory", "managed", 2}, Family{"memory", "batches", 2}, Family{"memory", "host"},
-        Family{"memory", "ordered", 16}, Family{"memory", "old", 1}, Family{"vmm", "physical", 1},
-        Family{"vmm", "multicast"}, Family{"code", "modules"}, Family{"code", "libraries"},
-        Family{"contexts", "destroyed"}, Family{"contexts", "released", 1},
-        Family{"contexts", "reset", 1}, Family{"contexts", "checkpoint", 1},
-        Family{"graphs", "nodes", 1}, Family{"graphs", "captured"}, Family{"imports", "own"},
-        Family{"graphs", "children", 1}, Family{"later", "sparse", 1}, Family{"later", "green", 1}),
+    ::testing::Values(Family{"memory", "arrays", 1}, Family{"memory", "mipmaps", 1},
+                      Family{"memory", "managed", 2}, Family{"memory", "batches", 2},
+                      Family{"memory", "host"}, Family{"memory", "ordered", 16},
+                      Family{"vmm", "physical", 1}, Family{"vmm", "multicast"},
+                      Family{"code", "modules"}, Family{"code", "libraries"},
+                      Family{"contexts", "destroyed"}, Family{"contexts", "released", 1},
+                      Family{"contexts", "reset", 1}, Family{"contexts", "checkpoint", 1},
+                      Family{"graphs", "nodes", 1}, Family{"graphs", "captured"},
+                      Family{"imports", "own"}, Family{"graphs", "children", 1},
+                      Family{"later", "sparse", 1}, Family{"later", "green", 1}),
     [](const auto& parameter) { return parameter.param.guest + "_" + parameter.param.scenario; });
 
 // What the peer of a guest of two processes recorded and said.

@@ -7,18 +7,6 @@
 namespace memprof::recorder {
 namespace {
 
-// Laid out as CUDA_ARRAY_DESCRIPTOR_v1 and CUDA_ARRAY3D_DESCRIPTOR_v1 of cuda.h.
-struct Descriptor32 {
-  unsigned width, height;
-  CUarray_format format;
-  unsigned channels;
-};
-struct Descriptor3D32 {
-  unsigned width, height, depth;
-  CUarray_format format;
-  unsigned channels, flags;
-};
-
 // CUDA_ARRAY3D_SPARSE and CUDA_ARRAY3D_DEFERRED_MAPPING, from CUDA 11.1 and 11.6 on.
 constexpr unsigned kSparse = 0x40, kDeferred = 0x80;
 
@@ -91,21 +79,6 @@ std::uint64_t ArrayBytes3D(const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned l
     if (!layered) depth = AtLeastOne(depth / 2);
   }
   return Bytes(elements, descriptor->Format, descriptor->NumChannels);
-}
-
-std::uint64_t ArrayBytes32(const void* descriptor) {
-  if (descriptor == nullptr) return 0;
-  Descriptor32 old;
-  memcpy(&old, descriptor, sizeof old);
-  return Bytes(std::uint64_t{old.width} * AtLeastOne(old.height), old.format, old.channels);
-}
-
-std::uint64_t ArrayBytes3D32(const void* descriptor) {
-  if (descriptor == nullptr) return 0;
-  Descriptor3D32 old;
-  memcpy(&old, descriptor, sizeof old);
-  return Bytes(std::uint64_t{old.width} * AtLeastOne(old.height) * AtLeastOne(old.depth),
-               old.format, old.channels);
 }
 
 }  // namespace memprof::recorder

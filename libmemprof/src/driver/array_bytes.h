@@ -18,8 +18,5 @@ std::uint64_t ElementBits(CUarray_format format, unsigned channels);
 bool IsMappedLater(const CUDA_ARRAY3D_DESCRIPTOR* descriptor);
 // And then only to all of it at once.
 bool IsMappedAsWhole(const CUDA_ARRAY3D_DESCRIPTOR* descriptor);
-// Descriptors of the CUDA 2 API, whose sizes are 32-bit.
-std::uint64_t ArrayBytes32(const void* descriptor);
-std::uint64_t ArrayBytes3D32(const void* descriptor);
 
 }  // namespace memprof::recorder

@@ -6,9 +6,9 @@
 //
 // `base name`, `since` and `streams` say how cuGetProcAddress names the function: base name asked
 // for, smallest version (as in CUDA_VERSION) that gets it, and the default-stream flavour:
-// kAny, kLegacy, or kPerThread. `handler` is the function template of hooks_*.h that calls the
-// real one and records. Names without suffix that have a _v2 twin take 32-bit sizes; the driver
-// still exports them.
+// kAny, kLegacy, or kPerThread. `handler` is the type of events/ that says what a call means. The
+// functions of CUDA 2 and 3 with 32-bit sizes are left out (docs/capture.md), as no program of
+// today can call them with success.
 //
 // Names and signatures: the driver API reference and cuda.h of CUDA 11.8 to 13.0.
 #pragma once
@@ -19,7 +19,7 @@
     (symbol, function, version, flags), GetProcAddress)                                            \
   X(cuGetProcAddress_v2, cuGetProcAddress, 12000, kAny,                                            \
     (const char* symbol, void** function, int version, cuuint64_t flags, void* status),            \
-    (symbol, function, version, flags, status), GetProcAddressV2)                                  \
+    (symbol, function, version, flags, status), GetProcAddress)                                    \
   X(cuInit, cuInit, 2000, kAny, (unsigned flags), (flags), Init)                                   \
                                                                                                    \
   X(cuCtxCreate, cuCtxCreate, 2000, kAny, (CUcontext * context, unsigned flags, CUdevice device),  \
@@ -33,18 +33,6 @@
   X(cuCtxCreate_v4, cuCtxCreate, 12050, kAny,                                                      \
     (CUcontext * context, void* parameters, unsigned flags, CUdevice device),                      \
     (context, parameters, flags, device), CreateContext)                                           \
-  X(cuGLCtxCreate, cuGLCtxCreate, 2000, kAny,                                                      \
-    (CUcontext * context, unsigned flags, CUdevice device), (context, flags, device),              \
-    CreateContext)                                                                                 \
-  X(cuGLCtxCreate_v2, cuGLCtxCreate, 3020, kAny,                                                   \
-    (CUcontext * context, unsigned flags, CUdevice device), (context, flags, device),              \
-    CreateContext)                                                                                 \
-  X(cuVDPAUCtxCreate, cuVDPAUCtxCreate, 3010, kAny,                                                \
-    (CUcontext * context, unsigned flags, CUdevice device, std::uint32_t vdpau, void* find),       \
-    (context, flags, device, vdpau, find), CreateVdpauContext)                                     \
-  X(cuVDPAUCtxCreate_v2, cuVDPAUCtxCreate, 3020, kAny,                                             \
-    (CUcontext * context, unsigned flags, CUdevice device, std::uint32_t vdpau, void* find),       \
-    (context, flags, device, vdpau, find), CreateVdpauContext)                                     \
   X(cuCtxAttach, cuCtxAttach, 2000, kAny, (CUcontext * context, unsigned flags), (context, flags), \
     AttachContext)                                                                                 \
   X(cuGreenCtxCreate, cuGreenCtxCreate, 12040, kAny,                                               \
@@ -67,24 +55,16 @@
   X(cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset, 11000, kAny, (CUdevice device), (device), \
     ResetPrimary)                                                                                  \
                                                                                                    \
-  X(cuMemAlloc, cuMemAlloc, 2000, kAny, (unsigned* pointer, unsigned bytes), (pointer, bytes),     \
-    AllocateLinear)                                                                                \
   X(cuMemAlloc_v2, cuMemAlloc, 3020, kAny, (CUdeviceptr * pointer, size_t bytes),                  \
     (pointer, bytes), AllocateLinear)                                                              \
-  X(cuMemAllocPitch, cuMemAllocPitch, 2000, kAny,                                                  \
-    (unsigned* pointer, unsigned* pitch, unsigned width, unsigned height, unsigned element),       \
-    (pointer, pitch, width, height, element), AllocatePitched)                                     \
   X(cuMemAllocPitch_v2, cuMemAllocPitch, 3020, kAny,                                               \
     (CUdeviceptr * pointer, size_t * pitch, size_t width, size_t height, unsigned element),        \
     (pointer, pitch, width, height, element), AllocatePitched)                                     \
   X(cuMemAllocManaged, cuMemAllocManaged, 6000, kAny,                                              \
     (CUdeviceptr * pointer, size_t bytes, unsigned flags), (pointer, bytes, flags),                \
     AllocateManaged)                                                                               \
-  X(cuMemFree, cuMemFree, 2000, kAny, (unsigned pointer), (pointer), FreeLinear)                   \
   X(cuMemFree_v2, cuMemFree, 3020, kAny, (CUdeviceptr pointer), (pointer), FreeLinear)             \
                                                                                                    \
-  X(cuMemAllocHost, cuMemAllocHost, 2000, kAny, (void** pointer, unsigned bytes),                  \
-    (pointer, bytes), AllocateHost)                                                                \
   X(cuMemAllocHost_v2, cuMemAllocHost, 3020, kAny, (void** pointer, size_t bytes),                 \
     (pointer, bytes), AllocateHost)                                                                \
   X(cuMemHostAlloc, cuMemHostAlloc, 2020, kAny, (void** pointer, size_t bytes, unsigned flags),    \
@@ -119,12 +99,8 @@
   X(cuMemPoolTrimTo, cuMemPoolTrimTo, 11020, kAny, (CUmemoryPool pool, size_t keep), (pool, keep), \
     TrimPool)                                                                                      \
                                                                                                    \
-  X(cuArrayCreate, cuArrayCreate, 2000, kAny, (CUarray * array, const void* descriptor),           \
-    (array, descriptor), CreateArray32)                                                            \
   X(cuArrayCreate_v2, cuArrayCreate, 3020, kAny,                                                   \
     (CUarray * array, const CUDA_ARRAY_DESCRIPTOR* descriptor), (array, descriptor), CreateArray)  \
-  X(cuArray3DCreate, cuArray3DCreate, 2000, kAny, (CUarray * array, const void* descriptor),       \
-    (array, descriptor), CreateArray3D32)                                                          \
   X(cuArray3DCreate_v2, cuArray3DCreate, 3020, kAny,                                               \
     (CUarray * array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor), (array, descriptor),             \
     CreateArray3D)                                                                                 \
@@ -133,7 +109,7 @@
     (CUmipmappedArray * array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels),        \
     (array, descriptor, levels), CreateMipmap)                                                     \
   X(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, 5000, kAny, (CUmipmappedArray array),        \
-    (array), DestroyArray)                                                                         \
+    (array), DestroyMipmap)                                                                        \
   X(cuMemMapArrayAsync, cuMemMapArrayAsync, 11010, kLegacy,                                        \
     (CUarrayMapInfo * list, unsigned count, CUstream stream), (list, count, stream), MapArrays)    \
   X(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync, 11010, kPerThread,                                \
@@ -244,9 +220,6 @@
   X(cuModuleLoadFatBinary, cuModuleLoadFatBinary, 2000, kAny,                                      \
     (CUmodule * module, const void* image), (module, image), LoadCode)                             \
   X(cuModuleUnload, cuModuleUnload, 2000, kAny, (CUmodule module), (module), UnloadCode)           \
-  X(cuModuleGetGlobal, cuModuleGetGlobal, 2000, kAny,                                              \
-    (unsigned* pointer, unsigned* bytes, CUmodule module, const char* name),                       \
-    (pointer, bytes, module, name), GetGlobal)                                                     \
   X(cuModuleGetGlobal_v2, cuModuleGetGlobal, 3020, kAny,                                           \
     (CUdeviceptr * pointer, size_t * bytes, CUmodule module, const char* name),                    \
     (pointer, bytes, module, name), GetGlobal)                                                     \
@@ -346,7 +319,7 @@
      const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC* description),                                \
     (array, memory, description), MapExternalMipmap)                                               \
   X(cuDestroyExternalMemory, cuDestroyExternalMemory, 10000, kAny, (CUexternalMemory memory),      \
-    (memory), CloseImport)                                                                         \
+    (memory), CloseExternal)                                                                       \
   X(cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterBuffer, 3000, kAny,                            \
     (CUgraphicsResource * resource, unsigned buffer, unsigned flags), (resource, buffer, flags),   \
     RegisterGraphics)                                                                              \
@@ -356,12 +329,6 @@
   X(cuGraphicsEGLRegisterImage, cuGraphicsEGLRegisterImage, 7000, kAny,                            \
     (CUgraphicsResource * resource, void* image, unsigned flags), (resource, image, flags),        \
     RegisterGraphics)                                                                              \
-  X(cuGraphicsVDPAURegisterVideoSurface, cuGraphicsVDPAURegisterVideoSurface, 3010, kAny,          \
-    (CUgraphicsResource * resource, std::uint32_t surface, unsigned flags),                        \
-    (resource, surface, flags), RegisterGraphics)                                                  \
-  X(cuGraphicsVDPAURegisterOutputSurface, cuGraphicsVDPAURegisterOutputSurface, 3010, kAny,        \
-    (CUgraphicsResource * resource, std::uint32_t surface, unsigned flags),                        \
-    (resource, surface, flags), RegisterGraphics)                                                  \
   X(cuEGLStreamConsumerAcquireFrame, cuEGLStreamConsumerAcquireFrame, 7000, kAny,                  \
     (void* connection, CUgraphicsResource* resource, CUstream* stream, unsigned timeout),          \
     (connection, resource, stream, timeout), AcquireFrame)                                         \
@@ -370,9 +337,6 @@
     (connection, resource, stream), ReleaseFrame)                                                  \
   X(cuGraphicsUnregisterResource, cuGraphicsUnregisterResource, 3000, kAny,                        \
     (CUgraphicsResource resource), (resource), UnregisterGraphics)                                 \
-  X(cuGraphicsResourceGetMappedPointer, cuGraphicsResourceGetMappedPointer, 3000, kAny,            \
-    (unsigned* pointer, unsigned* bytes, CUgraphicsResource resource), (pointer, bytes, resource), \
-    GetGraphicsPointer)                                                                            \
   X(cuGraphicsResourceGetMappedPointer_v2, cuGraphicsResourceGetMappedPointer, 3020, kAny,         \
     (CUdeviceptr * pointer, size_t * bytes, CUgraphicsResource resource),                          \
     (pointer, bytes, resource), GetGraphicsPointer)                                                \
@@ -397,31 +361,6 @@
   X(cuGraphicsUnmapResources_ptsz, cuGraphicsUnmapResources, 7000, kPerThread,                     \
     (unsigned count, CUgraphicsResource* resources, CUstream stream), (count, resources, stream),  \
     UnmapGraphics)                                                                                 \
-  X(cuGLRegisterBufferObject, cuGLRegisterBufferObject, 2000, kAny, (unsigned buffer), (buffer),   \
-    RegisterGlBuffer)                                                                              \
-  X(cuGLUnregisterBufferObject, cuGLUnregisterBufferObject, 2000, kAny, (unsigned buffer),         \
-    (buffer), UnregisterGlBuffer)                                                                  \
-  X(cuGLMapBufferObject, cuGLMapBufferObject, 2000, kLegacy,                                       \
-    (unsigned* pointer, unsigned* bytes, unsigned buffer), (pointer, bytes, buffer), MapGlBuffer)  \
-  X(cuGLMapBufferObject_v2, cuGLMapBufferObject, 3020, kLegacy,                                    \
-    (CUdeviceptr * pointer, size_t * bytes, unsigned buffer), (pointer, bytes, buffer),            \
-    MapGlBuffer)                                                                                   \
-  X(cuGLMapBufferObject_v2_ptds, cuGLMapBufferObject, 7000, kPerThread,                            \
-    (CUdeviceptr * pointer, size_t * bytes, unsigned buffer), (pointer, bytes, buffer),            \
-    MapGlBuffer)                                                                                   \
-  X(cuGLMapBufferObjectAsync, cuGLMapBufferObjectAsync, 2030, kLegacy,                             \
-    (unsigned* pointer, unsigned* bytes, unsigned buffer, CUstream stream),                        \
-    (pointer, bytes, buffer, stream), MapGlBuffer)                                                 \
-  X(cuGLMapBufferObjectAsync_v2, cuGLMapBufferObjectAsync, 3020, kLegacy,                          \
-    (CUdeviceptr * pointer, size_t * bytes, unsigned buffer, CUstream stream),                     \
-    (pointer, bytes, buffer, stream), MapGlBuffer)                                                 \
-  X(cuGLMapBufferObjectAsync_v2_ptsz, cuGLMapBufferObjectAsync, 7000, kPerThread,                  \
-    (CUdeviceptr * pointer, size_t * bytes, unsigned buffer, CUstream stream),                     \
-    (pointer, bytes, buffer, stream), MapGlBuffer)                                                 \
-  X(cuGLUnmapBufferObject, cuGLUnmapBufferObject, 2000, kAny, (unsigned buffer), (buffer),         \
-    UnmapGlBuffer)                                                                                 \
-  X(cuGLUnmapBufferObjectAsync, cuGLUnmapBufferObjectAsync, 2030, kAny,                            \
-    (unsigned buffer, CUstream stream), (buffer, stream), UnmapGlBuffer)                           \
                                                                                                    \
   X(cuCheckpointProcessLock, cuCheckpointProcessLock, 12080, kAny, (int pid, void* arguments),     \
     (pid, arguments), CheckpointLock)                                                              \

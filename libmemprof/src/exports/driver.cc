@@ -1,21 +1,10 @@
 // The exported driver functions. Each is generated from the table: it finds the real function and
-// hands both to the hook that the table names.
+// hands it to Intercept with the event that the table names.
 //
 // The functions have C++ names and get their exported ones by asm labels, because cuda.h declares
 // some of the same names with other parameter types in other versions of the toolkit.
-#include "libmemprof/src/hooks/context.h"
-#include "libmemprof/src/hooks/graph.h"
-#include "libmemprof/src/hooks/graphics.h"
-#include "libmemprof/src/hooks/green.h"
-#include "libmemprof/src/hooks/import.h"
-#include "libmemprof/src/hooks/managed.h"
-#include "libmemprof/src/hooks/memory.h"
-#include "libmemprof/src/hooks/module.h"
-#include "libmemprof/src/hooks/multicast.h"
-#include "libmemprof/src/hooks/pool.h"
-#include "libmemprof/src/hooks/proc_address.h"
-#include "libmemprof/src/hooks/share.h"
-#include "libmemprof/src/hooks/sparse.h"
+#include "libmemprof/src/events/families.h"
+#include "libmemprof/src/hooks/intercept.h"
 
 namespace memprof::recorder {
 namespace {
@@ -28,7 +17,7 @@ namespace {
     using Real = CUresult(*) parameters;                                                           \
     const Real real = reinterpret_cast<Real>(RealFunction(FunctionId::k_##name));                  \
     if (real == nullptr) return WithoutDriver();                                                   \
-    return handler(FunctionId::k_##name, real, MEMPROF_UNPACK arguments);                          \
+    return Intercept<handler>(FunctionId::k_##name, real, MEMPROF_UNPACK arguments);               \
   }
 MEMPROF_DRIVER_FUNCTIONS(MEMPROF_WRAPPER)
 #undef MEMPROF_WRAPPER

@@ -1,10 +1,10 @@
-// The numbers of log.Op and log.Layer for code that cannot include libprotobuf's header. A test
-// compares them with the generated enums.
+// The numbers of log.Op, log.Layer and the like, for code that cannot include libprotobuf's header:
+// the recorder and its sources. A test compares them with the generated enums.
 #pragma once
 
 #include <cstdint>
 
-namespace memprof::recorder {
+namespace memprof::vocabulary {
 
 enum Op : std::uint8_t {
   kOpAlloc = 1,
@@ -25,6 +25,11 @@ enum Op : std::uint8_t {
   kOpModuleLoad = 19,
   kOpModuleUnload = 20,
   kOpMemoryInfo = 21,
+  kOpLaunch = 22,
+  kOpTouch = 23,
+  kOpMemcpy = 24,
+  kOpMemset = 25,
+  kOpSync = 26,
   kOpPoolCreate = 27,
   kOpPoolDestroy = 28,
   kOpPoolTrim = 29,
@@ -74,6 +79,17 @@ enum ImportKind : std::uint64_t {
   kImportOwn = 10,
 };
 
+enum CopyKind : std::uint32_t {
+  kCopyUnknown = 0,
+  kCopyHostToDevice = 1,
+  kCopyDeviceToHost = 2,
+  kCopyDeviceToDevice = 3,
+  kCopyHostToHost = 4,
+  kCopyPeer = 5,
+};
+// Added to it, and alone in a memset's aux1, where the stream was being captured.
+inline constexpr std::uint32_t kCaptured = 16;
+
 enum SourceState : std::uint32_t {
   kSourceOff = 0,
   kSourceOn = 1,
@@ -81,4 +97,8 @@ enum SourceState : std::uint32_t {
   kSourceLost = 3,
 };
 
-}  // namespace memprof::recorder
+}  // namespace memprof::vocabulary
+
+namespace memprof::recorder {
+using namespace vocabulary;
+}

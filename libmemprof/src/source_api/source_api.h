@@ -3,7 +3,7 @@
 // own table; neither links the other, so the recorder exports nothing for it.
 //
 // Thread-safety: every recorder function may be called from any thread, also inside callbacks of
-// the driver. None throws, blocks or calls CUDA.
+// the driver. None throws or blocks; all but driver_call leave CUDA alone.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace memprof {
 
-inline constexpr std::uint32_t kSourceApiVersion = 3;
+inline constexpr std::uint32_t kSourceApiVersion = 4;
 
 // One event as a source reports it; fields as in log.Events. `op` and `layer` are the numbers of
 // log.Op and log.Layer. The recorder adds the time, the thread and, if asked, the stack.
@@ -29,7 +29,16 @@ struct SourceEvent {
   std::uint32_t label;       // from intern()
   std::uint32_t api;         // from intern()
   std::uint32_t with_stack;  // 1 = take the calling thread's stack
-  std::uint32_t stack;       // else: one from stack(), or 0
+};
+
+// One half of a call of the driver that a source was told of: what the call means, the recorder
+// knows.
+struct SourceCall {
+  std::int32_t function;   // from function_id()
+  std::uint32_t is_exit;   // 0: the call is about to happen
+  std::uint32_t result;    // CUresult, at the exit
+  const void* parameters;  // the function's parameters, in order, as members of a structure
+  std::uint64_t* kept;     // 64 bits that are the same at entry and exit of one call, or null
 };
 
 // What the recorder offers.
@@ -37,6 +46,13 @@ struct RecorderApi {
   std::uint32_t version;  // kSourceApiVersion
   // Records one event. Does nothing when not recording.
   void (*record)(const SourceEvent* event);
+  // Records what follows from a call for memory and contexts, where hooks do not do that. To be
+  // called at its entry and at its exit, by the thread that calls. Asks the driver.
+  void (*driver_call)(const SourceCall* call);
+  // For SourceCall; -1 where there is nothing to record of the function.
+  std::int32_t (*function_id)(const char* name);
+  // 1 where the pool is known to lie in the host's memory.
+  int (*pool_on_host)(std::uint64_t pool);
   // Id of a string in the log; the same text gives the same id. 0 when none can be had.
   std::uint32_t (*intern)(const char* text, std::size_t length);
   // Tells the log how this source fares; state as in log.SourceState.
@@ -48,8 +64,6 @@ struct RecorderApi {
   int (*inside_hook)();
   // The real driver function of that name, or null: for calls that must not be recorded.
   void* (*real_driver_function)(const char* name);
-  // Id of the calling thread's stack, for an event that comes later; 0 when there is none.
-  std::uint32_t (*stack)();
 };
 
 // What a source offers, returned by its only exported function,

@@ -11,6 +11,7 @@
 #include "libmemprof/src/driver/api.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/record_event.h"
+#include "libmemprof/src/sources/driver_calls.h"
 
 namespace memprof::recorder {
 namespace {
@@ -22,7 +23,7 @@ std::atomic<const SourceApi*> g_source{nullptr};
 
 void SourceRecord(const SourceEvent* from) {
   if (from == nullptr || !Recording()) return;
-  RecursionGuard guard;
+  EntryGuard guard;
   ThreadState* state = BoundState(guard.slot());
   if (state == nullptr) return;
   NoticeLoadedDriver();  // a source sees calls that reach the driver past every hook
@@ -37,7 +38,6 @@ void SourceRecord(const SourceEvent* from) {
   event.aux1 = from->aux1;
   event.stream = from->stream;
   event.label = from->label;
-  event.stack = from->stack;
   event.api = from->api;
   std::int32_t device = from->device;
   const auto context = reinterpret_cast<CUcontext>(from->context);
@@ -48,6 +48,7 @@ void SourceRecord(const SourceEvent* from) {
   }
   if (event.op == kOpContextDestroy && context != nullptr) {
     const CallContext gone = driver->ForgetContext(context);
+    if (gone.id == 0) return;  // it was recorded with the call that ends it, or never seen
     event.context = gone.id;
     if (device < 0) device = gone.device;
   } else if (context != nullptr) {
@@ -60,14 +61,14 @@ void SourceRecord(const SourceEvent* from) {
 std::uint32_t SourceIntern(const char* text, std::size_t length) {
   Recorder* recorder = TheRecorder();
   if (recorder == nullptr || text == nullptr || !Recording()) return 0;
-  RecursionGuard guard;
+  EntryGuard guard;
   return recorder->definitions()->InternString(text, length);
 }
 
 void SourceStateChanged(const char* name, std::uint32_t state, const char* detail) {
   Recorder* recorder = TheRecorder();
   if (recorder == nullptr || name == nullptr) return;
-  RecursionGuard guard;
+  EntryGuard guard;
   recorder->definitions()->AddSource(name, state, detail == nullptr ? "" : detail);
   if (state == kSourceRefused) recorder->Count(log::Anomaly::kCuptiRefused);
 }
@@ -85,16 +86,21 @@ void* SourceRealFunction(const char* name) {
   return name == nullptr ? nullptr : RealDriverSymbol(name);
 }
 
-std::uint32_t SourceStack() {
-  if (!Recording()) return 0;
-  RecursionGuard guard;
-  ThreadState* state = BoundState(guard.slot());
-  return state == nullptr ? 0 : TheRecorder()->InternStack(state);
+void SourceDriverCall(const SourceCall* call) {
+  if (call != nullptr) RecordDriverCall(*call);
 }
 
-constexpr RecorderApi kTable = {kSourceApiVersion,  SourceRecord, SourceIntern,
-                                SourceStateChanged, SourceCount,  SourceInsideHook,
-                                SourceRealFunction, SourceStack};
+int SourcePoolOnHost(std::uint64_t pool) {
+  Recorder* recorder = TheRecorder();
+  if (recorder == nullptr || !Recording()) return 0;
+  EntryGuard guard;
+  constexpr std::int32_t kNotSeen = -2;
+  return recorder->driver()->PoolDevice(pool, kNotSeen) == DriverState::kHost ? 1 : 0;
+}
+
+constexpr RecorderApi kTable = {
+    kSourceApiVersion, SourceRecord,       SourceDriverCall, DriverFunctionId, SourcePoolOnHost,
+    SourceIntern,      SourceStateChanged, SourceCount,      SourceInsideHook, SourceRealFunction};
 
 // "<directory of this library>/libmemprof_cupti.so"; false when the directory is unknown.
 bool SourcePath(char* path, std::size_t size) {
@@ -139,7 +145,9 @@ void StopCuptiSource() {
 
 void StartCuptiSource(bool allocations) {
   const SourceApi* source = g_source.load(std::memory_order_acquire);
-  if (source != nullptr) source->start(allocations ? 1 : 0);
+  if (source == nullptr) return;
+  ForgetDriverCalls();
+  source->start(allocations ? 1 : 0);
 }
 
 void CheckCuptiSource() {

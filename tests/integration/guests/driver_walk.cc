@@ -1,9 +1,7 @@
 // A guest that walks at random through all families of driver memory, each thread with a walk of
 // its own, and prints what must have been seen of it.
 //
-//   driver_walk THREADS STEPS SEED [cupti]
-//
-// With "cupti" through those alone that the CUPTI source tells.
+//   driver_walk THREADS STEPS SEED
 #include "../../libmemprof/hooks/driver_walk.h"
 
 #include <dlfcn.h>
@@ -34,8 +32,6 @@ int main(int argc, char** argv) {
   for (std::size_t t = 0; t < failed.size(); ++t)
     walks.push_back(std::make_unique<DriverWalk>(
         find, static_cast<unsigned>(std::atoi(argv[3])) * 100 + static_cast<unsigned>(t)));
-  for (const auto& walk : walks)
-    if (argc > 4) walk->KeepToWhatCuptiTells();
   for (std::size_t t = 0; t < failed.size(); ++t)
     threads.emplace_back([&, t] {
       failed[t] = use(context) != CUDA_SUCCESS;

@@ -186,29 +186,8 @@ void Ordered() {
   AskForTooMuch();
 }
 
-// Functions of before CUDA 3.2, as dlsym still finds them.
-void Old() {
-  UsePrimary();
-  CUarray flat = nullptr, deep = nullptr;
-  const CUDA_ARRAY_DESCRIPTOR_v1 two{200, 10, CU_AD_FORMAT_UNSIGNED_INT16, 4};
-  MUST(SYMBOL(cuArrayCreate)(&flat, &two));
-  Expect("alloc", "array", 0, flat, 200 * 10 * 4 * 2, "cuArrayCreate");
-  const CUDA_ARRAY3D_DESCRIPTOR_v1 three{20, 10, 5, CU_AD_FORMAT_FLOAT, 1, 0};
-  MUST(PROC(cuArray3DCreate, "cuArray3DCreate", 2000)(&deep, &three));
-  Expect("alloc", "array", 0, deep, 20 * 10 * 5 * 4, "cuArray3DCreate");
-  void* pinned = nullptr;
-  MUST(PROC(cuMemAllocHost, "cuMemAllocHost", 2000)(&pinned, 7000));
-  Expect("alloc", "pinned", -1, pinned, 7000, "cuMemAllocHost");
-  Expect("free", "pinned", -1, pinned, 7000, "cuMemFreeHost");
-  MUST(PROC(cuMemFreeHost, "cuMemFreeHost", 2000)(pinned));
-  Expect("free", "array", 0, flat, 200 * 10 * 4 * 2, "cuArrayDestroy");
-  MUST(PROC(cuArrayDestroy, "cuArrayDestroy", 2000)(flat));
-  AskForTooMuch();
-}
-
 constexpr Scenario kScenarios[] = {{"arrays", Arrays},   {"mipmaps", Mipmaps}, {"managed", Managed},
-                                   {"batches", Batches}, {"host", Host},       {"ordered", Ordered},
-                                   {"old", Old}};
+                                   {"batches", Batches}, {"host", Host},       {"ordered", Ordered}};
 
 }  // namespace
 

@@ -28,11 +28,7 @@ TEST(ArrayBytes, CountElementsChannelsAndLevels) {
   EXPECT_EQ(ArrayBytes3D(&deep, 1), 64u * 32 * 8 / 2);
   deep.Format = static_cast<CUarray_format>(0xb0);  // planar video
   EXPECT_EQ(ArrayBytes3D(&deep, 1), 0u);
-  const unsigned old[] = {10, 20, 0x03, 2};  // width, height, 32-bit format, channels
-  EXPECT_EQ(ArrayBytes32(old), 10u * 20 * 4 * 2);
-  const unsigned old3d[] = {10, 20, 3, 0x01, 1, 0};
-  EXPECT_EQ(ArrayBytes3D32(old3d), 600u);
-  EXPECT_EQ(ArrayBytes(nullptr) + ArrayBytes3D(nullptr, 1) + ArrayBytes32(nullptr), 0u);
+  EXPECT_EQ(ArrayBytes(nullptr) + ArrayBytes3D(nullptr, 1), 0u);
 }
 
 // Every number of CUarray_format that has a size, against the names of cuda.h.

@@ -78,9 +78,9 @@ bool DriverWalk::Allocate() {
     case 13:
       return ImportExternal();
     case 14:
-      return for_cupti_ ? MapPhysical() : MapGraphics();
+      return MapGraphics();
     case 15:
-      return for_cupti_ ? MapPhysical() : MapTile();
+      return MapTile();
     case 16:
       return BindMulticast();
     default:
@@ -214,7 +214,7 @@ bool DriverWalk::LaunchGraph() {
       add(&nodes[1], graph, nodes, 1, &passing) != CUDA_SUCCESS ||
       Find<AddFree>("cuGraphAddMemFreeNode")(&nodes[2], graph, nodes + 1, 1, passing.dptr) !=
           CUDA_SUCCESS ||
-      (!for_cupti_ && !MoveIntoAnother(&graph)) ||
+      !MoveIntoAnother(&graph) ||
       Find<CUresult(CUgraphExec*, CUgraph, unsigned long long)>("cuGraphInstantiateWithFlags")(
           &exec, graph, 0) != CUDA_SUCCESS)
     return false;

@@ -36,10 +36,6 @@ class DriverWalk {
   DriverWalk(Lookup lookup, unsigned seed) : lookup_(std::move(lookup)), random_(seed) {}
   ~DriverWalk();
 
-  // Leaves out what the CUPTI source does not tell: resources of graphics interfaces, tiles of
-  // sparse arrays, graphs in graphs.
-  void KeepToWhatCuptiTells() { for_cupti_ = true; }
-
   // One operation of the program: an allocation, a free, or a call that fails. The calling thread
   // has a current context. False when the driver did not do what it must.
   bool Step();
@@ -101,7 +97,6 @@ class DriverWalk {
 
   Lookup lookup_;
   std::mt19937 random_;
-  bool for_cupti_ = false;
   std::vector<Block> live_;
   std::vector<WalkEvent> events_;
   WalkTotals totals_;

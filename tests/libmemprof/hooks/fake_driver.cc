@@ -80,17 +80,6 @@ void Answer(const char*, Pointer* pointer, Size* bytes, CUgraphicsResource resou
   AnswerRange(pointer, bytes, resource);
 }
 
-template <typename Pointer, typename Size>
-requires std::is_integral_v<Size>
-void Answer(const char*, Pointer* pointer, Size* bytes, unsigned buffer) {
-  AnswerRange(pointer, bytes, buffer);
-}
-template <typename Pointer, typename Size>
-requires std::is_integral_v<Size>
-void Answer(const char*, Pointer* pointer, Size* bytes, unsigned buffer, CUstream) {
-  AnswerRange(pointer, bytes, buffer);
-}
-
 // An acquired frame is the second argument; a group of planes is described.
 void Answer(const char*, void*, CUgraphicsResource* resource, CUstream*, unsigned) {
   HandOut(resource);

@@ -75,8 +75,8 @@ TEST_F(GraphicsHooks, EveryWayToRegister) {
   Start();
   CUgraphicsResource resource = nullptr;
   Call("cuGraphicsEGLRegisterImage", &resource, At(7), 0u);
-  Call("cuGraphicsVDPAURegisterVideoSurface", &resource, std::uint32_t{1}, 0u);
-  Call("cuGraphicsVDPAURegisterOutputSurface", &resource, std::uint32_t{2}, 0u);
+  Call("cuGraphicsGLRegisterBuffer", &resource, 1u, 0u);
+  Call("cuGraphicsGLRegisterImage", &resource, 2u, 0x0de1u, 0u);
   EXPECT_THAT(Story(), ElementsAre("alloc 0 kind 6", "alloc 0 kind 6", "alloc 0 kind 6"));
 }
 
@@ -88,8 +88,7 @@ TEST_F(GraphicsHooks, ArraysAreViewsWithTheirBytes) {
   EXPECT_EQ(Call("cuGraphicsSubResourceGetMappedArray", &array, resource, 0u, 0u), CUDA_SUCCESS);
   CUmipmappedArray mipmap = nullptr;
   EXPECT_EQ(Call("cuGraphicsResourceGetMappedMipmappedArray", &mipmap, resource), CUDA_SUCCESS);
-  unsigned pointer32 = 0, bytes32 = 0;
-  Call("cuGraphicsResourceGetMappedPointer", &pointer32, &bytes32, resource);
+  MappedPointer(resource);
   EXPECT_THAT(Story(), ElementsAre("alloc 0 kind 6", "map", "alloc 1024 kind 9 of another",
                                    "alloc 0 kind 9 of another", "alloc 640 kind 7 of another"));
 }
@@ -140,33 +139,6 @@ TEST_F(GraphicsHooks, FramesOfStreams) {
                           "alloc 0 kind 7 of another", "free", "free", "free", "alloc 0 kind 6",
                           "alloc 1024 kind 9 of another", "alloc 1024 kind 9 of another"))
       << "that no frame came is no failure";
-}
-
-// Where there are no resources yet, the name of a buffer stands for it: as no other handle's.
-TEST_F(GraphicsHooks, BuffersOfTheFirstInterface) {
-  Start();
-  EXPECT_EQ(Call("cuGLRegisterBufferObject", 5u), CUDA_SUCCESS);
-  CUdeviceptr pointer = 0;
-  std::size_t bytes = 0;
-  unsigned pointer32 = 0, bytes32 = 0;
-  Call("cuGLMapBufferObject_v2", &pointer, &bytes, 5u);
-  EXPECT_EQ(bytes, 640u);
-  Call("cuGLUnmapBufferObject", 5u);
-  Call("cuGLMapBufferObjectAsync_v2", &pointer, &bytes, 5u, kNoStream);
-  Call("cuGLUnmapBufferObjectAsync", 5u, kNoStream);
-  Call("cuGLMapBufferObject_v2_ptds", &pointer, &bytes, 5u);
-  Call("cuGLMapBufferObjectAsync_v2_ptsz", &pointer, &bytes, 5u, kNoStream);
-  Call("cuGLMapBufferObject", &pointer32, &bytes32, 5u);
-  Call("cuGLMapBufferObjectAsync", &pointer32, &bytes32, 5u, kNoStream);
-  EXPECT_EQ(Call("cuGLUnregisterBufferObject", 5u), CUDA_SUCCESS);
-  const std::vector<Event> events = Events();
-  for (const Event& event : events) {
-    if (event.op != log::OP_ALLOC || event.aux1 != kImportGraphics) continue;
-    EXPECT_EQ(event.address, 0x474c'0000'0000'0005u);
-  }
-  const std::string view = "alloc 640 kind 7 of another";
-  EXPECT_THAT(Story(), ElementsAre("alloc 0 kind 6", view, "free", view, "free", view, view, view,
-                                   view, "free", "free", "free", "free", "free"));
 }
 
 }  // namespace

@@ -108,17 +108,6 @@ TEST_F(GreenHooks, ConvertedTwiceItIsOneContext) {
   EXPECT_EQ(Finish().WithOp(log::OP_CONTEXT_CREATE).size(), 1u);
 }
 
-TEST_F(GreenHooks, ContextsForGraphicsAreContexts) {
-  Start();
-  CUcontext context = nullptr;
-  for (const char* name : {"cuGLCtxCreate", "cuGLCtxCreate_v2"}) Call(name, &context, 0u, 1);
-  for (const char* name : {"cuVDPAUCtxCreate", "cuVDPAUCtxCreate_v2"})
-    Call(name, &context, 0u, 1, std::uint32_t{77}, At(1));
-  const std::vector<Event> created = Finish().WithOp(log::OP_CONTEXT_CREATE);
-  ASSERT_EQ(created.size(), 4u);
-  for (const Event& event : created) EXPECT_EQ(event.device, 1);
-}
-
 TEST_F(GreenHooks, AnAttachedContextTakesOneMoreDetach) {
   Start();
   CUcontext context = nullptr, attached = nullptr;

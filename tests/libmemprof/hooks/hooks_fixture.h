@@ -28,6 +28,14 @@ inline FakeDriver& TheFakeDriver() {
 
 namespace memprof::recorder {
 
+// False where a source tells of the calls (sources/source_door.cc): it neither begins recordings
+// nor hides calls within calls.
+#ifdef MEMPROF_TEST_TOLD
+inline constexpr bool kByHooks = false;
+#else
+inline constexpr bool kByHooks = true;
+#endif
+
 class HooksTest : public RecordingTest {
  protected:
   HooksTest() : driver_(testing::TheFakeDriver()) {

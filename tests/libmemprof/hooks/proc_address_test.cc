@@ -118,15 +118,17 @@ TEST(DriverTable, ARealDriverHandsOutWhatItExports) {
   const auto get = reinterpret_cast<Get>(RealDlsym(library, "cuGetProcAddress"));
   ASSERT_NE(get, nullptr);
   std::map<void*, std::string> exported;  // address and base name
-#define EXPORTED(name, base, ...) exported[RealDlsym(library, #name)] = #base;
+  std::map<std::string, int> bases;       // and the first version that the table has of them
+#define EXPORTED(name, base, since, ...)          \
+  exported[RealDlsym(library, #name)] = #base;    \
+  bases.try_emplace(#base, since).first->second = \
+      std::min(bases.at(#base), static_cast<int>(since));
   MEMPROF_DRIVER_FUNCTIONS(EXPORTED)
 #undef EXPORTED
   exported.erase(nullptr);
-  std::set<std::string> bases;
-  for (const auto& [address, base] : exported) bases.insert(base);
   int answers = 0;
-  for (const std::string& base : bases) {
-    for (int version = 2000; version <= 14000; version += 10) {
+  for (const auto& [base, since] : bases) {
+    for (int version = since; version <= 14000; version += 10) {
       for (const cuuint64_t flags : {kDefault, kLegacyStream, kPerThreadStream}) {
         void* address = nullptr;
         if (get(base.c_str(), &address, version, flags) != CUDA_SUCCESS || address == nullptr)

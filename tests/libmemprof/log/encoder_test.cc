@@ -157,6 +157,17 @@ TEST(Vocabulary, MatchesTheFormat) {
   EXPECT_EQ(+kOpContextDestroy, log::OP_CONTEXT_DESTROY);
   EXPECT_EQ(+kOpDeviceReset, log::OP_DEVICE_RESET);
   EXPECT_EQ(+kOpMemoryInfo, log::OP_MEMORY_INFO);
+  EXPECT_EQ(+kOpLaunch, log::OP_LAUNCH);
+  EXPECT_EQ(+kOpTouch, log::OP_TOUCH);
+  EXPECT_EQ(+kOpMemcpy, log::OP_MEMCPY);
+  EXPECT_EQ(+kOpMemset, log::OP_MEMSET);
+  EXPECT_EQ(+kOpSync, log::OP_SYNC);
+  EXPECT_EQ(+kCopyUnknown, static_cast<unsigned>(log::COPY_UNKNOWN));
+  EXPECT_EQ(+kCopyHostToDevice, static_cast<unsigned>(log::COPY_HOST_TO_DEVICE));
+  EXPECT_EQ(+kCopyDeviceToHost, static_cast<unsigned>(log::COPY_DEVICE_TO_HOST));
+  EXPECT_EQ(+kCopyDeviceToDevice, static_cast<unsigned>(log::COPY_DEVICE_TO_DEVICE));
+  EXPECT_EQ(+kCopyHostToHost, static_cast<unsigned>(log::COPY_HOST_TO_HOST));
+  EXPECT_EQ(+kCopyPeer, static_cast<unsigned>(log::COPY_PEER));
   EXPECT_EQ(+kOpPoolCreate, log::OP_POOL_CREATE);
   EXPECT_EQ(+kOpPoolDestroy, log::OP_POOL_DESTROY);
   EXPECT_EQ(+kOpPoolTrim, log::OP_POOL_TRIM);

@@ -1,0 +1,86 @@
+// Events of memory that belongs to somebody else.
+#include "libmemprof/src/events/import.h"
+
+#include "libmemprof/src/driver/array_bytes.h"
+
+namespace memprof::recorder {
+namespace {
+
+// Memory of another process at an address here, or of this one: CUDA does not promise that a
+// process can open what it exported, but where it can, nothing foreign has come in.
+void RecordSharedAddress(Call* call, CUdeviceptr address, const void* exported, std::uint64_t pool,
+                         ImportKind kind) {
+  ExportTable::Memory own;
+  const bool is_own =
+      call->driver()->exports()->FindContent(ExportTable::Kind::kAddress, exported, &own);
+  call->Allocated(CUDA_SUCCESS, kLayerImported, address, DriverState::BytesAt(address),
+                  is_own ? own.handle : pool, is_own ? kImportOwn : kind);
+}
+
+}  // namespace
+
+void OpenIpc::After(Call* call, CUresult result, CUdeviceptr* pointer, CUipcMemHandle handle,
+                    unsigned) const {
+  call->Failed(result, kLayerImported);
+  if (result == CUDA_SUCCESS &&
+      call->driver()->handles()->Add({*pointer, HandleKind::kIpc, call->Context().id, 0, 0, 0, 1}))
+    RecordSharedAddress(call, *pointer, &handle, 0, kImportIpc);
+}
+
+void CloseIpc::Before(Call* call, CUdeviceptr pointer) {
+  dropped_ = call->driver()->handles()->Drop(pointer, HandleKind::kIpc, &known_);
+  if (dropped_ != HandleTable::Dropped::kStays) call->Freeing(kLayerImported, pointer);
+}
+
+void CloseIpc::After(Call* call, CUresult result, CUdeviceptr pointer) {
+  if (dropped_ != HandleTable::Dropped::kStays) call->Freed(result, kLayerImported, pointer);
+  if (result == CUDA_SUCCESS || dropped_ == HandleTable::Dropped::kUnknown) return;
+  known_.references = 1;
+  call->driver()->handles()->Add(known_);
+}
+
+void ImportPool::After(Call* call, CUresult result, CUmemoryPool* pool, void*,
+                       CUmemAllocationHandleType, unsigned long long) const {
+  call->Failed(result, kLayerImported);
+  if (result != CUDA_SUCCESS) return;
+  call->driver()->handles()->Add({Number(*pool), HandleKind::kPool, 0, 0, 0, 0, 1});
+  ring::RingEvent event = call->Event(kOpPoolCreate, kLayerImported);
+  event.address = Number(*pool);
+  event.SetDevice(call->Context().device);
+  call->Emit(&event, true);
+}
+
+void ImportPoolPointer::After(Call* call, CUresult result, CUdeviceptr* pointer, CUmemoryPool pool,
+                              CUmemPoolPtrExportData* data) const {
+  call->Failed(result, kLayerImported);
+  if (result == CUDA_SUCCESS)
+    RecordSharedAddress(call, *pointer, data, Number(pool), kImportPoolPointer);
+}
+
+void ImportExternal::After(Call* call, CUresult result, CUexternalMemory* memory,
+                           const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* description) const {
+  call->Allocated(result, kLayerImported, Output(result, memory),
+                  description == nullptr ? 0 : description->size, 0, kImportExternal);
+}
+
+void MapExternalBuffer::After(Call* call, CUresult result, CUdeviceptr* pointer,
+                              CUexternalMemory memory,
+                              const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* description) const {
+  call->Allocated(result, kLayerImported, Output(result, pointer),
+                  description == nullptr ? 0 : description->size, Number(memory),
+                  kImportExternalView);
+}
+
+void MapExternalMipmap::After(Call* call, CUresult result, CUmipmappedArray* array,
+                              CUexternalMemory memory,
+                              const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC* description) const {
+  if (result == CUDA_SUCCESS)
+    call->driver()->handles()->Add(
+        {Number(*array), HandleKind::kMipmap, call->Context().id, 0, 0, 0, 1});
+  call->Allocated(
+      result, kLayerImported, Output(result, array),
+      description == nullptr ? 0 : ArrayBytes3D(&description->arrayDesc, description->numLevels),
+      Number(memory), kImportExternalArray);
+}
+
+}  // namespace memprof::recorder
