@@ -38,7 +38,7 @@ namespace {
 constexpr char kSourceName[] = "cupti";
 constexpr int kSilentLooks = 2;
 // Whoever takes CUPTI away time and again wants it more than we do.
-constexpr int kMostRegained = 8;
+constexpr int kMaxRegained = 8;
 
 pthread_mutex_t g_control = PTHREAD_MUTEX_INITIALIZER;
 std::atomic<bool> g_stop_requested{false};
@@ -234,7 +234,7 @@ void CheckLocked() {
     }
     if (++g_silent_looks < kSilentLooks) return;
     LoseLocked();
-    g_regain = g_losses <= kMostRegained;
+    g_regain = g_losses <= kMaxRegained;
     if (!g_regain) Say(kSourceLost, "CUPTI was lost too often, and is left to its other users");
     return;  // not at once
   }

@@ -12,13 +12,13 @@ std::uint64_t ArrayOf(const CUarrayMapInfo& info) {
 
 // The part of the array that is meant, and its bytes: 0 where the array's elements are not known.
 TileMap::Region RegionOf(Call* call, const CUarrayMapInfo& info, std::uint64_t* bytes) {
-  constexpr std::uint64_t kMost = 0xffff'ffff'ffff;
+  constexpr std::uint64_t kMax = 0xffff'ffff'ffff;
   TileMap::Region region;
   HandleTable::Entry array;
   const bool known = call->driver()->handles()->Get(ArrayOf(info), HandleKind::kSparse, &array);
   *bytes = 0;
   if (known && array.owner != 0) {  // deferred: always all of it
-    region.to[0] = kMost;
+    region.to[0] = kMax;
     *bytes = array.bytes;
     return region;
   }

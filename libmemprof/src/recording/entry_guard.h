@@ -71,6 +71,4 @@ class WorkGuard {
   EntryGuard entry_;
 };
 
-using RecursionGuard = EntryGuard;
-
 }  // namespace memprof::recorder
