@@ -6,12 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "cli/open_log.h"
-#include "cli/options.h"
-#include "cli/run.h"
-#include "cli/terminal.h"
-#include "cli/text.h"
-#include "cli/verbs.h"
+#include "cli/advice/advise.h"
+#include "cli/categories/categories.h"
+#include "cli/console/command_line.h"
+#include "cli/console/options.h"
+#include "cli/console/terminal.h"
+#include "cli/console/text.h"
+#include "cli/diff/diff.h"
+#include "cli/export/export.h"
+#include "cli/fragmentation/fragmentation.h"
+#include "cli/leaks/leaks.h"
+#include "cli/log/log.h"
+#include "cli/oom/oom.h"
+#include "cli/peak/peak.h"
+#include "cli/replay/footprint.h"
+#include "cli/replay/replay.h"
+#include "cli/report/report.h"
+#include "cli/run/run.h"
+#include "cli/steps/steps.h"
 
 namespace memprof::cli {
 namespace {

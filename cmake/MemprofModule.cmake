@@ -1,16 +1,20 @@
 # Modules: a folder of sources is a library, and says which other folders it may use.
 #
-# memprof_module(FOLDER [OBJECTS] [DEPENDS FOLDER…] [PUBLIC TARGET…] [PRIVATE TARGET…])
+# memprof_module(FOLDER [OBJECTS] [DEPENDS FOLDER…] [PUBLIC TARGET…] [PRIVATE TARGET…]
+#                [PRECOMPILED OF HEADER…])
 #   Makes the static library memprof_<folder with underscores> of all sources in FOLDER and in its
 #   internal/. What the folder and its headers include of this project must lie in FOLDER itself or, but
 #   not in an internal/, in a folder of DEPENDS. tests/layers holds that, for links as well.
 #   OBJECTS: an object library instead, without Abseil, for what is loaded into other people's programs.
 #     Who links it takes $<TARGET_OBJECTS:…>. Without sources there is none.
 #   PUBLIC, PRIVATE: other targets, as in target_link_libraries.
+#   PRECOMPILED: with these headers as well, as in memprof_precompile.
+# memprof_name_module(FOLDER TARGET)
+#   TARGET, whose sources are in FOLDER and use no module, can be named in DEPENDS.
 # memprof_write_modules(FILE)
 #   Writes "FOLDER;LIBRARY OR OBJECTS,…;DEPENDS,…" of each module, one a line, when the build is generated.
 function(memprof_module folder)
-  cmake_parse_arguments(PARSE_ARGV 1 module "OBJECTS" "" "DEPENDS;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 module "OBJECTS" "" "DEPENDS;PUBLIC;PRIVATE;PRECOMPILED")
   string(REPLACE "/" "_" target "memprof_${folder}")
   file(GLOB sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/${folder}/*.cc ${PROJECT_SOURCE_DIR}/${folder}/internal/*.cc)
@@ -25,15 +29,25 @@ function(memprof_module folder)
     target_link_libraries(${target} PUBLIC memprof_options ${used} ${module_PUBLIC}
       PRIVATE ${module_PRIVATE})
     memprof_group_sources(${target})
-    memprof_precompile(${target} modules <algorithm> <cstdint> <functional> <map> <memory> <optional>
+    list(POP_FRONT module_PRECOMPILED alike)
+    if(NOT alike)
+      set(alike modules)
+    endif()
+    memprof_precompile(${target} ${alike} <algorithm> <cstdint> <functional> <map> <memory> <optional>
       <span> <string> <string_view> <utility> <vector>
       <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h> <absl/status/statusor.h>
-      <absl/strings/str_cat.h>)
+      <absl/strings/str_cat.h> ${module_PRECOMPILED})
     set(files "$<TARGET_FILE:${target}>")
     set_property(GLOBAL APPEND PROPERTY MEMPROF_MODULE_TARGETS ${target})
   endif()
   list(JOIN module_DEPENDS "," depends)
   set_property(GLOBAL APPEND PROPERTY MEMPROF_MODULES "${folder}\;${files}\;${depends}")
+endfunction()
+
+function(memprof_name_module folder target)
+  string(REPLACE "/" "_" name "memprof_${folder}")
+  add_library(${name} ALIAS ${target})
+  set_property(GLOBAL APPEND PROPERTY MEMPROF_MODULES "${folder}\;$<TARGET_FILE:${target}>\;")
 endfunction()
 
 function(memprof_write_modules path)

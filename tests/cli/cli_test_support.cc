@@ -20,8 +20,6 @@ using analysis::Layer;
 using analysis::Op;
 using analysis::testing::LogBuilder;
 
-constexpr std::uint64_t kMiB = 1 << 20;
-
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;

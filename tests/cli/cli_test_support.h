@@ -10,6 +10,8 @@
 
 namespace memprof::cli::testing {
 
+inline constexpr std::uint64_t kMiB = 1 << 20;
+
 struct Result {
   int status = -1;  // exit status, or 128 + signal
   std::string out, err;

@@ -12,8 +12,6 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kMiB = 1 << 20;
-
 Json RunJson(const std::vector<std::string>& arguments) {
   const Logs logs;
   const Result result = Memprof(arguments, logs.path());

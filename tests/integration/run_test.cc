@@ -1,6 +1,6 @@
 // memprof run: finds its libraries, starts the program, keeps its status, and says where the log
 // is.
-#include "cli/run.h"
+#include "cli/run/run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "analysis/load/load.h"
 #include "analysis/store/session.h"
 #include "analysis/testing/column.h"
-#include "cli/run_sim.h"
+#include "cli/run/sim.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {

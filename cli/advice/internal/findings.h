@@ -1,0 +1,24 @@
+// Findings of `memprof advise`, as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "analysis/advice/advice.h"
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
+#include "cli/console/json.h"
+
+namespace memprof::cli {
+
+// One finding: what, where, what it would save, why, what to change, examples.
+std::string FindingText(const analysis::Session& session, analysis::Symbols& symbols,
+                        const analysis::Finding& finding, std::size_t number);
+// What was not looked for, and what is not in the log.
+std::string EvidenceText(const analysis::AdviceReport& report);
+
+Json FindingJson(const analysis::Session& session, analysis::Symbols& symbols,
+                 const analysis::Finding& finding);
+// `patterns`, `evidence`, `hidden`, `noise_bytes`, `notes`.
+void AddAdviceSummary(const analysis::AdviceReport& report, Json* json);
+
+}  // namespace memprof::cli

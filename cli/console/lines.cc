@@ -1,0 +1,30 @@
+// Lines that many reports have.
+#include "cli/console/lines.h"
+
+#include <cstdio>
+
+#include "analysis/base/units.h"
+#include "cli/console/terminal.h"
+#include "cli/console/text.h"
+
+namespace memprof::cli {
+
+std::string Heading(std::string_view title) { return Cat("\n", Styled(Style::kBold, title), "\n"); }
+
+std::string MoreLine(std::size_t shown, std::size_t total) {
+  if (shown >= total) return "";
+  return Styled(Style::kDim,
+                Cat("  … and ", analysis::FormatCount(total - shown), " more (--top=0 for all)")) +
+         "\n";
+}
+
+std::string Percent(double part, double whole) {
+  if (whole <= 0) return "-";
+  char text[32];
+  const double percent = 100 * part / whole;
+  std::snprintf(text, sizeof text, percent >= 9.95 || percent == 0 ? "%.0f %%" : "%.1f %%",
+                percent);
+  return text;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,22 @@
+// Lines that many reports have. They end with a newline.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace memprof::cli {
+
+// Columns of a line, at most.
+inline constexpr std::size_t kWidth = 100;
+
+// "TITLE" on a line of its own, after an empty one.
+std::string Heading(std::string_view title);
+
+// "… and 12 more (--top=0 for all)" when `shown` of `total` rows were printed; else "".
+std::string MoreLine(std::size_t shown, std::size_t total);
+
+// "37 %".
+std::string Percent(double part, double whole);
+
+}  // namespace memprof::cli

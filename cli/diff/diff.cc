@@ -1,0 +1,299 @@
+// memprof diff: two runs, or two moments of one, compared.
+#include "analysis/diff/diff.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "analysis/base/quantity.h"
+#include "analysis/base/status_text.h"
+#include "analysis/base/units.h"
+#include "analysis/peak/peak.h"
+#include "analysis/symbols/symbols.h"
+#include "cli/budget/budget.h"
+#include "cli/console/command_line.h"
+#include "cli/console/json.h"
+#include "cli/console/options.h"
+#include "cli/console/terminal.h"
+#include "cli/console/text.h"
+#include "cli/diff/diff.h"
+#include "cli/diff/internal/diff_text.h"
+#include "cli/shared/marked_instants.h"
+#include "cli/shared/names.h"
+#include "cli/shared/open_log.h"
+#include "cli/shared/run_lines.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::DiffFigureKind;
+using analysis::DiffReport;
+using analysis::EventId;
+using analysis::Session;
+
+using SessionPointer = std::shared_ptr<const Session>;
+
+struct DiffOptions {
+  bool json = false;
+  std::int64_t top = 15;
+  std::string from, to, at, threshold_text;
+  std::optional<std::uint64_t> threshold;
+  std::vector<std::string> fail_on;
+};
+
+// A moment of --from or --to.
+struct Moment {
+  EventId event;
+  std::string words;
+};
+
+bool ReadNumber(std::string_view text, std::int64_t* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size() && *number >= 0;
+}
+
+bool IsMoment(std::string_view text) {
+  std::int64_t number = 0;
+  if (text.starts_with("step=")) return ReadNumber(text.substr(5), &number);
+  if (text.starts_with("event=")) return ReadNumber(text.substr(6), &number);
+  return text == "start" || text == "peak" || text == "end" || IsMarkedInstant(text);
+}
+
+EventId LastEvent(const Session& session) {
+  const std::size_t events = session.events().size();
+  return events == 0 ? EventId() : EventId(static_cast<std::uint32_t>(events - 1));
+}
+
+// `text` is a moment in form; errors are of moments that the log does not have.
+absl::StatusOr<Moment> FindMoment(const Session& session, std::string_view text) {
+  std::int64_t number = 0;
+  if (IsMarkedInstant(text)) {
+    const auto marked = FindMarkedInstant(session, text);
+    if (!marked.ok()) return marked.status();
+    return Moment{marked->event, marked->words};
+  }
+  if (text == "start") return Moment{EventId(), "the start"};
+  if (text == "end") return Moment{LastEvent(session), "the end"};
+  if (text == "peak") {
+    const analysis::Peak* highest = nullptr;
+    const std::vector<analysis::Peak> peaks = analysis::FindPeaks(session);
+    for (const analysis::Peak& peak : peaks)
+      if (highest == nullptr || peak.bytes > highest->bytes) highest = &peak;
+    if (highest == nullptr || !highest->event.valid())
+      return absl::NotFoundError(Cat(session.path(), ": no device memory, hence no peak"));
+    return Moment{highest->event,
+                  Cat("the peak of device ", highest->device, StepLabel(session, highest->step))};
+  }
+  if (text.starts_with("event=") && ReadNumber(text.substr(6), &number)) {
+    if (static_cast<std::uint64_t>(number) >= session.events().size())
+      return absl::NotFoundError(Cat(session.path(), ": there is no event ", number));
+    return Moment{EventId(static_cast<std::uint32_t>(number)), Cat("event ", number)};
+  }
+  ReadNumber(text.substr(5), &number);
+  const analysis::StepInfo *found = nullptr, *next = nullptr;
+  for (const analysis::StepInfo& step : session.steps()) {
+    if (found != nullptr && next == nullptr) next = &step;
+    if (step.number != number) continue;
+    found = &step;
+    next = nullptr;
+  }
+  if (found == nullptr)
+    return absl::NotFoundError(Cat(session.path(), ": there is no step ", number));
+  EventId last = LastEvent(session);
+  if (next != nullptr) last = next->event.value == 0 ? EventId() : EventId(next->event.value - 1);
+  return Moment{last, Cat("the end of step ", number)};
+}
+
+Figures ToFigures(const DiffReport& report, bool after) {
+  Figures figures;
+  for (const analysis::DiffFigure& figure : report.figures) {
+    std::optional<Metric> metric;
+    switch (figure.kind) {
+      case DiffFigureKind::kPeak:
+        metric = Metric::kPeak;
+        break;
+      case DiffFigureKind::kReserved:
+        metric = Metric::kReserved;
+        break;
+      case DiffFigureKind::kLive:
+        metric = Metric::kLiveAtEnd;
+        break;
+      case DiffFigureKind::kFragmentation:
+        metric = Metric::kFragmentation;
+        break;
+      case DiffFigureKind::kGrowth:
+        metric = Metric::kGrowth;
+        break;
+      case DiffFigureKind::kStepTime:
+        metric = Metric::kStepTime;
+        break;
+      default:
+        break;
+    }
+    if (metric) figures[*metric].push_back({figure.device, after ? figure.after : figure.before});
+  }
+  return figures;
+}
+
+// What the comparison does not have is collected from the run.
+Figures WithRun(Figures figures, const Session& session, const Budget& budget) {
+  Figures run = CollectFigures(session, budget);
+  for (auto& [metric, values] : run) figures.try_emplace(metric, std::move(values));
+  return figures;
+}
+
+// Below a thousandth of what is compared nothing is told, unless asked for.
+std::uint64_t ThresholdOf(const DiffOptions& asked, const DiffReport& report) {
+  if (asked.threshold) return *asked.threshold;
+  double most = 0;
+  for (const analysis::DiffFigure& figure : report.figures)
+    if (figure.kind == DiffFigureKind::kPeak || figure.kind == DiffFigureKind::kLive)
+      most = std::max({most, figure.before, figure.after});
+  return static_cast<std::uint64_t>(most / 1000);
+}
+
+Json SideJson(const Session& session, const std::string& what, analysis::TimeNs time,
+              bool moments) {
+  Json json = {{"log", session.path()},
+               {"complete", session.run().complete},
+               {"simulated", Simulated(session)},
+               {"steps", session.steps().size()}};
+  if (moments) {
+    json["moment"] = what;
+    json["time_ns"] = time;
+  }
+  return json;
+}
+
+// Prints the report, and says whether the budget is kept.
+int Finish(const DiffOptions& asked, const SessionPointer& before, const SessionPointer& after,
+           const DiffReport& report, const DiffSides& sides, const Budget& budget) {
+  const std::uint64_t threshold = ThresholdOf(asked, report);
+  int status = kExitFine;
+  if (asked.json) {
+    Json json = {{"schema", "memprof.diff/1"},
+                 {"mode", sides.moments ? "moments" : "runs"},
+                 {"threshold_bytes", threshold},
+                 {"before", SideJson(*before, sides.before, report.before_time, sides.moments)},
+                 {"after", SideJson(*after, sides.after, report.after_time, sides.moments)}};
+    if (!sides.moments) json["sites_at"] = sides.at_end ? "end" : "peak";
+    json.update(DiffJson(report, threshold));
+    status = PrintJsonList(json, "steps", report.steps.size(),
+                           [&](std::size_t i) { return DiffStepJson(report.steps[i]); });
+  } else {
+    const std::string text =
+        Cat(sides.moments ? RunLines(*after) + "\n" : "",
+            DiffText(report, sides, threshold, static_cast<std::size_t>(asked.top)));
+    if (!WriteOut(text)) status = kExitFailed;
+  }
+  if (budget.empty()) return status;
+  Figures was = ToFigures(report, false), is = ToFigures(report, true);
+  if (!sides.moments) {
+    was = WithRun(std::move(was), *before, budget);
+    is = WithRun(std::move(is), *after, budget);
+  }
+  const bool exceeded = ReportViolations(after->path(), budget.Violations(is, &was));
+  return status == kExitFine && exceeded ? kExitFailOn : status;
+}
+
+int DiffTwoRuns(const DiffOptions& asked, const std::vector<std::string>& logs) {
+  const auto budget = Budget::Parse(asked.fail_on, Compares::kYes);
+  if (!budget.ok()) return UsageError("diff", analysis::StatusText(budget.status()));
+  const SessionPointer before = OpenLog(logs[0]);
+  if (!before) return kExitFailed;
+  const SessionPointer after = OpenLog(logs[1]);
+  if (!after) return kExitFailed;
+  analysis::Symbols before_symbols(before), after_symbols(after);
+  const bool at_end = asked.at == "end";
+  const DiffReport report =
+      analysis::DiffRuns(*before, before_symbols, *after, after_symbols,
+                         at_end ? analysis::DiffMoment::kEnd : analysis::DiffMoment::kPeak);
+  const auto name = [](const Session& session) {
+    return Cat(session.path(), ", ", analysis::FormatNumberOf(session.steps().size(), "step"),
+               session.run().complete ? "" : ", not whole");
+  };
+  return Finish(asked, before, after, report, {name(*before), name(*after), false, at_end},
+                *budget);
+}
+
+int DiffTwoMoments(const DiffOptions& asked, const std::string& log) {
+  const auto budget =
+      Budget::Parse(asked.fail_on, Compares::kYes,
+                    {Metric::kReserved, Metric::kLiveAtEnd, Metric::kFragmentation});
+  if (!budget.ok()) return UsageError("diff", analysis::StatusText(budget.status()));
+  const SessionPointer session = OpenLog(log);
+  if (!session) return kExitFailed;
+  const auto from = FindMoment(*session, asked.from);
+  const auto to = FindMoment(*session, asked.to.empty() ? "end" : asked.to);
+  for (const absl::Status& status : {from.status(), to.status()}) {
+    if (status.ok()) continue;
+    PrintError(analysis::StatusText(status));
+    return kExitFailed;
+  }
+  analysis::Symbols symbols(session);
+  const DiffReport report = analysis::DiffMoments(*session, symbols, from->event, to->event);
+  return Finish(asked, session, session, report, {from->words, to->words, true, false}, *budget);
+}
+
+}  // namespace
+
+int DiffVerb(int argc, char** argv) {
+  DiffOptions asked;
+  Options options(
+      "diff [OPTION...] BEFORE AFTER | diff [OPTION...] --from MOMENT [--to MOMENT] LOG",
+      "Compares two runs, or two moments of one: peaks, what was live by call site, leaks, steps. "
+      "Runs are aligned by step and by the names of functions, so that addresses, clocks and a "
+      "build anew do not matter; a change that is no larger than what one run differs from itself "
+      "by is marked so. The method is in docs/diff.md.");
+  options.Flag("json", &asked.json, "Print one JSON object (schema memprof.diff/1).");
+  options.Text(
+      "from", &asked.from, "MOMENT",
+      "Of one log: step=N (its end), event=N, start, peak, end, oom (when a request for memory "
+      "last failed) or snapshot=LABEL.");
+  options.Text("to", &asked.to, "MOMENT", "Likewise (default end).");
+  options.Choice("at", &asked.at, {"peak", "end"},
+                 "Of two runs: compare call sites by what was live at each device's peak "
+                 "(default), or at the end.");
+  options.Text("threshold", &asked.threshold_text, "SIZE",
+               "Leave out call sites that change by less, e.g. 1MiB (default: a thousandth of "
+               "the larger peak); 0 = none.");
+  options.Integer("top", &asked.top, "N", "Rows of each table; 0 = all (default 15).");
+  options.List("fail-on", &asked.fail_on, "CONDITION",
+               "Exit with status 3 and a line on standard error if it holds of AFTER, such as "
+               "peak>20GiB, or of the change, such as peak>+5%, peak>+100MiB, step-time>+10%, "
+               "growth>+0, fragmentation>+5% (points). May be given several times, or with "
+               "commas; see 'memprof report --help' for what there is.");
+  options.Example("memprof diff main.mprof branch.mprof", "What a change of the program cost.");
+  options.Example("memprof diff --from step=3 --to step=30 train.mprof",
+                  "What 27 steps left behind.");
+  options.Example("memprof diff --fail-on='peak>+5%,growing' main.mprof branch.mprof",
+                  "A test that fails when the branch needs more.");
+  if (const int status = ParseOrExit(options, "diff", argc, argv); status >= 0) return status;
+  if (asked.top < 0) return UsageError("diff", "--top cannot be negative");
+  if (!asked.threshold_text.empty()) {
+    const auto bytes = analysis::ParseSize(asked.threshold_text);
+    if (!bytes.ok())
+      return UsageError("diff",
+                        Cat("--threshold: ", Printable(std::string(bytes.status().message()))));
+    asked.threshold = *bytes;
+  }
+  const std::vector<std::string>& logs = options.arguments();
+  const bool moments = !asked.from.empty() || !asked.to.empty();
+  if (!moments) {
+    if (logs.size() == 2) return DiffTwoRuns(asked, logs);
+    return UsageError("diff", logs.size() == 1
+                                  ? "one log needs two moments: --from step=3 --to end"
+                                  : "which two logs? Name files made by 'memprof run'");
+  }
+  if (asked.from.empty()) return UsageError("diff", "--to needs --from");
+  for (const std::string& moment : {asked.from, asked.to})
+    if (!moment.empty() && !IsMoment(moment))
+      return UsageError(
+          "diff", Cat("'", Printable(moment),
+                      "' is no moment: step=N, event=N, start, peak, end, oom or snapshot=LABEL"));
+  if (!asked.at.empty()) return UsageError("diff", "--at is for two runs");
+  if (logs.size() != 1) return UsageError("diff", "--from and --to are of one log");
+  return DiffTwoMoments(asked, logs[0]);
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,38 @@
+// Call stacks as tables of a database: frames, stacks, and which frames a stack has.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
+#include "cli/export/internal/sqlite_file.h"
+
+namespace memprof::cli {
+
+// Every stack that an event or an allocation has. Stacks of a deep recursion share their frames in
+// a log but not in a table, so each has its innermost frames only where it has more than an equal
+// share of `most_rows`, and more than kFewest. The column `depth` of `stacks` tells all that it
+// has.
+class SqliteStacks {
+ public:
+  static constexpr std::int64_t kMostRows = 10'000'000;  // ten seconds
+  static constexpr std::int64_t kFewest = 16;            // frames that tell where it was
+
+  // Both must outlive this.
+  SqliteStacks(const analysis::Session& session, analysis::Symbols& symbols,
+               std::int64_t most_rows = kMostRows);
+  void Write(SqliteFile& file);
+
+ private:
+  void Use(analysis::StackId stack);
+  void WriteFrames(SqliteFile& file);
+
+  const analysis::Session& session_;
+  analysis::Symbols& symbols_;
+  const std::int64_t most_rows_;
+  std::vector<bool> used_;           // by stack
+  std::vector<std::int64_t> first_;  // by frame: its first row; one more at the end
+};
+
+}  // namespace memprof::cli

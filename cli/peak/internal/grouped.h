@@ -1,0 +1,33 @@
+// What was live at a peak in groups of any kind, with the peak without each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "analysis/peak/peak.h"
+#include "analysis/peak/savings.h"
+#include "analysis/store/session.h"
+#include "cli/console/json.h"
+
+namespace memprof::cli {
+
+// A way to group allocations. Asked for each allocation of the run: the key should be cheap.
+struct Grouping {
+  std::function<std::uint32_t(const analysis::AllocationRecord&)> key;
+  std::function<std::string(std::uint32_t)> name;  // of a key; asked once
+  std::string_view title;                          // "By module that ran when it was made"
+  std::string_view column;                         // "module"; in JSON too
+};
+
+// Of blocks, or of driver memory where nobody carves it. `savings` may be null.
+std::string GroupedText(const analysis::Session& session, const analysis::Peak& peak,
+                        const analysis::PeakSavings* savings, std::size_t top,
+                        const Grouping& grouping);
+// The same, largest first.
+Json GroupedJson(const analysis::Session& session, const analysis::Peak& peak,
+                 const analysis::PeakSavings* savings, std::size_t top, const Grouping& grouping);
+
+}  // namespace memprof::cli

@@ -1,0 +1,120 @@
+// Libraries as text and as JSON.
+#include "cli/peak/libraries.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/base/units.h"
+#include "cli/console/json.h"
+#include "cli/console/lines.h"
+#include "cli/console/table.h"
+#include "cli/console/text.h"
+#include "cli/shared/names.h"
+#include "cli/shared/peak_groups.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::FormatBytes;
+using analysis::FormatCount;
+using analysis::LibraryRole;
+using analysis::LibraryUse;
+using analysis::Peak;
+using analysis::PeakOf;
+using analysis::PeakSaving;
+using analysis::PeakSavings;
+using analysis::Session;
+
+// The peak of (device, of) without all that each library allocated in the run.
+std::vector<PeakSaving> WithoutLibraries(const Session& session, analysis::Symbols& symbols,
+                                         const PeakSavings& savings, int device, PeakOf of,
+                                         const std::vector<LibraryUse>& uses) {
+  constexpr std::uint32_t kNotAsked = analysis::kNoGroup - 1;
+  std::vector<std::uint32_t> known(session.stack_count() + 1, kNotAsked);  // by stack; last: none
+  return savings.Without(
+      device, of, uses.size(), [&](analysis::AllocationId, const analysis::AllocationRecord& a) {
+        std::uint32_t& group = known[std::min<std::size_t>(a.stack.value, session.stack_count())];
+        if (group != kNotAsked) return group;
+        const analysis::Library library = symbols.LibraryOf(a.stack);
+        const auto at = std::find_if(uses.begin(), uses.end(),
+                                     [&](const LibraryUse& use) { return use.library == library; });
+        group =
+            at == uses.end() ? analysis::kNoGroup : static_cast<std::uint32_t>(at - uses.begin());
+        return group;
+      });
+}
+
+// Blocks that no library is named for are the framework's own.
+std::string Label(const analysis::Library& library, PeakOf of) {
+  if (of == PeakOf::kBlocks && library.role == LibraryRole::kProgram) return "(no library)";
+  return LibraryLabel(library);
+}
+
+std::string LibraryTable(const Session& session, analysis::Symbols& symbols,
+                         const PeakSavings* savings, const Peak& peak, PeakOf of,
+                         const std::vector<LibraryUse>& uses) {
+  std::uint64_t whole = 0;
+  for (const LibraryUse& use : uses) whole += use.bytes;
+  if (savings != nullptr) {
+    const auto without = WithoutLibraries(session, symbols, *savings, peak.device, of, uses);
+    std::vector<PeakRow> rows;
+    for (std::size_t i = 0; i < uses.size(); ++i)
+      rows.push_back({Label(uses[i].library, of), uses[i].bytes, uses[i].blocks, without[i]});
+    return SavingsTable(session, rows, whole, 0, "library");
+  }
+  Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
+  table.Header({"bytes", "share", "blocks", "library"});
+  for (const LibraryUse& use : uses)
+    table.Row({FormatBytes(use.bytes),
+               Percent(static_cast<double>(use.bytes), static_cast<double>(whole)),
+               FormatCount(use.blocks), Label(use.library, of)});
+  return table.Text(kWidth);
+}
+
+}  // namespace
+
+std::string LibraryLabel(const analysis::Library& library) {
+  return library.role == LibraryRole::kProgram ? "the program itself" : std::string(library.name);
+}
+
+std::string LibrariesText(const Session& session, analysis::Symbols& symbols, const Peak& peak,
+                          const PeakSavings* savings, bool always) {
+  const analysis::LibraryUses uses = analysis::UsesAt(session, symbols, peak);
+  if (!always && !uses.worth_telling()) return "";
+  std::string text =
+      Cat("\n  By library, what was asked of the driver:\n",
+          LibraryTable(session, symbols, savings, peak, PeakOf::kDriver, uses.driver));
+  const bool named = std::any_of(uses.blocks.begin(), uses.blocks.end(), [](const LibraryUse& use) {
+    return use.library.role != LibraryRole::kProgram;
+  });
+  if (named || (always && !uses.blocks.empty())) {
+    Append(text, "\n  By library, blocks of the allocator",
+           savings == nullptr ? "" : " (saves: of the peak of blocks)", ":\n",
+           LibraryTable(session, symbols, savings, peak, PeakOf::kBlocks, uses.blocks));
+  }
+  return text;
+}
+
+Json LibrariesJson(const Session& session, analysis::Symbols& symbols, const Peak& peak,
+                   const PeakSavings* savings) {
+  const analysis::LibraryUses uses = analysis::UsesAt(session, symbols, peak);
+  Json list = Json::array();
+  const auto add = [&](const std::vector<LibraryUse>& some, PeakOf of, std::string_view name) {
+    std::vector<PeakSaving> without;
+    if (savings != nullptr)
+      without = WithoutLibraries(session, symbols, *savings, peak.device, of, some);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      list.push_back({{"library", std::string(some[i].library.name)},
+                      {"role", std::string(analysis::LibraryRoleName(some[i].library.role))},
+                      {"of", std::string(name)},
+                      {"bytes", some[i].bytes},
+                      {"blocks", some[i].blocks}});
+      if (savings != nullptr) list.back()["without"] = SavingJson(session, without[i]);
+    }
+  };
+  add(uses.driver, PeakOf::kDriver, "driver");
+  add(uses.blocks, PeakOf::kBlocks, "blocks");
+  return list;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,218 @@
+// memprof peak: when each device held most, and what was live then.
+#include "analysis/peak/peak.h"
+
+#include <optional>
+
+#include "analysis/base/status_text.h"
+#include "analysis/base/units.h"
+#include "analysis/peak/savings.h"
+#include "analysis/symbols/symbols.h"
+#include "cli/categories/categories.h"
+#include "cli/console/command_line.h"
+#include "cli/console/json.h"
+#include "cli/console/lines.h"
+#include "cli/console/options.h"
+#include "cli/console/terminal.h"
+#include "cli/console/text.h"
+#include "cli/peak/internal/modules.h"
+#include "cli/peak/internal/operators.h"
+#include "cli/peak/internal/what_if.h"
+#include "cli/peak/libraries.h"
+#include "cli/peak/peak.h"
+#include "cli/shared/marked_instants.h"
+#include "cli/shared/names.h"
+#include "cli/shared/open_log.h"
+#include "cli/shared/peak_groups.h"
+#include "cli/shared/run_lines.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr std::int64_t kAllDevices = INT64_MIN;
+
+using analysis::Peak;
+using analysis::Session;
+
+// What is asked for: the peaks, the instant at which step `step` ended, or one that the log marks.
+struct When {
+  std::int64_t step = 0;
+  bool at_step = false;
+  std::string marked;  // "" = none
+
+  bool IsPeak() const { return !at_step && marked.empty(); }
+};
+
+absl::Status FindInstants(const Session& session, std::int64_t device, const When& when,
+                          std::string* words, std::vector<Peak>* peaks) {
+  *peaks = analysis::FindPeaks(session);
+  if (device != kAllDevices) {
+    std::erase_if(*peaks, [device](const Peak& peak) { return peak.device != device; });
+    if (peaks->empty()) {
+      return absl::NotFoundError(Cat(session.path(), ": no memory of device ", device));
+    }
+  }
+  if (when.IsPeak()) return absl::OkStatus();
+  analysis::TimeNs time = 0;
+  if (!when.marked.empty()) {
+    const auto marked = FindMarkedInstant(session, when.marked);
+    if (!marked.ok()) return marked.status();
+    time = session.events().time(marked->event.value);
+    *words = marked->words;
+  } else {
+    const analysis::StepInfo* found = nullptr;
+    for (const analysis::StepInfo& info : session.steps()) {
+      if (info.number == when.step) found = &info;
+    }
+    if (found == nullptr)
+      return absl::NotFoundError(Cat(session.path(), ": there is no step ", when.step));
+    time = found->end > found->begin ? found->end - 1 : found->begin;
+    *words = Cat("the end of step ", when.step);
+  }
+  for (Peak& peak : *peaks) peak = analysis::DescribeInstant(session, peak.device, time);
+  return absl::OkStatus();
+}
+
+// What there is to say beyond the instants: nothing of one that is no peak.
+struct Beyond {
+  std::optional<analysis::PeakSavings> savings;
+  std::optional<WhatIf> what_if;
+  analysis::Categories categories;
+
+  const analysis::PeakSavings* savings_or_null() const { return savings ? &*savings : nullptr; }
+};
+
+// The rules of --what-if; false if one is wrong, or fits nothing in this log.
+bool ReadRules(const Session& session, analysis::Symbols& symbols,
+               const std::vector<SizeRule>& rules, Beyond* beyond) {
+  if (rules.empty()) return true;
+  beyond->what_if.emplace(session, symbols, rules);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (beyond->what_if->Matches(i) > 0) continue;
+    PrintError(Cat(session.path(), ": --what-if: no call site or tensor has '", rules[i].text,
+                   "' in its name", i == 0 ? "" : " that no rule before it fits"));
+    return false;
+  }
+  return true;
+}
+
+Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
+            const Beyond& beyond, std::size_t top) {
+  const analysis::PeakSavings* savings = beyond.savings_or_null();
+  Json list = Json::array();
+  for (const Peak& peak : peaks) {
+    list.push_back(PeakJson(session, symbols, peak, top));
+    list.back()["by_category"] = CategoriesJson(session, symbols, beyond.categories, peak, savings);
+    list.back()["by_library"] = LibrariesJson(session, symbols, peak, savings);
+    if (Json modules = ModulesJson(session, peak, savings, top); !modules.empty())
+      list.back()["by_module"] = std::move(modules);
+    if (Json operators = OperatorsJson(session, symbols, peak, savings, top); !operators.empty())
+      list.back()["by_operator"] = std::move(operators);
+    if (savings != nullptr) AddSavings(session, symbols, *savings, peak, top, &list.back());
+    if (beyond.what_if) list.back()["what_if"] = beyond.what_if->ToJson(*savings, peak.device);
+  }
+  return {{"schema", "memprof.peak/1"},          {"log", session.path()},
+          {"complete", session.run().complete},  {"simulated", Simulated(session)},
+          {"start_time_ns", StartTime(session)}, {"peaks", std::move(list)}};
+}
+
+std::string Text(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
+                 const Beyond& beyond, std::size_t rows, const std::string& words,
+                 bool by_library) {
+  std::string text = RunLines(session);
+  if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
+  for (const Peak& peak : peaks) {
+    const std::string what = analysis::FormatBytes(peak.bytes);
+    const std::string title = words.empty() ? Cat("peak of ", what, StepLabel(session, peak.step))
+                                            : Cat("held ", what, " at ", words);
+    const analysis::PeakSavings* savings = beyond.savings_or_null();
+    Append(text, Heading(Cat("Device ", peak.device, ": ", title, ", after ",
+                             Since(session, peak.time))));
+    if (!by_library) {
+      text += PeakText(session, symbols, peak, rows, savings);
+      text += ModuleText(session, peak, savings, rows);
+      text += OperatorText(session, symbols, peak, savings, rows);
+    }
+    text += LibrariesText(session, symbols, peak, savings, by_library);
+    if (!by_library) text += CategoriesText(session, beyond.categories, peak, savings);
+    if (beyond.what_if) text += beyond.what_if->Text(*beyond.savings, peak.device);
+  }
+  return text;
+}
+
+// What is wrong with asking for this instant; "" if nothing is.
+std::string Misuse(const When& when, bool what_if) {
+  if (!when.marked.empty() && !IsMarkedInstant(when.marked))
+    return "--at takes oom or snapshot=LABEL";
+  if (when.at_step && !when.marked.empty()) return "--step and --at are two instants: name one";
+  if (!when.IsPeak() && what_if) return "--what-if is about the peak, not about another instant";
+  return "";
+}
+
+}  // namespace
+
+int PeakVerb(int argc, char** argv) {
+  constexpr std::int64_t kNoStep = INT64_MIN;
+  bool json = false;
+  std::int64_t top = 20, device = kAllDevices, step = kNoStep;
+  std::vector<std::string> what_if;
+  std::string by;
+  When when;
+  Options options("peak [OPTION...] LOG...",
+                  "Tells when each device held most memory, and what was live at that instant: by "
+                  "layer, by call site, by tensor, by library and by category, and what the peak "
+                  "of the whole run would be without each of them.");
+  options.Flag("json", &json, "Print one JSON object (schema memprof.peak/1).");
+  options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 20).");
+  options.Integer("device", &device, "N", "Only this device.");
+  options.Integer("step", &step, "N", "What was live at the end of step N, in place of the peak.");
+  options.Text(
+      "at", &when.marked, "WHEN",
+      "What was live when a request for memory last failed (oom), or at the program's last "
+      "snapshot of a name (snapshot=LABEL), in place of the peak.");
+  options.List("what-if", &what_if, "TEXT=FACTOR",
+               "Also the exact peak if whatever has TEXT in the name of its call site, or of a "
+               "tensor in it, had FACTOR times its size (0: if it were not there; 0.5: half as "
+               "wide a type). Any number of times; all at once, and the first that fits counts.");
+  options.Text("by", &by, "WHAT",
+               "Only the table by this; library: what NCCL, cuBLAS, cuDNN and so on held, and the "
+               "pools of frameworks.");
+  options.Example("memprof peak train.mprof", "Show the peak of every device.");
+  options.Example("memprof peak --device=1 --top=0 train.mprof",
+                  "All that was live at the peak of device 1.");
+  options.Example("memprof peak --what-if=Optimizer::Step=0.5 train.mprof",
+                  "The peak with optimizer state of half the size.");
+  options.Example("memprof peak --step=20 train.mprof", "What step 20 left behind.");
+  options.Example("memprof peak --by=library train.mprof", "What NCCL, cuBLAS and cuDNN held.");
+  options.Example("memprof peak --at=oom train.mprof", "What was live when memory ran out.");
+  if (const int status = ParseOrExit(options, "peak", argc, argv); status >= 0) return status;
+  if (top < 0) return UsageError("peak", "--top cannot be negative");
+  if (device != kAllDevices && device < 0) return UsageError("peak", "--device cannot be negative");
+  if (step != kNoStep && step < 0) return UsageError("peak", "--step cannot be negative");
+  if (!by.empty() && by != "library") return UsageError("peak", "--by knows library alone");
+  when.step = step;
+  when.at_step = step != kNoStep;
+  if (const std::string wrong = Misuse(when, !what_if.empty()); !wrong.empty())
+    return UsageError("peak", wrong);
+  const auto rules = ParseSizeRules(what_if);
+  if (!rules.ok()) return UsageError("peak", analysis::StatusText(rules.status()));
+  int status = kExitFine;
+  const auto session = OpenLogs(options, "peak", &status);
+  if (!session) return status;
+  std::vector<Peak> peaks;
+  std::string words;  // of an instant that is no peak
+  const absl::Status found = FindInstants(*session, device, when, &words, &peaks);
+  if (!found.ok()) {
+    PrintError(analysis::StatusText(found));
+    return kExitFailed;
+  }
+  analysis::Symbols symbols(session);
+  const auto rows = static_cast<std::size_t>(top);
+  Beyond beyond{.categories = analysis::Categories(*session, &symbols)};
+  if (when.IsPeak()) beyond.savings.emplace(*session);
+  if (!ReadRules(*session, symbols, *rules, &beyond)) return kExitFailed;
+  if (json) return PrintJson(ToJson(*session, symbols, peaks, beyond, rows));
+  const std::string text = Text(*session, symbols, peaks, beyond, rows, words, by == "library");
+  return WriteOut(text) ? kExitFine : kExitFailed;
+}
+
+}  // namespace memprof::cli

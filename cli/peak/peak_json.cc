@@ -1,0 +1,139 @@
+// Peaks as JSON, and the peak without each part of it.
+#include <algorithm>
+
+#include "cli/console/json.h"
+#include "cli/peak/peak.h"
+#include "cli/shared/names.h"
+#include "cli/shared/object_json.h"
+#include "cli/shared/peak_groups.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::AllocationId;
+using analysis::NewPeak;
+using analysis::Peak;
+using analysis::PeakOf;
+using analysis::PeakSaving;
+using analysis::PeakSavings;
+using analysis::Session;
+using analysis::Symbols;
+
+std::size_t Limit(std::size_t count, std::size_t top) {
+  return top == 0 ? count : std::min(count, top);
+}
+
+// To each of the entries that PeakJson made.
+void AddToEach(const Session& session, const PeakSavings& savings,
+               const std::vector<AllocationId>& ids, Json* entries) {
+  for (std::size_t i = 0; i < entries->size(); ++i)
+    (*entries)[i]["without"] = SavingJson(session, savings.WithoutOne(ids[i]));
+}
+
+Json BlockSitesJson(const Session& session, analysis::Symbols& symbols, const PeakSavings& savings,
+                    const Peak& peak, std::size_t top) {
+  std::vector<analysis::Site> sites = BlockSites(session, peak.blocks);
+  std::stable_sort(
+      sites.begin(), sites.end(),
+      [](const analysis::Site& a, const analysis::Site& b) { return a.bytes > b.bytes; });
+  sites.resize(Limit(sites.size(), top));
+  const auto without = WithoutSites(savings, peak.device, PeakOf::kBlocks, sites);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    list.push_back({{"bytes", sites[i].bytes},
+                    {"blocks", sites[i].blocks},
+                    {"site", SiteLabel(symbols, sites[i].stack)},
+                    {"stack", StackJson(symbols, sites[i].stack)},
+                    {"without", SavingJson(session, without[i])}});
+  }
+  return list;
+}
+
+Json TensorGroupsJson(const Session& session, analysis::Symbols& symbols,
+                      const PeakSavings& savings, const Peak& peak, std::size_t top) {
+  SiteLabels labels(symbols);
+  std::vector<TensorGroup> groups = GroupTensors(session, labels, peak.tensors);
+  groups.resize(Limit(groups.size(), top));
+  const auto without = WithoutTensorGroups(session, labels, savings, peak.device, groups);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    list.push_back({{"bytes", groups[i].bytes},
+                    {"count", groups[i].count},
+                    {"name", groups[i].name},
+                    {"shape", groups[i].shape},
+                    {"site", groups[i].site},
+                    {"first_step", groups[i].first_step},
+                    {"last_step", groups[i].last_step},
+                    {"without", SavingJson(session, without[i])}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json PeakJson(const Session& session, Symbols& symbols, const analysis::Peak& peak,
+              std::size_t top) {
+  Json layers = Json::object();
+  for (std::size_t i = 0; i < peak.by_layer.size(); ++i) {
+    if (peak.by_layer[i] == 0) continue;
+    layers[std::string(analysis::LayerName(static_cast<analysis::Layer>(i)))] = peak.by_layer[i];
+  }
+  Json sites = Json::array();
+  for (std::size_t i = 0; i < Limit(peak.sites.size(), top); ++i) {
+    const analysis::Site& site = peak.sites[i];
+    sites.push_back({{"bytes", site.bytes},
+                     {"blocks", site.blocks},
+                     {"site", SiteLabel(symbols, site.stack)},
+                     {"stack", StackJson(symbols, site.stack)}});
+  }
+  const auto list = [&](const std::vector<AllocationId>& ids) {
+    Json array = Json::array();
+    for (std::size_t i = 0; i < Limit(ids.size(), top); ++i) {
+      Json entry = AllocationJson(session, ids[i]);
+      entry["site"] = SiteLabel(symbols, session.allocation(ids[i]).stack);
+      array.push_back(std::move(entry));
+    }
+    return array;
+  };
+  return {{"device", peak.device},
+          {"bytes", peak.bytes},
+          {"time_ns", peak.time},
+          {"step", peak.step},
+          {"by_layer", std::move(layers)},
+          {"sites", std::move(sites)},
+          {"sites_total", peak.sites.size()},
+          {"tensors", list(peak.tensors)},
+          {"tensors_total", peak.tensors.size()},
+          {"blocks", list(peak.blocks)},
+          {"blocks_total", peak.blocks.size()}};
+}
+
+void AddSavings(const Session& session, analysis::Symbols& symbols, const PeakSavings& savings,
+                const Peak& peak, std::size_t top, Json* json) {
+  const std::size_t shown = (*json)["sites"].size();
+  const std::vector<analysis::Site> sites(peak.sites.begin(),
+                                          peak.sites.begin() + static_cast<std::ptrdiff_t>(shown));
+  const auto without = WithoutSites(savings, peak.device, PeakOf::kDriver, sites);
+  for (std::size_t i = 0; i < shown; ++i)
+    (*json)["sites"][i]["without"] = SavingJson(session, without[i]);
+  AddToEach(session, savings, peak.tensors, &(*json)["tensors"]);
+  AddToEach(session, savings, peak.blocks, &(*json)["blocks"]);
+  const auto layers = WithoutLayers(savings, peak.device);
+  Json by_layer = Json::object();
+  for (std::size_t i = 0; i < peak.by_layer.size(); ++i) {
+    const auto layer = static_cast<analysis::Layer>(i);
+    if (peak.by_layer[i] == 0 || !analysis::OccupiesDevice(layer)) continue;
+    by_layer[std::string(analysis::LayerName(layer))] = SavingJson(session, layers[i]);
+  }
+  (*json)["without_layer"] = std::move(by_layer);
+  const NewPeak blocks = savings.PeakAsItWas(peak.device, PeakOf::kBlocks);
+  if (blocks.event.valid()) {
+    Json allocator = {{"bytes", blocks.bytes}};
+    AddInstant(session, blocks, &allocator);
+    (*json)["allocator_peak"] = std::move(allocator);
+  }
+  (*json)["block_sites"] = BlockSitesJson(session, symbols, savings, peak, top);
+  (*json)["tensor_groups"] = TensorGroupsJson(session, symbols, savings, peak, top);
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,33 @@
+// What `memprof footprint` prints: as text and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/footprint/footprint.h"
+#include "analysis/symbols/symbols.h"
+#include "cli/console/json.h"
+
+namespace memprof::cli {
+
+// What is asked of one device, and what came of it.
+struct FootprintAnswer {
+  const analysis::Footprint* footprint = nullptr;
+  std::vector<analysis::FootprintPrediction> predictions;
+  // Of the capacity's own bytes; the program has what the overhead leaves of it. 0 = unknown.
+  std::uint64_t capacity = 0;
+  bool capacity_given = false;
+  analysis::FootprintLimit limit;  // where the capacity is known
+};
+
+// "constant", "linear", "quadratic", "irregular", "unknown".
+std::string_view GrowthName(analysis::Growth growth);
+
+// `logs`: the paths of the runs, by size of input. Tables of at most `top` rows (0 = all).
+std::string FootprintText(const FootprintAnswer& answer, analysis::Symbols& symbols,
+                          const std::vector<std::string>& logs, std::size_t top);
+Json FootprintJson(const FootprintAnswer& answer, analysis::Symbols& symbols,
+                   const std::vector<std::string>& logs, std::size_t top);
+
+}  // namespace memprof::cli

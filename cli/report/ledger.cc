@@ -1,0 +1,160 @@
+// The sections on the ledger of each device, and on what recording cost and lost.
+#include "cli/report/ledger.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "analysis/base/units.h"
+#include "cli/console/lines.h"
+#include "cli/console/table.h"
+#include "cli/console/terminal.h"
+#include "cli/console/text.h"
+#include "cli/shared/names.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::DeviceFigures;
+using analysis::FormatBytes;
+using analysis::FormatCount;
+using analysis::FormatDuration;
+using analysis::FormatNumberOf;
+using analysis::Layer;
+using analysis::LedgerEntry;
+using analysis::Session;
+
+// "2.00 ms earlier" of a sample and the instant that it stands for.
+std::string Distance(analysis::TimeNs sample, analysis::TimeNs instant) {
+  return sample < instant ? Cat(FormatDuration(instant - sample), " earlier")
+                          : Cat(FormatDuration(sample - instant), " later");
+}
+
+// One row of the table; a part that is nothing at both instants is left out unless `always`.
+struct Rows {
+  Table* table;
+  const LedgerEntry &highest, &last;
+
+  template <typename Part>
+  void Add(std::string name, Part part, bool always = false) const {
+    const std::uint64_t a = part(highest), b = part(last);
+    if (a == 0 && b == 0 && !always) return;
+    table->Row({std::move(name), FormatBytes(a),
+                Percent(static_cast<double>(a), static_cast<double>(highest.sample.used_bytes())),
+                FormatBytes(b),
+                Percent(static_cast<double>(b), static_cast<double>(last.sample.used_bytes()))});
+  }
+};
+
+std::string DeviceLedgerText(const Session& session, const DeviceFigures& device) {
+  const analysis::DeviceLedger& ledger = device.ledger;
+  const LedgerEntry &highest = *ledger.highest, &last = *ledger.last;
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
+  table.Header({Cat("device ", device.info.id), "highest use", "", "last sample", ""});
+  const Rows rows{&table, highest, last};
+  for (std::size_t i = 0; i < highest.by_layer.size(); ++i)
+    rows.Add(std::string(analysis::LayerName(static_cast<Layer>(i))),
+             [i](const LedgerEntry& entry) { return entry.by_layer[i]; });
+  rows.Add("held by pools", [](const LedgerEntry& entry) { return entry.pools_bytes; });
+  const bool others = highest.sample.others_bytes || last.sample.others_bytes;
+  rows.Add(
+      "other processes",
+      [](const LedgerEntry& entry) { return entry.sample.others_bytes.value_or(0); }, others);
+  rows.Add(
+      "untracked", [](const LedgerEntry& entry) { return entry.untracked_bytes; }, true);
+  table.Row({"used", FormatBytes(highest.sample.used_bytes()), "",
+             FormatBytes(last.sample.used_bytes()), ""});
+  table.Row({"free", FormatBytes(highest.sample.free_bytes), "",
+             FormatBytes(last.sample.free_bytes), ""});
+  std::string text = table.Text(kWidth);
+  const auto place = [&session](const LedgerEntry& entry) {
+    return Cat(Since(session, entry.sample.time), StepLabel(session, entry.step));
+  };
+  std::string words =
+      ledger.highest_sample_time == highest.sample.time
+          ? Cat("Highest use was at the sample after ", place(highest))
+          : Cat("Highest use, after ", place(highest),
+                ", is computed: what the log knew of then, and ", "what the sample ",
+                Distance(ledger.highest_sample_time, highest.sample.time), " showed beyond that");
+  Append(words, ". The last of ", FormatNumberOf(ledger.samples, "sample"), " was after ",
+         place(last), ".");
+  if (const std::uint64_t most = std::max(highest.elsewhere_bytes, last.elsewhere_bytes)) {
+    Append(words, " Up to ", FormatBytes(most),
+           " of these layers was not on the device: managed memory lives where it is used, and a "
+           "checkpoint sets all memory aside.");
+  }
+  Append(text, "  ", Wrap(Cat("..", words), kWidth, 2).substr(2), "\n");
+  return text;
+}
+
+std::uint64_t CountOf(const Session& session, log::Anomaly anomaly) {
+  for (const analysis::AnomalyCount& count : session.anomalies())
+    if (count.anomaly == anomaly) return count.count;
+  return 0;
+}
+
+std::string SourcesLine(const Session& session) {
+  std::string text;
+  for (const analysis::SourceInfo& source : session.sources()) {
+    Append(text, text.empty() ? "" : ", ", Printable(source.name), " ",
+           SourceStateName(source.state),
+           source.detail.empty() ? "" : Cat(" (", CutEnd(Printable(source.detail), 60), ")"));
+  }
+  if (text.empty()) text = "none named";
+  return Wrap(Cat("..Sources: ", text), kWidth, 11).replace(0, 2, "  ") + "\n";
+}
+
+}  // namespace
+
+std::string LedgerText(const Session& session, const std::vector<DeviceFigures>& devices) {
+  std::string text;
+  for (const DeviceFigures& device : devices) {
+    if (!text.empty()) text += "\n";
+    if (device.ledger.samples == 0) {
+      Append(text, "  device ", device.info.id,
+             ": no sample of its free memory is in the log, so what else was used is unknown.\n");
+    } else {
+      Append(text, DeviceLedgerText(session, device));
+    }
+  }
+  return text.empty() ? "  No device was seen in this log.\n" : text;
+}
+
+std::string RecorderText(const Session& session, const analysis::EventTotals& events) {
+  std::string text = SourcesLine(session);
+  const analysis::SelfAccounting& self = session.self();
+  Append(text, "  Events:  ", FormatCount(events.total), " (",
+         FormatNumberOf(events.allocations, "allocation"), ", ",
+         FormatNumberOf(events.frees, "free"), ", ", FormatCount(events.failed), " failed)\n");
+  Append(text, "  Dropped: ", FormatNumberOf(events.lost, "event"), ", ",
+         FormatNumberOf(CountOf(session, log::Anomaly::kDefinitionsLost), "name or stack",
+                        "names or stacks"),
+         "\n");
+  if (self.bytes_written > 0 && self.events_written > 0) {
+    char per_event[32];
+    std::snprintf(
+        per_event, sizeof per_event, "%.1f",
+        static_cast<double>(self.bytes_written) / static_cast<double>(self.events_written));
+    Append(text, "  Log:     ", FormatBytes(self.bytes_written), ", ", per_event,
+           " bytes per event, ", FormatNumberOf(self.stacks, "stack node"), "\n");
+  }
+  if (self.events == 0 || self.writer_cpu_ns + self.hook_time_ns == 0) {
+    Append(text, "  Cost:    unknown: the log holds no account of it\n");
+    return text;
+  }
+  const analysis::TimeNs begin = StartTime(session);
+  const analysis::TimeNs length = std::max(begin, session.run().end_time) - begin;
+  const std::string hooks =
+      self.hook_time_ns == 0
+          ? "too few events to time the hooks"
+          : Cat(FormatDuration(self.hook_time_ns), " in the program's threads (",
+                FormatDuration(self.hook_time_ns / self.events), " per event, ",
+                Percent(static_cast<double>(self.hook_time_ns), static_cast<double>(length)),
+                " of one thread's time)");
+  const std::string cost =
+      Cat(std::string(11, '.'), hooks, ", ", FormatDuration(self.writer_cpu_ns),
+          " of CPU in the writer, ", FormatBytes(self.resident_bytes), " of memory");
+  return Cat(text, "  Cost:    ", Wrap(cost, kWidth, 11).substr(11), "\n");
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,380 @@
+// Starts the program, waits, and says where the log is.
+#include "cli/run/run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "analysis/log/ring_fold.h"
+#include "cli/console/options.h"
+#include "cli/run/internal/loadable.h"
+#include "cli/run/sim.h"
+
+namespace memprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kDefaultOutput[] = "memprof.%p.mprof";
+constexpr char kNoSpec[] = "default";
+// Options that take the next argument when they have no "=".
+constexpr std::string_view kWithValue[] = {"-o",       "--output", "--stack-depth", "--ring-events",
+                                           "--memory", "--source", "--signal"};
+
+struct RunOptions {
+  std::string output = kDefaultOutput;
+  std::string sim;  // empty = the machine's own CUDA
+  std::string source;
+  std::string signal;
+  std::int64_t stack_depth = -1;
+  std::int64_t ring_events = -1;
+  std::int64_t memory_mib = -1;
+  bool cupti = false;
+  bool start_paused = false;
+  bool verbose = false;
+  bool scan = false;
+  bool torch = false;
+};
+
+Options Describe(RunOptions* values) {
+  Options options(
+      "run [OPTION...] [--] PROGRAM [ARGUMENT...]",
+      "Runs PROGRAM and records every device allocation that it and its child processes make. A "
+      "process that uses no GPU writes no log (a launcher that counts them, a data loader); every "
+      "other one writes its own. The exit status "
+      "is the program's, 128 + N if signal N ended it, 127 if it was not found. An existing log at "
+      "the place of the new one is replaced; any other file is not.");
+  options.Text("output", &values->output, "LOG",
+               "Where to write; %p stands for the process id, %h for the host. Default: "
+               "memprof.%p.mprof. When several processes would write to the same file, the later "
+               "ones insert their process id before the extension.",
+               'o');
+  options.Text(
+      "sim", &values->sim, "SPEC",
+      "Run on the stand-in CUDA, without a GPU. SPEC may be left out (an H100 of 80 GB), or say "
+      "for instance gpu=A100-40GB or devices=2,memory=24GiB. For libraries such as cuBLAS that "
+      "PROGRAM, or its Python's PyTorch or CuPy, links against, stand-ins are compiled first, "
+      "once. Allocation is real, values are not: kernels do nothing. All processes of the run "
+      "share the devices. What holds and what does not: docs/torch-sim.md.");
+  options.Flag(
+      "torch", &values->torch,
+      "Let PyTorch say more, by its own hooks and without a change of the program: paths of "
+      "modules, forward and backward; names of parameters, gradients and optimizer state; "
+      "where steps begin. Costs a step some 40 us a module on the CPU: docs/torch-agent.md. A "
+      "Python that ignores its environment (-E, -I) stays as it is.");
+  options.Flag("cupti", &values->cupti,
+               "Load the CUPTI source too: kernel launches, copies, memsets.");
+  options.Text("source", &values->source, "SOURCES",
+               "Who reports allocations: driver (the default), cupti, or driver,cupti.");
+  options.Integer("stack-depth", &values->stack_depth, "N",
+                  "Frames kept of each call stack, 0 to 512. Default: 64.");
+  options.Integer("ring-events", &values->ring_events, "N",
+                  "Events that the buffers between program and log hold. Default: 1048576.");
+  options.Integer("memory", &values->memory_mib, "MIB",
+                  "The most that the recorder may hold in each process; beyond it, call stacks, "
+                  "names and threads are left out and counted. Default: 256.");
+  options.Flag("start-paused", &values->start_paused,
+               "Record nothing until the program calls memprof_start(), or --signal comes.");
+  options.Text(
+      "signal", &values->signal, "NAME",
+      "A signal to the program (HUP, USR1, USR2, WINCH) begins, stops and resumes recording.");
+  options.Flag("scan", &values->scan,
+               "When the program exits, look through its host memory for pointers to what "
+               "cudaMalloc gave it, to prove leaks; about a second for 10 GiB.");
+  options.Flag("verbose", &values->verbose, "Let the recorder say what it does.");
+  options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
+  options.Example("memprof run --torch -o train.mprof -- python train.py",
+                  "with module paths and tensor names of PyTorch");
+  options.Example("memprof run --sim=memory=8GiB -- ./my_program", "without a GPU");
+  options.Example("memprof run --sim=gpu=A100-40GB -- python train.py",
+                  "would it fit on that GPU?");
+  options.Example("memprof run -o 'rank.%p.mprof' -- torchrun --nproc-per-node=8 train.py",
+                  "one log per worker");
+  return options;
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << "memprof run: " << status.message() << "\n";
+  return 1;
+}
+
+std::string ProgramDirectory() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+void SetNumber(const char* name, std::int64_t value) {
+  if (value >= 0) setenv(name, absl::StrCat(value).c_str(), 1);
+}
+
+// The variables by which the program finds stand-ins of the libraries that it, or the PyTorch or
+// CuPy of its Python, links against.
+absl::StatusOr<std::map<std::string, std::string>> EnvironmentOfLibraries(
+    const std::string& torch_sim, const std::vector<std::string>& program,
+    const std::string& standin) {
+  const char* path = getenv("PATH");
+  const std::string search = path == nullptr ? "" : path;
+  const std::string python = PythonOf(program, search);
+  if (!python.empty()) return EnvironmentForPython(torch_sim, python, standin);
+  std::vector<std::string> binaries;
+  for (const std::string& binary : BinariesOf(program, search))
+    if (NamesCudaLibraries(binary)) binaries.push_back(binary);
+  if (binaries.empty()) return std::map<std::string, std::string>();
+  return EnvironmentForBinaries(torch_sim, binaries, standin);
+}
+
+// What the program needs to run on the stand-in.
+absl::Status SetStandIn(const RunOptions& options, const std::string& shared_devices,
+                        const std::string& directory, const std::vector<std::string>& program) {
+  const absl::StatusOr<std::string> standin = FindStandIn(directory);
+  if (!standin.ok()) return standin.status();
+  setenv("LD_LIBRARY_PATH", Prepend(*standin, getenv("LD_LIBRARY_PATH")).c_str(), 1);
+  // SIMCUDA_DEFAULTS: scripts/torch-sim has run, and called us.
+  const std::string torch_sim = FindTorchSim(directory);
+  if (getenv("SIMCUDA_DEFAULTS") == nullptr && !torch_sim.empty()) {
+    const auto environment = EnvironmentOfLibraries(torch_sim, program, *standin);
+    if (!environment.ok()) return environment.status();
+    for (const auto& [name, value] : *environment) setenv(name.c_str(), value.c_str(), 1);
+  }
+  if (options.sim != kNoSpec) setenv("SIMCUDA", options.sim.c_str(), 1);
+  // Below what SIMCUDA says: all processes of this run share its devices.
+  const char* defaults = getenv("SIMCUDA_DEFAULTS");
+  setenv("SIMCUDA_DEFAULTS",
+         absl::StrCat(defaults == nullptr ? "" : defaults, ",shared=", shared_devices).c_str(), 1);
+  return absl::OkStatus();
+}
+
+// What the agent needs to get into every Python that the program starts.
+absl::Status SetAgent(const std::string& directory) {
+  const absl::StatusOr<std::string> agent = FindAgent(directory);
+  if (!agent.ok()) return agent.status();
+  if (agent->find(':') != std::string::npos)
+    return absl::FailedPreconditionError(
+        absl::StrCat("Python cannot search a folder whose path has a colon: ", *agent));
+  setenv("PYTHONPATH", Prepend(*agent, getenv("PYTHONPATH")).c_str(), 1);
+  setenv("MEMPROF_AGENT", "torch", 1);
+  return absl::OkStatus();
+}
+
+// Sets the environment that the program will inherit.
+absl::Status SetEnvironment(const RunOptions& options, const std::string& shared_devices,
+                            const std::vector<std::string>& program) {
+  const std::string directory = ProgramDirectory();
+  const absl::StatusOr<std::string> recorder = FindRecorder(directory);
+  if (!recorder.ok()) return recorder.status();
+  if (recorder->find_first_of(" :") != std::string::npos)
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the loader cannot preload a library whose path has a space or a colon: ", *recorder));
+  if (!options.sim.empty()) {
+    const absl::Status status = SetStandIn(options, shared_devices, directory, program);
+    if (!status.ok()) return status;
+  }
+  setenv("LD_PRELOAD", Prepend(*recorder, getenv("LD_PRELOAD")).c_str(), 1);
+  setenv("MEMPROF_OUTPUT", options.output.c_str(), 1);
+  if (options.torch) {
+    if (const absl::Status status = SetAgent(directory); !status.ok()) return status;
+  }
+  if (options.cupti) setenv("MEMPROF_CUPTI", "1", 1);
+  if (options.start_paused) setenv("MEMPROF_START", "paused", 1);
+  if (options.scan) setenv("MEMPROF_SCAN", "1", 1);
+  if (options.verbose) setenv("MEMPROF_VERBOSE", "1", 1);
+  if (!options.signal.empty()) setenv("MEMPROF_SIGNAL", options.signal.c_str(), 1);
+  if (!options.source.empty()) setenv("MEMPROF_SOURCE", options.source.c_str(), 1);
+  SetNumber("MEMPROF_STACK_DEPTH", options.stack_depth);
+  SetNumber("MEMPROF_RING_EVENTS", options.ring_events);
+  SetNumber("MEMPROF_MEMORY_MIB", options.memory_mib);
+  return absl::OkStatus();
+}
+
+// Says where the program cannot be recorded; an error where it would die of that.
+absl::StatusOr<bool> CanRecord(const std::vector<std::string>& program) {
+  const absl::StatusOr<std::string> recorder = FindRecorder(ProgramDirectory());
+  if (!recorder.ok()) return recorder.status();
+  const char* path = getenv("PATH");
+  const Loadable loadable = CheckLoadable(*recorder, program, path == nullptr ? "" : path);
+  if (!loadable.starts) return absl::FailedPreconditionError(loadable.line);
+  if (!loadable.line.empty()) std::cerr << "memprof: " << loadable.line << "\n";
+  return loadable.line.empty();
+}
+
+volatile sig_atomic_t g_child = 0;
+
+void PassOn(int signal_number) {
+  if (g_child > 0) kill(g_child, signal_number);
+}
+
+// Ctrl-C and Ctrl-\ reach the program from the terminal; what is sent to us alone is passed on.
+void HandleSignals() {
+  signal(SIGINT, SIG_IGN);
+  signal(SIGQUIT, SIG_IGN);
+  struct sigaction action {};
+  action.sa_handler = PassOn;
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(number, &action, nullptr);
+}
+
+// The program's wait status, or the errno why it could not be started.
+struct Outcome {
+  int wait_status = 0;
+  int start_error = 0;
+};
+
+Outcome StartAndWait(char** program) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return {0, errno};
+  const pid_t child = fork();
+  if (child < 0) return {0, errno};
+  if (child == 0) {
+    execvp(program[0], program);
+    const int error = errno;
+    [[maybe_unused]] const ssize_t told = write(report[1], &error, sizeof error);
+    _exit(127);
+  }
+  g_child = child;
+  HandleSignals();
+  close(report[1]);
+  Outcome outcome;
+  if (read(report[0], &outcome.start_error, sizeof outcome.start_error) !=
+      sizeof outcome.start_error)
+    outcome.start_error = 0;
+  close(report[0]);
+  while (waitpid(child, &outcome.wait_status, 0) < 0 && errno == EINTR) continue;
+  return outcome;
+}
+
+std::string SharedDirectory() {
+  const char* directory = getenv("MEMPROF_SHM");
+  return directory == nullptr || directory[0] != '/' ? "/dev/shm" : directory;
+}
+
+// Processes that were killed could not end their logs: what they left in shared memory goes there
+// now. Those that still run are left alone; any verb reads their rings.
+void FoldRings(const std::vector<std::string>& logs) {
+  for (const std::string& log : logs) {
+    const absl::StatusOr<analysis::FoldResult> folded = analysis::FoldRing(log);
+    if (!folded.ok() && !absl::IsFailedPrecondition(folded.status()))
+      std::cerr << "memprof: the last events stay in shared memory: " << folded.status().message()
+                << "\n";
+  }
+}
+
+void SayWhereTheLogIs(const RunOptions& options, bool can_record,
+                      const std::vector<std::string>& logs) {
+  if (logs.empty() && !can_record) return;  // it was said why
+  const auto shown = [](const std::string& path) {
+    std::error_code error;
+    const std::string relative = fs::proximate(path, error).string();
+    return error || absl::StartsWith(relative, "..") ? path : relative;
+  };
+  if (logs.empty() && options.start_paused)
+    std::cerr << "memprof: no log was written: the program used no GPU, or never called "
+                 "memprof_start()\n";
+  else if (logs.empty())
+    std::cerr << "memprof: the program used no GPU; no log was written\n";
+  else if (logs.size() == 1)
+    std::cerr << "memprof: recorded to " << shown(logs[0]) << "; next: memprof report "
+              << shown(logs[0]) << "\n";
+  else
+    std::cerr << "memprof: recorded " << logs.size() << " processes, " << shown(logs[0]) << " to "
+              << shown(logs.back()) << "; next: memprof report "
+              << PatternOfLogs(shown(options.output)) << "\n";
+}
+
+// What a shell starts cannot be foreseen: a PyTorch of it lacks libraries, or finds no GPU.
+void SayWhatTorchNeeds(const RunOptions& options, const char* program, bool went_well) {
+  if (options.sim.empty() || went_well) return;
+  const std::string name = fs::path(program).filename().string();
+  for (const std::string_view shell : {"sh", "bash", "dash", "zsh", "make", "srun", "mpirun"})
+    if (name == shell)
+      std::cerr << "memprof: if " << name
+                << " started a PyTorch: name its Python to memprof run, or "
+                << "run all of this by scripts/torch-sim --python PYTHON\n";
+}
+
+std::int64_t UnixNs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);  // the clock of file times
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+int ProgramIndex(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--") return i + 1;
+    if (argument.size() < 2 || argument[0] != '-') return i;
+    for (const std::string_view option : kWithValue) i += argument == option;
+  }
+  return argc;
+}
+
+int RunVerb(int argc, char** argv) {
+  RunOptions values;
+  Options options = Describe(&values);
+  const int program = ProgramIndex(argc, argv);
+  std::vector<std::string> words(argv, argv + std::min(program, argc));
+  if (words.size() > 1 && words.back() == "--") words.pop_back();
+  std::vector<char*> own;
+  for (std::string& word : words) {
+    if (word == "--sim") word = absl::StrCat("--sim=", kNoSpec);
+    own.push_back(word.data());
+  }
+  own.push_back(nullptr);
+  const absl::Status parsed = options.Parse(static_cast<int>(words.size()), own.data());
+  if (!parsed.ok()) {
+    std::cerr << "memprof run: " << parsed.message() << "\n";
+    return 2;
+  }
+  if (options.help()) {
+    std::cout << options.HelpText();
+    return 0;
+  }
+  if (program >= argc) {
+    std::cerr << "memprof run: which program? Try: memprof run -- PROGRAM\n";
+    return 2;
+  }
+  values.output = fs::absolute(values.output).string();
+  if (const absl::Status status = PrepareOutput(values.output); !status.ok()) return Fail(status);
+  if (const std::string why = WhyNoGpuModel(values.sim); !why.empty()) {
+    std::cerr << "memprof run: --sim: " << why << "\n";
+    return 2;
+  }
+  const std::vector<std::string> started(argv + program, argv + argc);
+  const absl::StatusOr<bool> can_record = CanRecord(started);
+  if (!can_record.ok()) return Fail(can_record.status());
+  const bool by_torch_sim = getenv("SIMCUDA_DEFAULTS") != nullptr;
+  const std::string shared_devices = NameOfSharedDevices();
+  if (const absl::Status status = SetEnvironment(values, shared_devices, started); !status.ok())
+    return Fail(status);
+  const std::int64_t since_unix_ns = UnixNs();
+  analysis::RemoveOrphanedRings(SharedDirectory(), since_unix_ns);
+  const Outcome outcome = StartAndWait(argv + program);
+  if (outcome.start_error != 0) {
+    std::cerr << "memprof run: " << argv[program] << ": " << std::strerror(outcome.start_error)
+              << "\n";
+    return outcome.start_error == ENOENT ? 127 : 126;
+  }
+  const std::vector<std::string> logs = FindLogs(values.output, since_unix_ns);
+  FoldRings(logs);
+  const GroupRemains remains =
+      values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
+  // The stand-in has said what is wrong then.
+  if (!logs.empty() || !remains.static_runtime) SayWhereTheLogIs(values, *can_record, logs);
+  if (!by_torch_sim)
+    SayWhatTorchNeeds(values, argv[program], outcome.wait_status == 0 && !logs.empty());
+  return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)
+                                          : WEXITSTATUS(outcome.wait_status);
+}
+
+}  // namespace memprof::cli

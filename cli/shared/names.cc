@@ -1,0 +1,265 @@
+// Names of places, times and shapes.
+#include "cli/shared/names.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/base/units.h"
+#include "analysis/symbols/cxx_names.h"
+#include "cli/console/text.h"
+#include "proto/memprof.pb.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::SourceFrame;
+using analysis::StackId;
+using analysis::TimeNs;
+
+std::string_view BaseName(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+// The site, and before it the library that asked for itself.
+std::string Label(analysis::Symbols& symbols, StackId stack, const analysis::UserSite& site) {
+  std::string place = FrameLabel(site.user);
+  if (site.in_library()) Append(place, ", in ", FrameLabel(site.library));
+  const analysis::Library library = symbols.LibraryOf(stack);
+  return analysis::AsksForOthers(library.role) ? Cat(library.name, " for ", place) : place;
+}
+
+std::string_view SeverityName(log::Severity severity) {
+  switch (severity) {
+    case log::Severity::kInfo:
+      return "info";
+    case log::Severity::kNotice:
+      return "notice";
+    case log::Severity::kDataLoss:
+      return "data loss";
+    case log::Severity::kError:
+      return "error";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::string ShortFunction(std::string_view function) {
+  const std::string_view pass = analysis::PassWords(function);
+  if (!pass.empty()) return Cat(pass, ShortFunction(function.substr(pass.size())));
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  constexpr std::string_view kOperator = "operator";
+  int angle = 0;
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    if (function.substr(i, kOperator.size()) == kOperator) {
+      // Past the operator's own signs, which may be brackets; the loop steps over the last of them.
+      i += kOperator.size();
+      if (function.substr(i, 2) == "()") i += 2;
+      while (i < function.size() && (function[i] == '<' || function[i] == '>')) ++i;
+      --i;
+      continue;
+    }
+    if (function[i] == '<') ++angle;
+    if (function[i] == '>' && angle > 0) --angle;
+    if (function[i] != '(' || angle > 0 || i == 0) continue;
+    if (function.substr(i, kAnonymous.size()) == kAnonymous) {
+      i += kAnonymous.size() - 1;
+      continue;
+    }
+    return Printable(analysis::BareName(function.substr(0, i)));
+  }
+  return Printable(analysis::BareName(function));
+}
+
+std::string LastScopes(std::string_view function) {
+  std::size_t scopes = 0, last = 0;
+  int angle = 0, parenthesis = 0;
+  for (std::size_t i = function.size(); i-- > 0;) {
+    if (function[i] == '>') ++angle;
+    if (function[i] == '<') --angle;
+    if (function[i] == ')') ++parenthesis;
+    if (function[i] == '(') --parenthesis;
+    if (angle != 0 || parenthesis != 0 || i == 0 || function.substr(i - 1, 2) != "::") continue;
+    // A scope in lower case is a namespace, as a rule, and says little.
+    const bool type = i + 1 < function.size() && function[i + 1] >= 'A' && function[i + 1] <= 'Z';
+    if (scopes == 1 && !type) return std::string(function.substr(last));
+    if (++scopes == 2) return std::string(function.substr(i + 1));
+    last = i + 1;
+    --i;
+  }
+  const bool type = !function.empty() && function[0] >= 'A' && function[0] <= 'Z';
+  return std::string(scopes == 1 && !type ? function.substr(last) : function);
+}
+
+std::string SiteLabel(analysis::Symbols& symbols, StackId stack) {
+  return stack.valid() ? Label(symbols, stack, symbols.SiteOf(stack)) : "(no call stack)";
+}
+
+std::string SiteLabel(analysis::Symbols& symbols, const analysis::SiteGroups& sites,
+                      std::uint32_t group) {
+  const StackId stack = sites.Example(group);
+  return stack.valid() ? Label(symbols, stack, sites.Site(group)) : "(no call stack)";
+}
+
+std::string SiteKey(analysis::Symbols& symbols, StackId stack) {
+  if (!stack.valid()) return "";
+  const analysis::Library library = symbols.LibraryOf(stack);
+  return Cat(analysis::AsksForOthers(library.role) ? library.name : "", "\n",
+             analysis::KeyOf(symbols.SiteOf(stack)));
+}
+
+std::string SiteAndCaller(analysis::Symbols& symbols, StackId stack, std::size_t column,
+                          std::size_t indent) {
+  constexpr std::size_t kWidth = 100;
+  if (!stack.valid()) return "(no call stack)";
+  const analysis::UserSite place = symbols.SiteOf(stack);
+  if (place.user.function.empty()) return "(no call stack)";
+  const std::string site =
+      CutMiddle(FrameLabel(place.user), kWidth - std::min<std::size_t>(column + 1, 40));
+  std::string beside;
+  if (place.in_library()) {
+    beside = Cat("in ", FrameLabel(place.library));
+  } else {
+    const std::vector<SourceFrame> frames = symbols.SiteStack(stack);
+    if (frames.size() > 1 && frames[1].symbolised) beside = Cat("from ", FrameLabel(frames[1]));
+  }
+  if (beside.empty()) return site;
+  if (column + Columns(site) + 2 + Columns(beside) <= kWidth) return Cat(site, ", ", beside);
+  return Cat(site, ",\n", std::string(indent, ' '), CutMiddle(beside, kWidth - indent));
+}
+
+std::string FrameLabel(const SourceFrame& frame) {
+  const std::string function = ShortFunction(frame.function);
+  constexpr std::string_view kOperator = "at::_ops::";  // "at::_ops::bmm::call": bmm tells
+  std::string label = function.starts_with(kOperator)
+                          ? function.substr(0, function.find("::", kOperator.size()))
+                          : LastScopes(function);
+  if (frame.file == "??") return label;
+  if (!frame.file.empty()) {
+    Append(label, " (",
+           Printable(frame.shown_file.empty() ? BaseName(frame.file) : frame.shown_file));
+    if (frame.line > 0) Append(label, ':', frame.line);
+    label += ')';
+  } else if (!frame.module.empty() && frame.function.find(frame.module) == std::string::npos) {
+    Append(label, " [", Printable(frame.module), "]");
+  }
+  return label;
+}
+
+std::string StackLines(analysis::Symbols& symbols, analysis::StackId stack, std::size_t indent,
+                       std::size_t max_frames) {
+  std::string text;
+  if (!stack.valid()) return text;
+  const std::vector<SourceFrame> frames = symbols.SiteStack(stack);
+  const std::string margin(indent, ' ');
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (i == max_frames) {
+      Append(text, margin, "… ", frames.size() - i, " more\n");
+      break;
+    }
+    const SourceFrame& frame = frames[i];
+    std::string where;
+    if (!frame.file.empty()) {
+      where = Cat(" at ", Printable(frame.file), frame.line > 0 ? Cat(":", frame.line) : "");
+    } else if (!frame.module.empty()) {
+      where = Cat(" in ", Printable(frame.module));
+    }
+    const std::string function = LastScopes(ShortFunction(frame.function));
+    const std::size_t room = 100 - std::min<std::size_t>(60, indent);
+    const std::string name = CutMiddle(function, 56);
+    Append(text, margin, name,
+           CutFront(where, room > Columns(name) + 12 ? room - Columns(name) : 12), '\n');
+  }
+  return text;
+}
+
+std::string TensorShape(const analysis::TensorInfo* tensor) {
+  if (tensor == nullptr) return "";
+  std::string text = Printable(tensor->dtype);
+  Append(text, text.empty() ? "[" : " [");
+  for (std::size_t i = 0; i < tensor->shape.size(); ++i) {
+    Append(text, i == 0 ? "" : ", ", tensor->shape[i]);
+  }
+  return text + "]";
+}
+
+std::string TensorName(const analysis::TensorInfo* tensor) {
+  return tensor == nullptr || tensor->name.empty() ? "(unnamed)" : Printable(tensor->name);
+}
+
+TimeNs StartTime(const analysis::Session& session) {
+  const TimeNs start = session.run().start_time;
+  const analysis::EventTable& events = session.events();
+  const TimeNs first = events.first_time();
+  return !events.empty() && (start == 0 || start > first) ? first : start;
+}
+
+std::string Since(const analysis::Session& session, TimeNs time) {
+  const TimeNs start = StartTime(session);
+  return analysis::FormatDuration(time > start ? time - start : 0);
+}
+
+std::string StepLabel(const analysis::Session& session, std::int64_t step) {
+  if (session.steps().empty()) return "";
+  return step < 0 ? " before the first step" : Cat(" at step ", step);
+}
+
+AnomalyText DescribeAnomaly(log::Anomaly anomaly) {
+  struct Row {
+    std::string_view name;
+    log::Severity severity;
+    std::string_view advice;
+  };
+#define MEMPROF_ANOMALY_ROW(identifier, name, severity, advice) \
+  Row{name, log::Severity::severity, advice},
+  static constexpr std::array kRows = {MEMPROF_ANOMALIES(MEMPROF_ANOMALY_ROW)};
+#undef MEMPROF_ANOMALY_ROW
+  const auto i = static_cast<std::size_t>(anomaly);
+  if (i >= kRows.size()) return {"unknown", "unknown", ""};
+  return {kRows[i].name, SeverityName(kRows[i].severity), kRows[i].advice};
+}
+
+std::string_view SourceStateName(int state) {
+  switch (state) {
+    case log::SOURCE_OFF:
+      return "off";
+    case log::SOURCE_ON:
+      return "on";
+    case log::SOURCE_REFUSED:
+      return "refused";
+    case log::SOURCE_LOST:
+      return "lost";
+    default:
+      return "unknown";
+  }
+}
+
+bool SourceWasOn(int state) { return state == log::SOURCE_ON || state == log::SOURCE_LOST; }
+
+std::string_view EndReasonName(analysis::EndReason reason) {
+  switch (reason) {
+    case analysis::EndReason::kAlive:
+      return "alive";
+    case analysis::EndReason::kFreed:
+      return "freed";
+    case analysis::EndReason::kContextDestroyed:
+      return "context_destroyed";
+    case analysis::EndReason::kDeviceReset:
+      return "device_reset";
+    case analysis::EndReason::kAddressReused:
+      return "address_reused";
+    case analysis::EndReason::kSegmentFreed:
+      return "segment_freed";
+  }
+  return "unknown";
+}
+
+bool Simulated(const analysis::Session& session) {
+  for (const analysis::DeviceInfo& device : session.devices()) {
+    if (device.simulated) return true;
+  }
+  return false;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,14 @@
+// Objects of the JSON that several verbs print.
+#pragma once
+
+#include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
+#include "cli/console/json.h"
+
+namespace memprof::cli {
+
+Json FrameJson(const analysis::SourceFrame& frame);
+Json StackJson(analysis::Symbols& symbols, analysis::StackId stack);
+Json AllocationJson(const analysis::Session& session, analysis::AllocationId id);
+
+}  // namespace memprof::cli

@@ -1,0 +1,204 @@
+// memprof steps: the training steps, where they come from, and what each did.
+#include "cli/steps/steps.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "absl/strings/str_format.h"
+#include "analysis/base/units.h"
+#include "analysis/steps/figures.h"
+#include "analysis/steps/found.h"
+#include "cli/console/command_line.h"
+#include "cli/console/json.h"
+#include "cli/console/lines.h"
+#include "cli/console/options.h"
+#include "cli/console/table.h"
+#include "cli/console/terminal.h"
+#include "cli/console/text.h"
+#include "cli/shared/names.h"
+#include "cli/shared/open_log.h"
+#include "cli/shared/run_lines.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::FormatBytes;
+using analysis::FormatCount;
+using analysis::FormatNumberOf;
+using analysis::FoundSteps;
+using analysis::StepChoice;
+using analysis::StepFigures;
+using analysis::StepInfo;
+using analysis::StepSource;
+
+// The same work, and the same growth: one row of the table.
+bool SameWork(const StepFigures& a, const StepFigures& b) {
+  return a.allocations == b.allocations && a.frees == b.frees &&
+         a.allocated_bytes == b.allocated_bytes && a.freed_bytes == b.freed_bytes &&
+         (a.likeness < analysis::kStepAlike) == (b.likeness < analysis::kStepAlike);
+}
+
+// "+1.00 MiB", "0 B", "-4.00 KiB".
+std::string Change(std::uint64_t before, std::uint64_t after) {
+  if (after == before) return "0 B";
+  return after > before ? Cat("+", FormatBytes(after - before))
+                        : Cat("-", FormatBytes(before - after));
+}
+
+// Nothing marks where the last step ends: what the program does after it, as it ends, is counted to
+// it. True where that shows.
+bool TakesTheRest(const analysis::Session& session, const std::vector<StepInfo>& steps) {
+  if (steps.size() < 3 || steps.back().end < session.run().end_time) return false;
+  std::vector<analysis::TimeNs> takes;
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) takes.push_back(steps[i].end - steps[i].begin);
+  const auto middle = takes.begin() + static_cast<std::ptrdiff_t>(takes.size() / 2);
+  std::nth_element(takes.begin(), middle, takes.end());
+  return steps.back().end - steps.back().begin > 2 * *middle;
+}
+
+StepChoice ChoiceOf(const std::string& source) {
+  if (source == "marks") return StepChoice::kMarks;
+  if (source == "nvtx") return StepChoice::kRanges;
+  return source == "pattern" ? StepChoice::kPattern : StepChoice::kAuto;
+}
+
+// What was found, in one or two sentences.
+std::string Summary(const FoundSteps& found) {
+  const analysis::StepOrigin& origin = found.origin;
+  if (found.steps.empty()) return Cat("No steps: ", Printable(origin.why), ".");
+  std::string text = Cat(FormatNumberOf(found.steps.size(), "step"));
+  switch (origin.source) {
+    case StepSource::kMarks:
+      text += " by the program's marks";
+      break;
+    case StepSource::kRanges:
+      text += " by named ranges";
+      break;
+    default:
+      text += " found in the pattern of allocations";
+  }
+  Append(text, ", confidence ", absl::StrFormat("%.2f", std::clamp(origin.confidence, 0.0, 1.0)),
+         ": ", Printable(origin.why), ".");
+  if (origin.confidence < analysis::kStepConfidence)
+    text += " That is too little for other verbs to use them.";
+  if (origin.warm_up_steps > 0)
+    Append(text,
+           " Warm-up: ", FormatNumberOf(static_cast<std::uint64_t>(origin.warm_up_steps), "step"),
+           ", then allocations repeat.");
+  return text;
+}
+
+}  // namespace
+
+std::string StepsText(const analysis::Session& session, const std::vector<StepInfo>& steps,
+                      const std::vector<StepFigures>& figures, std::size_t top) {
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+               Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
+  table.Header({"step", "begins", "takes", "allocations", "bytes", "peak", "after", "change", ""});
+  const bool last_alone = TakesTheRest(session, steps);
+  const std::size_t alike = steps.size() - (last_alone ? 1 : 0);
+  std::size_t rows = 0, i = 0;
+  while (i < steps.size() && (top == 0 || rows < top)) {
+    std::size_t end = i + 1;
+    while (end < alike && SameWork(figures[end], figures[i])) ++end;
+    const StepFigures& f = figures[end - 1];
+    const analysis::TimeNs takes = (steps[end - 1].end - steps[i].begin) / (end - i);
+    const std::uint64_t before = f.after_bytes + f.freed_bytes - f.allocated_bytes;
+    std::string remark;
+    if (last_alone && end == steps.size())
+      remark = "to the end of the run";  // which is why it differs, if it does
+    else if (f.likeness < analysis::kStepAlike)
+      remark = Cat("differs (", Percent(f.likeness, 1), " alike)");
+    table.Row(
+        {end - i == 1 ? Cat(steps[i].number) : Cat(steps[i].number, "…", steps[end - 1].number),
+         Since(session, steps[i].begin), analysis::FormatDuration(takes),
+         FormatCount(f.allocations), FormatBytes(f.allocated_bytes), FormatBytes(f.peak_bytes),
+         FormatBytes(f.after_bytes), Change(before, f.after_bytes),
+         Styled(Style::kYellow, remark)});
+    ++rows;
+    i = end;
+  }
+  return table.Text(kWidth) + MoreLine(i, steps.size());
+}
+
+std::string PhasesText(const std::vector<analysis::StepPhases>& phases,
+                       const std::vector<StepFigures>& figures) {
+  std::size_t of = 0;
+  const analysis::StepPhases usual = analysis::UsualPhases(phases, figures, &of);
+  constexpr auto kOther = static_cast<std::size_t>(analysis::StepPhase::kOther);
+  std::uint64_t known = 0;
+  for (std::size_t p = 0; p < usual.size(); ++p)
+    if (p != kOther) known += usual[p].allocations;
+  if (known == 0) return "";
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
+  table.Header({"phase", "takes", "allocations", "bytes", "peak"});
+  for (std::size_t p = 0; p < usual.size(); ++p) {
+    const analysis::PhaseFigures& f = usual[p];
+    if (f.allocations == 0) continue;
+    table.Row({std::string(analysis::StepPhaseName(static_cast<analysis::StepPhase>(p))),
+               analysis::FormatDuration(f.takes), FormatCount(f.allocations),
+               FormatBytes(f.allocated_bytes), FormatBytes(f.peak_bytes)});
+  }
+  return Cat(Heading(Cat("Phases of a usual step (means of ", FormatNumberOf(of, "step"), ")")),
+             table.Text(kWidth));
+}
+
+int StepsVerb(int argc, char** argv) {
+  bool json = false;
+  std::int64_t top = 40;
+  std::string source = "auto";
+  Options options(
+      "steps [OPTION...] LOG...",
+      "Tells the training steps of a run, where they come from (the program's marks, "
+      "named ranges, or the pattern of its allocations), what each of them did, and what "
+      "its forward pass, backward pass and optimizer took. "
+      "The method is in docs/steps.md.");
+  options.Flag("json", &json, "Print one JSON object (schema memprof.steps/1).");
+  options.Choice("source", &source, {"auto", "marks", "nvtx", "pattern"},
+                 "Where to look for steps: marks (memprof_step), nvtx (ranges of a name that "
+                 "repeats), pattern (allocations); auto takes marks, else what is most certain "
+                 "(default auto).");
+  options.Integer("top", &top, "N",
+                  "Rows of the table; 0 = all (default 40). JSON always has all.");
+  options.Example("memprof steps train.mprof", "Show the steps of a run.");
+  options.Example("memprof steps --source=pattern train.mprof",
+                  "Find them in the allocations, whatever the program marked.");
+  options.Example("memprof steps --json train.mprof | jq '.steps[].peak_bytes'",
+                  "The peak of every step.");
+  if (const int status = ParseOrExit(options, "steps", argc, argv); status >= 0) return status;
+  if (top < 0) return UsageError("steps", "--top cannot be negative");
+  int status = kExitFine;
+  const auto session = OpenLogs(options, "steps", &status);
+  if (!session) return status;
+  const StepChoice choice = ChoiceOf(source);
+  // Of several logs they are found in each, before these are one.
+  const bool known =
+      choice == StepChoice::kAuto && session->processes().size() > 1 && !session->steps().empty();
+  const FoundSteps found =
+      known ? FoundSteps{session->step_origin(), {session->steps().begin(), session->steps().end()}}
+            : analysis::FindSteps(*session, choice);
+  const std::vector<StepFigures> figures = analysis::DescribeSteps(*session, found.steps);
+  analysis::Symbols symbols(session);
+  const std::vector<analysis::StepPhases> phases =
+      analysis::DescribePhases(*session, &symbols, found.steps);
+  if (json) {
+    Json object = {{"schema", "memprof.steps/1"},
+                   {"log", session->path()},
+                   {"complete", session->run().complete},
+                   {"simulated", Simulated(*session)}};
+    object.update(StepOriginJson(found.origin));
+    object["used"] = found.origin.confidence >= analysis::kStepConfidence;
+    return PrintJsonList(object, "steps", found.steps.size(), [&](std::size_t i) {
+      return StepJson(found.steps[i], figures[i], phases[i]);
+    });
+  }
+  std::string text = Cat(RunLines(*session), "\n", Wrap(Summary(found), kWidth, 0), "\n");
+  if (!found.steps.empty()) {
+    Append(text, Heading("Steps"),
+           StepsText(*session, found.steps, figures, static_cast<std::size_t>(top)),
+           PhasesText(phases, figures));
+  }
+  return WriteOut(text) ? kExitFine : kExitFailed;
+}
+
+}  // namespace memprof::cli

@@ -1,0 +1,94 @@
+// What the sections say when there is little to say.
+#include "cli/report/ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/testing/log_builder.h"
+#include "tests/support/load_log.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::Layer;
+using analysis::Op;
+using analysis::testing::LoadLog;
+using analysis::testing::LogBuilder;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Ledger(const LogBuilder& log) {
+  const auto session = LoadLog(log);
+  if (session == nullptr) return "no log";
+  return LedgerText(*session, analysis::BuildReport(*session).devices);
+}
+
+std::string Recorder(const LogBuilder& log) {
+  const auto session = LoadLog(log);
+  if (session == nullptr) return "no log";
+  return RecorderText(*session, analysis::BuildReport(*session).events);
+}
+
+TEST(LedgerTest, ALogWithoutDevicesHasNoLedger) {
+  EXPECT_EQ(Ledger(LogBuilder()), "  No device was seen in this log.\n");
+}
+
+TEST(LedgerTest, WhatIsNothingAtBothInstantsIsLeftOut) {
+  LogBuilder log;
+  log.Device(0, 1000);
+  log.Alloc(Layer::kLinear, 0x1000, 100);
+  log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 900, 0, {.aux0 = 1000});
+  const std::string text = Ledger(log);
+  EXPECT_THAT(text, HasSubstr("linear"));
+  EXPECT_THAT(text, HasSubstr("untracked"));  // also where it is 0: that is the answer
+  for (const char* absent : {"managed", "held by pools", "other processes", "not on the device"})
+    EXPECT_THAT(text, Not(HasSubstr(absent)));
+}
+
+TEST(LedgerTest, AskedAndNobodyThereIsAnAnswer) {
+  LogBuilder log;
+  log.Device(0, 1000);
+  log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 900, 0, {.aux0 = 1000, .aux1 = 1});
+  EXPECT_THAT(Ledger(log), HasSubstr("other processes"));
+}
+
+TEST(LedgerTest, WhereTheSampleLiesIsSaid) {
+  const auto ledger = [](std::uint64_t sampled) {
+    LogBuilder log;
+    log.Device(0, 1000);
+    log.SetTime(50'000);
+    log.Event(Op::kSync, Layer::kUnspecified, 0, 0, 0, {});
+    if (sampled < 100'000) {
+      log.SetTime(sampled);
+      log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 900, 0, {.aux0 = 1000});
+    }
+    log.SetTime(100'000);
+    log.Alloc(Layer::kLinear, 0x1000, 100);
+    if (sampled >= 100'000) {
+      log.SetTime(sampled);
+      log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 900, 0, {.aux0 = 1000});
+    }
+    return Ledger(log);
+  };
+  EXPECT_THAT(ledger(98'000), HasSubstr("the sample 2.00 us\n  earlier showed beyond that"));
+  EXPECT_THAT(ledger(103'000), HasSubstr("the sample 3.00 us\n  later showed beyond that"));
+  EXPECT_THAT(ledger(100'000), HasSubstr("Highest use was at the sample after 50.0 us"));
+}
+
+TEST(LedgerTest, TheRecorderTellsWhatItCostAndDropped) {
+  LogBuilder log;
+  log.Alloc(Layer::kLinear, 0x1000, 100);
+  log.Count("events_lost", 1);
+  log.Count("definitions_lost", 1234);
+  EXPECT_THAT(Recorder(log), HasSubstr("Dropped: 1 event, 1,234 names or stacks"));
+  EXPECT_THAT(Recorder(log), HasSubstr("Cost:    unknown"));
+  log.self().set_writer_cpu_ns(5000);
+  EXPECT_THAT(Recorder(log), HasSubstr("too few events to time the hooks, 5.00 us of CPU"));
+  log.self().set_events(10);
+  log.self().set_hook_time_ns(2000);
+  EXPECT_THAT(Recorder(log), HasSubstr("2.00 us in the program's threads (200 ns per event,"));
+  EXPECT_THAT(Recorder(log), HasSubstr("Sources: none named"));
+}
+
+}  // namespace
+}  // namespace memprof::cli

@@ -1,0 +1,41 @@
+#include "cli/steps/steps.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/steps/figures.h"
+#include "analysis/testing/log_builder.h"
+#include "tests/support/load_log.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::Layer;
+using analysis::testing::LoadLog;
+using analysis::testing::LogBuilder;
+
+// The last step has no end of its own: what a program does behind its loop is no part of the
+// others.
+TEST(StepsTextTest, TheLastStepGoesToTheEndOfTheRun) {
+  for (const bool late : {false, true}) {
+    LogBuilder log;
+    log.Device(0, 1000);
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      log.Step(step);
+      log.Alloc(Layer::kLinear, 0x1000, 100);
+      log.Free(0x1000);
+    }
+    if (late) log.AdvanceTime(1'000'000'000);
+    log.Snapshot("done");
+    const auto session = LoadLog(log);
+    ASSERT_NE(session, nullptr);
+    const std::vector<analysis::StepInfo> steps(session->steps().begin(), session->steps().end());
+    const std::string text =
+        StepsText(*session, steps, analysis::DescribeSteps(*session, steps), 0);
+    EXPECT_EQ(text.find("0…4") != std::string::npos, late) << text;
+    EXPECT_EQ(text.find("0…5") != std::string::npos, !late) << text;
+    EXPECT_EQ(text.find("to the end of the run") != std::string::npos, late) << text;
+  }
+}
+
+}  // namespace
+}  // namespace memprof::cli
