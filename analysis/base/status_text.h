@@ -7,7 +7,8 @@
 
 namespace memprof::analysis {
 
-// Abseil may have been built with a string view of its own, which the standard library does not know.
+// Abseil may have been built with a string view of its own, which the standard library does not
+// know.
 inline std::string StatusText(const absl::Status& status) {
   return {status.message().data(), status.message().size()};
 }

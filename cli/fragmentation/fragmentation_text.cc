@@ -23,6 +23,36 @@ std::size_t Shown(std::size_t total, std::size_t top) {
   return top == 0 ? total : std::min(top, total);
 }
 
+// The worst `top` blocks that keep free memory apart.
+std::string PinsText(const Session& session, analysis::Symbols& symbols,
+                     const analysis::FragmentationReport& report, std::size_t top) {
+  Table pins({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
+  pins.Header({"pins", "with", "born", "unused since", "site"});
+  std::vector<analysis::Pin> worst;
+  for (const analysis::PoolFragmentation& pool : report.pools) {
+    worst.insert(worst.end(), pool.pins.begin(), pool.pins.end());
+  }
+  std::stable_sort(worst.begin(), worst.end(), [](const analysis::Pin& a, const analysis::Pin& b) {
+    return a.frees_bytes > b.frees_bytes;
+  });
+  for (std::size_t i = 0; i < Shown(worst.size(), top); ++i) {
+    const Allocation& block = session.allocation(worst[i].block);
+    const analysis::TensorInfo* tensor = session.tensor(worst[i].tensor);
+    const std::int64_t since = session.StepAt(worst[i].unused_since);
+    pins.Row({FormatBytes(worst[i].frees_bytes), FormatBytes(worst[i].bytes),
+              block.birth_step < 0 ? std::string("set-up") : Cat("step ", block.birth_step),
+              since < 0 ? Since(session, worst[i].unused_since) : Cat("step ", since),
+              Cat(SiteLabel(symbols, block.stack),
+                  tensor == nullptr || tensor->name.empty()
+                      ? ""
+                      : Cat(", ", CutEnd(Printable(tensor->name), 30)),
+                  worst[i].empties_segment ? ", alone in its segment" : "")});
+  }
+  if (pins.empty()) return "";
+  return Cat("\n  Blocks that keep free memory apart (freeing one joins that much):\n",
+             pins.Text(kWidth), MoreLine(Shown(worst.size(), top), worst.size()));
+}
+
 }  // namespace
 
 std::string FragmentationText(const Session& session, analysis::Symbols& symbols,
@@ -58,33 +88,7 @@ std::string FragmentationText(const Session& session, analysis::Symbols& symbols
          FormatBytes(pool.releasable_bytes), Percent(pool.external, 1)});
   }
   Append(text, table.Text(kWidth), MoreLine(listed.size(), report.pools.size()));
-  Table pins({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
-  pins.Header({"pins", "with", "born", "unused since", "site"});
-  std::vector<analysis::Pin> worst;
-  for (const analysis::PoolFragmentation& pool : report.pools) {
-    worst.insert(worst.end(), pool.pins.begin(), pool.pins.end());
-  }
-  std::stable_sort(worst.begin(), worst.end(), [](const analysis::Pin& a, const analysis::Pin& b) {
-    return a.frees_bytes > b.frees_bytes;
-  });
-  for (std::size_t i = 0; i < Shown(worst.size(), top); ++i) {
-    const Allocation& block = session.allocation(worst[i].block);
-    const analysis::TensorInfo* tensor = session.tensor(worst[i].tensor);
-    const std::int64_t since = session.StepAt(worst[i].unused_since);
-    pins.Row({FormatBytes(worst[i].frees_bytes), FormatBytes(worst[i].bytes),
-              block.birth_step < 0 ? std::string("set-up") : Cat("step ", block.birth_step),
-              since < 0 ? Since(session, worst[i].unused_since) : Cat("step ", since),
-              Cat(SiteLabel(symbols, block.stack),
-                  tensor == nullptr || tensor->name.empty()
-                      ? ""
-                      : Cat(", ", CutEnd(Printable(tensor->name), 30)),
-                  worst[i].empties_segment ? ", alone in its segment" : "")});
-  }
-  if (!pins.empty()) {
-    Append(text, "\n  Blocks that keep free memory apart (freeing one joins that much):\n",
-           pins.Text(kWidth), MoreLine(Shown(worst.size(), top), worst.size()));
-  }
-  return text;
+  return text + PinsText(session, symbols, report, top);
 }
 
 }  // namespace memprof::cli

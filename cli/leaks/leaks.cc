@@ -98,53 +98,80 @@ Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
           {"live_at_exit", LeaksJson(session, symbols, report.live_at_exit)}};
 }
 
-}  // namespace
-
-int LeaksVerb(int argc, char** argv) {
+struct LeaksArguments {
   bool json = false;
   std::int64_t top = 10, frames = 12;
   std::vector<std::string> fail_on;
-  std::string suppressions_file;
+  std::string suppressions;  // a file
+};
+
+void Declare(Options* options, LeaksArguments* arguments) {
+  options->Flag("json", &arguments->json, "Print one JSON object (schema memprof.leaks/1).");
+  options->List(
+      "fail-on", &arguments->fail_on, "CONDITION",
+      "Exit with status 3 and a line on standard error if there is a leak of this tier or "
+      "a worse one: definite, suspected, growing (definite is worse than suspected, "
+      "suspected worse than growing; only a log of 'memprof run --scan' proves leaks to "
+      "be definite); "
+      "or if leaks of a device grow faster together: growth>1MiB/step. May be given "
+      "several times, or with commas.");
+  options->Text(
+      "suppressions", &arguments->suppressions, "FILE",
+      "Leave out leaks with a frame that FILE names, one 'leak:PATTERN' a line, as "
+      "LeakSanitizer has it: PATTERN is looked for in functions, source files and modules; "
+      "^ and $ are the ends, * is anything, # begins a comment. What was left out is "
+      "listed, and is nothing to --fail-on.");
+  options->Integer("top", &arguments->top, "N",
+                   "Rows of the table of what was alive at the end; 0 = all "
+                   "(default 10). JSON always has all.");
+  options->Integer("frames", &arguments->frames, "N",
+                   "Frames of each stack; 0 = all (default 12).");
+  options->Example("memprof leaks train.mprof", "Show leaks, worst first.");
+  options->Example("memprof leaks --fail-on=suspected train.mprof",
+                   "The same in a test: the exit status is 3 if there is one.");
+  options->Example("memprof leaks --json train.mprof | jq '.leaks[0].stack[0]'",
+                   "The innermost frame of the worst leak.");
+}
+
+std::string ToText(const analysis::Session& session, analysis::Symbols& symbols,
+                   const Judged& judged, const LeaksArguments& arguments) {
+  const analysis::LeakReport& report = judged.report();
+  const std::size_t frames =
+      arguments.frames == 0 ? SIZE_MAX : static_cast<std::size_t>(arguments.frames);
+  std::string text = RunLines(session);
+  Append(text, "\n", Wrap(report.verdict, kWidth, 0), "\n");
+  if (!report.leaks.empty()) Append(text, Heading("Leaks"));
+  for (std::size_t i = 0; i < report.leaks.size(); ++i)
+    Append(text, i > 0 ? "\n" : "", LeakText(symbols, report.leaks[i], i + 1, frames));
+  return Cat(text, RisingText(symbols, report.rising), Heading("Alive at the end, not growing"),
+             AliveText(symbols, report.live_at_exit, static_cast<std::size_t>(arguments.top),
+                       !session.steps().empty()),
+             judged.UsedText());
+}
+
+}  // namespace
+
+int LeaksVerb(int argc, char** argv) {
+  LeaksArguments arguments;
   Options options(
       "leaks [OPTION...] LOG...",
       "Tells which call sites keep more memory with every training step, or without steps "
       "the longer the program runs, with the evidence, what would disprove it, and the call "
       "stack; then what was merely alive at the end. The method is in docs/leaks.md.");
-  options.Flag("json", &json, "Print one JSON object (schema memprof.leaks/1).");
-  options.List("fail-on", &fail_on, "CONDITION",
-               "Exit with status 3 and a line on standard error if there is a leak of this tier or "
-               "a worse one: definite, suspected, growing (definite is worse than suspected, "
-               "suspected worse than growing; only a log of 'memprof run --scan' proves leaks to "
-               "be definite); "
-               "or if leaks of a device grow faster together: growth>1MiB/step. May be given "
-               "several times, or with commas.");
-  options.Text(
-      "suppressions", &suppressions_file, "FILE",
-      "Leave out leaks with a frame that FILE names, one 'leak:PATTERN' a line, as "
-      "LeakSanitizer has it: PATTERN is looked for in functions, source files and modules; "
-      "^ and $ are the ends, * is anything, # begins a comment. What was left out is "
-      "listed, and is nothing to --fail-on.");
-  options.Integer("top", &top, "N",
-                  "Rows of the table of what was alive at the end; 0 = all "
-                  "(default 10). JSON always has all.");
-  options.Integer("frames", &frames, "N", "Frames of each stack; 0 = all (default 12).");
-  options.Example("memprof leaks train.mprof", "Show leaks, worst first.");
-  options.Example("memprof leaks --fail-on=suspected train.mprof",
-                  "The same in a test: the exit status is 3 if there is one.");
-  options.Example("memprof leaks --json train.mprof | jq '.leaks[0].stack[0]'",
-                  "The innermost frame of the worst leak.");
+  Declare(&options, &arguments);
   if (const int status = ParseOrExit(options, "leaks", argc, argv); status >= 0) return status;
-  if (top < 0 || frames < 0) return UsageError("leaks", "counts cannot be negative");
+  if (arguments.top < 0 || arguments.frames < 0)
+    return UsageError("leaks", "counts cannot be negative");
   const auto budget =
-      Budget::Parse(fail_on, Compares::kNo,
+      Budget::Parse(arguments.fail_on, Compares::kNo,
                     {Metric::kDefinite, Metric::kSuspected, Metric::kGrowing, Metric::kGrowth});
   if (!budget.ok()) return UsageError("leaks", analysis::StatusText(budget.status()));
   int status = kExitFine;
   const auto session = OpenLogs(options, "leaks", &status);
   if (!session) return status;
   analysis::Suppressions suppressions;
-  if (!suppressions_file.empty()) {
-    auto read = analysis::Suppressions::Read(suppressions_file);
+  if (!arguments.suppressions.empty()) {
+    auto read = analysis::Suppressions::Read(arguments.suppressions);
     if (!read.ok()) {
       PrintError(analysis::StatusText(read.status()));
       return kExitFailed;
@@ -154,25 +181,12 @@ int LeaksVerb(int argc, char** argv) {
   analysis::Symbols symbols(session);
   const Judged judged(*session, symbols, suppressions);
   const analysis::LeakReport& report = judged.report();
-  if (json) {
+  if (arguments.json) {
     Json all = ToJson(*session, symbols, report);
-    if (!suppressions_file.empty()) all["suppressed"] = judged.UsedJson();
+    if (!arguments.suppressions.empty()) all["suppressed"] = judged.UsedJson();
     status = PrintJson(all);
-  } else {
-    std::string text = RunLines(*session);
-    Append(text, "\n", Wrap(report.verdict, kWidth, 0), "\n");
-    if (!report.leaks.empty()) Append(text, Heading("Leaks"));
-    for (std::size_t i = 0; i < report.leaks.size(); ++i) {
-      Append(text,
-             LeakText(symbols, report.leaks[i], i + 1,
-                      frames == 0 ? SIZE_MAX : static_cast<std::size_t>(frames)),
-             i + 1 < report.leaks.size() ? "\n" : "");
-    }
-    Append(text, RisingText(symbols, report.rising), Heading("Alive at the end, not growing"),
-           AliveText(symbols, report.live_at_exit, static_cast<std::size_t>(top),
-                     !session->steps().empty()),
-           judged.UsedText());
-    if (!WriteOut(text)) status = kExitFailed;
+  } else if (!WriteOut(ToText(*session, symbols, judged, arguments))) {
+    status = kExitFailed;
   }
   const bool exceeded = ReportViolations(
       session->path(), budget->Violations(CollectFigures(*session, *budget, &report)));

@@ -139,79 +139,89 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const std::
   return text;
 }
 
-// What is wrong with asking for this instant; "" if nothing is.
-std::string Misuse(const When& when, bool what_if) {
-  if (!when.marked.empty() && !IsMarkedInstant(when.marked))
+constexpr std::int64_t kNoStep = INT64_MIN;
+
+struct PeakArguments {
+  bool json = false;
+  std::int64_t top = 20, device = kAllDevices, step = kNoStep;
+  std::vector<std::string> what_if;
+  std::string at, by;
+};
+
+void Declare(Options* options, PeakArguments* arguments) {
+  options->Flag("json", &arguments->json, "Print one JSON object (schema memprof.peak/1).");
+  options->Integer("top", &arguments->top, "N", "Rows of each table; 0 = all (default 20).");
+  options->Integer("device", &arguments->device, "N", "Only this device.");
+  options->Integer("step", &arguments->step, "N",
+                   "What was live at the end of step N, in place of the peak.");
+  options->Text(
+      "at", &arguments->at, "WHEN",
+      "What was live when a request for memory last failed (oom), or at the program's last "
+      "snapshot of a name (snapshot=LABEL), in place of the peak.");
+  options->List("what-if", &arguments->what_if, "TEXT=FACTOR",
+                "Also the exact peak if whatever has TEXT in the name of its call site, or of a "
+                "tensor in it, had FACTOR times its size (0: if it were not there; 0.5: half as "
+                "wide a type). Any number of times; all at once, and the first that fits counts.");
+  options->Text("by", &arguments->by, "WHAT",
+                "Only the table by this; library: what NCCL, cuBLAS, cuDNN and so on held, and the "
+                "pools of frameworks.");
+  options->Example("memprof peak train.mprof", "Show the peak of every device.");
+  options->Example("memprof peak --device=1 --top=0 train.mprof",
+                   "All that was live at the peak of device 1.");
+  options->Example("memprof peak --what-if=Optimizer::Step=0.5 train.mprof",
+                   "The peak with optimizer state of half the size.");
+  options->Example("memprof peak --step=20 train.mprof", "What step 20 left behind.");
+  options->Example("memprof peak --by=library train.mprof", "What NCCL, cuBLAS and cuDNN held.");
+  options->Example("memprof peak --at=oom train.mprof", "What was live when memory ran out.");
+}
+
+// What is wrong with what is asked for; "" if nothing is.
+std::string Misuse(const PeakArguments& arguments) {
+  if (arguments.top < 0) return "--top cannot be negative";
+  if (arguments.device != kAllDevices && arguments.device < 0) return "--device cannot be negative";
+  if (arguments.step != kNoStep && arguments.step < 0) return "--step cannot be negative";
+  if (!arguments.by.empty() && arguments.by != "library") return "--by knows library alone";
+  if (!arguments.at.empty() && !IsMarkedInstant(arguments.at))
     return "--at takes oom or snapshot=LABEL";
-  if (when.at_step && !when.marked.empty()) return "--step and --at are two instants: name one";
-  if (!when.IsPeak() && what_if) return "--what-if is about the peak, not about another instant";
+  if (arguments.step != kNoStep && !arguments.at.empty())
+    return "--step and --at are two instants: name one";
+  if ((arguments.step != kNoStep || !arguments.at.empty()) && !arguments.what_if.empty())
+    return "--what-if is about the peak, not about another instant";
   return "";
 }
 
 }  // namespace
 
 int PeakVerb(int argc, char** argv) {
-  constexpr std::int64_t kNoStep = INT64_MIN;
-  bool json = false;
-  std::int64_t top = 20, device = kAllDevices, step = kNoStep;
-  std::vector<std::string> what_if;
-  std::string by;
-  When when;
+  PeakArguments arguments;
   Options options("peak [OPTION...] LOG...",
                   "Tells when each device held most memory, and what was live at that instant: by "
                   "layer, by call site, by tensor, by library and by category, and what the peak "
                   "of the whole run would be without each of them.");
-  options.Flag("json", &json, "Print one JSON object (schema memprof.peak/1).");
-  options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 20).");
-  options.Integer("device", &device, "N", "Only this device.");
-  options.Integer("step", &step, "N", "What was live at the end of step N, in place of the peak.");
-  options.Text(
-      "at", &when.marked, "WHEN",
-      "What was live when a request for memory last failed (oom), or at the program's last "
-      "snapshot of a name (snapshot=LABEL), in place of the peak.");
-  options.List("what-if", &what_if, "TEXT=FACTOR",
-               "Also the exact peak if whatever has TEXT in the name of its call site, or of a "
-               "tensor in it, had FACTOR times its size (0: if it were not there; 0.5: half as "
-               "wide a type). Any number of times; all at once, and the first that fits counts.");
-  options.Text("by", &by, "WHAT",
-               "Only the table by this; library: what NCCL, cuBLAS, cuDNN and so on held, and the "
-               "pools of frameworks.");
-  options.Example("memprof peak train.mprof", "Show the peak of every device.");
-  options.Example("memprof peak --device=1 --top=0 train.mprof",
-                  "All that was live at the peak of device 1.");
-  options.Example("memprof peak --what-if=Optimizer::Step=0.5 train.mprof",
-                  "The peak with optimizer state of half the size.");
-  options.Example("memprof peak --step=20 train.mprof", "What step 20 left behind.");
-  options.Example("memprof peak --by=library train.mprof", "What NCCL, cuBLAS and cuDNN held.");
-  options.Example("memprof peak --at=oom train.mprof", "What was live when memory ran out.");
+  Declare(&options, &arguments);
   if (const int status = ParseOrExit(options, "peak", argc, argv); status >= 0) return status;
-  if (top < 0) return UsageError("peak", "--top cannot be negative");
-  if (device != kAllDevices && device < 0) return UsageError("peak", "--device cannot be negative");
-  if (step != kNoStep && step < 0) return UsageError("peak", "--step cannot be negative");
-  if (!by.empty() && by != "library") return UsageError("peak", "--by knows library alone");
-  when.step = step;
-  when.at_step = step != kNoStep;
-  if (const std::string wrong = Misuse(when, !what_if.empty()); !wrong.empty())
-    return UsageError("peak", wrong);
-  const auto rules = ParseSizeRules(what_if);
+  if (const std::string wrong = Misuse(arguments); !wrong.empty()) return UsageError("peak", wrong);
+  const When when{arguments.step, arguments.step != kNoStep, arguments.at};
+  const auto rules = ParseSizeRules(arguments.what_if);
   if (!rules.ok()) return UsageError("peak", analysis::StatusText(rules.status()));
   int status = kExitFine;
   const auto session = OpenLogs(options, "peak", &status);
   if (!session) return status;
   std::vector<Peak> peaks;
   std::string words;  // of an instant that is no peak
-  const absl::Status found = FindInstants(*session, device, when, &words, &peaks);
+  const absl::Status found = FindInstants(*session, arguments.device, when, &words, &peaks);
   if (!found.ok()) {
     PrintError(analysis::StatusText(found));
     return kExitFailed;
   }
   analysis::Symbols symbols(session);
-  const auto rows = static_cast<std::size_t>(top);
+  const auto rows = static_cast<std::size_t>(arguments.top);
   Beyond beyond{.categories = analysis::Categories(*session, &symbols)};
   if (when.IsPeak()) beyond.savings.emplace(*session);
   if (!ReadRules(*session, symbols, *rules, &beyond)) return kExitFailed;
-  if (json) return PrintJson(ToJson(*session, symbols, peaks, beyond, rows));
-  const std::string text = Text(*session, symbols, peaks, beyond, rows, words, by == "library");
+  if (arguments.json) return PrintJson(ToJson(*session, symbols, peaks, beyond, rows));
+  const std::string text =
+      Text(*session, symbols, peaks, beyond, rows, words, arguments.by == "library");
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
 

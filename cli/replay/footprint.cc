@@ -185,14 +185,16 @@ int FootprintVerb(int argc, char** argv) {
   std::uint64_t capacity = 0;
   if (!arguments.capacity.empty()) {
     const auto bytes = analysis::ParseSize(arguments.capacity);
-    if (!bytes.ok()) return UsageError("footprint", "--capacity: " + analysis::StatusText(bytes.status()));
+    if (!bytes.ok())
+      return UsageError("footprint", "--capacity: " + analysis::StatusText(bytes.status()));
     if (*bytes == 0) return UsageError("footprint", "--capacity must be larger than 0");
     capacity = *bytes;
   }
   std::optional<analysis::allocators::AllocatorSpec> recorded;
   if (!arguments.recorded.empty()) {
     const auto spec = analysis::allocators::ParseSpec(arguments.recorded);
-    if (!spec.ok()) return UsageError("footprint", "--recorded: " + analysis::StatusText(spec.status()));
+    if (!spec.ok())
+      return UsageError("footprint", "--recorded: " + analysis::StatusText(spec.status()));
     recorded = *spec;
   }
   std::vector<analysis::FootprintInput> inputs;

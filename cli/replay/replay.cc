@@ -168,13 +168,15 @@ int Check(const Arguments& arguments, analysis::ReplayOptions* options,
   }
   if (!arguments.recorded.empty()) {
     const auto spec = analysis::allocators::ParseSpec(arguments.recorded);
-    if (!spec.ok()) return UsageError("replay", "--recorded: " + analysis::StatusText(spec.status()));
+    if (!spec.ok())
+      return UsageError("replay", "--recorded: " + analysis::StatusText(spec.status()));
     *recorded = *spec;
     options->recorded = &**recorded;
   }
   if (!arguments.capacity.empty()) {
     const auto bytes = analysis::ParseSize(arguments.capacity);
-    if (!bytes.ok()) return UsageError("replay", "--capacity: " + analysis::StatusText(bytes.status()));
+    if (!bytes.ok())
+      return UsageError("replay", "--capacity: " + analysis::StatusText(bytes.status()));
     if (*bytes == 0) return UsageError("replay", "--capacity must be larger than 0");
     options->capacity = *bytes;
   }
@@ -189,6 +191,56 @@ int Check(const Arguments& arguments, analysis::ReplayOptions* options,
   if (arguments.device < 0) return UsageError("replay", "--device cannot be negative");
   options->device = static_cast<int>(std::min<std::int64_t>(arguments.device, INT32_MAX));
   return -1;
+}
+
+// Under which conditions the requests are repeated.
+std::string ConditionLines(const DeviceReplay& replay) {
+  std::string text;
+  if (replay.refused > 0) {
+    Append(text,
+           Wrap(Cat("  Out of memory: ", FormatNumberOf(replay.refused, "request"),
+                    " found too little when recorded; here they are made again."),
+                kWidth, 2),
+           "\n");
+  }
+  if (replay.estimated > 0) {
+    Append(text,
+           Wrap(Cat("  Estimated: the bytes of ", FormatNumberOf(replay.estimated, "request"),
+                    ", whose blocks were kept whole."),
+                kWidth, 2),
+           "\n");
+  }
+  if (replay.capacity != kUnlimited) {
+    std::string line = Cat("  Fits: into ", FormatBytes(replay.capacity),
+                           replay.capacity_given ? "" : ", what the recorded run could have");
+    if (replay.peak_outside > 0) {
+      Append(line, "; other memory of the program takes up to ", FormatBytes(replay.peak_outside),
+             " of it");
+    }
+    Append(text, Wrap(line + ".", kWidth, 2), "\n");
+  }
+  return text;
+}
+
+// What to think of the figures of the table.
+std::string RemarkLines(const DeviceReplay& replay) {
+  std::string text;
+  if (!replay.placement.addresses.empty()) {
+    const std::string gap =
+        replay.placement.height == replay.placement.bound
+            ? "is at the bound, so that nothing is better"
+            : Cat("is ", OneDecimal(replay.placement.gap()), " above the bound");
+    Append(text, "  The offline optimum knows the future and ", gap, ".\n");
+  }
+  if (replay.too_many_live) {
+    text += Wrap("  No offline optimum was sought: too many requests live at once.", kWidth, 2);
+    text += "\n";
+  }
+  if (replay.residual != 0) {
+    Append(text, "  Savings are ± ", FormatBytes(std::abs(static_cast<double>(replay.residual))),
+           ", by which the replay of what was recorded is off.\n");
+  }
+  return text;
 }
 
 }  // namespace
@@ -226,30 +278,7 @@ std::string ReplayText(const analysis::Session& session, const DeviceReplay& rep
       Cat("Device ", replay.device, process, ": ", FormatNumberOf(replay.requests, "request"), " (",
           RequestSourceName(replay.source), ") on ", FormatNumberOf(replay.streams, "stream")));
   Append(text, Wrap(ResidualLine(replay), kWidth, 2), "\n");
-  if (replay.refused > 0) {
-    Append(text,
-           Wrap(Cat("  Out of memory: ", FormatNumberOf(replay.refused, "request"),
-                    " found too little when recorded; here they are made again."),
-                kWidth, 2),
-           "\n");
-  }
-  if (replay.estimated > 0) {
-    Append(text,
-           Wrap(Cat("  Estimated: the bytes of ", FormatNumberOf(replay.estimated, "request"),
-                    ", whose blocks were kept whole."),
-                kWidth, 2),
-           "\n");
-  }
-  if (replay.capacity != kUnlimited) {
-    std::string line = Cat("  Fits: into ", FormatBytes(replay.capacity),
-                           replay.capacity_given ? "" : ", what the recorded run could have");
-    if (replay.peak_outside > 0) {
-      Append(line, "; other memory of the program takes up to ", FormatBytes(replay.peak_outside),
-             " of it");
-    }
-    Append(text, Wrap(line + ".", kWidth, 2), "\n");
-  }
-  text += "\n";
+  Append(text, ConditionLines(replay), "\n");
   Table table({Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
                Align::kRight, Align::kLeft, Align::kLeft});
   table.Header(
@@ -264,22 +293,7 @@ std::string ReplayText(const analysis::Session& session, const DeviceReplay& rep
   }
   AddLimits(replay, &table);
   text += table.Text(kWidth);
-  if (!replay.placement.addresses.empty()) {
-    const std::string gap =
-        replay.placement.height == replay.placement.bound
-            ? "is at the bound, so that nothing is better"
-            : Cat("is ", OneDecimal(replay.placement.gap()), " above the bound");
-    Append(text, "  The offline optimum knows the future and ", gap, ".\n");
-  }
-  if (replay.too_many_live) {
-    text += Wrap("  No offline optimum was sought: too many requests live at once.", kWidth, 2);
-    text += "\n";
-  }
-  if (replay.residual != 0) {
-    Append(text, "  Savings are ± ", FormatBytes(std::abs(static_cast<double>(replay.residual))),
-           ", by which the replay of what was recorded is off.\n");
-  }
-  return text;
+  return text + RemarkLines(replay);
 }
 
 int ReplayVerb(int argc, char** argv) {

@@ -33,7 +33,7 @@ std::string Pixel(double value) {
   return std::string(view);
 }
 
-struct Band {
+struct Line {
   std::string_view name, style;
   std::vector<Series::Sample> columns;
 };
@@ -54,7 +54,7 @@ class Chart {
             device.device == analysis::kNoDevice);
     AddLine("registered", "blocks", device.layer[static_cast<int>(analysis::Layer::kRegistered)],
             device.device == analysis::kNoDevice);
-    for (const Band& line : lines_) {
+    for (const Line& line : lines_) {
       for (const Series::Sample& sample : line.columns) highest_ = std::max(highest_, sample.max);
     }
     // The capacity is drawn where that leaves the curve at least half of the height.
@@ -65,13 +65,13 @@ class Chart {
   std::string Html() const {
     if (lines_.empty()) return "<p>Nothing was allocated.</p>\n";
     std::string html = "<div class=\"chart\">\n<div class=\"legend\">";
-    for (const Band& line : lines_) {
+    for (const Line& line : lines_) {
       Append(html, "<span class=\"", line.style, "\">", line.name, "</span>");
     }
     Append(html, "</div>\n<svg viewBox=\"0 0 1200 ", kHeight + kTop + 44,
            "\" role=\"img\" aria-label=\"bytes over time\">\n");
     Append(html, ByteAxis(), TimeAxis());
-    for (const Band& line : lines_) html += Curve(line);
+    for (const Line& line : lines_) html += Curve(line);
     if (capacity_ > 0 && capacity_ <= highest_) {
       const std::string y = Pixel(Y(capacity_));
       Append(html, "<line class=\"capacity\" x1=\"", kLeft, "\" x2=\"", kLeft + kWidth, "\" y1=\"",
@@ -93,7 +93,7 @@ class Chart {
     if (lines_.size() == 2 && lines_[0].style == "pools" && Same(lines_[0], lines_[1]))
       lines_.erase(lines_.begin());
   }
-  static bool Same(const Band& a, const Band& b) {
+  static bool Same(const Line& a, const Line& b) {
     return std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
                       [](const Series::Sample& x, const Series::Sample& y) {
                         return x.min == y.min && x.max == y.max;
@@ -108,7 +108,7 @@ class Chart {
   }
 
   // The area below the least, and the band from the least to the most, as steps.
-  std::string Curve(const Band& line) const {
+  std::string Curve(const Line& line) const {
     std::string upper, lower;
     const auto edge = [this, &line](std::string& path, auto value, bool forward) {
       double last = -1;
@@ -197,7 +197,7 @@ class Chart {
     return json + "]}";
   }
   template <typename Value>
-  void AppendValues(std::string& json, std::string_view key, const Band& line, Value value) const {
+  void AppendValues(std::string& json, std::string_view key, const Line& line, Value value) const {
     Append(json, ",\"", key, "\":[");
     for (int i = 0; i < kColumns; ++i) Append(json, i == 0 ? "" : ",", value(line.columns[i]));
     json += "]";
@@ -206,7 +206,7 @@ class Chart {
   const Session& session_;
   const std::uint64_t capacity_;
   TimeNs begin_, end_ = 0;
-  std::vector<Band> lines_;
+  std::vector<Line> lines_;
   std::uint64_t highest_ = 0;
 };
 

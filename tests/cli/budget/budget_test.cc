@@ -38,7 +38,8 @@ TEST(BudgetTest, Conditions) {
   EXPECT_THAT(ViolationsOf("fragmentation>+5%", 34, 30), IsEmpty());  // points
   EXPECT_THAT(ViolationsOf("fragmentation>+5%", 36, 30), ::testing::SizeIs(1));
   EXPECT_THAT(ViolationsOf("peak>+5%", 105, 100), IsEmpty());
-  EXPECT_THAT(ViolationsOf("peak>+5%", 106, 100), ElementsAre("peak>+5%: 106 B on device 0, was 100 B"));
+  EXPECT_THAT(ViolationsOf("peak>+5%", 106, 100),
+              ElementsAre("peak>+5%: 106 B on device 0, was 100 B"));
   EXPECT_THAT(ViolationsOf("peak>+5%", 1, 0), ::testing::SizeIs(1));
   EXPECT_THAT(ViolationsOf("headroom<+10", 80, 100), ::testing::SizeIs(1));  // it fell by 20
   EXPECT_THAT(ViolationsOf("step-time>+10%", 111, 100), ::testing::SizeIs(1));

@@ -111,7 +111,8 @@ TEST(ReplayTest, JsonHasTheDocumentedKeys) {
 
 TEST(ReplayTest, CapacityDecidesWhatFits) {
   const Logs logs;
-  const Json tight = ReplayedJson({"--seconds=0", "--device=0", "--capacity=1MiB", "train.mprof"}, logs);
+  const Json tight =
+      ReplayedJson({"--seconds=0", "--device=0", "--capacity=1MiB", "train.mprof"}, logs);
   ASSERT_EQ(tight["devices"].size(), 1u);
   const Json& device = tight["devices"][0];
   EXPECT_EQ(device["capacity_bytes"], 1 << 20);
@@ -169,9 +170,9 @@ TEST(ReplayTest, WhatIsNotThereIsAFailedInput) {
   const Logs logs;
   ExpectRefused(Memprof({"replay", "none.mprof"}, logs.path()), 1, "none.mprof");
   ExpectRefused(Memprof({"replay", "--device=7", "train.mprof"}, logs.path()), 1,
-              "no requests on device 7");
+                "no requests on device 7");
   ExpectRefused(Memprof({"replay", "--device=99999999999", "train.mprof"}, logs.path()), 1,
-              "no requests on device");
+                "no requests on device");
 }
 
 TEST(ReplayTest, DamagedLogsGetAnAnswerOrOneLine) {
