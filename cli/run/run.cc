@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/log/ring_fold.h"
 #include "cli/console/options.h"
-#include "cli/run/internal/loadable.h"
+#include "cli/run/internal/environment.h"
 #include "cli/run/sim.h"
 
 namespace memprof::cli {
@@ -25,26 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kDefaultOutput[] = "memprof.%p.mprof";
-constexpr char kNoSpec[] = "default";
 // Options that take the next argument when they have no "=".
 constexpr std::string_view kWithValue[] = {"-o",       "--output", "--stack-depth", "--ring-events",
                                            "--memory", "--source", "--signal"};
-
-struct RunOptions {
-  std::string output = kDefaultOutput;
-  std::string sim;  // empty = the machine's own CUDA
-  std::string source;
-  std::string signal;
-  std::int64_t stack_depth = -1;
-  std::int64_t ring_events = -1;
-  std::int64_t memory_mib = -1;
-  bool cupti = false;
-  bool start_paused = false;
-  bool verbose = false;
-  bool scan = false;
-  bool torch = false;
-};
 
 Options Describe(RunOptions* values) {
   Options options(
@@ -106,105 +89,6 @@ Options Describe(RunOptions* values) {
 int Fail(const absl::Status& status) {
   std::cerr << "memprof run: " << status.message() << "\n";
   return 1;
-}
-
-std::string ProgramDirectory() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path().string();
-}
-
-void SetNumber(const char* name, std::int64_t value) {
-  if (value >= 0) setenv(name, absl::StrCat(value).c_str(), 1);
-}
-
-// The variables by which the program finds stand-ins of the libraries that it, or the PyTorch or
-// CuPy of its Python, links against.
-absl::StatusOr<std::map<std::string, std::string>> EnvironmentOfLibraries(
-    const std::string& torch_sim, const std::vector<std::string>& program,
-    const std::string& standin) {
-  const char* path = getenv("PATH");
-  const std::string search = path == nullptr ? "" : path;
-  const std::string python = PythonOf(program, search);
-  if (!python.empty()) return EnvironmentForPython(torch_sim, python, standin);
-  std::vector<std::string> binaries;
-  for (const std::string& binary : BinariesOf(program, search))
-    if (NamesCudaLibraries(binary)) binaries.push_back(binary);
-  if (binaries.empty()) return std::map<std::string, std::string>();
-  return EnvironmentForBinaries(torch_sim, binaries, standin);
-}
-
-// What the program needs to run on the stand-in.
-absl::Status SetStandIn(const RunOptions& options, const std::string& shared_devices,
-                        const std::string& directory, const std::vector<std::string>& program) {
-  const absl::StatusOr<std::string> standin = FindStandIn(directory);
-  if (!standin.ok()) return standin.status();
-  setenv("LD_LIBRARY_PATH", Prepend(*standin, getenv("LD_LIBRARY_PATH")).c_str(), 1);
-  // SIMCUDA_DEFAULTS: scripts/torch-sim has run, and called us.
-  const std::string torch_sim = FindTorchSim(directory);
-  if (getenv("SIMCUDA_DEFAULTS") == nullptr && !torch_sim.empty()) {
-    const auto environment = EnvironmentOfLibraries(torch_sim, program, *standin);
-    if (!environment.ok()) return environment.status();
-    for (const auto& [name, value] : *environment) setenv(name.c_str(), value.c_str(), 1);
-  }
-  if (options.sim != kNoSpec) setenv("SIMCUDA", options.sim.c_str(), 1);
-  // Below what SIMCUDA says: all processes of this run share its devices.
-  const char* defaults = getenv("SIMCUDA_DEFAULTS");
-  setenv("SIMCUDA_DEFAULTS",
-         absl::StrCat(defaults == nullptr ? "" : defaults, ",shared=", shared_devices).c_str(), 1);
-  return absl::OkStatus();
-}
-
-// What the agent needs to get into every Python that the program starts.
-absl::Status SetAgent(const std::string& directory) {
-  const absl::StatusOr<std::string> agent = FindAgent(directory);
-  if (!agent.ok()) return agent.status();
-  if (agent->find(':') != std::string::npos)
-    return absl::FailedPreconditionError(
-        absl::StrCat("Python cannot search a folder whose path has a colon: ", *agent));
-  setenv("PYTHONPATH", Prepend(*agent, getenv("PYTHONPATH")).c_str(), 1);
-  setenv("MEMPROF_AGENT", "torch", 1);
-  return absl::OkStatus();
-}
-
-// Sets the environment that the program will inherit.
-absl::Status SetEnvironment(const RunOptions& options, const std::string& shared_devices,
-                            const std::vector<std::string>& program) {
-  const std::string directory = ProgramDirectory();
-  const absl::StatusOr<std::string> recorder = FindRecorder(directory);
-  if (!recorder.ok()) return recorder.status();
-  if (recorder->find_first_of(" :") != std::string::npos)
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the loader cannot preload a library whose path has a space or a colon: ", *recorder));
-  if (!options.sim.empty()) {
-    const absl::Status status = SetStandIn(options, shared_devices, directory, program);
-    if (!status.ok()) return status;
-  }
-  setenv("LD_PRELOAD", Prepend(*recorder, getenv("LD_PRELOAD")).c_str(), 1);
-  setenv("MEMPROF_OUTPUT", options.output.c_str(), 1);
-  if (options.torch) {
-    if (const absl::Status status = SetAgent(directory); !status.ok()) return status;
-  }
-  if (options.cupti) setenv("MEMPROF_CUPTI", "1", 1);
-  if (options.start_paused) setenv("MEMPROF_START", "paused", 1);
-  if (options.scan) setenv("MEMPROF_SCAN", "1", 1);
-  if (options.verbose) setenv("MEMPROF_VERBOSE", "1", 1);
-  if (!options.signal.empty()) setenv("MEMPROF_SIGNAL", options.signal.c_str(), 1);
-  if (!options.source.empty()) setenv("MEMPROF_SOURCE", options.source.c_str(), 1);
-  SetNumber("MEMPROF_STACK_DEPTH", options.stack_depth);
-  SetNumber("MEMPROF_RING_EVENTS", options.ring_events);
-  SetNumber("MEMPROF_MEMORY_MIB", options.memory_mib);
-  return absl::OkStatus();
-}
-
-// Says where the program cannot be recorded; an error where it would die of that.
-absl::StatusOr<bool> CanRecord(const std::vector<std::string>& program) {
-  const absl::StatusOr<std::string> recorder = FindRecorder(ProgramDirectory());
-  if (!recorder.ok()) return recorder.status();
-  const char* path = getenv("PATH");
-  const Loadable loadable = CheckLoadable(*recorder, program, path == nullptr ? "" : path);
-  if (!loadable.starts) return absl::FailedPreconditionError(loadable.line);
-  if (!loadable.line.empty()) std::cerr << "memprof: " << loadable.line << "\n";
-  return loadable.line.empty();
 }
 
 volatile sig_atomic_t g_child = 0;

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/base/status_text.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/load_log.h"
 
@@ -105,7 +106,7 @@ void Document::OpenTogether(const QStringList& paths) {
 
 void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   if (!session.ok()) {
-    error_ = QString::fromStdString(std::string(session.status().message())).simplified();
+    error_ = QString::fromStdString(analysis::StatusText(session.status())).simplified();
     if (session_ == nullptr) paths_ = opening_;
     SetState(session_ == nullptr ? State::kFailed : State::kReady);
     FollowLater(0);

@@ -1,6 +1,7 @@
 // Reading logs for the window.
 #include "viewer/models/load_log.h"
 
+#include "analysis/base/status_text.h"
 #include "analysis/load/load.h"
 #include "analysis/log/paths.h"
 
@@ -23,7 +24,7 @@ absl::StatusOr<std::shared_ptr<const Session>> LoadLogs(const std::vector<std::s
   const auto logs = analysis::LogsOf(paths);
   if (!logs.ok()) return logs.status();
   options.skipped = [skipped](const absl::Status& why) {
-    if (skipped != nullptr) skipped->emplace_back(why.message());
+    if (skipped != nullptr) skipped->push_back(analysis::StatusText(why));
   };
   return analysis::LoadLogs(*logs, options);
 }

@@ -18,6 +18,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "analysis/base/status_text.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/load_log.h"
 #include "viewer/models/recent.h"
@@ -269,8 +270,7 @@ void DiffView::Load() {
 
 void DiffView::Loaded(absl::StatusOr<SessionPointer> session) {
   if (!session.ok()) {
-    error_ = ToQString({session.status().message().data(), session.status().message().size()})
-                 .simplified();
+    error_ = ToQString(analysis::StatusText(session.status())).simplified();
     ShowState();
     return;
   }

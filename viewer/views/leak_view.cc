@@ -16,6 +16,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "analysis/base/status_text.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/bar_delegate.h"
 #include "viewer/views/call_table.h"
@@ -325,7 +326,7 @@ void LeakView::UndoSuppression() {
 
 QString LeakView::ApplyFile(const QString& path) {
   const auto read = analysis::Suppressions::Read(path.toStdString());
-  if (!read.ok()) return QString::fromStdString(std::string(read.status().message())).simplified();
+  if (!read.ok()) return ToQString(analysis::StatusText(read.status())).simplified();
   suppressions_.Apply(std::make_shared<const analysis::Suppressions>(*read),
                       QFileInfo(path).fileName());
   AskHidden();

@@ -7,6 +7,7 @@
 #include <QTableView>
 #include <algorithm>
 
+#include "analysis/base/status_text.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/tensors_view.h"
@@ -48,7 +49,7 @@ void TensorsView::Refresh() {
     palette.setColor(QPalette::WindowText, danger);
     palette.setColor(QPalette::Text, danger);
     error_->setPalette(palette);
-    error_->setText(ToQString(std::string(parsed.status().message())));
+    error_->setText(ToQString(analysis::StatusText(parsed.status())));
   }
   if (of_ != document_->session()) {
     AskForTable();

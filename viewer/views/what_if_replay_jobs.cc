@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/base/status_text.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/what_if_curves.h"
 #include "viewer/views/what_if_replay.h"
@@ -18,9 +19,7 @@ using analysis::allocators::kUnlimited;
 constexpr double kPlacementSeconds = 1;
 constexpr std::uint64_t kPlacementRequests = 100'000;
 
-QString Message(const absl::Status& status) {
-  return ToQString({status.message().data(), status.message().size()});
-}
+QString Message(const absl::Status& status) { return ToQString(analysis::StatusText(status)); }
 
 // The same device of the same process.
 template <typename Other>
