@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/base/quantity.h"
 #include "analysis/base/status_text.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/what_if_curves.h"
