@@ -8,7 +8,7 @@ namespace {
 
 using analysis::Session;
 
-Json ProcessesJson(const Session& session) {
+Json ProcessListJson(const Session& session) {
   Json processes = Json::array();
   for (const analysis::ProcessInfo& process : session.processes()) {
     Json entry = {{"log", process.path},
@@ -39,7 +39,7 @@ Json RunJson(const Session& session) {
           {"end_reason", run.end_reason},
           {"growing", run.growing},
           {"recorder_version", run.recorder_version},
-          {"processes", ProcessesJson(session)}};
+          {"processes", ProcessListJson(session)}};
 }
 
 Json SourcesOnJson(const Session& session) {
