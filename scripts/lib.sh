@@ -13,7 +13,7 @@ die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 # What each is for: docs/dependencies.md.
 packages=(
   g++ cmake ninja-build ccache python3 python3-pip pkg-config ca-certificates
-  libabsl-dev libprotobuf-dev protobuf-compiler libprotozero-dev libzstd-dev libsqlite3-dev
+  libabsl-dev libprotobuf-dev protobuf-compiler libzstd-dev libsqlite3-dev
   libunwind-dev libdw-dev libelf-dev nlohmann-json3-dev
   qt6-base-dev qt6-svg-dev libgl1-mesa-dev fonts-dejavu-core xvfb xauth
   libgtest-dev libgmock-dev
