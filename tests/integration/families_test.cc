@@ -29,7 +29,13 @@ class Families : public ::testing::TestWithParam<Family> {
     const Recording run("guest_family_" + guest, {scenario},
                         {{"SIMCUDA", "devices=2"}, {"MEMPROF_SOURCE", source}});
     EXPECT_GT(run.expected().size(), 1u);
-    EXPECT_THAT(DumpedCalls(run.log()), ElementsAreArray(run.expected()));
+    // Uses of memory only CUPTI tells.
+    std::vector<Call> calls = DumpedCalls(run.log());
+    std::erase_if(calls, [](const Call& call) {
+      return call.op == "launch" || call.op == "touch" || call.op == "memcpy" ||
+             call.op == "memset" || call.op == "sync";
+    });
+    EXPECT_THAT(calls, ElementsAreArray(run.expected()));
     EXPECT_THAT(RecordedEnds(run.log()), UnorderedElementsAreArray(ExpectedEnds(run.guest().out)));
     EXPECT_EQ(LedgerGap(run.log(), 0, run.guest().out, contexts, pages), "");
     EXPECT_THAT(UnclosedImports(run.log()), IsEmpty());
