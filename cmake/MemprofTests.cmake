@@ -20,7 +20,8 @@ function(memprof_tests name)
   if(tests_OPTIMIZED)
     set(alike optimized_tests)
   else()
-    if(NOT tests_EACH_CASE)  # where each file may say what is there once in a process
+    # Not where each file may say what is there once in a process, and not yet the viewer's.
+    if(NOT tests_EACH_CASE AND NOT tests_QT)
       memprof_group_sources(${name})
     endif()
     if(MEMPROF_SANITIZE)

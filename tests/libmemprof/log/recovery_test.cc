@@ -15,6 +15,7 @@
 #include "analysis/log/ring_recovery.h"
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/lifecycle/lifecycle.h"
+#include "libmemprof/src/lifecycle/start.h"
 #include "libmemprof/src/recording/record_event.h"
 #include "tests/libmemprof/log/log_reader.h"
 
