@@ -44,7 +44,8 @@ void StackMemo::Release() {
   });
   ReturnMemory(BytesFor(limit_), Need::kMemo);
   limit_ = 0;
-  expected_ = last_ = 0;
+  expected_ = last_ = last_at_store_ = 0;
+  stores_ = 0;
   Reset(generation_);
 }
 
