@@ -9,6 +9,9 @@ namespace memprof::analysis {
 // With small letters in place of capitals.
 std::string Lower(std::string_view text);
 
+// What follows the last slash. Views `path`.
+inline std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 inline bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

@@ -52,11 +52,6 @@ std::string_view WithoutArguments(std::string_view function) {
   }
 }
 
-std::string_view BaseName(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 // Where PyTorch's modules put their weights: `file` in lower case.
 bool IsModuleState(std::string_view file, std::string_view function) {
   if (HasAny(file, {"/torch/nn/parameter.py"})) return true;

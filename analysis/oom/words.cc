@@ -77,13 +77,15 @@ std::string CauseWords(const FailureReport& report) {
 
 std::string GrowthWords(const FailureGrowth& growth) {
   if (growth.turns > 0)
-    return absl::StrCat(
-        "Growth: ", FormatBytes(growth.bytes), " are held by what ", Symbols::Describe(growth.site),
-        " made in ", FormatNumberOf(growth.turns, "turn"), ", ", FormatBytes(growth.bytes_per_step),
-        " more with every turn, and did not give back: that filled the device. "
-        "For this request: ");
+    return absl::StrCat("Growth: ", FormatBytes(growth.bytes), " are held by what ",
+                        FrameText(growth.site, NameStyle::kShort), " made in ",
+                        FormatNumberOf(growth.turns, "turn"), ", ",
+                        FormatBytes(growth.bytes_per_step),
+                        " more with every turn, and did not give back: that filled the device. "
+                        "For this request: ");
   return absl::StrCat(
-      "Growth: ", FormatBytes(growth.bytes), " are held by ", Symbols::Describe(growth.site),
+      "Growth: ", FormatBytes(growth.bytes), " are held by ",
+      FrameText(growth.site, NameStyle::kShort),
       growth.sites > 1
           ? absl::StrCat(" and ", FormatNumberOf(growth.sites - 1, "other site"), " that leak")
           : "",
@@ -100,8 +102,8 @@ std::string LargerStepWords(const FailureReport& report) {
                       of_all ? "no step before held more than " : "the step before had ",
                       FormatBytes(of_all ? larger.highest_before : report.live_before),
                       of_all ? "; " : " at the same call; ", FormatBytes(larger.more),
-                      " more than in the step before are held by ", Symbols::Describe(larger.site),
-                      ". For this request: ");
+                      " more than in the step before are held by ",
+                      FrameText(larger.site, NameStyle::kShort), ". For this request: ");
 }
 
 std::string FirstStepWords(const FirstStep& first) {

@@ -2,111 +2,287 @@
 #include "analysis/symbols/cxx_names.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstddef>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace memprof::analysis {
 namespace {
 
-bool DropSuffix(std::string_view* text, std::string_view suffix) {
-  // A reference qualifier is told from `operator&` by the parenthesis before it, which stays.
-  const std::size_t keep = suffix.front() == ')' ? 1 : 0;
-  if (!text->ends_with(suffix)) return false;
-  text->remove_suffix(suffix.size() - keep);
-  return true;
+constexpr std::size_t kNone = std::string_view::npos;
+
+bool IsWordChar(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
 }
 
-// Where the parameter list of a demangled name begins; its end if it has none.
-std::size_t ParametersAt(std::string_view name) {
-  if (name.empty() || name.back() != ')') return name.size();
-  int depth = 0;
-  for (std::size_t i = name.size(); i-- > 0;) {
-    if (name[i] == ')') ++depth;
-    if (name[i] == '(' && --depth == 0) {
-      const bool call_operator = name.substr(0, i).ends_with("operator");
-      return i == 0 || call_operator ? name.size() : i;
+// How long the word "operator" and its signs are, if they stand at `at`; 0 if not. Signs may be
+// brackets, hence the longest first.
+std::size_t OperatorAt(std::string_view text, std::size_t at) {
+  constexpr std::string_view kWord = "operator";
+  if (text[at] != 'o' || !text.substr(at).starts_with(kWord)) return 0;
+  if (at > 0 && IsWordChar(text[at - 1])) return 0;
+  const std::string_view rest = text.substr(at + kWord.size());
+  if (!rest.empty() && IsWordChar(rest.front())) return 0;
+  for (const std::string_view signs :
+       {"()", "[]", "<=>", "<<=", ">>=", "->*", "->", "<<", "<=", "<", ">>", ">=", ">"})
+    if (rest.starts_with(signs)) return kWord.size() + signs.size();
+  return kWord.size();
+}
+
+// Walks over a name, and knows what is in brackets. An angle bracket in round ones is a sign of
+// comparison; the arrow of a trailing return type and of operator-> closes nothing.
+class Brackets {
+ public:
+  explicit Brackets(std::string_view text) : text_(text) {}
+
+  // False where a bracket closes what is not open.
+  bool Pass(std::size_t i) {
+    const char c = text_[i];
+    if (c == '<' || c == '(' || c == '[' || c == '{') {
+      open_.push_back(c);
+    } else if (c == '>') {
+      if (i > 0 && text_[i - 1] == '-') return true;
+      if (open_.empty()) return false;
+      if (open_.back() == '<') open_.pop_back();
+    } else if (c == ')' || c == ']' || c == '}') {
+      const char opener = c == ')' ? '(' : c == ']' ? '[' : '{';
+      while (!open_.empty() && open_.back() != opener) open_.pop_back();
+      if (open_.empty()) return false;
+      open_.pop_back();
     }
+    return true;
   }
-  return name.size();
-}
+  std::size_t depth() const { return open_.size(); }
 
-// Where the name itself begins, behind a return type: after the last space outside of brackets.
-std::size_t NameAt(std::string_view name) {
-  const std::size_t limit = std::min(name.rfind("operator"), name.size());
-  std::size_t begin = 0;
-  int depth = 0;
-  for (std::size_t i = 0; i < limit; ++i) {
-    if (name[i] == '<' || name[i] == '(' || name[i] == '{' || name[i] == '[') ++depth;
-    if (name[i] == '>' || name[i] == ')' || name[i] == '}' || name[i] == ']') --depth;
-    if (name[i] == ' ' && depth == 0) begin = i + 1;
-  }
-  return begin;
-}
-
-// The name without parameters, and where its last "::" outside of template arguments is.
-struct QualifiedName {
-  std::string_view name;
-  std::size_t last_scope = std::string_view::npos;
+ private:
+  std::string_view text_;
+  std::string open_;
 };
 
-QualifiedName Qualify(std::string_view function) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)";
-  QualifiedName qualified{function};
-  int depth = 0;
-  for (std::size_t i = 0; i < function.size(); ++i) {
-    if (function[i] == '<') ++depth;
-    if (function[i] == '>') --depth;
-    if (depth != 0) continue;
-    if (function.substr(i).starts_with(kAnonymous)) {
-      i += kAnonymous.size() - 1;
-    } else if (function[i] == '(') {
-      qualified.name = function.substr(0, i);
-      break;
-    } else if (function.substr(i).starts_with("::")) {
-      qualified.last_scope = i++;
-    }
+// Behind the bracket that closes the one at `open`; kNone if none does.
+std::size_t CloseOf(std::string_view text, std::size_t open) {
+  Brackets brackets(text);
+  for (std::size_t i = open; i < text.size(); ++i) {
+    if (!brackets.Pass(i)) return kNone;
+    if (brackets.depth() == 0) return i + 1;
   }
-  return qualified;
+  return kNone;
 }
 
-std::string_view WithoutTemplateArguments(std::string_view name) {
-  return name.substr(0, name.find('<'));
+// Where a name is in its text, and its last "::" outside of brackets, or kNone.
+struct Name {
+  std::size_t begin = 0, end = 0, last_scope = kNone;
+  // The same of the outermost function, where the name is of something in it, as of a lambda.
+  std::size_t outer_end = kNone, outer_scope = kNone;
+};
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  // `begin` is where the text of interest begins.
+  Name Scan(std::size_t begin) {
+    name_ = {begin, text_.size()};
+    Brackets brackets(text_);
+    for (std::size_t i = begin; i < text_.size();) {
+      if (const std::size_t length = OperatorAt(text_, i); length > 0 && brackets.depth() <= 1) {
+        i += length;  // of brackets only those in which it is an argument of a template
+        if (brackets.depth() == 0) in_operator_ = true;
+        continue;
+      }
+      if (brackets.depth() == 0 && text_[i] == '(') {
+        const std::size_t next = AtParenthesis(i);
+        if (next == kNone) return name_;
+        i = next;
+        continue;
+      }
+      if (brackets.depth() == 0) At(i);
+      if (!brackets.Pass(i)) return {begin, text_.size()};
+      ++i;
+    }
+    return brackets.depth() == 0 ? name_ : Name{begin, text_.size()};
+  }
+
+ private:
+  // Not in brackets.
+  void At(std::size_t i) {
+    if (text_.substr(i).starts_with("::")) {
+      if (text_.substr(i + 2).starts_with('{')) EndOuter(i);
+      name_.last_scope = i;
+      in_operator_ = false;
+    } else if (text_[i] == ' ' && !in_operator_) {
+      for (const std::string_view qualifier : {" const::", " volatile::", " &::", " &&::"})
+        if (text_.substr(i).starts_with(qualifier)) return;  // "f(int) const::Local"
+      name_.begin = i + 1;                                   // what was before is a return type
+      name_.last_scope = name_.outer_end = name_.outer_scope = kNone;
+    }
+  }
+  void EndOuter(std::size_t i) {
+    if (name_.outer_end != kNone) return;
+    name_.outer_end = i;
+    name_.outer_scope = name_.last_scope;
+  }
+
+  // Where the name goes on behind a parenthesis outside of other brackets; kNone where it ends.
+  std::size_t AtParenthesis(std::size_t i) {
+    constexpr std::string_view kAnonymous = "(anonymous namespace)";
+    const std::string_view rest = text_.substr(i), before = text_.substr(0, i);
+    if (rest.starts_with(kAnonymous)) return i + kAnonymous.size();
+    const std::size_t close = CloseOf(text_, i);
+    if (close == kNone) {
+      name_.end = i == name_.begin ? text_.size() : i;  // a name that was cut
+      return kNone;
+    }
+    if (before.ends_with("decltype") || before.ends_with("decltype ")) return close;
+    // "void (*Make<int>(char))(int)": a function that returns a pointer to one.
+    const bool pointer = rest.starts_with("(*") || rest.starts_with("(&");
+    if (pointer && i == name_.begin && i > 0) {
+      const std::size_t inner = text_.find_first_not_of("(*& ", i);
+      name_ = Scanner(text_.substr(0, close - 1)).Scan(inner);
+      return kNone;
+    }
+    const std::string_view behind = text_.substr(close);
+    for (const std::string_view scope : {"::", " const::", " volatile::", " &::", " &&::"})
+      if (behind.starts_with(scope)) {  // what is in a function: "f(int)::Local"
+        EndOuter(i);
+        return close;
+      }
+    if (behind.starts_with("[abi:")) return close;
+    name_.end = i == name_.begin ? text_.size() : i;  // "(no call stack)" is no list
+    return kNone;
+  }
+
+  std::string_view text_;
+  Name name_;
+  bool in_operator_ = false;  // whose name may have spaces
+};
+
+std::string_view WithoutClones(std::string_view function) {
+  return function.substr(0, function.find(" [clone "));
 }
+
+// Rust's compiler ends its names in a hash.
+std::size_t WithoutHash(std::string_view text, const Name& name) {
+  constexpr std::size_t kHash = 19;  // "::h0123456789abcdef"
+  if (name.end < name.begin + kHash || name.last_scope != name.end - kHash ||
+      text[name.last_scope + 2] != 'h')
+    return name.end;
+  const std::string_view hash = text.substr(name.last_scope + 3, kHash - 3);
+  return hash.find_first_not_of("0123456789abcdef") == kNone ? name.last_scope : name.end;
+}
+
+Name NameIn(std::string_view function) { return Scanner(WithoutClones(function)).Scan(0); }
+
+// Of the outermost function.
+Name FunctionIn(std::string_view function) {
+  Name name = NameIn(function);
+  if (name.outer_end == kNone) return name;
+  return {name.begin, name.outer_end, name.outer_scope};
+}
+
+std::string_view LastPart(std::string_view function, const Name& name) {
+  const std::size_t begin = name.last_scope == kNone ? name.begin : name.last_scope + 2;
+  return function.substr(begin, name.end - begin);
+}
+
+std::string_view WithoutArguments(std::string_view name) { return name.substr(0, name.find('<')); }
 
 }  // namespace
 
 std::string_view BareName(std::string_view function) {
-  std::string_view name = function;
-  for (std::size_t clone; (clone = name.rfind(" [clone ")) != std::string_view::npos;)
-    name = name.substr(0, clone);
-  while (DropSuffix(&name, " const") || DropSuffix(&name, " volatile") ||
-         DropSuffix(&name, ") &") || DropSuffix(&name, ") &&")) {
-  }
-  name = name.substr(0, ParametersAt(name));
-  return name.substr(NameAt(name));
+  const Name name = NameIn(function);
+  return function.substr(name.begin, WithoutHash(function, name) - name.begin);
 }
 
 std::string_view ScopeOf(std::string_view function) {
-  const QualifiedName qualified = Qualify(function);
-  return qualified.last_scope == std::string_view::npos ? std::string_view()
-                                                        : function.substr(0, qualified.last_scope);
+  const Name name = FunctionIn(function);
+  return name.last_scope == kNone ? std::string_view()
+                                  : function.substr(name.begin, name.last_scope - name.begin);
 }
 
 bool IsConstructor(std::string_view function) {
-  const QualifiedName qualified = Qualify(function);
-  if (qualified.last_scope == std::string_view::npos) return false;
-  const std::string_view scope = function.substr(0, qualified.last_scope);
-  const QualifiedName outer = Qualify(scope);
-  const std::string_view made =
-      outer.last_scope == std::string_view::npos ? scope : scope.substr(outer.last_scope + 2);
-  const std::string_view name = qualified.name.substr(qualified.last_scope + 2);
-  const std::string_view bare = WithoutTemplateArguments(made);
-  return !bare.empty() && WithoutTemplateArguments(name) == bare;
+  const Name name = FunctionIn(function);
+  if (name.last_scope == kNone) return false;
+  const std::string_view scope = function.substr(name.begin, name.last_scope - name.begin);
+  const std::string_view made = WithoutArguments(LastPart(scope, NameIn(scope)));
+  return !made.empty() && WithoutArguments(LastPart(function, name)) == made;
 }
 
 std::string_view PassWords(std::string_view function) {
   for (const std::string_view words : {"backward of ", "backward within ", "backward: "})
     if (function.starts_with(words)) return function.substr(0, words.size());
   return "";
+}
+
+std::string WithoutTemplateArguments(std::string_view name) {
+  std::string kept;
+  for (std::size_t i = 0; i < name.size();) {
+    const std::string_view rest = name.substr(i);
+    // "<module>" and ".<lambda>" are names, and no arguments.
+    const bool arguments =
+        name[i] == '<' && i > 0 && (IsWordChar(name[i - 1]) || name[i - 1] == ']');
+    if (const std::size_t length = OperatorAt(name, i); length > 0) {
+      kept += rest.substr(0, length);
+      i += length;
+    } else if (arguments || name[i] == '{' || rest.starts_with("[abi:")) {
+      const std::size_t close = CloseOf(name, i);
+      if (close == kNone) return std::string(name);
+      i = close;
+    } else {
+      kept += name[i++];
+    }
+  }
+  return kept;
+}
+
+std::string_view LastScopes(std::string_view name) {
+  Name whole = NameIn(name);
+  while (whole.last_scope != kNone && whole.begin == 0) {
+    const std::string_view scope = name.substr(0, whole.last_scope);
+    const std::string_view inner = LastPart(scope, NameIn(scope));
+    if (inner.starts_with('{') || LastPart(name, whole).starts_with('{')) {
+      name = BareName(scope);  // a lambda: the function that it is in
+      whole = NameIn(name);
+      continue;
+    }
+    const bool type = !inner.empty() && inner.front() >= 'A' && inner.front() <= 'Z';
+    return name.substr(type ? static_cast<std::size_t>(inner.data() - name.data())
+                            : whole.last_scope + 2);
+  }
+  return name;
+}
+
+namespace {
+
+std::string BriefText(std::string_view function) {
+  if (function.find("operator") != kNone || function.starts_with("0x"))
+    return std::string(function);
+  std::string name = WithoutTemplateArguments(BareName(function));
+  while (name.ends_with("::")) name.resize(name.size() - 2);  // a lambda's braces are gone
+  if (name.find_first_not_of(": ") == kNone) return std::string(function);
+  return std::string(LastScopes(name));
+}
+
+std::string ShortText(std::string_view function) {
+  constexpr std::string_view kOperator = "at::_ops::";  // "at::_ops::bmm::call": bmm tells
+  const std::string_view name = BareName(function);
+  return std::string(name.starts_with(kOperator) ? name.substr(0, name.find("::", kOperator.size()))
+                                                 : LastScopes(name));
+}
+
+}  // namespace
+
+std::string FunctionText(std::string_view function, NameStyle style) {
+  if (style == NameStyle::kWhole) return std::string(function);
+  const std::string_view pass = PassWords(function);
+  function.remove_prefix(pass.size());
+  const std::string name = style == NameStyle::kBrief   ? BriefText(function)
+                           : style == NameStyle::kShort ? ShortText(function)
+                                                        : std::string(BareName(function));
+  return std::string(pass) + name;
 }
 
 }  // namespace memprof::analysis

@@ -13,8 +13,6 @@
 namespace memprof::analysis {
 namespace {
 
-std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // Of two that fit the longer one comes first.
 struct CudaLibrary {
   std::string_view module;    // what its file is called

@@ -9,7 +9,7 @@ std::string SiteGroups::NameOf(const SourceFrame& site) {
   return site.function + '\n' + site.file + '\n' + std::to_string(site.line);
 }
 
-std::uint32_t SiteGroups::Named(UserSite site, StackId example) {
+std::uint32_t SiteGroups::Named(CallSite site, StackId example) {
   const auto [at, fresh] =
       by_name_.try_emplace(NameOf(site.user), static_cast<std::uint32_t>(examples_.size()));
   if (fresh) {
@@ -30,7 +30,7 @@ std::uint32_t SiteGroups::OfSite(const SourceFrame& site, StackId example) {
 std::uint32_t SiteGroups::Of(StackId stack) {
   const std::size_t slot = std::min<std::size_t>(stack.value, group_.size() - 1);
   if (group_[slot] == kNoGroup)
-    group_[slot] = Named(stack.valid() ? symbols_.SiteOf(stack) : UserSite(), stack);
+    group_[slot] = Named(stack.valid() ? symbols_.SiteOf(stack) : CallSite(), stack);
   return group_[slot];
 }
 

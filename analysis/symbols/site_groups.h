@@ -23,7 +23,7 @@ class SiteGroups {
   // The group of the stacks whose site is `site`, for a stack of which this is known otherwise.
   std::uint32_t OfSite(const SourceFrame& site, StackId example);
   // The line, and the library's where it is one for all of the group that was asked about.
-  const UserSite& Site(std::uint32_t group) const { return sites_[group]; }
+  const CallSite& Site(std::uint32_t group) const { return sites_[group]; }
   // The stack of a group that was asked about first.
   StackId Example(std::uint32_t group) const { return examples_[group]; }
   std::size_t size() const { return examples_.size(); }
@@ -32,12 +32,12 @@ class SiteGroups {
   static constexpr std::uint32_t kNoGroup = 0xffffffff;
   static std::string NameOf(const SourceFrame& site);
 
-  std::uint32_t Named(UserSite site, StackId example);
+  std::uint32_t Named(CallSite site, StackId example);
 
   Symbols& symbols_;
   std::vector<std::uint32_t> group_;
   std::vector<StackId> examples_;
-  std::vector<UserSite> sites_;
+  std::vector<CallSite> sites_;
   absl::flat_hash_map<std::string, std::uint32_t> by_name_;
 };
 

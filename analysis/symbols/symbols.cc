@@ -9,30 +9,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/base/text.h"
 #include "analysis/symbols/internal/library_finder.h"
 #include "analysis/symbols/site_choice.h"
 #include "analysis/symbols/symbols_module.h"
 
 namespace memprof::analysis {
-namespace {
-
-std::string BaseName(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
-void AppendKey(const SourceFrame& frame, std::string* key) {
-  absl::StrAppend(key, frame.function, "\n", frame.file, "\n", frame.line, "\n", frame.module,
-                  "\n");
-}
-
-}  // namespace
-
-std::string KeyOf(const UserSite& site) {
-  std::string key;
-  AppendKey(site.user, &key);
-  AppendKey(site.library, &key);
-  return key;
-}
 
 class Symbols::Impl {
  public:
@@ -79,16 +61,16 @@ class Symbols::Impl {
   }
 
   // The site of a stack if it was asked for before, else null.
-  const UserSite* KnownSite(StackId stack) const {
+  const CallSite* KnownSite(StackId stack) const {
     const std::lock_guard lock(mutex_);
     const auto known = sites_.find(stack.value);
     return known != sites_.end() ? known->second.get() : nullptr;
   }
-  const UserSite& KeepSite(StackId stack, UserSite site) {
+  const CallSite& KeepSite(StackId stack, CallSite site) {
     const std::lock_guard lock(mutex_);
     // Stacks that end at one place share what is kept of it.
-    std::shared_ptr<const UserSite>& kept = places_[KeyOf(site)];
-    if (kept == nullptr) kept = std::make_shared<const UserSite>(std::move(site));
+    std::shared_ptr<const CallSite>& kept = places_[KeyOf(site)];
+    if (kept == nullptr) kept = std::make_shared<const CallSite>(std::move(site));
     return *sites_.emplace(stack.value, kept).first->second;
   }
 
@@ -141,7 +123,7 @@ class Symbols::Impl {
           file.symbols->At(frame.address - module.load_bias + file.load_bias);
       if (!found.empty()) return found;
     }
-    const std::string name = BaseName(module.path);
+    const std::string name(BaseName(module.path));
     return {{.function = absl::StrCat(name, "+0x", absl::Hex(frame.address - module.load_bias)),
              .module = name}};
   }
@@ -151,8 +133,8 @@ class Symbols::Impl {
   std::vector<std::vector<SourceFrame>> cache_;  // never resized: answers stay where they are
   std::map<std::string, OneFile> files_;         // whose values stay where they are
   absl::flat_hash_map<std::uint32_t, OneFile*> modules_;
-  absl::flat_hash_map<std::uint32_t, std::shared_ptr<const UserSite>> sites_;  // by stack
-  absl::flat_hash_map<std::string, std::shared_ptr<const UserSite>> places_;
+  absl::flat_hash_map<std::uint32_t, std::shared_ptr<const CallSite>> sites_;  // by stack
+  absl::flat_hash_map<std::string, std::shared_ptr<const CallSite>> places_;
   absl::flat_hash_map<std::string, std::uint32_t> numbers_;  // by place
   std::uint64_t unsymbolised_ = 0;
   std::once_flag chooser_once_;
@@ -177,13 +159,13 @@ std::vector<SourceFrame> Symbols::ResolveStack(StackId stack) {
   return resolved;
 }
 
-UserSite Symbols::SiteOf(StackId stack) {
-  if (const UserSite* known = impl_->KnownSite(stack)) return *known;
+CallSite Symbols::SiteOf(StackId stack) {
+  if (const CallSite* known = impl_->KnownSite(stack)) return *known;
   const std::vector<SourceFrame> frames = ResolveStack(stack);
   if (frames.empty()) return {};
   const SiteChooser& chooser = impl_->chooser(*this);
   const SiteChooser::Choice choice = chooser.Choose(stack, frames);
-  UserSite site{.user = frames[choice.user]};
+  CallSite site{.user = frames[choice.user]};
   if (choice.library) site.library = frames[*choice.library];
   for (SourceFrame* frame : {&site.user, &site.library})
     frame->shown_file = chooser.ShownFile(*frame);
@@ -191,6 +173,11 @@ UserSite Symbols::SiteOf(StackId stack) {
 }
 
 SourceFrame Symbols::Site(StackId stack) { return SiteOf(stack).user; }
+
+SourceFrame Symbols::CallerOf(StackId stack) {
+  const std::vector<SourceFrame> frames = SiteStack(stack);
+  return frames.size() > 1 && frames[1].symbolised ? frames[1] : SourceFrame();
+}
 
 std::vector<SourceFrame> Symbols::SiteStack(StackId stack) {
   std::vector<SourceFrame> frames = ResolveStack(stack);
@@ -222,12 +209,7 @@ std::vector<AnomalyCount> AllAnomalies(const Session& session, Symbols& symbols)
 }
 
 std::string Symbols::Describe(const SourceFrame& frame) {
-  if (frame.file.empty()) {
-    if (!frame.symbolised || frame.python || frame.module.empty()) return frame.function;
-    return absl::StrCat(frame.function, " (", frame.module, ")");
-  }
-  if (frame.line == 0) return absl::StrCat(frame.function, " (", BaseName(frame.file), ")");
-  return absl::StrCat(frame.function, " (", BaseName(frame.file), ":", frame.line, ")");
+  return FrameText(frame, NameStyle::kWhole);
 }
 
 }  // namespace memprof::analysis

@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/base/text.h"
 #include "analysis/log/wire.h"
 #include "analysis/symbols/cxx_names.h"
 
@@ -33,8 +34,6 @@ struct FreeDeleter {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace
 
 std::string ReadableName(std::string_view symbol) {
@@ -50,7 +49,7 @@ std::string ModuleFileKey(const ModuleInfo& module) {
   struct stat info {};
   if (stat(module.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
   return absl::StrCat(info.st_dev, ":", info.st_ino, ":", IsInstalledModule(module.path) ? 1 : 0,
-                      ":", module.build_id, ":", BaseName(module.path));
+                      ":", module.build_id, ":", std::string(BaseName(module.path)));
 }
 
 class ModuleSymbols::Impl {
@@ -80,7 +79,6 @@ class ModuleSymbols::Impl {
   struct DwflDeleter {
     void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
   };
-
   struct Function {
     Dwarf_Addr begin = 0, end = 0;
     Dwarf_Die die{};

@@ -46,7 +46,7 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
                {"survivors", std::move(survivors)}};
   if (leak.steps_needed > 0) json["steps_needed"] = leak.steps_needed;
   if (leak.stack.valid()) {
-    const analysis::UserSite site = symbols.SiteOf(leak.stack);
+    const analysis::CallSite site = symbols.SiteOf(leak.stack);
     json["site_frame"] = FrameJson(site.user);
     if (site.in_library()) json["library_frame"] = FrameJson(site.library);
   }

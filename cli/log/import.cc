@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analysis/base/status_text.h"
+#include "analysis/base/text.h"
 #include "analysis/base/units.h"
 #include "cli/console/command_line.h"
 #include "cli/console/options.h"
@@ -39,11 +40,6 @@ bool ReadInput(const std::string& path, std::string* bytes) {
     if (bytes->size() > kMaxInput) return fail("larger than 16 GiB");
   } while (file);
   return !file.bad() || fail(std::strerror(errno != 0 ? errno : EIO));
-}
-
-std::string BaseName(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
 // What one should know about the input before one believes the figures.
@@ -92,7 +88,7 @@ int ImportVerb(int argc, char** argv) {
   if (!output.Open(path, force, {input})) return kExitFailed;
   analysis::LogWriter log([&output](std::string_view piece) { return output.Write(piece); });
   log.header().set_recorder_version(MEMPROF_VERSION);
-  const auto summary = analysis::Import(bytes, BaseName(input), &log);
+  const auto summary = analysis::Import(bytes, std::string(analysis::BaseName(input)), &log);
   if (!summary.ok()) {
     const std::string message = analysis::StatusText(summary.status());
     const bool place = message.starts_with("at ") || message.starts_with("line ");

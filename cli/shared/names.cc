@@ -5,28 +5,22 @@
 #include <array>
 
 #include "analysis/base/units.h"
-#include "analysis/symbols/cxx_names.h"
+#include "analysis/symbols/call_site.h"
 #include "cli/console/text.h"
 #include "proto/memprof.pb.h"
 
 namespace memprof::cli {
 namespace {
 
+using analysis::NameStyle;
 using analysis::SourceFrame;
 using analysis::StackId;
 using analysis::TimeNs;
 
-std::string_view BaseName(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 // The site, and before it the library that asked for itself.
-std::string Label(analysis::Symbols& symbols, StackId stack, const analysis::UserSite& site) {
-  std::string place = FrameLabel(site.user);
-  if (site.in_library()) Append(place, ", in ", FrameLabel(site.library));
-  const analysis::Library library = symbols.LibraryOf(stack);
-  return analysis::AsksForOthers(library.role) ? Cat(library.name, " for ", place) : place;
+std::string Label(analysis::Symbols& symbols, StackId stack, const analysis::CallSite& site) {
+  return Printable(
+      analysis::AskedBy(symbols.LibraryOf(stack), analysis::CallSiteText(site, NameStyle::kShort)));
 }
 
 std::string_view SeverityName(log::Severity severity) {
@@ -46,50 +40,11 @@ std::string_view SeverityName(log::Severity severity) {
 }  // namespace
 
 std::string ShortFunction(std::string_view function) {
-  const std::string_view pass = analysis::PassWords(function);
-  if (!pass.empty()) return Cat(pass, ShortFunction(function.substr(pass.size())));
-  constexpr std::string_view kAnonymous = "(anonymous namespace)";
-  constexpr std::string_view kOperator = "operator";
-  int angle = 0;
-  for (std::size_t i = 0; i < function.size(); ++i) {
-    if (function.substr(i, kOperator.size()) == kOperator) {
-      // Past the operator's own signs, which may be brackets; the loop steps over the last of them.
-      i += kOperator.size();
-      if (function.substr(i, 2) == "()") i += 2;
-      while (i < function.size() && (function[i] == '<' || function[i] == '>')) ++i;
-      --i;
-      continue;
-    }
-    if (function[i] == '<') ++angle;
-    if (function[i] == '>' && angle > 0) --angle;
-    if (function[i] != '(' || angle > 0 || i == 0) continue;
-    if (function.substr(i, kAnonymous.size()) == kAnonymous) {
-      i += kAnonymous.size() - 1;
-      continue;
-    }
-    return Printable(analysis::BareName(function.substr(0, i)));
-  }
-  return Printable(analysis::BareName(function));
+  return Printable(analysis::FunctionText(function, NameStyle::kQualified));
 }
 
 std::string LastScopes(std::string_view function) {
-  std::size_t scopes = 0, last = 0;
-  int angle = 0, parenthesis = 0;
-  for (std::size_t i = function.size(); i-- > 0;) {
-    if (function[i] == '>') ++angle;
-    if (function[i] == '<') --angle;
-    if (function[i] == ')') ++parenthesis;
-    if (function[i] == '(') --parenthesis;
-    if (angle != 0 || parenthesis != 0 || i == 0 || function.substr(i - 1, 2) != "::") continue;
-    // A scope in lower case is a namespace, as a rule, and says little.
-    const bool type = i + 1 < function.size() && function[i + 1] >= 'A' && function[i + 1] <= 'Z';
-    if (scopes == 1 && !type) return std::string(function.substr(last));
-    if (++scopes == 2) return std::string(function.substr(i + 1));
-    last = i + 1;
-    --i;
-  }
-  const bool type = !function.empty() && function[0] >= 'A' && function[0] <= 'Z';
-  return std::string(scopes == 1 && !type ? function.substr(last) : function);
+  return std::string(analysis::LastScopes(function));
 }
 
 std::string SiteLabel(analysis::Symbols& symbols, StackId stack) {
@@ -113,7 +68,7 @@ std::string SiteAndCaller(analysis::Symbols& symbols, StackId stack, std::size_t
                           std::size_t indent) {
   constexpr std::size_t kWidth = 100;
   if (!stack.valid()) return "(no call stack)";
-  const analysis::UserSite place = symbols.SiteOf(stack);
+  const analysis::CallSite place = symbols.SiteOf(stack);
   if (place.user.function.empty()) return "(no call stack)";
   const std::string site =
       CutMiddle(FrameLabel(place.user), kWidth - std::min<std::size_t>(column + 1, 40));
@@ -121,8 +76,8 @@ std::string SiteAndCaller(analysis::Symbols& symbols, StackId stack, std::size_t
   if (place.in_library()) {
     beside = Cat("in ", FrameLabel(place.library));
   } else {
-    const std::vector<SourceFrame> frames = symbols.SiteStack(stack);
-    if (frames.size() > 1 && frames[1].symbolised) beside = Cat("from ", FrameLabel(frames[1]));
+    const SourceFrame caller = symbols.CallerOf(stack);
+    if (!caller.function.empty()) beside = Cat("from ", FrameLabel(caller));
   }
   if (beside.empty()) return site;
   if (column + Columns(site) + 2 + Columns(beside) <= kWidth) return Cat(site, ", ", beside);
@@ -130,21 +85,7 @@ std::string SiteAndCaller(analysis::Symbols& symbols, StackId stack, std::size_t
 }
 
 std::string FrameLabel(const SourceFrame& frame) {
-  const std::string function = ShortFunction(frame.function);
-  constexpr std::string_view kOperator = "at::_ops::";  // "at::_ops::bmm::call": bmm tells
-  std::string label = function.starts_with(kOperator)
-                          ? function.substr(0, function.find("::", kOperator.size()))
-                          : LastScopes(function);
-  if (frame.file == "??") return label;
-  if (!frame.file.empty()) {
-    Append(label, " (",
-           Printable(frame.shown_file.empty() ? BaseName(frame.file) : frame.shown_file));
-    if (frame.line > 0) Append(label, ':', frame.line);
-    label += ')';
-  } else if (!frame.module.empty() && frame.function.find(frame.module) == std::string::npos) {
-    Append(label, " [", Printable(frame.module), "]");
-  }
-  return label;
+  return Printable(analysis::FrameText(frame, NameStyle::kShort));
 }
 
 std::string StackLines(analysis::Symbols& symbols, analysis::StackId stack, std::size_t indent,
@@ -165,7 +106,8 @@ std::string StackLines(analysis::Symbols& symbols, analysis::StackId stack, std:
     } else if (!frame.module.empty()) {
       where = Cat(" in ", Printable(frame.module));
     }
-    const std::string function = LastScopes(ShortFunction(frame.function));
+    const std::string function =
+        Printable(analysis::FunctionText(frame.function, NameStyle::kShort));
     const std::size_t room = 100 - std::min<std::size_t>(60, indent);
     const std::string name = CutMiddle(function, 56);
     Append(text, margin, name,

@@ -78,5 +78,26 @@ TEST(SiteRanking, TellsFilesOfOneNameApart) {
   EXPECT_NE(rows[0].key, rows[1].key);
 }
 
+// Templates that stand in one line read the same without their arguments.
+TEST(SiteRanking, TellsInstancesOfATemplateApart) {
+  analysis::testing::LogBuilder log;
+  log.Device(0, 1 << 30);
+  const int a = log.Stack({"main (m.cc:1)", "Make<int> (util.cc:10)"});
+  const int b = log.Stack({"main (m.cc:1)", "Make<char> (util.cc:10)"});
+  log.Alloc(Layer::kLinear, 0x1000, 1000, {.stack = a});
+  log.Alloc(Layer::kLinear, 0x9000, 3000, {.stack = b});
+  QTemporaryDir directory;
+  const std::string path = directory.filePath(QStringLiteral("a.mprof")).toStdString();
+  ASSERT_TRUE(log.WriteTo(path).ok());
+  const auto session = *analysis::LoadLogs({path}, {.find_steps = false});
+  analysis::Symbols symbols(session);
+  analysis::SiteQuery query;
+  query.device = 0;
+  const std::vector<RankedRow> rows = RankSites(analysis::FindSites(*session, query), symbols);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].name, QStringLiteral("Make<char> (util.cc:10)"));
+  EXPECT_EQ(rows[1].name, QStringLiteral("Make<int> (util.cc:10)"));
+}
+
 }  // namespace
 }  // namespace memprof::viewer

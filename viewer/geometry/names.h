@@ -14,12 +14,13 @@ namespace memprof::viewer {
 // "void a::b::Foo<int>::Bar(int)" → "Foo::Bar". Names that are no C++ come back as they are.
 QString ShortFunction(const QString& function);
 
-// "Foo::Bar (file.cc:12)"; the module where no file is known. With so many folders before the file:
-// "Foo::Bar (src/file.cc:12)".
-QString ShortSite(const analysis::SourceFrame& frame, int folders = 0);
+// "Foo::Bar (file.cc:12)"; the module where no file is known.
+QString ShortSite(const analysis::SourceFrame& frame);
+// "file.cc:12" alone.
+QString PlaceText(const analysis::SourceFrame& frame);
 
 // "main (train.py:9), in forward (gpt2.py:123)" where a package asked for the user's line.
-QString ShortSite(const analysis::UserSite& site);
+QString ShortSite(const analysis::CallSite& site);
 
 // The same of the place where `stack` allocates; "NCCL for Foo::Bar (file.cc:12)" where a library
 // asked for itself, or a framework on its behalf; "(no call stack)".
@@ -27,7 +28,7 @@ QString SiteName(analysis::Symbols& symbols, analysis::StackId stack);
 
 // A call site as one of several that are shown together: `key` says which it is, whatever is shown
 // beside it (function, file, line, and the library that asked); different keys have different
-// names, with folders, then with arguments where the short ones are the same.
+// names, with arguments where the short ones are the same.
 struct NamedSite {
   QString key, name;
 };

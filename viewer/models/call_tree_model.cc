@@ -17,13 +17,6 @@ using analysis::CallTree;
 // Matches are looked for in no more rows than these: a tree can be larger than patience.
 constexpr int kMostRowsSearched = 200'000;
 
-QString PlaceText(const analysis::SourceFrame& frame) {
-  if (frame.file.empty()) return ToQString(frame.module);
-  QString place = BaseName(ToQString(frame.file));
-  if (frame.line > 0) place += QStringLiteral(":%1").arg(frame.line);
-  return place;
-}
-
 }  // namespace
 
 std::vector<bool> MatchingFunctions(const analysis::CallStacks& stacks, const QString& text) {

@@ -26,7 +26,7 @@ LeakRow MakeLeakRow(const Session& session, analysis::Symbols& symbols,
                     const analysis::Leak& leak) {
   LeakRow row;
   row.leak = leak;
-  analysis::UserSite site = symbols.SiteOf(leak.stack);
+  analysis::CallSite site = symbols.SiteOf(leak.stack);
   row.site = std::move(site.user);
   row.library = std::move(site.library);
   row.stack = symbols.ResolveStack(leak.stack);

@@ -105,9 +105,7 @@ QString FunctionModel::Text(const FunctionCost& cost, int column) const {
     case kBlocks:
       return FormatCount(cost.inclusive.blocks);
     default:
-      if (frame.file.empty()) return ToQString(frame.module);
-      return BaseName(ToQString(frame.file)) +
-             (frame.line > 0 ? QStringLiteral(":%1").arg(frame.line) : QString());
+      return PlaceText(frame);
   }
 }
 

@@ -38,7 +38,7 @@ QString LeakText(const LeakRow& row, int column) {
   const Leak& leak = row.leak;
   switch (column) {
     case LeakModel::kSite:
-      return ShortSite(analysis::UserSite{row.site, row.library});
+      return ShortSite(analysis::CallSite{row.site, row.library});
     case LeakModel::kExample:
       return row.example;
     case LeakModel::kLayer:
@@ -231,7 +231,7 @@ QVariant LeakModel::LeakData(const LeakRow& row, int column, int role) const {
       if (column == kExample) return row.example;
       if (column != kSite) return ToQString(row.leak.why);
       return row.library.function.empty() ? ToQString(row.site.function)
-                                          : ShortSite(analysis::UserSite{row.site, row.library});
+                                          : ShortSite(analysis::CallSite{row.site, row.library});
     case kShareRole:
       if (column != kBytes || largest_ == 0) return {};
       return static_cast<double>(row.leak.bytes) / static_cast<double>(largest_);

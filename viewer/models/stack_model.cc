@@ -16,12 +16,10 @@ namespace {
 // which operator it was.
 constexpr std::size_t kFoldInner = 5, kFoldOuter = 2;
 
-QString Place(const analysis::SourceFrame& frame, bool full_path) {
-  if (frame.file.empty()) return ToQString(frame.module);
-  const QString file = ToQString(frame.file);
-  QString place = full_path ? file : BaseName(file);
-  if (frame.line > 0) place += QStringLiteral(":%1").arg(frame.line);
-  return place;
+QString WholePlace(const analysis::SourceFrame& frame) {
+  if (frame.file.empty() || frame.line <= 0)
+    return ToQString(frame.file.empty() ? frame.module : frame.file);
+  return QStringLiteral("%1:%2").arg(ToQString(frame.file)).arg(frame.line);
 }
 
 }  // namespace
@@ -109,9 +107,9 @@ QVariant StackModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole:
       return index.column() == kFunction ? ShortFunction(ToQString(frame.function))
-                                         : Place(frame, false);
+                                         : PlaceText(frame);
     case Qt::ToolTipRole:
-      return ToQString(frame.function) + QLatin1Char('\n') + Place(frame, true) +
+      return ToQString(frame.function) + QLatin1Char('\n') + WholePlace(frame) +
              (frame.inlined ? tr("\ninlined into its caller") : QString());
     case Qt::FontRole: {
       QFont font;

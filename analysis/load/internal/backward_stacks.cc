@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/base/text.h"
 #include "analysis/symbols/site_choice.h"
 #include "analysis/symbols/symbols.h"
 
@@ -15,8 +16,6 @@ namespace {
 constexpr std::string_view kEngine = "torch::autograd::Engine::evaluate_function";
 // Of torch.autograd.Function: what it calls runs without a graph, which has one node for all of it.
 constexpr std::string_view kApply = "THPFunction_apply";
-
-std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsCore(std::string_view path) {
   const std::string_view name = BaseName(path);

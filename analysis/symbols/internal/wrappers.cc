@@ -18,17 +18,6 @@ constexpr std::size_t kLevels = 6;
 constexpr std::uint32_t kCallers = 2, kCallersThrough = 3;
 constexpr std::size_t kThrough = 2;
 
-std::string WithoutTemplates(std::string_view function) {
-  std::string name;
-  int depth = 0;
-  for (const char c : BareName(function)) {
-    if (c == '<') ++depth;
-    if (depth == 0) name += c;
-    if (c == '>' && depth > 0) --depth;
-  }
-  return name;
-}
-
 }  // namespace
 
 template <typename IdOf>
@@ -38,7 +27,7 @@ Wrappers::Facts Wrappers::Look(const SourceFrame& frame, IdOf id_of) {
   facts.kind = facts.python || IsPackage(frame) ? Kind::kOther
                : frame.python                   ? Kind::kImported
                                                 : Kind::kNative;
-  const std::string function = WithoutTemplates(frame.function);
+  const std::string function = WithoutTemplateArguments(BareName(frame.function));
   facts.function = id_of(function);
   facts.place = id_of(absl::StrCat(function, "\n", frame.file, "\n", frame.line));
   return facts;

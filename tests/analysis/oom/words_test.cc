@@ -118,6 +118,23 @@ TEST(FailureVerdict, SaysFirstWhatFilledTheDevice) {
   EXPECT_THAT(verdict, HasSubstr("For this request: Fragmentation:"));
 }
 
+// As the tables below the verdict do.
+TEST(FailureVerdict, NamesItsSiteShort) {
+  FailureReport report;
+  report.cause = FailureCause::kFragmentation;
+  report.request.bytes = 3 * kMiB;
+  report.growth = {.site = {.function = "void ns::Cache::Keep<float>(int)",
+                            .file = "/src/one/util.cc",
+                            .line = 10,
+                            .symbolised = true,
+                            .shown_file = "one/util.cc"},
+                   .sites = 1,
+                   .bytes = 64 * kMiB};
+  EXPECT_THAT(FailureVerdict(report),
+              ::testing::StartsWith("Growth: 64.0 MiB are held by Cache::Keep<float> "
+                                    "(one/util.cc:10): that filled the device."));
+}
+
 TEST(FailureVerdict, SaysThatTheStepWasLargerAndThatItsRestComesOnTop) {
   FailureReport report;
   report.cause = FailureCause::kCapacity;

@@ -57,7 +57,7 @@ std::vector<std::string> SitesOf(const std::vector<std::vector<std::string>>& st
   Symbols symbols(session);
   std::vector<std::string> sites;
   for (const AllocationRecord& record : session->records()) {
-    const UserSite site = symbols.SiteOf(record.stack);
+    const CallSite site = symbols.SiteOf(record.stack);
     sites.push_back(Told(site.user) + (site.in_library() ? ", in " + Told(site.library) : ""));
   }
   return sites;

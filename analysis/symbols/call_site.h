@@ -1,0 +1,54 @@
+// Frames and call sites, and how both are told: the same in reports and in windows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "analysis/symbols/cxx_names.h"
+#include "analysis/symbols/libraries.h"
+
+namespace memprof::analysis {
+
+// A position in source code. `line` 0 = unknown; `file` empty = unknown.
+struct SourceFrame {
+  std::string function;  // demangled; "0x…" or "module+0x…" when nothing is known
+  std::string file;
+  int line = 0;
+  std::string module;  // base name of the binary; "python" for Python frames
+  bool python = false;
+  bool inlined = false;  // this function was inlined into the next one
+  bool symbolised = false;
+  bool installed = false;  // the binary is a library of the system or of a Python package
+  // What Symbols finds out of it once, for all stacks: stacks are many and deep.
+  struct Found {
+    bool plumbing = false;    // IsPlumbing(), plumbing.h
+    std::uint32_t place = 0;  // numbers its function; of Python, its line of it
+  };
+  std::optional<Found> found;
+  // How people tell its file: the name, with as many folders as needed to tell it from the others
+  // of the log. Of sites only; empty otherwise.
+  std::string shown_file;
+};
+
+// The place of an allocation as people tell it: "main (train.py:51), in forward (transformers/…)".
+struct CallSite {
+  SourceFrame user;     // the nearest line of the user's own program; where there is none, the
+                        // innermost one of a package, or what tells most
+  SourceFrame library;  // the line of a package or of a helper that it called, where that
+                        // allocated; no function where the user's line did so itself
+  bool in_library() const { return !library.function.empty(); }
+};
+// Of two sites the same where they are the same place. What is shown of them may not be.
+std::string KeyOf(const CallSite& site);
+
+// "train.cc:42": the file as shown_file says, else its name; the module where no file is known.
+std::string PlaceText(const SourceFrame& frame);
+// "Class::Step (train.cc:42)", or what is known of it.
+std::string FrameText(const SourceFrame& frame, NameStyle style);
+// "main (train.py:51), in forward (transformers/…/modeling_gpt2.py:123)".
+std::string CallSiteText(const CallSite& site, NameStyle style);
+// "NCCL for Step (train.cc:9)" where a library asked for itself, or a framework on its behalf.
+std::string AskedBy(const Library& library, std::string place);
+
+}  // namespace memprof::analysis
