@@ -18,8 +18,7 @@ std::string_view ScopeOf(std::string_view function);
 bool IsConstructor(std::string_view function);
 
 // "backward of " of "backward of Net.forward": what analysis/load/internal/backward_stacks.h puts
-// before a name.
-// "" of others. Views `function`.
+// before a name; "" of others. Views `function`.
 std::string_view PassWords(std::string_view function);
 
 // Without template arguments, lambdas' braces and ABI tags: "a::Map::Get" of

@@ -24,7 +24,7 @@ QString ShortSite(const analysis::CallSite& site) {
   return ToQString(analysis::CallSiteText(site, NameStyle::kBrief));
 }
 
-QString PlaceText(const analysis::SourceFrame& frame) {
+QString ShortPlace(const analysis::SourceFrame& frame) {
   return ToQString(analysis::PlaceText(frame));
 }
 

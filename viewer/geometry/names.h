@@ -17,7 +17,7 @@ QString ShortFunction(const QString& function);
 // "Foo::Bar (file.cc:12)"; the module where no file is known.
 QString ShortSite(const analysis::SourceFrame& frame);
 // "file.cc:12" alone.
-QString PlaceText(const analysis::SourceFrame& frame);
+QString ShortPlace(const analysis::SourceFrame& frame);
 
 // "main (train.py:9), in forward (gpt2.py:123)" where a package asked for the user's line.
 QString ShortSite(const analysis::CallSite& site);

@@ -240,7 +240,7 @@ QString CallTreeModel::Text(const CallTree::Node& node, int column) const {
     case kBlocks:
       return FormatCount(node.inclusive.blocks);
     default:
-      return PlaceText(frame);
+      return ShortPlace(frame);
   }
 }
 

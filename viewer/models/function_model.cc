@@ -105,7 +105,7 @@ QString FunctionModel::Text(const FunctionCost& cost, int column) const {
     case kBlocks:
       return FormatCount(cost.inclusive.blocks);
     default:
-      return PlaceText(frame);
+      return ShortPlace(frame);
   }
 }
 

@@ -107,7 +107,7 @@ QVariant StackModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole:
       return index.column() == kFunction ? ShortFunction(ToQString(frame.function))
-                                         : PlaceText(frame);
+                                         : ShortPlace(frame);
     case Qt::ToolTipRole:
       return ToQString(frame.function) + QLatin1Char('\n') + WholePlace(frame) +
              (frame.inlined ? tr("\ninlined into its caller") : QString());

@@ -59,7 +59,7 @@ void ChooseEditor(QWidget* owner) {
 
 }  // namespace
 
-QString FrameText(const analysis::SourceFrame& frame) {
+QString WholeFrame(const analysis::SourceFrame& frame) {
   return ToQString(analysis::Symbols::Describe(frame));
 }
 
@@ -70,7 +70,7 @@ void CopyStack(QObject* owner, const Document& document, analysis::StackId stack
       [symbols = document.symbols(), stack](std::stop_token) {
         QString text;
         for (const analysis::SourceFrame& frame : symbols->ResolveStack(stack))
-          text += FrameText(frame) + QLatin1Char('\n');
+          text += WholeFrame(frame) + QLatin1Char('\n');
         return text;
       },
       [job](const QString& text) {
@@ -98,7 +98,7 @@ void AddFrameActions(QMenu* menu, QWidget* owner, Document* document, Selection*
   open->setEnabled(!target.frame.file.empty());
   menu->addAction(Tr("Choose the &editor …"), owner, [owner] { ChooseEditor(owner); });
   menu->addAction(Tr("&Copy frame"), owner,
-                  [target] { QGuiApplication::clipboard()->setText(FrameText(target.frame)); });
+                  [target] { QGuiApplication::clipboard()->setText(WholeFrame(target.frame)); });
   QAction* copy = menu->addAction(Tr("Copy &stack"), owner, [owner, document, target] {
     CopyStack(owner, *document, target.stack);
   });

@@ -25,7 +25,7 @@ void AddFrameActions(QMenu* menu, QWidget* owner, Document* document, Selection*
                      const FrameTarget& target);
 
 // "Foo::Bar (file.cc:12)" of one frame.
-QString FrameText(const analysis::SourceFrame& frame);
+QString WholeFrame(const analysis::SourceFrame& frame);
 // All frames of a stack, one a line, to the clipboard, as soon as they have names.
 void CopyStack(QObject* owner, const Document& document, analysis::StackId stack);
 

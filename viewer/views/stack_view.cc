@@ -67,7 +67,7 @@ void StackView::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
     OpenSource(currentIndex());
   } else if (event->matches(QKeySequence::Copy) && currentIndex().isValid()) {
-    QGuiApplication::clipboard()->setText(FrameText(model_->frame(currentIndex().row())));
+    QGuiApplication::clipboard()->setText(WholeFrame(model_->frame(currentIndex().row())));
   } else {
     QTreeView::keyPressEvent(event);
   }
