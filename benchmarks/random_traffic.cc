@@ -16,7 +16,7 @@
 
 namespace {
 
-constexpr std::size_t kMostBlocks = 256;
+constexpr std::size_t kMaxBlocks = 256;
 
 struct Walk {
   std::mt19937_64 random;
@@ -24,7 +24,7 @@ struct Walk {
   bool failed = false;
 
   void Call() {
-    if (live.empty() || (live.size() < kMostBlocks && random() % 2 == 0)) {
+    if (live.empty() || (live.size() < kMaxBlocks && random() % 2 == 0)) {
       // Sizes of every magnitude up to 256 KiB.
       const std::size_t bytes = 1 + (random() & ((std::uint64_t{2} << random() % 18) - 1));
       unsigned long long pointer = 0;

@@ -83,7 +83,7 @@ class Allocator {
   // `bytes` > 0 for use on `stream`. kNoHandle when out of memory, which the figures count.
   Handle Allocate(std::uint64_t bytes, StreamNumber stream) {
     Handle handle = kNoHandle;
-    if (bytes <= kLargestRequest) handle = DoAllocate(bytes, stream);
+    if (bytes <= kMaxRequest) handle = DoAllocate(bytes, stream);
     if (handle == kNoHandle) {
       if (figures_.failures++ == 0) {
         figures_.failed_bytes = bytes;
@@ -109,7 +109,7 @@ class Allocator {
         return false;
       end = block.offset + block.bytes;
     }
-    if (segment.bytes > kLargestRequest || !DoAdopt(segment, handles)) return false;
+    if (segment.bytes > kMaxRequest || !DoAdopt(segment, handles)) return false;
     figures_.allocations += segment.blocks.size();
     for (const HeldBlock& block : segment.blocks) figures_.requested += block.requested;
     figures_.NotePeaks();

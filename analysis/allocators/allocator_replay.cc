@@ -227,8 +227,7 @@ void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOp
 
 // As an arrangement takes it.
 std::uint64_t PlacedBytes(const Trace& trace, std::uint32_t block) {
-  return allocators::RoundUp(std::min(trace.blocks[block].bytes, allocators::kLargestRequest),
-                             kGrain);
+  return allocators::RoundUp(std::min(trace.blocks[block].bytes, allocators::kMaxRequest), kGrain);
 }
 
 // As PlacementBound(Buffers(trace)), for traces that are too large for these.

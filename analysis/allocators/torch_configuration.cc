@@ -51,7 +51,7 @@ absl::Status SetTorchRoundup(std::string_view value, CachingOptions* options) {
 absl::Status SetTorchOption(std::string_view key, std::string_view value, AllocatorSpec* spec) {
   const auto mebibytes = [&](std::uint64_t* field) {
     std::uint64_t number = 0;
-    if (!absl::SimpleAtoi(View(value), &number) || number > (kLargestRequest >> 20)) {
+    if (!absl::SimpleAtoi(View(value), &number) || number > (kMaxRequest >> 20)) {
       return absl::InvalidArgumentError(
           absl::StrCat(View(key), ": '", View(value), "' is no number of MiB"));
     }

@@ -99,10 +99,10 @@ std::vector<std::uint32_t> Align(absl::Span<const std::uint32_t> rows,
                                  const std::vector<ColumnSet>& fits, std::uint32_t columns) {
   std::vector<std::uint32_t> pairs(rows.size(), kUnaligned);
   for (std::size_t begin = 0; begin < rows.size() && columns > 0;) {
-    const bool last = rows.size() - begin <= kMostRows;
-    const absl::Span<const std::uint32_t> piece = rows.subspan(begin, kMostRows);
+    const bool last = rows.size() - begin <= kMaxRows;
+    const absl::Span<const std::uint32_t> piece = rows.subspan(begin, kMaxRows);
     // What comes behind a piece may want the columns of its end.
-    const std::size_t kept = last ? piece.size() : kMostRows / 2;
+    const std::size_t kept = last ? piece.size() : kMaxRows / 2;
     std::uint32_t left = columns;
     Table(piece, fits, columns).Walk(columns, [&](std::size_t row, std::uint32_t column) {
       if (row >= kept) return;

@@ -20,9 +20,9 @@ inline constexpr std::uint32_t kUnaligned = 0xffffffff;
 //
 // The longest common subsequence, for any relation in place of equality, by the bit-parallel method
 // of H. Hyyrö, "Bit-parallel LCS-length computation revisited" (AWOCA 2004): rows * columns / 64
-// steps and rows * columns / 8 bytes. Above kMostRows rows it is done in pieces, and need not be
+// steps and rows * columns / 8 bytes. Above kMaxRows rows it is done in pieces, and need not be
 // the longest.
-inline constexpr std::size_t kMostRows = 16384;
+inline constexpr std::size_t kMaxRows = 16384;
 std::vector<std::uint32_t> Align(absl::Span<const std::uint32_t> rows,
                                  const std::vector<ColumnSet>& fits, std::uint32_t columns);
 

@@ -96,7 +96,7 @@ void FirstFit::Give(std::uint32_t low, std::uint32_t size) {
 }
 
 void FirstFit::Insert(std::size_t chunk, int at, std::uint32_t low, std::uint32_t size) {
-  if (chunks_[chunk]->count == kMost) {
+  if (chunks_[chunk]->count == kMax) {
     Split(chunk);
     const int left = chunks_[chunk]->count;
     if (at > left) {

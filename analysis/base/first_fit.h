@@ -29,11 +29,11 @@ class FirstFit {
   std::size_t holes() const;
 
  private:
-  static constexpr int kMost = 128;  // holes of a chunk
+  static constexpr int kMax = 128;  // holes of a chunk
 
   struct Chunk {
     int count = 0;
-    std::array<std::uint32_t, kMost> low, size;
+    std::array<std::uint32_t, kMax> low, size;
   };
   void FindLargest(std::size_t chunk);
   void Insert(std::size_t chunk, int at, std::uint32_t low, std::uint32_t size);

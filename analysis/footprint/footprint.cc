@@ -70,11 +70,11 @@ bool Footprint::uncertain() const {
 Trace Footprint::Scaled(const Base& base, std::uint64_t batch) const {
   Trace trace = base.trace;
   for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
-    trace.blocks[i].bytes = std::min(base.sizes[i].At(batch), allocators::kLargestRequest);
+    trace.blocks[i].bytes = std::min(base.sizes[i].At(batch), allocators::kMaxRequest);
   }
   for (std::size_t i = 0; i < trace.outside.size(); ++i) {
     const std::uint64_t bytes = trace.outside[i] == 0 ? 0 : base.outside[i].At(batch);
-    trace.outside[i] = std::min(bytes, allocators::kLargestRequest);
+    trace.outside[i] = std::min(bytes, allocators::kMaxRequest);
   }
   return trace;
 }
@@ -118,7 +118,7 @@ FootprintPrediction Footprint::Predict(std::uint64_t batch, std::uint64_t capaci
 }
 
 FootprintLimit Footprint::Largest(std::uint64_t capacity, std::uint64_t multiple) const {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 32;  // no input is that large
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 32;  // no input is that large
   const auto fits = [this, capacity, multiple](std::uint64_t count) {
     FootprintPrediction prediction;
     Try(Scaled(NearestTo(count * multiple), count * multiple), capacity, &prediction);
@@ -129,7 +129,7 @@ FootprintLimit Footprint::Largest(std::uint64_t capacity, std::uint64_t multiple
   while (!limit.unbounded && fits(bad)) {
     good = bad;
     bad *= 2;
-    limit.unbounded = good * multiple >= kMost;
+    limit.unbounded = good * multiple >= kMax;
   }
   while (!limit.unbounded && bad - good > 1) {
     const std::uint64_t middle = good + (bad - good) / 2;

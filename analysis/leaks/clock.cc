@@ -7,7 +7,7 @@ namespace memprof::analysis {
 namespace {
 
 // Windows are few enough for some turns of a loop to fall into each, and enough for a trend.
-constexpr std::size_t kMostWindows = 120, kFewestWindows = 20;
+constexpr std::size_t kMaxWindows = 120, kMinWindows = 20;
 
 bool OwnsMemory(Layer layer) {
   return layer == Layer::kBlock || OccupiesDevice(layer) || OccupiesHost(layer);
@@ -60,11 +60,11 @@ StepClock StepClock::OfActivity(const Session& session, std::uint32_t process) {
       seen += IsActivity(events, i);
     }
   }
-  clock.births_only_ = ticks < kFewestWindows;
+  clock.births_only_ = ticks < kMinWindows;
   const std::size_t measure = clock.births_only_ ? births : ticks;
   // Where nothing is ever freed, set-up looks like a loop: windows of one allocation prove nothing.
-  if (measure < kFewestWindows * (clock.births_only_ ? 4 : 1)) return clock;
-  const std::size_t windows = std::clamp(measure / 4, kFewestWindows, kMostWindows);
+  if (measure < kMinWindows * (clock.births_only_ ? 4 : 1)) return clock;
+  const std::size_t windows = std::clamp(measure / 4, kMinWindows, kMaxWindows);
   clock.begins_.push_back(EventId(0));
   std::size_t at = 0;
   for (std::uint32_t i = 0; clock.begins_.size() < windows && i < events.size(); ++i) {

@@ -73,7 +73,7 @@ absl::StatusOr<std::shared_ptr<const Session>> LoadLogs(const std::vector<std::s
   if (!parts.ok()) return parts.status();
   std::uint64_t events = 0;
   for (const auto& part : *parts) events += part->events().size();
-  if (events > EventTable::kMost)
+  if (events > EventTable::kMax)
     return absl::InvalidArgumentError(
         absl::StrCat("the logs have ", events, " events together, more than a session can hold"));
   return MergeSessions(*parts, options.find_steps ? FindStepsToUse : StepFinder());

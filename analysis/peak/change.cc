@@ -61,8 +61,8 @@ class Builder {
 
 // A damaged log may claim more bytes than a signed number holds.
 std::int64_t Signed(std::uint64_t bytes) {
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  return static_cast<std::int64_t>(std::min(bytes, kMost));
+  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return static_cast<std::int64_t>(std::min(bytes, kMax));
 }
 
 std::int64_t Wrapped(std::int64_t a, std::int64_t b) {

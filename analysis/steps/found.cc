@@ -224,8 +224,8 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
   if (period.confidence < 0.9) {
     StepStream places = StreamOf(session, layer, false);
     SetTrains(roles, &places.tokens);
-    constexpr std::uint32_t kFewestPlaces = 4;
-    if (places.tokens.distinct >= kFewestPlaces) {
+    constexpr std::uint32_t kMinPlaces = 4;
+    if (places.tokens.distinct >= kMinPlaces) {
       Period coarser = FindPeriod(places.tokens, optimizer_runs);
       if (coarser.confidence * 0.95 > period.confidence) {
         period = std::move(coarser);

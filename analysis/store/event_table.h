@@ -145,7 +145,7 @@ class EventTable {
   void Finish();
 
   // At most so many events and lifetimes.
-  static constexpr std::uint32_t kMost = 0x7fffffff;
+  static constexpr std::uint32_t kMax = 0x7fffffff;
 
  private:
   static constexpr std::uint32_t kBlock = 1024;

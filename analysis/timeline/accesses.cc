@@ -12,7 +12,7 @@ namespace memprof::analysis {
 namespace {
 
 // A copy over more pieces than this is taken to be about the first ones.
-constexpr int kMostPieces = 64;
+constexpr int kMaxPieces = 64;
 constexpr std::uint64_t kCaptured = 16;  // in aux1 of a copy or memset: see OP_MEMCPY
 
 using Launches = std::map<std::pair<std::uint32_t, int>, std::vector<std::uint32_t>>;
@@ -205,7 +205,7 @@ class Accesses::Collector {
     const std::uint64_t end = EndAddress(address, bytes);
     const Ranges& ranges = session_.record(first.id).layer == Layer::kBlock ? blocks_ : driver_;
     auto at = ranges.find(address - first.offset);
-    for (int pieces = 0; at != ranges.end() && pieces < kMostPieces; ++at, ++pieces) {
+    for (int pieces = 0; at != ranges.end() && pieces < kMaxPieces; ++at, ++pieces) {
       if (pieces > 0 && at->first >= end) break;
       const std::uint64_t begin = std::max(address, at->first);
       const std::uint64_t piece_end =

@@ -14,10 +14,10 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint64_t kLeastUnit = 256;
+constexpr std::uint64_t kMinUnit = 256;
 // First fit may need more room than the peak; so many times is beyond what programs do.
 constexpr std::uint64_t kSlack = 8;
-constexpr std::uint64_t kMostUnits = FirstFit::kEnd - 1;
+constexpr std::uint64_t kMaxUnits = FirstFit::kEnd - 1;
 // Stretches without memory that are a smaller part of all are shown as they are.
 constexpr std::uint64_t kShownGap = 500;
 
@@ -55,19 +55,19 @@ struct PeakOf {
 };
 
 std::uint64_t UnitFor(std::uint64_t bytes) {
-  return std::bit_ceil(std::max<std::uint64_t>(1, bytes / kMostUnits + 1));
+  return std::bit_ceil(std::max<std::uint64_t>(1, bytes / kMaxUnits + 1));
 }
 
 std::uint64_t ChooseUnit(const Session& session, int device, const std::vector<AllocationId>& ids) {
   std::uint64_t sum = 0;
   for (const AllocationId id : ids) sum = EndAddress(sum, session.record(id).bytes);
-  if (sum / kLeastUnit + ids.size() < kMostUnits) return kLeastUnit;
+  if (sum / kMinUnit + ids.size() < kMaxUnits) return kMinUnit;
   PeakOf peak{session, device};
   ReplayLifetimes(session, peak);
   const std::uint64_t room = peak.peak > std::numeric_limits<std::uint64_t>::max() / kSlack
                                  ? std::numeric_limits<std::uint64_t>::max()
                                  : peak.peak * kSlack;
-  return std::max(kLeastUnit, UnitFor(room));
+  return std::max(kMinUnit, UnitFor(room));
 }
 
 // Serves births and deaths in order of events.
@@ -86,7 +86,7 @@ class Packer {
     if (row == EventId::kNone) return;
     const std::uint64_t bytes = session_.record(id).bytes;
     const auto size = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>((bytes - 1) / lanes_.unit + 1, 1, kMostUnits));
+        std::clamp<std::uint64_t>((bytes - 1) / lanes_.unit + 1, 1, kMaxUnits));
     const std::uint32_t low = fit_.Take(size);
     // Only what a damaged log says is too large for any place.
     if (low == FirstFit::kEnd) return;

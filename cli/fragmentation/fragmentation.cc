@@ -69,7 +69,7 @@ int Print(const std::shared_ptr<const analysis::Session>& session,
 }  // namespace
 
 int FragmentationVerb(int argc, char** argv) {
-  constexpr std::int64_t kAtPeak = INT64_MIN, kAllDevices = INT64_MIN, kMostPoints = 100'000;
+  constexpr std::int64_t kAtPeak = INT64_MIN, kAllDevices = INT64_MIN, kMaxPoints = 100'000;
   bool json = false, at_end = false, at_worst = false;
   std::int64_t points = 0, top = 20, device = kAllDevices, step = kAtPeak;
   Options options(
@@ -97,7 +97,7 @@ int FragmentationVerb(int argc, char** argv) {
     return status;
   }
   if (top < 0 || points < 0) return UsageError("fragmentation", "counts cannot be negative");
-  if (points > kMostPoints) return UsageError("fragmentation", "--points is at most 100000");
+  if (points > kMaxPoints) return UsageError("fragmentation", "--points is at most 100000");
   if (at_worst && (at_end || step != kAtPeak))
     return UsageError("fragmentation", "--at-worst, --step and --at-end exclude each other");
   if (device != kAllDevices && device < 0) {

@@ -25,7 +25,7 @@ using analysis::FailedRequest;
 using analysis::Session;
 
 constexpr std::int64_t kLast = INT64_MIN;
-constexpr std::size_t kMostExplained = 20;
+constexpr std::size_t kMaxExplained = 20;
 
 // The failure that event `wanted` is or belongs to, else the last that was for good, else the last.
 const FailedRequest* Choose(const std::vector<FailedRequest>& failures, std::int64_t wanted) {
@@ -48,7 +48,7 @@ int PrintAll(const std::shared_ptr<const Session>& session, analysis::Symbols& s
     analysis::FailureExplainer explainer(*session, symbols, sites);
     for (std::size_t i = 0; i < failures.size(); ++i) {
       if (only != nullptr && &failures[i] != only) continue;
-      if (only == nullptr && i + kMostExplained < failures.size())
+      if (only == nullptr && i + kMaxExplained < failures.size())
         list.push_back(FailedRequestJson(*session, symbols, failures[i]));
       else
         list.push_back(FailureJson(*session, symbols, sites, explainer.Explain(failures[i])));

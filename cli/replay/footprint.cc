@@ -28,8 +28,8 @@ using analysis::FormatNumberOf;
 std::optional<std::uint64_t> ParsePositive(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-  if (error != std::errc() || end != text.data() + text.size() || value == 0 || value > kMost)
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 40;
+  if (error != std::errc() || end != text.data() + text.size() || value == 0 || value > kMax)
     return std::nullopt;
   return value;
 }

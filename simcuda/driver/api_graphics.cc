@@ -14,7 +14,7 @@ namespace memprof::simcuda {
 namespace {
 
 constexpr uint64_t kBufferUnit = uint64_t{64} << 10;
-constexpr unsigned kMostName = 16384;
+constexpr unsigned kMaxName = 16384;
 constexpr unsigned kTexture2D = 0x0de1;  // GL_TEXTURE_2D
 
 struct GraphicsResource {
@@ -41,7 +41,7 @@ CUresult Register(CUgraphicsResource* handle, unsigned name, unsigned flags, boo
   auto resource = std::make_shared<GraphicsResource>();
   const CUresult known = RequireContext(&resource->context);
   if (known != CUDA_SUCCESS) return known;
-  if (handle == nullptr || name == 0 || name > kMostName || flags > 8) {
+  if (handle == nullptr || name == 0 || name > kMaxName || flags > 8) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (texture) {

@@ -15,7 +15,7 @@ namespace {
 unsigned AllMultiprocessors() {
   return static_cast<unsigned>(GlobalConfig(false).gpu->multiprocessors);
 }
-constexpr unsigned kSmallestPart = 8;
+constexpr unsigned kMinPart = 8;
 
 struct ResourceDescription {
   unsigned multiprocessors = 0;
@@ -33,8 +33,8 @@ CUdevResource Multiprocessors(unsigned count) {
   resource.type = CU_DEV_RESOURCE_TYPE_SM;
   resource.sm.smCount = count;
 #if CUDA_VERSION >= 13000
-  resource.sm.minSmPartitionSize = kSmallestPart;
-  resource.sm.smCoscheduledAlignment = kSmallestPart;
+  resource.sm.minSmPartitionSize = kMinPart;
+  resource.sm.smCoscheduledAlignment = kMinPart;
 #endif
   return resource;
 }
@@ -85,8 +85,7 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned int* nbGrou
   if (nbGroups == nullptr || input == nullptr || useFlags > 3) return CUDA_ERROR_INVALID_VALUE;
   if (input->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
   const unsigned all = input->sm.smCount;
-  const unsigned part =
-      std::max((minCount + kSmallestPart - 1) / kSmallestPart, 1u) * kSmallestPart;
+  const unsigned part = std::max((minCount + kMinPart - 1) / kMinPart, 1u) * kMinPart;
   if (minCount > all || part > all) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
   const unsigned groups = result == nullptr ? all / part : std::min(*nbGroups, all / part);
   for (unsigned i = 0; result != nullptr && i < groups; ++i) result[i] = Multiprocessors(part);

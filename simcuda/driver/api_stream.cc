@@ -21,7 +21,7 @@ std::shared_ptr<Event> FindEvent(CUevent handle) { return AllHandles<Event>().Fi
 
 constexpr unsigned kEventFlags =
     CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
-constexpr int kLeastPriority = 0;
+constexpr int kMinPriority = 0;
 constexpr int kGreatestPriority = -5;
 
 }  // namespace
@@ -35,7 +35,7 @@ CUresult cuStreamCreateWithPriority(CUstream* phStream, unsigned int flags, int 
   if (phStream == nullptr || (flags & ~CU_STREAM_NON_BLOCKING) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  priority = std::min(std::max(priority, kGreatestPriority), kLeastPriority);
+  priority = std::min(std::max(priority, kGreatestPriority), kMinPriority);
   *phStream = HandleOf(context->CreateStream(flags, priority));
   return CUDA_SUCCESS;
 }

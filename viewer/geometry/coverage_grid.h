@@ -14,7 +14,7 @@ namespace memprof::viewer {
 class CoverageGrid {
  public:
   // Opacity of a pixel of which next to nothing is covered.
-  static constexpr double kLeastOpacity = 0.42;
+  static constexpr double kMinOpacity = 0.42;
 
   CoverageGrid(int width, int height);
 
@@ -31,8 +31,7 @@ class CoverageGrid {
 
   // What was added, over `under` if that has the same size, else over nothing. The coverage is
   // shown with at least `least` opacity, at most `most`.
-  QImage Compose(const QImage& under = QImage(), double least = kLeastOpacity,
-                 double most = 1) const;
+  QImage Compose(const QImage& under = QImage(), double least = kMinOpacity, double most = 1) const;
 
  private:
   static constexpr int kSub = 64;  // places within a pixel, along each side

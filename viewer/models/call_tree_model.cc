@@ -15,7 +15,7 @@ namespace {
 using analysis::CallTree;
 
 // Matches are looked for in no more rows than these: a tree can be larger than patience.
-constexpr int kMostRowsSearched = 200'000;
+constexpr int kMaxRowsSearched = 200'000;
 
 }  // namespace
 
@@ -175,7 +175,7 @@ QModelIndex CallTreeModel::FindStack(analysis::StackId stack) const {
 QModelIndex CallTreeModel::NextMatch(const QModelIndex& from) const {
   if (tree_ == nullptr || search_.isEmpty()) return {};
   int item = ItemOf(from);
-  for (int looked = 0; looked < kMostRowsSearched; ++looked) {
+  for (int looked = 0; looked < kMaxRowsSearched; ++looked) {
     // Down, else to the next beside it, else to what follows the nearest row above.
     const std::vector<int>& children = Open(item).children;
     if (!children.empty()) {

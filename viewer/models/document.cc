@@ -182,9 +182,10 @@ void Document::PrepareFragmentation() {
 }
 
 void Document::FollowLater(double load_seconds) {
-  constexpr double kShortest = 1, kOfTheTime = 3;  // seconds; waits so many times what loading took
+  constexpr double kMinSeconds = 1,
+                   kOfTheTime = 3;  // seconds; waits so many times what loading took
   if (session_ == nullptr || !session_->run().growing) return;
-  follow_timer_.start(static_cast<int>(std::max(kShortest, kOfTheTime * load_seconds) * 1000));
+  follow_timer_.start(static_cast<int>(std::max(kMinSeconds, kOfTheTime * load_seconds) * 1000));
 }
 
 void Document::ReadAgain() {

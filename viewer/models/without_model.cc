@@ -44,7 +44,7 @@ std::shared_ptr<const WithoutData> DescribeWithout(const analysis::Session& sess
                                                    analysis::WithoutRanking ranking, WithoutBy by) {
   auto data = std::make_shared<WithoutData>();
   data->by = by;
-  if (ranking.rows.size() > WithoutModel::kMostRows) ranking.rows.resize(WithoutModel::kMostRows);
+  if (ranking.rows.size() > WithoutModel::kMaxRows) ranking.rows.resize(WithoutModel::kMaxRows);
   for (const WithoutRow& row : ranking.rows) {
     data->names.push_back(NameOf(row, by));
     data->details.push_back(by == WithoutBy::kSite && !row.site.function.empty()

@@ -29,7 +29,7 @@ class WithoutModel : public QAbstractTableModel {
   static constexpr int kSortRole = Qt::UserRole + 1;
   static constexpr int kShareRole = Qt::UserRole + 2;  // of the peak in [0, 1], for bars (kSaves)
   // Rows beyond are left out of the table: what saves least.
-  static constexpr int kMostRows = 20'000;
+  static constexpr int kMaxRows = 20'000;
 
   explicit WithoutModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
 

@@ -15,7 +15,7 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr double kLeastPart = 2;  // pixels
+constexpr double kMinPart = 2;  // pixels
 
 }  // namespace
 
@@ -77,7 +77,7 @@ QRectF ByteBarsWidget::BarArea(int bar) const {
 QRectF ByteBarsWidget::RectOf(int bar, int part) const {
   if (bar < 0 || bar >= static_cast<int>(bars_.size())) return {};
   const auto rects =
-      LayOutParts(bars_[static_cast<std::size_t>(bar)], BarArea(bar), whole_, kLeastPart);
+      LayOutParts(bars_[static_cast<std::size_t>(bar)], BarArea(bar), whole_, kMinPart);
   return part < 0 || part >= static_cast<int>(rects.size()) ? QRectF()
                                                             : rects[static_cast<std::size_t>(part)];
 }
@@ -93,7 +93,7 @@ void ByteBarsWidget::PaintBar(QPainter& painter, int index, const Theme& theme) 
       painter,
       QRectF(area.right() + kSpace, area.top(), width() - area.right() - kSpace, area.height()),
       Qt::AlignRight | Qt::AlignVCenter, bar.value);
-  const std::vector<QRectF> rects = LayOutParts(bar, area, whole_, kLeastPart);
+  const std::vector<QRectF> rects = LayOutParts(bar, area, whole_, kMinPart);
   for (std::size_t i = 0; i < rects.size(); ++i) {
     const ByteBarPart& part = bar.parts[i];
     if (part.bytes == 0) continue;
@@ -137,7 +137,7 @@ void ByteBarsWidget::paintEvent(QPaintEvent*) {
 ByteBarsWidget::Hit ByteBarsWidget::HitAt(QPointF at) const {
   for (int bar = 0; bar < static_cast<int>(bars_.size()); ++bar) {
     const auto rects =
-        LayOutParts(bars_[static_cast<std::size_t>(bar)], BarArea(bar), whole_, kLeastPart);
+        LayOutParts(bars_[static_cast<std::size_t>(bar)], BarArea(bar), whole_, kMinPart);
     for (std::size_t i = 0; i < rects.size(); ++i)
       if (rects[i].contains(at)) return {bar, static_cast<int>(i)};
   }

@@ -23,7 +23,7 @@ namespace memprof::viewer {
 namespace {
 
 // What is smaller is no pixel wide on any screen.
-constexpr double kLeastShare = 1.0 / 10'000;
+constexpr double kMinShare = 1.0 / 10'000;
 
 }  // namespace
 
@@ -364,7 +364,7 @@ void FlameView::Ask() {
             same ? last : std::make_shared<const analysis::CallTree>(found.stacks, bottom_up);
         if (graph) {
           found.flame = std::make_shared<const analysis::FlameTree>(
-              analysis::FlattenTree(*found.tree, by_count, kLeastShare, zoom));
+              analysis::FlattenTree(*found.tree, by_count, kMinShare, zoom));
         }
         return found;
       },

@@ -17,8 +17,8 @@ namespace {
 
 using analysis::PoolTimeline;
 
-constexpr double kLeastLane = 84, kMostLane = 190;  // pixels, with its title
-constexpr double kStrip = 7;                        // the share, below each lane
+constexpr double kMinLane = 84, kMaxLane = 190;  // pixels, with its title
+constexpr double kStrip = 7;                     // the share, below each lane
 
 // A line along the values, one of each column of equal width.
 QPolygonF Line(const std::vector<std::uint64_t>& values, const QRectF& plot,
@@ -79,14 +79,14 @@ double FragmentationPlot::TitleHeight() const {
 }
 
 QSize FragmentationPlot::sizeHint() const {
-  const double lane = std::max(lanes(), 1) * kLeastLane;
+  const double lane = std::max(lanes(), 1) * kMinLane;
   return {400, static_cast<int>(lane + AxisHeight() + TitleHeight() + kSpace)};
 }
 QSize FragmentationPlot::minimumSizeHint() const { return {200, sizeHint().height()}; }
 
 QRectF FragmentationPlot::PlotRect() const {
   const double top = TitleHeight() + kSpace / 2.0;
-  const double most = kMostLane * std::max(1, lanes());
+  const double most = kMaxLane * std::max(1, lanes());
   return QRectF(LeftMargin(), top, std::max(10.0, width() - LeftMargin() - 2 * kSpace),
                 std::clamp(height() - top - AxisHeight(), 10.0, most));
 }

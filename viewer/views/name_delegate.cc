@@ -12,13 +12,12 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr qsizetype kMostNames =
-    2000;                             // that are looked at; a longer table shows but a few of them
-constexpr qsizetype kMostWidths = 8;  // that are kept: a splitter is dragged through many
+constexpr qsizetype kMaxNames = 2000;  // that are looked at; a longer table shows but a few of them
+constexpr qsizetype kMaxWidths = 8;    // that are kept: a splitter is dragged through many
 
 void Collect(const QAbstractItemModel& model, int column, const QModelIndex& parent,
              QStringList* names) {
-  for (int row = 0; row < model.rowCount(parent) && names->size() < kMostNames; ++row) {
+  for (int row = 0; row < model.rowCount(parent) && names->size() < kMaxNames; ++row) {
     *names << model.index(row, column, parent).data().toString();
     const QModelIndex first = model.index(row, 0, parent);
     if (model.hasChildren(first)) Collect(model, column, first, names);
@@ -45,7 +44,7 @@ QString NameDelegate::Shown(const QModelIndex& index, int width, const QFont& fo
       cuts_.clear();
     });
   }
-  if (cuts_.size() > kMostWidths) cuts_.clear();
+  if (cuts_.size() > kMaxWidths) cuts_.clear();
   Cut& cut = cuts_[width];
   if (cut.font != font.key() || !cut.shown.contains(name)) {
     cut = {font.key(), {}};

@@ -21,12 +21,12 @@ namespace {
 
 // What the parts of a bar are, in its colours, left to right.
 QString LegendOf(const ByteBar& bar, const Theme& theme) {
-  constexpr int kMostLetters = 34;
+  constexpr int kMaxLetters = 34;
   QString text;
   for (const ByteBarPart& part : bar.parts) {
     if (part.bytes == 0) continue;
-    QString name = part.name.size() > kMostLetters
-                       ? part.name.left(kMostLetters - 1) + QStringLiteral("…")
+    QString name = part.name.size() > kMaxLetters
+                       ? part.name.left(kMaxLetters - 1) + QStringLiteral("…")
                        : part.name;
     name = QStringLiteral("%1 %2").arg(name, FormatBytes(part.bytes)).toHtmlEscaped();
     name.replace(QLatin1Char(':'), QStringLiteral(":\u2060"));  // no line ends at a colon

@@ -93,9 +93,9 @@ std::vector<QStringList> RunsOf(const analysis::Session& session) {
 QString ProgramName(const analysis::RunInfo& run) {
   QString name = BaseName(ToQString(run.executable));
   // More than anybody reads; a program may be given hundreds of thousands.
-  constexpr qsizetype kMost = 1000;
+  constexpr qsizetype kMax = 1000;
   for (std::size_t i = 1; i < run.arguments.size(); ++i) {
-    if (name.size() > kMost) return name.left(kMost) + QStringLiteral(" …");
+    if (name.size() > kMax) return name.left(kMax) + QStringLiteral(" …");
     name += QLatin1Char(' ') + ToQString(run.arguments[i]);
   }
   return name.isEmpty() ? QStringLiteral("unknown program") : name;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kSwatch = 11;
 constexpr double kSwatchSpace = kSwatch + 6;
-constexpr double kMostName = 230;  // pixels of a name, where not all have room
+constexpr double kMaxName = 230;  // pixels of a name, where not all have room
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void TimelineLegend::LayOut(std::shared_ptr<const TimelineBands> bands, const QS
     }
     // In full where two rows hold them; cut, they still differ.
     if (all > space.first_right - space.left + (space.right - space.left) * 0.9)
-      names = ElideApart(names, kMostName,
+      names = ElideApart(names, kMaxName,
                          [&font](const QString& name) { return TextWidth(font, name); });
     for (const QString& name : names)
       widths.push_back(kSwatchSpace + TextWidth(font, name) + 2 + 2 * kSpace);

@@ -17,7 +17,7 @@ using analysis::Session;
 using analysis::TimelineGrouping;
 
 // Texts of so many failed requests are kept; a program that asks in a loop fails in a loop.
-constexpr std::size_t kMostFailures = 20'000;
+constexpr std::size_t kMaxFailures = 20'000;
 
 // As the page that explains the failure names it.
 QString Asker(OomExplainer& explainer, const FailedRequest& request,
@@ -163,7 +163,7 @@ void TimelineStacks::FindMarkers() {
         if (found.empty()) return failures;
         OomExplainer explainer(session, symbols);
         for (const FailedRequest& request : found) {
-          if (stop.stop_requested() || failures.size() >= kMostFailures) break;
+          if (stop.stop_requested() || failures.size() >= kMaxFailures) break;
           failures.push_back(
               {request.device, MarkerOf(*session, request, Asker(explainer, request, &askers))});
         }

@@ -13,9 +13,9 @@
 namespace memprof::analysis::advice {
 namespace {
 
-constexpr double kReserveShare = 0.1;        // of peak reserve that was never in use
-constexpr std::uint64_t kMostEvents = 4096;  // between a failure and its retry
-constexpr std::uint64_t kFewest = 3;         // times that segments come back
+constexpr double kReserveShare = 0.1;       // of peak reserve that was never in use
+constexpr std::uint64_t kMaxEvents = 4096;  // between a failure and its retry
+constexpr std::uint64_t kMin = 3;           // times that segments come back
 
 // What a leak's site would do if it freed as its other blocks are freed: after the guard.
 void SaveLeak(Drafts& drafts, const Leak& leak) {
@@ -119,7 +119,7 @@ void FindCacheChurn(Drafts& drafts) {
   }
   for (const auto& [id, before] : again) {
     const AllocationRecord& a = drafts.session().record(id);
-    if (times[a.device] < kFewest) continue;
+    if (times[a.device] < kMin) continue;
     Draft& draft = drafts.At(Pattern::kCacheChurn, a.device, a.layer, StackId());
     drafts.Count(draft, a.bytes, {a.birth, id, before, {}});
   }
@@ -195,7 +195,7 @@ void FindRetries(Drafts& drafts) {
   for (std::uint32_t e = 0; e < events.size(); ++e) {
     if (events.op(e) != Op::kAllocFailed || !OccupiesDevice(events.layer(e))) continue;
     const std::uint64_t bytes = events.bytes(e),
-                        end = std::min<std::uint64_t>(events.size(), e + kMostEvents);
+                        end = std::min<std::uint64_t>(events.size(), e + kMaxEvents);
     for (std::uint32_t next = e + 1; next < end; ++next) {
       const Op op = events.op(next);
       if (op != Op::kAlloc && op != Op::kAllocFailed) continue;

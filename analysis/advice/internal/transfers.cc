@@ -7,7 +7,7 @@ namespace memprof::analysis::advice {
 namespace {
 
 constexpr std::uint64_t kSmallCopy = 64 << 10;  // the driver stages such copies itself
-constexpr std::size_t kMostPending = 64;
+constexpr std::size_t kMaxPending = 64;
 constexpr std::uint64_t kToDevice = 1, kToHost = 2, kOnDevice = 3, kPeer = 5;  // log.CopyKind
 
 bool OnDevice(const Session& session, AllocationId id) {
@@ -59,7 +59,7 @@ class PendingWrites {
       if (covered) Dead(w, use.event, false);
       return covered;
     });
-    if (writes_.size() == kMostPending) writes_.erase(writes_.begin());
+    if (writes_.size() == kMaxPending) writes_.erase(writes_.begin());
     writes_.push_back(use);
   }
   void Freed(EventId death) {

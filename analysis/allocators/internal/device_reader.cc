@@ -244,7 +244,7 @@ void DeviceReader::EndRequest(AllocationId id) {
 
 void DeviceReader::NoteSizes(std::uint64_t requested, std::uint64_t bytes) {
   if (bytes % 512 != 0) ++run_.odd_sizes;
-  if (bytes == 0 || requested > kLargestRequest) return;
+  if (bytes == 0 || requested > kMaxRequest) return;
   const std::uint64_t rounded = CachingRound(requested, {});
   if (bytes <= rounded) return;
   ++run_.rounded_up;

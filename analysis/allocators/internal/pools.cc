@@ -112,7 +112,7 @@ bool BfcAllocator::Extend(std::uint64_t size) {
     increased = true;
   }
   if (!AddRegion(std::min(next_region_, available))) return false;
-  if (!increased && next_region_ < kLargestRequest) next_region_ *= 2;
+  if (!increased && next_region_ < kMaxRequest) next_region_ *= 2;
   return true;
 }
 

@@ -7,9 +7,9 @@
 namespace memprof::analysis::allocators {
 namespace {
 
-constexpr std::uint64_t kSmallestBin = std::uint64_t{256} << 10;
+constexpr std::uint64_t kMinBin = std::uint64_t{256} << 10;
 constexpr std::uint64_t kSuperblock = std::uint64_t{1} << 20;
-constexpr std::uint64_t kArenaAddresses = kLargestRequest * 4;
+constexpr std::uint64_t kArenaAddresses = kMaxRequest * 4;
 constexpr int kBlocksOfABin = 128;
 
 }  // namespace
@@ -30,7 +30,7 @@ Handle RmmBins::NewBlock(std::uint64_t address, std::uint64_t bytes, int bin) {
 }
 
 bool RmmBins::Refill(int bin) {
-  const std::uint64_t block = kSmallestBin << bin;
+  const std::uint64_t block = kMinBin << bin;
   const std::uint64_t address = device_->Take(block * kBlocksOfABin);
   if (address == 0) return false;
   NoteReserved(block * kBlocksOfABin, 1);
@@ -44,7 +44,7 @@ bool RmmBins::Refill(int bin) {
 
 Handle RmmBins::DoAllocate(std::uint64_t bytes, StreamNumber) {
   int bin = 0;
-  while (bin < kBins && bytes > kSmallestBin << bin) ++bin;
+  while (bin < kBins && bytes > kMinBin << bin) ++bin;
   Handle handle = kNoHandle;
   if (bin == kBins) {
     const std::uint64_t size = RoundUp(bytes, kPage);

@@ -54,9 +54,9 @@ struct StackBand {
 // Which memory counts in which group of a stack.
 struct StackGroups {
   static constexpr std::uint8_t kNone = 0xff;
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMax = 16;
 
-  std::vector<StackBand> bands;  // at most kMost, bottom first
+  std::vector<StackBand> bands;  // at most kMax, bottom first
   // By allocation, or, where that is empty, by layer: the group of its bytes, kNone for none.
   std::vector<std::uint8_t> of_allocation;
   std::array<std::uint8_t, kLayerCount> of_layer{};
@@ -130,8 +130,8 @@ class TimelineStack {
   // Tracks are running sums: four of the device, then the groups. Outputs are functions of them:
   // the upper edges of all bands that there could be, in use, allocated.
   enum Track : std::uint8_t { kTensors, kSegments, kDriver, kBeyond, kFirstGroup };
-  static constexpr std::size_t kTracks = kFirstGroup + StackGroups::kMost;
-  static constexpr std::size_t kOutputs = StackGroups::kMost + 6;
+  static constexpr std::size_t kTracks = kFirstGroup + StackGroups::kMax;
+  static constexpr std::size_t kOutputs = StackGroups::kMax + 6;
   using State = std::array<std::uint64_t, kTracks>;
   using Outputs = std::array<std::uint64_t, kOutputs>;
   static constexpr std::uint32_t kBlock = 128;  // events

@@ -74,8 +74,8 @@ double Along(const std::vector<SizeObservation>& points, double x) {
 std::uint64_t SizeModel::At(std::uint64_t batch) const {
   const auto x = static_cast<double>(batch);
   const double bytes = growth == Growth::kIrregular ? Along(points, x) : Value(*this, x);
-  constexpr double kMost = 9e18;  // below 2^63
-  return static_cast<std::uint64_t>(std::clamp(std::round(bytes), 1.0, kMost));
+  constexpr double kMax = 9e18;  // below 2^63
+  return static_cast<std::uint64_t>(std::clamp(std::round(bytes), 1.0, kMax));
 }
 
 SizeModel FitSize(std::vector<SizeObservation> observations) {

@@ -13,7 +13,7 @@ namespace memprof::analysis {
 namespace {
 
 // A copy after this many times as many ends as it has entries: 12 B an entry, shared by so many.
-constexpr std::size_t kEndsPerEntry = 2, kLeastEnds = 64;
+constexpr std::size_t kEndsPerEntry = 2, kMinEnds = 64;
 
 // Calls `visit(piece index)` for the holes that [address, end) touches.
 template <typename Visit>
@@ -198,7 +198,7 @@ void HoleIndex::Add(const Session& session, AllocationId segment) {
   LastEnds last;
   std::size_t since_copy = 0;
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    if (since_copy >= std::max(kLeastEnds, kEndsPerEntry * last.from().size())) {
+    if (since_copy >= std::max(kMinEnds, kEndsPerEntry * last.from().size())) {
       copies_.push_back({static_cast<std::uint32_t>(i), addresses_.size()});
       for (const auto& [address, event] : last.from()) {
         addresses_.push_back(address);

@@ -154,8 +154,8 @@ void JudgeOne(const Session& session, const StepClock& clock, const LeakSite& si
   }
   // What is replaced by less than a block's granularity more in each step (sequences that become
   // longer, say) is told as what rises, not as a leak.
-  constexpr double kLeastHeldSlope = 512;
-  const bool is_slow = by == LeakEvidence::By::kHeld && judgement.slope < kLeastHeldSlope;
+  constexpr double kMinHeldSlope = 512;
+  const bool is_slow = by == LeakEvidence::By::kHeld && judgement.slope < kMinHeldSlope;
   const bool leaks = judgement.score >= kSuspicion && !is_slow;
   judged->told[index] = leaks;
   (leaks ? judged->leaks : judged->rising)

@@ -67,9 +67,9 @@ absl::StatusOr<RingView> RingView::Open(const std::string& path,
     return absl::DataLossError(absl::StrCat(path, ": it is not a ring of memprof"));
   if (status.st_uid != geteuid() && status.st_uid != log_owner)
     return absl::PermissionDeniedError(absl::StrCat(path, ": it belongs to another user"));
-  constexpr std::size_t kMostBytes =
+  constexpr std::size_t kMaxBytes =
       ring::kRingHeaderBytes + std::size_t{ring::kMaxSlabs} * ring::kSlabBytes;
-  view.size_ = std::min(static_cast<std::size_t>(status.st_size), kMostBytes);
+  view.size_ = std::min(static_cast<std::size_t>(status.st_size), kMaxBytes);
   void* memory = mmap(nullptr, view.size_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return absl::DataLossError(absl::StrCat(path, ": no memory for it"));

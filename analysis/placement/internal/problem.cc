@@ -121,8 +121,8 @@ PlacementProblem Simplify(const std::vector<PlacementBuffer>& buffers) {
     divisor = std::gcd(divisor, buffers[i].bytes);
   }
   // No arrangement that is tried is higher than all buffers upon each other.
-  constexpr std::uint64_t kMostUnits = std::uint64_t{1} << 39;
-  problem.unit = std::max<std::uint64_t>({1, divisor, sum / kMostUnits + 1});
+  constexpr std::uint64_t kMaxUnits = std::uint64_t{1} << 39;
+  problem.unit = std::max<std::uint64_t>({1, divisor, sum / kMaxUnits + 1});
   if (divisor > 0 && problem.unit > divisor) {
     problem.unit = (problem.unit + divisor - 1) / divisor * divisor;
   }

@@ -71,7 +71,7 @@ bool IsBeside(const Candidate& candidate, const Candidate& other) {
 // happens by chance takes as much of everything, in any order. Less than three kinds have none.
 double OrderLikeness(const TokenStream& stream, const Positions& begins) {
   const std::span<const std::uint32_t> middle = MiddleOf(begins, kWindowsLookedAt + 1);
-  if (middle.size() < kLeastCuts) return 0;
+  if (middle.size() < kMinCuts) return 0;
   absl::flat_hash_map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> ids;
   absl::flat_hash_set<std::uint32_t> kinds;
   TokenStream threes;

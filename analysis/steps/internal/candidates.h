@@ -10,7 +10,7 @@
 
 namespace memprof::analysis {
 
-inline constexpr std::size_t kLeastCuts = 3;         // that make a period
+inline constexpr std::size_t kMinCuts = 3;           // that make a period
 inline constexpr std::size_t kWindowsLookedAt = 24;  // at most
 
 using Positions = std::vector<std::uint32_t>;

@@ -8,7 +8,7 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr double kRounded = 0.03, kMostRounded = 4 << 20;  // of it, and bytes: see Slack
+constexpr double kRounded = 0.03, kMaxRounded = 4 << 20;  // of it, and bytes: see Slack
 
 // What may be live before a step and not before a later one. An allocator rounds what is kept up by
 // up to a MiB, and every time differently. Where something learns it must be next to nothing all
@@ -17,7 +17,7 @@ double Slack(const TokenStream& stream, double swing) {
   const bool learns =
       std::find(stream.trains.begin(), stream.trains.end(), true) != stream.trains.end();
   const bool known = !stream.trains.empty();
-  return kNothing * swing + (known && !learns ? std::min(kRounded * swing, kMostRounded) : 0);
+  return kNothing * swing + (known && !learns ? std::min(kRounded * swing, kMaxRounded) : 0);
 }
 
 // By how much memory rises within windows: the median.

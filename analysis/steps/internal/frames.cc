@@ -89,7 +89,7 @@ std::vector<std::uint32_t> ForwardPasses(const std::vector<Role>& roles) {
 }
 
 bool BeginAmidPasses(const std::vector<Role>& roles, const std::vector<std::uint32_t>& begins) {
-  constexpr std::size_t kOf = 5, kMost = 4;  // four of five
+  constexpr std::size_t kOf = 5, kEnough = 4;  // four of five
   std::size_t amid = 0, next = 0;
   Role before = Role::kOther;  // the last that says anything before `next`, which says something
   for (const std::uint32_t begin : begins) {
@@ -101,7 +101,7 @@ bool BeginAmidPasses(const std::vector<Role>& roles, const std::vector<std::uint
     const bool learns = before == Role::kForward || before == Role::kBackward;
     if (learns && roles[next] == Role::kBackward) ++amid;
   }
-  return !begins.empty() && amid * kOf >= begins.size() * kMost;
+  return !begins.empty() && amid * kOf >= begins.size() * kEnough;
 }
 
 bool LieInForwardPass(const Session& session, const StepStream& stream,

@@ -34,7 +34,7 @@ std::vector<Positions> FindCuts(const TokenStream& stream, const TokenIndex& ind
   std::map<std::size_t, Group> groups;
   for (std::uint32_t t = 0; t < stream.distinct; ++t) {
     const std::span<const std::uint32_t> positions = index.Of(t);
-    if (positions.size() < kLeastCuts) continue;
+    if (positions.size() < kMinCuts) continue;
     Group& group = groups[positions.size()];
     group.mass += positions.size();
     const bool local = (positions.back() - positions.front()) * 2 < stream.size();
@@ -78,7 +78,7 @@ Positions FindClosures(const TokenStream& stream) {
   Positions best;
   for (auto& [token, positions] : closures)
     if (positions.size() > best.size()) best = std::move(positions);
-  if (best.size() < kLeastCuts) return {};
+  if (best.size() < kMinCuts) return {};
   // Nothing tells in the last step whether what is live there stays: cuts in it come too close.
   Positions gaps;
   for (std::size_t i = 1; i < best.size(); ++i) gaps.push_back(best[i] - best[i - 1]);
@@ -250,7 +250,7 @@ Positions MoveTo(const TokenStream& stream, std::span<const std::uint32_t> cuts,
 
 Candidate Try(const TokenStream& stream, const TokenIndex& index, const Positions& cuts) {
   Candidate candidate;
-  if (cuts.size() < kLeastCuts) return candidate;
+  if (cuts.size() < kMinCuts) return candidate;
   const std::span<const std::uint32_t> middle = MiddleOf(cuts, kWindowsLookedAt + 1);
   const std::span<const std::uint32_t> windows = middle.first(middle.size() - 1);
   const std::uint32_t end = middle.back();
@@ -266,7 +266,7 @@ Candidate Try(const TokenStream& stream, const TokenIndex& index, const Position
   for (const Opening& other : openings) high = std::max(high, other.transient);
   candidate.swing = high;
   candidate.begins = MoveTo(stream, cuts, index.Of(opening->token), *opening);
-  if (candidate.begins.size() < kLeastCuts) return {};
+  if (candidate.begins.size() < kMinCuts) return {};
   candidate.closed = ClosedShare(stream, candidate.begins, high);
   candidate.trains = Trains(stream, candidate.begins);
   candidate.returned = candidate.trains ? 1 : ReturnedShare(stream, candidate.begins, high);
@@ -290,7 +290,7 @@ void Measure(const TokenStream& stream, Candidate* candidate) {
 // The period of a stream of which nothing is left out; without begins if there is none.
 Candidate FindOne(const TokenStream& stream, std::uint32_t hint) {
   Candidate best;
-  if (stream.size() < 2 * kLeastCuts) return best;
+  if (stream.size() < 2 * kMinCuts) return best;
   const TokenIndex index(stream);
   const auto look_at = [&](const Positions& cuts) {
     Candidate candidate = Try(stream, index, cuts);

@@ -59,7 +59,7 @@ RepeatedRange Describe(const Session& session, const std::string& name, Group gr
 }  // namespace
 
 std::string WithoutNumbers(std::string_view name, std::int64_t* number) {
-  constexpr std::size_t kLongest = 18;  // digits that fit
+  constexpr std::size_t kMaxDigits = 18;  // digits that fit
   std::string text;
   *number = -1;
   for (std::size_t i = 0; i < name.size();) {
@@ -70,8 +70,8 @@ std::string WithoutNumbers(std::string_view name, std::int64_t* number) {
     const std::size_t begin = i;
     std::int64_t value = 0;
     for (; i < name.size() && IsDigit(name[i]); ++i)
-      if (i - begin < kLongest) value = value * 10 + (name[i] - '0');
-    *number = i - begin <= kLongest ? value : -1;
+      if (i - begin < kMaxDigits) value = value * 10 + (name[i] - '0');
+    *number = i - begin <= kMaxDigits ? value : -1;
     text += '#';
   }
   return text;

@@ -20,8 +20,8 @@ class Csv {
   explicit Csv(OutputFile& output) : output_(output) {}
   void Cell(std::string_view text) {
     // Spreadsheets hold no more in a cell, and other readers refuse four times that.
-    constexpr std::size_t kMostBytes = 32'767;
-    const std::string cut = text.size() > kMostBytes ? analysis::LogText(text, kMostBytes) : "";
+    constexpr std::size_t kMaxBytes = 32'767;
+    const std::string cut = text.size() > kMaxBytes ? analysis::LogText(text, kMaxBytes) : "";
     if (!cut.empty()) text = cut;
     Separate();
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) {

@@ -53,8 +53,8 @@ SqliteRows& SqliteRows::Add(std::int64_t value) {
 }
 
 SqliteRows& SqliteRows::AddSize(std::uint64_t value) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return Add(static_cast<std::int64_t>(std::min(value, kMost)));
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
+  return Add(static_cast<std::int64_t>(std::min(value, kMax)));
 }
 
 SqliteRows& SqliteRows::Add(double value) {

@@ -38,8 +38,7 @@ void SqliteStacks::WriteFrames(SqliteFile& file) {
 void SqliteStacks::Write(SqliteFile& file) {
   WriteFrames(file);
   const std::int64_t stacks_in_all = std::count(used_.begin(), used_.end(), true);
-  const std::int64_t most =
-      std::max(kFewest, most_rows_ / std::max(stacks_in_all, std::int64_t{1}));
+  const std::int64_t most = std::max(kMin, most_rows_ / std::max(stacks_in_all, std::int64_t{1}));
   SqliteRows stacks(file, "stacks", 3), frames(file, "stack_frames", 3);
   for (std::uint32_t i = 0; i < used_.size(); ++i) {
     if (!used_[i]) continue;

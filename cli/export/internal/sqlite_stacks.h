@@ -12,16 +12,16 @@ namespace memprof::cli {
 
 // Every stack that an event or an allocation has. Stacks of a deep recursion share their frames in
 // a log but not in a table, so each has its innermost frames only where it has more than an equal
-// share of `most_rows`, and more than kFewest. The column `depth` of `stacks` tells all that it
+// share of `most_rows`, and more than kMin. The column `depth` of `stacks` tells all that it
 // has.
 class SqliteStacks {
  public:
-  static constexpr std::int64_t kMostRows = 10'000'000;  // ten seconds
-  static constexpr std::int64_t kFewest = 16;            // frames that tell where it was
+  static constexpr std::int64_t kMaxRows = 10'000'000;  // ten seconds
+  static constexpr std::int64_t kMin = 16;              // frames that tell where it was
 
   // Both must outlive this.
   SqliteStacks(const analysis::Session& session, analysis::Symbols& symbols,
-               std::int64_t most_rows = kMostRows);
+               std::int64_t most_rows = kMaxRows);
   void Write(SqliteFile& file);
 
  private:

@@ -26,7 +26,7 @@ using analysis::PeakSaving;
 using analysis::PeakSavings;
 using analysis::Session;
 
-constexpr double kMostFactor = 1000;
+constexpr double kMaxFactor = 1000;
 
 bool Carved(const Session& session, AllocationId id) {
   for (const AllocationId child : session.Children(id)) {
@@ -106,7 +106,7 @@ absl::StatusOr<SizeRule> ParseSizeRule(std::string_view argument) {
   const double factor = std::strtod(number.c_str(), &end);
   const bool whole =
       !number.empty() && *end == '\0' && number.find_first_of("xX \t") == number.npos;
-  if (equals == 0 || !whole || !(factor >= 0 && factor <= kMostFactor)) {
+  if (equals == 0 || !whole || !(factor >= 0 && factor <= kMaxFactor)) {
     return absl::InvalidArgumentError(
         Cat("--what-if takes TEXT=FACTOR with a factor from 0 to 1000, not '", Printable(argument),
             "'"));

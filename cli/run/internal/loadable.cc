@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr absl::string_view kVersion = "GLIBC_";
-constexpr int kMostScripts = 4;  // as the kernel follows them
+constexpr int kMaxScripts = 4;  // as the kernel follows them
 
 class ElfFile {
  public:
@@ -105,14 +105,14 @@ class ElfFile {
   // `visit` returns the distance to the next entry; 0 = none.
   template <typename Visit>
   void ForEachVersion(unsigned type, Visit visit) const {
-    constexpr int kMostEntries = 4096;
+    constexpr int kMaxEntries = 4096;
     Elf_Scn* section = SectionOf(type);
     GElf_Shdr header;
     if (section == nullptr || gelf_getshdr(section, &header) == nullptr) return;
     Elf_Data* data = elf_getdata(section, nullptr);
     if (data == nullptr) return;
     std::size_t at = 0;
-    for (int i = 0; i < kMostEntries; ++i) {
+    for (int i = 0; i < kMaxEntries; ++i) {
       const std::size_t step = visit(data, at, header.sh_link);
       if (step == 0) return;
       at += step;
@@ -231,7 +231,7 @@ Loadable CheckLoadable(const std::string& recorder, const std::vector<std::strin
                        const std::string& search_path) {
   const ElfFile library(recorder);
   std::vector<std::string> words = arguments;
-  for (int i = 0; library.valid() && i < 2 * kMostScripts && !words.empty(); ++i) {
+  for (int i = 0; library.valid() && i < 2 * kMaxScripts && !words.empty(); ++i) {
     const std::string path = FindProgram(words[0], search_path);
     if (path.empty()) return {};
     if (const std::vector<std::string> line = InterpreterLine(path); !line.empty()) {

@@ -202,7 +202,7 @@ TEST_P(AllocatorTest, GivesEverythingBackInTheEnd) {
 TEST_P(AllocatorTest, RefusesWhatNoDeviceHas) {
   Start(kUnlimited);
   EXPECT_EQ(allocator_->Allocate(kUnlimited, 0), kNoHandle);
-  EXPECT_EQ(allocator_->Allocate(kLargestRequest + 1, 1), kNoHandle);
+  EXPECT_EQ(allocator_->Allocate(kMaxRequest + 1, 1), kNoHandle);
   EXPECT_EQ(allocator_->figures().failures, 2u);
   EXPECT_EQ(allocator_->figures().failed_bytes, kUnlimited);
   EXPECT_EQ(allocator_->figures().reserved, 0u);

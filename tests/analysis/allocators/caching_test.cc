@@ -256,7 +256,7 @@ TEST_F(CachingTest, LiesWhereTheLogSaysSegmentsLay) {
 TEST(CachingTraceTest, ReplaysATrace) {
   Trace trace;
   const auto a = trace.Allocate(3 * kMiB);
-  const auto b = trace.Allocate(kLargestRequest + 1);
+  const auto b = trace.Allocate(kMaxRequest + 1);
   trace.Free(b);
   trace.Free(a);
   trace.events.push_back({TraceOp::kEmptyCache, 0});

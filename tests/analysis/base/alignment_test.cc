@@ -74,14 +74,14 @@ TEST(AlignmentTest, OfNothingIsNothing) {
 
 TEST(AlignmentTest, ManyRowsAreDoneInPieces) {
   Problem problem;
-  problem.columns = 3 * kMostRows;
+  problem.columns = 3 * kMaxRows;
   problem.fits.assign(7, ColumnSet((problem.columns + 63) / 64));
   for (std::uint32_t c = 0; c < problem.columns; ++c)
     problem.fits[c % 7][c / 64] |= std::uint64_t{1} << c % 64;
   // Every second column has a row.
   for (std::uint32_t c = problem.columns; c-- > 0;)
     if (c % 2 == 0) problem.rows.push_back(c % 7);
-  ASSERT_GT(problem.rows.size(), kMostRows);
+  ASSERT_GT(problem.rows.size(), kMaxRows);
   const std::vector<std::uint32_t> pairs = Align(problem.rows, problem.fits, problem.columns);
   std::uint32_t column = problem.columns;
   for (std::size_t row = 0; row < pairs.size(); ++row) {

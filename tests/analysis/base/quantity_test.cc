@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using Kind = Quantity::Kind;
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 struct Case {
   const char* text;
@@ -28,7 +28,7 @@ constexpr Case kCases[] = {
     {"0", Kind::kNumber, 0},
     {"4096", Kind::kNumber, 4096},
     {"1e3", Kind::kNumber, 1000},
-    {"18446744073709551615", Kind::kNumber, kMost},
+    {"18446744073709551615", Kind::kNumber, kMax},
     {"512B", Kind::kSize, 512},
     {"0.5 b", Kind::kSize, 1},
     {"1K", Kind::kSize, 1024},

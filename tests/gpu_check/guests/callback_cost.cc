@@ -18,7 +18,7 @@ void CUPTIAPI Callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void
   g_callbacks.fetch_add(1, std::memory_order_relaxed);
 }
 
-constexpr CUpti_CallbackId kMostIds = 2000;
+constexpr CUpti_CallbackId kMaxIds = 2000;
 
 // Enables what memprof's source enables, and cuDriverGetVersion, by which it finds out whether its
 // subscription is alive. Returns how many, or -1 when this libcupti lacks its functions.
@@ -29,7 +29,7 @@ int EnableOurs(void* library, CUpti_SubscriberHandle subscriber) {
       !FindIn(library, "cuptiGetCallbackName", &name_of))
     return -1;
   int enabled = 0;
-  for (CUpti_CallbackId id = 1; id < kMostIds; ++id) {
+  for (CUpti_CallbackId id = 1; id < kMaxIds; ++id) {
     const char* name = nullptr;
     if (name_of(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || name == nullptr)
       continue;
