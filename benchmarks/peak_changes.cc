@@ -35,7 +35,7 @@ double SecondsOf(Work work) {
 std::size_t CountSites(const analysis::Session& session) {
   std::vector<bool> seen(session.stack_count());
   for (const analysis::AllocationRecord& a : session.records())
-    if (a.stack.valid() && analysis::PeakOfLayer(a.layer)) seen[a.stack.value] = true;
+    if (a.stack.valid() && analysis::PeakLayerOf(a.layer)) seen[a.stack.value] = true;
   return static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true));
 }
 

@@ -12,14 +12,14 @@ namespace memprof::analysis {
 namespace advice {
 namespace {
 
-struct Turn {
-  std::map<std::pair<int, PeakOf>, std::vector<std::uint32_t>>&births, &deaths;
+struct EventLists {
+  std::map<std::pair<int, PeakLayer>, std::vector<std::uint32_t>>&births, &deaths;
   const Session& session;
 
   void Reserve() {
-    std::map<std::pair<int, PeakOf>, std::array<std::size_t, 2>> counts;
+    std::map<std::pair<int, PeakLayer>, std::array<std::size_t, 2>> counts;
     for (const AllocationRecord& a : session.records()) {
-      const auto of = PeakOfLayer(a.layer);
+      const auto of = PeakLayerOf(a.layer);
       if (!of) continue;
       auto& [born, died] = counts[{a.device, *of}];
       ++born;
@@ -34,10 +34,10 @@ struct Turn {
   void Birth(EventId event, AllocationId id) { Note(births, event, id); }
   void Death(EventId event, AllocationId id) { Note(deaths, event, id); }
   void After(EventId) {}
-  void Note(std::map<std::pair<int, PeakOf>, std::vector<std::uint32_t>>& turns, EventId event,
+  void Note(std::map<std::pair<int, PeakLayer>, std::vector<std::uint32_t>>& lists, EventId event,
             AllocationId id) {
     const AllocationRecord& a = session.record(id);
-    if (const auto of = PeakOfLayer(a.layer)) turns[{a.device, *of}].push_back(event.value);
+    if (const auto of = PeakLayerOf(a.layer)) lists[{a.device, *of}].push_back(event.value);
   }
 };
 
@@ -52,9 +52,9 @@ Drafts::Drafts(const Session& session, const AdviceOptions& options)
       judged_(SelectJudged(session)) {
   // Only gaps between uses are asked for what turned over in them.
   if (!accesses_.evidence().any()) return;
-  Turn turn{births_, deaths_, session};
-  turn.Reserve();
-  ReplayLifetimes(session, turn);
+  EventLists lists{births_, deaths_, session};
+  lists.Reserve();
+  WalkLifetimes(session, lists);
 }
 
 Draft& Drafts::At(Pattern pattern, int device, Layer layer, StackId stack) {
@@ -89,7 +89,7 @@ void Drafts::Count(Draft& draft, std::uint64_t bytes, AdviceExample example) {
 
 bool Drafts::UsesCanBeSeen(AllocationId id) const {
   const AllocationRecord& a = session_.record(id);
-  return judged_[id.value] && a.device != kNoDevice && PeakOfLayer(a.layer) &&
+  return judged_[id.value] && a.device != kNoDevice && PeakLayerOf(a.layer) &&
          HasAddress(a.layer) && a.layer != Layer::kGraph;
 }
 
@@ -110,11 +110,11 @@ bool LoopCount::Loops(const StepClock& clock) const {
   return steps_ >= 2 && 2 * steps_ >= clock.completed() - 1;
 }
 
-std::uint64_t Drafts::Between(const Turns& turns, const AllocationRecord& a, EventId after,
+std::uint64_t Drafts::Between(const EventsByLayer& lists, const AllocationRecord& a, EventId after,
                               EventId before) {
-  const auto of = PeakOfLayer(a.layer);
-  const auto at = of ? turns.find({a.device, *of}) : turns.end();
-  if (at == turns.end()) return 0;
+  const auto of = PeakLayerOf(a.layer);
+  const auto at = of ? lists.find({a.device, *of}) : lists.end();
+  if (at == lists.end()) return 0;
   const auto first = std::upper_bound(at->second.begin(), at->second.end(), after.value);
   return static_cast<std::uint64_t>(std::lower_bound(first, at->second.end(), before.value) -
                                     first);
@@ -135,7 +135,7 @@ namespace {
 // What would be saved on the level that the draft's changes belong to.
 void Value(const PeakLevels& levels, Draft& draft) {
   Finding& finding = draft.finding;
-  const auto of = PeakOfLayer(finding.layer);
+  const auto of = PeakLayerOf(finding.layer);
   const Level* level = of ? levels.Find(finding.device, *of) : nullptr;
   if (level == nullptr || draft.changes.empty()) return;
   const std::uint64_t before = level->peak().bytes;

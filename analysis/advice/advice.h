@@ -73,7 +73,7 @@ struct Finding {
 
   // The exact new peak of this sum if all of it were changed at once; none where peaks are not at
   // stake. `upper_bound`: it is what could be saved at most.
-  std::optional<PeakOf> peak_of;
+  std::optional<PeakLayer> peak_of;
   NewPeak new_peak;
   std::uint64_t saves_bytes = 0;
   bool upper_bound = false;

@@ -17,7 +17,7 @@ namespace memprof::analysis::allocators {
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 // Larger requests are refused: no device is that large, and sums of them stay in 64 bits.
 inline constexpr std::uint64_t kMaxRequest = std::uint64_t{1} << 46;
-// The unit of the driver's physical memory: cudaMalloc carves smaller requests out of pages.
+// The unit of the driver's physical memory: cudaMalloc suballocates smaller requests out of pages.
 inline constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
 
 constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {

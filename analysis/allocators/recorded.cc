@@ -112,7 +112,7 @@ class Reader {
 
 std::vector<RecordedRun> RecordedRuns(const Session& session, const RecordedOptions& options) {
   Reader reader(session, options);
-  ReplayLifetimes(session, reader);
+  WalkLifetimes(session, reader);
   return reader.Finish();
 }
 

@@ -83,9 +83,9 @@ class Categories {
   explicit Categories(const Session& session, Symbols* symbols = nullptr,
                       const CategoryOptions& options = {});
 
-  // Of device memory of any layer: blocks and driver memory that nobody carves are judged; tensors
-  // are what the memory below them is; what is carved is kSlack; host memory and what only shows
-  // other memory kUnknown.
+  // Of device memory of any layer: blocks and driver memory that nobody suballocates are judged;
+  // tensors are what the memory below them is; what is suballocated is kSlack; host memory and what
+  // only shows other memory kUnknown.
   const CategoryVerdict& Of(AllocationId id) const { return verdicts_[of_[id.value]]; }
   // What was live on `device` right after `event`.
   CategoryTotals At(int device, EventId event) const;

@@ -177,7 +177,7 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
 namespace {
 
 // Units are counted within their hill: those of other places are made in between.
-struct Turn {
+struct TurningPoint {
   std::size_t units = 0;         // looked at so far
   std::size_t at = 0;            // first unit of the way down
   std::size_t after_scalar = 0;  // behind the last scalar on the way up
@@ -186,13 +186,13 @@ struct Turn {
 
 // Where a hill's backward pass begins: with the first gradient, if there is one, otherwise at the
 // top, which is a little later; or right behind the loss, a scalar that comes shortly before.
-absl::flat_hash_map<std::uint32_t, Turn> FindTurns(const std::vector<std::uint8_t>& matches,
-                                                   const std::vector<CategoryUnit>& units) {
-  absl::flat_hash_map<std::uint32_t, Turn> turns;
+absl::flat_hash_map<std::uint32_t, TurningPoint> FindTurningPoints(
+    const std::vector<std::uint8_t>& matches, const std::vector<CategoryUnit>& units) {
+  absl::flat_hash_map<std::uint32_t, TurningPoint> turns;
   for (std::size_t u = 0; u < units.size(); ++u) {
     const CategoryUnit& unit = units[u];
     if (unit.slope != Slope::kUp && unit.slope != Slope::kDown) continue;
-    Turn& turn = turns[unit.hill];
+    TurningPoint& turn = turns[unit.hill];
     const std::size_t row = turn.units++;
     if (turn.gradient) continue;
     turn.gradient = matches[u] == 1;
@@ -208,7 +208,8 @@ absl::flat_hash_map<std::uint32_t, Turn> FindTurns(const std::vector<std::uint8_
   return turns;
 }
 
-bool IsCertain(const absl::flat_hash_map<std::uint32_t, Turn>& turns, const CategoryUnit& unit) {
+bool IsCertain(const absl::flat_hash_map<std::uint32_t, TurningPoint>& turns,
+               const CategoryUnit& unit) {
   const auto it = turns.find(unit.hill);
   return it != turns.end() && it->second.gradient;
 }
@@ -217,10 +218,10 @@ bool IsCertain(const absl::flat_hash_map<std::uint32_t, Turn>& turns, const Cate
 
 void RefineSlopes(const std::vector<std::uint8_t>& matches, const CategoryOptions& options,
                   std::vector<CategoryUnit>* units) {
-  absl::flat_hash_map<std::uint32_t, Turn> turns = FindTurns(matches, *units);
+  absl::flat_hash_map<std::uint32_t, TurningPoint> turns = FindTurningPoints(matches, *units);
   for (CategoryUnit& unit : *units) {
     if (unit.slope != Slope::kUp && unit.slope != Slope::kDown) continue;
-    Turn& turn = turns.at(unit.hill);
+    TurningPoint& turn = turns.at(unit.hill);
     unit.slope = turn.units++ < turn.at ? Slope::kUp : Slope::kDown;
   }
   if (!options.stacks) return;

@@ -221,7 +221,7 @@ void ReadHills(const Session& session, const std::vector<bool>& apart,
                const absl::flat_hash_set<std::uint8_t>& gradients_apart,
                std::vector<CategoryUnit>* units) {
   LevelVisitor visitor(session, apart, *units);
-  ReplayLifetimes(session, visitor);
+  WalkLifetimes(session, visitor);
   absl::flat_hash_set<std::uint8_t> with_steps;  // processes
   for (const CategoryUnit& unit : *units)
     if (unit.step >= 0) with_steps.insert(unit.process);

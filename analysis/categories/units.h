@@ -18,7 +18,7 @@ enum class Slope : std::uint8_t {
   kFlat,    // between hills: an optimizer
 };
 
-// A block, driver memory that nobody carves, or a tensor that lies in what others share.
+// A block, driver memory that nobody suballocates, or a tensor that lies in what others share.
 // One for each allocation that is judged, of which there may be many millions: 40 bytes.
 struct CategoryUnit {
   AllocationId id;

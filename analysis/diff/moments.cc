@@ -62,15 +62,15 @@ std::shared_ptr<const MomentDiff::State> MomentDiff::MakeState(EventId event,
       .free_share = 0});
   int device = kNoDevice;
   std::size_t row = devices_.size();
-  AllocationId base;                          // that the block before lies in
-  absl::flat_hash_set<std::uint32_t> carved;  // driver memory that blocks lie in
+  AllocationId base;                                // that the block before lies in
+  absl::flat_hash_set<std::uint32_t> suballocated;  // driver memory that blocks lie in
   for (const AllocationId id : session_.LiveAfter(event, kLayers)) {
     const AllocationRecord& a = session_.record(id);
     if (a.device != device) row = RowOf(device = a.device);
     DeviceTotals& totals = state->devices[row];
     if (a.layer == Layer::kSegment) {
       totals.segments += a.bytes;
-      totals.carved += a.bytes;
+      totals.suballocated += a.bytes;
       continue;
     }
     if (a.layer == Layer::kBlock) {
@@ -80,8 +80,8 @@ std::shared_ptr<const MomentDiff::State> MomentDiff::MakeState(EventId event,
       if (base != id) {
         DeviceTotals& there = state->devices[RowOf(below.device)];
         there.used += a.bytes;
-        if (below.layer != Layer::kSegment && carved.insert(base.value).second)
-          there.carved += below.bytes;
+        if (below.layer != Layer::kSegment && suballocated.insert(base.value).second)
+          there.suballocated += below.bytes;
       }
     } else {
       totals.live += a.bytes;
@@ -91,7 +91,7 @@ std::shared_ptr<const MomentDiff::State> MomentDiff::MakeState(EventId event,
     if (place != StackAlignment::kNone) state->places.Add(place, a.bytes);
   }
   state->devices.pop_back();
-  std::uint64_t carved_bytes = 0, free = 0;
+  std::uint64_t suballocated_bytes = 0, free = 0;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     DeviceTotals& totals = state->devices[i];
     totals.reserved = totals.segments;
@@ -99,11 +99,11 @@ std::shared_ptr<const MomentDiff::State> MomentDiff::MakeState(EventId event,
       totals.reserved = totals.live;
       if (pools_ != nullptr) totals.reserved += pools_->Of(devices_[i].ordinal).After(event);
     }
-    carved_bytes += totals.carved;
-    free += totals.carved - std::min(totals.carved, totals.used);
+    suballocated_bytes += totals.suballocated;
+    free += totals.suballocated - std::min(totals.suballocated, totals.used);
   }
-  if (carved_bytes > 0)
-    state->free_share = 100.0 * static_cast<double>(free) / static_cast<double>(carved_bytes);
+  if (suballocated_bytes > 0)
+    state->free_share = 100.0 * static_cast<double>(free) / static_cast<double>(suballocated_bytes);
   return state;
 }
 

@@ -39,8 +39,8 @@ class MomentDiff {
     std::uint64_t live = 0;      // driver bytes as requested
     std::uint64_t segments = 0;  // of allocators
     std::uint64_t reserved = 0;  // what allocators, or the driver, hold
-    // What allocators carve, and what of it is in use.
-    std::uint64_t carved = 0, used = 0;
+    // What allocators suballocate, and what of it is in use.
+    std::uint64_t suballocated = 0, used = 0;
   };
   struct State {
     LiveByPlace places;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis/filter/internal/timeline_stack.h"
-#include "analysis/filter/stack_replay.h"
+#include "analysis/filter/stack_cursor.h"
 #include "analysis/store/lifetime_walk.h"
 
 namespace memprof::analysis {
@@ -44,14 +44,14 @@ class KindStacks {
     bool host = false;
     for (const AllocationRecord& a : session_->records()) {
       // Snapshots may tell of blocks alone: those too are memory in use.
-      const bool carved = a.layer == Layer::kSegment || a.layer == Layer::kBlock;
-      if (carved && a.bytes > 0) framework[a.device] = true;
+      const bool suballocated = a.layer == Layer::kSegment || a.layer == Layer::kBlock;
+      if (suballocated && a.bytes > 0) framework[a.device] = true;
       host |= a.device == kNoDevice;
     }
     framework.erase(kNoDevice);
     for (const auto& [device, seen] : framework) Add(device, seen);
     if (host) Add(kNoDevice, false);
-    ReplayLifetimes(*session_, *this);
+    WalkLifetimes(*session_, *this);
   }
 
   std::vector<std::shared_ptr<const TimelineStack>> Finish() {

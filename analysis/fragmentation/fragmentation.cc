@@ -141,8 +141,8 @@ void FinishPool(const Session& session, TimeNs time, PoolSums& sums) {
   for (Hole& hole : pool.holes) hole.since_step = session.StepAt(hole.since);
 }
 
-// Segments that allocators carve, with everything that lies in them.
-std::vector<MapSegment> CarvedSegments(const Session& session, int device, TimeNs time) {
+// Segments that allocators suballocate, with everything that lies in them.
+std::vector<MapSegment> SuballocatedSegments(const Session& session, int device, TimeNs time) {
   std::vector<MapSegment> segments = BuildAddressMap(session, device, time).segments;
   std::erase_if(segments, [](const MapSegment& segment) { return !segment.framework; });
   return segments;
@@ -171,7 +171,7 @@ void AppendPools(const Session& session, TimeNs time, std::span<const MapSegment
 // By looking back over the log; `requests` reach at least to `time`.
 void AppendPools(const Session& session, int device, TimeNs time, const LargestRequests& requests,
                  std::vector<PoolFragmentation>& pools) {
-  const std::vector<MapSegment> segments = CarvedSegments(session, device, time);
+  const std::vector<MapSegment> segments = SuballocatedSegments(session, device, time);
   if (segments.empty()) return;
   AppendPools(session, time, segments, requests, LookBackAtHoles(session, segments, time), pools);
 }
@@ -208,7 +208,7 @@ std::vector<PoolFragmentation> FragmentationHistory::At(int device, TimeNs time)
   const Indices* indices = ready_.load(std::memory_order_acquire);
   if (indices == nullptr) return FragmentationAt(*session_, device, time);
   std::vector<PoolFragmentation> pools;
-  const std::vector<MapSegment> segments = CarvedSegments(*session_, device, time);
+  const std::vector<MapSegment> segments = SuballocatedSegments(*session_, device, time);
   if (segments.empty()) return pools;
   AppendPools(*session_, time, segments, indices->requests,
               indices->holes.At(*session_, segments, time), pools);

@@ -123,7 +123,7 @@ class SeriesBuilder {
       Pool& pool = PoolOf(base);
       const AllocationRecord& segment = session_.record(base);
       if (!pool.layout.Has(base.value)) {
-        // Gone before the block came, or driver memory that blocks are carved from directly.
+        // Gone before the block came, or driver memory that blocks are suballocated from directly.
         if (segment.layer == Layer::kSegment) return;
         pool.layout.AddSegment(base.value, segment.address, segment.bytes);
       }
@@ -317,7 +317,7 @@ class SeriesBuilder {
 std::vector<PoolSeries> BuildFragmentationSeries(const Session& session, int device,
                                                  std::size_t max_points) {
   SeriesBuilder builder(session, device, max_points);
-  ReplayLifetimes(session, builder);
+  WalkLifetimes(session, builder);
   return builder.Finish();
 }
 
@@ -326,7 +326,7 @@ std::vector<PoolTimeline> BuildPoolTimelines(const Session& session, std::size_t
                                              const ProgressFunction& progress) {
   SeriesBuilder builder(session, kNoDevice, max_points, std::max<std::size_t>(max_groups, 2),
                         &progress);
-  ReplayLifetimes(session, builder);
+  WalkLifetimes(session, builder);
   if (builder.stopped()) return {};
   return builder.FinishTimelines();
 }

@@ -30,7 +30,7 @@ struct SiteKeyHash {
   }
 };
 
-bool CarvedByAllocator(const Session& session, AllocationId id) {
+bool SuballocatedByAllocator(const Session& session, AllocationId id) {
   for (const AllocationId child : session.Children(id)) {
     const Layer layer = session.record(child).layer;
     if (layer == Layer::kSegment || layer == Layer::kBlock) return true;
@@ -87,7 +87,7 @@ std::vector<bool> SelectJudged(const Session& session) {
       // An allocator's growing segments are made of such memory; its blocks tell the story.
       judged[i] = !framework_devices.contains(a.device);
     } else if (OccupiesDevice(a.layer)) {
-      judged[i] = !CarvedByAllocator(session, AllocationId(i));
+      judged[i] = !SuballocatedByAllocator(session, AllocationId(i));
     }
   }
   return judged;

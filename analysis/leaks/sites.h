@@ -24,8 +24,8 @@ struct LeakSite {
 };
 
 // Which allocations are judged: blocks on devices where a framework's allocator was seen, and
-// driver memory that no allocator carves; page-locked host memory; imported memory, which is only
-// ever reported as open. Index = AllocationId.
+// driver memory that no allocator suballocates; page-locked host memory; imported memory, which is
+// only ever reported as open. Index = AllocationId.
 std::vector<bool> SelectJudged(const Session& session);
 
 // By process; `clocks` are theirs.

@@ -67,7 +67,7 @@ struct DeviceSpace {
   std::uint64_t whole_pages = 0;    // pages of 2 MiB of segments without any byte in use
   std::uint64_t largest_own = 0;    // the largest piece that the allocator could have used
   std::uint64_t largest_other = 0;  // the largest that belongs to another pool
-  std::array<std::uint64_t, kLayerCount> direct{};  // driver memory that no allocator carves
+  std::array<std::uint64_t, kLayerCount> direct{};  // driver memory that no allocator suballocates
   std::uint64_t modules = 0;
   std::uint64_t pools = 0;              // what driver pools and VMM hold beyond live memory
   std::optional<std::uint64_t> others;  // other processes; none = nobody could tell
@@ -137,7 +137,7 @@ struct FailureGrowth {
   StackId stack;  // of the one that holds most
   SourceFrame site;
   std::size_t sites = 0;      // that leak on this device
-  std::size_t turns = 0;      // of the line; 0 where leaks were found by steps
+  std::size_t iterations = 0;      // of the line; 0 where leaks were found by steps
   std::uint64_t bytes = 0;    // live at them
   double bytes_per_step = 0;  // or per turn
 };

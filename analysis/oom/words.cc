@@ -76,10 +76,10 @@ std::string CauseWords(const FailureReport& report) {
 }
 
 std::string GrowthWords(const FailureGrowth& growth) {
-  if (growth.turns > 0)
+  if (growth.iterations > 0)
     return absl::StrCat("Growth: ", FormatBytes(growth.bytes), " are held by what ",
                         FrameText(growth.site, NameStyle::kShort), " made in ",
-                        FormatNumberOf(growth.turns, "turn"), ", ",
+                        FormatNumberOf(growth.iterations, "iteration"), ", ",
                         FormatBytes(growth.bytes_per_step),
                         " more with every turn, and did not give back: that filled the device. "
                         "For this request: ");
@@ -153,7 +153,7 @@ std::string FailureVerdict(const FailureReport& report) {
 static std::string LargerDeviceWords(const FailureReport& report) {
   if (report.growth && report.growth->bytes_per_step > 0)
     return absl::StrCat(", and ", FormatBytes(report.growth->bytes_per_step), " for every ",
-                        report.growth->turns > 0 ? "turn" : "step", " from then on");
+                        report.growth->iterations > 0 ? "iteration" : "step", " from then on");
   if (report.larger_step) return " for this request; what the rest of the step needs comes on top";
   if (!report.first_step) return "";
   const FirstStep& first = *report.first_step;
@@ -247,7 +247,7 @@ std::vector<SpacePart> SpaceParts(const FailureReport& report) {
   for (std::size_t i = 0; i < space.direct.size(); ++i) {
     const auto layer = static_cast<Layer>(i);
     add(SpaceKind::kDirect, space.direct[i],
-        absl::StrCat(std::string(LayerName(layer)), " memory that no allocator carves"));
+        absl::StrCat(std::string(LayerName(layer)), " memory that no allocator suballocates"));
     if (space.direct[i] > 0) parts.back().layer = layer;
   }
   add(SpaceKind::kReserve, space.pools, "held in reserve by driver pools and mappings");

@@ -10,14 +10,14 @@
 namespace memprof::analysis {
 namespace {
 
-// A visitor of ReplayLifetimes that writes all levels down.
+// A visitor of WalkLifetimes that writes all levels down.
 class Builder {
  public:
-  Builder(const Session& session, std::map<std::pair<int, PeakOf>, Level>* levels)
+  Builder(const Session& session, std::map<std::pair<int, PeakLayer>, Level>* levels)
       : session_(session), levels_(*levels) {
     const auto events = static_cast<std::uint32_t>(session.events().size());
     for (const AllocationRecord& a : session.records()) {
-      const std::optional<PeakOf> of = PeakOfLayer(a.layer);
+      const std::optional<PeakLayer> of = PeakLayerOf(a.layer);
       if (a.device != kNoDevice && of) changes_[{a.device, *of}] += a.death.valid() ? 2 : 1;
     }
     for (const auto& [key, changes] : changes_)
@@ -42,7 +42,7 @@ class Builder {
   };
 
   void Change(const AllocationRecord& a, bool death) {
-    const std::optional<PeakOf> of = PeakOfLayer(a.layer);
+    const std::optional<PeakLayer> of = PeakLayerOf(a.layer);
     if (a.device == kNoDevice || !of) return;
     Running& running = running_[{a.device, *of}];
     if (running.level == nullptr) running.level = &levels_.at({a.device, *of});
@@ -53,9 +53,9 @@ class Builder {
   }
 
   const Session& session_;
-  std::map<std::pair<int, PeakOf>, Level>& levels_;
-  std::map<std::pair<int, PeakOf>, std::size_t> changes_;  // births and deaths
-  std::map<std::pair<int, PeakOf>, Running> running_;
+  std::map<std::pair<int, PeakLayer>, Level>& levels_;
+  std::map<std::pair<int, PeakLayer>, std::size_t> changes_;  // births and deaths
+  std::map<std::pair<int, PeakLayer>, Running> running_;
   std::vector<Running*> changed_;  // since the last After; a map's values stay where they are
 };
 
@@ -130,9 +130,9 @@ class ChangeSteps {
 
 }  // namespace
 
-std::optional<PeakOf> PeakOfLayer(Layer layer) {
-  if (OccupiesDevice(layer)) return PeakOf::kDriver;
-  if (layer == Layer::kBlock) return PeakOf::kBlocks;
+std::optional<PeakLayer> PeakLayerOf(Layer layer) {
+  if (OccupiesDevice(layer)) return PeakLayer::kDriver;
+  if (layer == Layer::kBlock) return PeakLayer::kBlocks;
   return std::nullopt;
 }
 
@@ -227,17 +227,17 @@ NewPeak Level::With(std::span<const LevelChange> changes) const {
 
 PeakLevels::PeakLevels(const Session& session) {
   Builder builder(session, &levels_);
-  ReplayLifetimes(session, builder);
+  WalkLifetimes(session, builder);
   for (auto& [key, level] : levels_) level.Finish();
 }
 
-const Level* PeakLevels::Find(int device, PeakOf of) const {
+const Level* PeakLevels::Find(int device, PeakLayer of) const {
   const auto at = levels_.find({device, of});
   return at == levels_.end() ? nullptr : &at->second;
 }
 
 const Level* PeakLevels::Of(const AllocationRecord& a) const {
-  const std::optional<PeakOf> of = PeakOfLayer(a.layer);
+  const std::optional<PeakLayer> of = PeakLayerOf(a.layer);
   return of ? Find(a.device, *of) : nullptr;
 }
 
@@ -258,7 +258,7 @@ LevelChange Resized(const AllocationRecord& a, std::uint64_t bytes) {
 }
 
 std::vector<NewPeak> PeaksWithout(
-    const Session& session, const PeakLevels& levels, int device, PeakOf of, std::size_t groups,
+    const Session& session, const PeakLevels& levels, int device, PeakLayer of, std::size_t groups,
     const std::function<std::uint32_t(AllocationId, const AllocationRecord&)>& group_of) {
   std::vector<NewPeak> peaks(groups);
   const Level* level = levels.Find(device, of);
@@ -267,7 +267,7 @@ std::vector<NewPeak> PeaksWithout(
   std::vector<std::pair<std::uint32_t, LevelChange>> members;  // with their group
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationRecord& a = records[i];
-    if (a.device != device || PeakOfLayer(a.layer) != of) continue;
+    if (a.device != device || PeakLayerOf(a.layer) != of) continue;
     const std::uint32_t group = group_of(AllocationId(i), a);
     if (group < groups) members.emplace_back(group, Removed(a));
   }

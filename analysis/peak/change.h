@@ -21,13 +21,13 @@
 namespace memprof::analysis {
 
 // Which sum over a device's live allocations.
-enum class PeakOf : std::uint8_t {
+enum class PeakLayer : std::uint8_t {
   kDriver,  // requested bytes of layers that occupy the device
   kBlocks,  // blocks that a framework's allocator handed out, by block size
 };
 
 // The sum that allocations of `layer` belong to; none for host memory, segments, tensors, ….
-std::optional<PeakOf> PeakOfLayer(Layer layer);
+std::optional<PeakLayer> PeakLayerOf(Layer layer);
 
 // `bytes` more (negative: less) are held after each of the events [begin, end). An invalid `end` is
 // the end of the log; nothing happens if end <= begin.
@@ -85,14 +85,14 @@ class PeakLevels {
  public:
   explicit PeakLevels(const Session& session);
   // Null if the device never held any such memory.
-  const Level* Find(int device, PeakOf of) const;
+  const Level* Find(int device, PeakLayer of) const;
   // That of an allocation; null if it belongs to none.
   const Level* Of(const AllocationRecord& a) const;
   // Ascending.
-  const std::map<std::pair<int, PeakOf>, Level>& all() const { return levels_; }
+  const std::map<std::pair<int, PeakLayer>, Level>& all() const { return levels_; }
 
  private:
-  std::map<std::pair<int, PeakOf>, Level> levels_;
+  std::map<std::pair<int, PeakLayer>, Level> levels_;
 };
 
 // `a` had never been there.
@@ -110,7 +110,7 @@ inline constexpr std::uint32_t kNoGroup = 0xffffffff;
 // of the level's allocations to which group it belongs (kNoGroup: to none). All allocations of the
 // log count, not only what was live at the peak. O(n log n) for all groups together.
 std::vector<NewPeak> PeaksWithout(
-    const Session& session, const PeakLevels& levels, int device, PeakOf of, std::size_t groups,
+    const Session& session, const PeakLevels& levels, int device, PeakLayer of, std::size_t groups,
     const std::function<std::uint32_t(AllocationId, const AllocationRecord&)>& group_of);
 
 }  // namespace memprof::analysis

@@ -13,7 +13,7 @@
 
 namespace memprof::analysis {
 
-// A visitor of ReplayLifetimes that keeps N running sums for each device. The peak is the first
+// A visitor of WalkLifetimes that keeps N running sums for each device. The peak is the first
 // event after which the first sum was largest, and among the instants at which it was, the second
 // one, and so on: memory kept in reserve stays at its maximum for long, and then it is the moment
 // at which most of it was in use that tells. Where the first sum was never above 0, because what it
@@ -32,7 +32,7 @@ class PeakFinder {
   using SumOf = std::size_t (*)(const AllocationRecord&);
 
   PeakFinder(const Session& session, SumOf sum_of) : session_(session), sum_of_(sum_of) {
-    ReplayLifetimes(session, *this);
+    WalkLifetimes(session, *this);
   }
   const std::map<int, Mark>& marks() const { return marks_; }
 

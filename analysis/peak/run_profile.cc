@@ -132,16 +132,16 @@ class Profiler {
 }  // namespace
 
 LeafMemory::LeafMemory(const Session& session)
-    : session_(session), carved_(session.records().size(), false) {
+    : session_(session), suballocated_(session.records().size(), false) {
   for (const AllocationRecord& a : session.records())
     if (IsFrameworkLayer(a.layer) && a.layer != Layer::kTensor && a.parent.valid())
-      carved_[a.parent.value] = true;
+      suballocated_[a.parent.value] = true;
 }
 
 RunProfile ProfileRun(const Session& session, const std::vector<std::uint32_t>& rows,
                       std::size_t sites) {
   Profiler profiler(session, rows, sites);
-  ReplayLifetimes(session, profiler);
+  WalkLifetimes(session, profiler);
   return profiler.Finish();
 }
 

@@ -10,19 +10,20 @@
 
 namespace memprof::analysis {
 
-// Memory that counts once: blocks of allocators, and driver memory that no allocator carves.
+// Memory that counts once: blocks of allocators, and driver memory that no allocator suballocates.
 class LeafMemory {
  public:
   explicit LeafMemory(const Session& session);
   bool Counts(AllocationId id) const {
     const AllocationRecord& a = session_.record(id);
     return a.device != kNoDevice &&
-           (a.layer == Layer::kBlock || (OccupiesDevice(a.layer) && !carved_[id.value]));
+           (a.layer == Layer::kBlock || (OccupiesDevice(a.layer) && !suballocated_[id.value]));
   }
 
  private:
   const Session& session_;
-  std::vector<bool> carved_;  // by allocation: something of an allocator was in it at any time
+  std::vector<bool>
+      suballocated_;  // by allocation: something of an allocator was in it at any time
 };
 
 // By how much something goes up and down from one steady step to the next. What only grows, in

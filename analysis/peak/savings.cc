@@ -12,12 +12,12 @@ PeakSaving Saving(const NewPeak& before, const NewPeak& without) {
 
 }  // namespace
 
-NewPeak PeakSavings::PeakAsItWas(int device, PeakOf of) const {
+NewPeak PeakSavings::PeakAsItWas(int device, PeakLayer of) const {
   const Level* level = levels_.Find(device, of);
   return level == nullptr ? NewPeak() : level->peak();
 }
 
-std::vector<PeakSaving> PeakSavings::Without(int device, PeakOf of, std::size_t groups,
+std::vector<PeakSaving> PeakSavings::Without(int device, PeakLayer of, std::size_t groups,
                                              const GroupOf& group_of) const {
   const NewPeak before = PeakAsItWas(device, of);
   std::vector<PeakSaving> savings;
@@ -27,15 +27,16 @@ std::vector<PeakSaving> PeakSavings::Without(int device, PeakOf of, std::size_t 
   return savings;
 }
 
-PeakOf PeakSavings::PeakOfTensors(int device) const {
-  return levels_.Find(device, PeakOf::kBlocks) != nullptr ? PeakOf::kBlocks : PeakOf::kDriver;
+PeakLayer PeakSavings::TensorPeakLayer(int device) const {
+  return levels_.Find(device, PeakLayer::kBlocks) != nullptr ? PeakLayer::kBlocks
+                                                             : PeakLayer::kDriver;
 }
 
 AllocationId PeakSavings::OwnerOf(AllocationId id) const {
   // A parent's id is smaller than its child's or greater, but there are few layers.
   for (int depth = 0; depth < kLayerCount && id.valid(); ++depth) {
     const AllocationRecord& a = session_.record(id);
-    if (PeakOfLayer(a.layer)) return id;
+    if (PeakLayerOf(a.layer)) return id;
     id = a.parent;
   }
   return {};
@@ -56,18 +57,18 @@ std::vector<PeakSaving> PeakSavings::WithoutTensors(int device, std::size_t grou
     known = known == kNoGroup || known == group ? group : kSeveral;
   }
   return Without(
-      device, PeakOfTensors(device), groups,
+      device, TensorPeakLayer(device), groups,
       [&](AllocationId id, const AllocationRecord&) { return group_of_owner[id.value]; });
 }
 
-PeakSaving PeakSavings::WithSizes(int device, PeakOf of, const BytesOf& bytes_of) const {
+PeakSaving PeakSavings::WithSizes(int device, PeakLayer of, const BytesOf& bytes_of) const {
   const Level* level = levels_.Find(device, of);
   if (level == nullptr) return {};
   std::vector<LevelChange> changes;
   const auto records = session_.records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationRecord& a = records[i];
-    if (a.device != device || PeakOfLayer(a.layer) != of) continue;
+    if (a.device != device || PeakLayerOf(a.layer) != of) continue;
     const std::uint64_t bytes = bytes_of(AllocationId(i), a);
     if (bytes != a.bytes) changes.push_back(Resized(a, bytes));
   }

@@ -25,12 +25,12 @@ class PeakSavings {
 
   const PeakLevels& levels() const { return levels_; }
   // As it was; of 0 bytes where there was no such memory.
-  NewPeak PeakAsItWas(int device, PeakOf of) const;
+  NewPeak PeakAsItWas(int device, PeakLayer of) const;
 
   // For each of `groups` groups: `group_of` says to which group an allocation of the level belongs
   // (kNoGroup: to none). All allocations of the log count, also those that were not live at the
   // peak.
-  std::vector<PeakSaving> Without(int device, PeakOf of, std::size_t groups,
+  std::vector<PeakSaving> Without(int device, PeakLayer of, std::size_t groups,
                                   const GroupOf& group_of) const;
   // The same for groups of tensors: without a tensor there would be no need of the block that it
   // lies in, or of the driver's allocation where there are no blocks. A block that tensors of
@@ -42,9 +42,9 @@ class PeakSavings {
   // With other sizes, all at once: `bytes_of` gives the new size of an allocation of the level (its
   // own: no change). What grows may raise the peak; then nothing is saved.
   using BytesOf = std::function<std::uint64_t(AllocationId, const AllocationRecord&)>;
-  PeakSaving WithSizes(int device, PeakOf of, const BytesOf& bytes_of) const;
+  PeakSaving WithSizes(int device, PeakLayer of, const BytesOf& bytes_of) const;
   // The peak that is about tensors of `device`: that of blocks, if it ever had any.
-  PeakOf PeakOfTensors(int device) const;
+  PeakLayer TensorPeakLayer(int device) const;
 
  private:
   // What `id` is or lies in that is of a level; none if nothing is.

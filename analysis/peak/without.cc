@@ -155,17 +155,17 @@ WithoutRanking RankWithout(const Session& session, Symbols& symbols, const Categ
   const PeakSavings savings(session);
   if (options.stop.stop_requested()) return ranking;
   const int device = options.device;
-  ranking.has_blocks = savings.levels().Find(device, PeakOf::kBlocks) != nullptr;
-  ranking.has_driver = savings.levels().Find(device, PeakOf::kDriver) != nullptr;
+  ranking.has_blocks = savings.levels().Find(device, PeakLayer::kBlocks) != nullptr;
+  ranking.has_driver = savings.levels().Find(device, PeakLayer::kDriver) != nullptr;
   const bool tensors = options.by == WithoutBy::kTensor;
-  ranking.of = options.by == WithoutBy::kLayer ? PeakOf::kDriver : options.of;
-  if (tensors) ranking.of = savings.PeakOfTensors(device);
+  ranking.of = options.by == WithoutBy::kLayer ? PeakLayer::kDriver : options.of;
+  if (tensors) ranking.of = savings.TensorPeakLayer(device);
   ranking.peak = savings.PeakAsItWas(device, ranking.of);
 
   // What counts: allocations of the level, or tensors.
   const auto counts = [&](const AllocationRecord& a) {
     if (a.device != device) return false;
-    return tensors ? a.layer == Layer::kTensor : PeakOfLayer(a.layer) == ranking.of;
+    return tensors ? a.layer == Layer::kTensor : PeakLayerOf(a.layer) == ranking.of;
   };
   Grouping grouping(session, symbols, categories, options);
   const auto records = session.records();

@@ -36,14 +36,14 @@ struct WithoutRow {
 
 struct WithoutOptions {
   int device = 0;
-  PeakOf of = PeakOf::kBlocks;  // kLayer is always about kDriver
+  PeakLayer of = PeakLayer::kBlocks;  // kLayer is always about kDriver
   WithoutBy by = WithoutBy::kSite;
   const AllocationSet* passing = nullptr;  // only these can be gone; null = any
   std::stop_token stop;                    // what is told then is of no use
 };
 
 struct WithoutRanking {
-  PeakOf of = PeakOf::kBlocks;
+  PeakLayer of = PeakLayer::kBlocks;
   NewPeak peak;                                 // as it was
   std::vector<WithoutRow> rows;                 // by saving, then by bytes at the peak
   std::vector<std::uint32_t> row_of;            // by stack, of kSite: its row; kNoGroup = none

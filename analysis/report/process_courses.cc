@@ -57,7 +57,7 @@ ProcessCourses::ProcessCourses(const Session& session, const AllocationSet* pass
   const auto events = static_cast<std::uint32_t>(session.events().size());
   for (std::uint32_t begin = 0; begin < events && !stop.stop_requested();) {
     const std::uint32_t end = begin + std::min(kStride, events - begin);
-    ReplayLifetimes(session, EventId(begin), EventId(end), visitor);
+    WalkLifetimes(session, EventId(begin), EventId(end), visitor);
     begin = end;
   }
   for (auto& [driver, in_use] : visitor.sums)

@@ -182,7 +182,7 @@ std::vector<ProcessFigures> FindProcessFigures(const Session& session, const Pro
   const auto events = static_cast<std::uint32_t>(session.events().size());
   for (std::uint32_t begin = 0; begin < events && !stop.stop_requested();) {
     const std::uint32_t end = begin + std::min(kStride, events - begin);
-    ReplayLifetimes(session, EventId(begin), EventId(end), visitor);
+    WalkLifetimes(session, EventId(begin), EventId(end), visitor);
     begin = end;
   }
   visitor.Finish();

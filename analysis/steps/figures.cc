@@ -151,7 +151,7 @@ StepStream StreamOf(const Session& session, StepLayer layer, bool by_size, Event
       live += Requested(a);
   }
   StreamVisitor visitor(session, layer, by_size, live, &stream);
-  ReplayLifetimes(session, begin, end, visitor);
+  WalkLifetimes(session, begin, end, visitor);
   return stream;
 }
 
@@ -170,7 +170,7 @@ std::vector<StepFigures> DescribeSteps(const Session& session, std::span<const S
   if (steps.empty()) return {};
   const StepLayer layer = ChooseStepLayer(session);
   FiguresVisitor visitor(session, layer, steps);
-  ReplayLifetimes(session, visitor);
+  WalkLifetimes(session, visitor);
   std::vector<StepFigures> figures =
       visitor.Finish(static_cast<std::uint32_t>(session.events().size()));
   const StepStream stream = StreamOf(session, layer, true);

@@ -124,7 +124,7 @@ std::vector<StepPhases> DescribePhases(const Session& session, Symbols* symbols,
   if (steps.empty()) return {};
   const std::vector<std::uint8_t> phases = PhasesOf(session, symbols, steps);
   PhaseVisitor visitor(session, steps, phases);
-  ReplayLifetimes(session, visitor);
+  WalkLifetimes(session, visitor);
   return visitor.Finish();
 }
 

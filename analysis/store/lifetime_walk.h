@@ -42,7 +42,7 @@ class Deaths {
 // but without, `end`. A visitor with a function Stop() is asked now and then, and left alone once
 // that is true.
 template <typename Visitor>
-void ReplayLifetimes(const Session& session, EventId begin, EventId end, Visitor& visitor) {
+void WalkLifetimes(const Session& session, EventId begin, EventId end, Visitor& visitor) {
   Deaths deaths(session, begin);
   const std::span<const AllocationRecord> records = session.records();
   std::size_t next = static_cast<std::size_t>(
@@ -63,9 +63,9 @@ void ReplayLifetimes(const Session& session, EventId begin, EventId end, Visitor
   }
 }
 template <typename Visitor>
-void ReplayLifetimes(const Session& session, Visitor& visitor) {
-  ReplayLifetimes(session, EventId(0), EventId(static_cast<std::uint32_t>(session.events().size())),
-                  visitor);
+void WalkLifetimes(const Session& session, Visitor& visitor) {
+  WalkLifetimes(session, EventId(0), EventId(static_cast<std::uint32_t>(session.events().size())),
+                visitor);
 }
 
 // `address + bytes`, or the largest address if that overflows (only damaged logs say so).

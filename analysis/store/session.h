@@ -2,7 +2,7 @@
 // refer to. Everything that the CLI and the viewer show is a question to a Session.
 //
 // A Session never changes once loaded; all const member functions are thread-safe. Cost of
-// loading: one pass over the chunks, one sort of nearly sorted events, one replay.
+// loading: one pass over the chunks, one sort of nearly sorted events, one walk that finds lifetimes.
 #pragma once
 
 #include <cstdint>

@@ -40,10 +40,10 @@ std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers
       data_.checkpoints.begin(), data_.checkpoints.end(), event.value,
       [](std::uint32_t e, const LiveCheckpoint& checkpoint) { return e + 1 < checkpoint.event; });
   std::span<const AllocationId> before;  // live at the checkpoint
-  std::uint32_t replayed_from = 0;
+  std::uint32_t walked_from = 0;
   if (after != data_.checkpoints.begin()) {
     before = (after - 1)->live;
-    replayed_from = (after - 1)->event;
+    walked_from = (after - 1)->event;
   }
   // Ids are in order of birth, so what was born since the checkpoint is a range of ids.
   const std::vector<AllocationRecord>& records = data_.events.records();
@@ -54,7 +54,7 @@ std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers
     return static_cast<std::uint32_t>(
         std::lower_bound(records.begin(), records.end(), e, born_before) - records.begin());
   };
-  const std::uint32_t first = row_of(replayed_from), end = row_of(event.value + 1);
+  const std::uint32_t first = row_of(walked_from), end = row_of(event.value + 1);
   // The rows are looked at once to know how many ids to make room for, because fresh memory costs
   // more than the look.
   std::vector<std::uint64_t> masks;

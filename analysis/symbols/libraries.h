@@ -1,6 +1,6 @@
 // Which library asked for memory: those of CUDA that allocate behind the program's back (cuBLAS,
 // cuDNN, NCCL, ...), the workspaces that frameworks allocate for them, and the pools of frameworks
-// that carve up what they take from the driver.
+// that suballocate up what they take from the driver.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ bool HasAddress(Layer layer) {
   }
 }
 
-// A visitor of ReplayLifetimes that looks at the other events too.
+// A visitor of WalkLifetimes that looks at the other events too.
 class Accesses::Collector {
  public:
   Collector(const Session& session, Accesses* accesses)
@@ -228,7 +228,7 @@ class Accesses::Collector {
 Accesses::Accesses(const Session& session)
     : session_(session), of_process_(std::max<std::size_t>(1, session.processes().size())) {
   Collector collector(session, this);
-  ReplayLifetimes(session, collector);
+  WalkLifetimes(session, collector);
   collector.Finish();
 }
 

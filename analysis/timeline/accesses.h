@@ -48,8 +48,8 @@ class Accesses {
   const AccessEvidence& EvidenceFor(const AllocationRecord& a) const {
     return of_process_[session_.ProcessOf(a.birth)];
   }
-  // Uses of `id` in order. Memory that an allocator carves has none where blocks have them; of
-  // layers that are no addresses (arrays, VMM handles) nothing is known.
+  // Uses of `id` in order. Memory that an allocator suballocates has none where blocks have them;
+  // of layers that are no addresses (arrays, VMM handles) nothing is known.
   std::span<const Access> Of(AllocationId id) const;
 
   // Launches strictly between two events that could use `a`: of its process, on its device. Those

@@ -15,18 +15,18 @@ constexpr std::uint32_t kAddressedLayers =
     LayerBit(Layer::kLinear) | LayerBit(Layer::kPitched) | LayerBit(Layer::kManaged) |
     LayerBit(Layer::kStreamOrdered) | LayerBit(Layer::kGraph);
 
-// What an allocator carves: a segment, or the adjoining pages of an expandable one.
-struct Carved {
+// What an allocator suballocates: a segment, or the adjoining pages of an expandable one.
+struct Suballocated {
   std::uint64_t bytes = 0;
   std::vector<AllocationId> more_pages;
   std::vector<AllocationId> blocks;
 };
-using CarvedMap = std::map<AllocationId, Carved>;
+using SuballocatedMap = std::map<AllocationId, Suballocated>;
 
 // To its allocator, an expandable segment is one however its pages came: joins those that adjoin.
-void JoinPages(const Session& session, CarvedMap& carved) {
+void JoinPages(const Session& session, SuballocatedMap& suballocated) {
   std::vector<AllocationId> pages;
-  for (const auto& [id, ignored] : carved) {
+  for (const auto& [id, ignored] : suballocated) {
     const AllocationRecord& a = session.record(id);
     if (a.layer == Layer::kSegment && a.parent.valid() &&
         session.record(a.parent).layer == Layer::kVmmPhysical)
@@ -37,16 +37,16 @@ void JoinPages(const Session& session, CarvedMap& carved) {
   });
   AllocationId first;
   for (const AllocationId id : pages) {
-    const Carved& more = carved[id];
+    const Suballocated& more = suballocated[id];
     if (first.valid() && session.allocation(first).stream == session.allocation(id).stream &&
         session.record(first).second == session.record(id).second &&  // private pools
-        EndAddress(session.record(first).address, carved[first].bytes) ==
+        EndAddress(session.record(first).address, suballocated[first].bytes) ==
             session.record(id).address) {
-      Carved& whole = carved[first];
+      Suballocated& whole = suballocated[first];
       whole.bytes += more.bytes;
       whole.more_pages.push_back(id);
       whole.blocks.insert(whole.blocks.end(), more.blocks.begin(), more.blocks.end());
-      carved.erase(id);
+      suballocated.erase(id);
     } else {
       first = id;
     }
@@ -123,26 +123,26 @@ AddressMap BuildAddressMap(const Session& session, int device, TimeNs time) {
   map.time = time;
   const std::uint32_t layers =
       kAddressedLayers | LayerBit(Layer::kSegment) | LayerBit(Layer::kBlock);
-  // What allocators carve, with its blocks; and driver allocations, with their live segments.
-  CarvedMap carved;
+  // What allocators suballocate, with its blocks; and driver allocations, with their live segments.
+  SuballocatedMap suballocated;
   std::map<AllocationId, std::vector<AllocationId>> covered;
   for (const AllocationId id : session.LiveAfter(session.EventAt(time), layers)) {
     const AllocationRecord& a = session.record(id);
     if (a.layer == Layer::kBlock) {
       const AllocationId base = BaseOf(session, id);
-      if (session.record(base).device == device) carved[base].blocks.push_back(id);
+      if (session.record(base).device == device) suballocated[base].blocks.push_back(id);
     } else if (a.device == device) {
       if (a.layer == Layer::kSegment) {
-        carved[id];
+        suballocated[id];
         if (a.parent.valid()) covered[a.parent].push_back(id);
       } else {
         covered[id];
       }
     }
   }
-  for (auto& [base, what] : carved) what.bytes = session.record(base).bytes;
-  JoinPages(session, carved);
-  for (auto& [base, what] : carved) {
+  for (auto& [base, what] : suballocated) what.bytes = session.record(base).bytes;
+  JoinPages(session, suballocated);
+  for (auto& [base, what] : suballocated) {
     const Allocation& a = session.allocation(base);
     MapSegment segment;
     segment.allocation = base;
@@ -156,7 +156,7 @@ AddressMap BuildAddressMap(const Session& session, int device, TimeNs time) {
   for (auto& [driver, segments] : covered) {
     const Allocation& a = session.allocation(driver);
     const bool addressed = (kAddressedLayers & LayerBit(a.layer)) != 0;
-    if (addressed && a.device == device && !carved.contains(driver)) {
+    if (addressed && a.device == device && !suballocated.contains(driver)) {
       AddUncovered(session, driver, std::move(segments), map);
     }
   }

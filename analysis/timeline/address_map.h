@@ -22,7 +22,7 @@ struct MapSegment {
   // address, these are the others.
   std::vector<AllocationId> more_pages;
   std::uint64_t address = 0, bytes = 0;
-  bool framework = false;        // an allocator carves blocks from it
+  bool framework = false;        // an allocator suballocates blocks from it
   std::uint64_t free_bytes = 0;  // sum of holes; 0 when !framework
   std::uint64_t largest_hole = 0;
   std::vector<MapPiece> pieces;  // ordered by address, covering the segment without gaps
@@ -37,7 +37,8 @@ struct AddressMap {
   std::uint64_t largest_hole = 0;
 };
 
-// What an allocator carves a block from: its segment, else the lowest that it lies in, else itself.
+// What an allocator suballocates a block from: its segment, else the lowest that it lies in, else
+// itself.
 AllocationId BaseOf(const Session& session, AllocationId block);
 
 AddressMap BuildAddressMap(const Session& session, int device, TimeNs time);

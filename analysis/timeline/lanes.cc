@@ -35,7 +35,7 @@ bool IsCarved(const Session& session, AllocationId id) {
 }
 
 // Keeps the sum of what is alive.
-struct PeakOf {
+struct PeakLayer {
   const Session& session;
   int device;
   std::uint64_t now = 0, peak = 0;
@@ -62,8 +62,8 @@ std::uint64_t ChooseUnit(const Session& session, int device, const std::vector<A
   std::uint64_t sum = 0;
   for (const AllocationId id : ids) sum = EndAddress(sum, session.record(id).bytes);
   if (sum / kMinUnit + ids.size() < kMaxUnits) return kMinUnit;
-  PeakOf peak{session, device};
-  ReplayLifetimes(session, peak);
+  PeakLayer peak{session, device};
+  WalkLifetimes(session, peak);
   const std::uint64_t room = peak.peak > std::numeric_limits<std::uint64_t>::max() / kSlack
                                  ? std::numeric_limits<std::uint64_t>::max()
                                  : peak.peak * kSlack;
@@ -243,7 +243,7 @@ Lanes PackLanes(const Session& session, int device, const std::stop_token& stop)
   const auto events = static_cast<std::uint32_t>(session.events().size());
   for (std::uint32_t begin = 0; begin < events; begin += kPart) {
     if (stop.stop_requested()) return {};
-    ReplayLifetimes(session, EventId(begin), EventId(std::min(events, begin + kPart)), packer);
+    WalkLifetimes(session, EventId(begin), EventId(std::min(events, begin + kPart)), packer);
   }
   lanes.height = packer.height();
   return lanes;

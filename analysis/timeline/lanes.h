@@ -25,8 +25,8 @@ struct Lanes {
 };
 
 // What is shown of a device: the blocks of frameworks, and what the driver gave that no allocator
-// carves; of the host (kNoDevice) pinned and registered memory. Without what has no size. In order
-// of birth; O(allocations).
+// suballocates; of the host (kNoDevice) pinned and registered memory. Without what has no size. In
+// order of birth; O(allocations).
 std::vector<AllocationId> ShownAllocations(const Session& session, int device);
 
 // The lane of each packed from the bottom: of a first-fit allocator that served them in order of
@@ -43,7 +43,7 @@ struct AddressSpan {
 
 struct AddressLanes {
   Lanes lanes;
-  Lanes segments;                  // what allocators carve; same unit and height
+  Lanes segments;                  // what allocators suballocate; same unit and height
   std::vector<AddressSpan> spans;  // by process and address
 
   // The address at an offset from the bottom, in bytes; the highest one beyond the end.

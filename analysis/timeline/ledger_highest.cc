@@ -141,7 +141,7 @@ HighestUse FindHighestUse(const Session& session, const std::vector<MemorySample
                           int device) {
   if (samples.empty()) return {};
   Finder finder(session, samples, device);
-  ReplayLifetimes(session, finder);
+  WalkLifetimes(session, finder);
   return finder.Finish();
 }
 

@@ -120,7 +120,7 @@ DevicePools::DevicePools(const Session& session) {
   while (first < events.size() && events.op(first) != Op::kPoolSample) ++first;
   if (first == events.size()) return;
   PoolReader reader(session, &changes_);
-  ReplayLifetimes(session, reader);
+  WalkLifetimes(session, reader);
 }
 
 const PoolChanges& DevicePools::Of(int device) const {

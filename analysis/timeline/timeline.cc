@@ -181,7 +181,7 @@ class Collector {
 
 std::vector<DeviceTimeline> BuildTimelines(const Session& session) {
   Collector collector(session);
-  ReplayLifetimes(session, collector);
+  WalkLifetimes(session, collector);
   return collector.Finish();
 }
 

@@ -109,7 +109,7 @@ std::string CategoriesText(analysis::Symbols& symbols, const CategoryTotals& tot
 std::vector<analysis::PeakSaving> WithoutCategories(const analysis::Categories& categories,
                                                     const analysis::PeakSavings& savings,
                                                     int device) {
-  return savings.Without(device, savings.PeakOfTensors(device), analysis::kCategoryCount,
+  return savings.Without(device, savings.TensorPeakLayer(device), analysis::kCategoryCount,
                          [&](analysis::AllocationId id, const analysis::AllocationRecord&) {
                            return static_cast<std::uint32_t>(categories.Of(id).category);
                          });

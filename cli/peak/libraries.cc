@@ -20,14 +20,14 @@ using analysis::FormatCount;
 using analysis::LibraryRole;
 using analysis::LibraryUse;
 using analysis::Peak;
-using analysis::PeakOf;
+using analysis::PeakLayer;
 using analysis::PeakSaving;
 using analysis::PeakSavings;
 using analysis::Session;
 
 // The peak of (device, of) without all that each library allocated in the run.
 std::vector<PeakSaving> WithoutLibraries(const Session& session, analysis::Symbols& symbols,
-                                         const PeakSavings& savings, int device, PeakOf of,
+                                         const PeakSavings& savings, int device, PeakLayer of,
                                          const std::vector<LibraryUse>& uses) {
   constexpr std::uint32_t kNotAsked = analysis::kNoGroup - 1;
   std::vector<std::uint32_t> known(session.stack_count() + 1, kNotAsked);  // by stack; last: none
@@ -45,13 +45,13 @@ std::vector<PeakSaving> WithoutLibraries(const Session& session, analysis::Symbo
 }
 
 // Blocks that no library is named for are the framework's own.
-std::string Label(const analysis::Library& library, PeakOf of) {
-  if (of == PeakOf::kBlocks && library.role == LibraryRole::kProgram) return "(no library)";
+std::string Label(const analysis::Library& library, PeakLayer of) {
+  if (of == PeakLayer::kBlocks && library.role == LibraryRole::kProgram) return "(no library)";
   return LibraryLabel(library);
 }
 
 std::string LibraryTable(const Session& session, analysis::Symbols& symbols,
-                         const PeakSavings* savings, const Peak& peak, PeakOf of,
+                         const PeakSavings* savings, const Peak& peak, PeakLayer of,
                          const std::vector<LibraryUse>& uses) {
   std::uint64_t whole = 0;
   for (const LibraryUse& use : uses) whole += use.bytes;
@@ -83,14 +83,14 @@ std::string LibrariesText(const Session& session, analysis::Symbols& symbols, co
   if (!always && !uses.worth_telling()) return "";
   std::string text =
       Cat("\n  By library, what was asked of the driver:\n",
-          LibraryTable(session, symbols, savings, peak, PeakOf::kDriver, uses.driver));
+          LibraryTable(session, symbols, savings, peak, PeakLayer::kDriver, uses.driver));
   const bool named = std::any_of(uses.blocks.begin(), uses.blocks.end(), [](const LibraryUse& use) {
     return use.library.role != LibraryRole::kProgram;
   });
   if (named || (always && !uses.blocks.empty())) {
     Append(text, "\n  By library, blocks of the allocator",
            savings == nullptr ? "" : " (saves: of the peak of blocks)", ":\n",
-           LibraryTable(session, symbols, savings, peak, PeakOf::kBlocks, uses.blocks));
+           LibraryTable(session, symbols, savings, peak, PeakLayer::kBlocks, uses.blocks));
   }
   return text;
 }
@@ -99,7 +99,7 @@ Json LibrariesJson(const Session& session, analysis::Symbols& symbols, const Pea
                    const PeakSavings* savings) {
   const analysis::LibraryUses uses = analysis::UsesAt(session, symbols, peak);
   Json list = Json::array();
-  const auto add = [&](const std::vector<LibraryUse>& some, PeakOf of, std::string_view name) {
+  const auto add = [&](const std::vector<LibraryUse>& some, PeakLayer of, std::string_view name) {
     std::vector<PeakSaving> without;
     if (savings != nullptr)
       without = WithoutLibraries(session, symbols, *savings, peak.device, of, some);
@@ -112,8 +112,8 @@ Json LibrariesJson(const Session& session, analysis::Symbols& symbols, const Pea
       if (savings != nullptr) list.back()["without"] = SavingJson(session, without[i]);
     }
   };
-  add(uses.driver, PeakOf::kDriver, "driver");
-  add(uses.blocks, PeakOf::kBlocks, "blocks");
+  add(uses.driver, PeakLayer::kDriver, "driver");
+  add(uses.blocks, PeakLayer::kBlocks, "blocks");
   return list;
 }
 

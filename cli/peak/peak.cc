@@ -72,8 +72,8 @@ absl::Status FindInstants(const Session& session, std::int64_t device, const Whe
   return absl::OkStatus();
 }
 
-// What there is to say beyond the instants: nothing of one that is no peak.
-struct Beyond {
+// What is told besides the instants: nothing of one that is no peak.
+struct Details {
   std::optional<analysis::PeakSavings> savings;
   std::optional<WhatIf> what_if;
   analysis::Categories categories;
@@ -83,11 +83,11 @@ struct Beyond {
 
 // The rules of --what-if; false if one is wrong, or fits nothing in this log.
 bool ReadRules(const Session& session, analysis::Symbols& symbols,
-               const std::vector<SizeRule>& rules, Beyond* beyond) {
+               const std::vector<SizeRule>& rules, Details* details) {
   if (rules.empty()) return true;
-  beyond->what_if.emplace(session, symbols, rules);
+  details->what_if.emplace(session, symbols, rules);
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (beyond->what_if->Matches(i) > 0) continue;
+    if (details->what_if->Matches(i) > 0) continue;
     PrintError(Cat(session.path(), ": --what-if: no call site or tensor has '", rules[i].text,
                    "' in its name", i == 0 ? "" : " that no rule before it fits"));
     return false;
@@ -96,19 +96,20 @@ bool ReadRules(const Session& session, analysis::Symbols& symbols,
 }
 
 Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
-            const Beyond& beyond, std::size_t top) {
-  const analysis::PeakSavings* savings = beyond.savings_or_null();
+            const Details& details, std::size_t top) {
+  const analysis::PeakSavings* savings = details.savings_or_null();
   Json list = Json::array();
   for (const Peak& peak : peaks) {
     list.push_back(PeakJson(session, symbols, peak, top));
-    list.back()["by_category"] = CategoriesJson(session, symbols, beyond.categories, peak, savings);
+    list.back()["by_category"] =
+        CategoriesJson(session, symbols, details.categories, peak, savings);
     list.back()["by_library"] = LibrariesJson(session, symbols, peak, savings);
     if (Json modules = ModulesJson(session, peak, savings, top); !modules.empty())
       list.back()["by_module"] = std::move(modules);
     if (Json operators = OperatorsJson(session, symbols, peak, savings, top); !operators.empty())
       list.back()["by_operator"] = std::move(operators);
     if (savings != nullptr) AddSavings(session, symbols, *savings, peak, top, &list.back());
-    if (beyond.what_if) list.back()["what_if"] = beyond.what_if->ToJson(*savings, peak.device);
+    if (details.what_if) list.back()["what_if"] = details.what_if->ToJson(*savings, peak.device);
   }
   return {{"schema", "memprof.peak/1"},          {"log", session.path()},
           {"complete", session.run().complete},  {"simulated", Simulated(session)},
@@ -116,7 +117,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
 }
 
 std::string Text(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
-                 const Beyond& beyond, std::size_t rows, const std::string& words,
+                 const Details& details, std::size_t rows, const std::string& words,
                  bool by_library) {
   std::string text = RunLines(session);
   if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
@@ -124,7 +125,7 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const std::
     const std::string what = analysis::FormatBytes(peak.bytes);
     const std::string title = words.empty() ? Cat("peak of ", what, StepLabel(session, peak.step))
                                             : Cat("held ", what, " at ", words);
-    const analysis::PeakSavings* savings = beyond.savings_or_null();
+    const analysis::PeakSavings* savings = details.savings_or_null();
     Append(text, Heading(Cat("Device ", peak.device, ": ", title, ", after ",
                              Since(session, peak.time))));
     if (!by_library) {
@@ -133,8 +134,8 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const std::
       text += OperatorText(session, symbols, peak, savings, rows);
     }
     text += LibrariesText(session, symbols, peak, savings, by_library);
-    if (!by_library) text += CategoriesText(session, beyond.categories, peak, savings);
-    if (beyond.what_if) text += beyond.what_if->Text(*beyond.savings, peak.device);
+    if (!by_library) text += CategoriesText(session, details.categories, peak, savings);
+    if (details.what_if) text += details.what_if->Text(*details.savings, peak.device);
   }
   return text;
 }
@@ -216,12 +217,12 @@ int PeakVerb(int argc, char** argv) {
   }
   analysis::Symbols symbols(session);
   const auto rows = static_cast<std::size_t>(arguments.top);
-  Beyond beyond{.categories = analysis::Categories(*session, &symbols)};
-  if (when.IsPeak()) beyond.savings.emplace(*session);
-  if (!ReadRules(*session, symbols, *rules, &beyond)) return kExitFailed;
-  if (arguments.json) return PrintJson(ToJson(*session, symbols, peaks, beyond, rows));
+  Details details{.categories = analysis::Categories(*session, &symbols)};
+  if (when.IsPeak()) details.savings.emplace(*session);
+  if (!ReadRules(*session, symbols, *rules, &details)) return kExitFailed;
+  if (arguments.json) return PrintJson(ToJson(*session, symbols, peaks, details, rows));
   const std::string text =
-      Text(*session, symbols, peaks, beyond, rows, words, arguments.by == "library");
+      Text(*session, symbols, peaks, details, rows, words, arguments.by == "library");
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
 

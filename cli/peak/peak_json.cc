@@ -13,7 +13,7 @@ namespace {
 using analysis::AllocationId;
 using analysis::NewPeak;
 using analysis::Peak;
-using analysis::PeakOf;
+using analysis::PeakLayer;
 using analysis::PeakSaving;
 using analysis::PeakSavings;
 using analysis::Session;
@@ -37,7 +37,7 @@ Json BlockSitesJson(const Session& session, analysis::Symbols& symbols, const Pe
       sites.begin(), sites.end(),
       [](const analysis::Site& a, const analysis::Site& b) { return a.bytes > b.bytes; });
   sites.resize(Limit(sites.size(), top));
-  const auto without = WithoutSites(savings, peak.device, PeakOf::kBlocks, sites);
+  const auto without = WithoutSites(savings, peak.device, PeakLayer::kBlocks, sites);
   Json list = Json::array();
   for (std::size_t i = 0; i < sites.size(); ++i) {
     list.push_back({{"bytes", sites[i].bytes},
@@ -113,7 +113,7 @@ void AddSavings(const Session& session, analysis::Symbols& symbols, const PeakSa
   const std::size_t shown = (*json)["sites"].size();
   const std::vector<analysis::Site> sites(peak.sites.begin(),
                                           peak.sites.begin() + static_cast<std::ptrdiff_t>(shown));
-  const auto without = WithoutSites(savings, peak.device, PeakOf::kDriver, sites);
+  const auto without = WithoutSites(savings, peak.device, PeakLayer::kDriver, sites);
   for (std::size_t i = 0; i < shown; ++i)
     (*json)["sites"][i]["without"] = SavingJson(session, without[i]);
   AddToEach(session, savings, peak.tensors, &(*json)["tensors"]);
@@ -126,7 +126,7 @@ void AddSavings(const Session& session, analysis::Symbols& symbols, const PeakSa
     by_layer[std::string(analysis::LayerName(layer))] = SavingJson(session, layers[i]);
   }
   (*json)["without_layer"] = std::move(by_layer);
-  const NewPeak blocks = savings.PeakAsItWas(peak.device, PeakOf::kBlocks);
+  const NewPeak blocks = savings.PeakAsItWas(peak.device, PeakLayer::kBlocks);
   if (blocks.event.valid()) {
     Json allocator = {{"bytes", blocks.bytes}};
     AddInstant(session, blocks, &allocator);

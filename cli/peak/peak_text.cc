@@ -19,7 +19,7 @@ using analysis::AllocationId;
 using analysis::FormatBytes;
 using analysis::FormatCount;
 using analysis::Layer;
-using analysis::PeakOf;
+using analysis::PeakLayer;
 using analysis::PeakSavings;
 using analysis::Session;
 
@@ -79,7 +79,7 @@ std::string TensorTable(const Session& session, SiteLabels& labels, const PeakSa
 }
 
 std::string PlaceTable(const Session& session, SiteLabels& labels, analysis::Symbols& symbols,
-                       const PeakSavings* savings, int device, PeakOf of,
+                       const PeakSavings* savings, int device, PeakLayer of,
                        const std::vector<analysis::Site>& sites, std::uint64_t whole,
                        std::size_t top) {
   std::vector<Place> places = JoinByPlace(symbols, sites, session);
@@ -130,7 +130,7 @@ std::string AllocatorLines(const Session& session, const PeakSavings* savings,
                 Percent(static_cast<double>(blocks), static_cast<double>(segments)), ")");
   Append(text, tensors > 0 ? Cat(", of which tensors ", FormatBytes(tensors)) : "", "\n");
   if (savings == nullptr) return text;
-  const analysis::NewPeak own = savings->PeakAsItWas(peak.device, PeakOf::kBlocks);
+  const analysis::NewPeak own = savings->PeakAsItWas(peak.device, PeakLayer::kBlocks);
   if (!own.event.valid()) return text;
   Append(text, "                 peak of blocks ", FormatBytes(own.bytes),
          StepLabel(session, session.StepOf(own.event)), ", after ",
@@ -157,12 +157,12 @@ std::string PeakText(const Session& session, analysis::Symbols& symbols, const a
   const auto layer = [&peak](Layer l) { return peak.by_layer[static_cast<std::size_t>(l)]; };
   SiteLabels labels(symbols);
   Append(text, "\n  By call site, what the program asked of the driver:\n",
-         PlaceTable(session, labels, symbols, savings, peak.device, PeakOf::kDriver, peak.sites,
+         PlaceTable(session, labels, symbols, savings, peak.device, PeakLayer::kDriver, peak.sites,
                     peak.bytes, top));
   if (!peak.blocks.empty()) {
     Append(text, "\n  By call site, blocks of the allocator",
            savings == nullptr ? "" : " (saves: of the peak of blocks)", ":\n",
-           PlaceTable(session, labels, symbols, savings, peak.device, PeakOf::kBlocks,
+           PlaceTable(session, labels, symbols, savings, peak.device, PeakLayer::kBlocks,
                       BlockSites(session, peak.blocks), layer(Layer::kBlock), top));
   }
   if (!peak.tensors.empty()) {

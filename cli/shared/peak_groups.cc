@@ -21,7 +21,7 @@ using analysis::AllocationRecord;
 using analysis::FormatBytes;
 using analysis::FormatCount;
 using analysis::kNoGroup;
-using analysis::PeakOf;
+using analysis::PeakLayer;
 using analysis::PeakSaving;
 using analysis::Session;
 
@@ -103,8 +103,8 @@ std::vector<analysis::Site> BlockSites(const Session& session,
 }
 
 std::vector<PeakSaving> WithoutPlaces(const Session& session, SiteLabels& labels,
-                                      const analysis::PeakSavings& savings, int device, PeakOf of,
-                                      const std::vector<Place>& places) {
+                                      const analysis::PeakSavings& savings, int device,
+                                      PeakLayer of, const std::vector<Place>& places) {
   // A place is a site and a layer; a layer that it has no row for counts with its first row.
   std::map<std::pair<std::string, analysis::Layer>, std::uint32_t> exact;
   std::map<std::string, std::uint32_t> by_key;
@@ -129,7 +129,7 @@ std::vector<PeakSaving> WithoutPlaces(const Session& session, SiteLabels& labels
   });
 }
 
-std::vector<PeakSaving> WithoutSites(const analysis::PeakSavings& savings, int device, PeakOf of,
+std::vector<PeakSaving> WithoutSites(const analysis::PeakSavings& savings, int device, PeakLayer of,
                                      const std::vector<analysis::Site>& sites) {
   std::unordered_map<std::uint32_t, std::uint32_t> index;
   for (std::uint32_t i = 0; i < sites.size(); ++i) index.try_emplace(sites[i].stack.value, i);
@@ -141,7 +141,7 @@ std::vector<PeakSaving> WithoutSites(const analysis::PeakSavings& savings, int d
 
 std::vector<PeakSaving> WithoutLayers(const analysis::PeakSavings& savings, int device) {
   return savings.Without(
-      device, PeakOf::kDriver, analysis::kLayerCount,
+      device, PeakLayer::kDriver, analysis::kLayerCount,
       [](AllocationId, const AllocationRecord& a) { return static_cast<std::uint32_t>(a.layer); });
 }
 

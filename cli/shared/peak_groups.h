@@ -55,10 +55,10 @@ std::vector<analysis::Site> BlockSites(const analysis::Session& session,
 std::vector<analysis::PeakSaving> WithoutPlaces(const analysis::Session& session,
                                                 SiteLabels& labels,
                                                 const analysis::PeakSavings& savings, int device,
-                                                analysis::PeakOf of,
+                                                analysis::PeakLayer of,
                                                 const std::vector<Place>& places);
 std::vector<analysis::PeakSaving> WithoutSites(const analysis::PeakSavings& savings, int device,
-                                               analysis::PeakOf of,
+                                               analysis::PeakLayer of,
                                                const std::vector<analysis::Site>& sites);
 // Index = Layer.
 std::vector<analysis::PeakSaving> WithoutLayers(const analysis::PeakSavings& savings, int device);

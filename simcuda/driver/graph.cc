@@ -86,7 +86,7 @@ bool Graph::has_memory() const {
 
 std::shared_ptr<Graph> Graph::Clone() const {
   auto clone = std::make_shared<Graph>();
-  std::map<CUgraphNode, CUgraphNode> twins;
+  std::map<CUgraphNode, CUgraphNode> variants;
   const std::lock_guard lock(mutex_);
   for (const auto& node : nodes_) {
     if (node->memory != nullptr) return nullptr;
@@ -97,11 +97,11 @@ std::shared_ptr<Graph> Graph::Clone() const {
       child->set_owned();
       AllHandles<Graph>().Add(child);
     }
-    GraphNode twin = *node;
-    twin.child = std::move(child);
-    twin.origin = HandleOf(node);
-    for (CUgraphNode& before : twin.dependencies) before = twins[before];
-    twins[HandleOf(node)] = clone->Add(std::move(twin));
+    GraphNode variant = *node;
+    variant.child = std::move(child);
+    variant.origin = HandleOf(node);
+    for (CUgraphNode& before : variant.dependencies) before = variants[before];
+    variants[HandleOf(node)] = clone->Add(std::move(variant));
   }
   return clone;
 }

@@ -17,7 +17,7 @@ struct ProcRow {
   const char* base;
   int version;
   int exported;             // index into kExports
-  int exported_per_thread;  // its _ptsz or _ptds twin, or -1
+  int exported_per_thread;  // its _ptsz or _ptds variant, or -1
 };
 extern const ProcRow kProcs[];  // sorted by base, then by version
 extern const int kProcCount;

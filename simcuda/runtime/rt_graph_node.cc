@@ -20,12 +20,12 @@ using memprof::simcuda::runtime::FindVariable;
 using memprof::simcuda::runtime::KernelOf;
 using memprof::simcuda::runtime::LineOf;
 
-// SIMCUDA_RT for a function whose driver's twin is of the same name but for the prefix, and may be
-// missing.
-#define SIMCUDA_RT_TWIN(name, twin, parameters, arguments) \
-  SIMCUDA_RT(name, parameters, arguments) {                \
-    if (cu.twin == nullptr) return cudaErrorNotSupported;  \
-    return cu.twin arguments;                              \
+// SIMCUDA_RT for a function whose driver's variant is of the same name but for the prefix, and may
+// be missing.
+#define SIMCUDA_RT_TWIN(name, variant, parameters, arguments) \
+  SIMCUDA_RT(name, parameters, arguments) {                   \
+    if (cu.variant == nullptr) return cudaErrorNotSupported;  \
+    return cu.variant arguments;                              \
   }
 
 namespace {

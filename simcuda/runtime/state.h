@@ -50,7 +50,7 @@ cudaError_t Enter(bool per_thread, Body body) {
 // SIMCUDA_RT(cudaMalloc, (void** pointer, size_t bytes), (pointer, bytes)) { return ...; }
 // defines an exported function. In its body, `cu` holds the driver's functions, a context is
 // current, and what it returns (a CUresult or a cudaError, whose numbers agree) becomes the
-// thread's last error. SIMCUDA_RT_STREAM also defines its twin for per-thread default streams.
+// thread's last error. SIMCUDA_RT_STREAM also defines its variant for per-thread default streams.
 #define SIMCUDA_UNPACK(...) __VA_ARGS__
 #define SIMCUDA_RT(name, parameters, arguments)                                                    \
   static int name##_body(const ::memprof::simcuda::runtime::Calls& cu, SIMCUDA_UNPACK parameters); \

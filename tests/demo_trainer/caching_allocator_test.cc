@@ -1,4 +1,4 @@
-// The caching allocator against its rules, one by one, and against a brute-force twin.
+// The caching allocator against its rules, one by one, and against a brute-force reference.
 #include "demo_trainer/allocator/caching_allocator.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include <random>
 
 #include "demo_trainer/error.h"
-#include "tests/demo_trainer/allocator_twin.h"
+#include "tests/demo_trainer/allocator_reference.h"
 #include "tests/demo_trainer/fake_driver.h"
 
 namespace memprof::demo {
@@ -338,11 +338,11 @@ TEST(CachingAllocatorTest, RefusesPointersThatAreNotInUse) {
 }
 
 // Both must agree on every block after every call.
-void ExpectSame(const CachingAllocator& allocator, const AllocatorTwin& twin) {
+void ExpectSame(const CachingAllocator& allocator, const AllocatorTwin& reference) {
   std::vector<std::tuple<uintptr_t, size_t, uintptr_t, bool>> expected;
   std::vector<std::tuple<uintptr_t, size_t, uintptr_t, bool>> actual;
   size_t reserved = 0;
-  for (const auto& segment : twin.segments()) {
+  for (const auto& segment : reference.segments()) {
     reserved += segment.bytes;
     for (const auto& block : segment.blocks) {
       expected.emplace_back(block.address, block.bytes, segment.address, block.in_use);
@@ -354,7 +354,7 @@ void ExpectSame(const CachingAllocator& allocator, const AllocatorTwin& twin) {
   }
   ASSERT_EQ(actual, expected);
   ASSERT_EQ(allocator.stats().reserved.current, reserved);
-  ASSERT_EQ(allocator.stats().segments.current, twin.segments().size());
+  ASSERT_EQ(allocator.stats().segments.current, reference.segments().size());
 }
 
 size_t RandomSize(std::mt19937_64* random) {
@@ -363,8 +363,8 @@ size_t RandomSize(std::mt19937_64* random) {
 }
 
 void CompareWithTwin(uint64_t seed, size_t capacity, size_t max_split) {
-  FakeDriver twin_driver(capacity);
-  AllocatorTwin twin(&twin_driver, max_split);
+  FakeDriver reference_driver(capacity);
+  AllocatorTwin reference(&reference_driver, max_split);
   Fixture f(capacity, max_split);
   std::mt19937_64 random(seed);
   std::vector<std::pair<uintptr_t, size_t>> live;
@@ -375,7 +375,7 @@ void CompareWithTwin(uint64_t seed, size_t capacity, size_t max_split) {
     if (choice < 50) {
       const size_t size = RandomSize(&random);
       const StreamHandle stream = Stream(random() % 3);
-      const uintptr_t expected = twin.Allocate(size, stream);
+      const uintptr_t expected = reference.Allocate(size, stream);
       uintptr_t actual = 0;
       try {
         actual = reinterpret_cast<uintptr_t>(f.allocator.Allocate(size, stream));
@@ -387,26 +387,26 @@ void CompareWithTwin(uint64_t seed, size_t capacity, size_t max_split) {
       ASSERT_EQ(actual, expected) << "call " << call;
     } else if (choice < 90 && !live.empty()) {
       std::swap(live[random() % live.size()], live.back());
-      twin.Free(live.back().first);
+      reference.Free(live.back().first);
       f.allocator.Free(reinterpret_cast<void*>(live.back().first));
       requested -= live.back().second;
       live.pop_back();
     } else if (choice < 96 && !live.empty()) {
       const uintptr_t address = live[random() % live.size()].first;
       const StreamHandle stream = Stream(random() % 3);
-      twin.RecordStream(address, stream);
+      reference.RecordStream(address, stream);
       f.allocator.RecordStream(reinterpret_cast<void*>(address), stream);
     } else if (choice < 98) {
-      twin_driver.FinishWork();
+      reference_driver.FinishWork();
       f.driver.FinishWork();
     } else if (choice == 99) {
-      twin.EmptyCache();
+      reference.EmptyCache();
       f.allocator.EmptyCache();
     }
-    ExpectSame(f.allocator, twin);
+    ExpectSame(f.allocator, reference);
     ExpectSound(f.allocator);
     if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << ", call " << call;
-    ASSERT_EQ(f.driver.used(), twin_driver.used());
+    ASSERT_EQ(f.driver.used(), reference_driver.used());
     ASSERT_EQ(f.allocator.stats().requested.current, requested);
     ASSERT_EQ(f.allocator.stats().blocks.current, live.size());
   }
@@ -414,17 +414,17 @@ void CompareWithTwin(uint64_t seed, size_t capacity, size_t max_split) {
   EXPECT_EQ(out_of_memory > 0, tight) << "out of memory " << out_of_memory << " times";
 }
 
-TEST(CachingAllocatorTest, AgreesWithTwinWithoutPressure) {
+TEST(CachingAllocatorTest, AgreesWithReferenceWithoutPressure) {
   CompareWithTwin(1, 64 * 1024 * kMiB, std::numeric_limits<size_t>::max());
 }
 
-TEST(CachingAllocatorTest, AgreesWithTwinUnderPressure) {
+TEST(CachingAllocatorTest, AgreesWithReferenceUnderPressure) {
   for (const uint64_t seed : {2, 3, 4}) {
     CompareWithTwin(seed, 700 * kMiB, std::numeric_limits<size_t>::max());
   }
 }
 
-TEST(CachingAllocatorTest, AgreesWithTwinWithLimitedSplitting) {
+TEST(CachingAllocatorTest, AgreesWithReferenceWithLimitedSplitting) {
   for (const uint64_t seed : {5, 6, 7}) CompareWithTwin(seed, 700 * kMiB, 32 * kMiB);
 }
 

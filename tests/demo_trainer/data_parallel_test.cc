@@ -146,27 +146,27 @@ TEST(ReplicaTest, EvaluationTouchesNoGradientAndKeepsNothing) {
 
 TEST(OptimizerTest, StepsAreAdamWOnEveryParameter) {
   Replicas one(1);
-  std::vector<reference::AdamW> twins;
+  std::vector<reference::AdamW> references;
   for (const Parameter* parameter : one[0].model().parameters()) {
-    twins.emplace_back(Read(parameter->weight));
+    references.emplace_back(Read(parameter->weight));
   }
   for (int64_t step = 0; step < 3; ++step) {
     one.RunStep(step, 4.0f);
     // Large, so that a weight that should not decay shows where it does.
     const float lr = 0.2f * static_cast<float>(step + 1);
-    for (size_t i = 0; i < twins.size(); ++i) {
+    for (size_t i = 0; i < references.size(); ++i) {
       const Parameter* parameter = one[0].model().parameters()[i];
       const bool matrix = parameter->weight.shape().size() == 2;
-      twins[i].Step(Read(parameter->grad), lr, matrix ? 0.01 : 0.0, 0.25);
+      references[i].Step(Read(parameter->grad), lr, matrix ? 0.01 : 0.0, 0.25);
     }
     one[0].optimizer().Step(lr, 0.25f);
     one[0].optimizer().ClearGradients();
   }
   EXPECT_EQ(one[0].optimizer().steps(), 3);
-  for (size_t i = 0; i < twins.size(); ++i) {
+  for (size_t i = 0; i < references.size(); ++i) {
     const Parameter* parameter = one[0].model().parameters()[i];
     // Gradients that are next to nothing make the update a matter of rounding.
-    reference::ExpectClose(Read(parameter->weight), twins[i].weight, 1e-3, parameter->name);
+    reference::ExpectClose(Read(parameter->weight), references[i].weight, 1e-3, parameter->name);
   }
 }
 

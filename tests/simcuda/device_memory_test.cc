@@ -24,7 +24,7 @@ struct Block {
 };
 
 // What the model should say, from nothing but the list of live blocks.
-class Twin {
+class Reference {
  public:
   void Add(uint64_t address, Use use, uint64_t requested, uint64_t granted) {
     const auto next = live_.lower_bound(address);
@@ -69,37 +69,38 @@ class Twin {
 TEST(DeviceMemory, RandomAllocationsAgreeWithTwin) {
   constexpr uint64_t kCapacity = 64 * kMiB;
   DeviceMemory memory(kCapacity);
-  Twin twin;
+  Reference reference;
   std::mt19937 random(7);
   for (int round = 0; round < 4000; ++round) {
-    if (twin.live().empty() || random() % 7 < 4) {
+    if (reference.live().empty() || random() % 7 < 4) {
       const Use use = random() % 3 == 0 ? Use::kArray : Use::kLinear;
       const uint64_t bytes = random() % 3 == 0 ? 1 + random() % (6 * kMiB) : 1 + random() % 100000;
       uint64_t address = 0;
       uint64_t granted = 0;
       if (memory.Allocate(use, bytes, &address, &granted)) {
-        twin.Add(address, use, bytes, granted);
+        reference.Add(address, use, bytes, granted);
       } else {
         // No room: certainly not when whole pages for it are free.
         EXPECT_LT(memory.free_bytes(), RoundUp(bytes, kPageBytes));
       }
     } else {
-      auto victim = twin.live().begin();
-      std::advance(victim, static_cast<std::ptrdiff_t>(random() % twin.live().size()));
+      auto victim = reference.live().begin();
+      std::advance(victim, static_cast<std::ptrdiff_t>(random() % reference.live().size()));
       const uint64_t address = victim->first;
       memory.Free(victim->second.use, address, victim->second.granted);
-      twin.Remove(address);
+      reference.Remove(address);
     }
     if (round % 16 == 0) {
-      ASSERT_EQ(memory.used(Use::kLinear), twin.Used(Use::kLinear));
-      ASSERT_EQ(memory.used(Use::kArray), twin.Used(Use::kArray));
-      ASSERT_EQ(memory.free_bytes(), kCapacity - twin.Used(Use::kLinear) - twin.Used(Use::kArray));
+      ASSERT_EQ(memory.used(Use::kLinear), reference.Used(Use::kLinear));
+      ASSERT_EQ(memory.used(Use::kArray), reference.Used(Use::kArray));
+      ASSERT_EQ(memory.free_bytes(),
+                kCapacity - reference.Used(Use::kLinear) - reference.Used(Use::kArray));
     }
   }
-  while (!twin.live().empty()) {
-    const auto [address, block] = *twin.live().begin();
+  while (!reference.live().empty()) {
+    const auto [address, block] = *reference.live().begin();
     memory.Free(block.use, address, block.granted);
-    twin.Remove(address);
+    reference.Remove(address);
   }
   EXPECT_EQ(memory.free_bytes(), kCapacity);
 }

@@ -396,12 +396,12 @@ TEST_F(GraphUpdateTest, ClonesAndEventsAndKindsThatOneFunctionAdds) {
   const MadeGraph made = Make(3);
   CUgraph clone = nullptr;
   CHECK_CU(cuGraphClone(&clone, made.graph));
-  CUgraphNode twin = nullptr;
-  CHECK_CU(cuGraphNodeFindInClone(&twin, made.fill, clone));
-  EXPECT_NE(twin, made.fill);
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGraphNodeFindInClone(&twin, twin, clone));
+  CUgraphNode reference = nullptr;
+  CHECK_CU(cuGraphNodeFindInClone(&reference, made.fill, clone));
+  EXPECT_NE(reference, made.fill);
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGraphNodeFindInClone(&reference, reference, clone));
   const auto fill = Fill(9);
-  CHECK_CU(cuGraphMemsetNodeSetParams(twin, &fill));
+  CHECK_CU(cuGraphMemsetNodeSetParams(reference, &fill));
 
   CUevent event = nullptr;
   CHECK_CU(cuEventCreate(&event, 0));
@@ -409,7 +409,7 @@ TEST_F(GraphUpdateTest, ClonesAndEventsAndKindsThatOneFunctionAdds) {
   record.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
   record.eventRecord.event = event;
   CUgraphNode node = nullptr;
-  CHECK_CU(cuGraphAddNode_v2(&node, clone, &twin, nullptr, 1, &record));
+  CHECK_CU(cuGraphAddNode_v2(&node, clone, &reference, nullptr, 1, &record));
   CUgraphNode wait = nullptr;
   CHECK_CU(cuGraphAddEventWaitNode(&wait, clone, &node, 1, event));
   CUevent found = nullptr;

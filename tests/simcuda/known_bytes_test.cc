@@ -26,7 +26,7 @@ TEST(KnownBytes, AgreesWithAnArray) {
   constexpr size_t kSize = 3000;
   std::mt19937 random(7);
   KnownBytes known;
-  std::vector<uint8_t> twin(kSize, 0);
+  std::vector<uint8_t> reference(kSize, 0);
   for (int round = 0; round < 2000; ++round) {
     const size_t at = random() % kSize;
     const size_t bytes = random() % std::min<size_t>(kSize - at, 700);
@@ -35,26 +35,26 @@ TEST(KnownBytes, AgreesWithAnArray) {
         std::vector<uint8_t> data(bytes);
         for (uint8_t& one : data) one = static_cast<uint8_t>(random());
         known.Write(kBase + at, data.data(), bytes);
-        std::copy(data.begin(), data.end(), twin.begin() + static_cast<long>(at));
+        std::copy(data.begin(), data.end(), reference.begin() + static_cast<long>(at));
         break;
       }
       case 1: {
         const auto value = static_cast<uint8_t>(random() % 3);
         known.Fill(kBase + at, value, bytes);
-        std::fill_n(twin.begin() + static_cast<long>(at), bytes, value);
+        std::fill_n(reference.begin() + static_cast<long>(at), bytes, value);
         break;
       }
       case 2:
         known.Forget(kBase + at, bytes);
-        std::fill_n(twin.begin() + static_cast<long>(at), bytes, 0);
+        std::fill_n(reference.begin() + static_cast<long>(at), bytes, 0);
         break;
       default:
         if (random() % 50 == 0) {
           known.Clear();
-          std::fill(twin.begin(), twin.end(), 0);
+          std::fill(reference.begin(), reference.end(), 0);
         }
     }
-    ASSERT_EQ(Read(known, kBase, kSize), twin) << round;
+    ASSERT_EQ(Read(known, kBase, kSize), reference) << round;
   }
 }
 

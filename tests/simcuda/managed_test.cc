@@ -249,7 +249,7 @@ TEST_F(ManagedTest, RandomCallsAgreeWithTwin) {
     int preferred = CU_DEVICE_INVALID;
     bool read_mostly = false;
   };
-  std::vector<Page> twin(8);
+  std::vector<Page> reference(8);
   std::mt19937 random(3);
   for (int round = 0; round < 500; ++round) {
     const size_t first = random() % 8;
@@ -275,13 +275,13 @@ TEST_F(ManagedTest, RandomCallsAgreeWithTwin) {
     size_t on[2] = {};
     for (size_t i = 0; i < 8; ++i) {
       if (i >= first && i < last) {
-        if (kind == 0) twin[i].location = device;
-        if (kind == 1) twin[i].preferred = device;
-        if (kind == 2) twin[i].read_mostly = device == 0;
+        if (kind == 0) reference[i].location = device;
+        if (kind == 1) reference[i].preferred = device;
+        if (kind == 2) reference[i].read_mostly = device == 0;
       }
-      if (twin[i].location >= 0) on[twin[i].location] += kPage;
-      ASSERT_EQ(Ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, i, 1), twin[i].preferred);
-      ASSERT_EQ(Ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, i, 1), twin[i].read_mostly ? 1 : 0);
+      if (reference[i].location >= 0) on[reference[i].location] += kPage;
+      ASSERT_EQ(Ask(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, i, 1), reference[i].preferred);
+      ASSERT_EQ(Ask(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, i, 1), reference[i].read_mostly ? 1 : 0);
     }
     ASSERT_EQ(Memory(0).managed_bytes, on[0]);
     ASSERT_EQ(Memory(1).managed_bytes, on[1]);

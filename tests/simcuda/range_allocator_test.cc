@@ -1,4 +1,4 @@
-// The range allocator against a twin that keeps one flag per unit.
+// The range allocator against a reference that keeps one flag per unit.
 #include "simcuda/driver/range_allocator.h"
 
 #include <gtest/gtest.h>
@@ -13,9 +13,9 @@ namespace {
 constexpr uint64_t kUnits = 512;
 
 // Free units as flags; best fit by looking at everything.
-class Twin {
+class Reference {
  public:
-  explicit Twin(uint64_t barrier) : free_(kUnits, false), barrier_(barrier) {}
+  explicit Reference(uint64_t barrier) : free_(kUnits, false), barrier_(barrier) {}
 
   void Add(uint64_t address, uint64_t units) { Set(address, units, true); }
   bool Take(uint64_t units, uint64_t* address) {
@@ -55,11 +55,11 @@ class Twin {
 
 void RunAgainstTwin(uint64_t barrier, uint64_t largest, unsigned seed) {
   RangeAllocator allocator(barrier);
-  Twin twin(barrier);
+  Reference reference(barrier);
   const uint64_t piece = barrier == 0 ? kUnits : barrier;
   for (uint64_t at = 0; at < kUnits; at += piece) {
     allocator.Add(at, piece);
-    twin.Add(at, piece);
+    reference.Add(at, piece);
   }
   std::mt19937 random(seed);
   std::vector<std::pair<uint64_t, uint64_t>> taken;
@@ -69,7 +69,7 @@ void RunAgainstTwin(uint64_t barrier, uint64_t largest, unsigned seed) {
       uint64_t address = 0;
       uint64_t expected = 0;
       const bool found = allocator.Take(units, &address);
-      ASSERT_EQ(found, twin.Take(units, &expected));
+      ASSERT_EQ(found, reference.Take(units, &expected));
       if (!found) continue;
       ASSERT_EQ(address, expected);
       taken.emplace_back(address, units);
@@ -78,18 +78,18 @@ void RunAgainstTwin(uint64_t barrier, uint64_t largest, unsigned seed) {
       const auto [address, units] = taken[index];
       taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(index));
       const auto [start, length] = allocator.Add(address, units);
-      twin.Add(address, units);
-      ASSERT_EQ(twin.Ranges().at(start), length);
+      reference.Add(address, units);
+      ASSERT_EQ(reference.Ranges().at(start), length);
     }
-    ASSERT_EQ(allocator.ranges(), twin.Ranges());
+    ASSERT_EQ(allocator.ranges(), reference.Ranges());
   }
 }
 
-TEST(RangeAllocator, AgreesWithTwin) {
+TEST(RangeAllocator, AgreesWithReference) {
   for (unsigned seed = 1; seed <= 5; ++seed) RunAgainstTwin(0, 60, seed);
 }
 
-TEST(RangeAllocator, AgreesWithTwinAcrossBarriers) {
+TEST(RangeAllocator, AgreesWithReferenceAcrossBarriers) {
   for (unsigned seed = 1; seed <= 5; ++seed) RunAgainstTwin(64, 64, seed);
 }
 

@@ -347,7 +347,7 @@ TEST(RuntimeFeatures, MipmapsHalveTheirLevels) {
   cudaGetLastError();
 }
 
-TEST(RuntimeFeatures, PerThreadTwinsUseTheThreadsStream) {
+TEST(RuntimeFeatures, PerThreadVariantsUseTheThreadsStream) {
   void* block = nullptr;
   CHECK_RT(cudaMalloc(&block, 64));
   cudaStream_t busy = nullptr;

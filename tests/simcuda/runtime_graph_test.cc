@@ -86,8 +86,8 @@ TEST(RuntimeGraph, NodesOfAnyKindAreReadAndChanged) {
   CHECK_RT(cudaGraphAddChildGraphNode(&child, outer, nullptr, 0, graph));
   cudaGraph_t within = nullptr;
   CHECK_RT(cudaGraphChildGraphNodeGetGraph(child, &within));
-  cudaGraphNode_t twin = nullptr;
-  CHECK_RT(cudaGraphNodeFindInClone(&twin, filling, within));
+  cudaGraphNode_t reference = nullptr;
+  CHECK_RT(cudaGraphNodeFindInClone(&reference, filling, within));
   cudaGraph_t clone = nullptr;
   CHECK_RT(cudaGraphClone(&clone, outer));
   CHECK_RT(cudaGraphDestroy(clone));

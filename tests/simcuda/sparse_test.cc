@@ -104,7 +104,7 @@ TEST_F(SparseTest, PlacesAndHandlesAreChecked) {
 
 TEST_F(SparseTest, RandomTilesAgreeWithTwin) {
   std::mt19937 random(7);
-  std::map<std::pair<unsigned, unsigned>, CUmemGenericAllocationHandle> twin;
+  std::map<std::pair<unsigned, unsigned>, CUmemGenericAllocationHandle> reference;
   std::set<CUmemGenericAllocationHandle> open;
   for (int step = 0; step < 400; ++step) {
     const std::pair<unsigned, unsigned> place = {random() % 3, random() % 2};
@@ -112,16 +112,16 @@ TEST_F(SparseTest, RandomTilesAgreeWithTwin) {
     if (!open.empty() && random() % 2 == 0) {
       const auto handle = *std::next(open.begin(), static_cast<long>(random() % open.size()));
       CHECK_CU(Set(place.first, place.second, handle, random() % 32 * kTile));
-      twin[place] = handle;
+      reference[place] = handle;
     } else if (random() % 3 == 0) {
       CHECK_CU(Set(place.first, place.second, 0));
-      twin.erase(place);
+      reference.erase(place);
     } else if (!open.empty()) {
       CHECK_CU(cuMemRelease(*open.begin()));
       open.erase(open.begin());
     }
     std::set<CUmemGenericAllocationHandle> held = open;
-    for (const auto& [where, handle] : twin) held.insert(handle);
+    for (const auto& [where, handle] : reference) held.insert(handle);
     ASSERT_EQ(Memory().vmm_bytes, held.size() * kPage) << "step " << step;
   }
   for (const auto handle : open) CHECK_CU(cuMemRelease(handle));

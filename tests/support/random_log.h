@@ -1,5 +1,6 @@
-// Random but sound logs: a toy allocator carves segments into blocks and tensors beside raw driver
-// allocations, a pool and pinned memory, on several devices, over steps. Same seed, same log.
+// Random but sound logs: a toy allocator suballocates segments into blocks and tensors beside raw
+// driver allocations, a pool and pinned memory, on several devices, over steps. Same seed, same
+// log.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,7 @@ AdviceEntry Entry(Pattern pattern, const char* site, std::uint32_t stack, std::u
   entry.finding.pattern = pattern;
   entry.finding.stack = StackId(stack);
   entry.finding.saves_bytes = saves;
-  entry.finding.peak_of = analysis::PeakOf::kBlocks;
+  entry.finding.peak_of = analysis::PeakLayer::kBlocks;
   entry.finding.new_peak.bytes = 100 * kMiB - saves;
   entry.finding.why = "because";
   entry.site = QString::fromUtf8(site);

@@ -158,8 +158,9 @@ QString GainText(const AdviceEntry& entry) {
   QStringList gains;
   const QString most = f.upper_bound ? QObject::tr("at most ") : QString();
   if (f.peak_of) {
-    const QString what = *f.peak_of == analysis::PeakOf::kBlocks ? QObject::tr("the peak of blocks")
-                                                                 : QObject::tr("the peak");
+    const QString what = *f.peak_of == analysis::PeakLayer::kBlocks
+                             ? QObject::tr("the peak of blocks")
+                             : QObject::tr("the peak");
     gains << (f.saves_bytes == 0
                   ? QObject::tr("nothing off %1").arg(what)
                   : QObject::tr("%1%2 off %3").arg(most, FormatBytes(f.saves_bytes), what));

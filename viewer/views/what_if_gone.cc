@@ -18,7 +18,7 @@
 
 namespace memprof::viewer {
 
-using analysis::PeakOf;
+using analysis::PeakLayer;
 using analysis::WithoutBy;
 
 WhatIfGone::WhatIfGone(Document* document, Selection* selection, QWidget* parent)
@@ -56,8 +56,8 @@ void WhatIfGone::BuildHead(QVBoxLayout* column) {
   by_->addItem(tr("Tensors"), static_cast<int>(WithoutBy::kTensor));
   of_ = new QComboBox(this);
   of_->setAccessibleName(tr("Of which peak"));
-  of_->addItem(tr("of the framework's blocks"), static_cast<int>(PeakOf::kBlocks));
-  of_->addItem(tr("of driver memory"), static_cast<int>(PeakOf::kDriver));
+  of_->addItem(tr("of the framework's blocks"), static_cast<int>(PeakLayer::kBlocks));
+  of_->addItem(tr("of driver memory"), static_cast<int>(PeakLayer::kDriver));
   search_ = new QLineEdit(this);
   search_->setPlaceholderText(tr("Search names"));
   search_->setClearButtonEnabled(true);
@@ -121,8 +121,8 @@ void WhatIfGone::Refresh() {
   options.by = static_cast<WithoutBy>(by_->currentData().toInt());
   const TimelineBands* bands = document_->bands(options.device);
   const bool framework = bands == nullptr || bands->framework;
-  const bool driver = static_cast<PeakOf>(of_->currentData().toInt()) == PeakOf::kDriver;
-  options.of = framework && !driver ? PeakOf::kBlocks : PeakOf::kDriver;
+  const bool driver = static_cast<PeakLayer>(of_->currentData().toInt()) == PeakLayer::kDriver;
+  options.of = framework && !driver ? PeakLayer::kBlocks : PeakLayer::kDriver;
   of_->setVisible(framework && options.by != WithoutBy::kLayer && options.by != WithoutBy::kTensor);
   job_.Start(
       [session, symbols = document_->symbols(), categories = document_->categories(),
@@ -131,8 +131,8 @@ void WhatIfGone::Refresh() {
         options.stop = stop;
         analysis::WithoutRanking ranking =
             analysis::RankWithout(*session, *symbols, categories.get(), options);
-        if (options.of == PeakOf::kBlocks && !ranking.has_blocks && !stop.stop_requested()) {
-          options.of = PeakOf::kDriver;
+        if (options.of == PeakLayer::kBlocks && !ranking.has_blocks && !stop.stop_requested()) {
+          options.of = PeakLayer::kDriver;
           ranking = analysis::RankWithout(*session, *symbols, categories.get(), options);
         }
         return DescribeWithout(*session, std::move(ranking), options.by);
@@ -200,8 +200,9 @@ void WhatIfGone::ShowState() {
   QString text =
       tr("The peak of %1 on %2 was %3. Each row: what it would have been, in the whole run, if "
          "this had never been allocated.")
-          .arg(ranking.of == PeakOf::kBlocks ? tr("the framework's blocks") : tr("driver memory"),
-               device, FormatBytes(ranking.peak.bytes));
+          .arg(
+              ranking.of == PeakLayer::kBlocks ? tr("the framework's blocks") : tr("driver memory"),
+              device, FormatBytes(ranking.peak.bytes));
   if (document_->passing() != nullptr)
     text += tr(" Without all that the filter shows: %1, which saves %2.")
                 .arg(FormatBytes(ranking.all.without.bytes), FormatBytes(ranking.all.saves_bytes));

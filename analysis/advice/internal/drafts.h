@@ -92,8 +92,8 @@ class Drafts {
   std::uint64_t DeathsBetween(const AllocationRecord& a, EventId after, EventId before) const;
 
  private:
-  using Turns = std::map<std::pair<int, PeakOf>, std::vector<std::uint32_t>>;
-  static std::uint64_t Between(const Turns& turns, const AllocationRecord& a, EventId after,
+  using EventsByLayer = std::map<std::pair<int, PeakLayer>, std::vector<std::uint32_t>>;
+  static std::uint64_t Between(const EventsByLayer& lists, const AllocationRecord& a, EventId after,
                                EventId before);
 
   const Session& session_;
@@ -102,7 +102,7 @@ class Drafts {
   const Accesses accesses_;
   const StepClock clock_;
   const std::vector<bool> judged_;
-  Turns births_, deaths_;  // events
+  EventsByLayer births_, deaths_;  // events
   std::map<std::tuple<Pattern, int, Layer, std::uint32_t>, Draft> drafts_;
 };
 

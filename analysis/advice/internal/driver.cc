@@ -173,9 +173,9 @@ void FindOverReservation(Drafts& drafts) {
     Finding& finding = draft.finding;
     finding.saves_bytes = reserved - used;
     finding.upper_bound = true;
-    const Level* driver = drafts.levels().Find(device, PeakOf::kDriver);
+    const Level* driver = drafts.levels().Find(device, PeakLayer::kDriver);
     if (driver != nullptr) {
-      finding.peak_of = PeakOf::kDriver;
+      finding.peak_of = PeakLayer::kDriver;
       finding.new_peak = driver->peak();
       finding.new_peak.bytes -= std::min(finding.new_peak.bytes, finding.saves_bytes);
     }

@@ -56,7 +56,7 @@ void FindHugePinned(Drafts& drafts) {
   std::uint64_t capacity = 0;
   for (const DeviceInfo& device : drafts.session().devices()) capacity += device.capacity_bytes;
   HostPeak host{drafts.session()};
-  ReplayLifetimes(drafts.session(), host);
+  WalkLifetimes(drafts.session(), host);
   if (capacity == 0 || host.peak <= capacity) return;
   Draft& draft = drafts.At(Pattern::kPinnedHuge, kNoDevice, Layer::kPinned, StackId());
   drafts.Count(draft, host.peak, {host.event, {}, {}, {}});

@@ -11,7 +11,7 @@ constexpr std::size_t kMaxPending = 64;
 constexpr std::uint64_t kToDevice = 1, kToHost = 2, kOnDevice = 3, kPeer = 5;  // log.CopyKind
 
 bool OnDevice(const Session& session, AllocationId id) {
-  return id.valid() && PeakOfLayer(session.record(id).layer).has_value();
+  return id.valid() && PeakLayerOf(session.record(id).layer).has_value();
 }
 
 // log.CopyKind, or what the ends say where it is not known.

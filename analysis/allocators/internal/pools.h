@@ -33,8 +33,8 @@ class HeapAllocator : public Allocator {
   Heap heap_;
 };
 
-// cudaMalloc: from 2 MiB on, pages of 2 MiB of its own; less is carved in steps of 512 bytes out of
-// pages that are shared, and given back when they are empty.
+// cudaMalloc: from 2 MiB on, pages of 2 MiB of its own; less is suballocated in steps of 512 bytes
+// out of pages that are shared, and given back when they are empty.
 class CudaAllocator : public HeapAllocator {
  public:
   explicit CudaAllocator(Device* device) : HeapAllocator(Heap::Fit::kBest, device) {}

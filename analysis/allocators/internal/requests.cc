@@ -163,7 +163,7 @@ std::uint64_t EstimateRequests(const Session& session, const CachingOptions& opt
                                RecordedRun* run) {
   if (run->source != RequestSource::kBlocks || options.expandable || run->odd_sizes > 0) return 0;
   FreeMemory memory(session, options, *run);
-  ReplayLifetimes(session, memory);
+  WalkLifetimes(session, memory);
   if (!memory.AsExpected()) return 0;
   auto& cut = memory.cut();
   std::sort(cut.begin(), cut.end());

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analysis/filter/stack_replay.h"
+#include "analysis/filter/stack_cursor.h"
 
 namespace memprof::analysis {
 
@@ -30,7 +30,7 @@ TimelineStack::TimelineStack(const TimelineStack& like, StackGroups groups)
     void Death(EventId, AllocationId id) { builder.Death(id); }
     void After(EventId event) { builder.After(event.value, births); }
   } visitor{StackBuilder(this)};
-  ReplayLifetimes(*session_, visitor);
+  WalkLifetimes(*session_, visitor);
   visitor.builder.Finish();
 }
 
@@ -144,12 +144,12 @@ std::uint64_t TimelineStack::At(Line line, TimeNs time) const {
 Series::Sample TimelineStack::Between(Line line, TimeNs begin, TimeNs end) const {
   const std::size_t slot = SlotOf(line);
   if (slot == kept_.size()) return {};
-  StackReplay replay(*this);
+  StackCursor cursor(*this);
   const std::uint32_t last = FirstEventFrom(end);
-  const Range range = RangeOf(replay, {begin, end}, FirstEventFrom(begin), last, false);
+  const Range range = RangeOf(cursor, {begin, end}, FirstEventFrom(begin), last, false);
   Outputs outputs;
-  if (end > begin) replay.Seek(last);
-  Evaluate(replay.state(), outputs);
+  if (end > begin) cursor.Seek(last);
+  Evaluate(cursor.state(), outputs);
   return {range.least[slot], range.most[slot], outputs[kept_[slot]]};
 }
 
@@ -164,21 +164,21 @@ TimeNs TimelineStack::TimeOfMax(Line line) const {
   if (peak == 0) return 0;
   const std::size_t slot = SlotOf(line);
   const std::size_t block = curves_[slot].pyramid.FirstOfMax(curves_[slot].most);
-  StackReplay replay(*this);
-  replay.Seek(static_cast<std::uint32_t>(block) * kBlock);
+  StackCursor cursor(*this);
+  cursor.Seek(static_cast<std::uint32_t>(block) * kBlock);
   Outputs outputs;
   do {
-    replay.Step();
-    Evaluate(replay.state(), outputs);
+    cursor.Step();
+    Evaluate(cursor.state(), outputs);
   } while (outputs[kept_[slot]] != peak);
-  return session_->events().time(replay.event() - 1);
+  return session_->events().time(cursor.event() - 1);
 }
 
 std::vector<std::uint64_t> TimelineStack::BytesAt(TimeNs time) const {
   std::vector<std::uint64_t> bytes;
   if (bands_.empty()) return bytes;
-  StackReplay replay(*this);
-  const Range range = RangeOf(replay, {time, time}, 0, 0, true);
+  StackCursor cursor(*this);
+  const Range range = RangeOf(cursor, {time, time}, 0, 0, true);
   return {range.least.begin(), range.least.begin() + static_cast<std::ptrdiff_t>(bands_.size())};
 }
 

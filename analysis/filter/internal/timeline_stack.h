@@ -71,7 +71,7 @@ struct StackGroups {
   bool pools = true;
 };
 
-class StackReplay;
+class StackCursor;
 
 // Immutable once made, hence thread-safe.
 class TimelineStack {
@@ -124,7 +124,7 @@ class TimelineStack {
 
  private:
   friend class StackBuilder;
-  friend class StackReplay;
+  friend class StackCursor;
   friend class KindStacks;
 
   // Tracks are running sums: four of the device, then the groups. Outputs are functions of them:
@@ -162,7 +162,7 @@ class TimelineStack {
   // Of the blocks [begin, end), joined into `range`.
   void Join(std::size_t begin, std::size_t end, Range& range) const;
   // Over [begin, end), whose events are [first, last): of edges, or, with `own`, of the bands.
-  Range RangeOf(StackReplay& replay, TimeWindow window, std::uint32_t first, std::uint32_t last,
+  Range RangeOf(StackCursor& cursor, TimeWindow window, std::uint32_t first, std::uint32_t last,
                 bool own) const;
   Columns MakeColumns(std::span<const TimeNs> times, bool own, double slack) const;
   // The first event from each time on, with the slack that Edges allows.

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "analysis/filter/internal/timeline_stack.h"
-#include "analysis/filter/stack_replay.h"
+#include "analysis/filter/stack_cursor.h"
 
 namespace memprof::analysis {
 
@@ -13,7 +13,7 @@ void TimelineStack::Join(std::size_t begin, std::size_t end, Range& range) const
   }
 }
 
-TimelineStack::Range TimelineStack::RangeOf(StackReplay& replay, TimeWindow window,
+TimelineStack::Range TimelineStack::RangeOf(StackCursor& cursor, TimeWindow window,
                                             std::uint32_t first, std::uint32_t last,
                                             bool own) const {
   Range range;
@@ -21,7 +21,7 @@ TimelineStack::Range TimelineStack::RangeOf(StackReplay& replay, TimeWindow wind
   range.most.fill(0);
   Outputs outputs;
   const auto look = [&] {
-    Evaluate(replay.state(), outputs);
+    Evaluate(cursor.state(), outputs);
     std::uint64_t below = 0;
     for (std::size_t slot = 0; slot < kept_.size(); ++slot) {
       std::uint64_t value = outputs[kept_[slot]];
@@ -34,19 +34,19 @@ TimelineStack::Range TimelineStack::RangeOf(StackReplay& replay, TimeWindow wind
     }
   };
   if (window.end <= window.begin) {  // what holds at that instant
-    replay.Seek(window.begin == kForever ? events() : FirstEventFrom(window.begin + 1));
+    cursor.Seek(window.begin == kForever ? events() : FirstEventFrom(window.begin + 1));
     look();
     return range;
   }
   if (first == last || first == events() || session_->events().time(first) > window.begin) {
-    replay.Seek(first);  // what held before still holds when the range begins
+    cursor.Seek(first);  // what held before still holds when the range begins
     look();
   }
   const auto walk = [&](std::uint32_t from, std::uint32_t to) {
     if (from >= to) return;
-    replay.Seek(from);
+    cursor.Seek(from);
     for (bool fresh = true; from < to; ++from, fresh = false)
-      if (replay.Step() || fresh) look();
+      if (cursor.Step() || fresh) look();
   };
   const std::uint32_t inner_first = (first + kBlock - 1) / kBlock, inner_last = last / kBlock;
   if (own || inner_first >= inner_last) {
@@ -82,10 +82,10 @@ TimelineStack::Columns TimelineStack::MakeColumns(std::span<const TimeNs> times,
   columns.low.assign(bands_.size(), std::vector<std::uint64_t>(n));
   columns.high = columns.low;
   if (bands_.empty() || n == 0) return columns;
-  StackReplay replay(*this);
+  StackCursor cursor(*this);
   const std::vector<std::uint32_t> first = ColumnBegins(times, slack);
   for (std::size_t i = 0; i < n; ++i) {
-    const Range range = RangeOf(replay, {times[i], times[i + 1]}, first[i], first[i + 1], own);
+    const Range range = RangeOf(cursor, {times[i], times[i + 1]}, first[i], first[i + 1], own);
     for (std::size_t b = 0; b < bands_.size(); ++b) {
       columns.low[b][i] = range.least[b];
       columns.high[b][i] = range.most[b];

@@ -67,7 +67,7 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   if (absl::Status status = ReadEvents(); !status.ok()) return status;
   tables_.Finish();
   AttributeBackward();
-  Replay();
+  BuildLifetimes();
   if (!Report(0.95)) return absl::CancelledError("cancelled");
   data_.processes = {{.path = data_.path, .run = data_.run, .rank = RankOf(data_.run)}};
   CountDamage();
@@ -222,7 +222,7 @@ void SessionBuilder::AttributeBackward() {
   stacks.Attribute(order_, &raw_);
 }
 
-void SessionBuilder::Replay() {
+void SessionBuilder::BuildLifetimes() {
   data_.devices = std::move(tables_.devices);
   std::sort(data_.devices.begin(), data_.devices.end(),
             [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });
@@ -238,7 +238,7 @@ void SessionBuilder::Replay() {
   data_.frames = std::move(tables_.frames);
 
   RunInfo& run = data_.run;
-  ReplayLifetimes(std::move(raw_), order_, data_.contexts, &data_.events, &anomalies_);
+  FindLifetimes(std::move(raw_), order_, data_.contexts, &data_.events, &anomalies_);
   order_ = {};
   const EventTable& events = data_.events;
   run.end_time = std::max(run.start_time, trailer_.end_time_ns);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/load/internal/columns.h"
-#include "analysis/load/internal/event_replay.h"
+#include "analysis/load/internal/lifetimes.h"
 #include "analysis/load/internal/tables.h"
 #include "analysis/load/load.h"
 #include "analysis/log/decode.h"
@@ -32,7 +32,7 @@ class SessionBuilder {
   void RecoverRing();
   absl::Status ReadEvents();
   void AttributeBackward();
-  void Replay();
+  void BuildLifetimes();
   void CountDamage();
   void MergeAnomalies();
   bool Report(double share) const { return !options_.progress || options_.progress(share); }

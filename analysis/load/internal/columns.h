@@ -1,5 +1,5 @@
 // Events as they were read: decoded from chunks on several threads, then put in order of time.
-// From here the replay makes the EventTable.
+// From here LifetimeFinder makes the EventTable.
 #pragma once
 
 #include <cstdint>

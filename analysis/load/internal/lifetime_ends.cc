@@ -1,11 +1,11 @@
 // How lifetimes end other than by a free: with what they lie in, with their context or device, or
 // because their address was handed out anew.
-#include "analysis/load/internal/lifetime_replay.h"
+#include "analysis/load/internal/lifetime_finder.h"
 
 namespace memprof::analysis::lifetimes {
 
 // What was live at the address of something new has ended without our seeing it.
-void Replay::EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t event) {
+void LifetimeFinder::EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t event) {
   const Id older = live_.Find(space, fresh.address, fresh.device, false, allocations_);
   if (older != kNone) {
     if (space != Space::kTensor) Count(log::Anomaly::kDoubleAllocations);
@@ -21,12 +21,12 @@ void Replay::EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t 
   if (ended != kNone) ended_below_.Erase(space, fresh.address, ended);
 }
 
-void Replay::SetDeath(Id id, std::uint32_t event, EndReason reason) {
+void LifetimeFinder::SetDeath(Id id, std::uint32_t event, EndReason reason) {
   allocations_[id].end_reason = reason;
   allocations_[id].death = EventId(event);
 }
 
-void Replay::End(Id id, std::uint32_t event, EndReason reason) {
+void LifetimeFinder::End(Id id, std::uint32_t event, EndReason reason) {
   SetDeath(id, event, reason);
   const AllocationRecord& allocation = allocations_[id];
   live_.Erase(SpaceOf(allocation), allocation.address, id);
@@ -37,7 +37,7 @@ void Replay::End(Id id, std::uint32_t event, EndReason reason) {
 }
 
 // Depth is at most three: driver allocation, segment, block, tensor.
-void Replay::EndChildren(Id id, std::uint32_t event) {
+void LifetimeFinder::EndChildren(Id id, std::uint32_t event) {
   for (Id child = first_child_[id]; child != kNone; child = next_sibling_[child]) {
     if (!allocations_[child].alive()) continue;
     End(child, event, EndReason::kSegmentFreed);
@@ -45,18 +45,18 @@ void Replay::EndChildren(Id id, std::uint32_t event) {
   }
 }
 
-void Replay::EndMembers(std::vector<Id>* members, std::uint32_t event, EndReason reason) {
+void LifetimeFinder::EndMembers(std::vector<Id>* members, std::uint32_t event, EndReason reason) {
   for (const Id id : *members)
     if (allocations_[id].alive()) End(id, event, reason);
   members->clear();
 }
 
-void Replay::DestroyContext(std::uint32_t i, const Event& event) {
+void LifetimeFinder::DestroyContext(std::uint32_t i, const Event& event) {
   if (event.context != kNone)
     EndMembers(&context_members_[event.context], i, EndReason::kContextDestroyed);
 }
 
-void Replay::ResetDevice(std::uint32_t i, const Event& event) {
+void LifetimeFinder::ResetDevice(std::uint32_t i, const Event& event) {
   if (event.device == kNoDevice) return;
   for (std::size_t row = 0; row < contexts_.size(); ++row)
     if (contexts_[row].device == event.device && contexts_[row].primary)

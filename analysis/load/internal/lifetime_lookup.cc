@@ -1,18 +1,18 @@
 // Finds what a lifetime lies in, and which one a free ends.
-#include "analysis/load/internal/lifetime_replay.h"
+#include "analysis/load/internal/lifetime_finder.h"
 
 namespace memprof::analysis::lifetimes {
 
 // An expandable segment grows by pages, each recorded as a segment; a block may span several, and
 // lies in that which it begins in.
-Id Replay::FirstPages(const AllocationRecord& block) const {
+Id LifetimeFinder::FirstPages(const AllocationRecord& block) const {
   const Id first = segments_.Beginning(block, allocations_);
   if (first == kNone || !allocations_[first].parent.valid()) return kNone;
   const Layer below = allocations_[allocations_[first].parent.value].layer;
   return below == Layer::kVmmPhysical ? first : kNone;
 }
 
-void Replay::FindParent(Id id) {
+void LifetimeFinder::FindParent(Id id) {
   AllocationRecord& inner = allocations_[id];
   Id parent = kNone;
   if (inner.layer == Layer::kTensor) parent = blocks_.Containing(inner, allocations_);
@@ -30,7 +30,7 @@ void Replay::FindParent(Id id) {
   next_sibling_[id] = std::exchange(first_child_[parent], id);
 }
 
-Id Replay::FindFreed(const Event& event) const {
+Id LifetimeFinder::FindFreed(const Event& event) const {
   const std::uint64_t address = event.address;
   const int device = event.device;
   const Layer layer = event.layer;
@@ -50,7 +50,7 @@ Id Replay::FindFreed(const Event& event) const {
 
 // What was imported is closed by the functions of the kind that it is seen as: an address, a
 // handle, an array.
-Id Replay::FindImport(std::uint64_t address, int device) const {
+Id LifetimeFinder::FindImport(std::uint64_t address, int device) const {
   for (const Space space : {Space::kDevice, Space::kPhysical, Space::kImport}) {
     const Id id = live_.Find(space, address, device, true, allocations_);
     if (id != kNone && allocations_[id].layer == Layer::kImported) return id;

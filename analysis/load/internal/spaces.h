@@ -1,4 +1,4 @@
-// Where addresses mean something, and who lives there: the look-ups of the replay.
+// Where addresses mean something, and who lives there: the look-ups of LifetimeFinder.
 //
 // Lifetimes are named by their row in the list of allocations (Id). Nothing here is thread-safe.
 #pragma once

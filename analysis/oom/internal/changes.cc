@@ -38,16 +38,17 @@ std::unordered_map<std::uint32_t, std::uint64_t> LiveBySite(const Session& sessi
   std::unordered_map<std::uint32_t, std::uint64_t> live;
   const std::uint32_t layers = kDeviceLayers | LayerBit(Layer::kBlock) | LayerBit(Layer::kSegment);
   const std::vector<AllocationId> ids = session.LiveAfter(event, layers);
-  std::vector<std::uint32_t> carved;  // driver memory with something of an allocator in it
+  std::vector<std::uint32_t> suballocated;  // driver memory with something of an allocator in it
   for (const AllocationId id : ids) {
     const AllocationRecord& a = session.record(id);
-    if (!OccupiesDevice(a.layer) && a.parent.valid()) carved.push_back(a.parent.value);
+    if (!OccupiesDevice(a.layer) && a.parent.valid()) suballocated.push_back(a.parent.value);
   }
-  std::sort(carved.begin(), carved.end());
+  std::sort(suballocated.begin(), suballocated.end());
   for (const AllocationId id : ids) {
     const AllocationRecord& a = session.record(id);
     if (a.device != device || a.layer == Layer::kSegment ||
-        (OccupiesDevice(a.layer) && std::binary_search(carved.begin(), carved.end(), id.value)))
+        (OccupiesDevice(a.layer) &&
+         std::binary_search(suballocated.begin(), suballocated.end(), id.value)))
       continue;
     live[groups.Of(a.stack)] += a.bytes;
   }

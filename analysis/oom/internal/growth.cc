@@ -113,9 +113,9 @@ void FindGrowth(const Scene& scene, Symbols& symbols, SiteGroups& groups,
   FailureGrowth growth = FindLeaking(scene, symbols, groups, leaks, *report, &growing);
   if (!fills(growth) || growth.bytes_per_step <= 0) {
     absl::flat_hash_set<std::uint32_t> of_line;
-    const auto turns = FindTurns(scene, symbols, groups, &of_line);
-    if (turns && fills(*turns)) {
-      growth = *turns;
+    const auto iterations = FindIterations(scene, symbols, groups, &of_line);
+    if (iterations && fills(*iterations)) {
+      growth = *iterations;
       growing = std::move(of_line);
     }
   }

@@ -52,7 +52,7 @@ void FindLargerStep(const Scene& scene, const SiteGroups& groups, FailureReport*
   }
   if (!now.valid()) return;
   Holding holding(scene, first, now);
-  ReplayLifetimes(session, EventId(0), failure, holding);
+  WalkLifetimes(session, EventId(0), failure, holding);
   LargerStep larger{.live = holding.live(), .highest_before = holding.highest()};
   const auto exceeds = [&scene](std::uint64_t bytes, std::uint64_t before) {
     return before > 0 && bytes >= before + std::max(scene.need(), before / 4);

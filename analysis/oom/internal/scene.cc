@@ -116,8 +116,8 @@ void AddSegment(const Session& session, const MapSegment& segment, bool ours, bo
   }
 }
 
-// Driver memory that no allocator carves. Segments of pages that were mapped one by one lie in
-// several pieces of physical memory, which the log does not tell apart: then no physical memory
+// Driver memory that no allocator suballocates. Segments of pages that were mapped one by one lie
+// in several pieces of physical memory, which the log does not tell apart: then no physical memory
 // counts but for what exceeds the segments.
 void AddDirect(Scene& scene) {
   const Session& session = *scene.session;
@@ -142,8 +142,9 @@ void AddDirect(Scene& scene) {
   for (const AllocationId id : session.LiveAfter(now, kDeviceLayers)) {
     const AllocationRecord& a = session.record(id);
     if (a.device != device) continue;
-    const auto carved = covered.find(id.value);
-    const std::uint64_t used = carved == covered.end() ? 0 : std::min(carved->second, a.bytes);
+    const auto suballocated = covered.find(id.value);
+    const std::uint64_t used =
+        suballocated == covered.end() ? 0 : std::min(suballocated->second, a.bytes);
     const bool backs_segments = a.layer == Layer::kVmmPhysical && mapped > 0;
     if (used == 0 && a.bytes > 0 && !backs_segments) scene.direct.push_back(id);
     scene.space.direct[static_cast<std::size_t>(a.layer)] += a.bytes - used;

@@ -28,7 +28,7 @@ struct Scene {
   std::uint64_t stream = 0, private_pool = 0;
   std::vector<MapSegment> segments;  // of allocators, on the device
   std::vector<bool> own;             // by segment: it could serve the request
-  std::vector<AllocationId> direct;  // driver memory that no allocator carves
+  std::vector<AllocationId> direct;  // driver memory that no allocator suballocates
   DeviceSpace space;
 
   // What the driver must have free for the request, if no piece in reserve serves it.
@@ -64,8 +64,9 @@ void FindGrowth(const Scene& scene, Symbols& symbols, SiteGroups& groups,
                 const std::vector<Leak>& leaks, FailureReport* report);
 // The line that left most behind, if one did so turn after turn until the failure; `growing` gets
 // the groups of what is live through it. O(events).
-std::optional<FailureGrowth> FindTurns(const Scene& scene, Symbols& symbols, SiteGroups& groups,
-                                       absl::flat_hash_set<std::uint32_t>* growing);
+std::optional<FailureGrowth> FindIterations(const Scene& scene, Symbols& symbols,
+                                            SiteGroups& groups,
+                                            absl::flat_hash_set<std::uint32_t>* growing);
 // O(allocations).
 void FindFirstStep(const Scene& scene, Symbols& symbols, FailureReport* report);
 // Needs the comparison with the step before. O(events).

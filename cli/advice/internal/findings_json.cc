@@ -59,7 +59,7 @@ Json FindingJson(const Session& session, analysis::Symbols& symbols, const Findi
                {"assumption", f.assumption},
                {"examples", std::move(examples)}};
   if (f.peak_of) {
-    json["peak_of"] = *f.peak_of == analysis::PeakOf::kBlocks ? "blocks" : "driver";
+    json["peak_of"] = *f.peak_of == analysis::PeakLayer::kBlocks ? "blocks" : "driver";
     json["new_peak_bytes"] = f.new_peak.bytes;
     const bool known = f.new_peak.event.valid() && !f.upper_bound;
     json["new_peak_time_ns"] = known ? session.events().time(f.new_peak.event.value) : 0;

@@ -47,7 +47,7 @@ std::string Gain(const Session& session, const Finding& f) {
   std::vector<std::string> gains;
   if (f.peak_of) {
     const std::string what =
-        *f.peak_of == analysis::PeakOf::kBlocks ? "the peak of blocks" : "the peak";
+        *f.peak_of == analysis::PeakLayer::kBlocks ? "the peak of blocks" : "the peak";
     gains.push_back(f.saves_bytes == 0
                         ? Cat("nothing off ", what)
                         : Cat(f.upper_bound ? "at most " : "", FormatBytes(f.saves_bytes), " off ",

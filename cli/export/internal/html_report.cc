@@ -47,7 +47,7 @@ class Page {
     Verdicts();
     Timelines();
     Leaks();
-    for (const analysis::Peak& peak : report_.peaks) PeakOf(peak);
+    for (const analysis::Peak& peak : report_.peaks) PeakLayer(peak);
     Rest();
     Append(html_, "<script>", kHtmlScript, "</script>\n</body>\n</html>\n");
     return std::move(html_);
@@ -157,7 +157,7 @@ class Page {
     if (!text.empty()) Add("<dt>", name, "</dt><dd>", EscapeHtml(text), "</dd>\n");
   }
 
-  void PeakOf(const analysis::Peak& peak) {
+  void PeakLayer(const analysis::Peak& peak) {
     Heading(Cat("peak", peak.device),
             Cat("Live at the peak of device ", peak.device, StepLabel(session_, peak.step)));
     HtmlTable layers({{"layer"}, {"bytes", HtmlTable::Kind::kNumber}});

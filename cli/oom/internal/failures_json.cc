@@ -104,7 +104,7 @@ Json FailureJson(const Session& session, analysis::Symbols& symbols,
   if (report.growth) {
     json["growth"] = {{"site", FrameLabel(report.growth->site)},
                       {"sites", report.growth->sites},
-                      {"turns", report.growth->turns},
+                      {"turns", report.growth->iterations},
                       {"bytes", report.growth->bytes},
                       {"bytes_per_step", Number(report.growth->bytes_per_step)},
                       {"stack", StackJson(symbols, report.growth->stack)}};

@@ -19,7 +19,7 @@ using analysis::AllocationId;
 using analysis::AllocationRecord;
 using analysis::FormatBytes;
 using analysis::FormatCount;
-using analysis::PeakOf;
+using analysis::PeakLayer;
 using analysis::Session;
 
 class Groups {
@@ -28,7 +28,7 @@ class Groups {
          const Grouping& grouping)
       : grouping_(grouping) {
     std::vector<AllocationId> live = peak.blocks;
-    const PeakOf of = live.empty() ? PeakOf::kDriver : PeakOf::kBlocks;
+    const PeakLayer of = live.empty() ? PeakLayer::kDriver : PeakLayer::kBlocks;
     if (live.empty()) live = DriverMemory(session, peak);
     for (const AllocationId id : live) {
       PeakRow& row = rows_[GroupOf(session.record(id), true)];

@@ -22,7 +22,7 @@ struct Grouping {
   std::string_view column;                         // "module"; in JSON too
 };
 
-// Of blocks, or of driver memory where nobody carves it. `savings` may be null.
+// Of blocks, or of driver memory where nobody suballocates it. `savings` may be null.
 std::string GroupedText(const analysis::Session& session, const analysis::Peak& peak,
                         const analysis::PeakSavings* savings, std::size_t top,
                         const Grouping& grouping);

@@ -11,8 +11,8 @@
 
 namespace memprof::cli {
 
-// Of blocks, or of driver memory where nobody carves it. "" where no module is known. `savings` may
-// be null.
+// Of blocks, or of driver memory where nobody suballocates it. "" where no module is known.
+// `savings` may be null.
 std::string ModuleText(const analysis::Session& session, const analysis::Peak& peak,
                        const analysis::PeakSavings* savings, std::size_t top);
 // The same, largest first; empty where no module is known.

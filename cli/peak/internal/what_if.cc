@@ -21,14 +21,14 @@ using analysis::AllocationId;
 using analysis::AllocationRecord;
 using analysis::FormatBytes;
 using analysis::Layer;
-using analysis::PeakOf;
+using analysis::PeakLayer;
 using analysis::PeakSaving;
 using analysis::PeakSavings;
 using analysis::Session;
 
 constexpr double kMaxFactor = 1000;
 
-bool Carved(const Session& session, AllocationId id) {
+bool Suballocated(const Session& session, AllocationId id) {
   for (const AllocationId child : session.Children(id)) {
     const Layer layer = session.record(child).layer;
     if (layer == Layer::kSegment || layer == Layer::kBlock) return true;
@@ -123,7 +123,7 @@ WhatIf::WhatIf(const Session& session, analysis::Symbols& symbols, std::vector<S
   const auto records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationId id(i);
-    if (!analysis::PeakOfLayer(records[i].layer) || Carved(session, id)) continue;
+    if (!analysis::PeakLayerOf(records[i].layer) || Suballocated(session, id)) continue;
     const std::size_t rule = matcher.Of(id);
     if (rule == rules_.size()) continue;
     ++matches_[rule];
@@ -131,17 +131,17 @@ WhatIf::WhatIf(const Session& session, analysis::Symbols& symbols, std::vector<S
   }
 }
 
-bool WhatIf::Resizes(int device, PeakOf of) const {
+bool WhatIf::Resizes(int device, PeakLayer of) const {
   const auto records = session_.records();
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (factor_[i] != 1 && records[i].device == device &&
-        analysis::PeakOfLayer(records[i].layer) == of)
+        analysis::PeakLayerOf(records[i].layer) == of)
       return true;
   }
   return false;
 }
 
-PeakSaving WhatIf::NewPeak(const PeakSavings& savings, int device, PeakOf of) const {
+PeakSaving WhatIf::NewPeak(const PeakSavings& savings, int device, PeakLayer of) const {
   return savings.WithSizes(device, of, [this](AllocationId id, const AllocationRecord& a) {
     const float factor = factor_[id.value];
     if (factor == 1) return a.bytes;
@@ -156,13 +156,13 @@ std::string WhatIf::Text(const PeakSavings& savings, int device) const {
     Append(text, i == 0 ? " " : ", ", Printable(rules_[i].text), " had ",
            FactorText(rules_[i].factor), " times its size");
   text += ":\n";
-  for (const PeakOf of : {PeakOf::kDriver, PeakOf::kBlocks}) {
+  for (const PeakLayer of : {PeakLayer::kDriver, PeakLayer::kBlocks}) {
     const analysis::NewPeak before = savings.PeakAsItWas(device, of);
     if (!before.event.valid() || !Resizes(device, of)) continue;
     const PeakSaving after = NewPeak(savings, device, of);
     const bool grows = after.without.bytes > before.bytes;
     const std::uint64_t change = grows ? after.without.bytes - before.bytes : after.saves_bytes;
-    Append(text, "    the peak", of == PeakOf::kBlocks ? " of blocks" : "", ": ",
+    Append(text, "    the peak", of == PeakLayer::kBlocks ? " of blocks" : "", ": ",
            FormatBytes(before.bytes), ", then ", FormatBytes(after.without.bytes), " (",
            grows ? "+" : "-", FormatBytes(change), ") at ",
            InstantLabel(session_, after.without.event), "\n");
@@ -172,9 +172,9 @@ std::string WhatIf::Text(const PeakSavings& savings, int device) const {
 
 Json WhatIf::ToJson(const PeakSavings& savings, int device) const {
   Json json = Json::object();
-  for (const PeakOf of : {PeakOf::kDriver, PeakOf::kBlocks}) {
+  for (const PeakLayer of : {PeakLayer::kDriver, PeakLayer::kBlocks}) {
     if (!Resizes(device, of)) continue;
-    json[of == PeakOf::kDriver ? "driver" : "blocks"] =
+    json[of == PeakLayer::kDriver ? "driver" : "blocks"] =
         SavingJson(session_, NewPeak(savings, device, of));
   }
   return json;

@@ -25,8 +25,8 @@ absl::StatusOr<std::vector<SizeRule>> ParseSizeRules(const std::vector<std::stri
 
 class WhatIf {
  public:
-  // The first rule that fits an allocation counts. What an allocator carves is not resized: what
-  // its segments would be depends on the allocator.
+  // The first rule that fits an allocation counts. What an allocator suballocates is not resized:
+  // what its segments would be depends on the allocator.
   WhatIf(const analysis::Session& session, analysis::Symbols& symbols, std::vector<SizeRule> rules);
 
   // How many allocations `rule` resizes.
@@ -38,9 +38,9 @@ class WhatIf {
   Json ToJson(const analysis::PeakSavings& savings, int device) const;
 
  private:
-  bool Resizes(int device, analysis::PeakOf of) const;
+  bool Resizes(int device, analysis::PeakLayer of) const;
   analysis::PeakSaving NewPeak(const analysis::PeakSavings& savings, int device,
-                               analysis::PeakOf of) const;
+                               analysis::PeakLayer of) const;
 
   const analysis::Session& session_;
   std::vector<SizeRule> rules_;

@@ -62,7 +62,7 @@ TEST(AdviceRoundingTest, BlocksLargerThanAskedFor) {
   EXPECT_EQ(s.SiteOf(found[0].stack), "Wasteful");
   EXPECT_EQ(found[0].bytes, kMiB);
   EXPECT_EQ(found[0].saves_bytes, kMiB);
-  EXPECT_EQ(found[0].peak_of, PeakOf::kBlocks);
+  EXPECT_EQ(found[0].peak_of, PeakLayer::kBlocks);
   EXPECT_EQ(found[0].confidence, Confidence::kCertain);
 }
 

@@ -8,7 +8,7 @@
 
 #include "analysis/base/sizes.h"
 #include "gtest/gtest.h"
-#include "tests/demo_trainer/allocator_twin.h"
+#include "tests/demo_trainer/allocator_reference.h"
 #include "tests/support/random_log.h"
 
 namespace memprof::analysis {
@@ -19,25 +19,25 @@ using allocators::RequestSource;
 using testing::LoadLog;
 using testing::LogBuilder;
 
-// Drives the twin and writes down what it does, as a program's own allocator would.
-class TwinLog {
+// Drives the reference and writes down what it does, as a program's own allocator would.
+class ReferenceLog {
  public:
-  explicit TwinLog(std::uint64_t max_split = ~std::uint64_t{0},
-                   std::uint64_t capacity = std::uint64_t{1} << 40)
-      : driver_(capacity), twin_(&driver_, max_split) {
+  explicit ReferenceLog(std::uint64_t max_split = ~std::uint64_t{0},
+                        std::uint64_t capacity = std::uint64_t{1} << 40)
+      : driver_(capacity), reference_(&driver_, max_split) {
     log_.Device(0, std::uint64_t{1} << 40);
   }
 
   void Allocate(std::uint64_t bytes, std::uint64_t stream = 0) {
     const auto handle = reinterpret_cast<void*>(stream);
-    const std::uint64_t address = twin_.Allocate(bytes, handle);
+    const std::uint64_t address = reference_.Allocate(bytes, handle);
     NoteSegments(stream);
     if (address == 0) {
       log_.Event(Op::kFrameworkOom, Layer::kBlock, 0, bytes, 0);
       return;
     }
     std::uint64_t size = 0;
-    for (const auto& segment : twin_.segments()) {
+    for (const auto& segment : reference_.segments()) {
       for (const auto& block : segment.blocks) {
         if (block.address == address) size = block.bytes;
       }
@@ -49,10 +49,10 @@ class TwinLog {
     const std::uint64_t address = live_[which % live_.size()];
     live_.erase(std::find(live_.begin(), live_.end(), address));
     log_.Free(Layer::kBlock, address);
-    twin_.Free(address);
+    reference_.Free(address);
   }
   void EmptyCache() {
-    twin_.EmptyCache();
+    reference_.EmptyCache();
     NoteSegments(0);
   }
   void Churn(std::uint32_t seed, int operations, std::uint64_t streams,
@@ -92,7 +92,7 @@ class TwinLog {
   void NoteSegments(std::uint64_t stream) {
     std::map<std::uint64_t, std::uint64_t> now;
     std::uint64_t sum = 0;
-    for (const auto& segment : twin_.segments()) {
+    for (const auto& segment : reference_.segments()) {
       now[segment.address] = segment.bytes;
       sum += segment.bytes;
     }
@@ -108,7 +108,7 @@ class TwinLog {
   }
 
   demo::FakeDriver driver_;
-  demo::AllocatorTwin twin_;
+  demo::AllocatorTwin reference_;
   LogBuilder log_;
   std::vector<std::uint64_t> live_;
   std::map<std::uint64_t, std::uint64_t> segments_;
@@ -119,7 +119,7 @@ class TwinLog {
 TEST(WhatIfTest, ReplaysWhatWasRecordedExactly) {
   for (std::uint32_t seed = 1; seed <= 8; ++seed) {
     for (const std::uint64_t streams : {1u, 3u}) {
-      TwinLog log;
+      ReferenceLog log;
       log.Churn(seed, 500, streams);
       const DeviceReplay replay = log.Replay();
       EXPECT_EQ(replay.recorded.peak_reserved, log.peak());
@@ -142,9 +142,9 @@ TEST(WhatIfTest, EstimatesWhatWasAskedForBehindBlocksKeptWhole) {
   double worst = 0, worst_of_blocks = 0;
   for (std::uint32_t seed = 1; seed <= 8; ++seed) {
     const std::uint64_t streams = seed % 2 + 1;
-    TwinLog known, unknown;
+    ReferenceLog known, unknown;
     unknown.SayBlocksOnly();
-    for (TwinLog* log : {&known, &unknown}) log->Churn(seed, 2000, streams, 4 * kMiB);
+    for (ReferenceLog* log : {&known, &unknown}) log->Churn(seed, 2000, streams, 4 * kMiB);
     const DeviceReplay truth = known.Replay(), estimate = unknown.Replay();
     EXPECT_EQ(truth.estimated, 0u);
     EXPECT_GT(estimate.estimated, 0u);
@@ -167,7 +167,7 @@ TEST(WhatIfTest, EstimatesWhatWasAskedForBehindBlocksKeptWhole) {
 
 TEST(WhatIfTest, ReplaysWhatWasReleasedForWantOfMemory) {
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
-    TwinLog log(~std::uint64_t{0}, 300 * kMiB);
+    ReferenceLog log(~std::uint64_t{0}, 300 * kMiB);
     log.Churn(seed, 500, 2);
     const DeviceReplay replay = log.Replay();
     EXPECT_EQ(replay.residual, 0) << "seed " << seed;
@@ -176,7 +176,7 @@ TEST(WhatIfTest, ReplaysWhatWasReleasedForWantOfMemory) {
 }
 
 TEST(WhatIfTest, FindsMaxSplitFromBlocksKeptWhole) {
-  TwinLog log(32 * kMiB);
+  ReferenceLog log(32 * kMiB);
   log.Churn(3, 600, 1, 80 * kMiB);
   const DeviceReplay replay = log.Replay();
   EXPECT_LE(std::abs(replay.residual), static_cast<std::int64_t>(log.peak() / 100));
@@ -184,7 +184,7 @@ TEST(WhatIfTest, FindsMaxSplitFromBlocksKeptWhole) {
 }
 
 TEST(WhatIfTest, TakesTheRecordedEnvironmentsWord) {
-  TwinLog log(32 * kMiB);
+  ReferenceLog log(32 * kMiB);
   log.Churn(5, 600, 1, 80 * kMiB);
   log.log().header().add_environment("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32");
   const DeviceReplay replay = log.Replay();
@@ -194,14 +194,14 @@ TEST(WhatIfTest, TakesTheRecordedEnvironmentsWord) {
 }
 
 TEST(WhatIfTest, NonsenseInTheEnvironmentIsPassedOver) {
-  TwinLog log;
+  ReferenceLog log;
   log.Allocate(100);
   log.log().header().add_environment("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:lots");
   EXPECT_EQ(log.Replay().origin, SpecOrigin::kLog);
 }
 
 TEST(WhatIfTest, SaysHowFarItIsOff) {
-  TwinLog log;
+  ReferenceLog log;
   log.Churn(7, 300, 1);
   ReplayOptions options;
   options.placement_seconds = 0;
@@ -216,7 +216,7 @@ TEST(WhatIfTest, SaysHowFarItIsOff) {
 }
 
 TEST(WhatIfTest, OthersAreInTheOrderAskedFor) {
-  TwinLog log;
+  ReferenceLog log;
   log.Allocate(3 * kMiB);
   log.Free(0);
   log.Allocate(30 * kMiB);
@@ -235,7 +235,7 @@ TEST(WhatIfTest, OthersAreInTheOrderAskedFor) {
 }
 
 TEST(WhatIfTest, TellsWhatFitsIntoACapacity) {
-  TwinLog log;
+  ReferenceLog log;
   log.Allocate(3 * kMiB);
   log.Free(0);
   log.Allocate(30 * kMiB);
@@ -254,7 +254,7 @@ TEST(WhatIfTest, TellsWhatFitsIntoACapacity) {
 }
 
 TEST(WhatIfTest, MakesRefusedRequestsAgain) {
-  TwinLog log(~std::uint64_t{0}, 64 * kMiB);
+  ReferenceLog log(~std::uint64_t{0}, 64 * kMiB);
   log.Allocate(30 * kMiB);
   log.Allocate(40 * kMiB);
   ReplayOptions options;

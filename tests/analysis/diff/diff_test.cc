@@ -277,15 +277,15 @@ std::map<std::string, std::string> PlaceNames(const Recorded& a, const Recorded&
 // Allocations that count once, with the name of their place.
 std::vector<std::pair<Allocation, std::string>> Leaves(
     const Recorded& run, const std::map<std::string, std::string>& names) {
-  std::set<std::uint32_t> carved;
+  std::set<std::uint32_t> suballocated;
   for (const Allocation& a : run.session->allocations())
-    if (a.layer == Layer::kSegment || a.layer == Layer::kBlock) carved.insert(a.parent.value);
+    if (a.layer == Layer::kSegment || a.layer == Layer::kBlock) suballocated.insert(a.parent.value);
   std::vector<std::pair<Allocation, std::string>> leaves;
   std::uint32_t i = 0;
   for (const Allocation& a : run.session->allocations()) {
     const std::uint32_t id = i++;
     if (a.device == kNoDevice) continue;
-    if (a.layer == Layer::kBlock || (OccupiesDevice(a.layer) && !carved.contains(id)))
+    if (a.layer == Layer::kBlock || (OccupiesDevice(a.layer) && !suballocated.contains(id)))
       leaves.emplace_back(a, names.at(Frames(*run.symbols, a.stack)));
   }
   return leaves;

@@ -71,19 +71,20 @@ bool Alive(const AllocationRecord& a, EventId event) {
   return event.valid() && a.birth <= event && (!a.death.valid() || event < a.death);
 }
 
-// Percent of what allocators carve.
+// Percent of what allocators suballocate.
 double FreeShare(const Session& session, EventId event) {
-  std::uint64_t carved = 0, free = 0;
+  std::uint64_t suballocated = 0, free = 0;
   for (const int device : {0, 1}) {
     if (!event.valid()) break;
     const TimeNs time = session.events().time(event.value);
     for (const MapSegment& segment : BuildAddressMap(session, device, time).segments) {
       if (!segment.framework) continue;
-      carved += segment.bytes;
+      suballocated += segment.bytes;
       free += segment.free_bytes;
     }
   }
-  return carved == 0 ? 0 : 100.0 * static_cast<double>(free) / static_cast<double>(carved);
+  return suballocated == 0 ? 0
+                           : 100.0 * static_cast<double>(free) / static_cast<double>(suballocated);
 }
 
 // The next event is later: what timelines say of its time they say of the event.

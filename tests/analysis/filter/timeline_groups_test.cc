@@ -184,7 +184,7 @@ TEST(TimelineGroupsTest, AddUpToSumsOverAllAllocations) {
   }
 }
 
-// The edges after every event, from where the twin of columns takes its values.
+// The edges after every event, from where the reference of columns takes its values.
 std::vector<Curve> EdgeCurves(const TimelineStack& stack) {
   std::vector<Curve> curves(stack.bands().size());
   const EventTable& events = stack.session()->events();

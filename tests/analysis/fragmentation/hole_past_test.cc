@@ -43,7 +43,7 @@ TimesOfPieces ByEveryBlock(const Session& session, const std::vector<MapSegment>
   return times;
 }
 
-std::vector<MapSegment> Carved(const Session& session, int device, TimeNs time) {
+std::vector<MapSegment> Suballocated(const Session& session, int device, TimeNs time) {
   std::vector<MapSegment> segments = BuildAddressMap(session, device, time).segments;
   std::erase_if(segments, [](const MapSegment& segment) { return !segment.framework; });
   return segments;
@@ -56,7 +56,7 @@ int CompareAt(const Session& session, int instants) {
   int used = 0;
   for (int i = 0; i <= instants; ++i) {
     const TimeNs now = first + (last - first) * static_cast<TimeNs>(i) / TimeNs(instants);
-    const std::vector<MapSegment> segments = Carved(session, 0, now);
+    const std::vector<MapSegment> segments = Suballocated(session, 0, now);
     const TimesOfPieces expected = ByEveryBlock(session, segments, now);
     EXPECT_EQ(LookBackAtHoles(session, segments, now), expected) << "at " << now;
     EXPECT_EQ(index.At(session, segments, now), expected) << "at " << now;
@@ -129,7 +129,7 @@ TEST(HolePastTest, PagesOfAnExpandableSegmentTellTogether) {
   log.Step(1);
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
-  const auto segments = Carved(*session, 0, session->events().last_time());
+  const auto segments = Suballocated(*session, 0, session->events().last_time());
   ASSERT_EQ(segments.size(), 1u);
   EXPECT_EQ(segments[0].more_pages.size(), 2u);
   ASSERT_EQ(segments[0].pieces.size(), 3u);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-#include "analysis/load/internal/event_replay.h"
+#include "analysis/load/internal/lifetimes.h"
 #include "tests/support/load_log.h"
 
 namespace memprof::analysis {
@@ -58,7 +58,7 @@ TEST(OrderByTimeTest, ClocksThatRunBackwardsAreHeld) {
 }
 
 // Picks, again and again, the row that must come next among the threads' first ones.
-std::vector<std::uint32_t> TwinOrder(const std::vector<Row>& rows) {
+std::vector<std::uint32_t> ReferenceOrder(const std::vector<Row>& rows) {
   std::vector<std::vector<std::size_t>> threads(4);
   for (std::size_t i = 0; i < rows.size(); ++i) threads[rows[i].thread].push_back(i);
   std::vector<std::uint32_t> order;
@@ -88,14 +88,14 @@ TEST(OrderByTimeTest, EqualsItsBruteForceTwin) {
     }
     RawEvents raw = Raw(rows);
     std::uint64_t steps = 0;
-    ASSERT_EQ(OrderByTime(&raw, &steps), TwinOrder(rows)) << round;
+    ASSERT_EQ(OrderByTime(&raw, &steps), ReferenceOrder(rows)) << round;
     EXPECT_EQ(steps, 0u);
   }
 }
 
 // Two threads whose events lie one after the other in the file and alternate in time, and far more
 // of them than the replay reads before it gives back what it has read.
-TEST(ReplayOfManyTest, WhatIsForgottenHasBeenRead) {
+TEST(LifetimesOfManyTest, WhatIsForgottenHasBeenRead) {
   constexpr std::uint32_t kEach = 400'000;
   RawEvents raw;
   for (const std::uint32_t thread : {0u, 1u})
@@ -118,7 +118,7 @@ TEST(ReplayOfManyTest, WhatIsForgottenHasBeenRead) {
   const std::vector<std::uint32_t> order = OrderByTime(&raw, &steps);
   EventTable events;
   AnomalyCounts anomalies{};
-  ReplayLifetimes(std::move(raw), order, {}, &events, &anomalies);
+  FindLifetimes(std::move(raw), order, {}, &events, &anomalies);
   ASSERT_EQ(events.size(), 2 * kEach);
   EXPECT_EQ(events.records().size(), kEach);
   for (std::uint32_t e = 0; e < 2 * kEach && !HasFailure(); ++e) {

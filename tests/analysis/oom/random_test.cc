@@ -28,12 +28,12 @@ struct PlainSpace {
 
 PlainSpace Measure(const Session& session, int device) {
   PlainSpace plain;
-  std::set<std::uint32_t> carved;
+  std::set<std::uint32_t> suballocated;
   for (const Allocation& a : session.allocations())
     if (a.alive() && a.device == device && a.layer == Layer::kSegment) {
       plain.segments[a.address] = {a.bytes, false};
       plain.holes += a.bytes;
-      carved.insert(a.parent.value);
+      suballocated.insert(a.parent.value);
     }
   for (std::size_t i = 0; i < session.allocations().size(); ++i) {
     const Allocation a = session.allocations()[i];
@@ -43,7 +43,7 @@ PlainSpace Measure(const Session& session, int device) {
       plain.rounding += a.bytes - a.requested;
       plain.holes -= a.bytes;
       std::prev(plain.segments.upper_bound(a.address))->second.second = true;
-    } else if (OccupiesDevice(a.layer) && !carved.contains(static_cast<std::uint32_t>(i))) {
+    } else if (OccupiesDevice(a.layer) && !suballocated.contains(static_cast<std::uint32_t>(i))) {
       plain.direct += a.bytes;
     }
   }
@@ -67,15 +67,15 @@ bool FitsWithout(const testing::RandomLogOptions& options, const Case& c,
     if (!a.alive() || a.device != 0 || !a.parent.valid()) continue;
     if (a.layer == Layer::kBlock) had_blocks.insert(c.session->allocation(a.parent).address);
   }
-  std::set<std::uint32_t> carved;
+  std::set<std::uint32_t> suballocated;
   for (const Allocation& a : c.session->allocations())
-    if (a.alive() && a.layer == Layer::kSegment) carved.insert(a.parent.value);
+    if (a.alive() && a.layer == Layer::kSegment) suballocated.insert(a.parent.value);
   for (std::size_t i = 0; i < c.session->allocations().size(); ++i) {
     const Allocation a = c.session->allocations()[i];
     if (!a.alive() || a.device != 0 || !sites.contains(c.sites->Of(a.stack))) continue;
     if (a.layer == Layer::kBlock)
       again.builder().Free(Layer::kBlock, a.address);
-    else if (OccupiesDevice(a.layer) && !carved.contains(static_cast<std::uint32_t>(i)))
+    else if (OccupiesDevice(a.layer) && !suballocated.contains(static_cast<std::uint32_t>(i)))
       given += a.bytes;
   }
   const auto freed = LoadLog(again.builder());

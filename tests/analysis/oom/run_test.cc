@@ -115,7 +115,7 @@ TEST(OomRunTest, WithoutStepsTheLineThatGrewWithEveryTurnIsNamed) {
     const Case c = Evaluation(25, true, loads);
     ASSERT_TRUE(c.last.growth) << loads;
     EXPECT_EQ(c.last.growth->site.line, 8);
-    EXPECT_EQ(c.last.growth->turns, 25u);
+    EXPECT_EQ(c.last.growth->iterations, 25u);
     EXPECT_EQ(c.last.growth->bytes, 75 * kMiB);
     EXPECT_DOUBLE_EQ(c.last.growth->bytes_per_step, 3.0 * kMiB);
     ASSERT_EQ(c.last.remedies.at(0).kind, RemedyKind::kSites);

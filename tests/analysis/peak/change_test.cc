@@ -38,11 +38,11 @@ void ExpectSame(const NewPeak& got, const NewPeak& want) {
   EXPECT_EQ(got.event.value, want.event.value);
 }
 
-std::vector<AllocationId> MembersOf(const Session& session, int device, PeakOf of) {
+std::vector<AllocationId> MembersOf(const Session& session, int device, PeakLayer of) {
   std::vector<AllocationId> members;
   for (std::uint32_t i = 0; i < session.records().size(); ++i) {
     const AllocationRecord& a = session.records()[i];
-    if (a.device == device && PeakOfLayer(a.layer) == of) members.push_back(AllocationId(i));
+    if (a.device == device && PeakLayerOf(a.layer) == of) members.push_back(AllocationId(i));
   }
   return members;
 }
@@ -55,7 +55,7 @@ Life LifeOf(const Session& session, const AllocationRecord& a) {
 struct Trace {
   std::shared_ptr<const Session> session;
   int device = 0;
-  PeakOf of = PeakOf::kDriver;
+  PeakLayer of = PeakLayer::kDriver;
 };
 
 class RandomTraces : public ::testing::TestWithParam<std::uint32_t> {
@@ -69,7 +69,7 @@ class RandomTraces : public ::testing::TestWithParam<std::uint32_t> {
     const PeakLevels levels(*session);
     int checked = 0;
     for (const int device : {0, 1}) {
-      for (const PeakOf of : {PeakOf::kDriver, PeakOf::kBlocks}) {
+      for (const PeakLayer of : {PeakLayer::kDriver, PeakLayer::kBlocks}) {
         const Level* level = levels.Find(device, of);
         ASSERT_NE(level, nullptr);
         check(Trace{session, device, of}, *level, MembersOf(*session, device, of));
@@ -228,12 +228,12 @@ TEST(PeakChangeTest, AgreesWithALogRecordedWithoutTheSite) {
       return StackId();
     }();
     ASSERT_TRUE(site.valid());
-    const auto peaks = PeaksWithout(*session, levels, 0, PeakOf::kDriver, 1,
+    const auto peaks = PeaksWithout(*session, levels, 0, PeakLayer::kDriver, 1,
                                     [site](AllocationId, const AllocationRecord& a) {
                                       return a.stack == site ? 0u : kNoGroup;
                                     });
     EXPECT_EQ(peaks[0].bytes, FindPeaks(*rebuilt).at(0).bytes);
-    EXPECT_EQ(levels.Find(0, PeakOf::kDriver)->peak().bytes, FindPeaks(*session).at(0).bytes);
+    EXPECT_EQ(levels.Find(0, PeakLayer::kDriver)->peak().bytes, FindPeaks(*session).at(0).bytes);
     EXPECT_LT(peaks[0].bytes, FindPeaks(*session).at(0).bytes);
   }
 }
@@ -246,7 +246,7 @@ TEST(PeakChangeTest, TheSecondHighestPeakLimitsWhatIsSaved) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const PeakLevels levels(*session);
-  const Level* level = levels.Find(0, PeakOf::kDriver);
+  const Level* level = levels.Find(0, PeakLayer::kDriver);
   ASSERT_NE(level, nullptr);
   ExpectSame(level->peak(), {100, EventId(0)});
   const std::vector<LevelChange> changes = {Removed(session->records()[0])};
@@ -261,9 +261,9 @@ TEST(PeakChangeTest, AllGoneIsNoPeakAtNoEvent) {
   ASSERT_NE(session, nullptr);
   const PeakLevels levels(*session);
   const std::vector<LevelChange> changes = {Removed(session->records()[0])};
-  ExpectSame(levels.Find(0, PeakOf::kDriver)->With(changes), {0, EventId()});
-  EXPECT_EQ(levels.Find(0, PeakOf::kBlocks), nullptr);
-  EXPECT_EQ(levels.Find(7, PeakOf::kDriver), nullptr);
+  ExpectSame(levels.Find(0, PeakLayer::kDriver)->With(changes), {0, EventId()});
+  EXPECT_EQ(levels.Find(0, PeakLayer::kBlocks), nullptr);
+  EXPECT_EQ(levels.Find(7, PeakLayer::kDriver), nullptr);
 }
 
 TEST(PeakChangeTest, ChangesOutsideALifeChangeNothing) {
@@ -276,7 +276,7 @@ TEST(PeakChangeTest, ChangesOutsideALifeChangeNothing) {
   ASSERT_NE(session, nullptr);
   const AllocationRecord& a = session->records()[0];
   const PeakLevels levels(*session);
-  const Level* level = levels.Find(0, PeakOf::kDriver);
+  const Level* level = levels.Find(0, PeakLayer::kDriver);
   const auto with = [level](const LevelChange& change) {
     return level->With(std::vector<LevelChange>{change});
   };
@@ -299,8 +299,8 @@ TEST(PeakChangeTest, BytesThatOverflowAreSurvived) {
   const PeakLevels levels(*session);
   std::vector<LevelChange> changes;
   for (const AllocationRecord& a : session->records()) changes.push_back(Removed(a));
-  EXPECT_GT(levels.Find(0, PeakOf::kDriver)->peak().bytes, 0u);
-  levels.Find(0, PeakOf::kDriver)->With(changes);  // any answer will do
+  EXPECT_GT(levels.Find(0, PeakLayer::kDriver)->peak().bytes, 0u);
+  levels.Find(0, PeakLayer::kDriver)->With(changes);  // any answer will do
 }
 
 TEST(PeakChangeTest, EmptyLogHasNoLevels) {
@@ -308,7 +308,7 @@ TEST(PeakChangeTest, EmptyLogHasNoLevels) {
   ASSERT_NE(session, nullptr);
   const PeakLevels levels(*session);
   EXPECT_TRUE(levels.all().empty());
-  EXPECT_EQ(PeaksWithout(*session, levels, 0, PeakOf::kDriver, 2,
+  EXPECT_EQ(PeaksWithout(*session, levels, 0, PeakLayer::kDriver, 2,
                          [](AllocationId, const AllocationRecord&) { return 0u; })[1]
                 .bytes,
             0u);

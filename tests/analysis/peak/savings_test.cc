@@ -16,7 +16,7 @@ using testing::LogBuilder;
 using testing::RandomLog;
 
 // The peak of (device, of) when `left_out` had never been there.
-NewPeak PeakWithout(const Session& session, int device, PeakOf of,
+NewPeak PeakWithout(const Session& session, int device, PeakLayer of,
                     const std::set<std::uint32_t>& left_out) {
   NewPeak peak;
   const auto records = session.records();
@@ -24,7 +24,7 @@ NewPeak PeakWithout(const Session& session, int device, PeakOf of,
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < records.size(); ++i) {
       const AllocationRecord& a = records[i];
-      if (a.device != device || PeakOfLayer(a.layer) != of || left_out.contains(i)) continue;
+      if (a.device != device || PeakLayerOf(a.layer) != of || left_out.contains(i)) continue;
       if (a.birth.value <= e && (!a.death.valid() || e < a.death.value)) sum += a.bytes;
     }
     if (sum > peak.bytes) peak = {sum, EventId(e)};
@@ -32,7 +32,7 @@ NewPeak PeakWithout(const Session& session, int device, PeakOf of,
   return peak;
 }
 
-void ExpectSaving(const Session& session, const PeakSavings& savings, int device, PeakOf of,
+void ExpectSaving(const Session& session, const PeakSavings& savings, int device, PeakLayer of,
                   const std::set<std::uint32_t>& left_out, const PeakSaving& got) {
   const NewPeak want = PeakWithout(session, device, of, left_out);
   EXPECT_EQ(got.without.bytes, want.bytes);
@@ -53,7 +53,7 @@ class RandomSavings : public ::testing::TestWithParam<std::uint32_t> {
 TEST_P(RandomSavings, Sites) {
   const PeakSavings savings(*session_);
   const std::size_t stacks = session_->stack_count();
-  for (const PeakOf of : {PeakOf::kDriver, PeakOf::kBlocks}) {
+  for (const PeakLayer of : {PeakLayer::kDriver, PeakLayer::kBlocks}) {
     const auto got = savings.Without(1, of, stacks, [](AllocationId, const AllocationRecord& a) {
       return a.stack.valid() ? a.stack.value : kNoGroup;
     });
@@ -69,7 +69,7 @@ TEST_P(RandomSavings, OneAllocation) {
   const PeakSavings savings(*session_);
   for (std::uint32_t i = 0; i < session_->records().size(); i += 7) {
     const AllocationRecord& a = session_->records()[i];
-    const auto of = PeakOfLayer(a.layer);
+    const auto of = PeakLayerOf(a.layer);
     if (!of) continue;
     ExpectSaving(*session_, savings, a.device, *of, {i}, savings.WithoutOne(AllocationId(i)));
   }
@@ -94,7 +94,7 @@ TEST_P(RandomSavings, Tensors) {
     std::set<std::uint32_t> blocks;
     for (const auto& [block, names] : names_in)
       if (names == std::set<std::uint64_t>{group}) blocks.insert(block);
-    ExpectSaving(*session_, savings, 0, PeakOf::kBlocks, blocks, got[group]);
+    ExpectSaving(*session_, savings, 0, PeakLayer::kBlocks, blocks, got[group]);
   }
 }
 
@@ -104,7 +104,7 @@ TEST_P(RandomSavings, OtherSizes) {
   const auto size = [](std::uint32_t i, std::uint64_t bytes) {
     return i % 2 == 0 ? bytes : bytes * (i % 5) / 3;
   };
-  for (const PeakOf of : {PeakOf::kDriver, PeakOf::kBlocks}) {
+  for (const PeakLayer of : {PeakLayer::kDriver, PeakLayer::kBlocks}) {
     const PeakSaving got = savings.WithSizes(
         0, of,
         [&size](AllocationId id, const AllocationRecord& a) { return size(id.value, a.bytes); });
@@ -114,7 +114,7 @@ TEST_P(RandomSavings, OtherSizes) {
       std::uint64_t sum = 0;
       for (std::uint32_t i = 0; i < records.size(); ++i) {
         const AllocationRecord& a = records[i];
-        if (a.device != 0 || PeakOfLayer(a.layer) != of) continue;
+        if (a.device != 0 || PeakLayerOf(a.layer) != of) continue;
         if (a.birth.value <= e && (!a.death.valid() || e < a.death.value)) sum += size(i, a.bytes);
       }
       want = std::max(want, sum);
@@ -136,7 +136,7 @@ TEST(PeakSavingsTest, ATensorIsWorthItsBlock) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const PeakSavings savings(*session);
-  EXPECT_EQ(savings.PeakOfTensors(0), PeakOf::kBlocks);
+  EXPECT_EQ(savings.TensorPeakLayer(0), PeakLayer::kBlocks);
   EXPECT_EQ(savings.WithoutOne(AllocationId(3)).saves_bytes, 4096u);
   EXPECT_EQ(savings.WithoutOne(AllocationId(1)).saves_bytes, 8192u);  // a segment: what it lies in
   EXPECT_EQ(savings.WithoutOne(AllocationId()).saves_bytes, 0u);
@@ -150,7 +150,7 @@ TEST(PeakSavingsTest, WithoutBlocksATensorIsWorthTheDriversMemory) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const PeakSavings savings(*session);
-  EXPECT_EQ(savings.PeakOfTensors(0), PeakOf::kDriver);
+  EXPECT_EQ(savings.TensorPeakLayer(0), PeakLayer::kDriver);
   const auto got =
       savings.WithoutTensors(0, 1, [](AllocationId, const AllocationRecord&) { return 0u; });
   EXPECT_EQ(got[0].saves_bytes, 8192u);

@@ -23,14 +23,14 @@ bool Alive(const AllocationRecord& a, std::uint32_t event) {
 }
 
 // What (device, of) held at most without those that `gone` is true of, and when first.
-NewPeak PeakWithout(const Session& session, int device, PeakOf of,
+NewPeak PeakWithout(const Session& session, int device, PeakLayer of,
                     const std::function<bool(std::uint32_t)>& gone) {
   NewPeak peak;
   const auto records = session.records();
   for (std::uint32_t e = 0; e < session.events().size(); ++e) {
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < records.size(); ++i)
-      if (records[i].device == device && PeakOfLayer(records[i].layer) == of && !gone(i) &&
+      if (records[i].device == device && PeakLayerOf(records[i].layer) == of && !gone(i) &&
           Alive(records[i], e))
         sum += records[i].bytes;
     if (sum > peak.bytes) peak = {sum, EventId(e)};
@@ -66,7 +66,7 @@ class RandomWithout : public ::testing::TestWithParam<std::uint32_t> {
     const auto records = session.records();
     std::map<decltype(key(0)), std::set<std::uint32_t>> groups;
     for (std::uint32_t i = 0; i < records.size(); ++i) {
-      if (records[i].device != options.device || PeakOfLayer(records[i].layer) != got.of) continue;
+      if (records[i].device != options.device || PeakLayerOf(records[i].layer) != got.of) continue;
       if (options.passing == nullptr || options.passing->Has(AllocationId(i)))
         groups[key(i)].insert(i);
     }
@@ -113,7 +113,7 @@ class RandomWithout : public ::testing::TestWithParam<std::uint32_t> {
 };
 
 TEST_P(RandomWithout, Sites) {
-  for (const PeakOf of : {PeakOf::kBlocks, PeakOf::kDriver}) {
+  for (const PeakLayer of : {PeakLayer::kBlocks, PeakLayer::kDriver}) {
     const WithoutOptions options{.device = 1, .of = of};
     const WithoutRanking got = loaded_.Rank(options);
     EXPECT_TRUE(got.has_blocks && got.has_driver);
@@ -122,7 +122,7 @@ TEST_P(RandomWithout, Sites) {
         options, got, [this](std::uint32_t i) { return PlaceOf(i); }, PlaceOfRow);
     for (std::uint32_t i = 0; i < loaded_.session->records().size(); ++i) {
       const AllocationRecord& a = loaded_.session->records()[i];
-      if (a.device != 1 || PeakOfLayer(a.layer) != of || !a.stack.valid()) continue;
+      if (a.device != 1 || PeakLayerOf(a.layer) != of || !a.stack.valid()) continue;
       ASSERT_LT(got.row_of[a.stack.value], got.rows.size());
       EXPECT_EQ(PlaceOfRow(got.rows[got.row_of[a.stack.value]]), PlaceOf(i));
     }
@@ -133,13 +133,13 @@ TEST_P(RandomWithout, OnlyWhatPasses) {
   std::vector<bool> chosen(loaded_.session->records().size());
   for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = i % 3 == 0;
   const AllocationSet passing(chosen);
-  const WithoutOptions options{.device = 0, .of = PeakOf::kBlocks, .passing = &passing};
+  const WithoutOptions options{.device = 0, .of = PeakLayer::kBlocks, .passing = &passing};
   ExpectRows(
       options, loaded_.Rank(options), [this](std::uint32_t i) { return PlaceOf(i); }, PlaceOfRow);
 }
 
 TEST_P(RandomWithout, Categories) {
-  const WithoutOptions options{.device = 0, .of = PeakOf::kBlocks, .by = WithoutBy::kCategory};
+  const WithoutOptions options{.device = 0, .of = PeakLayer::kBlocks, .by = WithoutBy::kCategory};
   ExpectRows(
       options, loaded_.Rank(options),
       [this](std::uint32_t i) { return loaded_.categories->Of(AllocationId(i)).category; },
@@ -147,9 +147,9 @@ TEST_P(RandomWithout, Categories) {
 }
 
 TEST_P(RandomWithout, LayersAreOfDriverMemory) {
-  const WithoutOptions options{.device = 1, .of = PeakOf::kBlocks, .by = WithoutBy::kLayer};
+  const WithoutOptions options{.device = 1, .of = PeakLayer::kBlocks, .by = WithoutBy::kLayer};
   const WithoutRanking got = loaded_.Rank(options);
-  EXPECT_EQ(got.of, PeakOf::kDriver);
+  EXPECT_EQ(got.of, PeakLayer::kDriver);
   ExpectRows(
       options, got, [this](std::uint32_t i) { return loaded_.session->records()[i].layer; },
       [](const WithoutRow& row) { return row.layer; });
@@ -170,7 +170,7 @@ TEST(WithoutTest, TensorsOfOneNameGoWithTheirBlocks) {
   block(0x1008000, 2048, "");
   const Loaded loaded(log);
   const WithoutRanking got = loaded.Rank({.device = 0, .by = WithoutBy::kTensor});
-  EXPECT_EQ(got.of, PeakOf::kBlocks);
+  EXPECT_EQ(got.of, PeakLayer::kBlocks);
   EXPECT_EQ(got.peak.bytes, 4096u + 8192 + 2048);
   ASSERT_EQ(got.rows.size(), 2u);
   EXPECT_EQ(got.rows[0].tensor, "weight  fp32[4×8]");
@@ -195,7 +195,7 @@ TEST(WithoutTest, NothingOnThatDevice) {
     EXPECT_FALSE(got.has_blocks || got.has_driver);
   }
   EXPECT_FALSE(loaded.Rank({.device = 0}).has_blocks);
-  EXPECT_EQ(loaded.Rank({.device = 0, .of = PeakOf::kDriver}).rows.size(), 1u);
+  EXPECT_EQ(loaded.Rank({.device = 0, .of = PeakLayer::kDriver}).rows.size(), 1u);
 }
 
 TEST(WithoutTest, WithoutCategoriesEverythingIsUnknown) {

@@ -32,20 +32,20 @@ struct Recorder {
 
 void ExpectTwin(const Session& session) {
   Recorder recorder;
-  ReplayLifetimes(session, recorder);
-  std::vector<Happening> twin;
+  WalkLifetimes(session, recorder);
+  std::vector<Happening> reference;
   for (std::uint32_t e = 0; e < session.events().size(); ++e) {
     for (const bool birth : {false, true})
       for (std::uint32_t i = 0; i < session.records().size(); ++i) {
         const Allocation a = session.allocation(AllocationId(i));
-        if ((birth ? a.birth : a.death) == EventId(e)) twin.push_back({e, birth, i});
+        if ((birth ? a.birth : a.death) == EventId(e)) reference.push_back({e, birth, i});
       }
   }
-  EXPECT_EQ(recorder.all, twin);
+  EXPECT_EQ(recorder.all, reference);
   EXPECT_EQ(recorder.events, session.events().size());
 }
 
-TEST(ReplayTest, RandomLogsInOrder) {
+TEST(LifetimeWalkTest, RandomLogsInOrder) {
   for (const std::uint32_t seed : {1u, 2u, 3u}) {
     RandomLog log({.seed = seed});
     const auto session = LoadLog(log.builder());
@@ -55,7 +55,7 @@ TEST(ReplayTest, RandomLogsInOrder) {
 }
 
 // One event may end much: a reset, memory below framework blocks, an address that comes again.
-TEST(ReplayTest, SeveralDeathsAtOneEvent) {
+TEST(LifetimeWalkTest, SeveralDeathsAtOneEvent) {
   LogBuilder log;
   log.Device(0, 1 << 30);
   log.Alloc(Layer::kLinear, 0x10000, 4096);

@@ -1,5 +1,5 @@
-// The place that a person would name: case by case, and against a brute-force twin that counts with
-// plain loops.
+// The place that a person would name: case by case, and against a brute-force reference that counts
+// with plain loops.
 #include "analysis/symbols/site_choice.h"
 
 #include <gtest/gtest.h>
@@ -431,39 +431,39 @@ TEST(PlumbingTest, ByNameModuleAndFile) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// The twin: the rule of the header, said with sets and loops over names.
+// The reference: the rule of the header, said with sets and loops over names.
 
-bool TwinPlumbing(const std::string& function) { return function[0] == '!'; }
+bool ReferencePlumbing(const std::string& function) { return function[0] == '!'; }
 // What `!` stands for in the log.
 std::string InLog(const std::string& function) {
-  return TwinPlumbing(function) ? "std::plumbing" + function.substr(1) : function;
+  return ReferencePlumbing(function) ? "std::plumbing" + function.substr(1) : function;
 }
 
-char TwinGroup(Layer layer) {
+char ReferenceGroup(Layer layer) {
   return layer == Layer::kBlock ? 'b' : layer == Layer::kTensor ? 't' : 'd';
 }
 
-// "K3" of "K3::Make": classes of the twin are one scope deep.
-std::string TwinClass(const std::string& function) {
+// "K3" of "K3::Make": classes of the reference are one scope deep.
+std::string ReferenceClass(const std::string& function) {
   const std::size_t scope = function.find("::");
   return scope == std::string::npos ? "" : function.substr(0, scope);
 }
 
-std::vector<std::string> TwinPlaces(const NamedStack& stack) {
+std::vector<std::string> ReferencePlaces(const NamedStack& stack) {
   std::vector<std::string> places;
   for (const std::string& function : stack.functions)
-    if (!TwinPlumbing(function)) places.push_back(function);
+    if (!ReferencePlumbing(function)) places.push_back(function);
   return places;
 }
 
 // How many places of `asked` are wrappers. All functions of these logs have one line.
-std::size_t TwinWrappers(const std::vector<NamedStack>& stacks, const NamedStack& asked) {
-  const std::vector<std::string> places = TwinPlaces(asked);
+std::size_t ReferenceWrappers(const std::vector<NamedStack>& stacks, const NamedStack& asked) {
+  const std::vector<std::string> places = ReferencePlaces(asked);
   std::size_t passed = 0;
   for (std::size_t i = 0; i + 1 < places.size() && i < 6 && i <= passed + 2; ++i) {
     std::set<std::string> callers;
     for (const NamedStack& stack : stacks) {
-      const std::vector<std::string> others = TwinPlaces(stack);
+      const std::vector<std::string> others = ReferencePlaces(stack);
       if (others.size() > i + 1 &&
           std::equal(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                      others.begin()) &&
@@ -475,12 +475,13 @@ std::size_t TwinWrappers(const std::vector<NamedStack>& stacks, const NamedStack
   return passed;
 }
 
-std::string TwinSite(const std::vector<NamedStack>& stacks, const NamedStack& asked,
-                     bool with_doors = true) {
+std::string ReferenceSite(const std::vector<NamedStack>& stacks, const NamedStack& asked,
+                          bool with_doors = true) {
   // Distinct stacks of the group of `asked`; a stack belongs to the group of its first allocation.
   std::set<std::vector<std::string>> seen, group;
   for (const NamedStack& stack : stacks)
-    if (seen.insert(stack.functions).second && TwinGroup(stack.layer) == TwinGroup(asked.layer))
+    if (seen.insert(stack.functions).second &&
+        ReferenceGroup(stack.layer) == ReferenceGroup(asked.layer))
       group.insert(stack.functions);
   const auto passing = [&group](const std::string& function) {
     return std::count_if(group.begin(), group.end(), [&function](const auto& functions) {
@@ -488,17 +489,18 @@ std::string TwinSite(const std::vector<NamedStack>& stacks, const NamedStack& as
     });
   };
   std::string rarest, open;
-  std::size_t wrappers = TwinWrappers(stacks, asked);
+  std::size_t wrappers = ReferenceWrappers(stacks, asked);
   for (const std::string& function : asked.functions) {
-    if (TwinPlumbing(function)) continue;
+    if (ReferencePlumbing(function)) continue;
     if (wrappers > 0) {
       --wrappers;
-      if (function == TwinClass(function) + "::" + TwinClass(function)) open = TwinClass(function);
+      if (function == ReferenceClass(function) + "::" + ReferenceClass(function))
+        open = ReferenceClass(function);
       continue;
     }
     const bool rare =
         4.0 * static_cast<double>(passing(function)) <= static_cast<double>(group.size());
-    const std::string scope = TwinClass(function);
+    const std::string scope = ReferenceClass(function);
     const bool door = with_doors && !scope.empty() && scope == open;
     if (group.size() < 4 || (rare && !door)) return function;
     if (!rare && !door) open = function == scope + "::" + scope ? scope : "";
@@ -547,13 +549,13 @@ TEST(SiteChoiceTest, EqualsItsBruteForceTwin) {
     ASSERT_NE(session, nullptr);
     Symbols symbols(session);
     for (std::size_t i = 0; i < stacks.size(); ++i) {
-      const std::string expected = TwinSite(stacks, stacks[i]);
+      const std::string expected = ReferenceSite(stacks, stacks[i]);
       ASSERT_EQ(symbols.Site(session->allocations()[i].stack).function, InLog(expected))
           << "round " << round << " stack " << i;
       innermost += expected == stacks[i].functions.front();
       shared += expected != stacks[i].functions.front();
-      plumbing += TwinPlumbing(expected);
-      doors += expected != TwinSite(stacks, stacks[i], false);
+      plumbing += ReferencePlumbing(expected);
+      doors += expected != ReferenceSite(stacks, stacks[i], false);
     }
   }
   // The traces reach every way out of the rule.

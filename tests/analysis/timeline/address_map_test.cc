@@ -76,9 +76,9 @@ TEST(AddressMapTest, EveryByteIsWhereItsAllocationSays) {
           const MapPiece* last = Find(map, a.address + a.bytes - 1);
           ASSERT_NE(first, nullptr);
           ASSERT_NE(last, nullptr);
-          const bool carved =
+          const bool suballocated =
               a.layer == Layer::kSegment || !session->Children(AllocationId(i)).empty();
-          if (a.layer == Layer::kBlock || !carved) {
+          if (a.layer == Layer::kBlock || !suballocated) {
             EXPECT_EQ(first->allocation, AllocationId(i));
             EXPECT_EQ(first, last);
             EXPECT_EQ(first->bytes, a.bytes);

@@ -24,7 +24,7 @@ std::uint64_t SumAlive(const Session& session, TimeNs time, Accept accept) {
 }
 
 // Pool samples so far, less what is alive of that pool, never below zero.
-std::uint64_t BeyondPools(const Session& session, int device, TimeNs time) {
+std::uint64_t UnusedPoolBytes(const Session& session, int device, TimeNs time) {
   std::map<std::uint64_t, std::uint64_t> reserved;
   const EventTable& events = session.events();
   for (std::size_t e = 0; e < events.size() && events.time(e) <= time; ++e) {
@@ -65,7 +65,7 @@ TEST(TimelineTest, MatchesSumsAtEveryEvent) {
                  (device == kNoDevice ? OccupiesHost(a.layer) : OccupiesDevice(a.layer));
         });
         ASSERT_EQ(timeline.total.At(time), total);
-        ASSERT_EQ(timeline.reserved.At(time), total + BeyondPools(*session, device, time));
+        ASSERT_EQ(timeline.reserved.At(time), total + UnusedPoolBytes(*session, device, time));
       }
     }
   }
@@ -135,7 +135,7 @@ TEST(TimelineTest, ReleasedHandleStaysReservedWhileMapped) {
 }
 
 // What pools and VMM hold beyond the program's requests after each event of `log`, on device 0.
-std::vector<std::uint64_t> BeyondOf(const LogBuilder& log) {
+std::vector<std::uint64_t> UnusedOf(const LogBuilder& log) {
   std::vector<std::uint64_t> beyond;
   const auto session = LoadLog(log);
   if (session == nullptr) return beyond;
@@ -153,7 +153,7 @@ TEST(ReservedTest, APoolNeverHoldsLessThanItsMemory) {
   log.Alloc(Layer::kStreamOrdered, 0x1000, 100, {.aux0 = 7});
   log.Event(Op::kPoolSample, Layer::kUnspecified, 7, 60, 0);  // sampled before it grew
   log.Free(0x1000);
-  EXPECT_EQ(BeyondOf(log), (Bytes{0, 0, 60}));
+  EXPECT_EQ(UnusedOf(log), (Bytes{0, 0, 60}));
 }
 
 TEST(ReservedTest, ADestroyedPoolHoldsNothing) {
@@ -166,7 +166,7 @@ TEST(ReservedTest, ADestroyedPoolHoldsNothing) {
   log.Event(Op::kPoolDestroy, Layer::kUnspecified, 7, 0, 0);
   log.Event(Op::kPoolDestroy, Layer::kUnspecified, 8, 0, 0, {.device = kNoDevice});
   log.Event(Op::kPoolDestroy, Layer::kUnspecified, 0, 0, 0);  // not the pool of graphs
-  EXPECT_EQ(BeyondOf(log), (Bytes{500, 540, 543, 543, 43, 3, 3}));
+  EXPECT_EQ(UnusedOf(log), (Bytes{500, 540, 543, 543, 43, 3, 3}));
 }
 
 TEST(ReservedTest, ThePoolOfGraphsIsNotThatWithoutAHandle) {
@@ -177,14 +177,14 @@ TEST(ReservedTest, ThePoolOfGraphsIsNotThatWithoutAHandle) {
   log.Event(Op::kPoolSample, Layer::kGraph, 0, 250, 0);
   log.Event(Op::kPoolSample, Layer::kStreamOrdered, 0, 350, 0);
   log.Free(Layer::kGraph, 0x1000);
-  EXPECT_EQ(BeyondOf(log), (Bytes{0, 0, 150, 200, 300}));
+  EXPECT_EQ(UnusedOf(log), (Bytes{0, 0, 150, 200, 300}));
 }
 
 TEST(ReservedTest, APoolOfAnotherProcessIsNotOurs) {
   LogBuilder log;
   log.Device(0, 1 << 30);
   log.Event(Op::kPoolSample, Layer::kImported, 7, 250, 0);
-  EXPECT_EQ(BeyondOf(log), (Bytes{0}));
+  EXPECT_EQ(UnusedOf(log), (Bytes{0}));
 }
 
 // Unmapped while another device was current: the memory is given back where it was.
@@ -213,7 +213,7 @@ TEST(ReservedTest, AHandleInUseAgainIsOtherMemory) {
   log.Alloc(Layer::kVmmPhysical, 0x51, 4096);
   log.Event(Op::kMap, Layer::kVmmPhysical, 0x9000, 4096, 0, {.aux0 = 0x51});
   log.Event(Op::kUnmap, Layer::kVmmPhysical, 0x7000, 4096, 0);
-  EXPECT_EQ(BeyondOf(log), (Bytes{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(UnusedOf(log), (Bytes{0, 0, 0, 0, 0, 0}));
 }
 
 TEST(ReservedTest, BindsOfMulticastObjectsAreNoMappings) {
@@ -223,7 +223,7 @@ TEST(ReservedTest, BindsOfMulticastObjectsAreNoMappings) {
   log.Alloc(Layer::kMulticast, 0x90, 0);
   log.Event(Op::kMap, Layer::kMulticast, 0x90, 4096, 0, {.aux0 = 0x51});
   log.Free(Layer::kVmmPhysical, 0x51);
-  EXPECT_EQ(BeyondOf(log), (Bytes{0, 0, 0, 0}));
+  EXPECT_EQ(UnusedOf(log), (Bytes{0, 0, 0, 0}));
   LogBuilder unbound;
   unbound.Device(0, 1 << 30);
   unbound.Alloc(Layer::kVmmPhysical, 0x51, 4096);

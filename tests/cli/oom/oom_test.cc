@@ -196,7 +196,7 @@ TEST_F(OomVerbTest, GrowthWithoutStepsIsTold) {
   EXPECT_EQ(failure["growth"]["bytes_per_step"], 3 * kMiB);
   EXPECT_EQ(failure["remedies"][0]["kind"], "sites");
   EXPECT_EQ(failure["remedies"][0]["beyond_request_bytes"], 58 * kMiB);
-  EXPECT_THAT(Oom({"growing.mprof"}).out, HasSubstr("in 20 turns, 3.00 MiB"));
+  EXPECT_THAT(Oom({"growing.mprof"}).out, HasSubstr("in 20 iterations, 3.00 MiB"));
   const std::string report = Memprof({"report", "growing.mprof"}, logs_.path()).out;
   EXPECT_THAT(report, HasSubstr("Growth: 60.0 MiB are held by what Evaluate"));
   EXPECT_THAT(report, HasSubstr("Host memory was scanned for pointers 1 time (24.0 MiB"));

@@ -1,4 +1,5 @@
-// A guest that tells NVTX of the heap that it carves up itself, of regions, and of their names.
+// A guest that tells NVTX of the heap that it suballocates up itself, of regions, and of their
+// names.
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtMem.h>

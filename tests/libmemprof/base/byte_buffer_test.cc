@@ -16,36 +16,36 @@ std::string Text(const ByteBuffer& buffer) {
 TEST(ByteBuffer, AgreesWithAStringOnRandomEdits) {
   std::mt19937 random(2);
   ByteBuffer buffer;
-  std::string twin;
+  std::string reference;
   for (int i = 0; i < 20000; ++i) {
     const std::string piece(random() % 40, static_cast<char>('a' + random() % 26));
-    const std::size_t from = random() % (twin.size() + 10);
+    const std::size_t from = random() % (reference.size() + 10);
     switch (random() % 8) {
       case 0:
         buffer.AppendZeros(piece.size());
-        twin.append(piece.size(), '\0');
+        reference.append(piece.size(), '\0');
         break;
       case 1:
-        if (from >= twin.size()) break;
+        if (from >= reference.size()) break;
         buffer.Erase(&buffer[from]);
-        twin.erase(from, 1);
+        reference.erase(from, 1);
         break;
       case 2:
         buffer.Truncate(from);  // never grows
-        if (from <= twin.size()) twin.resize(from);
+        if (from <= reference.size()) reference.resize(from);
         break;
       case 3:
         buffer.AppendByte('!');
-        twin += '!';
+        reference += '!';
         break;
       default:
         buffer.Append(piece.data(), piece.size());
-        twin += piece;
+        reference += piece;
         break;
     }
-    ASSERT_EQ(buffer.size(), twin.size());
+    ASSERT_EQ(buffer.size(), reference.size());
     if (i % 100 == 0) {
-      ASSERT_EQ(Text(buffer), twin);
+      ASSERT_EQ(Text(buffer), reference);
     }
   }
   EXPECT_FALSE(buffer.failed());

@@ -54,36 +54,36 @@ TYPED_TEST(HashTableTest, AgreesWithAMapOnRandomOperations) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     std::mt19937 random(seed);
     HashTable<TypeParam> table(4, 512);
-    std::map<std::uint64_t, std::uint64_t> twin;
+    std::map<std::uint64_t, std::uint64_t> reference;
     for (int i = 0; i < 4000; ++i) {
       const std::uint64_t key = 1 + random() % (i % 1000 < 500 ? 200 : 20);
       TypeParam* known = Find(&table, key);
-      ASSERT_EQ(known != nullptr, twin.count(key) == 1) << seed << ' ' << i;
+      ASSERT_EQ(known != nullptr, reference.count(key) == 1) << seed << ' ' << i;
       if (known != nullptr) {
-        ASSERT_EQ(known->value, twin[key]);
+        ASSERT_EQ(known->value, reference[key]);
       }
       if (i % 997 == 0) {
         table.EraseIf([](const TypeParam& entry) { return entry.value % 2 == 0; });
-        std::erase_if(twin, [](const auto& entry) { return entry.second % 2 == 0; });
+        std::erase_if(reference, [](const auto& entry) { return entry.second % 2 == 0; });
       } else if (i % 1999 == 0) {
         table.Clear();
-        twin.clear();
+        reference.clear();
       } else if (known != nullptr) {
         table.Erase(known);
-        twin.erase(key);
+        reference.erase(key);
       } else {
         TypeParam entry{};
         entry.key = key;
         entry.value = random();
         ASSERT_EQ(table.Insert(entry)->value, entry.value);
-        twin[key] = entry.value;
+        reference[key] = entry.value;
       }
-      ASSERT_EQ(table.size(), twin.size());
+      ASSERT_EQ(table.size(), reference.size());
       if (i % 50 == 0) {
-        ASSERT_EQ(Content(table), twin);
+        ASSERT_EQ(Content(table), reference);
       }
     }
-    EXPECT_EQ(Content(table), twin);
+    EXPECT_EQ(Content(table), reference);
   }
 }
 

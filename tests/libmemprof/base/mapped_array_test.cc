@@ -25,60 +25,62 @@ TEST(MappedArray, AgreesWithAVectorOnRandomEdits) {
   for (unsigned seed = 0; seed < 4; ++seed) {
     std::mt19937 random(seed);
     MappedArray<Item> array;
-    std::vector<Item> twin;
+    std::vector<Item> reference;
     for (int i = 0; i < 10000; ++i) {
       const unsigned value = static_cast<unsigned>(random());
-      const std::size_t at = random() % (twin.size() + 1);
+      const std::size_t at = random() % (reference.size() + 1);
       const std::vector<Item> some(value % 5, Make(value));
       switch (random() % 8) {
         case 0:
           ASSERT_TRUE(array.Insert(at, Make(value)));
-          twin.insert(twin.begin() + static_cast<std::ptrdiff_t>(at), Make(value));
+          reference.insert(reference.begin() + static_cast<std::ptrdiff_t>(at), Make(value));
           break;
         case 1:
-          if (at == twin.size()) break;
+          if (at == reference.size()) break;
           if (value % 4 == 0) {
             array.EraseUnordered(&array[at]);
-            twin[at] = twin.back();
-            twin.pop_back();
+            reference[at] = reference.back();
+            reference.pop_back();
             break;
           }
           array.Erase(&array[at]);
-          twin.erase(twin.begin() + static_cast<std::ptrdiff_t>(at));
+          reference.erase(reference.begin() + static_cast<std::ptrdiff_t>(at));
           break;
         case 2:
           if (i % 64 != 2) break;
           array.Truncate(at);
-          twin.resize(at);
+          reference.resize(at);
           break;
         case 3: {
           const auto unwanted = [value](const Item& item) { return item.a % 64 == value % 64; };
           array.EraseIf(unwanted);
-          std::erase_if(twin, unwanted);
+          std::erase_if(reference, unwanted);
           break;
         }
         case 4:
           ASSERT_TRUE(array.Append(some.data(), some.size()));
-          twin.insert(twin.end(), some.begin(), some.end());
+          reference.insert(reference.end(), some.begin(), some.end());
           break;
         case 5:
           ASSERT_TRUE(array.AppendZeros(some.size()));
-          twin.resize(twin.size() + some.size());
+          reference.resize(reference.size() + some.size());
           break;
         default:
           ASSERT_TRUE(array.Append(Make(value)));
-          twin.push_back(Make(value));
+          reference.push_back(Make(value));
           break;
       }
-      ASSERT_EQ(array.size(), twin.size());
-      ASSERT_EQ(array.empty(), twin.empty());
+      ASSERT_EQ(array.size(), reference.size());
+      ASSERT_EQ(array.empty(), reference.empty());
       if (i % 20 != 0) continue;
-      ASSERT_TRUE(std::equal(array.begin(), array.end(), twin.begin(), twin.end())) << seed;
+      ASSERT_TRUE(std::equal(array.begin(), array.end(), reference.begin(), reference.end()))
+          << seed;
       const auto wanted = [value](const Item& item) { return item.a % 16 == value % 16; };
-      const auto expected = std::find_if(twin.begin(), twin.end(), wanted);
+      const auto expected = std::find_if(reference.begin(), reference.end(), wanted);
       ASSERT_EQ(array.Find(wanted),
-                expected == twin.end() ? nullptr
-                                       : &array[static_cast<std::size_t>(expected - twin.begin())]);
+                expected == reference.end()
+                    ? nullptr
+                    : &array[static_cast<std::size_t>(expected - reference.begin())]);
     }
     EXPECT_FALSE(array.failed());
   }

@@ -34,7 +34,7 @@ TEST(TileMap, AgreesWithATableOfElements) {
     TileMap tiles;
     VmmLedger memory;
     using Element = std::tuple<unsigned, unsigned, unsigned, unsigned, unsigned>;
-    std::map<Element, std::uint64_t> twin;
+    std::map<Element, std::uint64_t> reference;
     std::set<std::uint64_t> held;
     std::uint64_t next = 1;
     for (int round = 0; round < 150; ++round) {
@@ -66,12 +66,12 @@ TEST(TileMap, AgreesWithATableOfElements) {
           for (unsigned z = from[2]; z < from[2] + extent[2]; ++z) {
             const Element element{static_cast<unsigned>(array), level, x, y, z};
             if (handle != 0)
-              twin[element] = handle;
+              reference[element] = handle;
             else
-              twin.erase(element);
+              reference.erase(element);
           }
       std::set<std::uint64_t> used, ended;
-      for (const auto& [element, under] : twin) used.insert(under);
+      for (const auto& [element, under] : reference) used.insert(under);
       for (const std::uint64_t known : held)
         if (!used.contains(known)) ended.insert(known);
       ASSERT_EQ(Handles(gone), ended) << "seed " << seed << " round " << round;

@@ -16,53 +16,53 @@ namespace {
 TEST(VmmLedger, LastReferenceAgreesWithATwin) {
   std::mt19937 random(3);
   VmmLedger ledger;
-  struct Twin {
+  struct Reference {
     int references = 0;
     std::multiset<std::uint64_t> mapped;
   };
-  std::map<std::uint64_t, Twin> twin;
+  std::map<std::uint64_t, Reference> reference;
   std::uint64_t next_handle = 1;
   for (int i = 0; i < 20000; ++i) {
     const std::uint64_t handle =
-        twin.empty() ? 0 : std::next(twin.begin(), random() % twin.size())->first;
+        reference.empty() ? 0 : std::next(reference.begin(), random() % reference.size())->first;
     switch (random() % 5) {
       case 0:
-        if (twin.size() > 20) break;
+        if (reference.size() > 20) break;
         ledger.Create(next_handle, 100, 0, kLayerVmmPhysical);
-        twin[next_handle++].references = 1;
+        reference[next_handle++].references = 1;
         break;
       case 1:
-        if (handle == 0 || twin[handle].references == 0) break;
+        if (handle == 0 || reference[handle].references == 0) break;
         ledger.Retain(handle);
-        ++twin[handle].references;
+        ++reference[handle].references;
         break;
       case 2: {
-        if (handle == 0 || twin[handle].references == 0) break;
+        if (handle == 0 || reference[handle].references == 0) break;
         const VmmLedger::Physical gone = ledger.Release(handle);
-        const bool last = --twin[handle].references == 0 && twin[handle].mapped.empty();
+        const bool last = --reference[handle].references == 0 && reference[handle].mapped.empty();
         ASSERT_EQ(gone.last, last);
-        if (last) twin.erase(handle);
+        if (last) reference.erase(handle);
         break;
       }
       case 3: {
-        if (handle == 0 || twin[handle].references == 0) break;
+        if (handle == 0 || reference[handle].references == 0) break;
         const std::uint64_t address = 4096 * (1 + random() % 1000000) + handle;
         ledger.Map(address, 1, handle);
-        twin[handle].mapped.insert(address);
+        reference[handle].mapped.insert(address);
         break;
       }
       default: {
-        if (handle == 0 || twin[handle].mapped.empty()) break;
-        const std::uint64_t address = *twin[handle].mapped.begin();
+        if (handle == 0 || reference[handle].mapped.empty()) break;
+        const std::uint64_t address = *reference[handle].mapped.begin();
         VmmLedger::Mapping mapping;
         VmmLedger::Physical physical;
         ASSERT_TRUE(ledger.Unmap(address, 1, &mapping, &physical));
         ASSERT_EQ(mapping.address, address);
-        twin[handle].mapped.erase(twin[handle].mapped.begin());
-        const bool last = twin[handle].references == 0 && twin[handle].mapped.empty();
+        reference[handle].mapped.erase(reference[handle].mapped.begin());
+        const bool last = reference[handle].references == 0 && reference[handle].mapped.empty();
         ASSERT_EQ(physical.last, last);
         ASSERT_EQ(physical.bytes, 100u);
-        if (last) twin.erase(handle);
+        if (last) reference.erase(handle);
         break;
       }
     }

@@ -54,18 +54,18 @@ TEST_F(DefinitionsTest, EveryKindIsDecodedByLibprotobuf) {
 }
 
 TEST_F(DefinitionsTest, ThousandsOfStringsKeepTheirIds) {
-  std::map<std::string, std::uint32_t> twin;
+  std::map<std::string, std::uint32_t> reference;
   std::mt19937 random(5);
   for (int i = 0; i < 20000; ++i) {
     const std::string text = "name" + std::to_string(random() % 5000);
     const std::uint32_t id = definitions_.InternString(text.data(), text.size());
     ASSERT_NE(id, 0u);
-    const auto [known, is_new] = twin.emplace(text, id);
+    const auto [known, is_new] = reference.emplace(text, id);
     ASSERT_EQ(known->second, id) << text;
   }
   const testing::Log log = PublishedDefinitions(&ring_);
-  ASSERT_EQ(log.strings.size(), twin.size());
-  for (const auto& [text, id] : twin) EXPECT_EQ(log.Text(id), text);
+  ASSERT_EQ(log.strings.size(), reference.size());
+  for (const auto& [text, id] : reference) EXPECT_EQ(log.Text(id), text);
 }
 
 TEST_F(DefinitionsTest, WithoutRoomTheyAreCountedAsLostAndHaveNoId) {

@@ -34,21 +34,21 @@ RingEvent Release(std::uint64_t address, std::uint64_t time) {
 TEST(LiveTable, AgreesWithAMapOnRandomTraffic) {
   std::mt19937 random(11);
   LiveTable table;
-  std::map<std::uint64_t, std::uint64_t> twin;
+  std::map<std::uint64_t, std::uint64_t> reference;
   std::uint64_t live = 0, peak = 0, allocations = 0, frees = 0;
   for (std::uint64_t i = 0; i < 200000; ++i) {
     const std::uint64_t address = 512 * (1 + random() % 8000);
-    if (twin.count(address) == 0) {
+    if (reference.count(address) == 0) {
       const std::uint64_t bytes = random() % 5000;
       table.Apply(Allocation(address, bytes, i));
-      twin[address] = bytes;
+      reference[address] = bytes;
       live += bytes;
       peak = std::max(peak, live);
       ++allocations;
     } else {
       table.Apply(Release(address, i));
-      live -= twin[address];
-      twin.erase(address);
+      live -= reference[address];
+      reference.erase(address);
       ++frees;
     }
     ASSERT_EQ(table.totals().live_bytes, live);
@@ -186,21 +186,21 @@ TEST(LiveTable, AgreesWithAMapThroughContextsAndFailures) {
                                       kLayerImported};
   std::mt19937 random(21);
   LiveTable table;
-  std::map<std::uint64_t, Block> twin;
+  std::map<std::uint64_t, Block> reference;
   for (std::uint64_t i = 1; i < 60000; ++i) {
     const std::uint64_t address = 256 * (1 + random() % 6000);
-    const auto found = twin.find(address);
+    const auto found = reference.find(address);
     RingEvent event = Allocation(address, random() % 100, i);
     if (random() % 3000 == 0) {
       event.op = kOpContextDestroy;
       event.context = 1 + random() % 4;
-      std::erase_if(twin, [&event](const auto& block) {
+      std::erase_if(reference, [&event](const auto& block) {
         return block.second.context == event.context && block.second.layer != kLayerStreamOrdered;
       });
-    } else if (found == twin.end()) {
+    } else if (found == reference.end()) {
       event.context = 1 + random() % 4;
       event.layer = kLayers[random() % 4];
-      twin[address] = {event.bytes, event.context, event.layer};
+      reference[address] = {event.bytes, event.context, event.layer};
     } else {
       event = Release(address, i);
       ASSERT_EQ(table.Apply(event), found->second.layer);
@@ -208,14 +208,15 @@ TEST(LiveTable, AgreesWithAMapThroughContextsAndFailures) {
         event.op = kOpFreeFailed;
         ASSERT_EQ(table.Apply(event), found->second.layer);
       } else {
-        twin.erase(found);
+        reference.erase(found);
       }
       continue;
     }
     table.Apply(event);
     if (i % 64 != 0) continue;
     std::uint64_t live = 0;
-    for (const auto& [at, block] : twin) live += block.layer == kLayerImported ? 0 : block.bytes;
+    for (const auto& [at, block] : reference)
+      live += block.layer == kLayerImported ? 0 : block.bytes;
     ASSERT_EQ(table.totals().live_bytes, live) << i;
   }
 }

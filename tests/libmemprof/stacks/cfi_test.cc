@@ -59,20 +59,20 @@ std::vector<Module> LoadedModules() {
 }
 
 // The call-frame table of a file, read by elfutils.
-class Twin {
+class Reference {
  public:
-  explicit Twin(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit Reference(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     elf_version(EV_CURRENT);
     elf_ = elf_begin(fd_, ELF_C_READ_MMAP, nullptr);
     cfi_ = dwarf_getcfi_elf(elf_);
   }
-  ~Twin() {
+  ~Reference() {
     if (cfi_ != nullptr) dwarf_cfi_end(cfi_);
     elf_end(elf_);
     close(fd_);
   }
-  Twin(const Twin&) = delete;
-  Twin& operator=(const Twin&) = delete;
+  Reference(const Reference&) = delete;
+  Reference& operator=(const Reference&) = delete;
   bool usable() const { return cfi_ != nullptr; }
 
   // What the rule should be; nothing where elfutils finds no row or a signal frame.
@@ -92,7 +92,7 @@ bool FitsWords(std::int64_t bytes, std::int64_t most) {
   return bytes % 8 == 0 && bytes / 8 >= -most - 1 && bytes / 8 <= most;
 }
 
-bool Twin::SetCfa(const Dwarf_Op* ops, std::size_t count, FrameRule* rule) {
+bool Reference::SetCfa(const Dwarf_Op* ops, std::size_t count, FrameRule* rule) {
   std::int64_t reg = -1, offset = 0;
   if (count >= 1 && ops[0].atom == DW_OP_bregx) {
     reg = static_cast<std::int64_t>(ops[0].number);
@@ -112,8 +112,8 @@ bool Twin::SetCfa(const Dwarf_Op* ops, std::size_t count, FrameRule* rule) {
   return true;
 }
 
-void Twin::SetRbp(const Dwarf_Op* ops, std::size_t count, const Dwarf_Op* storage,
-                  FrameRule* rule) {
+void Reference::SetRbp(const Dwarf_Op* ops, std::size_t count, const Dwarf_Op* storage,
+                       FrameRule* rule) {
   rule->rbp = SavedRbp::kUnusable;
   if (count == 0) {
     rule->rbp = ops == storage ? SavedRbp::kUnusable : SavedRbp::kSame;
@@ -140,7 +140,7 @@ void Twin::SetRbp(const Dwarf_Op* ops, std::size_t count, const Dwarf_Op* storag
   rule->rbp_words = static_cast<std::int8_t>(offset / 8);
 }
 
-std::optional<FrameRule> Twin::Rule(std::uint64_t address) const {
+std::optional<FrameRule> Reference::Rule(std::uint64_t address) const {
   Dwarf_Frame* frame = nullptr;
   if (dwarf_cfi_addrframe(cfi_, address, &frame) != 0) return std::nullopt;
   FrameRule rule;
@@ -194,15 +194,15 @@ TEST(CallFrames, AgreeWithElfutils) {
   int compared = 0, usable_rules = 0, modules_compared = 0, by_frame_pointer = 0;
   for (const Module& module : LoadedModules()) {
     if (module.path.find("linux-vdso") != std::string::npos) continue;
-    const Twin twin(module.path);
-    if (!twin.usable()) continue;
+    const Reference reference(module.path);
+    if (!reference.usable()) continue;
     ++modules_compared;
     int wrong = 0;
     for (int i = 0; i < kPlaces && wrong < 5; ++i) {
       const std::uint64_t address =
           module.code_begin + random() % (module.code_end - module.code_begin);
       const FrameRule ours = ReadFrameRule(module.table, address);
-      const std::optional<FrameRule> theirs = twin.Rule(address - module.bias);
+      const std::optional<FrameRule> theirs = reference.Rule(address - module.bias);
       if (!theirs.has_value()) {
         EXPECT_EQ(ours.base, CfaBase::kUnsupported) << module.path;
         continue;

@@ -34,26 +34,26 @@ Stack RandomStack(std::mt19937* random) {
 
 TEST_F(StackTableTest, SameStackSameNodeAndTheLogHasItsFrames) {
   std::mt19937 random(1);
-  std::map<Stack, std::uint32_t> twin;
+  std::map<Stack, std::uint32_t> reference;
   for (int i = 0; i < 20000; ++i) {
     const Stack stack = RandomStack(&random);
     const std::uint32_t node =
         stacks_.Intern(stack.data(), static_cast<int>(stack.size()), &cache_);
     ASSERT_NE(node, 0u);
-    const auto [known, is_new] = twin.emplace(stack, node);
+    const auto [known, is_new] = reference.emplace(stack, node);
     ASSERT_EQ(known->second, node);
   }
   const testing::Log log = PublishedDefinitions(&ring_);
   EXPECT_EQ(log.nodes.size(), stacks_.nodes());
   std::set<std::uint32_t> distinct;
-  for (const auto& [stack, node] : twin) {
+  for (const auto& [stack, node] : reference) {
     distinct.insert(node);
     const std::vector<testing::StackNode> frames = log.Stack(node);
     ASSERT_EQ(frames.size(), stack.size());
     for (std::size_t i = 0; i < stack.size(); ++i)
       EXPECT_EQ(frames[i].address, reinterpret_cast<std::uint64_t>(stack[i]) - 1);
   }
-  EXPECT_EQ(distinct.size(), twin.size());
+  EXPECT_EQ(distinct.size(), reference.size());
   // No edge is written twice.
   std::set<std::pair<std::uint32_t, std::uint64_t>> edges;
   for (const auto& [id, node] : log.nodes)

@@ -12,7 +12,7 @@ namespace {
 
 using Segment = SegmentTable::Segment;
 
-struct Twin {
+struct Reference {
   std::vector<Segment> segments;
   bool Add(const Segment& segment) {
     for (const Segment& other : segments)
@@ -47,7 +47,7 @@ void ExpectSame(bool found, const Segment& segment, const Segment* expected) {
 TEST(SegmentTable, AgreesWithAPlainList) {
   std::mt19937 random(7);
   SegmentTable table;
-  Twin twin;
+  Reference reference;
   for (std::uint64_t i = 0; i < 20000; ++i) {
     const std::uint64_t from = random() % 1000, length = random() % 20;
     Segment segment;
@@ -55,26 +55,27 @@ TEST(SegmentTable, AgreesWithAPlainList) {
       case 0:
       case 1: {
         const Segment fresh{from, length, i, static_cast<std::int32_t>(random() % 3)};
-        ASSERT_EQ(table.Add(fresh), length > 0 && twin.Add(fresh)) << i;
+        ASSERT_EQ(table.Add(fresh), length > 0 && reference.Add(fresh)) << i;
         break;
       }
       case 2:
-        ExpectSame(table.Find(from, &segment), segment, twin.First([=](const Segment& s) {
+        ExpectSame(table.Find(from, &segment), segment, reference.First([=](const Segment& s) {
           return s.address <= from && from < s.address + s.bytes;
         }));
         break;
       case 3: {
         const bool taken = table.TakeAt(from, &segment);
-        ExpectSame(taken, segment, twin.First([=](const Segment& s) { return s.address == from; }));
-        if (taken) twin.Erase(from);
+        ExpectSame(taken, segment,
+                   reference.First([=](const Segment& s) { return s.address == from; }));
+        if (taken) reference.Erase(from);
         break;
       }
       case 4: {
         const bool taken = table.TakeWithin(from, from + length, &segment);
-        ExpectSame(taken, segment, twin.First([=](const Segment& s) {
+        ExpectSame(taken, segment, reference.First([=](const Segment& s) {
           return s.address < from + length && from < s.address + s.bytes;
         }));
-        if (taken) twin.Erase(segment.address);
+        if (taken) reference.Erase(segment.address);
         break;
       }
       default: {
@@ -82,11 +83,11 @@ TEST(SegmentTable, AgreesWithAPlainList) {
         const auto device = static_cast<std::int32_t>(random() % 4);
         const bool taken = table.TakeOf(device, &segment);
         ExpectSame(taken, segment,
-                   twin.First([=](const Segment& s) { return s.device == device; }));
-        if (taken) twin.Erase(segment.address);
+                   reference.First([=](const Segment& s) { return s.device == device; }));
+        if (taken) reference.Erase(segment.address);
       }
     }
-    ASSERT_EQ(table.empty(), twin.segments.empty());
+    ASSERT_EQ(table.empty(), reference.segments.empty());
   }
 }
 

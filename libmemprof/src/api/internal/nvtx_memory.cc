@@ -1,6 +1,6 @@
-// NVTX's extension for memory: a heap that a program's own allocator carves up is a segment of the
-// log, its regions are blocks, and a region with a name is a tensor of bytes with that name. So are
-// named regions of no heap, which lie in what the driver handed out.
+// NVTX's extension for memory: a heap that a program's own allocator suballocates up is a segment
+// of the log, its regions are blocks, and a region with a name is a tensor of bytes with that name.
+// So are named regions of no heap, which lie in what the driver handed out.
 //
 // A region's address serves as its handle, as NVTX allows. What ends with the memory below it needs
 // no event: readers end it there.

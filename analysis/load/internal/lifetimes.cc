@@ -1,17 +1,17 @@
-// Replays events into lifetimes: matches frees to allocations, follows mappings of VMM memory, and
+// Turns events into lifetimes: matches frees to allocations, follows mappings of VMM memory, and
 // finds what lies in what.
-#include "analysis/load/internal/event_replay.h"
+#include "analysis/load/internal/lifetimes.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "analysis/load/internal/lifetime_replay.h"
+#include "analysis/load/internal/lifetime_finder.h"
 
 namespace memprof::analysis {
 namespace lifetimes {
 
 // Finds out how much there is, which indices are worth keeping, and which frees did not happen.
-void Replay::Prepare() {
+void LifetimeFinder::Prepare() {
   std::array<bool, 256> seen{};
   std::uint64_t births = 0, failed = 0;
   for (std::size_t i = 0; i < raw_.kinds.size(); ++i) {
@@ -30,7 +30,7 @@ void Replay::Prepare() {
   if (failed > 0) FindFailedFrees();
 }
 
-void Replay::FindFailedFrees() {
+void LifetimeFinder::FindFailedFrees() {
   void_free_.resize(order_.size());
   std::vector<std::uint32_t> last_free;  // of each thread
   for (std::uint32_t i = 0; i < order_.size(); ++i) {
@@ -49,7 +49,7 @@ void Replay::FindFailedFrees() {
 
 // The first row of those that come at or after every kForgetEvery-th event: while the table of
 // events grows, what has been read shrinks.
-std::vector<std::uint32_t> Replay::LeastRowsNeeded() const {
+std::vector<std::uint32_t> LifetimeFinder::LeastRowsNeeded() const {
   std::vector<std::uint32_t> least(order_.size() / kForgetEvery + 1,
                                    static_cast<std::uint32_t>(raw_.rows.size()));
   for (std::size_t i = order_.size(); i-- > 0;) {
@@ -60,7 +60,7 @@ std::vector<std::uint32_t> Replay::LeastRowsNeeded() const {
   return least;
 }
 
-void Replay::Take(std::uint32_t i, Event* event) {
+void LifetimeFinder::Take(std::uint32_t i, Event* event) {
   switch (event->op) {
     case Op::kAlloc:
       return Allocate(i, event->layer, event);
@@ -94,7 +94,7 @@ void Replay::Take(std::uint32_t i, Event* event) {
   }
 }
 
-RangeIndex* Replay::IndexOf(const AllocationRecord& allocation) {
+RangeIndex* LifetimeFinder::IndexOf(const AllocationRecord& allocation) {
   switch (SpaceOf(allocation)) {
     case Space::kDevice:
     case Space::kHost:
@@ -110,7 +110,7 @@ RangeIndex* Replay::IndexOf(const AllocationRecord& allocation) {
 }
 
 // The lifetime that `event` begins.
-AllocationRecord Replay::Fresh(std::uint32_t i, Layer layer, const Event& event) const {
+AllocationRecord LifetimeFinder::Fresh(std::uint32_t i, Layer layer, const Event& event) const {
   AllocationRecord fresh;
   fresh.layer = layer;
   fresh.device = OccupiesHost(layer) ? kNoDevice : event.device;
@@ -131,7 +131,7 @@ AllocationRecord Replay::Fresh(std::uint32_t i, Layer layer, const Event& event)
   return fresh;
 }
 
-void Replay::Allocate(std::uint32_t i, Layer layer, Event* event) {
+void LifetimeFinder::Allocate(std::uint32_t i, Layer layer, Event* event) {
   const AllocationRecord fresh = Fresh(i, layer, *event);
   const Space space = SpaceOf(fresh);
   if (space == Space::kNowhere) return;
@@ -155,7 +155,7 @@ void Replay::Allocate(std::uint32_t i, Layer layer, Event* event) {
 }
 
 // What the block lies in, and what else was handed out in the same capture, share a pool.
-void Replay::NoteCapture(Id block, std::uint64_t capture) {
+void LifetimeFinder::NoteCapture(Id block, std::uint64_t capture) {
   const AllocationId parent = allocations_[block].parent;
   if (parent.valid() && allocations_[parent.value].layer == Layer::kSegment)
     private_pools_.Share(allocations_[parent.value].second, capture);
@@ -163,7 +163,7 @@ void Replay::NoteCapture(Id block, std::uint64_t capture) {
 
 // A module's end, or a look-up of one of its globals. A module that was there before the log is
 // neither memory that we missed nor worth a word.
-void Replay::OfModule(std::uint32_t i, Event* event) {
+void LifetimeFinder::OfModule(std::uint32_t i, Event* event) {
   const bool unload = event->op == Op::kModuleUnload;
   const std::uint64_t module = unload ? event->address : event->aux0;
   const Id id = live_.Find(Space::kModule, module, event->device, true, allocations_);
@@ -172,7 +172,7 @@ void Replay::OfModule(std::uint32_t i, Event* event) {
   if (unload) End(id, i, EndReason::kFreed);
 }
 
-void Replay::Free(std::uint32_t i, Event* event) {
+void LifetimeFinder::Free(std::uint32_t i, Event* event) {
   if (!void_free_.empty() && void_free_[i]) return;
   const Id id = FindFreed(*event);
   if (id == kNone) {
@@ -196,7 +196,7 @@ void Replay::Free(std::uint32_t i, Event* event) {
 
 // A framework may say that a piece ends after the memory below it was given back; that is then
 // its end, and nothing is unmatched.
-bool Replay::FreeEndedBelow(std::uint32_t i, Event* event) {
+bool LifetimeFinder::FreeEndedBelow(std::uint32_t i, Event* event) {
   if (!frameworks_) return false;
   const Space space = SpaceOf(event->layer);
   const Id id = ended_below_.Find(space, event->address, event->device, false, allocations_);
@@ -208,7 +208,7 @@ bool Replay::FreeEndedBelow(std::uint32_t i, Event* event) {
   return true;
 }
 
-void Replay::Map(std::uint32_t i, Event* event) {
+void LifetimeFinder::Map(std::uint32_t i, Event* event) {
   if (!GivesAddress(event->layer)) return;
   const Id id = live_.Find(Space::kPhysical, event->aux0, event->device, true, allocations_);
   Unmap(i, event);  // a mapping in the way means that its unmap was missed
@@ -216,7 +216,7 @@ void Replay::Map(std::uint32_t i, Event* event) {
   if (id != kNone && allocations_[id].alive()) mappings_.Map(event->address, bytes, id);
 }
 
-void Replay::Unmap(std::uint32_t i, Event* event) {
+void LifetimeFinder::Unmap(std::uint32_t i, Event* event) {
   if (!GivesAddress(event->layer)) return;
   const std::uint64_t bytes = std::max<std::uint64_t>(event->bytes, 1);
   mappings_.Unmap(event->address, bytes, [&](Id id) {
@@ -230,10 +230,10 @@ void Replay::Unmap(std::uint32_t i, Event* event) {
 
 }  // namespace lifetimes
 
-void ReplayLifetimes(RawEvents raw, const std::vector<std::uint32_t>& order,
-                     const std::vector<ContextInfo>& contexts, EventTable* events,
-                     AnomalyCounts* anomalies) {
-  lifetimes::Replay(std::move(raw), order, contexts, events, anomalies).Run();
+void FindLifetimes(RawEvents raw, const std::vector<std::uint32_t>& order,
+                   const std::vector<ContextInfo>& contexts, EventTable* events,
+                   AnomalyCounts* anomalies) {
+  lifetimes::LifetimeFinder(std::move(raw), order, contexts, events, anomalies).Run();
 }
 
 }  // namespace memprof::analysis

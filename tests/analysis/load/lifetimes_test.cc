@@ -1,5 +1,5 @@
-// Lifetimes: case by case, and against a brute-force twin on random traces.
-#include "analysis/load/internal/event_replay.h"
+// Lifetimes: case by case, and against a brute-force reference on random traces.
+#include "analysis/load/internal/lifetimes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using testing::CountOf;
 using testing::LoadLog;
 using testing::LogBuilder;
 
-TEST(ReplayTest, FreesMatchByAddressNotByFamily) {
+TEST(LifetimesTest, FreesMatchByAddressNotByFamily) {
   LogBuilder log;
   log.Alloc(Layer::kStreamOrdered, 0x1000, 64, {.stream = 9, .aux0 = 0x77});
   log.Alloc(Layer::kManaged, 0x2000, 64);
@@ -40,7 +40,7 @@ TEST(ReplayTest, FreesMatchByAddressNotByFamily) {
   EXPECT_EQ(session->events().device(5), kNoDevice);
 }
 
-TEST(ReplayTest, FreeUnderAnotherCurrentDevice) {
+TEST(LifetimesTest, FreeUnderAnotherCurrentDevice) {
   LogBuilder log;
   log.Alloc(Layer::kLinear, 0x1000, 64, {.device = 0});
   log.Alloc(Layer::kLinear, 0x1000, 65, {.device = 1});
@@ -53,7 +53,7 @@ TEST(ReplayTest, FreeUnderAnotherCurrentDevice) {
   EXPECT_TRUE(session->anomalies().empty());
 }
 
-TEST(ReplayTest, UnmatchedAndMissedFrees) {
+TEST(LifetimesTest, UnmatchedAndMissedFrees) {
   LogBuilder log;
   log.Free(0x1000);
   log.Alloc(Layer::kLinear, 0x1000, 64);
@@ -68,7 +68,7 @@ TEST(ReplayTest, UnmatchedAndMissedFrees) {
   EXPECT_TRUE(session->allocations()[1].alive());
 }
 
-TEST(ReplayTest, FailedFreeDidNotHappen) {
+TEST(LifetimesTest, FailedFreeDidNotHappen) {
   LogBuilder log;
   log.Alloc(Layer::kLinear, 0x1000, 64);
   log.Free(0x1000);
@@ -84,7 +84,7 @@ TEST(ReplayTest, FailedFreeDidNotHappen) {
   EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 1u);
 }
 
-TEST(ReplayTest, ContextDestroyEndsWhatItOwns) {
+TEST(LifetimesTest, ContextDestroyEndsWhatItOwns) {
   LogBuilder log;
   log.Context(1, 0);
   log.Context(2, 0);
@@ -102,7 +102,7 @@ TEST(ReplayTest, ContextDestroyEndsWhatItOwns) {
   for (const int alive : {1, 3, 4}) EXPECT_TRUE(session->allocations()[alive].alive()) << alive;
 }
 
-TEST(ReplayTest, DeviceResetEndsTheDevicesMemory) {
+TEST(LifetimesTest, DeviceResetEndsTheDevicesMemory) {
   LogBuilder log;
   log.Context(1, 0);
   log.Alloc(Layer::kLinear, 0x1000, 64, {.context = 1});
@@ -119,7 +119,7 @@ TEST(ReplayTest, DeviceResetEndsTheDevicesMemory) {
   EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 1u);
 }
 
-TEST(ReplayTest, FrameworkLayersLieInEachOther) {
+TEST(LifetimesTest, FrameworkLayersLieInEachOther) {
   LogBuilder log;
   const int weights = log.Tensor("weights", "float32", {16, 4});
   log.Alloc(Layer::kLinear, 0x10000, 0x10000);
@@ -152,9 +152,9 @@ TEST(ReplayTest, FrameworkLayersLieInEachOther) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// The twin: the rules once more, with lists and loops only.
+// The reference: the rules once more, with lists and loops only.
 
-struct TwinLifetime {
+struct ReferenceLifetime {
   Layer layer;
   int device;
   std::uint64_t address, bytes;
@@ -165,7 +165,7 @@ struct TwinLifetime {
   bool ended_below = false;
 };
 
-struct TwinEvent {
+struct ReferenceEvent {
   Op op;
   Layer layer;
   int device;
@@ -173,13 +173,13 @@ struct TwinEvent {
   std::uint32_t context, thread;
 };
 
-class Twin {
+class Reference {
  public:
-  explicit Twin(std::vector<TwinEvent> events) : events_(std::move(events)) {}
+  explicit Reference(std::vector<ReferenceEvent> events) : events_(std::move(events)) {}
 
   void Run() {
     for (std::uint32_t i = 0; i < events_.size(); ++i) {
-      const TwinEvent& event = events_[i];
+      const ReferenceEvent& event = events_[i];
       if (event.op == Op::kAlloc) Alloc(i, event);
       if (event.op == Op::kFree && !FailsLater(i)) Free(i, event);
       if (event.op == Op::kContextDestroy)
@@ -193,7 +193,7 @@ class Twin {
     }
   }
 
-  std::vector<TwinLifetime> lifetimes;
+  std::vector<ReferenceLifetime> lifetimes;
   std::uint64_t unmatched = 0;
 
  private:
@@ -227,9 +227,9 @@ class Twin {
       }
   }
 
-  int Container(const TwinLifetime& inner, char group) const {
+  int Container(const ReferenceLifetime& inner, char group) const {
     for (std::size_t k = 0; k < lifetimes.size(); ++k) {
-      const TwinLifetime& outer = lifetimes[k];
+      const ReferenceLifetime& outer = lifetimes[k];
       if (Alive(k) && Group(outer.layer) == group && outer.device == inner.device &&
           outer.address <= inner.address &&
           inner.address + inner.bytes <= outer.address + outer.bytes)
@@ -238,10 +238,11 @@ class Twin {
     return -1;
   }
 
-  void Alloc(std::uint32_t i, const TwinEvent& event) {
-    TwinLifetime fresh{event.layer, event.device, event.address, event.bytes, event.context, i};
+  void Alloc(std::uint32_t i, const ReferenceEvent& event) {
+    ReferenceLifetime fresh{event.layer, event.device,  event.address,
+                            event.bytes, event.context, i};
     for (std::size_t k = 0; k < lifetimes.size(); ++k) {
-      TwinLifetime& old = lifetimes[k];
+      ReferenceLifetime& old = lifetimes[k];
       if (Group(old.layer) != Group(fresh.layer) || old.device != fresh.device ||
           old.address != fresh.address)
         continue;
@@ -255,10 +256,10 @@ class Twin {
     lifetimes.push_back(fresh);
   }
 
-  void Free(std::uint32_t i, const TwinEvent& event) {
+  void Free(std::uint32_t i, const ReferenceEvent& event) {
     int other_device = -1;
     for (std::size_t k = 0; k < lifetimes.size(); ++k) {
-      const TwinLifetime& old = lifetimes[k];
+      const ReferenceLifetime& old = lifetimes[k];
       if (!Alive(k) || Group(old.layer) != Group(event.layer) || old.address != event.address)
         continue;
       if (old.device == event.device) return End(k, i, EndReason::kFreed);
@@ -266,7 +267,7 @@ class Twin {
     }
     if (other_device >= 0 && Group(event.layer) == 'd')
       return End(static_cast<std::size_t>(other_device), i, EndReason::kFreed);
-    for (TwinLifetime& old : lifetimes)
+    for (ReferenceLifetime& old : lifetimes)
       if (old.ended_below && Group(old.layer) == Group(event.layer) && old.device == event.device &&
           old.address == event.address) {
         old.ended_below = false;
@@ -277,14 +278,14 @@ class Twin {
     ++unmatched;
   }
 
-  const std::vector<TwinEvent> events_;
+  const std::vector<ReferenceEvent> events_;
 };
 
-std::vector<TwinEvent> RandomTrace(std::mt19937& random, int length) {
+std::vector<ReferenceEvent> RandomTrace(std::mt19937& random, int length) {
   const auto draw = [&](int n) { return static_cast<int>(random() % n); };
-  std::vector<TwinEvent> events;
+  std::vector<ReferenceEvent> events;
   for (int i = 0; i < length; ++i) {
-    TwinEvent event{};
+    ReferenceEvent event{};
     event.thread = 1 + draw(3);
     event.device = draw(4) == 0 ? 1 : 0;
     const int choice = draw(100);
@@ -319,25 +320,25 @@ std::vector<TwinEvent> RandomTrace(std::mt19937& random, int length) {
   return events;
 }
 
-TEST(ReplayTest, EqualsItsBruteForceTwin) {
+TEST(LifetimesTest, EqualsItsBruteForceTwin) {
   std::mt19937 random(20260101);
   std::array<int, 6> reasons{};
   for (int round = 0; round < 300; ++round) {
-    const std::vector<TwinEvent> trace = RandomTrace(random, 150);
+    const std::vector<ReferenceEvent> trace = RandomTrace(random, 150);
     LogBuilder log;
     log.Context(1, 0);
     log.Context(2, 1);
-    for (const TwinEvent& event : trace)
+    for (const ReferenceEvent& event : trace)
       log.Event(event.op, event.layer, event.address, event.bytes, 0,
                 {.device = event.device, .thread = event.thread, .context = event.context});
-    Twin twin(trace);
-    twin.Run();
+    Reference reference(trace);
+    reference.Run();
     const auto session = LoadLog(log, {.events_per_chunk = 40});
     ASSERT_NE(session, nullptr);
-    ASSERT_EQ(session->allocations().size(), twin.lifetimes.size());
-    EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), twin.unmatched);
-    for (std::uint32_t i = 0; i < twin.lifetimes.size(); ++i) {
-      const TwinLifetime& expected = twin.lifetimes[i];
+    ASSERT_EQ(session->allocations().size(), reference.lifetimes.size());
+    EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), reference.unmatched);
+    for (std::uint32_t i = 0; i < reference.lifetimes.size(); ++i) {
+      const ReferenceLifetime& expected = reference.lifetimes[i];
       const Allocation& actual = session->allocations()[i];
       ASSERT_EQ(actual.end_reason, expected.reason) << "round " << round << " allocation " << i;
       ASSERT_EQ(actual.death.value, expected.death) << "round " << round << " allocation " << i;

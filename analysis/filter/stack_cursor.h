@@ -15,9 +15,9 @@ namespace memprof::analysis {
 StackGroups KindGroups(int device, bool framework);
 
 // The state of a stack before event(). Begins nowhere: Seek first.
-class StackReplay {
+class StackCursor {
  public:
-  explicit StackReplay(const TimelineStack& stack) : stack_(stack), pools_(stack.changes()) {}
+  explicit StackCursor(const TimelineStack& stack) : stack_(stack), pools_(stack.changes()) {}
 
   std::uint32_t event() const { return event_; }
   const TimelineStack::State& state() const { return state_; }

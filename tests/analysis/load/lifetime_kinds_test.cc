@@ -1,6 +1,7 @@
-// Lifetimes of every kind of driver and host memory against a brute-force twin on random traces:
-// linear, managed, stream-ordered, graph, arrays, pinned, registered, VMM, imported, modules and
-// multicast objects, which share numbers but not address spaces; and what is said about them.
+// Lifetimes of every kind of driver and host memory against a brute-force reference on random
+// traces: linear, managed, stream-ordered, graph, arrays, pinned, registered, VMM, imported,
+// modules and multicast objects, which share numbers but not address spaces; and what is said about
+// them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -264,7 +265,7 @@ std::vector<KindsEvent> RandomKinds(std::mt19937& random, int length) {
   return events;
 }
 
-TEST(ReplayKindsTest, EqualsItsBruteForceTwin) {
+TEST(LifetimeKindsTest, EqualsItsBruteForceTwin) {
   std::mt19937 random(424242);
   std::map<std::pair<Layer, EndReason>, int> seen;
   std::map<std::pair<ImportKind, EndReason>, int> seen_import;
@@ -280,13 +281,13 @@ TEST(ReplayKindsTest, EqualsItsBruteForceTwin) {
                  .aux0 = event.handle,
                  .aux1 = static_cast<std::uint64_t>(event.kind),
                  .context = event.context});
-    KindsTwin twin;
-    twin.Run(trace);
+    KindsTwin reference;
+    reference.Run(trace);
     const auto session = LoadLog(log, {.events_per_chunk = 64});
     ASSERT_NE(session, nullptr);
-    ASSERT_EQ(session->allocations().size(), twin.lives.size());
-    for (std::uint32_t i = 0; i < twin.lives.size(); ++i) {
-      const KindsTwin::Life& expected = twin.lives[i];
+    ASSERT_EQ(session->allocations().size(), reference.lives.size());
+    for (std::uint32_t i = 0; i < reference.lives.size(); ++i) {
+      const KindsTwin::Life& expected = reference.lives[i];
       const Allocation& actual = session->allocations()[i];
       ASSERT_EQ(actual.end_reason, expected.reason) << "round " << round << " allocation " << i;
       ASSERT_EQ(actual.death.value, expected.death) << "round " << round << " allocation " << i;
@@ -300,12 +301,12 @@ TEST(ReplayKindsTest, EqualsItsBruteForceTwin) {
       ++seen[{actual.layer, actual.end_reason}];
       outlived += expected.released;
     }
-    ASSERT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), twin.unmatched) << round;
-    ASSERT_EQ(CountOf(*session, log::Anomaly::kDoubleAllocations), twin.doubled) << round;
-    ASSERT_EQ(CountOf(*session, log::Anomaly::kForeignFrees), twin.foreign) << round;
-    unmatched += twin.unmatched;
-    doubled += twin.doubled;
-    foreign += twin.foreign;
+    ASSERT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), reference.unmatched) << round;
+    ASSERT_EQ(CountOf(*session, log::Anomaly::kDoubleAllocations), reference.doubled) << round;
+    ASSERT_EQ(CountOf(*session, log::Anomaly::kForeignFrees), reference.foreign) << round;
+    unmatched += reference.unmatched;
+    doubled += reference.doubled;
+    foreign += reference.foreign;
   }
   // The traces reach every way in which each kind can end, and no other.
   using enum EndReason;

@@ -1,4 +1,4 @@
-// The replay of events into lifetimes: its state, and what each kind of event does to it.
+// Finds lifetimes in events: its state, and what each kind of event does to it.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,17 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "analysis/load/internal/event_replay.h"
+#include "analysis/load/internal/lifetimes.h"
 #include "analysis/load/internal/spaces.h"
 #include "analysis/store/private_pools.h"
 
 namespace memprof::analysis::lifetimes {
 
-class Replay {
+class LifetimeFinder {
  public:
-  Replay(RawEvents raw, const std::vector<std::uint32_t>& order,
-         const std::vector<ContextInfo>& contexts, EventTable* events, AnomalyCounts* anomalies)
+  LifetimeFinder(RawEvents raw, const std::vector<std::uint32_t>& order,
+                 const std::vector<ContextInfo>& contexts, EventTable* events,
+                 AnomalyCounts* anomalies)
       : raw_(std::move(raw)),
         order_(order),
         contexts_(contexts),

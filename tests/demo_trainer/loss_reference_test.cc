@@ -121,7 +121,7 @@ TEST(AdamWTest, FollowsItsTwinOverManySteps) {
   constexpr size_t kCount = 200;
   for (const auto& [decay, scale] : {std::pair(0.0f, 1.0f), {0.1f, 1.0f}, {0.02f, 1.0f / 1024}}) {
     const std::vector<float> start = RandomValues(kCount, 21);
-    reference::AdamW twin(start);
+    reference::AdamW reference(start);
     const Tensor weight = Upload(*device, start, {kCount});
     const Tensor mean = Upload(*device, std::vector<float>(kCount, 0.0f), {kCount});
     const Tensor squares = Upload(*device, std::vector<float>(kCount, 0.0f), {kCount});
@@ -133,11 +133,11 @@ TEST(AdamWTest, FollowsItsTwinOverManySteps) {
       const std::vector<float> grad =
           RandomValues(kCount, 100 + static_cast<uint64_t>(settings.step), 1.0f / scale);
       AdamW(weight, Upload(*device, grad, {kCount}), mean, squares, settings);
-      twin.Step(grad, settings.lr, decay, scale);
+      reference.Step(grad, settings.lr, decay, scale);
     }
-    ExpectClose(Read(weight), twin.weight, 1e-4, "weight");
-    ExpectClose(Read(mean), twin.mean, 1e-4, "exp_avg");
-    ExpectClose(Read(squares), twin.squares, 1e-4, "exp_avg_sq");
+    ExpectClose(Read(weight), reference.weight, 1e-4, "weight");
+    ExpectClose(Read(mean), reference.mean, 1e-4, "exp_avg");
+    ExpectClose(Read(squares), reference.squares, 1e-4, "exp_avg_sq");
   }
 }
 

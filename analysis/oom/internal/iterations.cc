@@ -13,16 +13,16 @@
 namespace memprof::analysis::oom {
 namespace {
 
-// Fewer turns show no growth: those that alternate with another line, and those that are told by
-// what they make alone.
+// Fewer iterations show no growth: those that alternate with another line, and those that are told
+// by what they make alone.
 constexpr std::size_t kFewTurns = 4;
 
 bool IsUsers(const SourceFrame& frame) {
   return !IsPlumbing(frame) && frame.file.find("-packages/") == std::string::npos;
 }
 
-// The line that is run in turns: in Python the last one of the program's own on the way in, before
-// a package is entered (a model's modules loop over layers, not over batches).
+// The line that is run in iterations: in Python the last one of the program's own on the way in,
+// before a package is entered (a model's modules loop over layers, not over batches).
 SourceFrame TurnLine(Symbols& symbols, StackId stack) {
   const std::vector<SourceFrame> frames = symbols.ResolveStack(stack);
   const SourceFrame* line = nullptr;
@@ -51,15 +51,15 @@ struct Line {
   std::uint64_t live = 0;
   EventId first, last;                          // births
   absl::flat_hash_map<Kind, std::size_t> made;  // but for workspaces of libraries
-  Kind marker;                                  // with it a turn begins
-  std::vector<std::uint64_t> levels;            // live when turns begin
+  Kind marker;                                  // with it an iteration begins
+  std::vector<std::uint64_t> levels;            // live when iterations begin
 };
 
-// Follows what lines hold. Looked at twice: with turns that begin where another line of the same
-// function came in between, then with turns that begin with a line's marker.
-class Turns {
+// Follows what lines hold. Looked at twice: with iterations that begin where another line of the
+// same function came in between, then with iterations that begin with a line's marker.
+class Iterations {
  public:
-  Turns(const Session& session, Symbols& symbols, const FailedRequest& request)
+  Iterations(const Session& session, Symbols& symbols, const FailedRequest& request)
       : session_(session), symbols_(symbols), request_(request) {
     line_of_.assign(session.stack_count() + 1, kUnseen);
   }
@@ -89,7 +89,7 @@ class Turns {
   }
   void After(EventId) {}
 
-  // The turns of what alternates with nothing: by the rarest of what a line makes.
+  // The iterations of what alternates with nothing: by the rarest of what a line makes.
   void BeginByMarkers() {
     by_marker_ = true;
     for (Line& line : lines_) {
@@ -143,7 +143,8 @@ class Turns {
   std::uint32_t previous_ = kUnseen;
 };
 
-// What a line left behind in its turns up to the last, if that rose all the time and still does.
+// What a line left behind in its iterations up to the last, if that rose all the time and still
+// does.
 std::uint64_t Growth(const Line& line, EventId failure) {
   const std::vector<std::uint64_t>& levels = line.levels;
   if (levels.size() < kFewTurns + 1 || levels.back() <= levels.front()) return 0;
@@ -169,27 +170,28 @@ const Line* Largest(const std::vector<Line>& lines, EventId failure, std::uint64
 
 }  // namespace
 
-std::optional<FailureGrowth> FindTurns(const Scene& scene, Symbols& symbols, SiteGroups& groups,
-                                       absl::flat_hash_set<std::uint32_t>* growing) {
+std::optional<FailureGrowth> FindIterations(const Scene& scene, Symbols& symbols,
+                                            SiteGroups& groups,
+                                            absl::flat_hash_set<std::uint32_t>* growing) {
   const Session& session = *scene.session;
   const EventId end = scene.request.event;
-  Turns turns(session, symbols, scene.request);
-  ReplayLifetimes(session, EventId(0), end, turns);
+  Iterations iterations(session, symbols, scene.request);
+  WalkLifetimes(session, EventId(0), end, iterations);
   std::uint64_t growth = 0;
-  const Line* line = Largest(turns.lines(), end, &growth);
+  const Line* line = Largest(iterations.lines(), end, &growth);
   if (line == nullptr) {
-    turns.BeginByMarkers();
-    ReplayLifetimes(session, EventId(0), end, turns);
-    line = Largest(turns.lines(), end, &growth);
+    iterations.BeginByMarkers();
+    WalkLifetimes(session, EventId(0), end, iterations);
+    line = Largest(iterations.lines(), end, &growth);
   }
   if (line == nullptr) return std::nullopt;
   FailureGrowth found{.stack = line->example, .site = TurnLine(symbols, line->example)};
   found.sites = 1;
-  found.turns = line->levels.size();
+  found.iterations = line->levels.size();
   found.bytes = line->live;
-  found.bytes_per_step = static_cast<double>(growth) / static_cast<double>(found.turns - 1);
+  found.bytes_per_step = static_cast<double>(growth) / static_cast<double>(found.iterations - 1);
   for (const AllocationId id : session.LiveAfter(end, kDeviceLayers | LayerBit(Layer::kBlock)))
-    if (const AllocationRecord& a = session.record(id); turns.IsOf(a.stack, *line))
+    if (const AllocationRecord& a = session.record(id); iterations.IsOf(a.stack, *line))
       growing->insert(groups.Of(a.stack));
   return found;
 }

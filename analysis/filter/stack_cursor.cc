@@ -1,11 +1,11 @@
 // Walks stacks of memory event by event, and collects their blocks.
-#include "analysis/filter/stack_replay.h"
+#include "analysis/filter/stack_cursor.h"
 
 #include <algorithm>
 
 namespace memprof::analysis {
 
-void StackReplay::SeekBlock(std::size_t block) {
+void StackCursor::SeekBlock(std::size_t block) {
   event_ = static_cast<std::uint32_t>(
       std::min<std::size_t>(block * TimelineStack::kBlock, stack_.events()));
   state_.fill(0);
@@ -16,13 +16,13 @@ void StackReplay::SeekBlock(std::size_t block) {
   pools_.Seek(event_);
 }
 
-void StackReplay::Seek(std::uint32_t event) {
+void StackCursor::Seek(std::uint32_t event) {
   constexpr std::uint32_t kBlock = TimelineStack::kBlock;
   if (event_ > event || event_ / kBlock != event / kBlock) SeekBlock(event / kBlock);
   while (event_ < event) Step();
 }
 
-bool StackReplay::Step() {
+bool StackCursor::Step() {
   const std::span<const AllocationRecord> records = stack_.session_->records();
   const EventId event(event_);
   bool changed = false;
@@ -108,7 +108,8 @@ void StackBuilder::Finish() {
     stack.kept_.push_back(static_cast<std::uint8_t>(b));
     stack.bands_.push_back(stack.all_bands_[b]);
   }
-  // In use is always an edge, and so is what was asked of the driver where nobody carves it up.
+  // In use is always an edge, and so is what was asked of the driver where nobody suballocates it
+  // up.
   if (stack.groups_.framework) stack.kept_.push_back(static_cast<std::uint8_t>(bands + 1));
   std::vector<TimelineStack::Curve> kept;
   for (const std::uint8_t output : stack.kept_) kept.push_back(std::move(stack.curves_[output]));

@@ -58,9 +58,9 @@ struct Expected {
 };
 using Answer = std::map<std::pair<Pattern, std::string>, Expected>;
 
-class Twin {
+class Reference {
  public:
-  explicit Twin(const Scenario& s) : s_(s), session_(s.session()), events_(session_.events()) {
+  explicit Reference(const Scenario& s) : s_(s), session_(s.session()), events_(session_.events()) {
     count_ = static_cast<std::uint32_t>(events_.size());
     std::uint32_t launch = 0;
     uses_.resize(session_.records().size());
@@ -157,7 +157,7 @@ TEST_P(AdviceTwin, FindsWhatTheRulesSay) {
     if (!judged.contains(finding.pattern)) continue;
     got[{finding.pattern, s.SiteOf(finding.stack)}] = {finding.count, finding.saves_bytes};
   }
-  const Answer want = Twin(s).Gaps();
+  const Answer want = Reference(s).Gaps();
   EXPECT_EQ(got.size(), want.size());
   std::uint64_t saved = 0;
   for (const auto& [key, expected] : want) {
@@ -175,7 +175,7 @@ TEST_P(AdviceTwin, NeverSavesMoreThanThereIs) {
   RandomProgram(s, GetParam() + 1000);
   const AdviceReport report = s.Advice();
   const PeakLevels levels(s.session());
-  const std::uint64_t peak = levels.Find(0, PeakOf::kDriver)->peak().bytes;
+  const std::uint64_t peak = levels.Find(0, PeakLayer::kDriver)->peak().bytes;
   int with_peak = 0;
   for (const Finding& finding : report.findings) {
     if (!finding.peak_of) continue;
