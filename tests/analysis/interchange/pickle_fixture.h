@@ -1,0 +1,33 @@
+// Pickles that a test spells out, as values.
+#ifndef TESTS_ANALYSIS_INTERCHANGE_PICKLE_FIXTURE_H_
+#define TESTS_ANALYSIS_INTERCHANGE_PICKLE_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include "analysis/interchange/internal/pickle.h"
+#include "analysis/report/report.h"
+
+namespace memprof::analysis::testing {
+
+using Kind = PickleValue::Kind;
+
+// A pickle is read from a string that outlives it.
+struct Parsed {
+  explicit Parsed(std::string text) : bytes(std::move(text)), pickle(Pickle::Parse(bytes)) {}
+  std::string bytes;
+  absl::StatusOr<Pickle> pickle;
+
+  std::string error() const { return std::string(pickle.status().message()); }
+};
+
+// One value: protocol 4, `opcodes`, STOP.
+inline std::string Of(const std::string& opcodes) { return "\x80\x04" + opcodes + "."; }
+
+inline PickleValue Root(const Parsed& parsed) {
+  EXPECT_TRUE(parsed.pickle.ok()) << parsed.pickle.status();
+  return parsed.pickle.ok() ? parsed.pickle->root() : PickleValue();
+}
+
+}  // namespace memprof::analysis::testing
+
+#endif  // TESTS_ANALYSIS_INTERCHANGE_PICKLE_FIXTURE_H_

@@ -1,0 +1,142 @@
+// Logs that follow one another, and the clocks by which one knows.
+#include <gtest/gtest.h>
+
+#include "analysis/leaks/clock.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/load/internal/merge_steps.h"
+#include "analysis/peak/peak.h"
+#include "tests/analysis/load/merge_fixture.h"
+#include "tests/support/random_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using testing::Files;
+using testing::kSecond;
+using testing::LogBuilder;
+using testing::Sessions;
+using testing::SetRun;
+
+TEST(SessionMergeTest, ClocksOfHostsAreAlignedByWallClock) {
+  struct Case {
+    std::string host;
+    std::uint64_t zero, shift;
+  };
+  const std::uint64_t zero = 1'000'000'000 * kSecond;
+  const std::vector<Case> cases = {{"early", zero, 0},
+                                   {"early", zero + kSecond, 0},  // slewed
+                                   {"other", zero + 2 * kSecond, 2 * kSecond},
+                                   {"late", zero + 500 * kSecond, 500 * kSecond},  // booted later
+                                   {"early", zero + 3600 * kSecond, 3600 * kSecond}};  // and again
+  Files files;
+  std::uint32_t pid = 0;
+  for (const Case& c : cases) {
+    LogBuilder log;
+    SetRun(log, c.host, ++pid, 10 * kSecond, c.zero);
+    log.SetTime(11 * kSecond);
+    log.Alloc(Layer::kLinear, 0x1000, pid);
+    files.Add(log);
+  }
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(session->processes()[i].clock_shift_ns, cases[i].shift) << i;
+    const Allocation a = session->allocation(AllocationId(static_cast<std::uint32_t>(i)));
+    EXPECT_EQ(a.bytes, i + 1);
+    EXPECT_EQ(a.birth_time, 11 * kSecond + cases[i].shift);
+  }
+  EXPECT_EQ(session->run().start_time, 10 * kSecond);
+  EXPECT_EQ(session->run().end_time, 3611 * kSecond + 1000);  // the trailer's
+}
+
+TEST(SessionMergeTest, LogsThatDoNotOverlapAreRunsOfTheirOwn) {
+  const auto numbers = [](std::vector<RunSpan> logs) { return NumberRuns(logs); };
+  EXPECT_EQ(numbers({{0, 10}, {5, 20}, {15, 30}}), (std::vector<std::uint32_t>{0, 0, 0}));
+  EXPECT_EQ(numbers({{20, 30}, {0, 10}, {9, 12}}), (std::vector<std::uint32_t>{1, 0, 0}));
+  EXPECT_EQ(numbers({{0, 100}, {5, 20}, {30, 40}}), (std::vector<std::uint32_t>{0, 0, 0}));
+  EXPECT_EQ(numbers({{0, 1}, {2, 3}, {4, 5}}), (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
+// Both marked steps 0 to 3, one run after the other: as alone.
+TEST(SessionMergeTest, StepsOfTwoRunsAreThoseOfEach) {
+  Files files;
+  for (const std::uint64_t p : {1, 0}) {  // the later one is named first
+    LogBuilder log;
+    SetRun(log, "node", static_cast<std::uint32_t>(100 + p), 1000 + p * 100'000);
+    log.SetTime(1000 + p * 100'000);
+    log.Alloc(Layer::kLinear, 0x1000, 512);
+    for (std::uint64_t step = 0; step < 4; ++step) {
+      log.AdvanceTime(1000);
+      log.Step(step);
+      log.Alloc(Layer::kLinear, 0x10000 * (step + 1), 512 * (p + 1));
+    }
+    files.Add(log);
+  }
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->processes()[0].run_number, 1u);
+  EXPECT_EQ(session->processes()[1].run_number, 0u);
+  const Sessions alone = files.Alone();
+  for (std::uint32_t p = 0; p < 2; ++p) {
+    const auto steps = session->StepsOf(p), own = alone[p]->steps();
+    ASSERT_EQ(steps.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(steps[i].number, own[i].number);
+      EXPECT_EQ(steps[i].begin, own[i].begin);
+      EXPECT_EQ(steps[i].end, own[i].end);
+      EXPECT_EQ(session->StepAt(own[i].begin, p), own[i].number);
+    }
+    EXPECT_EQ(session->StepOriginOf(p).source, StepSource::kMarks);
+  }
+  std::vector<std::vector<std::int64_t>> births(2);
+  for (const Allocation& a : session->allocations())
+    births[session->ProcessOf(a.birth)].push_back(a.birth_step);
+  EXPECT_EQ(births[0], (std::vector<std::int64_t>{-1, 0, 1, 2, 3}));
+  EXPECT_EQ(births[1], (std::vector<std::int64_t>{-1, 0, 1, 2, 3}));
+  EXPECT_EQ(session->steps().size(), 8u) << "one after the other";
+}
+
+// A run takes what it holds with it, to the next one and to nobody's leaks.
+TEST(SessionMergeTest, WhatARunStillHeldIsGoneAsTheNextBegins) {
+  Files files;
+  constexpr std::uint64_t kKept = 1 << 20;
+  for (std::uint64_t p = 0; p < 3; ++p) {  // the last two are ranks of one run
+    LogBuilder log;
+    log.Device(0, kSecond);
+    SetRun(log, "node", static_cast<std::uint32_t>(100 + p), p == 0 ? 1000 : 10'000'000 + p);
+    log.SetTime(p == 0 ? 1000 : 10'000'000 + p);
+    const int stack = log.Stack({"main (train.cc:1)", "Keep (train.cc:2)"});
+    for (std::uint64_t step = 0; step < 40; ++step) {
+      log.AdvanceTime(1000);
+      log.Step(step);
+      log.Alloc(Layer::kLinear, 0x10000000 + kKept * step, kKept, {.stack = stack});
+    }
+    files.Add(log);
+  }
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  const std::vector<Peak> peaks = FindPeaks(*session);
+  ASSERT_EQ(peaks.size(), 1u);
+  EXPECT_EQ(peaks[0].bytes, 2 * 40 * kKept) << "of the two ranks, not of the run before";
+  std::size_t ended = 0;
+  for (const AllocationRecord& a : session->records()) {
+    ended += !a.alive();
+    EXPECT_EQ(a.alive(), session->ProcessOf(a.birth) != 0);
+    EXPECT_TRUE(AliveAtExit(*session, a));
+  }
+  EXPECT_EQ(ended, 40u);
+  const LeakReport together = FindLeaks(*session);
+  ASSERT_EQ(together.leaks.size(), 3u) << "each process leaks as it does alone";
+  for (const auto& alone : files.Alone()) {
+    const LeakReport own = FindLeaks(*alone);
+    ASSERT_EQ(own.leaks.size(), 1u);
+    for (const Leak& leak : together.leaks) {
+      EXPECT_EQ(leak.bytes, own.leaks[0].bytes);
+      EXPECT_EQ(leak.why, own.leaks[0].why);
+      EXPECT_EQ(leak.bytes_per_step, own.leaks[0].bytes_per_step);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace memprof::analysis
