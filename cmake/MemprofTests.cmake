@@ -1,15 +1,16 @@
-# memprof_tests(NAME SOURCES FILE… [LINK TARGET…] [PREFIX P] [LABEL L] [TIMEOUT S] [ENVIRONMENT …]
-#               [EACH_CASE] [QT] [OPTIMIZED])
-#   A test program NAME. In Release builds ctest has an entry for each case, so that a failure names
-#   it; under sanitizers one for the program, whose start takes longer than most cases. EACH_CASE:
-#   there as well, because what is tested is there once in a process. With a label that ends in
-#   "-tsan" it runs under the thread sanitizer as well; the target memprof_tsan_tests builds those.
-#   The tests themselves are not optimised, which takes longer than it saves, unless they say
-#   OPTIMIZED: those that look at their own stacks.
+# memprof_tests(NAME SOURCES FILE… [LINK TARGET…] [QT] [OPTIMIZED] [FILE_BY_FILE] and what memprof_run_tests takes)
+#   A test program NAME. With a label that ends in "-tsan" it runs under the thread sanitizer as well;
+#   the target memprof_tsan_tests builds those. The tests themselves are not optimised, which takes
+#   longer than it saves, unless they say OPTIMIZED: those that look at their own stacks. FILE_BY_FILE:
+#   its sources are not grouped, because each may define what others define as well.
+# memprof_run_tests(NAME [PREFIX P] [LABEL L] [TIMEOUT S] [ENVIRONMENT …] [FILTER F] [EACH_CASE])
+#   Runs the cases of NAME that F lets pass. In Release builds ctest has an entry for each case, so that
+#   a failure names it; under sanitizers one for the program, whose start takes longer than most cases.
+#   EACH_CASE: there as well, because what is tested is there once in a process.
 add_custom_target(memprof_tsan_tests)
 function(memprof_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 tests "EACH_CASE;QT;OPTIMIZED" "PREFIX;LABEL;TIMEOUT"
-    "SOURCES;LINK;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 tests "EACH_CASE;QT;OPTIMIZED;FILE_BY_FILE"
+    "PREFIX;LABEL;TIMEOUT;FILTER" "SOURCES;LINK;ENVIRONMENT")
   add_executable(${name} ${tests_SOURCES})
   target_link_libraries(${name} PRIVATE ${tests_LINK} GTest::gmock)
   if(tests_LABEL MATCHES "-tsan$")
@@ -20,8 +21,8 @@ function(memprof_tests name)
   if(tests_OPTIMIZED)
     set(alike optimized_tests)
   else()
-    # Not where each file may say what is there once in a process, and not yet the viewer's.
-    if(NOT tests_EACH_CASE AND NOT tests_QT)
+    # Not yet the viewer's.
+    if(NOT tests_FILE_BY_FILE AND NOT tests_QT)
       memprof_group_sources(${name})
     endif()
     if(MEMPROF_SANITIZE)
@@ -47,6 +48,16 @@ function(memprof_tests name)
     endif()
     memprof_precompile(${name} ${alike})
   endif()
+  set(run PREFIX "${tests_PREFIX}" LABEL "${tests_LABEL}" TIMEOUT "${tests_TIMEOUT}"
+    FILTER "${tests_FILTER}" ENVIRONMENT ${tests_ENVIRONMENT})
+  if(tests_EACH_CASE)
+    list(APPEND run EACH_CASE)
+  endif()
+  memprof_run_tests(${name} ${run})
+endfunction()
+
+function(memprof_run_tests name)
+  cmake_parse_arguments(PARSE_ARGV 1 tests "EACH_CASE" "PREFIX;LABEL;TIMEOUT;FILTER" "ENVIRONMENT")
   set(properties)
   if(tests_LABEL)
     list(APPEND properties LABELS ${tests_LABEL})
@@ -54,8 +65,12 @@ function(memprof_tests name)
   if(tests_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT "${tests_ENVIRONMENT}")
   endif()
+  set(filter "${tests_FILTER}")
+  if(NOT filter)
+    set(filter "*")
+  endif()
   if(MEMPROF_SANITIZE AND NOT tests_EACH_CASE)
-    add_test(NAME ${tests_PREFIX}${name} COMMAND ${name} --gtest_brief=1)
+    add_test(NAME ${tests_PREFIX}${name} COMMAND ${name} --gtest_brief=1 --gtest_filter=${filter})
     if(tests_TIMEOUT)
       list(APPEND properties TIMEOUT ${tests_TIMEOUT})
     else()
@@ -69,6 +84,7 @@ function(memprof_tests name)
     if(properties)
       set(properties PROPERTIES ${properties})
     endif()
-    gtest_discover_tests(${name} TEST_PREFIX "${tests_PREFIX}" DISCOVERY_TIMEOUT 60 ${properties})
+    gtest_discover_tests(${name} TEST_PREFIX "${tests_PREFIX}" TEST_FILTER "${filter}"
+      DISCOVERY_TIMEOUT 60 ${properties})
   endif()
 endfunction()

@@ -2,7 +2,7 @@
 // its own, and prints what must have been seen of it.
 //
 //   driver_walk THREADS STEPS SEED
-#include "../../libmemprof/hooks/driver_walk.h"
+#include "../../libmemprof/events/driver_walk.h"
 
 #include <dlfcn.h>
 

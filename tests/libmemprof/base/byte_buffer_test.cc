@@ -6,12 +6,10 @@
 #include <random>
 #include <string>
 
+#include "tests/libmemprof/base/in_account.h"
+
 namespace memprof::recorder {
 namespace {
-
-std::string Text(const ByteBuffer& buffer) {
-  return buffer.size() == 0 ? "" : std::string(buffer.data(), buffer.size());
-}
 
 TEST(ByteBuffer, AgreesWithAStringOnRandomEdits) {
   std::mt19937 random(2);

@@ -8,11 +8,10 @@
 #include <set>
 
 #include "libmemprof/src/base/hash.h"
+#include "tests/libmemprof/base/in_account.h"
 
 namespace memprof::recorder {
 namespace {
-
-constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
 struct Entry {
   std::uint64_t key;  // 0 = empty

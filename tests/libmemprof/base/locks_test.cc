@@ -56,21 +56,21 @@ std::uint64_t MistakesOf() {
   return LocksOutOfOrder() - before;
 }
 
-using Definitions = Mutex<LockRank::kDefinitions>;
-using Ring = Mutex<LockRank::kRing>;
+using DefinitionsLock = Mutex<LockRank::kDefinitions>;
+using RingLock = Mutex<LockRank::kRing>;
 
 #if defined(MEMPROF_ABORT_ON_LOCK_ORDER)
 TEST(LocksDeathTest, OutOfOrderEndTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH((MistakesOf<Ring, Definitions>()), "memprof: lock .* is taken while locks");
-  EXPECT_DEATH((MistakesOf<Ring, Ring>()), "memprof: lock .* is taken while locks");
-  EXPECT_EQ((MistakesOf<Definitions, Ring>()), 0u);
+  EXPECT_DEATH((MistakesOf<RingLock, DefinitionsLock>()), "memprof: lock .* is taken while locks");
+  EXPECT_DEATH((MistakesOf<RingLock, RingLock>()), "memprof: lock .* is taken while locks");
+  EXPECT_EQ((MistakesOf<DefinitionsLock, RingLock>()), 0u);
 }
 #else
 TEST(Locks, OutOfOrderAreCounted) {
-  EXPECT_EQ((MistakesOf<Ring, Definitions>()), 1u);
-  EXPECT_EQ((MistakesOf<Ring, Ring>()), 1u) << "two of one place are in no order";
-  EXPECT_EQ((MistakesOf<Definitions, Ring>()), 0u);
+  EXPECT_EQ((MistakesOf<RingLock, DefinitionsLock>()), 1u);
+  EXPECT_EQ((MistakesOf<RingLock, RingLock>()), 1u) << "two of one place are in no order";
+  EXPECT_EQ((MistakesOf<DefinitionsLock, RingLock>()), 0u);
 }
 #endif
 

@@ -7,10 +7,10 @@
 #include <random>
 #include <vector>
 
+#include "tests/libmemprof/base/in_account.h"
+
 namespace memprof::recorder {
 namespace {
-
-constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
 // Of a size that no page is a multiple of.
 struct Item {

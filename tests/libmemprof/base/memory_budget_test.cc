@@ -19,12 +19,11 @@
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/stacks/stack_memo.h"
 #include "libmemprof/src/stacks/stack_table.h"
+#include "tests/libmemprof/base/in_account.h"
 #include "tests/libmemprof/log/with_ring.h"
 
 namespace memprof::recorder {
 namespace {
-
-constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
 // As much as `need` may have in pieces of 64 KiB, given back again.
 std::uint64_t Room(Need need, InChild in_child = InChild::kGone) {

@@ -10,7 +10,7 @@
 namespace memprof::recorder {
 namespace {
 
-using Entry = HandleTable::Entry;
+using HandleEntry = HandleTable::Entry;
 using Dropped = HandleTable::Dropped;
 
 TEST(HandleTable, KindsAreSeparate) {
@@ -26,7 +26,7 @@ TEST(HandleTable, DroppedEntriesTellWhatWasKnown) {
   HandleTable table;
   EXPECT_EQ(table.Drop(5, HandleKind::kModule), Dropped::kUnknown);
   table.Add({5, HandleKind::kModule, 3, 1, 77, 88, 1});
-  Entry entry;
+  HandleEntry entry;
   EXPECT_EQ(table.Drop(5, HandleKind::kModule, &entry), Dropped::kGone);
   EXPECT_EQ(entry.bytes, 77u);
   EXPECT_EQ(entry.aux, 88u);
@@ -56,7 +56,7 @@ TEST(HandleTable, AgreesWithAModel) {
       }
       case 1: {
         const std::uint64_t owner = random() % 5;
-        Entry entry;
+        HandleEntry entry;
         const bool some = std::any_of(model.begin(), model.end(), [&](const auto& item) {
           return item.first.second == kind && item.second.owner == owner;
         });

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "libmemprof/src/loader/real_dlsym.h"
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {

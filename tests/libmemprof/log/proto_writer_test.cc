@@ -9,19 +9,15 @@
 
 #include "libmemprof/src/log/encoder.h"
 #include "proto/memprof.pb.h"
+#include "tests/libmemprof/base/in_account.h"
 
 namespace memprof::recorder {
 namespace {
 
-constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 constexpr std::uint64_t kValues[] = {
     0,          1,          127,
     128,        16383,      16384,
     1ull << 35, 1ull << 62, std::numeric_limits<std::uint64_t>::max()};
-
-std::string Text(const ByteBuffer& buffer) {
-  return buffer.size() == 0 ? "" : std::string(buffer.data(), buffer.size());
-}
 
 TEST(ProtoWriter, AColumnOfVarintsIsAPackedField) {
   ByteBuffer column;

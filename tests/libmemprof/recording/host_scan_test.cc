@@ -12,7 +12,6 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <vector>
@@ -92,8 +91,8 @@ TEST_F(HostScanTest, LeavesOutWhatIsNoWordOrNoMemoryOfTheProgram) {
   ASSERT_NE(own, nullptr);
   own[1000] = Address(0);
   const auto heap = std::make_unique<char[]>(4096);
-  const std::uint64_t unaligned = Address(1);
-  std::memcpy(heap.get() + 1025, &unaligned, sizeof unaligned);
+  const std::uint64_t inverse = ~Address(1);  // so that no word on the stack is the address
+  for (int i = 0; i < 8; ++i) heap[1025 + i] = static_cast<char>(~inverse >> 8 * i);
   auto* unreadable = static_cast<std::uint64_t*>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   unreadable[7] = Address(2);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "libmemprof/src/sources/source_host.h"
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {

@@ -1,6 +1,6 @@
-// The other way by which calls are seen: in place of the exported wrappers, functions that tell the
-// recorder of a call as a source does. Tests of hooks that are linked with this file instead of
-// exports/driver.cc hold that both ways leave the same events.
+// The other way by which calls are seen: with MEMPROF_TEST_TOLD in the environment, in place of the
+// exported wrappers, functions that tell the recorder of a call as a source does.
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
@@ -45,13 +45,16 @@ CUresult Tell(const char* name, CUresult (*real)(Arguments...),
 MEMPROF_DRIVER_FUNCTIONS(MEMPROF_TEST_WRAPPER)
 #undef MEMPROF_TEST_WRAPPER
 
-void* const kWrappers[kFunctionCount] = {
+void* const kToldWrappers[kFunctionCount] = {
 #define MEMPROF_WRAPPER_ADDRESS(name, ...) reinterpret_cast<void*>(&Told_##name),
     MEMPROF_DRIVER_FUNCTIONS(MEMPROF_WRAPPER_ADDRESS)
 #undef MEMPROF_WRAPPER_ADDRESS
 };
 
-__attribute__((constructor(101))) void InstallWrappers() { SetWrappers(kWrappers); }
+// After exports/driver.cc has installed its own.
+__attribute__((constructor(102))) void InstallTold() {
+  if (std::getenv("MEMPROF_TEST_TOLD") != nullptr) SetWrappers(kToldWrappers);
+}
 
 }  // namespace
 }  // namespace memprof::recorder

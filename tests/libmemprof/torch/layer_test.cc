@@ -4,7 +4,7 @@
 #include <limits>
 #include <thread>
 
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {
@@ -52,11 +52,8 @@ class TorchLayerTest : public HooksTest {
     RecordTorchOutOfMemory({0, asked, allocated_, reserved_, true}, {kTorchCuda, 0});
   }
   // One page of an expandable segment; what it holds is the allocator's from the next report on.
-  CUmemGenericAllocationHandle Map(CUdeviceptr at, std::size_t bytes) {
-    CUmemAllocationProp properties{};
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
-    CUmemGenericAllocationHandle handle = 0;
-    Call("cuMemCreate", &handle, bytes, static_cast<const CUmemAllocationProp*>(&properties), 0ull);
+  Handle Map(CUdeviceptr at, std::size_t bytes) {
+    const Handle handle = CreateMemory(bytes);
     Call("cuMemMap", at, bytes, std::size_t{0}, handle, 0ull);
     return handle;
   }

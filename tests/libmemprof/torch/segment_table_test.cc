@@ -35,7 +35,7 @@ struct Reference {
 };
 
 // Same answer, and the same segment.
-void ExpectSame(bool found, const Segment& segment, const Segment* expected) {
+void ExpectSegment(bool found, const Segment& segment, const Segment* expected) {
   ASSERT_EQ(found, expected != nullptr);
   if (!found) return;
   EXPECT_EQ(segment.address, expected->address);
@@ -59,20 +59,20 @@ TEST(SegmentTable, AgreesWithAPlainList) {
         break;
       }
       case 2:
-        ExpectSame(table.Find(from, &segment), segment, reference.First([=](const Segment& s) {
+        ExpectSegment(table.Find(from, &segment), segment, reference.First([=](const Segment& s) {
           return s.address <= from && from < s.address + s.bytes;
         }));
         break;
       case 3: {
         const bool taken = table.TakeAt(from, &segment);
-        ExpectSame(taken, segment,
-                   reference.First([=](const Segment& s) { return s.address == from; }));
+        ExpectSegment(taken, segment,
+                      reference.First([=](const Segment& s) { return s.address == from; }));
         if (taken) reference.Erase(from);
         break;
       }
       case 4: {
         const bool taken = table.TakeWithin(from, from + length, &segment);
-        ExpectSame(taken, segment, reference.First([=](const Segment& s) {
+        ExpectSegment(taken, segment, reference.First([=](const Segment& s) {
           return s.address < from + length && from < s.address + s.bytes;
         }));
         if (taken) reference.Erase(segment.address);
@@ -82,8 +82,8 @@ TEST(SegmentTable, AgreesWithAPlainList) {
         if (random() % 10 != 0) break;
         const auto device = static_cast<std::int32_t>(random() % 4);
         const bool taken = table.TakeOf(device, &segment);
-        ExpectSame(taken, segment,
-                   reference.First([=](const Segment& s) { return s.device == device; }));
+        ExpectSegment(taken, segment,
+                      reference.First([=](const Segment& s) { return s.device == device; }));
         if (taken) reference.Erase(segment.address);
       }
     }

@@ -1,24 +1,34 @@
-// A recording in front of the fake driver: its calls go through the exported wrappers.
+// A recording in front of a driver of the test's own: what calls of the driver leave in the log, whoever
+// sees them. Calls go through the exported wrappers; or, where the environment's MEMPROF_TEST_TOLD names
+// the driver, a source tells of them (sources/source_door.cc).
 #pragma once
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/driver/api.h"
-#include "tests/libmemprof/hooks/fake_driver.h"
+#include "tests/libmemprof/events/fake_driver.h"
+#include "tests/libmemprof/events/recorded_walk.h"
 #include "tests/libmemprof/recording/recording.h"
-#include "tests/libmemprof/stacks/recorded_walk.h"
 
 namespace memprof::testing {
 
+// The library that stands for libcuda: a FakeDriver, unless the environment names another.
+inline const char* DriverLibrary() {
+  for (const char* variable : {"MEMPROF_TEST_TOLD", "MEMPROF_TEST_HOOKED"})
+    if (const char* library = std::getenv(variable)) return library;
+  return MEMPROF_FAKE_DRIVER;
+}
+
 inline FakeDriver& TheFakeDriver() {
   static FakeDriver* const driver = [] {
-    void* library = dlopen(MEMPROF_TEST_DRIVER, RTLD_NOW | RTLD_LOCAL);
+    void* library = dlopen(MEMPROF_FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
     return reinterpret_cast<FakeDriver* (*)()>(dlsym(library, "fake_driver"))();
   }();
   return *driver;
@@ -28,13 +38,12 @@ inline FakeDriver& TheFakeDriver() {
 
 namespace memprof::recorder {
 
-// False where a source tells of the calls (sources/source_door.cc): it neither begins recordings
-// nor hides calls within calls.
-#ifdef MEMPROF_TEST_TOLD
-inline constexpr bool kByHooks = false;
-#else
-inline constexpr bool kByHooks = true;
-#endif
+// False where a source tells of the calls: it neither begins recordings nor hides calls within
+// calls.
+inline bool ByHooks() { return std::getenv("MEMPROF_TEST_TOLD") == nullptr; }
+
+inline const auto kStream = reinterpret_cast<CUstream>(0x57);
+constexpr CUstream kNoStream = nullptr;
 
 class HooksTest : public RecordingTest {
  protected:
@@ -57,6 +66,17 @@ class HooksTest : public RecordingTest {
         return static_cast<FunctionId>(i);
     ADD_FAILURE() << "not in the table: " << name;
     return FunctionId::k_cuInit;
+  }
+
+  using Handle = CUmemGenericAllocationHandle;
+  static Handle CreateMemory(std::size_t bytes, int device = 0,
+                             CUmemLocationType type = CU_MEM_LOCATION_TYPE_DEVICE) {
+    CUmemAllocationProp properties{};
+    properties.location.type = type;
+    properties.location.id = device;
+    Handle handle = 0;
+    Call("cuMemCreate", &handle, bytes, static_cast<const CUmemAllocationProp*>(&properties), 0ull);
+    return handle;
   }
 
   void Start() { ASSERT_EQ(memprof_start(), MEMPROF_OK); }

@@ -1,5 +1,5 @@
 // Hooks of green contexts, of contexts for graphics, and of attached ones.
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {
@@ -12,7 +12,6 @@ using testing::DriverCall;
 using ::testing::ElementsAre;
 using testing::Event;
 using ::testing::IsEmpty;
-using Handle = CUmemGenericAllocationHandle;
 
 constexpr auto kFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 constexpr auto kFabric = static_cast<CUmemAllocationHandleType>(8);
@@ -21,13 +20,6 @@ class ShareHooks : public HooksTest {
  protected:
   ~ShareHooks() override {
     for (const int file : files_) close(file);
-  }
-  Handle Create(std::size_t bytes) {
-    CUmemAllocationProp properties{};
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    Handle handle = 0;
-    Call("cuMemCreate", &handle, bytes, static_cast<const CUmemAllocationProp*>(&properties), 0ull);
-    return handle;
   }
   int NewFile() {
     files_.push_back(memfd_create("shared", MFD_CLOEXEC));
@@ -61,7 +53,7 @@ class ShareHooks : public HooksTest {
 
 TEST_F(ShareHooks, OwnMemoryThatComesBackIsOneMoreReference) {
   Start();
-  const Handle own = Create(4096);
+  const Handle own = CreateMemory(4096);
   const int file = Export(own);
   const Handle again = Import(file);
   ASSERT_NE(again, own) << "the driver may give it another handle";
@@ -80,7 +72,7 @@ TEST_F(ShareHooks, OwnMemoryThatComesBackIsOneMoreReference) {
 
 TEST_F(ShareHooks, ByAnotherNumberToo) {
   Start();
-  const Handle own = Create(4096);
+  const Handle own = CreateMemory(4096);
   const int file = Export(own);
   const int sent = fcntl(file, F_DUPFD_CLOEXEC, 0);
   files_.push_back(sent);
@@ -91,7 +83,7 @@ TEST_F(ShareHooks, ByAnotherNumberToo) {
 
 TEST_F(ShareHooks, ANumberThatIsUsedAgainIsNotTheExport) {
   Start();
-  const Handle own = Create(4096);
+  const Handle own = CreateMemory(4096);
   const int file = Export(own);
   ASSERT_EQ(dup2(NewFile(), file), file);  // closed, and received from somebody else
   Call("cuMemRelease", Import(file));
@@ -103,7 +95,7 @@ TEST_F(ShareHooks, ANumberThatIsUsedAgainIsNotTheExport) {
 // The file keeps the memory when no handle does any more.
 TEST_F(ShareHooks, WhatOnlyAnExportHasKeptIsAllocatedAnew) {
   Start();
-  const Handle own = Create(4096);
+  const Handle own = CreateMemory(4096);
   const int file = Export(own);
   Call("cuMemRelease", own);
   EXPECT_EQ(Stats().live_bytes, 0u);
@@ -120,7 +112,7 @@ TEST_F(ShareHooks, WhatOnlyAnExportHasKeptIsAllocatedAnew) {
 TEST_F(ShareHooks, AHandleThatComesBackIsNotTheExport) {
   for (const bool mapped : {false, true}) {
     if (!mapped) Start();
-    const Handle own = Create(4096);
+    const Handle own = CreateMemory(4096);
     const int file = Export(own);
     if (mapped) {
       Call("cuMemMap", CUdeviceptr{0x100000}, std::size_t{4096}, std::size_t{0}, own, 0ull);
@@ -130,7 +122,7 @@ TEST_F(ShareHooks, AHandleThatComesBackIsNotTheExport) {
     EXPECT_EQ(Stats().live_bytes, 0u);
     const std::uint64_t next = driver_.next;
     driver_.next = own;
-    const Handle fresh = Create(100);
+    const Handle fresh = CreateMemory(100);
     ASSERT_EQ(fresh, own);
     driver_.next = next;
     const Handle back = Import(file);
@@ -144,7 +136,7 @@ TEST_F(ShareHooks, AHandleThatComesBackIsNotTheExport) {
 
 TEST_F(ShareHooks, MappedMemoryIsKnownWithoutItsHandle) {
   Start();
-  const Handle own = Create(4096);
+  const Handle own = CreateMemory(4096);
   const int file = Export(own);
   Call("cuMemMap", CUdeviceptr{0x100000}, std::size_t{4096}, std::size_t{0}, own, 0ull);
   Call("cuMemRelease", own);
@@ -157,7 +149,7 @@ TEST_F(ShareHooks, MappedMemoryIsKnownWithoutItsHandle) {
 
 TEST_F(ShareHooks, ADriverThatAnswersTheSameHandleSaysItAll) {
   Start();
-  const Handle own = Create(4096);
+  const Handle own = CreateMemory(4096);
   driver_.next = own;
   const Handle same = Import(NewFile());
   ASSERT_EQ(same, own);
@@ -169,7 +161,7 @@ TEST_F(ShareHooks, ADriverThatAnswersTheSameHandleSaysItAll) {
 
 TEST_F(ShareHooks, FabricHandlesAreCompared) {
   Start();
-  const Handle own = Create(4096);
+  const Handle own = CreateMemory(4096);
   unsigned char fabric[64] = {1, 2, 3}, foreign[64] = {1, 2, 4};
   Call("cuMemExportToShareableHandle", static_cast<void*>(fabric), own, kFabric, 0ull);
   Handle handle = 0;
@@ -192,7 +184,7 @@ TEST_F(ShareHooks, AnImportThatIsPassedOnStaysAnImport) {
 
 TEST_F(ShareHooks, AFailedReleaseOfTheLastNameIsTakenBack) {
   Start();
-  const Handle own = Create(4096);
+  const Handle own = CreateMemory(4096);
   const Handle again = Import(Export(own));
   Call("cuMemRelease", own);
   Answer(CUDA_ERROR_INVALID_VALUE);
@@ -206,7 +198,7 @@ TEST_F(ShareHooks, AFailedReleaseOfTheLastNameIsTakenBack) {
 
 TEST_F(ShareHooks, ExportsThatFailOrAreOfUnknownMemoryMarkNothing) {
   Start();
-  const Handle own = Create(4096);
+  const Handle own = CreateMemory(4096);
   Answer(CUDA_ERROR_NOT_SUPPORTED);
   int file = NewFile();
   Call("cuMemExportToShareableHandle", static_cast<void*>(&file), own, kFile, 0ull);

@@ -1,28 +1,35 @@
-// The part of a walk with graphs in graphs, graphics resources, and memory that arrays and
-// multicast objects hold.
+// The part of a walk with memory of other interfaces, and memory that arrays and multicast objects
+// hold.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "driver_walk.h"
 
 namespace memprof::testing {
 
-// Now and then the graph becomes a node of another one, which takes its place.
-bool DriverWalk::MoveIntoAnother(CUgraph* graph) {
-#if CUDA_VERSION >= 12090
-  if (Random(2) == 0) return true;
-  CUgraph parent = nullptr;
-  CUgraphNode node = nullptr;
-  CUgraphNodeParams moved{};
-  moved.type = CU_GRAPH_NODE_TYPE_GRAPH;
-  moved.graph.graph = *graph;
-  moved.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
-  using AddNode = CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, const CUgraphEdgeData*,
-                           size_t, CUgraphNodeParams*);
-  if (Find<CUresult(CUgraph*, unsigned)>("cuGraphCreate")(&parent, 0) != CUDA_SUCCESS ||
-      Find<AddNode>("cuGraphAddNode_v2")(&node, parent, nullptr, nullptr, 0, &moved) !=
-          CUDA_SUCCESS)
+// An object of another interface and a buffer within it; both go when the buffer does.
+bool DriverWalk::ImportExternal() {
+  const std::uint64_t bytes = kPage * (1 + Random(3));
+  const int file = memfd_create("walk", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return false;
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};
+  description.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+  description.handle.fd = file;
+  description.size = bytes;
+  CUexternalMemory memory = nullptr;
+  if (Find<CUresult(CUexternalMemory*, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*)>(
+          "cuImportExternalMemory")(&memory, &description) != CUDA_SUCCESS)
     return false;
-  *graph = parent;
-#endif
-  return *graph != nullptr;
+  Note("alloc", "imported", Number(memory), bytes);
+  CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
+  part.size = kPage;
+  CUdeviceptr pointer = 0;
+  if (Find<CUresult(CUdeviceptr*, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC*)>(
+          "cuExternalMemoryGetMappedBuffer")(&pointer, memory, &part) != CUDA_SUCCESS)
+    return false;
+  Block block{"imported", pointer, kPage, {"cuMemFree_v2"}};
+  block.external = Number(memory);
+  return Began(block);
 }
 
 // A buffer of a graphics interface, mapped, and where it lies then.

@@ -1,5 +1,5 @@
 // Hooks of device code: modules, libraries, and their variables.
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {
@@ -94,7 +94,7 @@ TEST_F(ModuleHooks, AVariableIsToldOnceForEachLoad) {
 
 // The driver takes null for what a program does not want to know.
 TEST_F(ModuleHooks, HalfAQuestionIsAnsweredHalf) {
-  if (!kByHooks) GTEST_SKIP() << "a matter of hooks";
+  if (!ByHooks()) GTEST_SKIP() << "a matter of hooks";
   Start();
   CUdeviceptr* const no_pointer = nullptr;
   std::size_t* const no_bytes = nullptr;

@@ -1,9 +1,6 @@
 // Calls the driver by chance and keeps the books.
 #include "driver_walk.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -191,70 +188,6 @@ bool DriverWalk::MapPhysical() {
     return false;
   Note("map", "vmm_address", range, bytes);
   return Find<CUresult(CUmemGenericAllocationHandle)>("cuMemRelease")(handle) == CUDA_SUCCESS;
-}
-
-// A graph with two allocations, of which one is freed within the launch. Graph and executable are
-// gone before the other one is.
-bool DriverWalk::LaunchGraph() {
-  CUgraph graph = nullptr;
-  CUgraphNode nodes[3] = {};
-  CUgraphExec exec = nullptr;
-  CUDA_MEM_ALLOC_NODE_PARAMS kept{}, passing{};
-  for (CUDA_MEM_ALLOC_NODE_PARAMS* params : {&kept, &passing}) {
-    params->poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    params->poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
-    params->bytesize = 1 + Random(200000);
-  }
-  using AddAlloc =
-      CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUDA_MEM_ALLOC_NODE_PARAMS*);
-  using AddFree = CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUdeviceptr);
-  const auto add = Find<AddAlloc>("cuGraphAddMemAllocNode");
-  if (Find<CUresult(CUgraph*, unsigned)>("cuGraphCreate")(&graph, 0) != CUDA_SUCCESS ||
-      add(&nodes[0], graph, nullptr, 0, &kept) != CUDA_SUCCESS ||
-      add(&nodes[1], graph, nodes, 1, &passing) != CUDA_SUCCESS ||
-      Find<AddFree>("cuGraphAddMemFreeNode")(&nodes[2], graph, nodes + 1, 1, passing.dptr) !=
-          CUDA_SUCCESS ||
-      !MoveIntoAnother(&graph) ||
-      Find<CUresult(CUgraphExec*, CUgraph, unsigned long long)>("cuGraphInstantiateWithFlags")(
-          &exec, graph, 0) != CUDA_SUCCESS)
-    return false;
-  const char* launch = Random(2) == 0 ? "cuGraphLaunch" : "cuGraphLaunch_ptsz";
-  if (Find<CUresult(CUgraphExec, CUstream)>(launch)(exec, nullptr) != CUDA_SUCCESS) return false;
-  if (!Began({"graph",
-              kept.dptr,
-              kept.bytesize,
-              {"cuMemFree_v2", "cuMemFreeAsync", "cuMemFreeAsync_ptsz"}}))
-    return false;
-  Note("alloc", "graph", passing.dptr, passing.bytesize);
-  totals_.live_bytes -= passing.bytesize;
-  Note("free", "graph", passing.dptr, passing.bytesize);
-  return Find<CUresult(CUgraphExec)>("cuGraphExecDestroy")(exec) == CUDA_SUCCESS &&
-         Find<CUresult(CUgraph)>("cuGraphDestroy")(graph) == CUDA_SUCCESS;
-}
-
-// An object of another interface and a buffer within it; both go when the buffer does.
-bool DriverWalk::ImportExternal() {
-  const std::uint64_t bytes = kPage * (1 + Random(3));
-  const int file = memfd_create("walk", MFD_CLOEXEC);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return false;
-  CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};
-  description.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-  description.handle.fd = file;
-  description.size = bytes;
-  CUexternalMemory memory = nullptr;
-  if (Find<CUresult(CUexternalMemory*, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*)>(
-          "cuImportExternalMemory")(&memory, &description) != CUDA_SUCCESS)
-    return false;
-  Note("alloc", "imported", Number(memory), bytes);
-  CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
-  part.size = kPage;
-  CUdeviceptr pointer = 0;
-  if (Find<CUresult(CUdeviceptr*, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC*)>(
-          "cuExternalMemoryGetMappedBuffer")(&pointer, memory, &part) != CUDA_SUCCESS)
-    return false;
-  Block block{"imported", pointer, kPage, {"cuMemFree_v2"}};
-  block.external = Number(memory);
-  return Began(block);
 }
 
 bool DriverWalk::UnmapPhysical(const Block& block) {

@@ -1,12 +1,11 @@
 // Hooks of sparse arrays, and of arrays whose memory is bound later.
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {
 
 using testing::Event;
 using ::testing::IsEmpty;
-using Handle = CUmemGenericAllocationHandle;
 
 constexpr unsigned kSparse = 0x40, kDeferred = 0x80;
 
@@ -14,13 +13,6 @@ class SparseHooks : public HooksTest {
  protected:
   static constexpr std::size_t kTile = 65536;  // 128 x 128 x 4 bytes
 
-  Handle TilePool(std::size_t bytes) {
-    CUmemAllocationProp properties{};
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    Handle handle = 0;
-    Call("cuMemCreate", &handle, bytes, static_cast<const CUmemAllocationProp*>(&properties), 0ull);
-    return handle;
-  }
   CUarray Array(unsigned flags = kSparse) {
     const CUDA_ARRAY3D_DESCRIPTOR descriptor{512, 256, 0, CU_AD_FORMAT_UNSIGNED_INT8, 4, flags};
     CUarray array = nullptr;
@@ -51,7 +43,7 @@ TEST_F(SparseHooks, TheMemoryIsCountedOnceAndHeldByItsTiles) {
   Start();
   const CUarray array = Array();
   EXPECT_EQ(Stats().live_bytes, 0u) << "the array has none";
-  const Handle memory = TilePool(4 * kTile);
+  const Handle memory = CreateMemory(4 * kTile);
   EXPECT_EQ(Bind({Tile(array, 0, memory), Tile(array, 128, memory)}), CUDA_SUCCESS);
   EXPECT_EQ(Stats().live_bytes, 4 * kTile);
   Call("cuMemRelease", memory);
@@ -80,7 +72,7 @@ TEST_F(SparseHooks, TheMemoryIsCountedOnceAndHeldByItsTiles) {
 TEST_F(SparseHooks, OtherMemoryTakesItsPlace) {
   Start();
   const CUarray array = Array();
-  const Handle first = TilePool(kTile), second = TilePool(2 * kTile);
+  const Handle first = CreateMemory(kTile), second = CreateMemory(2 * kTile);
   Bind({Tile(array, 0, first)});
   Call("cuMemRelease", first);
   Bind({Tile(array, 0, second, 256)});
@@ -90,7 +82,7 @@ TEST_F(SparseHooks, OtherMemoryTakesItsPlace) {
 
 TEST_F(SparseHooks, TheArrayAndItsContextLetGo) {
   Start();
-  const Handle memory = TilePool(kTile), other = TilePool(kTile);
+  const Handle memory = CreateMemory(kTile), other = CreateMemory(kTile);
   const CUarray array = Array();
   Bind({Tile(array, 0, memory)});
   Call("cuMemRelease", memory);
@@ -115,7 +107,7 @@ TEST_F(SparseHooks, TailsAndLevelsOfMipmaps) {
   const CUDA_ARRAY3D_DESCRIPTOR descriptor{512, 512, 0, CU_AD_FORMAT_FLOAT, 1, kSparse};
   CUmipmappedArray mipmap = nullptr;
   EXPECT_EQ(Call("cuMipmappedArrayCreate", &mipmap, &descriptor, 10u), CUDA_SUCCESS);
-  const Handle memory = TilePool(kTile);
+  const Handle memory = CreateMemory(kTile);
   CUarrayMapInfo tail{};
   tail.resourceType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
   tail.resource.mipmap = mipmap;
@@ -138,7 +130,7 @@ TEST_F(SparseHooks, TailsAndLevelsOfMipmaps) {
 TEST_F(SparseHooks, MemoryBoundLaterIsBoundAsAWhole) {
   Start();
   const CUarray array = Array(kDeferred);
-  const Handle memory = TilePool(512 * 256 * 4);
+  const Handle memory = CreateMemory(512 * 256 * 4);
   Bind({Tile(array, 384, memory)});
   Call("cuMemRelease", memory);
   EXPECT_EQ(Stats().live_bytes, 512u * 256 * 4) << "and not twice that";
@@ -150,7 +142,7 @@ TEST_F(SparseHooks, MemoryBoundLaterIsBoundAsAWhole) {
 TEST_F(SparseHooks, WhatFailsSaysHowMuchItWasAbout) {
   Start();
   const CUarray array = Array();
-  const Handle memory = TilePool(kTile);
+  const Handle memory = CreateMemory(kTile);
   Answer(CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Bind({Tile(array, 0, memory), Tile(array, 128, memory), Tile(array, 256, 0)}),
             CUDA_ERROR_INVALID_VALUE);
@@ -175,7 +167,7 @@ TEST_F(SparseHooks, ACaptureElsewhereChangesNothing) {
   Start();
   driver_.capturing = true;
   const CUarray array = Array();
-  const Handle memory = TilePool(kTile);
+  const Handle memory = CreateMemory(kTile);
   Bind({Tile(array, 0, memory)});
   Call("cuMemRelease", memory);
   EXPECT_EQ(Stats().live_bytes, kTile);

@@ -1,5 +1,5 @@
 // Hooks of memory that belongs to somebody else.
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {
@@ -7,8 +7,6 @@ namespace {
 using ::testing::ElementsAre;
 using testing::Event;
 using ::testing::IsEmpty;
-
-constexpr CUstream kNoStream = nullptr;
 
 class ImportHooks : public HooksTest {
  protected:

@@ -1,7 +1,7 @@
-// Hooks of initialisation and contexts, and how a context that is only met gets its id.
+// Initialisation and contexts.
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/sources/source_host.h"
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {
@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using testing::Event;
 using ::testing::IsEmpty;
 
-CUcontext Handle(std::uint64_t number) { return reinterpret_cast<CUcontext>(number); }
+CUcontext ContextAt(std::uint64_t number) { return reinterpret_cast<CUcontext>(number); }
 
 class ContextHooks : public HooksTest {
  protected:
@@ -23,7 +23,7 @@ class ContextHooks : public HooksTest {
 };
 
 TEST_F(ContextHooks, AskingForDevicesLeavesNoLogAndUsingOneDoes) {
-  if (!kByHooks) GTEST_SKIP() << "a matter of hooks";
+  if (!ByHooks()) GTEST_SKIP() << "a matter of hooks";
   Answer(CUDA_ERROR_NO_DEVICE);
   EXPECT_EQ(Call("cuInit", 0u), CUDA_ERROR_NO_DEVICE);
   Answer(CUDA_SUCCESS);
@@ -39,7 +39,7 @@ TEST_F(ContextHooks, AskingForDevicesLeavesNoLogAndUsingOneDoes) {
 }
 
 TEST_F(ContextHooks, AMarkBeginsTheRecordingOnceTheDriverIsUp) {
-  if (!kByHooks) GTEST_SKIP() << "a matter of hooks";
+  if (!ByHooks()) GTEST_SKIP() << "a matter of hooks";
   EXPECT_EQ(memprof_step(6), MEMPROF_NOT_RECORDING);
   EXPECT_EQ(memprof_range_push("too early"), MEMPROF_NOT_RECORDING);
   EXPECT_EQ(Call("cuInit", 0u), CUDA_SUCCESS);
@@ -133,7 +133,7 @@ TEST_F(ContextHooks, AHandleThatComesBackIsAnotherContext) {
 TEST_F(ContextHooks, AForeignDestroyIsNoEvent) {
   Start();
   Answer(CUDA_ERROR_INVALID_CONTEXT);
-  EXPECT_EQ(Call("cuCtxDestroy_v2", Handle(0x1234)), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(Call("cuCtxDestroy_v2", ContextAt(0x1234)), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_THAT(Finish().events, IsEmpty());
 }
 
@@ -175,10 +175,10 @@ TEST_F(ContextHooks, ThreadsNoticeThatTheirContextIsAnother) {
   Start();
   CUdeviceptr pointer = 0;
   Call("cuMemAlloc_v2", &pointer, std::size_t{1});
-  driver_.current = Handle(0xd1);
+  driver_.current = ContextAt(0xd1);
   driver_.device = 1;
   Call("cuMemAlloc_v2", &pointer, std::size_t{1});
-  Call("cuCtxDestroy_v2", Handle(0xd1));
+  Call("cuCtxDestroy_v2", ContextAt(0xd1));
   Call("cuMemAlloc_v2", &pointer, std::size_t{1});  // the handle came back as a new context
   const testing::Log log = Finish();
   const std::vector<Event> allocations = log.WithOp(log::OP_ALLOC);
@@ -187,81 +187,6 @@ TEST_F(ContextHooks, ThreadsNoticeThatTheirContextIsAnother) {
   EXPECT_EQ(log.contexts.at(allocations[1].context).handle(), 0xd1u);
   EXPECT_NE(allocations[2].context, allocations[1].context);
   EXPECT_TRUE(log.contexts.at(allocations[0].context).primary()) << "the device's first, active";
-}
-
-// Events of a source name their context; which device it is on they may not know.
-class SourceContexts : public ContextHooks {
- protected:
-  static void Report(std::uint32_t op, std::int32_t device, std::uint64_t context) {
-    SourceEvent event{};
-    event.op = op;
-    event.layer = kLayerPinned;
-    event.device = device;
-    event.context = context;
-    event.address = 0x5000;
-    SourceTable().record(&event);
-  }
-};
-
-TEST_F(SourceContexts, MemoryOfTheHostDefinesItsContextOnTheRightDevice) {
-  Start();
-  driver_.current = Handle(0xe1);
-  driver_.device = 1;
-  Report(kOpAlloc, -1, 0xe1);
-  const testing::Log log = Finish();
-  ASSERT_EQ(log.events.size(), 1u);
-  EXPECT_EQ(log.events[0].device, -1);
-  EXPECT_EQ(log.contexts.at(log.events[0].context).handle(), 0xe1u);
-  EXPECT_EQ(log.contexts.at(log.events[0].context).device(), 1u);
-  EXPECT_EQ(log.devices.count(1), 1u);
-}
-
-TEST_F(SourceContexts, AContextThatNothingIsKnownOfIsDefinedLater) {
-  Start();
-  Report(kOpAlloc, -1, 0xe2);         // not current
-  Report(kOpContextCreate, 1, 0xe2);  // now its device is known
-  Report(kOpAlloc, -1, 0xe2);
-  const testing::Log log = Finish();
-  EXPECT_EQ(log.events[0].context, 0u);
-  EXPECT_NE(log.events[1].context, 0u);
-  EXPECT_EQ(log.events[2].context, log.events[1].context);
-  EXPECT_EQ(log.events[2].device, -1);
-  EXPECT_EQ(log.contexts.at(log.events[1].context).handle(), 0xe2u);
-  EXPECT_EQ(log.contexts.at(log.events[1].context).device(), 1u);
-}
-
-TEST_F(SourceContexts, TheCurrentDeviceIsFoundByTheRecorder) {
-  Start();
-  driver_.device = 1;
-  Report(kOpAlloc, -2, 0);
-  driver_.current = nullptr;
-  Report(kOpAlloc, -2, 0);
-  const testing::Log log = Finish();
-  EXPECT_EQ(log.events[0].device, 1);
-  EXPECT_EQ(log.contexts.at(log.events[0].context).handle(), 0xa0u);
-  EXPECT_EQ(log.events[1].device, -1);
-  EXPECT_EQ(log.events[1].context, 0u);
-}
-
-TEST_F(SourceContexts, HostileCallsDoNothing) {
-  const RecorderApi& table = SourceTable();
-  table.record(nullptr);
-  EXPECT_EQ(table.intern("x", 1), 0u) << "nothing is recorded yet";
-  table.source_state("cupti", kSourceOn, nullptr);
-  Start();
-  EXPECT_EQ(table.intern(nullptr, 5), 0u);
-  table.source_state(nullptr, kSourceOn, "who?");
-  table.source_state("cupti", kSourceRefused, nullptr);
-  table.count_anomaly(static_cast<int>(log::Anomaly::kCount), 1);
-  EXPECT_EQ(table.real_driver_function(nullptr), nullptr);
-  EXPECT_EQ(table.real_driver_function("cuNoSuchFunction"), nullptr);
-  EXPECT_NE(table.real_driver_function("cuMemAlloc_v2"), nullptr);
-  EXPECT_NE(table.real_driver_function("cuMemAlloc_v2"), Wrapper("cuMemAlloc_v2"));
-  const testing::Log log = Finish();
-  EXPECT_THAT(log.events, IsEmpty());
-  EXPECT_EQ(log.sources.size(), 2u) << "the driver and one of cupti";
-  EXPECT_EQ(log.sources.back().detail(), "");
-  EXPECT_EQ(log.counters.at("cupti_refused"), 1u);
 }
 
 }  // namespace

@@ -2,13 +2,12 @@
 // nothing else.
 #include <functional>
 
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {
 
 using testing::Event;
-using Handle = CUmemGenericAllocationHandle;
 
 struct FailingCall {
   const char* function;
@@ -25,10 +24,10 @@ std::function<CUresult(void*)> With(Arguments... arguments) {
 }
 
 // Where results go, and what lists hold.
-CUdeviceptr g_pointer, g_addresses[] = {0x1000, 0x2000};
+CUdeviceptr g_out, g_addresses[] = {0x1000, 0x2000};
 std::size_t g_size, g_sizes[] = {100, 20}, g_firsts[] = {0};
 CUmemLocation g_places[] = {{CU_MEM_LOCATION_TYPE_DEVICE, {0}}};
-Handle g_handle;
+CUmemGenericAllocationHandle g_handle;
 void* g_object;
 CUmodule g_module;
 CUgraphicsResource g_resource;
@@ -41,6 +40,7 @@ char g_frame[256];
 const unsigned char kImage[] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 84, 0, 0, 0, 0, 0, 0, 0};
 
 std::vector<FailingCall> Calls() {
+  using Handle = CUmemGenericAllocationHandle;
   const CUstream stream = nullptr;
   const CUmemLocation device{CU_MEM_LOCATION_TYPE_DEVICE, {0}};
   const auto image = static_cast<const void*>(kImage);
@@ -77,22 +77,22 @@ std::vector<FailingCall> Calls() {
        With(&g_object, image, static_cast<CUjit_option*>(nullptr), static_cast<void**>(nullptr), 0u,
             static_cast<void*>(nullptr), static_cast<void**>(nullptr), 0u)},
       {"cuMemImportFromShareableHandle", imported, 0, With(&g_handle, At(3), kFile)},
-      {"cuIpcOpenMemHandle_v2", imported, 0, With(&g_pointer, CUipcMemHandle{}, 1u)},
+      {"cuIpcOpenMemHandle_v2", imported, 0, With(&g_out, CUipcMemHandle{}, 1u)},
       {"cuMemPoolImportFromShareableHandle", imported, 0, With(&g_pool, At(3), kFile, 0ull)},
       {"cuMemPoolImportPointer", imported, 0,
-       With(&g_pointer, static_cast<CUmemoryPool>(At(9)), &g_data)},
+       With(&g_out, static_cast<CUmemoryPool>(At(9)), &g_data)},
       {"cuGraphicsGLRegisterImage", imported, 0, With(&g_resource, 1u, 2u, 0u)},
       {"cuEGLStreamConsumerAcquireFrame", imported, 0,
        With(At(1), &g_resource, static_cast<CUstream*>(nullptr), 100u)},
       {"cuGraphicsMapResources", imported, 0, With(1u, &g_resource, stream)},
-      {"cuGraphicsResourceGetMappedPointer_v2", imported, 0, With(&g_pointer, &g_size, resource)},
+      {"cuGraphicsResourceGetMappedPointer_v2", imported, 0, With(&g_out, &g_size, resource)},
       {"cuGraphicsSubResourceGetMappedArray", imported, 0, With(&g_array, resource, 0u, 0u)},
       {"cuGraphicsResourceGetMappedMipmappedArray", imported, 0, With(&g_mipmap, resource)},
       {"cuGraphicsResourceGetMappedEglFrame", imported, 0,
        With(static_cast<void*>(g_frame), resource, 0u, 0u)},
       {"cuMemMap", log::LAYER_VMM_ADDRESS, 640, With(at, some, zero, Handle{9}, 0ull)},
       {"cuMemAddressReserve", log::LAYER_VMM_ADDRESS, 640,
-       With(&g_pointer, some, zero, CUdeviceptr{0}, 0ull)},
+       With(&g_out, some, zero, CUdeviceptr{0}, 0ull)},
       {"cuMemPoolCreate", log::LAYER_STREAM_ORDERED, 0,
        With(&g_pool, static_cast<const CUmemPoolProps*>(nullptr))},
       {"cuCtxCreate_v2", no_layer, 0, With(&g_context, 0u, 0)},
@@ -160,7 +160,7 @@ TEST_F(OtherFailures, QuestionsAreNoFailures) {
   CUipcMemHandle handle;
   Call("cuIpcGetMemHandle", &handle, CUdeviceptr{1});
   Call("cuMemPoolExportPointer", &g_data, CUdeviceptr{1});
-  Call("cuModuleGetGlobal_v2", &g_pointer, &g_size, g_module, static_cast<const char*>("x"));
+  Call("cuModuleGetGlobal_v2", &g_out, &g_size, g_module, static_cast<const char*>("x"));
   EXPECT_TRUE(Finish().WithOp(log::OP_ALLOC_FAILED).empty());
 }
 

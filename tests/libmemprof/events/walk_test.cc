@@ -1,13 +1,13 @@
-// The property test of the hooks: a random walk through all families of memory, in front of the
-// driver that MEMPROF_TEST_DRIVER names; after every step the figures of memprof_get_stats agree
+// A random walk through all families of memory, in front of the fake driver or the stand-in
+// (recorded_driver.h); after every step the figures of memprof_get_stats agree
 // with the model, and at the end the log does, event by event.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include "libmemprof/include/memprof/memprof.h"
-#include "tests/libmemprof/hooks/driver_walk.h"
-#include "tests/libmemprof/recording/recording.h"
-#include "tests/libmemprof/stacks/recorded_walk.h"
+#include "tests/libmemprof/events/driver_walk.h"
+#include "tests/libmemprof/events/recorded_driver.h"
+#include "tests/libmemprof/events/recorded_walk.h"
 
 namespace memprof::recorder {
 namespace {
@@ -24,7 +24,7 @@ void* Wrapper(const char* name) {
 // in the same process left, host memory that is not there any more among it, goes with the old one.
 bool PrepareDriver() {
   setenv("SIMCUDA", "memory=8GiB", 1);
-  void* library = dlopen(MEMPROF_TEST_DRIVER, RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(testing::DriverLibrary(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;
   using Decide = void (*)(std::uint64_t too_much, std::uint64_t nowhere);
   if (auto decide = reinterpret_cast<Decide>(dlsym(library, "fake_driver_behave")))

@@ -1,5 +1,5 @@
 // The functions of the stand-in libcuda for unit tests, generated from the recorder's own table.
-#include "tests/libmemprof/hooks/fake_driver.h"
+#include "tests/libmemprof/events/fake_driver.h"
 
 #include <cstring>
 #include <type_traits>

@@ -1,18 +1,14 @@
-// The hooks of every allocating and freeing function in front of a driver that does as it is told:
-// what a success, a failure, and a free leave in the log.
-#include <stdexcept>
+// Every allocating and freeing function in front of a driver that does as it is told: what a
+// success, a failure, and a free leave in the log.
 
-#include "tests/libmemprof/hooks/hooks_fixture.h"
+#include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
 namespace {
 
 using testing::DriverCall;
-using ::testing::ElementsAre;
 using testing::Event;
 using ::testing::IsEmpty;
-
-const auto kStream = reinterpret_cast<CUstream>(0x57);
 
 // One way to get memory: the call, and what must be in the log of it.
 struct Way {
@@ -208,158 +204,6 @@ TEST_P(Freeing, OfNothingIsNoEvent) {
 
 INSTANTIATE_TEST_SUITE_P(Hooks, Freeing, ::testing::ValuesIn(kReturns),
                          [](const auto& way) { return std::string(way.param.function); });
-
-using Hooks = HooksTest;
-
-TEST_F(Hooks, PitchAndWidthAreBesideThePitchedBytes) {
-  Start();
-  CUdeviceptr pointer = 0;
-  std::size_t pitch = 0;
-  Call("cuMemAllocPitch_v2", &pointer, &pitch, std::size_t{600}, std::size_t{9}, 4u);
-  const Event event = Finish().WithOp(log::OP_ALLOC).at(0);
-  EXPECT_EQ(event.aux0, 1024u);
-  EXPECT_EQ(event.aux1, 600u);
-}
-
-// One function frees several kinds: the log names the kind that the block was of.
-TEST_F(Hooks, AFreeCarriesTheLayerOfItsBlock) {
-  Start();
-  CUdeviceptr linear = 0, pitched = 0, managed = 0, pooled = 0, other = 0;
-  std::size_t pitch = 0;
-  Call("cuMemAlloc_v2", &linear, std::size_t{1});
-  Call("cuMemAllocPitch_v2", &pitched, &pitch, std::size_t{1}, std::size_t{1}, 4u);
-  Call("cuMemAllocManaged", &managed, std::size_t{1}, 1u);
-  Call("cuMemAllocAsync", &pooled, std::size_t{1}, kStream);
-  Call("cuMemAlloc_v2", &other, std::size_t{1});
-  for (const CUdeviceptr pointer : {managed, pooled, pitched, linear})
-    Call("cuMemFree_v2", pointer);
-  Call("cuMemFreeAsync", other, kStream);
-  EXPECT_EQ(Stats().live_bytes, 0u);
-  const testing::Log log = Finish();
-  std::vector<log::Layer> layers;
-  for (const Event& event : log.WithOp(log::OP_FREE)) layers.push_back(event.layer);
-  EXPECT_THAT(layers, ElementsAre(log::LAYER_MANAGED, log::LAYER_STREAM_ORDERED, log::LAYER_PITCHED,
-                                  log::LAYER_LINEAR, log::LAYER_LINEAR));
-  EXPECT_EQ(log.counters.at("frees_of_other_family"), 2u) << "pooled, and the last";
-}
-
-TEST_F(Hooks, AFailedFreeLeavesTheBlockAlive) {
-  Start();
-  CUdeviceptr managed = 0;
-  Call("cuMemAllocManaged", &managed, std::size_t{100}, 1u);
-  Answer(CUDA_ERROR_DEINITIALIZED);
-  Call("cuMemFree_v2", managed);
-  const struct memprof_stats stats = Stats();
-  EXPECT_EQ(stats.live_bytes, 100u);
-  EXPECT_EQ(stats.frees, 0u);
-  const testing::Log log = Finish();
-  for (const log::Op op : {log::OP_ALLOC, log::OP_FREE, log::OP_FREE_FAILED})
-    EXPECT_EQ(log.WithOp(op).at(0).layer, log::LAYER_MANAGED);
-}
-
-TEST_F(Hooks, WhereTheDriverSaysSoAFreeIsOnTheBlocksDevice) {
-  Start();
-  CUdeviceptr first = 0, second = 0;
-  Call("cuMemAlloc_v2", &first, std::size_t{1});
-  driver_.current = driver_.primary[1];
-  driver_.device = 1;
-  Call("cuMemAlloc_v2", &second, std::size_t{2});
-  driver_.device_of[first] = 0;  // and of `second` it does not say
-  Call("cuMemFree_v2", first);
-  Call("cuMemFree_v2", second);
-  const testing::Log log = Finish();
-  const std::vector<Event> frees = log.WithOp(log::OP_FREE);
-  EXPECT_EQ(frees[0].device, 0);
-  EXPECT_EQ(frees[1].device, 1) << "the current one";
-  EXPECT_EQ(log.devices.at(0).name(), "Fake 0");
-  EXPECT_EQ(log.devices.at(1).name(), "Fake 1");
-  EXPECT_EQ(log.devices.at(1).capacity_bytes(), driver_.total_bytes);
-  EXPECT_EQ(log.devices.at(1).free_at_start_bytes(), driver_.free_bytes);
-  EXPECT_EQ(log.devices.at(1).uuid(), std::string(16, 'b'));
-  EXPECT_EQ(log.devices.at(1).driver_version(), 12040u);
-  EXPECT_FALSE(log.devices.at(1).simulated());
-}
-
-TEST_F(Hooks, WithoutACurrentContextThereIsNoDevice) {
-  Start();
-  driver_.current = nullptr;
-  Answer(CUDA_ERROR_INVALID_CONTEXT);
-  CUdeviceptr pointer = 0;
-  Call("cuMemAlloc_v2", &pointer, std::size_t{8});
-  const testing::Log log = Finish();
-  ASSERT_EQ(log.events.size(), 1u);
-  EXPECT_EQ(log.events[0].device, -1);
-  EXPECT_EQ(log.events[0].context, 0u);
-  EXPECT_EQ(log.events[0].aux0 + log.events[0].aux1, 0u) << "no free memory is known";
-  EXPECT_THAT(log.contexts, IsEmpty());
-}
-
-TEST_F(Hooks, ANullOutputIsTheDriversBusiness) {
-  Start();
-  Answer(CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(Call("cuMemAlloc_v2", static_cast<CUdeviceptr*>(nullptr), std::size_t{8}),
-            CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(Call("cuArrayCreate_v2", static_cast<CUarray*>(nullptr),
-                 static_cast<const CUDA_ARRAY_DESCRIPTOR*>(nullptr)),
-            CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(Call("cuMipmappedArrayCreate", static_cast<CUmipmappedArray*>(nullptr),
-                 static_cast<const CUDA_ARRAY3D_DESCRIPTOR*>(nullptr), 3u),
-            CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(Finish().WithOp(log::OP_ALLOC_FAILED).size(), 3u);
-}
-
-// The driver serves some of its functions by others that it exports.
-TEST_F(Hooks, OnlyTheOutermostCallIsRecorded) {
-  if (!kByHooks) GTEST_SKIP() << "a matter of hooks";
-  Start();
-  driver_.decide = [](const DriverCall& call) {
-    CUdeviceptr inner = 0;
-    return call.name == "cuMemAllocManaged" ? Call("cuMemAlloc_v2", &inner, std::size_t{5})
-                                            : CUDA_SUCCESS;
-  };
-  CUdeviceptr pointer = 0;
-  EXPECT_EQ(Call("cuMemAllocManaged", &pointer, std::size_t{7}, 1u), CUDA_SUCCESS);
-  EXPECT_EQ(driver_.calls.size(), 2u);
-  const std::vector<Event> allocations = Finish().WithOp(log::OP_ALLOC);
-  ASSERT_EQ(allocations.size(), 1u);
-  EXPECT_EQ(allocations[0].layer, log::LAYER_MANAGED);
-}
-
-// What a call of the program's leaves by an exception, or by longjmp, still counts as inside it,
-// unless the next call sees that it cannot be.
-__attribute__((noinline)) void AllocateDeepDown(std::size_t bytes, int levels) {
-  volatile char frame[512];
-  std::memset(const_cast<char*>(frame), levels, sizeof frame);
-  if (levels > 0) return AllocateDeepDown(bytes, levels - 1);
-  reinterpret_cast<CUresult (*)(CUdeviceptr*, std::size_t)>(
-      WrapperFunction(FunctionId::k_cuMemAlloc_v2))(&g_pointer, bytes);
-}
-
-TEST_F(HooksTest, AnExceptionThroughACallDoesNotSilenceItsThread) {
-  Start();
-  std::size_t next = 1;
-  for (const int thrown_at : {0, 3, 20}) {
-    for (const int then_at : {0, 3, 20}) {
-      driver_.decide = [](const DriverCall&) -> CUresult { throw std::runtime_error("driver"); };
-      EXPECT_THROW(AllocateDeepDown(1000, thrown_at), std::runtime_error);
-      Answer(CUDA_SUCCESS);
-      AllocateDeepDown(next++, then_at);
-    }
-  }
-  std::vector<std::uint64_t> bytes;
-  for (const Event& event : Events())
-    if (event.op == log::OP_ALLOC) bytes.push_back(event.bytes);
-  EXPECT_THAT(bytes, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
-}
-
-// No recorder is there yet.
-TEST_F(HooksTest, CallsBeforeARecordingArePassedOn) {
-  Call("cuMemRelease", CUmemGenericAllocationHandle{5});
-  Call("cuMemUnmap", CUdeviceptr{0x1000}, std::size_t{64});
-  CUcontext context = nullptr;
-  Call("cuCtxFromGreenCtx", &context, static_cast<void*>(nullptr));
-  EXPECT_EQ(driver_.calls.size(), 3u);
-}
 
 }  // namespace
 }  // namespace memprof::recorder

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/libmemprof/hooks/driver_walk.h"
+#include "tests/libmemprof/events/driver_walk.h"
 #include "tests/libmemprof/log/log_reader.h"
 
 namespace memprof::testing {

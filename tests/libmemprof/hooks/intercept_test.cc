@@ -1,0 +1,71 @@
+// What a wrapper does around the real call: calls within calls, exceptions, calls before a
+// recording.
+#include <stdexcept>
+
+#include "tests/libmemprof/events/recorded_driver.h"
+
+namespace memprof::recorder {
+namespace {
+
+using testing::DriverCall;
+using ::testing::ElementsAre;
+using testing::Event;
+
+using Hooks = HooksTest;
+
+// The driver serves some of its functions by others that it exports.
+TEST_F(Hooks, OnlyTheOutermostCallIsRecorded) {
+  if (!ByHooks()) GTEST_SKIP() << "a matter of hooks";
+  Start();
+  driver_.decide = [](const DriverCall& call) {
+    CUdeviceptr inner = 0;
+    return call.name == "cuMemAllocManaged" ? Call("cuMemAlloc_v2", &inner, std::size_t{5})
+                                            : CUDA_SUCCESS;
+  };
+  CUdeviceptr pointer = 0;
+  EXPECT_EQ(Call("cuMemAllocManaged", &pointer, std::size_t{7}, 1u), CUDA_SUCCESS);
+  EXPECT_EQ(driver_.calls.size(), 2u);
+  const std::vector<Event> allocations = Finish().WithOp(log::OP_ALLOC);
+  ASSERT_EQ(allocations.size(), 1u);
+  EXPECT_EQ(allocations[0].layer, log::LAYER_MANAGED);
+}
+
+// What a call of the program's leaves by an exception, or by longjmp, still counts as inside it,
+// unless the next call sees that it cannot be.
+__attribute__((noinline)) void AllocateDeepDown(std::size_t bytes, int levels) {
+  volatile char frame[512];
+  std::memset(const_cast<char*>(frame), levels, sizeof frame);
+  if (levels > 0) return AllocateDeepDown(bytes, levels - 1);
+  CUdeviceptr pointer = 0;
+  reinterpret_cast<CUresult (*)(CUdeviceptr*, std::size_t)>(
+      WrapperFunction(FunctionId::k_cuMemAlloc_v2))(&pointer, bytes);
+}
+
+TEST_F(HooksTest, AnExceptionThroughACallDoesNotSilenceItsThread) {
+  Start();
+  std::size_t next = 1;
+  for (const int thrown_at : {0, 3, 20}) {
+    for (const int then_at : {0, 3, 20}) {
+      driver_.decide = [](const DriverCall&) -> CUresult { throw std::runtime_error("driver"); };
+      EXPECT_THROW(AllocateDeepDown(1000, thrown_at), std::runtime_error);
+      Answer(CUDA_SUCCESS);
+      AllocateDeepDown(next++, then_at);
+    }
+  }
+  std::vector<std::uint64_t> bytes;
+  for (const Event& event : Events())
+    if (event.op == log::OP_ALLOC) bytes.push_back(event.bytes);
+  EXPECT_THAT(bytes, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+}
+
+// No recorder is there yet.
+TEST_F(HooksTest, CallsBeforeARecordingArePassedOn) {
+  Call("cuMemRelease", CUmemGenericAllocationHandle{5});
+  Call("cuMemUnmap", CUdeviceptr{0x1000}, std::size_t{64});
+  CUcontext context = nullptr;
+  Call("cuCtxFromGreenCtx", &context, static_cast<void*>(nullptr));
+  EXPECT_EQ(driver_.calls.size(), 3u);
+}
+
+}  // namespace
+}  // namespace memprof::recorder
