@@ -16,7 +16,7 @@ packages=(
   libabsl-dev libprotobuf-dev protobuf-compiler libzstd-dev libsqlite3-dev
   libunwind-dev libdw-dev libelf-dev nlohmann-json3-dev
   qt6-base-dev qt6-svg-dev libgl1-mesa-dev fonts-dejavu-core xvfb xauth
-  libgtest-dev libgmock-dev
+  libgtest-dev libgmock-dev lld
 )
 
 ensure_packages() {
