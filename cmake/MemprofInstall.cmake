@@ -3,7 +3,7 @@
 #   lib/libmemprof.so lib/libmemprof_cupti.so lib/memprof/simcuda/*
 #   include/memprof/memprof.h  lib/cmake/memprof/
 #   share/memprof/{scripts/torch-sim,simcuda/}
-# What only one room knows (the CUPTI source, the viewer, the demo trainer) is installed there.
+# The CUPTI source, the viewer and the demo trainer are installed by their own folders.
 include(CMakePackageConfigHelpers)
 
 install(FILES ${PROJECT_SOURCE_DIR}/libmemprof/include/memprof/memprof.h
