@@ -42,4 +42,20 @@ LibraryUses UsesAt(const Session& session, Symbols& symbols, const Peak& peak) {
   return uses;
 }
 
+std::vector<PeakSaving> WithoutLibraries(const Session& session, Symbols& symbols,
+                                         const PeakSavings& savings, int device, PeakLayer of,
+                                         const std::vector<LibraryUse>& uses) {
+  constexpr std::uint32_t kNotAsked = kNoGroup - 1;
+  std::vector<std::uint32_t> known(session.stack_count() + 1, kNotAsked);  // by stack; last: none
+  return savings.Without(device, of, uses.size(), [&](AllocationId, const AllocationRecord& a) {
+    std::uint32_t& group = known[std::min<std::size_t>(a.stack.value, session.stack_count())];
+    if (group != kNotAsked) return group;
+    const Library library = symbols.LibraryOf(a.stack);
+    const auto at = std::find_if(uses.begin(), uses.end(),
+                                 [&](const LibraryUse& use) { return use.library == library; });
+    group = at == uses.end() ? kNoGroup : static_cast<std::uint32_t>(at - uses.begin());
+    return group;
+  });
+}
+
 }  // namespace memprof::analysis

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/peak/peak.h"
+#include "analysis/peak/savings.h"
 #include "analysis/store/session.h"
 #include "analysis/symbols/libraries.h"
 #include "analysis/symbols/symbols.h"
@@ -24,5 +25,9 @@ struct LibraryUses {
   bool worth_telling() const;
 };
 LibraryUses UsesAt(const Session& session, Symbols& symbols, const Peak& peak);
+// The peak of (device, of) without all that each of these libraries allocated in the run.
+std::vector<PeakSaving> WithoutLibraries(const Session& session, Symbols& symbols,
+                                         const PeakSavings& savings, int device, PeakLayer of,
+                                         const std::vector<LibraryUse>& uses);
 
 }  // namespace memprof::analysis

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct Site {
 // Sorted by bytes (by blocks for kAllocationCount), largest first. Sums over sites equal the
 // totals over the allocations selected.
 std::vector<Site> FindSites(const Session& session, const SiteQuery& query);
+
+// Sums `ids` by stack; largest first by bytes, or by number of allocations if `by_count`. Equal
+// ones stay in order of their first allocation.
+std::vector<Site> GroupBySite(const Session& session, std::span<const AllocationId> ids,
+                              bool by_count = false);
 
 // A tree of frames with costs, root first; a node's cost includes its children's. Nodes are in
 // order of depth-first visit, children by cost, largest first.

@@ -6,39 +6,64 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/base/numbering.h"
+#include "analysis/peak/groups.h"
+#include "analysis/symbols/site_groups.h"
+
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint32_t kUnseen = kNoGroup - 1;
+// "h.3.attn.q  fp32[8×64]".
+std::string TensorText(const TensorInfo* tensor) {
+  if (tensor == nullptr) return "unnamed tensors";
+  std::string text = tensor->name.empty() ? "unnamed tensors" : tensor->name, shape;
+  for (const std::uint64_t extent : tensor->shape)
+    shape += (shape.empty() ? "" : "×") + std::to_string(extent);
+  if (!tensor->dtype.empty() || !shape.empty()) text += "  " + tensor->dtype + "[" + shape + "]";
+  return text;
+}
 
-// Which group an allocation belongs to; groups are made as they are met.
-class Grouping {
+// The group of every allocation as a row, made when it is met.
+class WithoutRows {
  public:
-  Grouping(const Session& session, Symbols& symbols, const Categories* categories,
-           const WithoutOptions& options)
-      : session_(session), symbols_(symbols), categories_(categories), options_(options) {
-    stacks_.assign(session.stack_count() + 1, kUnseen);
+  WithoutRows(const Session& session, Symbols& symbols, const Categories* categories,
+              const WithoutOptions& options)
+      : session_(session), options_(options), sites_(session, symbols) {
+    switch (options.by) {
+      case WithoutBy::kSite:
+        row_of_.assign(session.stack_count() + 1, kNoGroup);
+        key_ = [this](AllocationId, const AllocationRecord& a) { return OfStack(a.stack); };
+        break;
+      case WithoutBy::kCategory:
+        if (categories != nullptr) key_ = ByCategory(*categories);
+        break;
+      case WithoutBy::kLayer:
+        key_ = ByLayer();
+        break;
+      case WithoutBy::kTensor:
+        key_ = [this](AllocationId, const AllocationRecord& a) { return OfTensor(a.second); };
+        break;
+    }
+    if (!key_) key_ = [](AllocationId, const AllocationRecord&) { return 0u; };
   }
 
   // kNoGroup for what may not be gone, or once someone asked to stop.
   std::uint32_t Of(AllocationId id, const AllocationRecord& a) {
     if (++asked_ % 4096 == 0) stopped_ = options_.stop.stop_requested();
     if (stopped_ || !Passes(id, a)) return kNoGroup;
-    switch (options_.by) {
-      case WithoutBy::kSite:
-        return OfStack(a.stack);
-      case WithoutBy::kCategory:
-        return OfCategory(id);
-      case WithoutBy::kLayer:
-        return OfLayer(a.layer);
-      case WithoutBy::kTensor:
-        return OfTensor(a);
-    }
-    return kNoGroup;
+    const std::uint32_t key = key_(id, a);
+    if (key >= by_key_.size()) by_key_.resize(key + 1, kNoGroup);
+    if (by_key_[key] == kNoGroup) by_key_[key] = Add(key, a.stack);
+    return by_key_[key];
   }
 
   std::vector<WithoutRow>& rows() { return rows_; }
-  const std::vector<std::uint32_t>& stacks() const { return stacks_; }
+  // By stack, of sites.
+  std::vector<std::uint32_t> row_of() const {
+    std::vector<std::uint32_t> rows = row_of_;
+    for (std::uint32_t& row : rows) row = row < by_key_.size() ? by_key_[row] : kNoGroup;
+    return rows;
+  }
   // Where the largest part of a row's bytes at the peak comes from is its stack.
   void CountAtPeak(std::uint32_t row, const AllocationRecord& a) {
     rows_[row].at_peak += a.bytes;
@@ -57,72 +82,40 @@ class Grouping {
     return a.layer == Layer::kTensor && a.parent.valid() && options_.passing->Has(a.parent);
   }
 
-  std::uint32_t Add(WithoutRow row) {
+  std::uint32_t OfStack(StackId stack) {
+    return row_of_[std::min<std::size_t>(stack.value, row_of_.size() - 1)] = sites_.Of(stack);
+  }
+
+  std::uint32_t OfTensor(std::uint64_t tensor) {
+    const auto [known, fresh] = tensors_.try_emplace(tensor, 0);
+    if (fresh)
+      known->second =
+          names_.Of(TensorText(session_.tensor(TensorId(static_cast<std::uint32_t>(tensor)))));
+    return known->second;
+  }
+
+  std::uint32_t Add(std::uint32_t key, StackId stack) {
+    WithoutRow row;
+    if (options_.by == WithoutBy::kSite) row.site = sites_.Site(key).user;
+    if (options_.by == WithoutBy::kCategory) row.category = static_cast<Category>(key);
+    if (options_.by == WithoutBy::kLayer) row.layer = static_cast<Layer>(key);
+    if (options_.by == WithoutBy::kTensor) row.tensor = names_[key];
+    if (options_.by == WithoutBy::kSite || options_.by == WithoutBy::kTensor) row.stack = stack;
     rows_.push_back(std::move(row));
     return static_cast<std::uint32_t>(rows_.size() - 1);
   }
 
-  std::uint32_t OfStack(StackId stack) {
-    std::uint32_t& known = stacks_[std::min<std::size_t>(stack.value, stacks_.size() - 1)];
-    if (known != kUnseen) return known;
-    WithoutRow row;
-    if (stack.valid()) row.site = symbols_.Site(stack);
-    row.stack = stack;
-    const auto key = std::make_tuple(row.site.function, row.site.file, row.site.line);
-    const auto [at, fresh] = sites_.try_emplace(key, 0);
-    if (fresh) at->second = Add(std::move(row));
-    return known = at->second;
-  }
-
-  std::uint32_t OfCategory(AllocationId id) {
-    WithoutRow row;
-    if (categories_ != nullptr) row.category = categories_->Of(id).category;
-    const auto [at, fresh] = values_.try_emplace(static_cast<std::uint64_t>(row.category), 0);
-    if (fresh) at->second = Add(std::move(row));
-    return at->second;
-  }
-
-  std::uint32_t OfLayer(Layer layer) {
-    const auto [at, fresh] = values_.try_emplace(static_cast<std::uint64_t>(layer), 0);
-    if (fresh) {
-      WithoutRow row;
-      row.layer = layer;
-      at->second = Add(std::move(row));
-    }
-    return at->second;
-  }
-
-  std::uint32_t OfTensor(const AllocationRecord& a) {
-    const auto [at, fresh] = values_.try_emplace(a.second, 0);
-    if (!fresh) return at->second;
-    const TensorInfo* tensor = session_.tensor(TensorId(static_cast<std::uint32_t>(a.second)));
-    WithoutRow row;
-    row.tensor = "unnamed tensors";
-    if (tensor != nullptr) {
-      if (!tensor->name.empty()) row.tensor = tensor->name;
-      std::string shape;
-      for (const std::uint64_t extent : tensor->shape)
-        shape += (shape.empty() ? "" : "×") + std::to_string(extent);
-      if (!tensor->dtype.empty() || !shape.empty())
-        row.tensor += "  " + tensor->dtype + "[" + shape + "]";
-    }
-    row.stack = a.stack;
-    const auto [group, new_name] = names_.try_emplace(row.tensor, 0);
-    if (new_name) group->second = Add(std::move(row));
-    return at->second = group->second;
-  }
-
   const Session& session_;
-  Symbols& symbols_;
-  const Categories* categories_;
   const WithoutOptions& options_;
+  SiteGroups sites_;
+  Numbering<std::string> names_;                              // of tensors
+  std::unordered_map<std::uint64_t, std::uint32_t> tensors_;  // names, by tensor
+  GroupKey key_;
   std::uint64_t asked_ = 0;
   bool stopped_ = false;
   std::vector<WithoutRow> rows_;
-  std::vector<std::uint32_t> stacks_;  // rows, by stack; the last for none
-  std::map<std::tuple<std::string, std::string, int>, std::uint32_t> sites_;
-  std::unordered_map<std::uint64_t, std::uint32_t> values_;  // categories, layers or tensors
-  std::map<std::string, std::uint32_t> names_;
+  std::vector<std::uint32_t> by_key_;  // rows
+  std::vector<std::uint32_t> row_of_;  // keys, by stack; the last for none
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> by_stack_;
   std::vector<std::uint64_t> largest_;
 };
@@ -167,7 +160,7 @@ WithoutRanking RankWithout(const Session& session, Symbols& symbols, const Categ
     if (a.device != device) return false;
     return tensors ? a.layer == Layer::kTensor : PeakLayerOf(a.layer) == ranking.of;
   };
-  Grouping grouping(session, symbols, categories, options);
+  WithoutRows grouping(session, symbols, categories, options);
   const auto records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     if (!counts(records[i])) continue;
@@ -198,7 +191,7 @@ WithoutRanking RankWithout(const Session& session, Symbols& symbols, const Categ
                     .front();
   ranking.rows = std::move(grouping.rows());
   for (std::size_t i = 0; i < groups; ++i) ranking.rows[i].saving = saved[i];
-  if (options.by == WithoutBy::kSite) ranking.row_of = grouping.stacks();
+  if (options.by == WithoutBy::kSite) ranking.row_of = grouping.row_of();
   Sort(&ranking);
   return ranking;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analysis/base/numbering.h"
 #include "analysis/base/units.h"
 #include "analysis/store/lifetime_walk.h"
 #include "cli/advice/internal/findings.h"
@@ -14,10 +15,11 @@
 #include "cli/console/options.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
+#include "cli/shared/instants.h"
 #include "cli/shared/names.h"
 #include "cli/shared/open_log.h"
-#include "cli/shared/peak_groups.h"
 #include "cli/shared/run_lines.h"
+#include "cli/shared/savings_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -28,8 +30,6 @@ using analysis::FormatBytes;
 using analysis::FormatNumberOf;
 using analysis::Session;
 
-constexpr std::int64_t kAllDevices = INT64_MIN;
-
 // Stacks whose site has one name are one site, as in every table.
 class SiteNumbers {
  public:
@@ -37,8 +37,7 @@ class SiteNumbers {
   std::uint32_t Of(analysis::StackId stack) {
     const auto known = by_stack_.find(stack.value);
     if (known != by_stack_.end()) return known->second;
-    const auto next = static_cast<std::uint32_t>(by_label_.size());
-    const std::uint32_t number = by_label_.try_emplace(labels_.Of(stack), next).first->second;
+    const std::uint32_t number = by_label_.Of(labels_.Of(stack));
     by_stack_.emplace(stack.value, number);
     return number;
   }
@@ -46,7 +45,7 @@ class SiteNumbers {
  private:
   SiteLabels labels_;
   std::unordered_map<std::uint32_t, std::uint32_t> by_stack_;
-  std::unordered_map<std::string, std::uint32_t> by_label_;
+  analysis::Numbering<std::string> by_label_;
 };
 
 std::string Summary(const AdviceReport& report, std::size_t shown, std::size_t total) {
@@ -64,7 +63,7 @@ std::string Summary(const AdviceReport& report, std::size_t shown, std::size_t t
 std::string Text(const Session& session, analysis::Symbols& symbols, const AdviceReport& report,
                  std::size_t top) {
   const std::size_t total = report.findings.size();
-  const std::size_t shown = top == 0 ? total : std::min(top, total);
+  const std::size_t shown = Shown(total, top);
   std::string text = RunLines(session);
   Append(text, "\n", Wrap(Summary(report, shown, total), kWidth, 0), "\n");
   if (shown > 0) {

@@ -28,10 +28,6 @@ std::string CategoriesText(const analysis::Session& session, const analysis::Cat
 Json CategoriesJson(const analysis::Session& session, analysis::Symbols& symbols,
                     const analysis::Categories& categories, const analysis::Peak& peak,
                     const analysis::PeakSavings* savings);
-// The peak without each category; index = Category.
-std::vector<analysis::PeakSaving> WithoutCategories(const analysis::Categories& categories,
-                                                    const analysis::PeakSavings& savings,
-                                                    int device);
 
 // One object per category that has bytes. Sites as above.
 Json CategoriesJson(analysis::Symbols& symbols, const analysis::CategoryTotals& totals,

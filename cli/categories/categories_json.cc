@@ -1,9 +1,10 @@
 // Categories as JSON.
+#include "analysis/peak/groups.h"
 #include "cli/categories/categories.h"
 #include "cli/console/json.h"
 #include "cli/shared/names.h"
 #include "cli/shared/object_json.h"
-#include "cli/shared/peak_groups.h"
+#include "cli/shared/savings_text.h"
 
 namespace memprof::cli {
 
@@ -43,7 +44,7 @@ Json CategoriesJson(const analysis::Session& session, analysis::Symbols& symbols
                     const analysis::PeakSavings* savings) {
   Json list = CategoriesJson(symbols, categories.At(peak.device, peak.event), false, 0);
   if (savings == nullptr) return list;
-  const auto without = WithoutCategories(categories, *savings, peak.device);
+  const auto without = analysis::WithoutCategories(*savings, categories, peak.device);
   for (Json& entry : list) {
     for (std::size_t c = 0; c < analysis::kCategoryCount; ++c) {
       const auto category = static_cast<Category>(c);

@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "analysis/base/units.h"
+#include "analysis/peak/groups.h"
+#include "analysis/symbols/site_key.h"
 #include "cli/categories/categories.h"
 #include "cli/console/lines.h"
 #include "cli/console/table.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/shared/names.h"
-#include "cli/shared/peak_groups.h"
+#include "cli/shared/savings_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -49,7 +51,7 @@ std::vector<std::pair<std::string, CategorySite>> Places(analysis::Symbols& symb
   std::vector<std::pair<std::string, CategorySite>> places;
   for (const CategorySite& site : totals.sites) {
     if (site.verdict.category != category) continue;
-    const std::string key = SiteKey(symbols, site.stack);
+    const std::string key = analysis::SiteKey(symbols, site.stack);
     const auto same = std::find_if(places.begin(), places.end(), [&](const auto& place) {
       return place.first == key && place.second.verdict.reason == site.verdict.reason;
     });
@@ -93,7 +95,7 @@ std::string CategoriesText(analysis::Symbols& symbols, const CategoryTotals& tot
     const auto places = Places(symbols, totals, category);
     Table rows({Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft}, 4);
     rows.Header({"bytes", "blocks", "confidence", "because of", "site"});
-    const std::size_t shown = sites == 0 ? places.size() : std::min(sites, places.size());
+    const std::size_t shown = Shown(places.size(), sites);
     for (std::size_t i = 0; i < shown; ++i) {
       const CategorySite& site = places[i].second;
       rows.Row({FormatBytes(site.bytes), FormatCount(site.blocks),
@@ -106,29 +108,20 @@ std::string CategoriesText(analysis::Symbols& symbols, const CategoryTotals& tot
   return text;
 }
 
-std::vector<analysis::PeakSaving> WithoutCategories(const analysis::Categories& categories,
-                                                    const analysis::PeakSavings& savings,
-                                                    int device) {
-  return savings.Without(device, savings.TensorPeakLayer(device), analysis::kCategoryCount,
-                         [&](analysis::AllocationId id, const analysis::AllocationRecord&) {
-                           return static_cast<std::uint32_t>(categories.Of(id).category);
-                         });
-}
-
 std::string CategoriesText(const analysis::Session& session, const analysis::Categories& categories,
                            const analysis::Peak& peak, const analysis::PeakSavings* savings) {
   const CategoryTotals totals = categories.At(peak.device, peak.event);
   const std::vector<Category> order = InOrder(totals);
   const std::string heading = "\n  By category (see 'memprof categories'):\n";
   if (savings == nullptr || order.empty()) return heading + CategoryTable(totals);
-  const auto without = WithoutCategories(categories, *savings, peak.device);
+  const auto without = analysis::WithoutCategories(*savings, categories, peak.device);
   std::vector<PeakRow> rows;
   for (const Category category : order) {
     const auto c = static_cast<std::size_t>(category);
     rows.push_back({std::string(analysis::CategoryName(category)), totals.bytes[c],
                     category == Category::kSlack ? 0 : totals.blocks[c], without[c]});
   }
-  return heading + SavingsTable(session, rows, totals.total(), 0, "category");
+  return heading + PeakTable(session, rows, true, totals.total(), 0, "category");
 }
 
 }  // namespace memprof::cli

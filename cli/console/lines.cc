@@ -1,6 +1,7 @@
 // Lines that many reports have.
 #include "cli/console/lines.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "analysis/base/units.h"
@@ -10,6 +11,10 @@
 namespace memprof::cli {
 
 std::string Heading(std::string_view title) { return Cat("\n", Styled(Style::kBold, title), "\n"); }
+
+std::size_t Shown(std::size_t total, std::size_t top) {
+  return top == 0 ? total : std::min(top, total);
+}
 
 std::string MoreLine(std::size_t shown, std::size_t total) {
   if (shown >= total) return "";

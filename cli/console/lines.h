@@ -13,6 +13,9 @@ inline constexpr std::size_t kWidth = 100;
 // "TITLE" on a line of its own, after an empty one.
 std::string Heading(std::string_view title);
 
+// How many of `total` rows are told; `top` 0 = all.
+std::size_t Shown(std::size_t total, std::size_t top);
+
 // "… and 12 more (--top=0 for all)" when `shown` of `total` rows were printed; else "".
 std::string MoreLine(std::size_t shown, std::size_t total);
 

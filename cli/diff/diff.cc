@@ -18,7 +18,7 @@
 #include "cli/console/text.h"
 #include "cli/diff/diff.h"
 #include "cli/diff/internal/diff_text.h"
-#include "cli/shared/marked_instants.h"
+#include "cli/shared/instants.h"
 #include "cli/shared/names.h"
 #include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"

@@ -19,10 +19,6 @@ using analysis::FormatBytes;
 using analysis::FormatCount;
 using analysis::Session;
 
-std::size_t Shown(std::size_t total, std::size_t top) {
-  return top == 0 ? total : std::min(top, total);
-}
-
 // The worst `top` blocks that keep free memory apart.
 std::string PinsText(const Session& session, analysis::Symbols& symbols,
                      const analysis::FragmentationReport& report, std::size_t top) {

@@ -8,6 +8,7 @@
 
 #include "analysis/base/units.h"
 #include "analysis/leaks/forecast.h"
+#include "analysis/symbols/site_key.h"
 #include "cli/console/lines.h"
 #include "cli/console/table.h"
 #include "cli/console/terminal.h"
@@ -88,7 +89,7 @@ AliveTable AliveRows(analysis::Symbols& symbols, const std::vector<Leak>& alive,
   for (const Leak& leak : alive) {
     if (leak.imported() != imported) continue;
     const auto [it, fresh] =
-        index.try_emplace({SiteKey(symbols, leak.stack), leak.layer}, rows.size());
+        index.try_emplace({analysis::SiteKey(symbols, leak.stack), leak.layer}, rows.size());
     if (fresh)
       rows.push_back(
           {SiteLabel(symbols, leak.stack), leak.layer, 0, 0, leak.first_step, leak.first_step});
@@ -104,7 +105,7 @@ AliveTable AliveRows(analysis::Symbols& symbols, const std::vector<Leak>& alive,
                    [](const AliveRow& a, const AliveRow& b) { return a.bytes > b.bytes; });
   Table table({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});
   table.Header({"bytes", "blocks", "layer", has_steps ? "born in" : "", "site"});
-  const std::size_t shown = top == 0 ? rows.size() : std::min(top, rows.size());
+  const std::size_t shown = Shown(rows.size(), top);
   for (std::size_t i = 0; i < shown; ++i) {
     const AliveRow& row = rows[i];
     // Of what another process owns, the size is often known to that process alone.

@@ -4,19 +4,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/base/units.h"
 #include "cli/console/json.h"
-#include "cli/console/lines.h"
-#include "cli/console/table.h"
 #include "cli/console/text.h"
-#include "cli/shared/names.h"
-#include "cli/shared/peak_groups.h"
+#include "cli/shared/savings_text.h"
 
 namespace memprof::cli {
 namespace {
 
-using analysis::FormatBytes;
-using analysis::FormatCount;
 using analysis::LibraryRole;
 using analysis::LibraryUse;
 using analysis::Peak;
@@ -24,25 +18,6 @@ using analysis::PeakLayer;
 using analysis::PeakSaving;
 using analysis::PeakSavings;
 using analysis::Session;
-
-// The peak of (device, of) without all that each library allocated in the run.
-std::vector<PeakSaving> WithoutLibraries(const Session& session, analysis::Symbols& symbols,
-                                         const PeakSavings& savings, int device, PeakLayer of,
-                                         const std::vector<LibraryUse>& uses) {
-  constexpr std::uint32_t kNotAsked = analysis::kNoGroup - 1;
-  std::vector<std::uint32_t> known(session.stack_count() + 1, kNotAsked);  // by stack; last: none
-  return savings.Without(
-      device, of, uses.size(), [&](analysis::AllocationId, const analysis::AllocationRecord& a) {
-        std::uint32_t& group = known[std::min<std::size_t>(a.stack.value, session.stack_count())];
-        if (group != kNotAsked) return group;
-        const analysis::Library library = symbols.LibraryOf(a.stack);
-        const auto at = std::find_if(uses.begin(), uses.end(),
-                                     [&](const LibraryUse& use) { return use.library == library; });
-        group =
-            at == uses.end() ? analysis::kNoGroup : static_cast<std::uint32_t>(at - uses.begin());
-        return group;
-      });
-}
 
 // Blocks that no library is named for are the framework's own.
 std::string Label(const analysis::Library& library, PeakLayer of) {
@@ -55,20 +30,13 @@ std::string LibraryTable(const Session& session, analysis::Symbols& symbols,
                          const std::vector<LibraryUse>& uses) {
   std::uint64_t whole = 0;
   for (const LibraryUse& use : uses) whole += use.bytes;
-  if (savings != nullptr) {
-    const auto without = WithoutLibraries(session, symbols, *savings, peak.device, of, uses);
-    std::vector<PeakRow> rows;
-    for (std::size_t i = 0; i < uses.size(); ++i)
-      rows.push_back({Label(uses[i].library, of), uses[i].bytes, uses[i].blocks, without[i]});
-    return SavingsTable(session, rows, whole, 0, "library");
-  }
-  Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
-  table.Header({"bytes", "share", "blocks", "library"});
-  for (const LibraryUse& use : uses)
-    table.Row({FormatBytes(use.bytes),
-               Percent(static_cast<double>(use.bytes), static_cast<double>(whole)),
-               FormatCount(use.blocks), Label(use.library, of)});
-  return table.Text(kWidth);
+  std::vector<PeakSaving> without(uses.size());
+  if (savings != nullptr)
+    without = analysis::WithoutLibraries(session, symbols, *savings, peak.device, of, uses);
+  std::vector<PeakRow> rows;
+  for (std::size_t i = 0; i < uses.size(); ++i)
+    rows.push_back({Label(uses[i].library, of), uses[i].bytes, uses[i].blocks, without[i]});
+  return PeakTable(session, rows, savings != nullptr, whole, 0, "library");
 }
 
 }  // namespace
@@ -102,7 +70,7 @@ Json LibrariesJson(const Session& session, analysis::Symbols& symbols, const Pea
   const auto add = [&](const std::vector<LibraryUse>& some, PeakLayer of, std::string_view name) {
     std::vector<PeakSaving> without;
     if (savings != nullptr)
-      without = WithoutLibraries(session, symbols, *savings, peak.device, of, some);
+      without = analysis::WithoutLibraries(session, symbols, *savings, peak.device, of, some);
     for (std::size_t i = 0; i < some.size(); ++i) {
       list.push_back({{"library", std::string(some[i].library.name)},
                       {"role", std::string(analysis::LibraryRoleName(some[i].library.role))},

@@ -19,63 +19,21 @@
 #include "cli/peak/internal/what_if.h"
 #include "cli/peak/libraries.h"
 #include "cli/peak/peak.h"
-#include "cli/shared/marked_instants.h"
+#include "cli/shared/instants.h"
 #include "cli/shared/names.h"
 #include "cli/shared/open_log.h"
-#include "cli/shared/peak_groups.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
 namespace {
 
-constexpr std::int64_t kAllDevices = INT64_MIN;
-
 using analysis::Peak;
 using analysis::Session;
-
-// What is asked for: the peaks, the instant at which step `step` ended, or one that the log marks.
-struct When {
-  std::int64_t step = 0;
-  bool at_step = false;
-  std::string marked;  // "" = none
-
-  bool IsPeak() const { return !at_step && marked.empty(); }
-};
-
-absl::Status FindInstants(const Session& session, std::int64_t device, const When& when,
-                          std::string* words, std::vector<Peak>* peaks) {
-  *peaks = analysis::FindPeaks(session);
-  if (device != kAllDevices) {
-    std::erase_if(*peaks, [device](const Peak& peak) { return peak.device != device; });
-    if (peaks->empty()) {
-      return absl::NotFoundError(Cat(session.path(), ": no memory of device ", device));
-    }
-  }
-  if (when.IsPeak()) return absl::OkStatus();
-  analysis::TimeNs time = 0;
-  if (!when.marked.empty()) {
-    const auto marked = FindMarkedInstant(session, when.marked);
-    if (!marked.ok()) return marked.status();
-    time = session.events().time(marked->event.value);
-    *words = marked->words;
-  } else {
-    const analysis::StepInfo* found = nullptr;
-    for (const analysis::StepInfo& info : session.steps()) {
-      if (info.number == when.step) found = &info;
-    }
-    if (found == nullptr)
-      return absl::NotFoundError(Cat(session.path(), ": there is no step ", when.step));
-    time = found->end > found->begin ? found->end - 1 : found->begin;
-    *words = Cat("the end of step ", when.step);
-  }
-  for (Peak& peak : *peaks) peak = analysis::DescribeInstant(session, peak.device, time);
-  return absl::OkStatus();
-}
 
 // What is told besides the instants: nothing of one that is no peak.
 struct Details {
   std::optional<analysis::PeakSavings> savings;
-  std::optional<WhatIf> what_if;
+  std::optional<analysis::Resizing> what_if;
   analysis::Categories categories;
 
   const analysis::PeakSavings* savings_or_null() const { return savings ? &*savings : nullptr; }
@@ -83,9 +41,10 @@ struct Details {
 
 // The rules of --what-if; false if one is wrong, or fits nothing in this log.
 bool ReadRules(const Session& session, analysis::Symbols& symbols,
-               const std::vector<SizeRule>& rules, Details* details) {
+               const std::vector<analysis::SizeRule>& rules, Details* details) {
   if (rules.empty()) return true;
-  details->what_if.emplace(session, symbols, rules);
+  details->what_if.emplace(
+      session, [&](analysis::StackId stack) { return SiteLabel(symbols, stack); }, rules);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (details->what_if->Matches(i) > 0) continue;
     PrintError(Cat(session.path(), ": --what-if: no call site or tensor has '", rules[i].text,
@@ -109,20 +68,21 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
     if (Json operators = OperatorsJson(session, symbols, peak, savings, top); !operators.empty())
       list.back()["by_operator"] = std::move(operators);
     if (savings != nullptr) AddSavings(session, symbols, *savings, peak, top, &list.back());
-    if (details.what_if) list.back()["what_if"] = details.what_if->ToJson(*savings, peak.device);
+    if (details.what_if)
+      list.back()["what_if"] = WhatIfJson(session, *details.what_if, *savings, peak.device);
   }
   return {{"schema", "memprof.peak/1"},          {"log", session.path()},
           {"complete", session.run().complete},  {"simulated", Simulated(session)},
           {"start_time_ns", StartTime(session)}, {"peaks", std::move(list)}};
 }
 
-std::string Text(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
-                 const Details& details, std::size_t rows, const std::string& words,
-                 bool by_library) {
+std::string Text(const Session& session, analysis::Symbols& symbols, const Instants& instants,
+                 const Details& details, std::size_t rows, bool by_library) {
   std::string text = RunLines(session);
-  if (peaks.empty()) text += "\nNo device memory was allocated in this log.\n";
-  for (const Peak& peak : peaks) {
+  if (instants.of_devices.empty()) text += "\nNo device memory was allocated in this log.\n";
+  for (const Peak& peak : instants.of_devices) {
     const std::string what = analysis::FormatBytes(peak.bytes);
+    const std::string& words = instants.words;
     const std::string title = words.empty() ? Cat("peak of ", what, StepLabel(session, peak.step))
                                             : Cat("held ", what, " at ", words);
     const analysis::PeakSavings* savings = details.savings_or_null();
@@ -135,7 +95,8 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const std::
     }
     text += LibrariesText(session, symbols, peak, savings, by_library);
     if (!by_library) text += CategoriesText(session, details.categories, peak, savings);
-    if (details.what_if) text += details.what_if->Text(*details.savings, peak.device);
+    if (details.what_if)
+      text += WhatIfText(session, *details.what_if, *details.savings, peak.device);
   }
   return text;
 }
@@ -202,17 +163,16 @@ int PeakVerb(int argc, char** argv) {
   Declare(&options, &arguments);
   if (const int status = ParseOrExit(options, "peak", argc, argv); status >= 0) return status;
   if (const std::string wrong = Misuse(arguments); !wrong.empty()) return UsageError("peak", wrong);
-  const When when{arguments.step, arguments.step != kNoStep, arguments.at};
+  When when{.marked = arguments.at};
+  if (arguments.step != kNoStep) when.step = arguments.step;
   const auto rules = ParseSizeRules(arguments.what_if);
   if (!rules.ok()) return UsageError("peak", analysis::StatusText(rules.status()));
   int status = kExitFine;
   const auto session = OpenLogs(options, "peak", &status);
   if (!session) return status;
-  std::vector<Peak> peaks;
-  std::string words;  // of an instant that is no peak
-  const absl::Status found = FindInstants(*session, arguments.device, when, &words, &peaks);
-  if (!found.ok()) {
-    PrintError(analysis::StatusText(found));
+  const absl::StatusOr<Instants> instants = FindInstants(*session, arguments.device, when);
+  if (!instants.ok()) {
+    PrintError(analysis::StatusText(instants.status()));
     return kExitFailed;
   }
   analysis::Symbols symbols(session);
@@ -220,9 +180,10 @@ int PeakVerb(int argc, char** argv) {
   Details details{.categories = analysis::Categories(*session, &symbols)};
   if (when.IsPeak()) details.savings.emplace(*session);
   if (!ReadRules(*session, symbols, *rules, &details)) return kExitFailed;
-  if (arguments.json) return PrintJson(ToJson(*session, symbols, peaks, details, rows));
+  if (arguments.json)
+    return PrintJson(ToJson(*session, symbols, instants->of_devices, details, rows));
   const std::string text =
-      Text(*session, symbols, peaks, details, rows, words, arguments.by == "library");
+      Text(*session, symbols, *instants, details, rows, arguments.by == "library");
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
 

@@ -1,11 +1,13 @@
 // Peaks as JSON, and the peak without each part of it.
-#include <algorithm>
+#include <span>
 
+#include "analysis/peak/groups.h"
 #include "cli/console/json.h"
+#include "cli/console/lines.h"
 #include "cli/peak/peak.h"
 #include "cli/shared/names.h"
 #include "cli/shared/object_json.h"
-#include "cli/shared/peak_groups.h"
+#include "cli/shared/savings_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -14,14 +16,9 @@ using analysis::AllocationId;
 using analysis::NewPeak;
 using analysis::Peak;
 using analysis::PeakLayer;
-using analysis::PeakSaving;
 using analysis::PeakSavings;
 using analysis::Session;
 using analysis::Symbols;
-
-std::size_t Limit(std::size_t count, std::size_t top) {
-  return top == 0 ? count : std::min(count, top);
-}
 
 // To each of the entries that PeakJson made.
 void AddToEach(const Session& session, const PeakSavings& savings,
@@ -32,12 +29,9 @@ void AddToEach(const Session& session, const PeakSavings& savings,
 
 Json BlockSitesJson(const Session& session, analysis::Symbols& symbols, const PeakSavings& savings,
                     const Peak& peak, std::size_t top) {
-  std::vector<analysis::Site> sites = BlockSites(session, peak.blocks);
-  std::stable_sort(
-      sites.begin(), sites.end(),
-      [](const analysis::Site& a, const analysis::Site& b) { return a.bytes > b.bytes; });
-  sites.resize(Limit(sites.size(), top));
-  const auto without = WithoutSites(savings, peak.device, PeakLayer::kBlocks, sites);
+  std::vector<analysis::Site> sites = analysis::GroupBySite(session, peak.blocks);
+  sites.resize(Shown(sites.size(), top));
+  const auto without = analysis::WithoutSites(savings, peak.device, PeakLayer::kBlocks, sites);
   Json list = Json::array();
   for (std::size_t i = 0; i < sites.size(); ++i) {
     list.push_back({{"bytes", sites[i].bytes},
@@ -51,20 +45,22 @@ Json BlockSitesJson(const Session& session, analysis::Symbols& symbols, const Pe
 
 Json TensorGroupsJson(const Session& session, analysis::Symbols& symbols,
                       const PeakSavings& savings, const Peak& peak, std::size_t top) {
-  SiteLabels labels(symbols);
-  std::vector<TensorGroup> groups = GroupTensors(session, labels, peak.tensors);
-  groups.resize(Limit(groups.size(), top));
-  const auto without = WithoutTensorGroups(session, labels, savings, peak.device, groups);
+  TensorNames names(session, symbols);
+  const analysis::GroupKey key = names.Key();
+  std::vector<analysis::PeakGroup> groups = analysis::GroupBy(session, peak.tensors, key);
+  groups.resize(Shown(groups.size(), top));
+  analysis::AddTensorSavings(savings, peak.device, key, &groups);
   Json list = Json::array();
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    list.push_back({{"bytes", groups[i].bytes},
-                    {"count", groups[i].count},
-                    {"name", groups[i].name},
-                    {"shape", groups[i].shape},
-                    {"site", groups[i].site},
-                    {"first_step", groups[i].first_step},
-                    {"last_step", groups[i].last_step},
-                    {"without", SavingJson(session, without[i])}});
+  for (const analysis::PeakGroup& group : groups) {
+    const auto& [name, shape, site] = names[group.key];
+    list.push_back({{"bytes", group.bytes},
+                    {"count", group.count},
+                    {"name", name},
+                    {"shape", shape},
+                    {"site", site},
+                    {"first_step", group.first_step},
+                    {"last_step", group.last_step},
+                    {"without", SavingJson(session, group.saving)}});
   }
   return list;
 }
@@ -79,7 +75,7 @@ Json PeakJson(const Session& session, Symbols& symbols, const analysis::Peak& pe
     layers[std::string(analysis::LayerName(static_cast<analysis::Layer>(i)))] = peak.by_layer[i];
   }
   Json sites = Json::array();
-  for (std::size_t i = 0; i < Limit(peak.sites.size(), top); ++i) {
+  for (std::size_t i = 0; i < Shown(peak.sites.size(), top); ++i) {
     const analysis::Site& site = peak.sites[i];
     sites.push_back({{"bytes", site.bytes},
                      {"blocks", site.blocks},
@@ -88,7 +84,7 @@ Json PeakJson(const Session& session, Symbols& symbols, const analysis::Peak& pe
   }
   const auto list = [&](const std::vector<AllocationId>& ids) {
     Json array = Json::array();
-    for (std::size_t i = 0; i < Limit(ids.size(), top); ++i) {
+    for (std::size_t i = 0; i < Shown(ids.size(), top); ++i) {
       Json entry = AllocationJson(session, ids[i]);
       entry["site"] = SiteLabel(symbols, session.allocation(ids[i]).stack);
       array.push_back(std::move(entry));
@@ -111,14 +107,14 @@ Json PeakJson(const Session& session, Symbols& symbols, const analysis::Peak& pe
 void AddSavings(const Session& session, analysis::Symbols& symbols, const PeakSavings& savings,
                 const Peak& peak, std::size_t top, Json* json) {
   const std::size_t shown = (*json)["sites"].size();
-  const std::vector<analysis::Site> sites(peak.sites.begin(),
-                                          peak.sites.begin() + static_cast<std::ptrdiff_t>(shown));
-  const auto without = WithoutSites(savings, peak.device, PeakLayer::kDriver, sites);
+  const auto without = analysis::WithoutSites(savings, peak.device, PeakLayer::kDriver,
+                                              std::span(peak.sites).first(shown));
   for (std::size_t i = 0; i < shown; ++i)
     (*json)["sites"][i]["without"] = SavingJson(session, without[i]);
   AddToEach(session, savings, peak.tensors, &(*json)["tensors"]);
   AddToEach(session, savings, peak.blocks, &(*json)["blocks"]);
-  const auto layers = WithoutLayers(savings, peak.device);
+  const auto layers =
+      savings.Without(peak.device, PeakLayer::kDriver, analysis::kLayerCount, analysis::ByLayer());
   Json by_layer = Json::object();
   for (std::size_t i = 0; i < peak.by_layer.size(); ++i) {
     const auto layer = static_cast<analysis::Layer>(i);

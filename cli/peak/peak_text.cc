@@ -1,15 +1,15 @@
 // The section on peaks.
 #include <algorithm>
-#include <map>
 
 #include "analysis/base/units.h"
+#include "analysis/peak/groups.h"
+#include "analysis/peak/places.h"
 #include "cli/console/lines.h"
 #include "cli/console/table.h"
 #include "cli/console/text.h"
 #include "cli/peak/peak.h"
 #include "cli/shared/names.h"
-#include "cli/shared/peak_groups.h"
-#include "cli/shared/places.h"
+#include "cli/shared/savings_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -22,10 +22,6 @@ using analysis::Layer;
 using analysis::PeakLayer;
 using analysis::PeakSavings;
 using analysis::Session;
-
-std::size_t Shown(std::size_t total, std::size_t top) {
-  return top == 0 ? total : std::min(top, total);
-}
 
 // "linear 1.20 GiB, stream-ordered 32.0 MiB" of the layers that `accept` accepts.
 template <typename Accept>
@@ -47,14 +43,15 @@ std::string BornLabel(std::int64_t first, std::int64_t last) {
   return first == last ? label(first) : Cat(label(first), "…", label(last));
 }
 
-std::string TensorTable(const Session& session, SiteLabels& labels, const PeakSavings* savings,
-                        const analysis::Peak& peak, std::uint64_t whole, std::size_t top) {
-  std::vector<TensorGroup> groups = GroupTensors(session, labels, peak.tensors);
+std::string TensorTable(const Session& session, analysis::Symbols& symbols,
+                        const PeakSavings* savings, const analysis::Peak& peak, std::uint64_t whole,
+                        std::size_t top) {
+  TensorNames names(session, symbols);
+  const analysis::GroupKey key = names.Key();
+  std::vector<analysis::PeakGroup> groups = analysis::GroupBy(session, peak.tensors, key);
   const std::size_t total = groups.size();
   groups.resize(Shown(total, top));
-  std::vector<analysis::PeakSaving> without;
-  if (savings != nullptr)
-    without = WithoutTensorGroups(session, labels, *savings, peak.device, groups);
+  if (savings != nullptr) analysis::AddTensorSavings(*savings, peak.device, key, &groups);
   std::vector<Align> columns(savings == nullptr ? 3 : 4, Align::kRight);
   columns.resize(columns.size() + 4, Align::kLeft);
   Table table(std::move(columns));
@@ -62,48 +59,42 @@ std::string TensorTable(const Session& session, SiteLabels& labels, const PeakSa
                                      "tensor", "shape", "step",  "site"};
   if (savings == nullptr) header.erase(header.begin() + 3);
   table.Header(std::move(header));
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const TensorGroup& group = groups[i];
+  for (const analysis::PeakGroup& group : groups) {
+    const auto& [name, shape, site] = names[group.key];
     std::vector<std::string> row = {
         FormatBytes(group.bytes),
         Percent(static_cast<double>(group.bytes), static_cast<double>(whole)),
         FormatCount(group.count),
-        CutFront(group.name, 32),
-        CutEnd(group.shape, 22),
+        CutFront(name, 32),
+        CutEnd(shape, 22),
         BornLabel(group.first_step, group.last_step),
-        group.site};
-    if (savings != nullptr) row.insert(row.begin() + 3, FormatBytes(without[i].saves_bytes));
+        site};
+    if (savings != nullptr) row.insert(row.begin() + 3, FormatBytes(group.saving.saves_bytes));
     table.Row(std::move(row));
   }
   return table.Text(kWidth) + MoreLine(groups.size(), total);
 }
 
-std::string PlaceTable(const Session& session, SiteLabels& labels, analysis::Symbols& symbols,
+std::string PlaceTable(const Session& session, analysis::Symbols& symbols,
                        const PeakSavings* savings, int device, PeakLayer of,
                        const std::vector<analysis::Site>& sites, std::uint64_t whole,
                        std::size_t top) {
-  std::vector<Place> places = JoinByPlace(symbols, sites, session);
-  if (savings != nullptr) {
-    const auto without = WithoutPlaces(session, labels, *savings, device, of, places);
-    std::vector<PeakRow> rows;
-    for (std::size_t i = 0; i < places.size(); ++i)
-      rows.push_back({places[i].site, places[i].bytes, places[i].blocks, without[i]});
-    return SavingsTable(session, rows, whole, top, "site");
-  }
-  Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
-  table.Header({"bytes", "share", "blocks", "site"});
-  for (std::size_t i = 0; i < Shown(places.size(), top); ++i) {
-    table.Row({FormatBytes(places[i].bytes),
-               Percent(static_cast<double>(places[i].bytes), static_cast<double>(whole)),
-               FormatCount(places[i].blocks), places[i].site});
-  }
-  return table.Text(kWidth) + MoreLine(Shown(places.size(), top), places.size());
+  const std::vector<analysis::Place> places = analysis::JoinByPlace(symbols, sites, session);
+  std::vector<analysis::PeakSaving> without(places.size());
+  if (savings != nullptr)
+    without = analysis::WithoutPlaces(session, symbols, *savings, device, of, places);
+  std::vector<PeakRow> rows;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    rows.push_back(
+        {SiteLabel(symbols, places[i].stack), places[i].bytes, places[i].blocks, without[i]});
+  return PeakTable(session, rows, savings != nullptr, whole, top, "site");
 }
 
 // By layer, if there are several to choose from.
 std::string LayerTable(const Session& session, const PeakSavings& savings,
                        const analysis::Peak& peak) {
-  const auto without = WithoutLayers(savings, peak.device);
+  const auto without =
+      savings.Without(peak.device, PeakLayer::kDriver, analysis::kLayerCount, analysis::ByLayer());
   std::vector<PeakRow> rows;
   for (std::size_t i = 0; i < peak.by_layer.size(); ++i) {
     const auto layer = static_cast<Layer>(i);
@@ -113,7 +104,7 @@ std::string LayerTable(const Session& session, const PeakSavings& savings,
   if (rows.size() < 2) return "";
   std::stable_sort(rows.begin(), rows.end(),
                    [](const PeakRow& a, const PeakRow& b) { return a.bytes > b.bytes; });
-  return Cat("\n  By layer:\n", SavingsTable(session, rows, peak.bytes, 0, "layer"));
+  return Cat("\n  By layer:\n", PeakTable(session, rows, true, peak.bytes, 0, "layer"));
 }
 
 std::string AllocatorLines(const Session& session, const PeakSavings* savings,
@@ -155,20 +146,19 @@ std::string PeakText(const Session& session, analysis::Symbols& symbols, const a
     Append(text, LayerTable(session, *savings, peak));
   }
   const auto layer = [&peak](Layer l) { return peak.by_layer[static_cast<std::size_t>(l)]; };
-  SiteLabels labels(symbols);
   Append(text, "\n  By call site, what the program asked of the driver:\n",
-         PlaceTable(session, labels, symbols, savings, peak.device, PeakLayer::kDriver, peak.sites,
+         PlaceTable(session, symbols, savings, peak.device, PeakLayer::kDriver, peak.sites,
                     peak.bytes, top));
   if (!peak.blocks.empty()) {
     Append(text, "\n  By call site, blocks of the allocator",
            savings == nullptr ? "" : " (saves: of the peak of blocks)", ":\n",
-           PlaceTable(session, labels, symbols, savings, peak.device, PeakLayer::kBlocks,
-                      BlockSites(session, peak.blocks), layer(Layer::kBlock), top));
+           PlaceTable(session, symbols, savings, peak.device, PeakLayer::kBlocks,
+                      analysis::GroupBySite(session, peak.blocks), layer(Layer::kBlock), top));
   }
   if (!peak.tensors.empty()) {
     Append(text, "\n  Tensors, those of one name, shape and site together",
            savings == nullptr || peak.blocks.empty() ? "" : " (saves: of the peak of blocks)",
-           ":\n", TensorTable(session, labels, savings, peak, layer(Layer::kTensor), top));
+           ":\n", TensorTable(session, symbols, savings, peak, layer(Layer::kTensor), top));
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include "analysis/base/status_text.h"
 #include "analysis/base/units.h"
 #include "analysis/oom/words.h"
+#include "analysis/peak/places.h"
 #include "analysis/symbols/symbols.h"
 #include "cli/budget/budget.h"
 #include "cli/categories/categories.h"
@@ -27,7 +28,6 @@
 #include "cli/report/report.h"
 #include "cli/shared/names.h"
 #include "cli/shared/open_log.h"
-#include "cli/shared/places.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -195,7 +195,7 @@ std::string LeakSection(analysis::Symbols& symbols, const Report& report, std::s
   std::string text =
       Cat("  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n", ScanLine(report));
   const std::vector<analysis::Leak>& leaks = report.leaks.leaks;
-  const std::size_t shown = top == 0 ? leaks.size() : std::min(top, leaks.size());
+  const std::size_t shown = Shown(leaks.size(), top);
   for (std::size_t i = 0; i < shown; ++i) {
     Append(text, "\n", LeakText(symbols, leaks[i], i + 1, kLeakFrames));
   }
@@ -212,13 +212,14 @@ std::string TrafficSection(const Session& session, analysis::Symbols& symbols, s
   if (framework) query.layers |= LayerBit(analysis::Layer::kBlock);
   Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   table.Header({"allocated", "times", "largest", "layer", "site"});
-  const std::vector<Place> places = JoinByPlace(symbols, FindSites(session, query), session);
-  const std::size_t shown = top == 0 ? places.size() : std::min(top, places.size());
+  const std::vector<analysis::Place> places =
+      JoinByPlace(symbols, FindSites(session, query), session);
+  const std::size_t shown = Shown(places.size(), top);
   for (std::size_t i = 0; i < shown; ++i) {
     const analysis::Allocation& largest = session.allocation(places[i].largest);
     table.Row({FormatBytes(places[i].bytes), FormatCount(places[i].blocks),
                FormatBytes(largest.bytes), std::string(analysis::LayerName(largest.layer)),
-               places[i].site});
+               SiteLabel(symbols, places[i].stack)});
   }
   if (table.empty()) return "  Nothing was allocated.\n";
   return table.Text(kWidth) + MoreLine(shown, places.size());

@@ -57,13 +57,6 @@ std::string SiteLabel(analysis::Symbols& symbols, const analysis::SiteGroups& si
   return stack.valid() ? Label(symbols, stack, sites.Site(group)) : "(no call stack)";
 }
 
-std::string SiteKey(analysis::Symbols& symbols, StackId stack) {
-  if (!stack.valid()) return "";
-  const analysis::Library library = symbols.LibraryOf(stack);
-  return Cat(analysis::AsksForOthers(library.role) ? library.name : "", "\n",
-             analysis::KeyOf(symbols.SiteOf(stack)));
-}
-
 std::string SiteAndCaller(analysis::Symbols& symbols, StackId stack, std::size_t column,
                           std::size_t indent) {
   constexpr std::size_t kWidth = 100;

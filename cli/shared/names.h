@@ -23,8 +23,6 @@ std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack);
 // The same of a group; a library's line only where it is that of all.
 std::string SiteLabel(analysis::Symbols& symbols, const analysis::SiteGroups& sites,
                       std::uint32_t group);
-// Of two stacks the same where SiteLabel() means the same place, whatever it says.
-std::string SiteKey(analysis::Symbols& symbols, analysis::StackId stack);
 
 // SiteLabel() with its caller, for a line of which `column` columns are used: "Clone
 // (tensor.cc:42), from Remember (history.cc:9)". What does not fit goes on in a line of its own,

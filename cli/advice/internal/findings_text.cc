@@ -8,7 +8,7 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/shared/names.h"
-#include "cli/shared/peak_groups.h"
+#include "cli/shared/savings_text.h"
 
 namespace memprof::cli {
 namespace {

@@ -145,7 +145,7 @@ std::string TrafficTable(const DiffReport& report, std::size_t top) {
   if (sites.empty()) return "";
   Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
   table.Header({"change", "before", "after", "site"});
-  const std::size_t shown = top == 0 ? sites.size() : std::min(top, sites.size());
+  const std::size_t shown = Shown(sites.size(), top);
   for (std::size_t i = 0; i < shown; ++i) {
     const DiffSite& site = *sites[i];
     const double change = site.after_step - site.before_step;

@@ -7,6 +7,7 @@
 #include "analysis/base/units.h"
 #include "analysis/leaks/forecast.h"
 #include "analysis/oom/words.h"
+#include "analysis/peak/places.h"
 #include "analysis/report/report.h"
 #include "analysis/symbols/symbols.h"
 #include "analysis/timeline/timeline.h"
@@ -21,7 +22,6 @@
 #include "cli/leaks/leaks.h"
 #include "cli/report/ledger.h"
 #include "cli/shared/names.h"
-#include "cli/shared/places.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -182,7 +182,7 @@ class Page {
   }
 
   void Sites(std::string_view what, const std::vector<analysis::Site>& sites) {
-    const std::vector<Place> places = JoinByPlace(symbols_, sites, session_);
+    const std::vector<analysis::Place> places = JoinByPlace(symbols_, sites, session_);
     if (places.empty()) return;
     HtmlTable table({{"bytes", HtmlTable::Kind::kNumber},
                      {"blocks", HtmlTable::Kind::kNumber},
@@ -193,7 +193,9 @@ class Page {
       const std::uint64_t largest = session_.record(places[i].largest).bytes;
       table.Number(places[i].bytes, FormatBytes(places[i].bytes));
       table.Number(places[i].blocks, FormatCount(places[i].blocks));
-      table.Number(largest, FormatBytes(largest)).Text(places[i].site).EndRow();
+      table.Number(largest, FormatBytes(largest))
+          .Text(SiteLabel(symbols_, places[i].stack))
+          .EndRow();
     }
     Add("<h3>By call site, ", what, "</h3>\n", table.Html());
     More(shown, places.size());

@@ -22,10 +22,6 @@ using analysis::FormatCount;
 using analysis::Remedy;
 using analysis::Session;
 
-std::size_t Shown(std::size_t total, std::size_t top) {
-  return top == 0 ? total : std::min(top, total);
-}
-
 std::string Indented(std::string_view words, std::size_t indent) {
   return Wrap(Cat(std::string(indent, '.'), words), kWidth, indent).replace(0, indent, indent, ' ');
 }

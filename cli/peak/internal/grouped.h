@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/peak/groups.h"
 #include "analysis/peak/peak.h"
 #include "analysis/peak/savings.h"
 #include "analysis/store/session.h"
@@ -14,10 +15,10 @@
 
 namespace memprof::cli {
 
-// A way to group allocations. Asked for each allocation of the run: the key should be cheap.
+// A way to group allocations.
 struct Grouping {
-  std::function<std::uint32_t(const analysis::AllocationRecord&)> key;
-  std::function<std::string(std::uint32_t)> name;  // of a key; asked once
+  analysis::GroupKey key;
+  std::function<std::string(std::uint32_t)> name;  // of a key
   std::string_view title;                          // "By module that ran when it was made"
   std::string_view column;                         // "module"; in JSON too
 };

@@ -12,9 +12,9 @@ namespace {
 
 // By the name of the innermost range at the birth.
 Grouping ByModule(const analysis::Session& session, const analysis::RangesOfThreads& ranges) {
-  constexpr std::uint32_t kNone = analysis::StringId::kNone;
+  constexpr std::uint32_t kNone = analysis::kNoGroup - 1;
   return {.key =
-              [&](const analysis::AllocationRecord& a) {
+              [&](analysis::AllocationId, const analysis::AllocationRecord& a) {
                 const auto row = ranges.At(a.birth);
                 return row ? session.ranges()[*row].name.value : kNone;
               },

@@ -11,7 +11,8 @@ namespace memprof::cli {
 namespace {
 
 Grouping ByOperator(analysis::Operators& operators) {
-  return {.key = [&](const analysis::AllocationRecord& a) { return operators.Of(a.stack); },
+  return {.key = [&](analysis::AllocationId,
+                     const analysis::AllocationRecord& a) { return operators.Of(a.stack); },
           .name =
               [&](std::uint32_t number) {
                 return number == analysis::Operators::kNone ? std::string("(no operator)")

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "analysis/base/units.h"
+#include "analysis/symbols/site_key.h"
 #include "cli/console/lines.h"
 #include "cli/console/table.h"
 #include "cli/console/terminal.h"
@@ -165,7 +166,7 @@ std::string SitesText(const Footprint& footprint, analysis::Symbols& symbols, st
   std::vector<Row> rows;
   std::map<std::string, std::size_t> index;
   for (const FootprintSite& site : footprint.sites()) {
-    const auto [it, fresh] = index.try_emplace(SiteKey(symbols, site.stack), rows.size());
+    const auto [it, fresh] = index.try_emplace(analysis::SiteKey(symbols, site.stack), rows.size());
     if (fresh) rows.push_back({SiteLabel(symbols, site.stack)});
     Row& row = rows[it->second];
     row.bytes += site.bytes;
@@ -178,7 +179,7 @@ std::string SitesText(const Footprint& footprint, analysis::Symbols& symbols, st
                    [](const Row& a, const Row& b) { return a.bytes > b.bytes; });
   Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   table.Header({"bytes", "fixed", "per unit", "growth", "site"});
-  const std::size_t shown = top == 0 ? rows.size() : std::min(top, rows.size());
+  const std::size_t shown = Shown(rows.size(), top);
   for (std::size_t i = 0; i < shown; ++i) {
     const Row& row = rows[i];
     const auto bytes = [](double value) {

@@ -1,0 +1,107 @@
+// Looks for instants.
+#include "cli/shared/instants.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "absl/status/status.h"
+#include "analysis/base/units.h"
+#include "cli/console/text.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::EventId;
+using analysis::Op;
+using analysis::Session;
+
+constexpr std::string_view kSnapshot = "snapshot=", kStep = "step=";
+
+// The last event of one kind; none where there is no such.
+EventId LastOf(const Session& session, Op op) {
+  for (std::size_t i = session.events().size(); i-- > 0;)
+    if (session.events().op(i) == op) return EventId(static_cast<std::uint32_t>(i));
+  return EventId();
+}
+
+// A framework's allocator tries again after the driver refused: what counts is where it gave up.
+absl::StatusOr<MarkedInstant> FindOom(const Session& session) {
+  EventId event = LastOf(session, Op::kFrameworkOom);
+  if (!event.valid()) event = LastOf(session, Op::kAllocFailed);
+  if (!event.valid())
+    return absl::NotFoundError(Cat(session.path(), ": no request for memory failed"));
+  return MarkedInstant{event, Cat("the failed request of ",
+                                  analysis::FormatBytes(session.events()[event.value].bytes),
+                                  " (event ", event.value, ")")};
+}
+
+}  // namespace
+
+bool IsMarkedInstant(std::string_view text) {
+  return text == "oom" || (text.starts_with(kSnapshot) && text.size() > kSnapshot.size());
+}
+
+absl::StatusOr<MarkedInstant> FindMarkedInstant(const Session& session, std::string_view text) {
+  if (text == "oom") return FindOom(session);
+  const std::string_view label = text.substr(kSnapshot.size());
+  const auto snapshots = session.snapshots();
+  for (std::size_t i = snapshots.size(); i-- > 0;)
+    if (snapshots[i].label == label)
+      return MarkedInstant{snapshots[i].event, Cat("the snapshot '", Printable(label), "'")};
+  std::string known;
+  for (const analysis::SnapshotInfo& snapshot :
+       snapshots.first(std::min<std::size_t>(snapshots.size(), 5)))
+    Append(known, known.empty() ? "; there are: " : ", ", Printable(snapshot.label));
+  return absl::NotFoundError(
+      Cat(session.path(), ": there is no snapshot '", Printable(label), "'", known));
+}
+
+absl::StatusOr<analysis::StepInfo> FindStep(const Session& session, std::int64_t number) {
+  const auto steps = session.steps();
+  for (std::size_t i = steps.size(); i-- > 0;)
+    if (steps[i].number == number) return steps[i];
+  return absl::NotFoundError(Cat(session.path(), ": there is no step ", number));
+}
+
+std::optional<When> ParseWhen(std::string_view text) {
+  if (text == "peak") return When();
+  if (text == "end") return When{.end = true};
+  if (IsMarkedInstant(text)) return When{.marked = std::string(text)};
+  if (!text.starts_with(kStep)) return std::nullopt;
+  std::int64_t number = 0;
+  const char *begin = text.data() + kStep.size(), *end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(begin, end, number);
+  if (error != std::errc() || at != end || number < 0) return std::nullopt;
+  return When{.step = number};
+}
+
+absl::StatusOr<Instants> FindInstants(const Session& session, std::int64_t device,
+                                      const When& when) {
+  Instants found{analysis::FindPeaks(session), ""};
+  if (device != kAllDevices) {
+    std::erase_if(found.of_devices,
+                  [device](const analysis::Peak& peak) { return peak.device != device; });
+    if (found.of_devices.empty())
+      return absl::NotFoundError(Cat(session.path(), ": no memory of device ", device));
+  }
+  if (when.IsPeak()) return found;
+  analysis::TimeNs time = session.events().last_time();
+  found.words = "the end";
+  if (when.step) {
+    const auto step = FindStep(session, *when.step);
+    if (!step.ok()) return step.status();
+    time = step->end > step->begin ? step->end - 1 : step->begin;
+    found.words = Cat("the end of step ", *when.step);
+  }
+  if (!when.marked.empty()) {
+    const auto marked = FindMarkedInstant(session, when.marked);
+    if (!marked.ok()) return marked.status();
+    time = session.events().time(marked->event.value);
+    found.words = marked->words;
+  }
+  for (analysis::Peak& peak : found.of_devices)
+    peak = analysis::DescribeInstant(session, peak.device, time);
+  return found;
+}
+
+}  // namespace memprof::cli
