@@ -45,6 +45,15 @@ class IncludesTest(unittest.TestCase):
         files = {"lib/src/x/internal/part.h": "", "tests/lib/x/part_test.cc": '#include "lib/src/x/internal/part.h"\n'}
         self.assertEqual(self.check(files, modules), [])
 
+    def test_a_target_that_was_given_a_name(self):
+        modules = check_layers.read_modules("a/low;lib/other_name.a;\na/high;lib/high.a;a/low\n")
+        self.assertEqual(self.check(modules=modules), [])
+        modules["a/high"].depends = []
+        self.assertEqual(self.check(modules=modules), ["a/high/high.cc: includes a/low/low.h, but a/high does not name a/low"])
+        modules = {**MODULES, **check_layers.read_modules("a/other;lib/other.a;\n")}
+        self.assertEqual(self.check({"a/other/x.cc": '#include "a/low/low.h"\n'}, modules),
+                         ["a/other/x.cc: includes a/low/low.h, but a/other does not name a/low"])
+
     def test_what_lies_above_all_modules(self):
         found = self.check({"cli/verb.h": "", "a/high/high.cc": '#include "a/low/low.h"\n#include "cli/verb.h"\n'})
         self.assertEqual(found, ["a/high/high.cc: includes cli/verb.h, which is above all modules"])

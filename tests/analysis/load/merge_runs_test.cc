@@ -49,6 +49,19 @@ TEST(SessionMergeTest, ClocksOfHostsAreAlignedByWallClock) {
   EXPECT_EQ(session->run().end_time, 3611 * kSecond + 1000);  // the trailer's
 }
 
+TEST(SessionMergeTest, ALogWithoutWallClockDoesNotHideThatOfOthers) {
+  const std::uint64_t zero = 1'000'000'000 * kSecond;
+  Files files;
+  for (const std::uint64_t wall : {std::uint64_t{0}, zero + 20 * kSecond, zero + 15 * kSecond}) {
+    LogBuilder log;
+    SetRun(log, "node", static_cast<std::uint32_t>(wall / kSecond % 100 + 1), 10 * kSecond);
+    log.header().set_start_unix_ns(wall);
+    log.Alloc(Layer::kLinear, 0x1000, 512);
+    files.Add(log);
+  }
+  EXPECT_EQ(files.Together()->run().start_unix_ns, zero + 15 * kSecond);
+}
+
 TEST(SessionMergeTest, LogsThatDoNotOverlapAreRunsOfTheirOwn) {
   const auto numbers = [](std::vector<RunSpan> logs) { return NumberRuns(logs); };
   EXPECT_EQ(numbers({{0, 10}, {5, 20}, {15, 30}}), (std::vector<std::uint32_t>{0, 0, 0}));

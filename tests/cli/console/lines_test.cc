@@ -18,6 +18,12 @@ TEST(LinesTest, PercentIsShortAndHonest) {
   EXPECT_EQ(Percent(1, -1), "-");
 }
 
+TEST(LinesTest, NoneAreLeftOutForZero) {
+  EXPECT_EQ(Shown(7, 0), 7u);
+  EXPECT_EQ(Shown(7, 3), 3u);
+  EXPECT_EQ(Shown(2, 3), 2u);
+}
+
 TEST(LinesTest, MoreLineOnlyWhereSomethingIsMissing) {
   EXPECT_EQ(MoreLine(3, 3), "");
   EXPECT_EQ(MoreLine(0, 0), "");
