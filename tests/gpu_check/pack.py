@@ -39,7 +39,7 @@ def pack(build, toolkit, folder):
     # What the sections on PyTorch run and compare by.
     for file in sorted((ROOT / "tests/torch").rglob("*")):
         if file.is_file() and file.parent.name in ("torch", "scripts", "memory_history") and \
-                (file.suffix == ".py" or file.name == "check_snapshot") and not file.name.endswith("_test.py"):
+                file.suffix == ".py" and not file.name.endswith("_test.py"):
             _copy(file, folder / file.relative_to(ROOT))
     wanted = ["bin/memprof", "bin/demo_trainer", "lib/libmemprof.so", "lib/libmemprof_cupti.so"]
     for name in wanted + [f"gpu_check/{program.name}" for program in (build / "gpu_check").iterdir()]:

@@ -1,7 +1,5 @@
 """The sections of scripts/gpu-check on PyTorch: unmodified scripts of tests/torch, recorded, held against what
 PyTorch says of itself. On the stand-in they run with the Python that MEMPROF_TORCH_PYTHON names."""
-import importlib.machinery
-import importlib.util
 import json
 import os
 import pickle
@@ -90,21 +88,14 @@ def totals(machine, options):
     return torch_verdicts.judge_totals(title, torch.version, seen)
 
 
-def _check_snapshot():
-    """tests/torch/check_snapshot as a module."""
-    sys.path.insert(0, str(TORCH))
-    loader = importlib.machinery.SourceFileLoader("check_snapshot", str(TORCH / "check_snapshot"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_snapshot", loader))
-    loader.exec_module(module)
-    return module
-
-
 def history(machine, options):
     title = "PyTorch's memory history"
     torch = find_torch(machine)
     if torch is None:
         return _none(title, machine)
-    compare, seen = _check_snapshot().compare, {}
+    sys.path.insert(0, str(TORCH))
+    from history import compare  # pylint: disable=import-outside-toplevel
+    seen = {}
     for name in SCRIPTS:
         script = str(TORCH / f"scripts/{name}.py")
         theirs, ours = machine.scratch / f"{name}.theirs", machine.scratch / f"{name}.ours"

@@ -1,0 +1,74 @@
+"""Holds a log of an unmodified script against PyTorch's own memory history of the same run.
+
+Every alloc, free, segment and failed request that PyTorch lists must be in the log with the same address,
+size (trace_compare.py says how sizes are compared), order and Python stack, and the reverse; the log's
+exported snapshot must have the same events, and the same segments and blocks at the end.
+
+Private pools are numbered by memprof: the same segments must share one."""
+import json
+import os
+import pickle
+import tempfile
+
+import trace_compare
+from guest import HERE, fail
+
+SHOWN = 20  # of the differences
+
+
+def record(guest, folder, script, with_agent):
+    """(what PyTorch told, the log's events, its exported snapshot)"""
+    log, history = os.path.join(folder, "x.mprof"), os.path.join(folder, "theirs.pickle")
+    environment = {"PYTHONPATH": os.path.join(HERE, "memory_history"), "MEMORY_HISTORY_SCRIPT": script,
+                   "MEMORY_HISTORY_OUTPUT": history}
+    if with_agent:
+        guest.run_with_agent(log, script, **environment)
+    else:
+        guest.run(os.path.join(guest.build, "bin", "memprof"), "run", "-o", log, "--", "python", script, **environment)
+    if not os.path.exists(history):
+        fail("PyTorch's memory history was not switched on")
+    with open(history, "rb") as file:
+        told = pickle.load(file)
+    exported = os.path.join(folder, "ours.pickle")
+    guest.memprof("export", "--to", "pytorch", "-o", exported, log)
+    with open(exported, "rb") as file:
+        ours = pickle.load(file)
+    dumped = [json.loads(line) for line in guest.memprof("dump", "--json", log).splitlines()]
+    return told, dumped, ours
+
+
+def compare(told, dumped, exported, script):
+    """(differences, events compared)"""
+    sizes = trace_compare.BlockSizes()
+    history = trace_compare.history_events(told["snapshot"]["device_traces"][0], sizes)
+    total = told["stats"]["allocated_bytes.all.allocated"]
+    found = []
+    if sizes.handed_out != total:
+        found.append(f"the sizes of blocks add up to {sizes.handed_out}, PyTorch's total is {total}")
+    row = [event for event in history if event.what != "free_completed"]
+    traces = exported["device_traces"]
+    joined = trace_compare.joined_pages if sizes.expandable else list
+    for where, theirs, ours in (("dump", row, trace_compare.logged_events(dumped)),
+                                ("export", history, trace_compare.exported_events(traces[0] if traces else []))):
+        found += [f"{where}: {text}" for text in
+                  trace_compare.compare_rows(joined(theirs), joined(ours), script)]
+    found += ["export: " + text for text in trace_compare.compare_segments(
+        told["snapshot"]["segments"], exported["segments"], script)]
+    return found, row
+
+
+def check(guest, script, with_agent=False):
+    """PyTorch's figures of the run; fails where the log says something else than the history."""
+    with tempfile.TemporaryDirectory() as folder:
+        told, dumped, exported = record(guest, folder, script, with_agent)
+    found, row = compare(told, dumped, exported, script)
+    allocs = [event for event in row if event.what == "alloc"]
+    if len(allocs) < 5 or not any(trace_compare.user_frame(event.stack, script) for event in allocs):
+        found.append("the script hardly used PyTorch's allocator")
+    if found:
+        print("\n".join(found[:SHOWN]))
+        fail(f"{len(found)} differences between the log and PyTorch's memory history")
+    python = sum(bool(event.stack) for event in allocs)
+    print(f"the same: {len(row)} events, {len(allocs)} allocs, {python} of them with a Python stack; "
+          f"{len(told['snapshot']['segments'])} segments and their blocks")
+    return told["stats"]
