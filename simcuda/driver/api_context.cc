@@ -1,13 +1,5 @@
-// Initialisation, contexts and what belongs to them.
-#include <dlfcn.h>
-
-#include <chrono>
-#include <cstdlib>
-#include <mutex>
-#include <thread>
-
+// Contexts. Their limits, preferences and peers: api_context_limits.cc.
 #include "driver_api.h"
-#include "simcuda/common/config.h"
 #include "simcuda/driver/api_call.h"
 #include "simcuda/driver/context.h"
 #include "simcuda/driver/device.h"
@@ -18,22 +10,6 @@ namespace {
 
 std::shared_ptr<Context> FindContext(CUcontext handle) {
   return AllHandles<Context>().Find(handle);
-}
-
-// Work in flight may use what the end of the process takes away: it is waited for. Only what does
-// not come to an end is cut off, and the driver with it. A forked child has nothing to wait for.
-void AtExit() {
-  if (!IsInitialised()) return;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  const auto busy = [](Context& context) { return !context.Idle(); };
-  while (!AllHandles<Context>().Select(busy).empty()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      SetDeinitialised();
-      StopWorkers();
-      return;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
 }
 
 CUresult Synchronize(const std::shared_ptr<Context>& context) {
@@ -56,36 +32,9 @@ CUresult CreateContext(CUcontext* pctx, unsigned flags, CUdevice dev) {
   return CUDA_SUCCESS;
 }
 
-// As the driver does, once: tools are loaded into programs that way.
-void LoadInjection() {
-  const char* path = std::getenv("CUDA_INJECTION64_PATH");
-  if (path == nullptr || *path == '\0') return;
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return;
-  if (void* entry = dlsym(library, "InitializeInjection")) reinterpret_cast<int (*)()>(entry)();
-}
-
 }  // namespace
 
 namespace api {
-
-CUresult cuInit(unsigned int Flags) {
-  if (Flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (!IsUsable()) return CUDA_ERROR_NOT_INITIALIZED;
-  if (Devices().empty()) return CUDA_ERROR_NO_DEVICE;
-  static const bool registered = [] { return std::atexit(&AtExit) == 0; }();
-  static_cast<void>(registered);
-  SetInitialised();
-  static std::once_flag injected;
-  std::call_once(injected, LoadInjection);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDriverGetVersion(int* driverVersion) {
-  if (driverVersion == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *driverVersion = GlobalConfig(false).driver_version;
-  return CUDA_SUCCESS;
-}
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
   Device* device = FindDevice(dev);
@@ -253,76 +202,6 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext ctx) {
   return CUDA_SUCCESS;
 }
 #endif
-
-CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
-  std::shared_ptr<Context> context;
-  const CUresult result = RequireContext(&context);
-  if (result != CUDA_SUCCESS) return result;
-  if (pvalue == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return context->GetLimit(limit, pvalue);
-}
-
-CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  std::shared_ptr<Context> context;
-  const CUresult result = RequireContext(&context);
-  if (result != CUDA_SUCCESS) return result;
-  return context->SetLimit(limit, value);
-}
-
-CUresult cuCtxGetCacheConfig(CUfunc_cache* pconfig) {
-  std::shared_ptr<Context> context;
-  const CUresult result = RequireContext(&context);
-  if (result != CUDA_SUCCESS) return result;
-  if (pconfig == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *pconfig = context->cache_config;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
-  std::shared_ptr<Context> context;
-  const CUresult result = RequireContext(&context);
-  if (result != CUDA_SUCCESS) return result;
-  context->cache_config = config;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetSharedMemConfig(CUsharedconfig* pConfig) {
-  if (pConfig == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxSetSharedMemConfig(CUsharedconfig /*config*/) { return CUDA_SUCCESS; }
-
-CUresult cuCtxGetStreamPriorityRange(int* leastPriority, int* greatestPriority) {
-  if (leastPriority != nullptr) *leastPriority = 0;
-  if (greatestPriority != nullptr) *greatestPriority = -5;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
-  std::shared_ptr<Context> context;
-  const CUresult result = RequireContext(&context);
-  if (result != CUDA_SUCCESS) return result;
-  if (Flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  const auto peer = FindContext(peerContext);
-  if (peer == nullptr || peer == context) return CUDA_ERROR_INVALID_CONTEXT;
-  return context->EnablePeer(peer->uid()) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-}
-
-CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
-  std::shared_ptr<Context> context;
-  const CUresult result = RequireContext(&context);
-  if (result != CUDA_SUCCESS) return result;
-  const auto peer = FindContext(peerContext);
-  if (peer == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return context->DisablePeer(peer->uid()) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
-}
-
-CUresult cuCtxResetPersistingL2Cache() { return CUDA_SUCCESS; }
-
-CUresult cuProfilerStart() { return CUDA_SUCCESS; }
-CUresult cuProfilerStop() { return CUDA_SUCCESS; }
 
 }  // namespace api
 }  // namespace memprof::simcuda

@@ -1,5 +1,6 @@
-// Stream capture, and graphs as a whole. What is in them: api_graph_node.cc, api_graph_edge.cc,
-// api_graph_memory.cc, api_graph_child.cc; how it changes: api_graph_update.cc.
+// Graphs as a whole. How streams are captured: api_capture.cc; what is in graphs:
+// api_graph_node.cc, api_graph_edge.cc, api_graph_memory.cc, api_graph_child.cc; how it changes:
+// api_graph_update.cc.
 #include <algorithm>
 #include <atomic>
 
@@ -14,30 +15,11 @@
 namespace memprof::simcuda {
 namespace {
 
-std::atomic<unsigned long long> g_next_capture{1};
-thread_local CUstreamCaptureMode t_capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-
 std::shared_ptr<Graph> FindGraph(CUgraph handle) { return AllHandles<Graph>().Find(handle); }
 
 CUgraph Publish(const std::shared_ptr<Graph>& graph) {
   AllHandles<Graph>().Add(graph);
   return reinterpret_cast<CUgraph>(graph.get());
-}
-
-CUresult Begin(CUstream handle, std::shared_ptr<Graph> graph) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  const CUresult result = RequireStream(handle, &context, &stream);
-  if (result != CUDA_SUCCESS) return result;
-  if (stream->kind() == Stream::Kind::kLegacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  if (IsCapturing(stream)) return CUDA_ERROR_ILLEGAL_STATE;
-  auto capture = std::make_shared<Capture>();
-  Publish(graph);  // the program may ask for the graph meanwhile, and give it what it owns
-  capture->graph = std::move(graph);
-  capture->origin = stream.get();
-  capture->id = g_next_capture++;
-  stream->set_capture(std::move(capture));
-  return CUDA_SUCCESS;
 }
 
 CUresult Instantiate(CUgraphExec* exec, CUgraph handle, unsigned long long flags) {
@@ -91,143 +73,9 @@ class EventsOfLaunch {
   std::vector<std::pair<std::shared_ptr<Event>, std::shared_ptr<Event::Record>>> records_;
 };
 
-CUresult CaptureInfo(CUstream handle, CUstreamCaptureStatus* status, cuuint64_t* id,
-                     CUgraph* graph) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  const CUresult result = RequireStream(handle, &context, &stream);
-  if (result != CUDA_SUCCESS) return result;
-  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto capture = stream->capture();
-  *status = capture == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  if (capture == nullptr) return CUDA_SUCCESS;
-  if (id != nullptr) *id = capture->id;
-  if (graph != nullptr) *graph = reinterpret_cast<CUgraph>(capture->graph.get());
-  return CUDA_SUCCESS;
-}
-
 }  // namespace
 
-CUresult CaptureWork(const std::shared_ptr<Stream>& stream, CUgraphNodeType type,
-                     std::function<void()> work, NodeParameters parameters) {
-  const auto capture = stream->capture();
-  if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  const auto nodes = capture->graph->nodes();
-  GraphNode node;
-  node.type = type;
-  node.work = std::move(work);
-  node.parameters = std::move(parameters);
-  if (!nodes.empty()) {
-    node.dependencies.push_back(reinterpret_cast<CUgraphNode>(nodes.back().get()));
-  }
-  capture->graph->Add(std::move(node));
-  return CUDA_SUCCESS;
-}
-
 namespace api {
-
-CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
-  if (mode < CU_STREAM_CAPTURE_MODE_GLOBAL || mode > CU_STREAM_CAPTURE_MODE_RELAXED) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return Begin(hStream, std::make_shared<Graph>());
-}
-
-CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  const CUresult result = RequireStream(hStream, &context, &stream);
-  if (result != CUDA_SUCCESS) return result;
-  if (phGraph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto capture = stream->capture();
-  if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  if (capture->origin != stream.get()) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-  capture->ended = true;
-  stream->set_capture(nullptr);
-  for (const auto& other :
-       AllHandles<Stream>().Select([&](Stream& one) { return one.capture() == capture; })) {
-    other->set_capture(nullptr);
-  }
-  *phGraph = reinterpret_cast<CUgraph>(capture->graph.get());
-  return CUDA_SUCCESS;
-}
-
-#if CUDA_VERSION >= 12030
-CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
-                                     const CUgraphNode* dependencies,
-                                     const CUgraphEdgeData* /*dependencyData*/,
-                                     size_t numDependencies, CUstreamCaptureMode mode) {
-  const auto graph = FindGraph(hGraph);
-  if (graph == nullptr || graph->owned() || mode < CU_STREAM_CAPTURE_MODE_GLOBAL ||
-      mode > CU_STREAM_CAPTURE_MODE_RELAXED || (numDependencies != 0 && dependencies == nullptr) ||
-      !graph->Has(dependencies, numDependencies)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return Begin(hStream, graph);
-}
-#endif
-
-// Nodes run in the order in which they are captured, so no dependency can be too few.
-CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode* dependencies,
-                                           size_t numDependencies, unsigned int flags) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  const CUresult result = RequireStream(hStream, &context, &stream);
-  if (result != CUDA_SUCCESS) return result;
-  const auto capture = stream->capture();
-  if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES ||
-      (numDependencies != 0 && dependencies == nullptr) ||
-      !capture->graph->Has(dependencies, numDependencies)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return CUDA_SUCCESS;
-}
-
-#if CUDA_VERSION >= 12030
-CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode* dependencies,
-                                              const CUgraphEdgeData* /*dependencyData*/,
-                                              size_t numDependencies, unsigned int flags) {
-  return api::cuStreamUpdateCaptureDependencies(hStream, dependencies, numDependencies, flags);
-}
-#endif
-
-CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* captureStatus) {
-  return CaptureInfo(hStream, captureStatus, nullptr, nullptr);
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
-                                cuuint64_t* id_out) {
-  return CaptureInfo(hStream, captureStatus_out, id_out, nullptr);
-}
-
-CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
-                                   cuuint64_t* id_out, CUgraph* graph_out,
-                                   const CUgraphNode** dependencies_out,
-                                   size_t* numDependencies_out) {
-  if (dependencies_out != nullptr) *dependencies_out = nullptr;
-  if (numDependencies_out != nullptr) *numDependencies_out = 0;
-  return CaptureInfo(hStream, captureStatus_out, id_out, graph_out);
-}
-
-#if CUDA_VERSION >= 12030
-CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus* captureStatus_out,
-                                   cuuint64_t* id_out, CUgraph* graph_out,
-                                   const CUgraphNode** dependencies_out,
-                                   const CUgraphEdgeData** edgeData_out,
-                                   size_t* numDependencies_out) {
-  if (dependencies_out != nullptr) *dependencies_out = nullptr;
-  if (edgeData_out != nullptr) *edgeData_out = nullptr;
-  if (numDependencies_out != nullptr) *numDependencies_out = 0;
-  return CaptureInfo(hStream, captureStatus_out, id_out, graph_out);
-}
-#endif
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::swap(*mode, t_capture_mode);
-  return CUDA_SUCCESS;
-}
 
 CUresult cuGraphCreate(CUgraph* phGraph, unsigned int flags) {
   if (phGraph == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;

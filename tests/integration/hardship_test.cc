@@ -1,15 +1,13 @@
-// Guests that make it hard to record them. The promise is always the same: their output and status
-// are what they are without the recorder, and nothing is lost, or the loss is in the log's counters
-// or said in one line.
+// Programs that are hard to record: endless names and stacks, threads that die, signals, their own
+// allocator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <sstream>
 
+#include "tests/integration/hardship_guest.h"
 #include "tests/integration/harness.h"
 
 namespace memprof::testing {
@@ -19,27 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-GuestResult Hardship(const TempDirectory& directory, std::vector<std::string> arguments,
-                     std::map<std::string, std::string> environment = {}) {
-  GuestOptions options{.directory = directory.path()};
-  options.arguments = std::move(arguments);
-  options.environment = std::move(environment);
-  return RunGuest("guest_hardship", options);
-}
-
-// The log ended cleanly and holds exactly the calls that the guest printed.
-Log ExpectNothingLost(const TempDirectory& directory, const GuestResult& guest) {
-  EXPECT_EQ(guest.status, 0) << guest.out << guest.err;
-  EXPECT_EQ(guest.err, "");
-  Log log = ReadLog(directory.File("g.mprof"));
-  EXPECT_EQ(log.error, "");
-  EXPECT_TRUE(log.has_trailer);
-  EXPECT_EQ(log.trailer.events(), log.events.size());
-  EXPECT_EQ(log.counters.count("events_lost"), 0u);
-  EXPECT_THAT(RecordedCalls(log.ByTime()), ElementsAreArray(PrintedCalls(guest)));
-  return log;
-}
 
 TEST(Hardship, ThreadsThatDoNothingButAllocateLoseNothing) {
   TempDirectory directory;
@@ -191,77 +168,6 @@ TEST(Hardship, AMainThreadThatLeavesFirstEndsTheProcessWithTheLastThread) {
   }
 }
 
-TEST(Hardship, AllDescriptorsClosedAtOnce) {
-  TempDirectory directory;
-  ExpectNothingLost(directory, Hardship(directory, {"closeall"}));
-}
-
-TEST(Hardship, DescriptorsClosedAndDirectoryChangedWithARelativeOutput) {
-  TempDirectory directory;
-  ExpectNothingLost(directory, Hardship(directory, {"chdir"}, {{"MEMPROF_OUTPUT", "g.mprof"}}));
-}
-
-TEST(Hardship, FewDescriptorsAreEnough) {
-  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need descriptors themselves";
-  for (const char* when : {"early", "late"}) {
-    TempDirectory directory;
-    const Log log = ExpectNothingLost(directory, Hardship(directory, {"descriptors", "12", when}));
-    EXPECT_THAT(log.counters, IsEmpty()) << when;
-    EXPECT_FALSE(std::filesystem::exists(log.header.ring_path()));
-  }
-}
-
-TEST(Hardship, ASingleDescriptorIsForTheLogAndTheRingIsPrivate) {
-  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need descriptors themselves";
-  TempDirectory directory;
-  const Log log = ExpectNothingLost(directory, Hardship(directory, {"descriptors", "4", "early"}));
-  EXPECT_EQ(log.counters.at("ring_not_shared"), 1u);
-}
-
-TEST(Hardship, NoNewDescriptorAfterTheStartLosesNothing) {
-  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need descriptors themselves";
-  TempDirectory directory;
-  ExpectNothingLost(directory, Hardship(directory, {"descriptors", "3", "late"}));
-}
-
-TEST(Hardship, LittleAddressSpaceToBeginWith) {
-  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need address space themselves";
-  int recorded = 0;
-  // From nothing to enough: whatever is refused, the guest goes on and says the same.
-  for (const char* mib : {"0", "2", "8", "60", "120", "200", "800"}) {
-    TempDirectory directory;
-    GuestOptions options{.directory = directory.path()};
-    options.arguments = {"little", mib};
-    options.environment = {{"MEMPROF_START", "paused"}, {"MEMPROF_SIGNAL", "USR2"}};
-    options.longest_s = 30;  // 0.02 s; calls that each wait for a start that failed: 120 s
-    const GuestResult guest = RunGuest("guest_hardship", options);
-    EXPECT_EQ(guest.status, 0) << mib << ": " << guest.out << guest.err;
-    std::vector<PrintedCall> calls = PrintedCalls(guest);
-    ASSERT_EQ(calls.size(), 602u) << mib;
-    EXPECT_LE(std::count(guest.err.begin(), guest.err.end(), '\n'), 1) << mib << guest.err;
-    if (directory.Files("g.mprof").empty()) {
-      EXPECT_THAT(guest.err, HasSubstr("the program runs on without")) << mib;
-      continue;
-    }
-    calls.erase(calls.begin(), calls.begin() + 2);  // before the signal
-    const Log log = ReadLog(directory.File("g.mprof"));
-    if (log.events.empty()) {
-      EXPECT_NE(guest.err, "") << mib;
-      continue;
-    }
-    EXPECT_EQ(log.error, "") << mib;
-    EXPECT_THAT(RecordedCalls(log.ByTime()), ElementsAreArray(calls)) << mib;
-    ++recorded;
-  }
-  EXPECT_GE(recorded, 1);
-}
-
-TEST(Hardship, AddressSpaceThatEndsDuringTheRun) {
-  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need address space themselves";
-  TempDirectory directory;
-  ExpectNothingLost(directory, Hardship(directory, {"address", "1", "late"}));
-}
-
 TEST(Hardship, SignalHandlersAndMasksOfTheProgramAreItsOwn) {
   TempDirectory directory;
   const GuestResult guest = Hardship(directory, {"signals"});
@@ -271,22 +177,6 @@ TEST(Hardship, SignalHandlersAndMasksOfTheProgramAreItsOwn) {
   plain.arguments = {"signals"};
   EXPECT_EQ(guest.lines().back(), RunGuest("guest_hardship", plain).lines().back());
 }
-
-class Seccomp : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
-
-TEST_P(Seccomp, ForbiddenCallsLoseNothing) {
-  TempDirectory directory;
-  const auto [error, when] = GetParam();
-  const GuestResult guest = Hardship(directory, {"seccomp", error, when});
-  ASSERT_NE(guest.status, 6) << "no filters here";
-  const Log log = ExpectNothingLost(directory, guest);
-  // Before the start: without ftruncate there is no ring, and that is said.
-  EXPECT_EQ(log.counters.count("ring_not_shared"), std::string(when) == "early" ? 1u : 0u);
-}
-
-INSTANTIATE_TEST_SUITE_P(Hardship, Seccomp,
-                         ::testing::Combine(::testing::Values("EPERM", "ENOSYS"),
-                                            ::testing::Values("early", "late")));
 
 TEST(Hardship, StacksOfUnloadedLibrariesKeepTheirModule) {
   TempDirectory directory;
@@ -303,29 +193,6 @@ TEST(Hardship, StacksOfUnloadedLibrariesKeepTheirModule) {
     within += plugin;
   }
   EXPECT_EQ(within, 3);
-}
-
-TEST(Hardship, AVanishedFolderIsSaidAndChangesNothing) {
-  TempDirectory directory;
-  const std::string folder = directory.File("sub");
-  std::filesystem::create_directory(folder);
-  const GuestResult guest =
-      Hardship(directory, {"vanish", folder}, {{"MEMPROF_OUTPUT", folder + "/g.mprof"}});
-  EXPECT_EQ(guest.status, 0);
-  EXPECT_EQ(PrintedCalls(guest).size(), 602u);
-  EXPECT_THAT(guest.err, HasSubstr("was removed while it was being written"));
-  EXPECT_EQ(std::count(guest.err.begin(), guest.err.end(), '\n'), 1);
-  EXPECT_THAT(directory.Files(""), IsEmpty()) << "neither log nor ring is left";
-}
-
-TEST(Hardship, AFolderThatTakesNoFilesCostsOneLine) {
-  TempDirectory directory;
-  const GuestResult guest =
-      Hardship(directory, {"malloc"}, {{"MEMPROF_OUTPUT", "/proc/self/g.mprof"}});
-  EXPECT_EQ(guest.status, 0);
-  EXPECT_EQ(PrintedCalls(guest).size(), 600u);
-  EXPECT_THAT(guest.err, HasSubstr("cannot record to /proc/self/g.mprof"));
-  EXPECT_EQ(std::count(guest.err.begin(), guest.err.end(), '\n'), 1);
 }
 
 TEST(Hardship, APreloadedAllocatorServesTheProgramAndStaysOutOfOurs) {

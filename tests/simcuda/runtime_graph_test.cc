@@ -8,9 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tests/simcuda/configure.h"
-
-#define CHECK_RT(call) ASSERT_EQ(cudaSuccess, (call))
+#include "tests/simcuda/runtime_fixture.h"
 
 namespace {
 

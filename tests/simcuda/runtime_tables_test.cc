@@ -9,9 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "tests/simcuda/configure.h"
-
-#define CHECK_RT(call) ASSERT_EQ(cudaSuccess, (call))
+#include "tests/simcuda/runtime_fixture.h"
 
 namespace {
 

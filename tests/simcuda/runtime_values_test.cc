@@ -11,9 +11,7 @@
 #include <thread>
 
 #include "simcuda/runtime/device_prop.h"
-#include "tests/simcuda/configure.h"
-
-#define CHECK_RT(call) ASSERT_EQ(cudaSuccess, (call))
+#include "tests/simcuda/runtime_fixture.h"
 
 namespace {
 
@@ -21,7 +19,6 @@ using memprof::simcuda::runtime::DeviceProp12;
 using memprof::simcuda::runtime::DeviceProp13;
 
 const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,devices=2");
-constexpr size_t kMiB = size_t{1} << 20;
 
 int RuntimeVersion() {
   int version = 0;

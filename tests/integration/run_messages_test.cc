@@ -1,0 +1,156 @@
+// What `memprof run` says of programs that are not recorded as wanted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "analysis/load/load.h"
+#include "analysis/store/session.h"
+#include "analysis/testing/column.h"
+#include "cli/run/run.h"
+#include "cli/run/sim.h"
+#include "tests/integration/harness.h"
+#include "tests/integration/run_command.h"
+
+namespace memprof::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(RunVerb, TheStandInIsTheGpuThatIsNamed) {
+  TempDirectory directory;
+  const GuestResult run =
+      MemprofRun(directory, {"run", "-o", "a.mprof", "--sim=gpu=RTX3060-12GB", "--",
+                             GuestPath("guest_runtime_life"), "exit", "return"});
+  EXPECT_EQ(run.status, 7);
+  const Log log = ReadLog(directory.File("a.mprof"));
+  EXPECT_EQ(log.devices.at(0).capacity_bytes(), 12011ull << 20);
+  EXPECT_EQ(log.devices.at(0).name(), "NVIDIA GeForce RTX 3060");
+  EXPECT_TRUE(log.devices.at(0).simulated());
+  const GuestResult wrong = MemprofRun(directory, {"run", "--sim=gpu=RTX3061", "/bin/true"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, ::testing::MatchesRegex("memprof run: --sim: there is no GPU model "
+                                                 "RTX3061; there are H100-80GB, .*\n"));
+}
+
+// It fails on the stand-in, and must not look like a program without a GPU.
+TEST(RunVerb, TellsOfTheStaticRuntime) {
+  TempDirectory directory;
+  const std::string guest = GuestPath("guest_sharing");
+  for (const std::vector<std::string>& started :
+       {std::vector<std::string>{guest, "static"},
+        std::vector<std::string>{"/bin/sh", "-c", guest + " static; exit 0"}}) {
+    std::vector<std::string> words = {"run", "--sim", "--"};
+    words.insert(words.end(), started.begin(), started.end());
+    const GuestResult run = MemprofRun(directory, words);
+    EXPECT_THAT(run.err, HasSubstr("guest_sharing carries NVIDIA's static CUDA runtime"));
+    EXPECT_THAT(run.err, HasSubstr("nvcc -cudart shared"));
+    EXPECT_THAT(run.err, ::testing::Not(HasSubstr("used no GPU")));
+  }
+}
+
+// Where the recorder would be the program's end, nothing is started.
+TEST(RunVerb, SaysThatAProgramWouldNotStart) {
+  TempDirectory directory;
+  const auto expect_refused = [&](const std::string& program, const std::string& why) {
+    const GuestResult run = MemprofRun(directory, {"run", "--", program});
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, ::testing::MatchesRegex("memprof run: [^\n]*" + why +
+                                                 "[^\n]*it would not start[^\n]*\n"));
+  };
+  const std::string old = " uses glibc 2\\.31 .*/old_glibc/libc\\.so\\.6.*needs 2\\.[0-9]+";
+  expect_refused(GuestPath("guest_of_old_glibc"), "guest_of_old_glibc" + old);
+  expect_refused(GuestPath("guest_of_musl"), "guest_of_musl uses musl");
+  // By what a script names, also in two steps and by env.
+  const std::string script = directory.File("script"), outer = directory.File("outer");
+  std::ofstream(script) << "#! " << GuestPath("guest_of_old_glibc") << " -x\necho started\n";
+  std::ofstream(outer) << "#!/usr/bin/env -S " << script << "\n";
+  ASSERT_EQ(chmod(script.c_str(), 0755) | chmod(outer.c_str(), 0755), 0);
+  expect_refused(script, "guest_of_old_glibc" + old);
+  expect_refused(outer, "guest_of_old_glibc" + old);
+}
+
+TEST(RunVerb, SaysThatAProgramRunsUnrecorded) {
+  TempDirectory directory;
+  const auto expect_run = [&](const std::string& program, const std::string& why, int status) {
+    const GuestResult run = MemprofRun(directory, {"run", "--", program});
+    if (status != 0) {
+      EXPECT_EQ(run.status, status) << run.err;
+    }
+    EXPECT_THAT(run.err, ::testing::StartsWith("memprof: " + program + " " + why));
+    return run.err;
+  };
+  const std::string said =
+      expect_run(GuestPath("guest_static"), "is linked statically, so nothing can be preloaded", 5);
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << "it may have used a GPU: " << said;
+  const std::string other = directory.File("other");
+  std::filesystem::copy_file(GuestPath("guest_plain"), other);
+  {
+    std::fstream file(other, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(18);       // e_machine
+    file.put(22).put(0);  // s390
+  }
+  expect_run(other, "is for another kind of processor", 0);  // a shell may try it
+  if (geteuid() == 0) {
+    const std::string own = directory.File("own");
+    std::filesystem::copy_file(GuestPath("guest_plain"), own);
+    ASSERT_EQ(chown(own.c_str(), 65534, 65534) | chmod(own.c_str(), 04755), 0);
+    expect_run(own, "is set-uid", 5);
+  }
+}
+
+// A Python is seen to; what a shell starts may have wanted a PyTorch's other libraries.
+TEST(RunVerb, SaysWhatAPyTorchNeeds) {
+  TempDirectory directory;
+  const std::string shell = directory.File("bash");
+  const std::string other = directory.File("ruby");
+  ASSERT_EQ(0, symlink("/bin/false", shell.c_str()));
+  ASSERT_EQ(0, symlink("/bin/false", other.c_str()));
+  const auto hint = ::testing::HasSubstr("scripts/torch-sim --python PYTHON");
+  const GuestResult simulated = MemprofRun(directory, {"run", "--sim", "--", shell});
+  EXPECT_EQ(simulated.status, 1);
+  EXPECT_THAT(simulated.err, hint);
+  EXPECT_THAT(MemprofRun(directory, {"run", "--", shell}).err, ::testing::Not(hint));
+  EXPECT_THAT(MemprofRun(directory, {"run", "--sim", "--", other}).err, ::testing::Not(hint));
+}
+
+TEST(RunVerb, SaysWhenThereWasNoCuda) {
+  TempDirectory directory;
+  const GuestResult run = MemprofRun(directory, {"run", "--", "/bin/echo", "-o", "hello"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.out, "-o hello\n");
+  EXPECT_EQ(run.err, "memprof: the program used no GPU; no log was written\n");
+}
+
+TEST(RunVerb, WrongUsageIsTwoAndAMissingProgram127) {
+  TempDirectory directory;
+  EXPECT_EQ(MemprofRun(directory, {"run"}).status, 2);
+  EXPECT_EQ(MemprofRun(directory, {"run", "--nonsense", "--", "/bin/true"}).status, 2);
+  const GuestResult missing = MemprofRun(directory, {"run", "--", "no-such-program"});
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_EQ(missing.err, "memprof run: no-such-program: No such file or directory\n");
+  const GuestResult folder = MemprofRun(directory, {"run", "--", directory.path()});
+  EXPECT_EQ(folder.status, 126);
+  const GuestResult help = MemprofRun(directory, {"run", "--help"});
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.out, HasSubstr("--start-paused"));
+  EXPECT_THAT(help.out, HasSubstr("torchrun"));
+}
+
+TEST(RunVerb, StartPausedSaysWhyThereIsNoLog) {
+  TempDirectory directory;
+  const GuestResult run =
+      MemprofRun(directory, {"run", "--sim", "--start-paused", "-o", "a.mprof", "--",
+                             GuestPath("guest_runtime_life"), "exit", "return"});
+  EXPECT_EQ(run.status, 7);
+  EXPECT_THAT(run.err, HasSubstr("memprof_start()"));
+  EXPECT_THAT(directory.Files(""), IsEmpty());
+}
+
+}  // namespace
+}  // namespace memprof::testing

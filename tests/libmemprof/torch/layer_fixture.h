@@ -1,0 +1,83 @@
+// PyTorch's side of a layer of blocks and segments, beside driver calls of a fake driver.
+#pragma once
+
+#include "libmemprof/src/torch/layer.h"
+#include "tests/libmemprof/events/recorded_driver.h"
+
+namespace memprof::recorder {
+
+inline constexpr std::uint64_t kMiB = 1 << 20;
+
+// An event in few words.
+struct Told {
+  log::Op op;
+  log::Layer layer;
+  std::uint64_t address, bytes;
+  bool operator==(const Told&) const = default;
+};
+void PrintTo(const Told& told, std::ostream* out) {
+  *out << log::Op_Name(told.op) << ' ' << log::Layer_Name(told.layer) << ' ' << std::hex
+       << told.address << ' ' << std::dec << told.bytes;
+}
+
+// PyTorch's side: an allocator with totals.
+class TorchLayerTest : public HooksTest {
+ protected:
+  CUdeviceptr Memory(std::size_t bytes) {
+    CUdeviceptr pointer = 0;
+    EXPECT_EQ(Call("cuMemAlloc_v2", &pointer, bytes), CUDA_SUCCESS);
+    return pointer;
+  }
+  // The driver memory of a new segment.
+  CUdeviceptr Segment(std::size_t bytes) {
+    reserved_ += bytes;
+    return Memory(bytes);
+  }
+  void Report(std::uint64_t address, std::int64_t bytes, TorchDevice device = {kTorchCuda, 0}) {
+    allocated_ += static_cast<std::uint64_t>(bytes);
+    RecordTorchUsage({address, bytes, allocated_, reserved_, true}, device);
+  }
+  void Old(std::uint64_t address, std::int64_t bytes) {
+    RecordTorchUsage({address, bytes, 0, 0, false}, {kTorchCuda, 0});
+  }
+  void OutOfMemory(std::int64_t asked) {
+    RecordTorchOutOfMemory({0, asked, allocated_, reserved_, true}, {kTorchCuda, 0});
+  }
+  // One page of an expandable segment; what it holds is the allocator's from the next report on.
+  Handle Map(CUdeviceptr at, std::size_t bytes) {
+    const Handle handle = CreateMemory(bytes);
+    Call("cuMemMap", at, bytes, std::size_t{0}, handle, 0ull);
+    return handle;
+  }
+  void Unmap(CUdeviceptr at, std::size_t bytes, CUmemGenericAllocationHandle handle) {
+    Call("cuMemUnmap", at, bytes);
+    Call("cuMemRelease", handle);
+  }
+  // The framework's events of the log, and memory below them.
+  static std::vector<Told> Events(const testing::Log& log) {
+    std::vector<Told> told;
+    for (const testing::Event& event : log.events)
+      if (event.op == log::OP_ALLOC || event.op == log::OP_FREE)
+        told.push_back({event.op, event.layer, event.address, event.bytes});
+    return told;
+  }
+  static std::vector<Told> Framework(const testing::Log& log) {
+    std::vector<Told> told = Events(log);
+    std::erase_if(told, [](const Told& t) { return t.layer < log::LAYER_SEGMENT; });
+    return told;
+  }
+  static std::uint64_t Differences(const testing::Log& log) {
+    const auto found = log.counters.find("framework_totals_differ");
+    return found == log.counters.end() ? 0 : found->second;
+  }
+  static Told Begun(log::Layer layer, std::uint64_t address, std::uint64_t bytes) {
+    return {log::OP_ALLOC, layer, address, bytes};
+  }
+  static Told Ended(log::Layer layer, std::uint64_t address, std::uint64_t bytes) {
+    return {log::OP_FREE, layer, address, bytes};
+  }
+
+  std::uint64_t allocated_ = 0, reserved_ = 0;
+};
+
+}  // namespace memprof::recorder

@@ -1,0 +1,18 @@
+// What tests of the stand-in cudart share; linked against the 12 and the 13 one.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include "simcuda/simcuda.h"
+#include "tests/simcuda/configure.h"
+
+#define CHECK_RT(call) ASSERT_EQ(cudaSuccess, (call))
+
+inline constexpr size_t kMiB = size_t{1} << 20;
+
+inline size_t Free() {
+  size_t free = 0;
+  EXPECT_EQ(cudaSuccess, cudaMemGetInfo(&free, nullptr));
+  return free;
+}
