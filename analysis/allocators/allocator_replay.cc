@@ -287,7 +287,7 @@ DeviceReplay ReplayDevice(const Session& session, RecordedRun& run,
   result.capacity_given = options.capacity > 0;
   result.capacity = options.capacity;
   if (options.capacity == 0) {
-    result.capacity = std::min(run.room, run.capacity > 0 ? run.capacity : kUnlimited);
+    result.capacity = std::min(run.available, run.capacity > 0 ? run.capacity : kUnlimited);
   }
   FindRecorded(session, run, options, course, &result);
   if (const AllocatorSpec& recorded = result.replayed.spec;

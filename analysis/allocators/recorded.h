@@ -43,7 +43,7 @@ struct RecordedRun {
   std::uint64_t capacity = 0;  // bytes of the device; 0 = unknown
   // Bytes of the device that the program's own memory can take at most, by samples of free memory
   // and by failed requests; kUnlimited where the log says nothing.
-  std::uint64_t room = kUnlimited;
+  std::uint64_t available = kUnlimited;
   std::uint64_t peak_outside = 0;  // bytes of the program's memory that the allocator did not hold
   std::uint64_t driver_failures = 0;  // number of driver calls that found too little memory
   bool synchronizes = false;          // the log shows synchronisations

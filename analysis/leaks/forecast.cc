@@ -30,8 +30,9 @@ std::uint64_t CapacityOf(const Session& session, int device,
 
 }  // namespace
 
-double RoomForLeaks(const Session& session, const StepClock& clock, const DeviceTimeline& timeline,
-                    const MemorySamples& samples, double slope) {
+double HeadroomForLeaks(const Session& session, const StepClock& clock,
+                        const DeviceTimeline& timeline, const MemorySamples& samples,
+                        double slope) {
   const std::vector<MemorySample>& of_device = samples.Of(timeline.device);
   const std::uint64_t capacity = CapacityOf(session, timeline.device, of_device);
   const std::int64_t completed = clock.completed();

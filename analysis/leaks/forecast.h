@@ -11,10 +11,10 @@
 namespace memprof::analysis {
 
 // What leaks can still take of a device before a step of its own needs the rest; `slope` is what
-// they take in a step. What an allocator keeps free between steps is no room where each step needs
-// it again. -1 where the capacity is unknown.
-double RoomForLeaks(const Session& session, const StepClock& clock, const DeviceTimeline& timeline,
-                    const MemorySamples& samples, double slope);
+// they take in a step. What an allocator keeps free between steps does not count where each step
+// needs it again. -1 where the capacity is unknown.
+double HeadroomForLeaks(const Session& session, const StepClock& clock,
+                        const DeviceTimeline& timeline, const MemorySamples& samples, double slope);
 
 // "in the next step", "in about 14 steps"; `steps` >= 0.
 std::string StepsAhead(double steps);

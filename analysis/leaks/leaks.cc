@@ -69,11 +69,11 @@ void PredictOom(const Session& session, const StepClock& clock,
   for (const DeviceTimeline& timeline : *timelines) {
     const auto slope = slopes.find(timeline.device);
     if (slope == slopes.end() || slope->second <= 0) continue;
-    const double room = RoomForLeaks(session, clock, timeline, *samples, slope->second);
-    if (timeline.device == kNoDevice || room < 0) continue;
+    const double headroom = HeadroomForLeaks(session, clock, timeline, *samples, slope->second);
+    if (timeline.device == kNoDevice || headroom < 0) continue;
     for (LeakCandidate& candidate : candidates) {
       if (candidate.leak.device == timeline.device) {
-        candidate.leak.steps_to_oom = room / slope->second;
+        candidate.leak.steps_to_oom = headroom / slope->second;
       }
     }
   }

@@ -17,18 +17,18 @@ TimeNs FirstTimeOf(const Series& series, TimeNs begin, TimeNs end, std::uint64_t
   return begin;
 }
 
-Headroom RoomOf(const Session& session, const DeviceTimeline& timeline,
-                const std::vector<MemorySample>& samples) {
-  Headroom room{.device = timeline.device, .samples = samples.size()};
+Headroom HeadroomOf(const Session& session, const DeviceTimeline& timeline,
+                    const std::vector<MemorySample>& samples) {
+  Headroom headroom{.device = timeline.device, .samples = samples.size()};
   for (const DeviceInfo& info : session.devices())
-    if (info.id == timeline.device) room.total = info.capacity_bytes;
+    if (info.id == timeline.device) headroom.total = info.capacity_bytes;
   if (!samples.empty()) {
-    room.total = samples.back().total_bytes;
+    headroom.total = samples.back().total_bytes;
     const auto lowest = std::min_element(
         samples.begin(), samples.end(),
         [](const MemorySample& a, const MemorySample& b) { return a.free_bytes < b.free_bytes; });
-    room.lowest_free = lowest->free_bytes;
-    room.lowest_time = lowest->time;
+    headroom.lowest_free = lowest->free_bytes;
+    headroom.lowest_time = lowest->time;
   }
   std::uint64_t most = 0;
   bool found = false;
@@ -37,7 +37,7 @@ Headroom RoomOf(const Session& session, const DeviceTimeline& timeline,
     if (found && held + outside <= most) return;
     found = true;
     most = held + outside;
-    room.time = FirstTimeOf(timeline.reserved, begin, end, held);
+    headroom.time = FirstTimeOf(timeline.reserved, begin, end, held);
   };
   if (samples.empty()) consider(session.events().first_time(), kForever, 0);
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -47,24 +47,24 @@ Headroom RoomOf(const Session& session, const DeviceTimeline& timeline,
              i + 1 < samples.size() ? samples[i + 1].time : kForever,
              used > ours ? used - ours : 0);
   }
-  room.lowest = room.total > most ? room.total - most : 0;
-  room.step = session.StepAt(room.time);
-  const std::uint64_t segments = timeline.framework_reserved.At(room.time);
-  const std::uint64_t blocks = timeline.framework_allocated.At(room.time);
-  room.reusable = segments > blocks ? segments - blocks : 0;
-  return room;
+  headroom.lowest = headroom.total > most ? headroom.total - most : 0;
+  headroom.step = session.StepAt(headroom.time);
+  const std::uint64_t segments = timeline.framework_reserved.At(headroom.time);
+  const std::uint64_t blocks = timeline.framework_allocated.At(headroom.time);
+  headroom.reusable = segments > blocks ? segments - blocks : 0;
+  return headroom;
 }
 
 }  // namespace
 
 std::vector<Headroom> FindHeadroom(const Session& session) {
-  std::vector<Headroom> rooms;
+  std::vector<Headroom> headrooms;
   const auto samples = SamplesOf(session);
   const auto timelines = TimelinesOf(session);
   for (const DeviceTimeline& timeline : *timelines)
     if (timeline.device != kNoDevice)
-      rooms.push_back(RoomOf(session, timeline, samples->Of(timeline.device)));
-  return rooms;
+      headrooms.push_back(HeadroomOf(session, timeline, samples->Of(timeline.device)));
+  return headrooms;
 }
 
 }  // namespace memprof::analysis

@@ -82,15 +82,15 @@ void DeviceReader::Other(std::size_t event) {
       SamplePool(events.address(event), events.bytes(event), events.layer(event));
       break;
     case Op::kMemoryInfo:
-      run_.room = std::min(run_.room, used_ + events.bytes(event));
+      run_.available = std::min(run_.available, used_ + events.bytes(event));
       Sample(events.bytes(event), events.aux0(event));
       break;
     case Op::kAllocFailed:
       if (!OccupiesDevice(events.layer(event))) break;
       ++run_.driver_failures;
       short_of_memory_ = true;
-      // Without a figure of free memory nothing is known of the room.
-      if (events.aux1(event) > 0) run_.room = std::min(run_.room, used_ + events.aux0(event));
+      // Without a figure of free memory it is not known how much there is.
+      if (events.aux1(event) > 0) run_.available = std::min(run_.available, used_ + events.aux0(event));
       if (plan_.source != RequestSource::kBlocks) Refuse(event);
       break;
     case Op::kFrameworkOom:
