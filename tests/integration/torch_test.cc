@@ -1,110 +1,20 @@
-// Programs that allocate as PyTorch does: what they reported is in the log and arrives where it
-// would without the recorder.
+// Guests that report as PyTorch's allocator does: blocks, segments, streams.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <sstream>
 
 #include "analysis/load/load.h"
 #include "analysis/store/session.h"
 #include "tests/integration/harness.h"
+#include "tests/integration/torch_figures.h"
 
 namespace memprof::testing {
 namespace {
 
 using ::testing::ContainerEq;
 using ::testing::Contains;
-using ::testing::IsEmpty;
 using ::testing::StartsWith;
-
-struct Figures {
-  std::uint64_t peak = 0, live = 0, peak_reserved = 0, reserved = 0;
-  bool operator==(const Figures&) const = default;
-};
-void PrintTo(const Figures& f, std::ostream* out) {
-  *out << f.peak << ' ' << f.live << ' ' << f.peak_reserved << ' ' << f.reserved;
-}
-
-// By device, from the allocator itself.
-std::map<int, Figures> PrintedFigures(const GuestResult& guest) {
-  std::map<int, Figures> all;
-  for (const std::string& line : guest.lines()) {
-    std::istringstream words(line);
-    std::string kind;
-    int device = 0;
-    Figures figures;
-    if (words >> kind >> device >> figures.peak >> figures.live >> figures.peak_reserved >>
-            figures.reserved &&
-        kind == "figures")
-      all[device] = figures;
-  }
-  return all;
-}
-
-// The same from the log; every end has a beginning, and every block lies in memory of the driver
-// that became segments.
-std::map<int, Figures> RecordedFigures(const Log& log) {
-  std::map<int, Figures> all;
-  std::map<std::pair<int, std::uint64_t>, std::uint64_t> blocks, segments;
-  for (const Event& event : log.ByTime()) {
-    if (event.layer != log::LAYER_BLOCK && event.layer != log::LAYER_SEGMENT) continue;
-    const bool block = event.layer == log::LAYER_BLOCK;
-    auto& live = block ? blocks : segments;
-    Figures& figures = all[event.device];
-    std::uint64_t& sum = block ? figures.live : figures.reserved;
-    std::uint64_t& most = block ? figures.peak : figures.peak_reserved;
-    const std::pair<int, std::uint64_t> key(event.device, event.address);
-    if (event.op == log::OP_ALLOC) {
-      EXPECT_FALSE(live.contains(key)) << "handed out twice";
-      live[key] = event.bytes;
-      sum += event.bytes;
-      most = std::max(most, sum);
-      if (!block) continue;
-      const auto segment = segments.upper_bound(key);
-      EXPECT_TRUE(segment != segments.begin() && std::prev(segment)->first.first == event.device &&
-                  event.address < std::prev(segment)->first.second + std::prev(segment)->second)
-          << "a block without a segment";
-    } else if (event.op == log::OP_FREE) {
-      EXPECT_TRUE(live.contains(key)) << "never handed out";
-      EXPECT_EQ(live[key], event.bytes);
-      sum -= live[key];
-      live.erase(key);
-    }
-  }
-  return all;
-}
-
-std::uint64_t Counted(const Log& log, const std::string& name) {
-  const auto found = log.counters.find(name);
-  return found == log.counters.end() ? 0 : found->second;
-}
-
-GuestResult RunAllocator(const TempDirectory& directory, std::vector<std::string> arguments,
-                         std::map<std::string, std::string> environment = {}) {
-  GuestOptions options{.arguments = std::move(arguments), .directory = directory.path()};
-  options.environment = std::move(environment);
-  options.environment.emplace("SIMCUDA", "devices=4,memory=1GiB");
-  return RunGuest("guest_torch_allocator", options);
-}
-
-// Everything arrived once, as it was sent.
-void ExpectForwarded(const GuestResult& guest) {
-  ASSERT_EQ(guest.status, 0) << guest.err;
-  EXPECT_EQ(guest.err, "");
-  int seen = 0;
-  for (const std::string& line : guest.lines()) {
-    EXPECT_NE(line, "digest other");
-    std::istringstream words(line);
-    std::string kind;
-    std::uint64_t arrived = 0, called = 1;
-    if (!(words >> kind >> arrived >> called) || kind != "seen") continue;
-    EXPECT_EQ(arrived, called);
-    EXPECT_GT(called, 0u);
-    ++seen;
-  }
-  EXPECT_GT(seen, 0);
-}
 
 class Torch : public ::testing::TestWithParam<const char*> {};
 
@@ -226,79 +136,6 @@ TEST(TorchGuest, AStreamThatThrowsIsAskedOnceAndNobodySeesIt) {
   for (const Event& event : log.WithOp(log::OP_ALLOC)) blocks += event.layer == log::LAYER_BLOCK;
   EXPECT_EQ(blocks, 120u);
   EXPECT_EQ(log.WithOp(log::OP_FRAMEWORK_OOM).size(), 2u);
-}
-
-TEST(TorchGuest, TwoCopiesOfTheLibraryGetTheirOwnCalls) {
-  TempDirectory directory;
-  const GuestResult guest = RunAllocator(directory, {"two"});
-  ExpectForwarded(guest);
-  EXPECT_THAT(guest.lines(), Contains("seen 7 7"));
-  EXPECT_THAT(guest.lines(), Contains("seen 5 5"));
-}
-
-TEST(TorchGuest, AnotherToolInFrontOrBehindHearsEveryCallOnce) {
-  const std::string ours = BuildPath("lib/libmemprof.so");
-  const std::string other = GuestPath("libguest_torch_between.so");
-  for (const std::string& preload : {ours + ":" + other, other + ":" + ours}) {
-    TempDirectory directory;
-    const GuestResult guest = RunAllocator(directory, {"random", "3"}, {{"LD_PRELOAD", preload}});
-    ASSERT_EQ(guest.status, 0) << guest.err;
-    const Log log = ReadLog(directory.File("g.mprof"));
-    EXPECT_THAT(RecordedFigures(log), ContainerEq(PrintedFigures(guest))) << preload;
-    std::uint64_t reports = 0;
-    for (const Event& event : log.events) reports += event.layer == log::LAYER_BLOCK;
-    reports -= log.WithOp(log::OP_FRAMEWORK_OOM).size();
-    EXPECT_THAT(guest.lines(), Contains("between " + std::to_string(reports))) << preload;
-    // The tool asks for what is next in the global scope; what is local to a library it cannot
-    // find, in front or behind, unless memprof finds it for it.
-    if (preload.starts_with(other)) ExpectForwarded(guest);
-  }
-}
-
-TEST(TorchGuest, WhereNobodyStandsBehindCallsEnd) {
-  const std::string ours = BuildPath("lib/libmemprof.so");
-  const std::string other = GuestPath("libguest_torch_between.so");
-  for (const std::string& preload : {ours + ":" + other, other + ":" + ours}) {
-    TempDirectory directory;
-    const GuestResult guest = RunAllocator(directory, {"lonely"}, {{"LD_PRELOAD", preload}});
-    EXPECT_EQ(guest.status, 0) << guest.err;
-    EXPECT_THAT(guest.lines(), Contains("between 3")) << preload;
-  }
-}
-
-TEST(TorchGuest, WithoutRecordingCallsArriveAllTheSame) {
-  for (const auto& [name, value] :
-       std::map<std::string, std::string>{{"MEMPROF_START", "paused"}, {"MEMPROF_DISABLE", "1"}}) {
-    TempDirectory directory;
-    ExpectForwarded(RunAllocator(directory, {"random", "3"}, {{name, value}}));
-    EXPECT_THAT(directory.Files(".mprof"), IsEmpty());
-  }
-}
-
-TEST(TorchGuest, WithoutMemprofTheGuestIsRight) {
-  TempDirectory directory;
-  GuestOptions options{
-      .arguments = {"random", "3"}, .preload = false, .directory = directory.path()};
-  ExpectForwarded(RunGuest("guest_torch_allocator", options));
-}
-
-TEST(TorchGuest, AForkedChildOnlyForwards) {
-  TempDirectory directory;
-  const GuestResult guest = RunAllocator(directory, {"fork"});
-  ExpectForwarded(guest);
-  EXPECT_THAT(guest.lines(), Contains("child 0"));
-  EXPECT_THAT(directory.Files(".mprof").size(), 1u);
-  const Log log = ReadLog(directory.File("g.mprof"));
-  EXPECT_THAT(RecordedFigures(log), ContainerEq(PrintedFigures(guest)));
-}
-
-TEST(TorchGuest, HostileReportsHarmNobody) {
-  TempDirectory directory;
-  ExpectForwarded(RunAllocator(directory, {"hostile"}));
-  const Log log = ReadLog(directory.File("g.mprof"));
-  EXPECT_EQ(log.error, "");
-  EXPECT_TRUE(log.has_trailer);
-  EXPECT_GT(Counted(log, "framework_totals_differ"), 0u);
 }
 
 TEST(TorchGuest, TheLogSaysThatTheAllocatorWasSeen) {

@@ -8,7 +8,7 @@ extern "C" int simcuda_set_host_kernel(CUfunction function, simcuda_host_kernel 
 
 namespace memprof::simcuda {
 
-constexpr char kPtx[] = ".version 8.0\n.target sm_90\n.entry twice(.param .u64 p) { ret; }\n";
+constexpr char kTwicePtx[] = ".version 8.0\n.target sm_90\n.entry twice(.param .u64 p) { ret; }\n";
 
 // Doubles eight numbers.
 inline void Twice(const simcuda_launch* launch) {
@@ -21,7 +21,7 @@ class GraphTest : public DriverTest {
   void SetUp() override {
     DriverTest::SetUp();
     CUmodule module = nullptr;
-    CHECK_CU(cuModuleLoadData(&module, kPtx));
+    CHECK_CU(cuModuleLoadData(&module, kTwicePtx));
     CHECK_CU(cuModuleGetFunction(&twice_, module, "twice"));
     const size_t sizes[] = {8};
     ASSERT_EQ(0, simcuda_set_host_kernel(twice_, &Twice, 1, sizes));
@@ -41,6 +41,24 @@ class GraphTest : public DriverTest {
     unsigned value = 0;
     EXPECT_EQ(CUDA_SUCCESS, cuMemcpyDtoH(&value, values_, 4));
     return value;
+  }
+  CUDA_MEMSET_NODE_PARAMS Fill(unsigned value) const {
+    CUDA_MEMSET_NODE_PARAMS params = {};
+    params.dst = values_;
+    params.value = value;
+    params.elementSize = 4;
+    params.width = 8;
+    params.height = 1;
+    return params;
+  }
+  CUDA_KERNEL_NODE_PARAMS Kernel(void** arguments) const {
+    CUDA_KERNEL_NODE_PARAMS params = {};
+    params.func = twice_;
+    params.gridDimX = params.gridDimY = params.gridDimZ = 1;
+    params.blockDimX = 8;
+    params.blockDimY = params.blockDimZ = 1;
+    params.kernelParams = arguments;
+    return params;
   }
   CUfunction twice_ = nullptr;
   CUdeviceptr values_ = 0;

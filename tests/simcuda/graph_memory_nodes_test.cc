@@ -134,24 +134,26 @@ TEST_F(GraphMemoryTest, AttributesOfNothing) {
             cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &value));
 }
 
+// A graph of one allocation, which it may free itself.
+struct Piece {
+  CUgraph graph;
+  CUgraphExec exec;
+  CUdeviceptr address;
+  size_t pages;
+  bool frees_itself;
+  bool live;
+};
+
 // Random graphs over a few allocations against a count by hand.
 TEST_F(GraphMemoryTest, RandomLaunchesAgreeWithTwin) {
   std::mt19937 random(5);
-  struct Piece {
-    CUgraph graph;
-    CUgraphExec exec;
-    CUdeviceptr address;
-    size_t pages;
-    bool frees_itself;
-    bool live;
-  };
   std::vector<Piece> pieces;
   for (int i = 0; i < 6; ++i) {
-    Piece piece = {};
-    CHECK_CU(cuGraphCreate(&piece.graph, 0));
     last_ = nullptr;
+    Piece piece = {};
     piece.pages = 1 + random() % 20;
     piece.frees_itself = i % 3 == 0;
+    CHECK_CU(cuGraphCreate(&piece.graph, 0));
     piece.address = AddAlloc(piece.graph, piece.pages * 2 * kMiB - random() % kMiB);
     if (piece.frees_itself) {
       CHECK_CU(AddFree(piece.graph, piece.address));

@@ -98,24 +98,15 @@ TEST_F(GraphTest, WhatCannotBeCaptured) {
 TEST_F(GraphTest, NodesAddedByHand) {
   CUgraph graph = nullptr;
   CHECK_CU(cuGraphCreate(&graph, 0));
-  CUDA_MEMSET_NODE_PARAMS fill = {};
-  fill.dst = values_;
-  fill.value = 7;
-  fill.elementSize = 4;
-  fill.width = 8;
-  fill.height = 1;
+  CUDA_MEMSET_NODE_PARAMS fill = Fill(7);
   CUgraphNode first = nullptr;
   CHECK_CU(cuGraphAddMemsetNode(&first, graph, nullptr, 0, &fill, context_));
   fill.elementSize = 3;
   CUgraphNode bad = nullptr;
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
             cuGraphAddMemsetNode(&bad, graph, nullptr, 0, &fill, context_));
-  CUDA_KERNEL_NODE_PARAMS kernel = {};
   void* params[] = {&values_};
-  kernel.func = twice_;
-  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
-  kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
-  kernel.kernelParams = params;
+  const CUDA_KERNEL_NODE_PARAMS kernel = Kernel(params);
   CUgraphNode second = nullptr;
   CHECK_CU(cuGraphAddKernelNode(&second, graph, &first, 1, &kernel));
   unsigned host[8] = {};

@@ -17,24 +17,6 @@ struct MadeGraph {
 
 class GraphUpdateTest : public GraphTest {
  protected:
-  CUDA_MEMSET_NODE_PARAMS Fill(unsigned value) const {
-    CUDA_MEMSET_NODE_PARAMS params = {};
-    params.dst = values_;
-    params.value = value;
-    params.elementSize = 4;
-    params.width = 8;
-    params.height = 1;
-    return params;
-  }
-  CUDA_KERNEL_NODE_PARAMS Kernel(void** arguments) const {
-    CUDA_KERNEL_NODE_PARAMS params = {};
-    params.func = twice_;
-    params.gridDimX = params.gridDimY = params.gridDimZ = 1;
-    params.blockDimX = 8;
-    params.blockDimY = params.blockDimZ = 1;
-    params.kernelParams = arguments;
-    return params;
-  }
   MadeGraph Make(unsigned value) {
     MadeGraph made;
     CUcontext context = nullptr;

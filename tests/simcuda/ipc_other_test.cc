@@ -67,6 +67,24 @@ TEST_F(IpcTest, WaitsEndWithTheRecordingProcess) {
   CHECK_CU(cuEventDestroy(event));
 }
 
+// An imported pool, here in the same process, allocates nothing itself.
+void CheckImportedPool(int file) {
+  CUmemoryPool imported = nullptr;
+  CHECK_CU(cuMemPoolImportFromShareableHandle(&imported,
+                                              reinterpret_cast<void*>(static_cast<intptr_t>(file)),
+                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  CUdeviceptr none = 0;
+  int again = -1;
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemAllocFromPoolAsync(&none, 100, imported, nullptr));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuDeviceSetMemPool(0, imported));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuMemPoolExportToShareableHandle(&again, imported,
+                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  CUmemPoolPtrExportData noise = {};
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolImportPointer(&none, imported, &noise));
+  CHECK_CU(cuMemPoolDestroy(imported));
+}
+
 TEST_F(IpcTest, PoolsAndTheirPointersTravel) {
   CUmemPoolProps properties = {};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -105,20 +123,7 @@ TEST_F(IpcTest, PoolsAndTheirPointersTravel) {
   CHECK_CU(cuMemFree(first));
   CHECK_CU(cuMemFree(second));
 
-  // An imported pool, here in the same process, allocates nothing itself.
-  CUmemoryPool imported = nullptr;
-  CHECK_CU(cuMemPoolImportFromShareableHandle(&imported,
-                                              reinterpret_cast<void*>(static_cast<intptr_t>(file)),
-                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-  CUdeviceptr none = 0;
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemAllocFromPoolAsync(&none, 100, imported, nullptr));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuDeviceSetMemPool(0, imported));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
-            cuMemPoolExportToShareableHandle(&file, imported,
-                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-  CUmemPoolPtrExportData noise = {};
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolImportPointer(&none, imported, &noise));
-  CHECK_CU(cuMemPoolDestroy(imported));
+  ASSERT_NO_FATAL_FAILURE(CheckImportedPool(file));
   close(file);
   // A pool that was not made for it is not exported, and other files are no pools.
   properties.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
@@ -128,7 +133,7 @@ TEST_F(IpcTest, PoolsAndTheirPointersTravel) {
       CUDA_ERROR_INVALID_VALUE,
       cuMemPoolExportToShareableHandle(&file, plain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
-            cuMemPoolImportFromShareableHandle(&imported, reinterpret_cast<void*>(intptr_t{-1}),
+            cuMemPoolImportFromShareableHandle(&plain, reinterpret_cast<void*>(intptr_t{-1}),
                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
   CHECK_CU(cuMemPoolDestroy(plain));
   CHECK_CU(cuMemPoolDestroy(pool));

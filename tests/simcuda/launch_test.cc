@@ -44,7 +44,7 @@ TEST_F(GraphTest, CooperativeLaunchesFitTheDevice) {
 TEST_F(GraphTest, LinkedPtxHasTheKernelsOfAll) {
   CUlinkState linker = nullptr;
   CHECK_CU(cuLinkCreate(0, nullptr, nullptr, &linker));
-  std::string one = kPtx;
+  std::string one = kTwicePtx;
   std::string two = ".version 8.0\n.target sm_90\n.entry other(.param .u32 n) { ret; }\n";
   CHECK_CU(cuLinkAddData(linker, CU_JIT_INPUT_PTX, one.data(), one.size() + 1, "one", 0, nullptr,
                          nullptr));

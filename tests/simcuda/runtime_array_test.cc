@@ -13,14 +13,10 @@ namespace {
 
 const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,devices=2");
 
-TEST(RuntimeFeatures, TexturesOfArraysAndMemory) {
-  const cudaChannelFormatDesc channel =
-      cudaCreateChannelDesc(8, 8, 8, 8, cudaChannelFormatKindSigned);
-  cudaArray_t array = nullptr;
-  CHECK_RT(cudaMallocArray(&array, &channel, 16, 16, cudaArraySurfaceLoadStore));
-  cudaResourceDesc resource = {};
-  resource.resType = cudaResourceTypeArray;
-  resource.res.array.array = array;
+const cudaChannelFormatDesc kChannel =
+    cudaCreateChannelDesc(8, 8, 8, 8, cudaChannelFormatKindSigned);
+
+cudaTextureDesc Described() {
   cudaTextureDesc description = {};
   description.addressMode[2] = cudaAddressModeBorder;
   description.filterMode = cudaFilterModeLinear;
@@ -29,6 +25,16 @@ TEST(RuntimeFeatures, TexturesOfArraysAndMemory) {
   description.sRGB = 1;
   description.borderColor[3] = 0.5F;
   description.maxMipmapLevelClamp = 7;
+  return description;
+}
+
+void CheckTexturesOfAnArray() {
+  cudaArray_t array = nullptr;
+  CHECK_RT(cudaMallocArray(&array, &kChannel, 16, 16, cudaArraySurfaceLoadStore));
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array;
+  const cudaTextureDesc description = Described();
   cudaTextureObject_t object = 0;
   CHECK_RT(cudaCreateTextureObject(&object, &resource, &description, nullptr));
   cudaResourceDesc resource_back = {};
@@ -55,14 +61,20 @@ TEST(RuntimeFeatures, TexturesOfArraysAndMemory) {
   EXPECT_EQ(resource_back.res.array.array, array);
   CHECK_RT(cudaDestroySurfaceObject(surface));
   CHECK_RT(cudaFreeArray(array));
+}
 
+TEST(RuntimeFeatures, TexturesOfArraysAndMemory) {
+  ASSERT_NO_FATAL_FAILURE(CheckTexturesOfAnArray());
   void* linear = nullptr;
   CHECK_RT(cudaMalloc(&linear, 4096));
-  resource = {};
+  cudaResourceDesc resource = {};
   resource.resType = cudaResourceTypeLinear;
   resource.res.linear.devPtr = linear;
-  resource.res.linear.desc = channel;
+  resource.res.linear.desc = kChannel;
   resource.res.linear.sizeInBytes = 4096;
+  const cudaTextureDesc description = Described();
+  cudaTextureObject_t object = 0;
+  cudaResourceDesc resource_back = {};
   CHECK_RT(cudaCreateTextureObject(&object, &resource, &description, nullptr));
   CHECK_RT(cudaGetTextureObjectResourceDesc(&resource_back, object));
   EXPECT_EQ(resource_back.res.linear.devPtr, linear);
@@ -73,7 +85,7 @@ TEST(RuntimeFeatures, TexturesOfArraysAndMemory) {
   resource = {};
   resource.resType = cudaResourceTypePitch2D;
   resource.res.pitch2D.devPtr = linear;
-  resource.res.pitch2D.desc = channel;
+  resource.res.pitch2D.desc = kChannel;
   resource.res.pitch2D.width = 10;
   resource.res.pitch2D.height = 5;
   resource.res.pitch2D.pitchInBytes = 512;

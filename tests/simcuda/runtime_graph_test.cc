@@ -28,6 +28,22 @@ cudaError_t AddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNod
   return add(node, graph, dependencies, nullptr, count, parameters);
 }
 
+// The graph as a node of another one, and the node in there.
+void CheckInsideAnother(cudaGraph_t graph, cudaGraphNode_t node) {
+  cudaGraph_t outer = nullptr;
+  CHECK_RT(cudaGraphCreate(&outer, 0));
+  cudaGraphNode_t child = nullptr;
+  CHECK_RT(cudaGraphAddChildGraphNode(&child, outer, nullptr, 0, graph));
+  cudaGraph_t within = nullptr;
+  CHECK_RT(cudaGraphChildGraphNodeGetGraph(child, &within));
+  cudaGraphNode_t reference = nullptr;
+  CHECK_RT(cudaGraphNodeFindInClone(&reference, node, within));
+  cudaGraph_t clone = nullptr;
+  CHECK_RT(cudaGraphClone(&clone, outer));
+  CHECK_RT(cudaGraphDestroy(clone));
+  CHECK_RT(cudaGraphDestroy(outer));
+}
+
 TEST(RuntimeGraph, NodesOfAnyKindAreReadAndChanged) {
   unsigned char* device = nullptr;
   CHECK_RT(cudaMalloc(reinterpret_cast<void**>(&device), 64));
@@ -78,18 +94,7 @@ TEST(RuntimeGraph, NodesOfAnyKindAreReadAndChanged) {
   CHECK_RT(cudaDeviceSynchronize());
   EXPECT_EQ(host[31], 3);
 
-  cudaGraph_t outer = nullptr;
-  CHECK_RT(cudaGraphCreate(&outer, 0));
-  cudaGraphNode_t child = nullptr;
-  CHECK_RT(cudaGraphAddChildGraphNode(&child, outer, nullptr, 0, graph));
-  cudaGraph_t within = nullptr;
-  CHECK_RT(cudaGraphChildGraphNodeGetGraph(child, &within));
-  cudaGraphNode_t reference = nullptr;
-  CHECK_RT(cudaGraphNodeFindInClone(&reference, filling, within));
-  cudaGraph_t clone = nullptr;
-  CHECK_RT(cudaGraphClone(&clone, outer));
-  CHECK_RT(cudaGraphDestroy(clone));
-  CHECK_RT(cudaGraphDestroy(outer));
+  ASSERT_NO_FATAL_FAILURE(CheckInsideAnother(graph, filling));
   CHECK_RT(cudaGraphExecDestroy(exec));
   CHECK_RT(cudaGraphDestroy(graph));
   CHECK_RT(cudaFree(device));

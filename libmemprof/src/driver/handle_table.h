@@ -18,7 +18,6 @@ enum class HandleKind : std::uint8_t {
   kIpc,           // address opened from another process
   kMipmap,        // mipmapped array over external memory
   kPool,          // pool of another process; of the CUPTI source, any on a device
-  kHostPool,      // pool in the host's memory
   kGraphicsView,  // mapped address or array; owner = the resource
   kGreen,         // green context; aux = its device
   kGreenContext,  // what a green context was converted to; owner = the green context

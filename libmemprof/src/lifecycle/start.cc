@@ -198,7 +198,6 @@ bool DriverIsUp() {
 }
 
 int StartRecording(StartCause cause) {
-  if (cause == StartCause::kNone) return MEMPROF_NOT_RECORDING;
   switch (g_control.mode.load(std::memory_order_acquire)) {
     case Mode::kRecording:
       return MEMPROF_OK;

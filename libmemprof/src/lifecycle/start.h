@@ -7,7 +7,7 @@
 namespace memprof::recorder {
 
 // kHook: a device is used, or something marked. kInit: the driver is up, and nothing more.
-enum class StartCause { kNone, kHook, kInit, kApi };
+enum class StartCause { kHook, kInit, kApi };
 // Begins or resumes recording as the cause allows; MEMPROF_OK or another result of memprof.h.
 int StartRecording(StartCause cause);
 int StopRecording();

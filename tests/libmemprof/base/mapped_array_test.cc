@@ -20,6 +20,17 @@ struct Item {
 };
 Item Make(unsigned value) { return {value, {value ^ 0x55u}}; }
 
+// The same items, and the same one is found by the value.
+void CheckSame(MappedArray<Item>* array, const std::vector<Item>& reference, unsigned value) {
+  ASSERT_TRUE(std::equal(array->begin(), array->end(), reference.begin(), reference.end()));
+  const auto wanted = [value](const Item& item) { return item.a % 16 == value % 16; };
+  const auto expected = std::find_if(reference.begin(), reference.end(), wanted);
+  ASSERT_EQ(array->Find(wanted),
+            expected == reference.end()
+                ? nullptr
+                : &(*array)[static_cast<std::size_t>(expected - reference.begin())]);
+}
+
 TEST(MappedArray, AgreesWithAVectorOnRandomEdits) {
   SetMemoryLimit(256 * kMib, 0);
   for (unsigned seed = 0; seed < 4; ++seed) {
@@ -72,15 +83,9 @@ TEST(MappedArray, AgreesWithAVectorOnRandomEdits) {
       }
       ASSERT_EQ(array.size(), reference.size());
       ASSERT_EQ(array.empty(), reference.empty());
-      if (i % 20 != 0) continue;
-      ASSERT_TRUE(std::equal(array.begin(), array.end(), reference.begin(), reference.end()))
-          << seed;
-      const auto wanted = [value](const Item& item) { return item.a % 16 == value % 16; };
-      const auto expected = std::find_if(reference.begin(), reference.end(), wanted);
-      ASSERT_EQ(array.Find(wanted),
-                expected == reference.end()
-                    ? nullptr
-                    : &array[static_cast<std::size_t>(expected - reference.begin())]);
+      if (i % 20 == 0) {
+        ASSERT_NO_FATAL_FAILURE(CheckSame(&array, reference, value)) << seed;
+      }
     }
     EXPECT_FALSE(array.failed());
   }

@@ -136,6 +136,23 @@ TEST(GraphLedger, AFailedFreeLeavesTheMemory) {
 
 // Random graphs, launches and frees: what is live agrees with a model, and every change is one
 // that the state before allows.
+// What must hold after a launch of these nodes, said without following it.
+void CheckLaunched(const std::vector<Node>& nodes, const std::set<std::uint64_t>& live, int i) {
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    bool freed_later = false;
+    for (std::size_t m = n; m < nodes.size(); ++m)
+      freed_later |= nodes[m].frees && nodes[m].address == nodes[n].address;
+    bool made_before = false;
+    for (std::size_t m = 0; m < nodes.size(); ++m)
+      made_before |= !nodes[m].frees && nodes[m].address == nodes[n].address;
+    if (!nodes[n].frees) {
+      ASSERT_EQ(live.contains(nodes[n].address), !freed_later) << i;
+    } else if (!made_before) {
+      ASSERT_FALSE(live.contains(nodes[n].address)) << i;
+    }
+  }
+}
+
 TEST(GraphLedger, AgreesWithAModel) {
   std::mt19937 random(5);
   GraphLedger ledger;
@@ -187,21 +204,7 @@ TEST(GraphLedger, AgreesWithAModel) {
           else
             ASSERT_TRUE(live.insert(change.node.address).second) << i;
         }
-        // What must hold after a launch, said without following it.
-        for (std::size_t n = 0; n < execs[exec].size(); ++n) {
-          bool freed_later = false;
-          for (std::size_t m = n; m < execs[exec].size(); ++m)
-            freed_later |= execs[exec][m].frees && execs[exec][m].address == execs[exec][n].address;
-          bool made_before = false;
-          for (std::size_t m = 0; m < execs[exec].size(); ++m)
-            made_before |=
-                !execs[exec][m].frees && execs[exec][m].address == execs[exec][n].address;
-          if (!execs[exec][n].frees) {
-            ASSERT_EQ(live.contains(execs[exec][n].address), !freed_later) << i;
-          } else if (!made_before) {
-            ASSERT_FALSE(live.contains(execs[exec][n].address)) << i;
-          }
-        }
+        ASSERT_NO_FATAL_FAILURE(CheckLaunched(execs[exec], live, i));
       }
     }
   }

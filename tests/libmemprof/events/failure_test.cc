@@ -7,6 +7,7 @@
 namespace memprof::recorder {
 namespace {
 
+using Handle = CUmemGenericAllocationHandle;
 using testing::Event;
 
 struct FailingCall {
@@ -40,7 +41,6 @@ char g_frame[256];
 const unsigned char kImage[] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 84, 0, 0, 0, 0, 0, 0, 0};
 
 std::vector<FailingCall> Calls() {
-  using Handle = CUmemGenericAllocationHandle;
   const CUstream stream = nullptr;
   const CUmemLocation device{CU_MEM_LOCATION_TYPE_DEVICE, {0}};
   const auto image = static_cast<const void*>(kImage);

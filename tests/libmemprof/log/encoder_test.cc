@@ -140,7 +140,34 @@ TEST(Encoder, ZigZagMakesSmallMagnitudesSmall) {
 }
 
 // The recorder has the numbers of the format by heart.
+void CheckLayersAndImports() {
+  EXPECT_EQ(+kImportIpc, log::IMPORT_IPC);
+  EXPECT_EQ(+kImportPhysical, log::IMPORT_PHYSICAL);
+  EXPECT_EQ(+kImportPoolPointer, log::IMPORT_POOL_POINTER);
+  EXPECT_EQ(+kImportExternal, log::IMPORT_EXTERNAL);
+  EXPECT_EQ(+kImportExternalView, log::IMPORT_EXTERNAL_VIEW);
+  EXPECT_EQ(+kImportGraphics, log::IMPORT_GRAPHICS);
+  EXPECT_EQ(+kImportGraphicsView, log::IMPORT_GRAPHICS_VIEW);
+  EXPECT_EQ(+kLayerLinear, log::LAYER_LINEAR);
+  EXPECT_EQ(+kLayerPitched, log::LAYER_PITCHED);
+  EXPECT_EQ(+kLayerArray, log::LAYER_ARRAY);
+  EXPECT_EQ(+kLayerManaged, log::LAYER_MANAGED);
+  EXPECT_EQ(+kLayerPinned, log::LAYER_PINNED);
+  EXPECT_EQ(+kLayerRegistered, log::LAYER_REGISTERED);
+  EXPECT_EQ(+kLayerStreamOrdered, log::LAYER_STREAM_ORDERED);
+  EXPECT_EQ(+kLayerVmmPhysical, log::LAYER_VMM_PHYSICAL);
+  EXPECT_EQ(+kLayerVmmAddress, log::LAYER_VMM_ADDRESS);
+  EXPECT_EQ(+kLayerImported, log::LAYER_IMPORTED);
+  EXPECT_EQ(+kLayerGraph, log::LAYER_GRAPH);
+  EXPECT_EQ(+kLayerModule, log::LAYER_MODULE);
+  EXPECT_EQ(+kLayerMulticast, log::LAYER_MULTICAST);
+  EXPECT_EQ(+kLayerSegment, log::LAYER_SEGMENT);
+  EXPECT_EQ(+kLayerBlock, log::LAYER_BLOCK);
+  EXPECT_EQ(+kLayerTensor, log::LAYER_TENSOR);
+}
+
 TEST(Vocabulary, MatchesTheFormat) {
+  CheckLayersAndImports();
   EXPECT_EQ(+kOpAlloc, log::OP_ALLOC);
   EXPECT_EQ(+kOpFree, log::OP_FREE);
   EXPECT_EQ(+kOpAllocFailed, log::OP_ALLOC_FAILED);
@@ -183,29 +210,6 @@ TEST(Vocabulary, MatchesTheFormat) {
   EXPECT_EQ(+kOpModuleGlobal, log::OP_MODULE_GLOBAL);
   EXPECT_EQ(+kOpHostScan, log::OP_HOST_SCAN);
   EXPECT_EQ(+kOpUnreachable, log::OP_UNREACHABLE);
-  EXPECT_EQ(+kImportIpc, log::IMPORT_IPC);
-  EXPECT_EQ(+kImportPhysical, log::IMPORT_PHYSICAL);
-  EXPECT_EQ(+kImportPoolPointer, log::IMPORT_POOL_POINTER);
-  EXPECT_EQ(+kImportExternal, log::IMPORT_EXTERNAL);
-  EXPECT_EQ(+kImportExternalView, log::IMPORT_EXTERNAL_VIEW);
-  EXPECT_EQ(+kImportGraphics, log::IMPORT_GRAPHICS);
-  EXPECT_EQ(+kImportGraphicsView, log::IMPORT_GRAPHICS_VIEW);
-  EXPECT_EQ(+kLayerLinear, log::LAYER_LINEAR);
-  EXPECT_EQ(+kLayerPitched, log::LAYER_PITCHED);
-  EXPECT_EQ(+kLayerArray, log::LAYER_ARRAY);
-  EXPECT_EQ(+kLayerManaged, log::LAYER_MANAGED);
-  EXPECT_EQ(+kLayerPinned, log::LAYER_PINNED);
-  EXPECT_EQ(+kLayerRegistered, log::LAYER_REGISTERED);
-  EXPECT_EQ(+kLayerStreamOrdered, log::LAYER_STREAM_ORDERED);
-  EXPECT_EQ(+kLayerVmmPhysical, log::LAYER_VMM_PHYSICAL);
-  EXPECT_EQ(+kLayerVmmAddress, log::LAYER_VMM_ADDRESS);
-  EXPECT_EQ(+kLayerImported, log::LAYER_IMPORTED);
-  EXPECT_EQ(+kLayerGraph, log::LAYER_GRAPH);
-  EXPECT_EQ(+kLayerModule, log::LAYER_MODULE);
-  EXPECT_EQ(+kLayerMulticast, log::LAYER_MULTICAST);
-  EXPECT_EQ(+kLayerSegment, log::LAYER_SEGMENT);
-  EXPECT_EQ(+kLayerBlock, log::LAYER_BLOCK);
-  EXPECT_EQ(+kLayerTensor, log::LAYER_TENSOR);
   EXPECT_EQ(+kSourceOff, static_cast<unsigned>(log::SOURCE_OFF));
   EXPECT_EQ(+kSourceOn, static_cast<unsigned>(log::SOURCE_ON));
   EXPECT_EQ(+kSourceRefused, static_cast<unsigned>(log::SOURCE_REFUSED));
