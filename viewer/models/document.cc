@@ -1,7 +1,6 @@
 // One log, open in a window: what was read from it so far, and what was computed for the views.
 #include "viewer/models/document.h"
 
-#include <QElapsedTimer>
 #include <QFileInfo>
 #include <algorithm>
 #include <functional>
@@ -71,7 +70,29 @@ std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(
   return bands;
 }
 
+std::vector<std::string> Utf8(const QStringList& paths) {
+  std::vector<std::string> utf8;
+  for (const QString& path : paths) utf8.push_back(path.toStdString());
+  return utf8;
+}
+
 }  // namespace
+
+Document::Contents::Contents(std::shared_ptr<const Session> of, bool grown)
+    : grew(grown),
+      session(std::move(of)),
+      symbols(std::make_shared<analysis::Symbols>(session)),
+      fragmentation(std::make_shared<const analysis::FragmentationHistory>(session)) {}
+
+void Document::Contents::AddNext(const std::stop_token& stop) {
+  if (timelines == nullptr) {
+    timelines = MakeTimelines(session);
+  } else if (report == nullptr) {
+    report = MakeReport(*session, *symbols, stop);
+  } else {
+    categories = std::make_shared<const analysis::Categories>(*session, symbols.get());
+  }
+}
 
 Document::Document(QObject* parent) : QObject(parent) {
   follow_timer_.setSingleShot(true);
@@ -90,10 +111,9 @@ void Document::OpenTogether(const QStringList& paths) {
     progress_ = share;
     emit ProgressChanged(share);
   });
-  std::vector<std::string> logs;
-  for (const QString& path : paths) logs.push_back(path.toStdString());
+  reading_.start();
   const auto skipped = std::make_shared<std::vector<std::string>>();
-  load_job_.Start([logs = std::move(logs), report, skipped](
+  load_job_.Start([logs = Utf8(paths), report, skipped](
                       std::stop_token stop) { return LoadLogs(logs, report, stop, skipped.get()); },
                   [this, skipped](absl::StatusOr<std::shared_ptr<const Session>> session) {
                     QStringList left_out;
@@ -107,142 +127,101 @@ void Document::OpenTogether(const QStringList& paths) {
 void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   if (!session.ok()) {
     error_ = QString::fromStdString(analysis::StatusText(session.status())).simplified();
-    if (session_ == nullptr) paths_ = opening_;
-    SetState(session_ == nullptr ? State::kFailed : State::kReady);
-    FollowLater(0);
+    if (contents_.session == nullptr) paths_ = opening_;
+    SetState(contents_.session == nullptr ? State::kFailed : State::kReady);
+    FollowLater();
     return;
   }
-  // What is read or computed of the log before is for nothing, and holds its memory.
   follow_timer_.stop();
-  for (JobTracker* job : {&timeline_job_, &report_job_, &categories_job_, &filter_job_, &grow_job_,
-                          &fragmentation_job_})
-    job->Cancel();
-  grew_ = false;
-  timelines_.reset();
-  report_.reset();
-  categories_.reset();
-  passing_.reset();
-  paths_ = opening_;
-  session_ = *std::move(session);
-  symbols_ = std::make_shared<analysis::Symbols>(session_);
-  site_colors_ = std::make_shared<SiteColors>();
-  fragmentation_ = std::make_shared<const analysis::FragmentationHistory>(session_);
-  step_clock_ = StepClock(session_->steps(), bounds());
-  progress_ = 1;
-  SetState(State::kReady);
-  StartJobs();
   followed_sizes_.clear();
-  FollowLater(0);
+  paths_ = opening_;
+  site_colors_ = std::make_shared<SiteColors>();
+  progress_ = 1;
+  state_ = State::kReady;
+  const Contents contents(*std::move(session), false);
+  Fill(contents);
+  Show(contents);
 }
 
-// One after the other: the picture is what people wait for, and each needs memory of its own while
-// it works.
-void Document::StartJobs() {
-  timeline_job_.Start([session = session_](std::stop_token) { return MakeTimelines(session); },
-                      [this](std::shared_ptr<const std::vector<TimelineBands>> bands) {
-                        timelines_ = std::move(bands);
-                        StartReport();
-                        emit TimelinesReady();
-                      });
-  if (!filter_.everything()) SetFilter(filter_);
-}
-
-void Document::StartReport() {
-  report_job_.Start([session = session_, symbols = symbols_](
-                        std::stop_token stop) { return MakeReport(*session, *symbols, stop); },
-                    [this](std::shared_ptr<const ReportData> report) {
-                      report_ = std::move(report);
-                      StartCategories();
-                      emit ReportReady();
-                    });
-}
-
-void Document::StartCategories() {
-  categories_job_.Start(
-      [session = session_, symbols = symbols_](std::stop_token) {
-        return std::make_shared<const analysis::Categories>(*session, symbols.get());
+void Document::Fill(Contents contents) {
+  fill_job_.Start(
+      [contents = std::move(contents)](std::stop_token stop) mutable {
+        contents.AddNext(stop);
+        return std::move(contents);
       },
-      [this](std::shared_ptr<const analysis::Categories> categories) {
-        categories_ = std::move(categories);
+      [this](Contents filled) {
+        if (!filled.whole()) Fill(filled);
+        if (filled.whole() || !filled.grew) Show(filled);
+        if (!filled.whole()) return;
         PrepareFragmentation();
-        emit CategoriesReady();
-        if (filter_.category) SetFilter(filter_);
+        FollowLater();
       });
+}
+
+void Document::Show(Contents contents) {
+  const Contents before = std::exchange(contents_, std::move(contents));
+  const bool another = contents_.session != before.session;
+  const bool categories = contents_.categories != before.categories;
+  if (another) {
+    // What is computed of the session before is for nothing, and holds its memory.
+    filter_job_.Cancel();
+    fragmentation_job_.Cancel();
+    passing_.reset();
+    step_clock_ = StepClock(contents_.session->steps(), bounds());
+    emit StateChanged();
+  }
+  if (contents_.timelines != nullptr && contents_.timelines != before.timelines)
+    emit TimelinesReady();
+  if (contents_.report != nullptr && contents_.report != before.report) emit ReportReady();
+  if (contents_.categories != nullptr && categories) emit CategoriesReady();
+  if (another ? !filter_.everything() : categories && filter_.category) SetFilter(filter_);
 }
 
 // Of a log that grows, the indices would be for nothing a second later.
 void Document::PrepareFragmentation() {
-  if (session_->run().growing) return;
+  if (contents_.session->run().growing) return;
   fragmentation_job_.Start(
-      [history = fragmentation_](std::stop_token) {
+      [history = contents_.fragmentation](std::stop_token) {
         history->Prepare();
         return true;
       },
       [](bool) {});
 }
 
-void Document::FollowLater(double load_seconds) {
-  constexpr double kMinSeconds = 1,
-                   kOfTheTime = 3;  // seconds; waits so many times what loading took
-  if (session_ == nullptr || !session_->run().growing) return;
-  follow_timer_.start(static_cast<int>(std::max(kMinSeconds, kOfTheTime * load_seconds) * 1000));
+void Document::FollowLater() {
+  constexpr qint64 kMinMilliseconds = 1000,
+                   kOfTheTime = 3;  // waits so many times what reading took
+  if (contents_.session == nullptr || !contents_.session->run().growing) return;
+  follow_timer_.start(
+      static_cast<int>(std::max(kMinMilliseconds, kOfTheTime * reading_.elapsed())));
 }
 
 void Document::ReadAgain() {
   QList<qint64> sizes;
   for (const QString& path : paths_) sizes << QFileInfo(path).size();
-  if (state_ != State::kReady || sizes == followed_sizes_) {
-    FollowLater(0);
+  reading_.start();
+  if (load_job_.running() || fill_job_.running() || sizes == followed_sizes_) {
+    FollowLater();
     return;
   }
-  followed_sizes_ = sizes;
-  std::vector<std::string> logs;
-  for (const QString& path : paths_) logs.push_back(path.toStdString());
-  QElapsedTimer watch;
-  watch.start();
-  grow_job_.Start(
-      [logs = std::move(logs)](std::stop_token stop) {
-        Contents contents;
-        auto session = LoadLogs(
+  load_job_.Start(
+      [logs = Utf8(paths_)](std::stop_token stop) {
+        return LoadLogs(
             logs, [](double) {}, stop);
-        if (!session.ok()) return contents;
-        contents.session = *std::move(session);
-        contents.symbols = std::make_shared<analysis::Symbols>(contents.session);
-        contents.timelines = MakeTimelines(contents.session);
-        contents.report = MakeReport(*contents.session, *contents.symbols, stop);
-        contents.categories =
-            std::make_shared<const analysis::Categories>(*contents.session, contents.symbols.get());
-        return contents;
       },
-      [this, watch](Contents contents) {
-        if (contents.session != nullptr) Grew(std::move(contents));
-        FollowLater(static_cast<double>(watch.elapsed()) / 1000);
+      [this, sizes](absl::StatusOr<std::shared_ptr<const Session>> session) {
+        followed_sizes_ = sizes;
+        if (session.ok()) {
+          Fill(Contents(*std::move(session), true));
+        } else {
+          FollowLater();
+        }
       });
-}
-
-void Document::Grew(Contents contents) {
-  for (JobTracker* job :
-       {&timeline_job_, &report_job_, &categories_job_, &filter_job_, &fragmentation_job_})
-    job->Cancel();
-  session_ = std::move(contents.session);
-  symbols_ = std::move(contents.symbols);
-  fragmentation_ = std::make_shared<const analysis::FragmentationHistory>(session_);
-  timelines_ = std::move(contents.timelines);
-  report_ = std::move(contents.report);
-  categories_ = std::move(contents.categories);
-  step_clock_ = StepClock(session_->steps(), bounds());
-  grew_ = true;
-  passing_.reset();
-  emit StateChanged();
-  emit TimelinesReady();
-  emit ReportReady();
-  emit CategoriesReady();
-  if (!filter_.everything()) SetFilter(filter_);
 }
 
 void Document::SetFilter(const analysis::AllocationFilter& filter) {
   filter_ = filter;
-  if (session_ == nullptr || filter.everything()) {
+  if (contents_.session == nullptr || filter.everything()) {
     filter_job_.Cancel();
     if (passing_ == nullptr) return;
     passing_.reset();
@@ -250,9 +229,9 @@ void Document::SetFilter(const analysis::AllocationFilter& filter) {
     return;
   }
   filter_job_.Start(
-      [session = session_, symbols = symbols_, categories = categories_, filter](std::stop_token) {
-        return std::make_shared<const analysis::AllocationSet>(
-            analysis::Matching(*session, *symbols, categories.get(), filter));
+      [contents = contents_, filter](std::stop_token) {
+        return std::make_shared<const analysis::AllocationSet>(analysis::Matching(
+            *contents.session, *contents.symbols, contents.categories.get(), filter));
       },
       [this](std::shared_ptr<const analysis::AllocationSet> passing) {
         passing_ = std::move(passing);
@@ -261,8 +240,10 @@ void Document::SetFilter(const analysis::AllocationFilter& filter) {
 }
 
 void Document::Cancel() {
+  if (state_ != State::kLoading) return;
   load_job_.Cancel();
-  if (state_ == State::kLoading) SetState(session_ == nullptr ? State::kEmpty : State::kReady);
+  SetState(contents_.session == nullptr ? State::kEmpty : State::kReady);
+  FollowLater();
 }
 
 void Document::SetState(State state) {
@@ -271,28 +252,28 @@ void Document::SetState(State state) {
 }
 
 const TimelineBands* Document::bands(int device) const {
-  if (timelines_ == nullptr) return nullptr;
-  for (const TimelineBands& bands : *timelines_) {
+  if (contents_.timelines == nullptr) return nullptr;
+  for (const TimelineBands& bands : *contents_.timelines) {
     if (bands.device == device) return &bands;
   }
   return nullptr;
 }
 
 const analysis::DeviceInfo* Document::device(int id) const {
-  if (session_ == nullptr) return nullptr;
-  for (const analysis::DeviceInfo& info : session_->devices()) {
+  if (contents_.session == nullptr) return nullptr;
+  for (const analysis::DeviceInfo& info : contents_.session->devices()) {
     if (info.id == id) return &info;
   }
   return nullptr;
 }
 
 analysis::TimeWindow Document::bounds() const {
-  if (session_ == nullptr) return {0, 1};
-  const analysis::RunInfo& run = session_->run();
+  if (contents_.session == nullptr) return {0, 1};
+  const analysis::RunInfo& run = contents_.session->run();
   analysis::TimeNs begin = run.start_time, end = run.end_time;
-  if (session_->events().size() > 0) {
-    begin = std::min(begin, session_->events().first_time());
-    end = std::max(end, session_->events().last_time());
+  if (contents_.session->events().size() > 0) {
+    begin = std::min(begin, contents_.session->events().first_time());
+    end = std::max(end, contents_.session->events().last_time());
   }
   return {begin, std::max(end, begin + 1000)};
 }

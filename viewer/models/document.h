@@ -3,6 +3,7 @@
 // each announced by a signal, all work off the GUI thread; what was published never changes.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QString>
 #include <QStringList>
@@ -75,7 +76,7 @@ class Document : public QObject {
   // that takes at most a quarter of one processor. Reading leaves the program alone.
   bool following() const { return follow_timer_.isActive(); }
   // What is open is the same log as before, read again: what was chosen in it stays chosen.
-  bool grew() const { return grew_; }
+  bool grew() const { return contents_.grew; }
 
   State state() const { return state_; }
   // Of what is open, or failed to: the first of several.
@@ -88,17 +89,21 @@ class Document : public QObject {
   double progress() const { return progress_; }  // of loading, 0 … 1
 
   // Null until loaded.
-  const std::shared_ptr<const analysis::Session>& session() const { return session_; }
-  const std::shared_ptr<analysis::Symbols>& symbols() const { return symbols_; }
+  const std::shared_ptr<const analysis::Session>& session() const { return contents_.session; }
+  const std::shared_ptr<analysis::Symbols>& symbols() const { return contents_.symbols; }
   // Which colour a call site has in all views; never null.
   const std::shared_ptr<SiteColors>& site_colors() const { return site_colors_; }
   // Of the session. Questions are for jobs: they take their time until all else was computed.
   const std::shared_ptr<const analysis::FragmentationHistory>& fragmentation() const {
-    return fragmentation_;
+    return contents_.fragmentation;
   }
-  const std::shared_ptr<const std::vector<TimelineBands>>& timelines() const { return timelines_; }
-  const std::shared_ptr<const ReportData>& report() const { return report_; }
-  const std::shared_ptr<const analysis::Categories>& categories() const { return categories_; }
+  const std::shared_ptr<const std::vector<TimelineBands>>& timelines() const {
+    return contents_.timelines;
+  }
+  const std::shared_ptr<const ReportData>& report() const { return contents_.report; }
+  const std::shared_ptr<const analysis::Categories>& categories() const {
+    return contents_.categories;
+  }
   // What the filter lets pass; null while nothing is filtered, or not known yet. A view shows an
   // allocation where Passes() says so.
   const std::shared_ptr<const analysis::AllocationSet>& passing() const { return passing_; }
@@ -122,44 +127,46 @@ class Document : public QObject {
   void PassingChanged();
 
  private:
-  // Everything that is computed of one session.
+  // A session, and what is computed of it: one after the other, because the picture is what people
+  // wait for, and each needs memory of its own while it works.
   struct Contents {
+    Contents() = default;
+    Contents(std::shared_ptr<const analysis::Session> of, bool grown);
+    void AddNext(const std::stop_token& stop);
+    bool whole() const { return categories != nullptr; }
+
+    bool grew = false;  // the log of before, read again
     std::shared_ptr<const analysis::Session> session;
     std::shared_ptr<analysis::Symbols> symbols;
+    std::shared_ptr<const analysis::FragmentationHistory> fragmentation;
     std::shared_ptr<const std::vector<TimelineBands>> timelines;
     std::shared_ptr<const ReportData> report;
     std::shared_ptr<const analysis::Categories> categories;
   };
 
   void Loaded(absl::StatusOr<std::shared_ptr<const analysis::Session>> session);
-  void StartJobs();
-  void StartReport();
-  void StartCategories();
+  // Computes what is missing. It is shown piece by piece; of a log that grew, once all is there, so
+  // that nothing goes blank.
+  void Fill(Contents contents);
+  void Show(Contents contents);
   void PrepareFragmentation();
-  void FollowLater(double load_seconds);
+  void FollowLater();
   void ReadAgain();
-  void Grew(Contents contents);
   void SetState(State state);
 
   State state_ = State::kEmpty;
   QStringList paths_, opening_, left_out_;
   QString error_;
   double progress_ = 0;
-  std::shared_ptr<const analysis::Session> session_;
-  std::shared_ptr<analysis::Symbols> symbols_;
-  std::shared_ptr<const analysis::FragmentationHistory> fragmentation_;
   std::shared_ptr<SiteColors> site_colors_ = std::make_shared<SiteColors>();
+  Contents contents_;
   StepClock step_clock_;
-  std::shared_ptr<const std::vector<TimelineBands>> timelines_;
-  std::shared_ptr<const ReportData> report_;
-  std::shared_ptr<const analysis::Categories> categories_;
   analysis::AllocationFilter filter_;
   std::shared_ptr<const analysis::AllocationSet> passing_;
-  bool grew_ = false;
   QTimer follow_timer_;
   QList<qint64> followed_sizes_;  // of the logs' files when they were read last
-  JobTracker load_job_, timeline_job_, report_job_, categories_job_, filter_job_, grow_job_,
-      fragmentation_job_;
+  QElapsedTimer reading_;         // since the last reading began
+  JobTracker load_job_, fill_job_, filter_job_, fragmentation_job_;
 };
 
 // Whether a set, or null for everything, holds `id`.
