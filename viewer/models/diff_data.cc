@@ -158,6 +158,43 @@ struct Passing {
   }
 };
 
+std::vector<DiffRow> RowsOf(const DiffQuestion& question, const DiffReport& report) {
+  if (question.by == DiffBy::kSite) {
+    std::uint32_t only = analysis::StackAlignment::kNone;
+    if (question.filter.site) {
+      const auto& rows = question.this_is_before ? report.alignment.before : report.alignment.after;
+      only = analysis::StackAlignment::Of(rows, *question.filter.site);
+    }
+    return SiteRows(report, only);
+  }
+  const DiffSource &before = question.before, &after = question.after;
+  return GroupRows(question.moments
+                       ? analysis::GroupMoments(*after.session, *after.categories,
+                                                after.session->EventAt(question.from),
+                                                after.session->EventAt(question.to))
+                       : analysis::GroupRuns(*before.session, *before.categories, *after.session,
+                                             *after.categories, question.at),
+                   question.by);
+}
+
+std::vector<DiffFigureRow> FigureRows(const DiffReport& report, bool moments) {
+  std::set<int> devices;
+  for (const analysis::DiffFigure& figure : report.figures)
+    if (figure.device != analysis::kNoDevice) devices.insert(figure.device);
+  std::vector<DiffFigureRow> rows;
+  for (const analysis::DiffFigure& figure : report.figures) {
+    rows.push_back(DescribeFigure(figure, devices.size() > 1));
+    if (!moments) continue;
+    if (figure.kind == DiffFigureKind::kLive)
+      rows.back().name.replace(FigureName(figure.kind), Tr("live"));
+    if (figure.kind == DiffFigureKind::kReserved)
+      rows.back().name.replace(FigureName(figure.kind), Tr("reserved"));
+    if (figure.kind == DiffFigureKind::kFragmentation)
+      rows.back().name = Tr("free share of segments");
+  }
+  return rows;
+}
+
 }  // namespace
 
 QString SignedBytes(std::int64_t bytes) {
@@ -209,46 +246,20 @@ std::shared_ptr<const DiffData> Compare(DiffQuestion question,
   options.stop = stop;
   options.progress = progress;
   const Session &before = *question.before.session, &after = *question.after.session;
-  const analysis::EventId from = after.EventAt(question.from), to = after.EventAt(question.to);
   if (question.moments) {
     if (question.run == nullptr)
       question.run = std::make_shared<const analysis::MomentDiff>(after, *question.after.symbols,
                                                                   stop, progress);
     if (stop.stop_requested()) return nullptr;
-    data->report = question.run->Compare(from, to, passing.after);
+    data->report = question.run->Compare(after.EventAt(question.from), after.EventAt(question.to),
+                                         passing.after);
   } else {
     data->report = analysis::DiffRuns(before, *question.before.symbols, after,
                                       *question.after.symbols, question.at, options);
   }
   if (stop.stop_requested()) return nullptr;
-  if (question.by == DiffBy::kSite) {
-    std::uint32_t only = analysis::StackAlignment::kNone;
-    if (question.filter.site) {
-      const auto& rows =
-          question.this_is_before ? data->report.alignment.before : data->report.alignment.after;
-      only = analysis::StackAlignment::Of(rows, *question.filter.site);
-    }
-    data->rows = SiteRows(data->report, only);
-  } else {
-    const analysis::DiffGroups groups =
-        question.moments ? analysis::GroupMoments(after, *question.after.categories, from, to)
-                         : analysis::GroupRuns(before, *question.before.categories, after,
-                                               *question.after.categories, question.at);
-    data->rows = GroupRows(groups, question.by);
-  }
-  std::set<int> devices;
-  for (const analysis::DiffFigure& figure : data->report.figures)
-    if (figure.device != analysis::kNoDevice) devices.insert(figure.device);
-  for (const analysis::DiffFigure& figure : data->report.figures) {
-    data->figures.push_back(DescribeFigure(figure, devices.size() > 1));
-    if (!question.moments) continue;
-    if (figure.kind == DiffFigureKind::kLive)
-      data->figures.back().name.replace(FigureName(figure.kind), Tr("live"));
-    if (figure.kind == DiffFigureKind::kReserved)
-      data->figures.back().name.replace(FigureName(figure.kind), Tr("reserved"));
-    if (figure.kind == DiffFigureKind::kFragmentation)
-      data->figures.back().name = Tr("free share of segments");
-  }
+  data->rows = RowsOf(question, data->report);
+  data->figures = FigureRows(data->report, question.moments);
   data->before = question.moments ? NameOfMoment(after, question.from) : NameOfRun(before);
   data->after = question.moments ? NameOfMoment(after, question.to) : NameOfRun(after);
   data->question = std::move(question);

@@ -44,14 +44,20 @@ QWidget* AdviceView::BuildDetails() {
   auto* row = new QHBoxLayout(details);
   row->setContentsMargins(0, kSpace, 0, 0);
   row->setSpacing(2 * kSpace);
-  auto* scroll = new QScrollArea(details);
+  row->addWidget(BuildSheet(details), 1);
+  row->addWidget(BuildTabs(details), 1);
+  return details;
+}
+
+QWidget* AdviceView::BuildSheet(QWidget* parent) {
+  auto* scroll = new QScrollArea(parent);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   auto* sheet = new QWidget(scroll);
   sheet->setBackgroundRole(QPalette::Base);
-  auto* left = new QVBoxLayout(sheet);
-  left->setContentsMargins(0, 0, kSpace, 0);
+  auto* column = new QVBoxLayout(sheet);
+  column->setContentsMargins(0, 0, kSpace, 0);
   title_ = new QLabel(sheet);
   title_->setWordWrap(true);
   peak_ = new ByteBarsWidget(sheet);
@@ -63,14 +69,22 @@ QWidget* AdviceView::BuildDetails() {
   text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   only_ = new QPushButton(tr("Show only this site"), sheet);
   only_->setToolTip(tr("Filters every view to the memory of this call site (undo: Alt+←)"));
-  left->addWidget(title_);
-  left->addWidget(peak_);
-  left->addWidget(text_);
-  left->addWidget(only_, 0, Qt::AlignLeft);
-  left->addStretch(1);
+  column->addWidget(title_);
+  column->addWidget(peak_);
+  column->addWidget(text_);
+  column->addWidget(only_, 0, Qt::AlignLeft);
+  column->addStretch(1);
   scroll->setWidget(sheet);
-  row->addWidget(scroll, 1);
-  tabs_ = new QTabWidget(details);
+  connect(only_, &QPushButton::clicked, this, &AdviceView::OnlyThisSite);
+  connect(peak_, &ByteBarsWidget::PartClicked, this, [this] {
+    const AdviceEntry* entry = model_->entry(table_->currentIndex());
+    if (entry != nullptr && entry->peak_time) selection_->SetInstant(*entry->peak_time);
+  });
+  return scroll;
+}
+
+QWidget* AdviceView::BuildTabs(QWidget* parent) {
+  tabs_ = new QTabWidget(parent);
   tabs_->setDocumentMode(true);
   affected_rows_ = new FactTable(AffectedColumns(), this);
   affected_ = new FactView(affected_rows_, 3, tabs_);
@@ -92,12 +106,6 @@ QWidget* AdviceView::BuildDetails() {
   tabs_->addTab(affected_, tr("Affected"));
   tabs_->addTab(stack_view_, tr("Call stack"));
   tabs_->addTab(notes_, tr("Not known"));
-  row->addWidget(tabs_, 1);
-  connect(only_, &QPushButton::clicked, this, &AdviceView::OnlyThisSite);
-  connect(peak_, &ByteBarsWidget::PartClicked, this, [this] {
-    const AdviceEntry* entry = model_->entry(table_->currentIndex());
-    if (entry != nullptr && entry->peak_time) selection_->SetInstant(*entry->peak_time);
-  });
   const auto go = [this](const FactRow& fact, bool instant) {
     following_ = true;
     if (instant && fact.time) selection_->SetInstant(*fact.time);
@@ -111,7 +119,7 @@ QWidget* AdviceView::BuildDetails() {
     const AdviceEntry* entry = model_->entry(table_->currentIndex());
     if (entry != nullptr) selection_->SelectSite(entry->finding.stack);
   });
-  return details;
+  return tabs_;
 }
 
 QString AdviceView::DetailText() const { return text_->text(); }

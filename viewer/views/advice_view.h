@@ -45,6 +45,8 @@ class AdviceView : public View {
  private:
   QWidget* BuildHead();
   QWidget* BuildDetails();
+  QWidget* BuildSheet(QWidget* parent);
+  QWidget* BuildTabs(QWidget* parent);
   void Ask();
   void AskPassing();
   void Show(std::shared_ptr<const AdvicePicture> picture);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/oom/oom.h"
@@ -40,7 +41,6 @@ class AllocationsCanvas : public QWidget {
 
   AllocationsCanvas(Document* document, Selection* selection, Layout layout,
                     QWidget* parent = nullptr);
-  ~AllocationsCanvas() override;
 
   QSize minimumSizeHint() const override { return {320, 200}; }
 
@@ -95,7 +95,13 @@ class AllocationsCanvas : public QWidget {
     bool dark = false;
     bool operator==(const ColorKey&) const = default;
   };
-  struct Uses;
+  // Uses refer to their session.
+  struct Uses {
+    explicit Uses(std::shared_ptr<const analysis::Session> of)
+        : session(std::move(of)), accesses(*session) {}
+    const std::shared_ptr<const analysis::Session> session;
+    const analysis::Accesses accesses;
+  };
 
   void Forget();  // all that is of session_
   // The log that is shown has grown: what is shown stays until what is new is there.

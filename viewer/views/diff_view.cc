@@ -1,4 +1,5 @@
-// Two logs, or two moments of one, compared.
+// Two logs, or two moments of one, compared: what is shown and chosen. How it is found is in
+// diff_jobs.cc.
 #include "viewer/views/diff_view.h"
 
 #include <QComboBox>
@@ -18,38 +19,12 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "analysis/base/status_text.h"
-#include "viewer/geometry/units.h"
-#include "viewer/models/load_log.h"
 #include "viewer/models/recent.h"
 #include "viewer/views/diff_steps.h"
 #include "viewer/views/rich_label.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
-namespace {
-
-using analysis::Session;
-using SessionPointer = std::shared_ptr<const Session>;
-
-// The instant of `to` at which as large a share of its events is over as of `from` at `time`: steps
-// do the same in the same order, if not at the same pace.
-analysis::TimeNs SamePlaceOf(const Session& session, const analysis::StepInfo& from,
-                             analysis::TimeNs time, const analysis::StepInfo& to) {
-  const auto at = [&](analysis::TimeNs t) -> std::int64_t {
-    const analysis::EventId event = session.EventAt(t);
-    return event.valid() ? std::int64_t{event.value} : -1;
-  };
-  const std::int64_t begin = at(from.begin), all = at(from.end) - begin, begun = at(to.begin);
-  if (all <= 0) return to.begin;
-  const std::int64_t length = at(to.end) - begun;
-  const std::int64_t event = begun + (at(time) - begin) * length / all;
-  if (event < 0) return to.begin;
-  return std::clamp(session.events().time(static_cast<std::size_t>(event)), to.begin, to.end);
-}
-
-}  // namespace
-
 DiffView::DiffView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent) {
   setAcceptDrops(true);
@@ -218,127 +193,6 @@ QString DiffView::Verdict() const {
   QString plain = verdict_->text();
   plain.remove(QStringLiteral("<b>")).remove(QStringLiteral("</b>"));
   return plain;
-}
-
-// Where a run is under way, its third step, at the same place of the step as the instant that it is
-// compared with: what every step holds there is no change. Without steps after a tenth of its time.
-analysis::TimeNs DiffView::DefaultMoment() const {
-  const auto steps = document_->session()->steps();
-  const analysis::TimeWindow bounds = selection_->bounds();
-  if (steps.size() <= 2) return bounds.begin + (bounds.end - bounds.begin) / 10;
-  const analysis::TimeNs instant = selection_->instant();
-  const auto after =
-      std::upper_bound(steps.begin(), steps.end(), instant,
-                       [](analysis::TimeNs time, const auto& step) { return time < step.begin; });
-  if (after == steps.begin() || (after - 1)->end <= instant) return steps[2].begin;
-  return SamePlaceOf(*document_->session(), *(after - 1), instant, steps[2]);
-}
-
-void DiffView::Refresh() {
-  const SessionPointer& session = document_->session();
-  if (session != session_) {
-    const bool grew = document_->grew() && session_ != nullptr;
-    session_ = session;
-    if (!grew) {
-      pinned_.reset();
-      Show(nullptr);
-    }
-    run_job_.Cancel();
-    run_ = {};
-  }
-  cancelled_ = false;
-  if (session == nullptr) {
-    job_.Cancel();
-  } else if (two_logs() && other_ == nullptr) {
-    if (error_.isEmpty() && !load_job_.running()) Load();
-  } else {
-    Start();
-  }
-  ShowState();
-}
-
-void DiffView::Load() {
-  progress_->setValue(0);
-  const auto report = load_job_.Reporter(
-      [this](double share) { progress_->setValue(static_cast<int>(share * 1000)); });
-  std::vector<std::string> paths;
-  for (const QString& path : other_paths_) paths.push_back(path.toStdString());
-  load_job_.Start([paths = std::move(paths),
-                   report](std::stop_token stop) { return LoadLogs(paths, report, stop); },
-                  [this](absl::StatusOr<SessionPointer> session) { Loaded(std::move(session)); });
-}
-
-void DiffView::Loaded(absl::StatusOr<SessionPointer> session) {
-  if (!session.ok()) {
-    error_ = ToQString(analysis::StatusText(session.status())).simplified();
-    ShowState();
-    return;
-  }
-  other_ = *std::move(session);
-  other_symbols_ = std::make_shared<analysis::Symbols>(other_);
-  Start();
-  ShowState();
-}
-
-// What moments need of the whole run is worked out once, however often others are chosen meanwhile.
-void DiffView::ReadRun() {
-  progress_->setValue(0);
-  const auto report = run_job_.Reporter(
-      [this](double share) { progress_->setValue(static_cast<int>(share * 1000)); });
-  run_job_.Start(
-      [session = session_, symbols = document_->symbols(), report](std::stop_token stop) {
-        return DiffRun{session, std::make_shared<const analysis::MomentDiff>(*session, *symbols,
-                                                                             stop, report)};
-      },
-      [this](DiffRun run) {
-        run_ = std::move(run);
-        Start();
-        ShowState();
-      });
-}
-
-void DiffView::Start() {
-  if (!two_logs() && run_.session != document_->session()) {
-    job_.Cancel();
-    if (!run_job_.running()) ReadRun();
-    return;
-  }
-  // Most moments are there at once: then nothing that comes and goes moves the rest about.
-  if (!job_.running()) slow_->start();
-  DiffQuestion question;
-  question.after = {document_->session(), document_->symbols(), document_->categories()};
-  question.by = static_cast<DiffBy>(by_->currentData().toInt());
-  question.at = static_cast<analysis::DiffMoment>(at_->currentData().toInt());
-  question.filter = selection_->filter();
-  if (two_logs()) {
-    question.before = {other_, other_symbols_, other_categories_};
-    question.this_is_before = swapped_;
-    if (swapped_) std::swap(question.before, question.after);
-  } else {
-    question.before = question.after;
-    question.moments = true;
-    question.run = run_.moments;
-    question.passing = document_->passing();
-    question.from = pinned_.value_or(DefaultMoment());
-    question.to = selection_->instant();
-  }
-  progress_->setValue(0);
-  const auto report =
-      job_.Reporter([this](double share) { progress_->setValue(static_cast<int>(share * 1000)); });
-  job_.Start([question = std::move(question),
-              report](std::stop_token stop) { return Compare(question, report, stop); },
-             [this](std::shared_ptr<const DiffData> found) {
-               Show(std::move(found));
-               ShowState();
-             });
-}
-
-void DiffView::Cancel() {
-  job_.Cancel();
-  run_job_.Cancel();
-  load_job_.Cancel();
-  cancelled_ = true;
-  ShowState();
 }
 
 void DiffView::Show(std::shared_ptr<const DiffData> found) {

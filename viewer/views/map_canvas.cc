@@ -1,9 +1,8 @@
-// The address map itself: segments as bars, blocks in them, holes hatched.
+// The address map itself: where things lie, mouse and keys. Painting is in map_painting.cc.
 #include "viewer/views/map_canvas.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
-#include <QPainter>
 #include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
@@ -67,34 +66,6 @@ const MapLayout& MapCanvas::layout_of_map() {
   return layout_;
 }
 
-QColor MapCanvas::PieceColor(const MapPiece& piece, const Theme& theme) const {
-  if (piece.hole()) return theme.hole;
-  if (!Passes(document_->passing().get(), piece.allocation)) return theme.border;
-  const analysis::Session& session = *document_->session();
-  const analysis::AllocationRecord& allocation = session.record(piece.allocation);
-  switch (coloring_) {
-    case Coloring::kSite: {
-      const auto rank = picture_->rank.find(allocation.stack);
-      return theme.Categorical(rank != picture_->rank.end()
-                                   ? picture_->sites[static_cast<std::size_t>(rank->second)].color
-                                   : -1);
-    }
-    case Coloring::kAge: {
-      // Logarithmic: from this moment to the whole recording.
-      const analysis::TimeNs birth = session.events().time(allocation.birth.value);
-      const double age =
-          static_cast<double>(picture_->map.time - std::min(picture_->map.time, birth));
-      const double whole =
-          std::max(1.0, static_cast<double>(picture_->map.time - document_->bounds().begin));
-      return theme.Ramp(age < 1 ? 0 : 1 + std::log10(age / whole) / 4);
-    }
-    case Coloring::kSize:
-      return theme.Ramp(std::log2(1.0 + static_cast<double>(piece.bytes)) /
-                        std::log2(1.0 + static_cast<double>(picture_->largest_block)));
-  }
-  return theme.muted;
-}
-
 std::optional<QRectF> MapCanvas::RectOf(const MapHit& hit) {
   if (picture_ == nullptr) return std::nullopt;
   for (const MapBar& bar : layout_of_map().bars) {
@@ -118,149 +89,6 @@ std::optional<QRectF> MapCanvas::WidestRectOf(const MapHit& hit) {
   return widest;
 }
 
-void MapCanvas::paintEvent(QPaintEvent* event) {
-  QPainter painter(this);
-  const Theme theme = Theme::From(palette());
-  painter.fillRect(event->rect(), theme.surface);
-  painter.setFont(SmallFont(font()));
-  if (picture_ == nullptr || picture_->map.segments.empty()) {
-    painter.setPen(theme.muted);
-    painter.drawText(rect().adjusted(0, 3 * kSpace, 0, 0), Qt::AlignHCenter | Qt::AlignTop,
-                     picture_ == nullptr ? tr("Laying out memory …")
-                                         : tr("This device holds nothing at this instant."));
-    return;
-  }
-  for (const MapBar& bar : layout_of_map().bars) {
-    if (!bar.rect.adjusted(-width(), -1, 1, 1).intersects(event->rect())) continue;
-    PaintBar(painter, bar, theme);
-    if (bar.first) PaintLabel(painter, bar, theme);
-  }
-  PaintFrames(painter, theme);
-}
-
-void MapCanvas::PaintLabel(QPainter& painter, const MapBar& bar, const Theme& theme) {
-  // Only the first segment of a line has room on its left.
-  const auto first = layout_.line_begin[static_cast<std::size_t>(bar.line)];
-  if (&layout_.bars[first] != &bar) return;
-  painter.setPen(theme.muted);
-  const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(bar.segment)];
-  DrawElided(painter, QRectF(0, bar.rect.top(), LabelWidth() - kSpace, bar.rect.height()),
-             Qt::AlignRight | Qt::AlignVCenter, FormatAddress(segment.address), Qt::ElideLeft);
-}
-
-void MapCanvas::PaintBar(QPainter& painter, const MapBar& bar, const Theme& theme) {
-  const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(bar.segment)];
-  painter.fillRect(bar.rect, theme.hole);
-  // From the piece that holds the bar's first byte on.
-  auto piece =
-      std::upper_bound(segment.pieces.begin(), segment.pieces.end(), segment.address + bar.offset,
-                       [](std::uint64_t a, const MapPiece& p) { return a < p.address; });
-  if (piece != segment.pieces.begin()) --piece;
-  double painted_to = -1;  // pieces thinner than a pixel: one of each pixel is enough
-  for (; piece != segment.pieces.end(); ++piece) {
-    const auto rect = PieceRect(bar, segment, *piece);
-    if (!rect.has_value()) {
-      if (piece->address >= segment.address + bar.offset + bar.bytes) break;
-      continue;
-    }
-    if (rect->width() < 0.5 && rect->right() < painted_to) continue;
-    PaintPiece(painter, *rect, *piece, theme);
-    painted_to = std::max(painted_to, std::floor(rect->right()) + (rect->width() < 1 ? 1 : 0));
-  }
-  painter.setPen(theme.border);
-  painter.setBrush(Qt::NoBrush);
-  painter.drawRect(bar.rect.adjusted(0, 0, 0, 0));
-}
-
-void MapCanvas::PaintPiece(QPainter& painter, const QRectF& rect, const MapPiece& piece,
-                           const Theme& theme) {
-  if (piece.hole()) {
-    painter.fillRect(
-        rect, QBrush(theme.dark ? theme.border.lighter(120) : theme.border, Qt::BDiagPattern));
-    return;
-  }
-  const QColor fill = PieceColor(piece, theme);
-  const double gap = rect.width() > 3 ? 1 : 0;
-  painter.fillRect(rect.adjusted(0, 0, -gap, 0), fill);
-  const bool pins = picture_->Pins(piece.allocation);
-  const double mark = std::max(rect.left() + rect.width() / 2, rect.right() - 9);
-  if (pins && rect.width() >= 2) {
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(theme.surface, 1));
-    painter.setBrush(theme.danger);
-    painter.drawEllipse(QPointF(mark, rect.center().y()), 4, 4);
-    painter.setRenderHint(QPainter::Antialiasing, false);
-  }
-  if (rect.width() < 48) return;
-  const QRectF room = rect.adjusted(5, 0, pins ? -16 : -5, 0);
-  QString label = TensorAt(*document_->session(), piece.allocation, picture_->map.time);
-  // Where name and shape do not fit, the name alone; of that the end, which tells most.
-  if (TextWidth(painter.font(), label) > room.width()) {
-    label = label.left(label.indexOf(QStringLiteral("  ")));
-  }
-  // A size without its first digits would be another one.
-  if (label.isEmpty()) label = FormatBytes(piece.bytes);
-  if (TextWidth(painter.font(), label) > room.width() && label == FormatBytes(piece.bytes)) return;
-  painter.setPen(Theme::TextOn(fill));
-  DrawElided(painter, room, Qt::AlignLeft | Qt::AlignVCenter, label, Qt::ElideLeft);
-}
-
-void MapCanvas::PaintFrames(QPainter& painter, const Theme& theme) {
-  const auto frame = [&](const MapHit& hit, const QColor& color, double width) {
-    const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(hit.segment)];
-    for (const MapBar& bar : layout_.bars) {
-      if (bar.segment != hit.segment) continue;
-      const auto rect =
-          hit.piece < 0
-              ? std::optional<QRectF>(bar.rect)
-              : PieceRect(bar, segment, segment.pieces[static_cast<std::size_t>(hit.piece)]);
-      if (!rect.has_value()) continue;
-      painter.setPen(QPen(color, width));
-      painter.setBrush(Qt::NoBrush);
-      painter.drawRect(rect->adjusted(0, 0, 0, 0));
-    }
-  };
-  if (const auto hole = FindLargestHole(picture_->map)) {
-    frame(*hole, theme.accent, 2);
-    if (const auto rect = WidestRectOf(*hole)) {
-      const QString text = tr("largest hole %1").arg(FormatBytes(picture_->map.largest_hole));
-      const double text_width = TextWidth(painter.font(), text) + kSpace;
-      if (text_width + kSpace < rect->width()) {
-        const QRectF box(rect->center().x() - text_width / 2, rect->top() + 3, text_width,
-                         rect->height() - 6);
-        painter.fillRect(box, theme.surface);
-        painter.setPen(theme.accent);
-        painter.drawText(box, Qt::AlignCenter, text);
-      }
-    }
-  }
-  PaintRequest(painter, theme);
-  // All blocks of the selected site, and the selected one itself.
-  if (selection_->site().valid()) {
-    for (std::size_t s = 0; s < picture_->map.segments.size(); ++s) {
-      const std::vector<MapPiece>& pieces = picture_->map.segments[s].pieces;
-      for (std::size_t p = 0; p < pieces.size(); ++p) {
-        if (pieces[p].hole() ||
-            MapPicture::SiteOf(*document_->session(), pieces[p].allocation) != selection_->site()) {
-          continue;
-        }
-        frame({static_cast<int>(s), static_cast<int>(p)}, theme.text, 1);
-      }
-    }
-  }
-  if (const auto hit = FindAllocation(picture_->map, selection_->allocation())) {
-    frame(*hit, theme.text, 2.5);
-  }
-  // A block that was chosen is selected; a hole is nobody's selection.
-  if (chosen_.has_value() && chosen_->piece >= 0 &&
-      picture_->map.segments[static_cast<std::size_t>(chosen_->segment)]
-          .pieces[static_cast<std::size_t>(chosen_->piece)]
-          .hole()) {
-    frame(*chosen_, theme.text, 1.5);
-  }
-  if (hover_.has_value()) frame(*hover_, theme.accent, 2);
-}
-
 std::optional<QRectF> MapCanvas::RequestRect() {
   if (picture_ == nullptr || !picture_->request.has_value()) return std::nullopt;
   const auto hole = FindLargestHole(picture_->map);
@@ -271,25 +99,6 @@ std::optional<QRectF> MapCanvas::RequestRect() {
       static_cast<double>(picture_->request->bytes) / layout_of_map().bytes_per_pixel;
   return QRectF(rect->left(), rect->bottom() - 5,
                 std::max(2.0, std::min(needed, width() - kSpace - rect->left())), 5);
-}
-
-void MapCanvas::PaintRequest(QPainter& painter, const Theme& theme) {
-  const auto bar = RequestRect();
-  if (!bar.has_value()) return;
-  painter.fillRect(bar->adjusted(0, -1, 0, 0), theme.surface);
-  painter.fillRect(*bar, theme.danger);
-  const double needed =
-      static_cast<double>(picture_->request->bytes) / layout_of_map().bytes_per_pixel;
-  QString text = tr("needed %1").arg(FormatBytes(picture_->request->bytes));
-  if (needed > bar->width() + 1) text += QStringLiteral(" →");  // goes on beyond the line
-  const double text_width = TextWidth(painter.font(), text) + kSpace;
-  const double height = QFontMetricsF(painter.font()).height();
-  const double top = bar->top() - 1 - height;
-  const double left = std::clamp(bar->right() - text_width, LabelWidth(), width() - text_width);
-  const QRectF box(left, top, text_width, height);
-  painter.fillRect(box, theme.surface);
-  painter.setPen(theme.danger);
-  painter.drawText(box, Qt::AlignCenter, text);
 }
 
 void MapCanvas::Choose(const MapHit& hit) {

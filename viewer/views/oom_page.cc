@@ -92,6 +92,11 @@ OomPage::OomPage(Document* document, Selection* selection, QWidget* parent)
   column->addWidget(scale_);
   column->addWidget(tabs_, 1);
   column->addStretch(0);
+  Connect();
+  ShowChosen(nullptr);
+}
+
+void OomPage::Connect() {
   connect(failures_, &FactView::Chosen, this,
           [this](const FactRow& row) { Choose(row.key, true); });
   connect(go_, &QPushButton::clicked, this, &OomPage::GoThere);
@@ -112,7 +117,6 @@ OomPage::OomPage(Document* document, Selection* selection, QWidget* parent)
       selection_->SetInstant(room.time);
     }
   });
-  ShowChosen(nullptr);
 }
 
 FactView* OomPage::AddTable(const QString& title, FactTable** table,

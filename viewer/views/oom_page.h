@@ -50,6 +50,7 @@ class OomPage : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  void Connect();
   FactView* AddTable(const QString& title, FactTable** table, std::vector<FactColumn> columns,
                      int wide);
   void FitVerdict();

@@ -172,7 +172,27 @@ void SummaryHeader::SetTile(QLabel* label, const QString& caption, const QString
 
 void SummaryHeader::Fill() {
   if (document_->session() == nullptr) return;
+  FillProgram();
+  FillPeaks();
   const Theme theme = Theme::From(palette());
+  const ReportData* found = document_->report().get();
+  verdict_->setVisible(found != nullptr);
+  if (found != nullptr) {
+    bool bad = false;
+    const QString verdict = VerdictText(*found, &bad);
+    SetTile(verdict_, tr("Leaks"), verdict,
+            bad                                     ? theme.danger
+            : !found->leaks.empty()                 ? theme.warning
+            : found->report.leaks.horizon_too_short ? theme.muted
+            : !found->rising.empty()                ? theme.warning
+                                                    : theme.good);
+    verdict_->setToolTip(ToQString(found->report.leaks.verdict));
+  }
+  FitTiles();
+  FillBanner();
+}
+
+void SummaryHeader::FillProgram() {
   const analysis::RunInfo& run = document_->session()->run();
   const auto processes = document_->session()->processes();
   QString name = ProgramName(run);
@@ -193,48 +213,36 @@ void SummaryHeader::Fill() {
            tr("%1 events").arg(FormatCount(document_->session()->events().size()));
   if (!run.hostname.empty()) about += QStringLiteral("  ·  ") + ToQString(run.hostname);
   program_->SetText(about, name);
-  const ReportData* found = document_->report().get();
+}
+
+void SummaryHeader::FillPeaks() {
+  told_.clear();
   const analysis::DeviceFigures* figures = nullptr;
-  if (found != nullptr) {
-    for (const analysis::DeviceFigures& device : found->report.devices) {
+  if (document_->report() != nullptr) {
+    for (const analysis::DeviceFigures& device : document_->report()->report.devices) {
       if (device.info.id == selection_->device()) figures = &device;
     }
   }
-  told_.clear();
-  verdict_->setVisible(found != nullptr);
-  if (figures != nullptr) {
-    QString peak = FormatBytes(figures->peak_bytes);
-    if (figures->info.capacity_bytes > 0) {
-      peak += tr(" of %1").arg(FormatBytes(figures->info.capacity_bytes));
-    }
-    const analysis::FrameworkFigures& framework = figures->framework;
-    // A snapshot may tell of blocks alone: what of the driver was reserved for them is not known.
-    const bool blocks_only = figures->peak_bytes == 0 && framework.peak_bytes > 0;
-    if (blocks_only) peak = FormatBytes(framework.peak_bytes);
-    SetTile(peak_, blocks_only ? tr("Peak in use") : tr("Peak"), peak, theme.text);
-    told_ << peak_;
-    if (framework.seen && !blocks_only) told_ << reserved_;
-    told_ << at_end_;
-    SetTile(reserved_, tr("Framework in use / reserved"),
-            tr("%1 / %2").arg(FormatBytes(framework.peak_bytes),
-                              FormatBytes(framework.peak_reserved_bytes)),
-            theme.text);
-    SetTile(at_end_, tr("At the end"),
-            FormatBytes(blocks_only ? framework.live_bytes : figures->live_bytes), theme.text);
+  if (figures == nullptr) return;
+  const Theme theme = Theme::From(palette());
+  QString peak = FormatBytes(figures->peak_bytes);
+  if (figures->info.capacity_bytes > 0) {
+    peak += tr(" of %1").arg(FormatBytes(figures->info.capacity_bytes));
   }
-  if (found != nullptr) {
-    bool bad = false;
-    const QString verdict = VerdictText(*found, &bad);
-    SetTile(verdict_, tr("Leaks"), verdict,
-            bad                                     ? theme.danger
-            : !found->leaks.empty()                 ? theme.warning
-            : found->report.leaks.horizon_too_short ? theme.muted
-            : !found->rising.empty()                ? theme.warning
-                                                    : theme.good);
-    verdict_->setToolTip(ToQString(found->report.leaks.verdict));
-  }
-  FitTiles();
-  FillBanner();
+  const analysis::FrameworkFigures& framework = figures->framework;
+  // A snapshot may tell of blocks alone: what of the driver was reserved for them is not known.
+  const bool blocks_only = figures->peak_bytes == 0 && framework.peak_bytes > 0;
+  if (blocks_only) peak = FormatBytes(framework.peak_bytes);
+  SetTile(peak_, blocks_only ? tr("Peak in use") : tr("Peak"), peak, theme.text);
+  told_ << peak_;
+  if (framework.seen && !blocks_only) told_ << reserved_;
+  told_ << at_end_;
+  SetTile(reserved_, tr("Framework in use / reserved"),
+          tr("%1 / %2").arg(FormatBytes(framework.peak_bytes),
+                            FormatBytes(framework.peak_reserved_bytes)),
+          theme.text);
+  SetTile(at_end_, tr("At the end"),
+          FormatBytes(blocks_only ? framework.live_bytes : figures->live_bytes), theme.text);
 }
 
 // Where there is no room for all figures, the last ones give way: half of a number is none.

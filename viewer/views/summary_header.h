@@ -42,6 +42,8 @@ class SummaryHeader : public QWidget {
 
  private:
   void Fill();
+  void FillProgram();
+  void FillPeaks();
   void FillDevices();
   void FillBanner();
   void FitTiles();

@@ -91,6 +91,10 @@ void WhatIfReplay::BuildHead(QVBoxLayout* column) {
   legend_ = new QLabel(this);
   legend_->setTextFormat(Qt::RichText);
   column->addWidget(legend_);
+  ConnectHead();
+}
+
+void WhatIfReplay::ConnectHead() {
   const auto say = [this](const QString& error) {
     QPalette palette = error_->palette();
     palette.setColor(QPalette::WindowText, Theme::From(this->palette()).danger);

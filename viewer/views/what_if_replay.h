@@ -59,6 +59,7 @@ class WhatIfReplay : public View {
   };
 
   void BuildHead(QVBoxLayout* column);
+  void ConnectHead();
   void BuildTable();
   void Start();
   void StartOwn();  // those of own_ that no device has
