@@ -5,6 +5,7 @@
 
 #include <QTemporaryDir>
 
+#include "analysis/base/sizes.h"
 #include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/viewer/demo_log.h"
@@ -12,10 +13,9 @@
 namespace memprof::viewer {
 namespace {
 
+using analysis::kMiB;
 using analysis::Layer;
 using analysis::testing::LogBuilder;
-
-constexpr std::uint64_t kMiB = 1 << 20;
 
 class AllocationPictureTest : public ::testing::Test {
  protected:

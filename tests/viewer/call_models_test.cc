@@ -1,12 +1,12 @@
 // Call trees and tables of functions as models: rows as text, opened one by one, sorted, searched.
 #include <gtest/gtest.h>
 
-#include <QAbstractItemModelTester>
 #include <QFont>
 
 #include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/viewer/demo_log.h"
+#include "tests/viewer/model_fixture.h"
 #include "viewer/models/call_tree_model.h"
 #include "viewer/models/function_model.h"
 
@@ -15,24 +15,9 @@ namespace {
 
 using analysis::Layer;
 using analysis::testing::LogBuilder;
-
-constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
-
-QString S(const char* text) { return QString::fromUtf8(text); }
-
-QStringList Print(const QAbstractItemModel& model, const QModelIndex& parent = {}, int depth = 0) {
-  QStringList lines;
-  for (int row = 0; row < model.rowCount(parent); ++row) {
-    QStringList cells;
-    for (int column = 0; column < model.columnCount(parent); ++column)
-      cells << model.index(row, column, parent).data().toString();
-    lines << QString(depth * 2, QLatin1Char(' ')) + cells.join(QLatin1Char('|'));
-    EXPECT_EQ(model.hasChildren(model.index(row, 0, parent)),
-              model.rowCount(model.index(row, 0, parent)) > 0);
-    lines << Print(model, model.index(row, 0, parent), depth + 1);
-  }
-  return lines;
-}
+using testing::kFatal;
+using testing::Print;
+using testing::S;
 
 class CallModelsTest : public ::testing::Test {
  protected:

@@ -11,6 +11,7 @@
 #include <QScrollArea>
 #include <QTabBar>
 
+#include "tests/viewer/model_fixture.h"
 #include "tests/viewer/window_fixture.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/call_tree_panel.h"
@@ -21,9 +22,9 @@
 namespace memprof::viewer {
 namespace {
 
-using Mode = FlameView::Mode;
+using testing::S;
 
-QString S(const char* text) { return QString::fromUtf8(text); }
+using Mode = FlameView::Mode;
 
 class CallViewsTest : public testing::WindowFixture {
  protected:

@@ -7,10 +7,12 @@
 #include <QFile>
 #include <QTemporaryDir>
 
+#include "tests/viewer/model_fixture.h"
+
 namespace memprof::viewer {
 namespace {
 
-QString S(const char* text) { return QString::fromUtf8(text); }
+using testing::S;
 
 struct Case {
   const char *memprof_editor, *setting, *visual, *editor;

@@ -102,6 +102,33 @@ TEST_F(GrowingLogTest, AFileThatIsGoneLeavesWhatThereIs) {
   EXPECT_EQ(window_.document().state(), Document::State::kReady);
 }
 
+TEST_F(GrowingLogTest, IsFollowedOnWhenAnotherIsGivenUp) {
+  Write(5, false);
+  OpenPath(Path());
+  window_.document().Open(testing::WriteDemoLog(directory_));
+  EXPECT_FALSE(window_.document().following());
+  window_.document().Cancel();
+  EXPECT_TRUE(window_.document().following());
+  const std::size_t before = Events();
+  Write(9, false);
+  EXPECT_TRUE(WaitForMoreThan(before));
+}
+
+TEST_F(GrowingLogTest, WhatIsOpenedWhileItIsReadAgainIsNotFollowed) {
+  const QString closed = testing::WriteDemoLog(directory_);
+  for (const int milliseconds : {0, 20, 60, 120}) {
+    Write(5, false);
+    OpenPath(Path());
+    Write(4000, false);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !window_.document().following(); }, 30'000));
+    QTest::qWait(milliseconds);  // to any part of reading
+    OpenPath(closed);
+    EXPECT_EQ(window_.document().path(), closed);
+    EXPECT_FALSE(window_.document().following());
+    EXPECT_FALSE(window_.document().grew());
+  }
+}
+
 TEST_F(GrowingLogTest, AClosedLogIsNotFollowed) {
   Open();
   EXPECT_FALSE(window_.document().following());

@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QTreeView>
 
+#include "tests/viewer/model_fixture.h"
 #include "tests/viewer/window_fixture.h"
 #include "viewer/models/leak_suppressions.h"
 #include "viewer/views/details_panel.h"
@@ -14,7 +15,7 @@
 namespace memprof::viewer {
 namespace {
 
-QString S(const char* text) { return QString::fromUtf8(text); }
+using testing::S;
 
 LeakRow Row(const char* function, const char* file, const char* module, bool symbolised = true) {
   analysis::SourceFrame frame;

@@ -5,6 +5,7 @@
 
 #include <QTemporaryDir>
 
+#include "analysis/base/sizes.h"
 #include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
 #include "viewer/models/document.h"
@@ -13,9 +14,9 @@ namespace memprof::viewer {
 namespace {
 
 using analysis::AllocationId;
+using analysis::kMiB;
 using analysis::Layer;
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kBase = 0x7f0000000000;
 
 // A segment of 16 MiB: weights 4, hole 5, a small pin of 1 (no tensor), hole 6; and 2 MiB of a raw

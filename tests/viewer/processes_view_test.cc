@@ -6,6 +6,7 @@
 #include <QAbstractItemModelTester>
 #include <QItemSelectionModel>
 
+#include "analysis/base/sizes.h"
 #include "tests/viewer/table_fixture.h"
 #include "tests/viewer/window_fixture.h"
 #include "viewer/views/tensors_bars.h"
@@ -13,6 +14,7 @@
 namespace memprof::viewer {
 namespace {
 
+using analysis::kMiB;
 using analysis::Layer;
 using analysis::testing::LogBuilder;
 using testing::ClickCell;
@@ -20,8 +22,6 @@ using testing::Count;
 using testing::Csv;
 using testing::Grab;
 using testing::PrintColumns;
-
-constexpr std::uint64_t kMiB = 1 << 20;
 
 class ProcessesTest : public testing::WindowFixture {
  protected:

@@ -32,7 +32,7 @@ class LayoutRequests : public QObject {
   int count_ = 0;
 };
 
-class RichLabelTest : public testing::Test {
+class RichLabelTest : public ::testing::Test {
  protected:
   RichLabelTest() {
     auto* column = new QVBoxLayout(&page_);

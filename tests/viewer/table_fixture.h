@@ -1,6 +1,8 @@
 // What tests of tables share: models as text, and clicks into cells.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <QAbstractItemModel>
 #include <QString>
 #include <QStringList>

@@ -1,4 +1,4 @@
-// What mouse, wheel and keys do to the time window, and how many entries of the history they are.
+// What drags and clicks do to the time window, and how many entries of the history they are.
 #include "viewer/views/time_gestures.h"
 
 #include <gtest/gtest.h>
@@ -11,109 +11,15 @@
 #include <tuple>
 #include <utility>
 
+#include "tests/viewer/gestures_fixture.h"
+
 namespace memprof::viewer {
 namespace {
 
-using analysis::TimeNs;
-using analysis::TimeWindow;
-
-constexpr TimeNs kPixel = 1'000'000;  // ns of the whole recording that a pixel of the probe shows
-constexpr int kWidth = 400;
-constexpr TimeWindow kBounds{0, kWidth* kPixel};
-
-// A plot that does nothing of its own, as wide as the recording is long.
-class Probe : public QWidget {
- public:
-  explicit Probe(Selection* selection, bool mirrored = false)
-      : selection_(selection), mirrored_(mirrored) {
-    resize(kWidth, 100);
-    setMouseTracking(true);
-  }
-
-  TimeScale Scale() const { return {selection_->window(), 0, kWidth}; }
-  TimeGestures& gestures() { return gestures_; }
-  std::optional<QPointF> clicked;
-  bool key_taken = false;
-
- protected:
-  void mousePressEvent(QMouseEvent* event) override { gestures_.Press(event); }
-  void mouseMoveEvent(QMouseEvent* event) override { gestures_.Move(event, Scale()); }
-  void mouseReleaseEvent(QMouseEvent* event) override {
-    clicked = gestures_.Release(event, Scale());
-  }
-  void leaveEvent(QEvent*) override { gestures_.Leave(); }
-  void wheelEvent(QWheelEvent* event) override {
-    if (mirrored_) {
-      gestures_.Wheel(event, Scale(), Scale().At(kWidth - event->position().x()));
-    } else {
-      gestures_.Wheel(event, Scale());
-    }
-  }
-  void keyPressEvent(QKeyEvent* event) override { key_taken = gestures_.Key(event, Scale()); }
-
- private:
-  Selection* const selection_;
-  const bool mirrored_;  // its wheel zooms at the other side of the mouse
-  TimeGestures gestures_{this, selection_};
-};
-
-class TimeGesturesTest : public ::testing::Test {
- protected:
-  TimeGesturesTest() { selection_.Reset(kBounds, 200 * kPixel, 0); }
-
-  // From `from` to `to` pixels in small steps, as a hand does.
-  void Drag(int from, int to, Qt::MouseButton button = Qt::LeftButton,
-            Qt::KeyboardModifiers modifiers = {}) {
-    Press(from, button, modifiers);
-    for (int i = 1; i <= 5; ++i) Move(from + (to - from) * i / 5);
-    Release(to, button, modifiers);
-  }
-  void Press(int x, Qt::MouseButton button = Qt::LeftButton, Qt::KeyboardModifiers modifiers = {}) {
-    QTest::mousePress(&probe_, button, modifiers, QPoint(x, 50));
-  }
-  // Not QTest's, which moves the real pointer while no button is down.
-  void Move(int x) {
-    const QPointF at(x, 50);
-    QMouseEvent event(QEvent::MouseMove, at, probe_.mapToGlobal(at), Qt::NoButton, Qt::NoButton,
-                      Qt::NoModifier);
-    QCoreApplication::sendEvent(&probe_, &event);
-  }
-  void Release(int x, Qt::MouseButton button = Qt::LeftButton,
-               Qt::KeyboardModifiers modifiers = {}) {
-    QTest::mouseRelease(&probe_, button, modifiers, QPoint(x, 50));
-  }
-  // A notch is 120 eighths of a degree.
-  void Wheel(Probe* probe, double x, QPoint angle, quint64 at_ms,
-             Qt::KeyboardModifiers modifiers = {}) {
-    const QPointF at(x, 50);
-    QWheelEvent event(at, probe->mapToGlobal(at), {}, angle, Qt::NoButton, modifiers,
-                      Qt::NoScrollPhase, false);
-    event.setTimestamp(at_ms);
-    event.ignore();
-    QCoreApplication::sendEvent(probe, &event);
-    EXPECT_TRUE(event.isAccepted()) << "else what the plot lies in scrolls";
-  }
-  void Wheel(double x, QPoint angle, quint64 at_ms = 0, Qt::KeyboardModifiers modifiers = {}) {
-    Wheel(&probe_, x, angle, at_ms, modifiers);
-  }
-  void ExpectWindow(double begin_pixel, double end_pixel, const char* what = "") {
-    const TimeWindow window = selection_.window();
-    EXPECT_NEAR(static_cast<double>(window.begin), begin_pixel * kPixel, kPixel / 100.0) << what;
-    EXPECT_NEAR(static_cast<double>(window.end), end_pixel * kPixel, kPixel / 100.0) << what;
-  }
-  // Entries of the history before what is shown now.
-  int Entries() {
-    int entries = 0;
-    while (selection_.can_back()) {
-      selection_.Back();
-      ++entries;
-    }
-    return entries;
-  }
-
-  Selection selection_;
-  Probe probe_{&selection_};
-};
+using testing::kGestureBounds;
+using testing::kGesturePixel;
+using testing::kGestureWidth;
+using testing::TimeGesturesTest;
 
 TEST_F(TimeGesturesTest, DraggingBrushesAWindowEitherWay) {
   Drag(100, 300);
@@ -126,13 +32,13 @@ TEST_F(TimeGesturesTest, DraggingBrushesAWindowEitherWay) {
   Drag(100, 300);
   ExpectWindow(150, 250);
   EXPECT_EQ(Entries(), 2);
-  EXPECT_EQ(selection_.instant(), 200 * kPixel) << "the chosen instant stays";
+  EXPECT_EQ(selection_.instant(), 200 * kGesturePixel) << "the chosen instant stays";
 }
 
 TEST_F(TimeGesturesTest, BrushingPastTheEdgeEndsAtTheWindow) {
-  selection_.SetWindow({100 * kPixel, 300 * kPixel});
+  selection_.SetWindow({100 * kGesturePixel, 300 * kGesturePixel});
   Press(200);
-  Release(kWidth + 90);
+  Release(kGestureWidth + 90);
   ExpectWindow(200, 300);
 }
 
@@ -141,7 +47,7 @@ TEST_F(TimeGesturesTest, WhatMovesUpToFourPixelsIsAClick) {
     Drag(200, 200 + by);
     ASSERT_TRUE(probe_.clicked.has_value()) << by;
     EXPECT_EQ(*probe_.clicked, QPointF(200 + by, 50)) << "where the button was let go";
-    ExpectWindow(0, kWidth);
+    ExpectWindow(0, kGestureWidth);
   }
   for (const int by : {5, -5}) {
     Drag(200, 200 + by);
@@ -185,8 +91,8 @@ TEST_F(TimeGesturesTest, TheMiddleButtonOrShiftPans) {
   using How = std::pair<Qt::MouseButton, Qt::KeyboardModifier>;
   for (const auto& [button, modifier] :
        {How{Qt::MiddleButton, Qt::NoModifier}, How{Qt::LeftButton, Qt::ShiftModifier}}) {
-    selection_.Reset(kBounds, 200 * kPixel, 0);
-    selection_.SetWindow({100 * kPixel, 200 * kPixel});
+    selection_.Reset(kGestureBounds, 200 * kGesturePixel, 0);
+    selection_.SetWindow({100 * kGesturePixel, 200 * kGesturePixel});
     Press(200, button, modifier);
     EXPECT_TRUE(probe_.gestures().panning());
     EXPECT_EQ(probe_.cursor().shape(), Qt::ClosedHandCursor);
@@ -209,7 +115,7 @@ TEST_F(TimeGesturesTest, TheMiddleButtonOrShiftPans) {
 }
 
 TEST_F(TimeGesturesTest, PanningStopsAtTheBounds) {
-  selection_.SetWindow({100 * kPixel, 200 * kPixel});
+  selection_.SetWindow({100 * kGesturePixel, 200 * kGesturePixel});
   Drag(10, 390, Qt::MiddleButton);
   ExpectWindow(5, 105);
   Drag(10, 390, Qt::MiddleButton);
@@ -217,7 +123,7 @@ TEST_F(TimeGesturesTest, PanningStopsAtTheBounds) {
 }
 
 TEST_F(TimeGesturesTest, EachDragIsAnEntryOfItsOwn) {
-  selection_.SetWindow({100 * kPixel, 200 * kPixel});
+  selection_.SetWindow({100 * kGesturePixel, 200 * kGesturePixel});
   Drag(200, 160, Qt::MiddleButton);
   Drag(200, 160, Qt::MiddleButton);
   ExpectWindow(120, 220);
@@ -230,7 +136,7 @@ TEST_F(TimeGesturesTest, EachDragIsAnEntryOfItsOwn) {
 TEST_F(TimeGesturesTest, ButtonsOfTheMouseGoThroughTheHistory) {
   Drag(100, 300);
   QTest::mouseClick(&probe_, Qt::BackButton, {}, QPoint(50, 50));
-  ExpectWindow(0, kWidth);
+  ExpectWindow(0, kGestureWidth);
   QTest::mouseClick(&probe_, Qt::ForwardButton, {}, QPoint(50, 50));
   ExpectWindow(100, 300);
   EXPECT_FALSE(probe_.clicked.has_value());
@@ -271,10 +177,10 @@ TEST_F(TimeGesturesTest, TellsWhereTheMouseIsAndWhatIsBrushed) {
 TEST_F(TimeGesturesTest, PaintsWhatIsBrushed) {
   const Theme theme = Theme::From(probe_.palette());
   const auto paint = [&] {
-    QImage image(kWidth, 100, QImage::Format_RGB32);
+    QImage image(kGestureWidth, 100, QImage::Format_RGB32);
     image.fill(Qt::black);
     QPainter painter(&image);
-    probe_.gestures().PaintBrushed(painter, QRectF(0, 10, kWidth, 80), theme);
+    probe_.gestures().PaintBrushed(painter, QRectF(0, 10, kGestureWidth, 80), theme);
     return image;
   };
   Press(100);
@@ -287,98 +193,6 @@ TEST_F(TimeGesturesTest, PaintsWhatIsBrushed) {
   for (const QPoint outside : {QPoint(98, 50), QPoint(202, 50), QPoint(150, 8), QPoint(150, 92)})
     EXPECT_EQ(image.pixelColor(outside), QColor(Qt::black));
   Release(200);
-}
-
-TEST_F(TimeGesturesTest, TheWheelZoomsAtTheMouse) {
-  Wheel(100, {0, 120});
-  ExpectWindow(20, 340, "0.8 times as wide, pixel 100 stays");
-  Wheel(100, {0, -120});
-  ExpectWindow(0, 400);
-  // Half a notch of a fine wheel, and several at once.
-  Wheel(0, {0, 60});
-  ExpectWindow(0, 400 * std::sqrt(0.8));
-  Wheel(0, {0, 300});
-  ExpectWindow(0, 400 * 0.8 * 0.8 * 0.8);
-}
-
-TEST_F(TimeGesturesTest, TheWheelZoomsAtAnotherInstantWhereToldSo) {
-  Probe mirrored(&selection_, true);
-  Wheel(&mirrored, 100, {0, 120}, 0);
-  ExpectWindow(60, 380, "pixel 300 stays");
-}
-
-TEST_F(TimeGesturesTest, TheWheelWithShiftOrSidewaysPans) {
-  selection_.SetWindow({100 * kPixel, 200 * kPixel});
-  // 60 pixels a notch; one is a quarter of a pixel of the whole.
-  Wheel(100, {0, -120}, 0, Qt::ShiftModifier);
-  ExpectWindow(115, 215);
-  Wheel(100, {120, 0}, 0, Qt::ShiftModifier);
-  ExpectWindow(100, 200, "some systems turn a wheel with Shift sideways");
-  Wheel(100, {-240, 30});
-  ExpectWindow(130, 230, "more sideways than up");
-  Wheel(100, {30, 120});
-  ExpectWindow(135, 215, "more up than sideways zooms");
-}
-
-TEST_F(TimeGesturesTest, OneTurnOfTheWheelIsOneEntry) {
-  Wheel(100, {0, 120}, 1000);
-  Wheel(100, {0, 120}, 1200);
-  Wheel(100, {0, 120}, 1800);
-  EXPECT_EQ(Entries(), 1) << "600 ms are no pause";
-  Wheel(100, {0, 120}, 10'000);
-  Wheel(100, {0, 120}, 10'601);
-  EXPECT_EQ(Entries(), 2) << "601 ms are one";
-}
-
-TEST_F(TimeGesturesTest, WhatIsDoneBetweenTwoTurnsParts) {
-  Wheel(100, {0, 120}, 1000);
-  Drag(200, 180, Qt::MiddleButton);
-  Wheel(100, {0, 120}, 1100);
-  EXPECT_EQ(Entries(), 3);
-  Wheel(100, {0, 120}, 5000);
-  QTest::keyClick(&probe_, Qt::Key_Right);
-  Wheel(100, {0, 120}, 5100);
-  EXPECT_EQ(Entries(), 3);
-}
-
-TEST_F(TimeGesturesTest, GesturesOfTwoPlotsAreApart) {
-  Probe other(&selection_);
-  Wheel(&probe_, 100, {0, 120}, 1000);
-  Wheel(&other, 100, {0, 120}, 1100);
-  EXPECT_NE(probe_.gestures().current(), other.gestures().current());
-  EXPECT_EQ(Entries(), 2);
-  // The same number would make one entry of two plots' first gestures.
-  const int mine = probe_.gestures().Begin(), its = other.gestures().Begin();
-  EXPECT_NE(mine, its);
-  EXPECT_NE(mine, 0) << "0 is no gesture";
-  EXPECT_EQ(probe_.gestures().current(), mine);
-}
-
-TEST_F(TimeGesturesTest, KeysMoveAndZoomAtTheInstant) {
-  const TimeWindow start{100 * kPixel, 300 * kPixel};
-  selection_.SetInstant(150 * kPixel);
-  // An eighth of what is shown; half, or twice, around pixel 150.
-  using Case = std::tuple<Qt::Key, double, double>;
-  for (const auto& [key, begin, end] :
-       {Case{Qt::Key_Left, 75, 275}, Case{Qt::Key_Right, 125, 325}, Case{Qt::Key_Up, 125, 225},
-        Case{Qt::Key_Plus, 125, 225}, Case{Qt::Key_Equal, 125, 225}, Case{Qt::Key_Down, 0, 400},
-        Case{Qt::Key_Minus, 0, 400}}) {
-    selection_.SetWindow(start);
-    QTest::keyClick(&probe_, key);
-    EXPECT_TRUE(probe_.key_taken);
-    ExpectWindow(begin, end, QKeySequence(key).toString().toStdString().c_str());
-  }
-  selection_.SetWindow(start);
-  QTest::keyClick(&probe_, Qt::Key_A);
-  EXPECT_FALSE(probe_.key_taken);
-  ExpectWindow(100, 300);
-}
-
-TEST_F(TimeGesturesTest, EveryKeyIsAnEntry) {
-  selection_.SetWindow({100 * kPixel, 200 * kPixel});
-  QTest::keyClick(&probe_, Qt::Key_Right);
-  QTest::keyClick(&probe_, Qt::Key_Right);
-  EXPECT_EQ(Entries(), 3);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <QTextStream>
 #include <random>
 
+#include "analysis/base/sizes.h"
 #include "tests/viewer/window_fixture.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/overview_strip.h"
@@ -15,6 +16,7 @@
 namespace memprof::viewer {
 namespace {
 
+using analysis::kMiB;
 using analysis::Layer;
 using analysis::TimelineGrouping;
 using analysis::TimeNs;
@@ -23,7 +25,6 @@ using testing::Grab;
 using testing::Near;
 using testing::TipAt;
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr TimeNs kStart = 5'000'000'000;
 constexpr TimeNs kTenth = 100'000'000;
 

@@ -1,9 +1,7 @@
-// Models of the views that say why: facts as a table, findings as a tree, and the pictures of holes
-// and failures, from small logs.
+// The pictures of the views that say why, of advice, holes and failures, from small logs.
 #include <gtest/gtest.h>
 
-#include <QAbstractItemModelTester>
-
+#include "analysis/base/sizes.h"
 #include "analysis/load/load.h"
 #include "tests/viewer/demo_log.h"
 #include "viewer/models/advice_model.h"
@@ -14,161 +12,12 @@
 namespace memprof::viewer {
 namespace {
 
-using analysis::AllocationId;
+using analysis::kMiB;
 using analysis::Layer;
 using analysis::Op;
 using analysis::Pattern;
 using analysis::Session;
-using analysis::StackId;
 using analysis::testing::LogBuilder;
-
-constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
-constexpr std::uint64_t kMiB = 1 << 20;
-
-QStringList Print(const QAbstractItemModel& model, const QModelIndex& parent = {}, int depth = 0) {
-  QStringList lines;
-  for (int row = 0; row < model.rowCount(parent); ++row) {
-    QStringList cells;
-    for (int column = 0; column < model.columnCount(parent); ++column)
-      cells << model.index(row, column, parent).data().toString();
-    lines << QString(depth * 2, QLatin1Char(' ')) + cells.join(QLatin1Char('|'));
-    lines << Print(model, model.index(row, 0, parent), depth + 1);
-  }
-  return lines;
-}
-
-QStringList Lines(std::initializer_list<const char*> lines) {
-  QStringList all;
-  for (const char* line : lines) all << QString::fromUtf8(line);
-  return all;
-}
-
-FactRow Row(const char* name, std::uint64_t bytes, std::uint32_t allocation, std::uint32_t site) {
-  FactRow row;
-  row.cells = {QString::fromUtf8(name), FactCell::Bytes(bytes)};
-  row.allocation = AllocationId(allocation);
-  row.site = StackId(site);
-  row.key = bytes;
-  return row;
-}
-
-TEST(FactTable, SortsByWhatItMeansAndFindsRows) {
-  FactTable table({{QStringLiteral("Name"), false, {}}, {QStringLiteral("Size"), true, {}}});
-  const QAbstractItemModelTester tester(&table, kFatal);
-  table.SetRows({Row("b", 2048, 1, 7), Row("c", 512, 2, 7), Row("a", 1 << 20, 3, 9)}, 1);
-  EXPECT_EQ(Print(table), Lines({"b|2.00 KiB", "c|512 B", "a|1.00 MiB"}));
-  const QPersistentModelIndex kept = table.index(1, 0);
-  table.sort(1, Qt::DescendingOrder);
-  EXPECT_EQ(Print(table), Lines({"a|1.00 MiB", "b|2.00 KiB", "c|512 B"}));
-  EXPECT_EQ(kept.data().toString(), QStringLiteral("c"));
-  table.sort(0, Qt::AscendingOrder);
-  EXPECT_EQ(Print(table), Lines({"a|1.00 MiB", "b|2.00 KiB", "c|512 B"}));
-  table.sort(-1, Qt::AscendingOrder);
-  EXPECT_EQ(Print(table), Lines({"b|2.00 KiB", "c|512 B", "a|1.00 MiB"}));
-  EXPECT_EQ(table.Find(AllocationId(3), {}), 2);
-  EXPECT_EQ(table.Find({}, StackId(7)), 0);
-  EXPECT_EQ(table.Find(AllocationId(99), StackId(98)), -1);
-  EXPECT_EQ(table.FindKey(512), 1);
-  EXPECT_EQ(table.index(2, 1).data(FactTable::kShareRole).toDouble(), 1.0);
-  EXPECT_NEAR(table.index(0, 1).data(FactTable::kShareRole).toDouble(), 2048.0 / kMiB, 1e-9);
-  EXPECT_FALSE(table.index(0, 0).data(FactTable::kShareRole).isValid());
-  EXPECT_EQ(table.RawRow(2), Lines({"a", "1048576"}));
-  EXPECT_EQ(table.index(2, 0).data().toString(), QStringLiteral("a"));
-  EXPECT_EQ(table.index(2, 1).data().toString(), QStringLiteral("1.00 MiB"));
-}
-
-AdviceEntry Entry(Pattern pattern, const char* site, std::uint32_t stack, std::uint64_t saves) {
-  AdviceEntry entry;
-  entry.finding.pattern = pattern;
-  entry.finding.stack = StackId(stack);
-  entry.finding.saves_bytes = saves;
-  entry.finding.peak_of = analysis::PeakLayer::kBlocks;
-  entry.finding.new_peak.bytes = 100 * kMiB - saves;
-  entry.finding.why = "because";
-  entry.site = QString::fromUtf8(site);
-  return entry;
-}
-
-std::shared_ptr<AdvicePicture> SampleAdvice() {
-  auto picture = std::make_shared<AdvicePicture>();
-  picture->entries = {Entry(Pattern::kLeak, "Leak (a.cc:1)", 1, 8 * kMiB),
-                      Entry(Pattern::kLateRelease, "Late (a.cc:2)", 2, 4 * kMiB),
-                      Entry(Pattern::kLateRelease, "Leak (a.cc:1)", 1, 2 * kMiB),
-                      Entry(Pattern::kIdle, "Idle (a.cc:3)", 3, 16 * kMiB),
-                      Entry(Pattern::kUnused, "Tiny (a.cc:4)", 4, 512)};
-  picture->entries[1].held = 2048;
-  picture->entries[3].finding.upper_bound = true;
-  picture->entries[4].finding.below_noise = true;
-  picture->entries[4].finding.moved_bytes = 4096;
-  picture->hidden = 1;
-  return picture;
-}
-
-TEST(AdviceModel, GroupsByCostPatternOrSite) {
-  AdviceModel model;
-  const QAbstractItemModelTester tester(&model, kFatal);
-  EXPECT_EQ(Print(model), QStringList());
-  model.SetPicture(SampleAdvice());
-  EXPECT_EQ(Print(model),
-            Lines({"At no cost|3 findings||||", "  Leak|Leak (a.cc:1)|8.00 MiB|–|–|certain",
-                   "  Late release|Late (a.cc:2)|4.00 MiB|2.00 KiB|–|certain",
-                   "  Late release|Leak (a.cc:1)|2.00 MiB|–|–|certain",
-                   "Trade-offs and bounds|1 finding||||",
-                   "  Temporary idleness|Idle (a.cc:3)|≤ 16.0 MiB|–|–|certain"}));
-  model.SetGrouping(AdviceGrouping::kSite);
-  EXPECT_EQ(
-      Print(model),
-      Lines({"Leak (a.cc:1)|2 findings||||", "  Leak|Leak (a.cc:1)|8.00 MiB|–|–|certain",
-             "  Late release|Leak (a.cc:1)|2.00 MiB|–|–|certain", "Late (a.cc:2)|1 finding||||",
-             "  Late release|Late (a.cc:2)|4.00 MiB|2.00 KiB|–|certain",
-             "Idle (a.cc:3)|1 finding||||",
-             "  Temporary idleness|Idle (a.cc:3)|≤ 16.0 MiB|–|–|certain"}));
-  model.SetGrouping(AdviceGrouping::kPattern);
-  EXPECT_EQ(model.rowCount(), 3);
-  EXPECT_EQ(model.rowCount(model.index(1, 0)), 2);
-  model.SetNoiseShown(true);
-  EXPECT_EQ(model.rowCount(), 4);
-  EXPECT_EQ(model.shown(), 5u);
-}
-
-TEST(AdviceModel, SortsWithinGroupsAndKeepsToTheFilter) {
-  AdviceModel model;
-  const QAbstractItemModelTester tester(&model, kFatal);
-  model.SetPicture(SampleAdvice());
-  model.sort(AdviceModel::kPeak, Qt::AscendingOrder);
-  EXPECT_EQ(model.index(0, AdviceModel::kPeak, model.index(0, 0)).data().toString(),
-            QStringLiteral("2.00 MiB"));
-  EXPECT_EQ(model.FindSite(StackId(2)).row(), 1);
-  EXPECT_FALSE(model.FindSite(StackId(4)).isValid());  // below the noise
-  model.SetPassing(
-      std::make_shared<const std::vector<bool>>(std::vector<bool>{false, true, false, true, true}));
-  EXPECT_EQ(model.shown(), 2u);
-  EXPECT_EQ(model.filtered(), 2u);
-  EXPECT_EQ(model.entry(model.First())->site, QStringLiteral("Late (a.cc:2)"));
-  EXPECT_EQ(model.entry(model.index(0, 0)), nullptr);
-  // Bars are shares of the largest that is shown.
-  const QModelIndex late = model.index(0, AdviceModel::kPeak, model.index(0, 0));
-  EXPECT_DOUBLE_EQ(late.data(AdviceModel::kShareRole).toDouble(), 0.25);
-  model.SetPassing(nullptr);
-  EXPECT_EQ(model.filtered(), 0u);
-  EXPECT_EQ(model.RawRow(*model.entry(model.First())).size(), model.Headings().size());
-}
-
-TEST(GainText, SaysWhatIsSaved) {
-  AdviceEntry entry = Entry(Pattern::kLeak, "x", 1, 3 * kMiB);
-  EXPECT_EQ(GainText(entry), QStringLiteral("3.00 MiB off the peak of blocks"));
-  entry.finding.saves_bytes = 0;
-  entry.held = 4096;
-  EXPECT_EQ(GainText(entry), QStringLiteral("nothing off the peak of blocks; 4.00 KiB less held on "
-                                            "average of the run"));
-  AdviceEntry copies;
-  copies.finding.pattern = Pattern::kDuplicateTransfer;
-  EXPECT_EQ(GainText(copies), QStringLiteral("time, not memory"));
-  copies.finding.moved_bytes = 1024;
-  EXPECT_EQ(GainText(copies), QStringLiteral("1.00 KiB less moved"));
-  copies.finding.pattern = Pattern::kPageableCopy;
-  EXPECT_EQ(GainText(copies), QStringLiteral("1.00 KiB no longer copied twice"));
-}
 
 class PictureTest : public ::testing::Test {
  protected:

@@ -1,0 +1,186 @@
+// The line above the views: figures, devices, and what the banner tells.
+#include "viewer/views/summary_header.h"
+
+#include <gtest/gtest.h>
+
+#include <QComboBox>
+
+#include "tests/viewer/panel_fixture.h"
+#include "viewer/geometry/units.h"
+#include "viewer/views/diff_view.h"
+
+namespace memprof::viewer {
+namespace {
+
+using testing::PanelTest;
+
+TEST_F(PanelTest, TheHeaderGivesTheReportsFigures) {
+  Open({.steps = 30});
+  const QString texts = Texts(header());
+  const analysis::DeviceFigures& device = window_.document().report()->report.devices[0];
+  for (const QString& part :
+       {FormatBytes(device.peak_bytes) + QStringLiteral(" of 1.00 GiB"),
+        FormatBytes(device.framework.peak_bytes), FormatBytes(device.live_bytes),
+        QStringLiteral("1 suspected leak, +1.00 MiB per step")}) {
+    EXPECT_TRUE(texts.contains(part)) << qPrintable(part) << " in " << qPrintable(texts);
+  }
+  EXPECT_EQ(header()->BannerText(), QString());
+}
+
+TEST_F(PanelTest, TheHeaderChoosesTheDevice) {
+  Open({.steps = 10});
+  auto* devices = header()->findChild<QComboBox*>();
+  ASSERT_EQ(devices->count(), 2);
+  EXPECT_EQ(devices->currentText(), QStringLiteral("GPU 0  ·  Simulated GPU"));
+  devices->setCurrentIndex(1);
+  emit devices->activated(1);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.selection().device(), analysis::kNoDevice);
+  EXPECT_EQ(window_.document().bands(window_.selection().device())->bands[0].role,
+            BandRole::kPinned);
+  EXPECT_FALSE(Texts(header()).contains(QStringLiteral("Framework"))) << "no figures of a GPU";
+}
+
+TEST_F(PanelTest, TheHeaderSaysWhenItIsTooShortToTell) {
+  Open({.steps = 2});
+  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("too short to tell")))
+      << qPrintable(Texts(header()));
+  Open({.steps = 40, .leak = false});
+  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("no leak found")))
+      << qPrintable(Texts(header()));
+}
+
+// Layer after layer of one pass: neither a leak nor level.
+TEST_F(PanelTest, TheHeaderDoesNotSayThatAllIsWellWhereMemoryRises) {
+  analysis::testing::LogBuilder log;
+  log.Device(0, 1 << 30);
+  const std::vector<std::string> pass = {"main (train.py:9)", "Net.forward (model.py:7)"};
+  const int keep = log.Stack({pass[0], pass[1], "attend (model.py:20)"});
+  const int norm = log.Stack({pass[0], pass[1], "norm (model.py:21)"});
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    log.Alloc(analysis::Layer::kBlock, 0x100'0000'0000 + (i << 20), 1 << 20, {.stack = keep});
+    log.Alloc(analysis::Layer::kBlock, 0x900'0000'0000, 4096, {.stack = norm});
+    log.Free(analysis::Layer::kBlock, 0x900'0000'0000);
+  }
+  OpenLog(log);
+  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("1 rising site, not sure to leak")))
+      << qPrintable(Texts(header()));
+  const auto& report = window_.document().report();
+  ASSERT_NE(report, nullptr);
+  ASSERT_EQ(report->rising.size(), 1u);
+  EXPECT_TRUE(report->live_at_exit.empty()) << "told once";
+}
+
+// As a snapshot has it that knows of no segment: what was in use is known, and shown.
+TEST_F(PanelTest, BlocksWithoutSegmentsAreShown) {
+  analysis::testing::LogBuilder log;
+  log.Device(0, 1 << 30);
+  const int stack = log.Stack({"main (train.py:1)", "Forward (model.py:7)"});
+  log.AdvanceTime(1'000'000);
+  log.Alloc(analysis::Layer::kBlock, 0x10000, 3 << 20, {.stack = stack});
+  log.AdvanceTime(1'000'000);
+  log.Free(analysis::Layer::kBlock, 0x10000);
+  log.AdvanceTime(1'000'000);
+  log.RangePush("end");
+  OpenLog(log);
+  const QString texts = Texts(header());
+  EXPECT_TRUE(texts.contains(QStringLiteral("Peak in use"))) << qPrintable(texts);
+  EXPECT_TRUE(texts.contains(QStringLiteral("3.00 MiB"))) << qPrintable(texts);
+  EXPECT_FALSE(texts.contains(QStringLiteral("reserved"))) << qPrintable(texts);
+  const TimelineBands* bands = window_.document().bands(0);
+  ASSERT_NE(bands, nullptr);
+  EXPECT_EQ(bands->in_use.At(window_.selection().instant()), 3u << 20) << "opened at its peak";
+  ASSERT_EQ(bands->bands.size(), 1u);
+  EXPECT_EQ(bands->bands[0].role, BandRole::kBlocks);
+}
+
+TEST_F(PanelTest, ManyArgumentsAreNotShown) {
+  analysis::RunInfo run;
+  run.executable = "/bin/x";
+  run.arguments.assign(300'000, "argument");
+  EXPECT_LT(ProgramName(run).size(), 1100);
+  EXPECT_TRUE(ProgramName(run).endsWith(QStringLiteral("…")));
+}
+
+// Two runs, one after the other, in one folder: told, and offered as a comparison.
+TEST_F(PanelTest, TwoRunsInOneFolderAreToldAsTwo) {
+  QStringList paths;
+  for (int i = 0; i < 2; ++i) {
+    analysis::testing::LogBuilder log;
+    const std::uint64_t start = 1'000'000'000ull * static_cast<std::uint64_t>(1 + 60 * i);
+    log.SetTime(start);
+    log.header().set_start_time_ns(start);
+    log.header().set_start_unix_ns(1'700'000'000'000'000'000 + start);
+    testing::FillDemoLog(log, {.steps = 30, .leak = i == 1});
+    log.header().set_pid(static_cast<std::uint32_t>(100 + i));
+    paths << directory_.filePath(QStringLiteral("run%1.mprof").arg(i));
+    ASSERT_TRUE(log.WriteTo(paths.back().toStdString()).ok());
+  }
+  window_.show();
+  window_.OpenTogether(paths);
+  window_.WaitUntilSettled();
+  const QString banner = header()->BannerText();
+  EXPECT_TRUE(banner.contains(QStringLiteral("of 2 runs"))) << qPrintable(banner);
+  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("Open as a comparison")));
+  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("1 suspected leak"))) << "of the second";
+  header()->Compare();
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.document().paths(), QStringList{paths[1]});
+  EXPECT_EQ(window_.view(), ViewKind::kDiff);
+  const auto* diff = static_cast<DiffView*>(window_.page(ViewKind::kDiff));
+  EXPECT_TRUE(diff->Verdict().contains(QStringLiteral("Before: run0.mprof")))
+      << qPrintable(diff->Verdict());
+  EXPECT_EQ(header()->BannerText(), QString()) << "one run is open now";
+}
+
+TEST_F(PanelTest, SeveralProcessesAreCounted) {
+  QStringList paths;
+  for (int i = 0; i < 2; ++i) {
+    analysis::testing::LogBuilder log;
+    testing::FillDemoLog(log, {.steps = 10});
+    log.header().set_pid(static_cast<std::uint32_t>(100 + i));
+    paths << directory_.filePath(QStringLiteral("r%1.mprof").arg(i));
+    ASSERT_TRUE(log.WriteTo(paths.back().toStdString()).ok());
+  }
+  window_.show();
+  window_.OpenTogether(paths);
+  window_.WaitUntilSettled();
+  bool said = false;
+  for (const QWidget* part : header()->findChildren<QWidget*>())
+    said |= part->toolTip().startsWith(QStringLiteral("2 processes of "));
+  EXPECT_TRUE(said);
+}
+
+TEST_F(PanelTest, ACutLogIsToldInTheBanner) {
+  analysis::testing::LogBuilder log;
+  testing::FillDemoLog(log, {.steps = 10});
+  const QString path = directory_.filePath(QStringLiteral("cut.mprof"));
+  ASSERT_TRUE(log.WriteTo(path.toStdString(), {.trailer = false, .index = false}).ok());
+  OpenPath(path);
+  EXPECT_TRUE(header()->BannerText().contains(QStringLiteral("was not closed")))
+      << qPrintable(header()->BannerText());
+}
+
+TEST_F(PanelTest, OneBrokenLogAmongManyIsLeftOutAndSaid) {
+  ASSERT_FALSE(testing::WriteDemoLog(directory_, {.steps = 10}).isEmpty());
+  WriteFile(QStringLiteral("a.mprof"), QByteArray("no log at all"));
+  WriteFile(QStringLiteral("z.mprof"), {});
+  OpenPath(directory_.path());
+  ASSERT_EQ(window_.document().state(), Document::State::kReady);
+  EXPECT_EQ(window_.document().session()->steps().size(), 10u);
+  EXPECT_EQ(window_.document().left_out().size(), 2);
+  for (const char* name : {"a.mprof", "z.mprof"})
+    EXPECT_TRUE(header()->BannerText().contains(QString::fromUtf8(name)))
+        << qPrintable(header()->BannerText());
+}
+
+TEST(ProgramName, IsWhatAPersonWouldSay) {
+  analysis::RunInfo run;
+  EXPECT_EQ(ProgramName(run), QStringLiteral("unknown program"));
+  run.executable = "/usr/bin/python3.11";
+  run.arguments = {"python3", "train.py", "--lr", "1"};
+  EXPECT_EQ(ProgramName(run), QStringLiteral("python3.11 train.py --lr 1"));
+}
+
+}  // namespace
+}  // namespace memprof::viewer
