@@ -1,89 +1,64 @@
 // Names of ops and layers, and which layers count where.
 #include "analysis/base/types.h"
 
+#include <array>
+#include <utility>
+
 namespace memprof::analysis {
 
-std::string_view OpName(Op op) {
-  switch (op) {
-    case Op::kUnspecified:
-      return "unknown";
-    case Op::kAlloc:
-      return "alloc";
-    case Op::kFree:
-      return "free";
-    case Op::kAllocFailed:
-      return "alloc_failed";
-    case Op::kMap:
-      return "map";
-    case Op::kUnmap:
-      return "unmap";
-    case Op::kFreeFailed:
-      return "free_failed";
-    case Op::kStep:
-      return "step";
-    case Op::kRangePush:
-      return "range_push";
-    case Op::kRangePop:
-      return "range_pop";
-    case Op::kSnapshot:
-      return "snapshot";
-    case Op::kPause:
-      return "pause";
-    case Op::kResume:
-      return "resume";
-    case Op::kContextCreate:
-      return "context_create";
-    case Op::kContextDestroy:
-      return "context_destroy";
-    case Op::kDeviceReset:
-      return "device_reset";
-    case Op::kModuleLoad:
-      return "module_load";
-    case Op::kModuleUnload:
-      return "module_unload";
-    case Op::kMemoryInfo:
-      return "memory_info";
-    case Op::kLaunch:
-      return "launch";
-    case Op::kTouch:
-      return "touch";
-    case Op::kMemcpy:
-      return "memcpy";
-    case Op::kMemset:
-      return "memset";
-    case Op::kSync:
-      return "sync";
-    case Op::kPoolCreate:
-      return "pool_create";
-    case Op::kPoolDestroy:
-      return "pool_destroy";
-    case Op::kPoolTrim:
-      return "pool_trim";
-    case Op::kPoolSample:
-      return "pool_sample";
-    case Op::kCheckpoint:
-      return "checkpoint";
-    case Op::kFork:
-      return "fork";
-    case Op::kFrameworkOom:
-      return "framework_oom";
-    case Op::kPrefetch:
-      return "prefetch";
-    case Op::kAdvise:
-      return "advise";
-    case Op::kDiscard:
-      return "discard";
-    case Op::kModuleGlobal:
-      return "module_global";
-    case Op::kFreeRequested:
-      return "free_requested";
-    case Op::kHostScan:
-      return "host_scan";
-    case Op::kUnreachable:
-      return "unreachable";
-  }
-  return "unknown";
-}
+namespace {
+
+constexpr std::pair<Op, std::string_view> kOpNames[] = {
+    {Op::kUnspecified, "unknown"},
+    {Op::kAlloc, "alloc"},
+    {Op::kFree, "free"},
+    {Op::kAllocFailed, "alloc_failed"},
+    {Op::kMap, "map"},
+    {Op::kUnmap, "unmap"},
+    {Op::kFreeFailed, "free_failed"},
+    {Op::kStep, "step"},
+    {Op::kRangePush, "range_push"},
+    {Op::kRangePop, "range_pop"},
+    {Op::kSnapshot, "snapshot"},
+    {Op::kPause, "pause"},
+    {Op::kResume, "resume"},
+    {Op::kContextCreate, "context_create"},
+    {Op::kContextDestroy, "context_destroy"},
+    {Op::kDeviceReset, "device_reset"},
+    {Op::kModuleLoad, "module_load"},
+    {Op::kModuleUnload, "module_unload"},
+    {Op::kMemoryInfo, "memory_info"},
+    {Op::kLaunch, "launch"},
+    {Op::kTouch, "touch"},
+    {Op::kMemcpy, "memcpy"},
+    {Op::kMemset, "memset"},
+    {Op::kSync, "sync"},
+    {Op::kPoolCreate, "pool_create"},
+    {Op::kPoolDestroy, "pool_destroy"},
+    {Op::kPoolTrim, "pool_trim"},
+    {Op::kPoolSample, "pool_sample"},
+    {Op::kCheckpoint, "checkpoint"},
+    {Op::kFork, "fork"},
+    {Op::kFrameworkOom, "framework_oom"},
+    {Op::kPrefetch, "prefetch"},
+    {Op::kAdvise, "advise"},
+    {Op::kDiscard, "discard"},
+    {Op::kModuleGlobal, "module_global"},
+    {Op::kFreeRequested, "free_requested"},
+    {Op::kHostScan, "host_scan"},
+    {Op::kUnreachable, "unreachable"},
+};
+
+constexpr auto kNameOfOp = [] {
+  std::array<std::string_view, 256> names;
+  names.fill("unknown");
+  for (const auto& [op, name] : kOpNames) names[static_cast<std::uint8_t>(op)] = name;
+  return names;
+}();
+
+}  // namespace
+
+std::string_view OpName(Op op) { return kNameOfOp[static_cast<std::uint8_t>(op)]; }
 
 bool IsMark(Op op) {
   return op == Op::kPrefetch || op == Op::kAdvise || op == Op::kDiscard ||

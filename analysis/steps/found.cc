@@ -201,6 +201,23 @@ bool NothingRepeats(const Session& session, StepLayer layer, bool by_size) {
   return FindPeriod(middle.tokens).confidence < kHardly;
 }
 
+// The period of `stream`, and whether it is one of sizes too. Where batches vary in shape the
+// places repeat, the sizes do not.
+std::pair<Period, bool> BestPeriod(const Session& session, StepLayer layer,
+                                   const StepStream& stream, const std::vector<Role>& roles,
+                                   std::uint32_t optimizer_runs) {
+  Period period = FindPeriod(stream.tokens, optimizer_runs);
+  if (period.confidence >= 0.9) return {std::move(period), true};
+  StepStream places = StreamOf(session, layer, false);
+  SetTrains(roles, &places.tokens);
+  constexpr std::uint32_t kMinPlaces = 4;
+  if (places.tokens.distinct < kMinPlaces) return {std::move(period), true};
+  Period coarser = FindPeriod(places.tokens, optimizer_runs);
+  coarser.confidence *= 0.95;
+  if (coarser.confidence <= period.confidence) return {std::move(period), true};
+  return {std::move(coarser), false};
+}
+
 // `optimizer_runs`: how often a range came that speaks of the optimizer; 0 = unknown. In a `hurry`
 // long logs are looked at in part first.
 FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, bool hurry) {
@@ -218,22 +235,7 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
   SetTrains(roles, &stream.tokens);
   const Updates updates = FindUpdates(session, stacks, stream, roles);
   if (optimizer_runs == 0) optimizer_runs = static_cast<std::uint32_t>(updates.begins.size());
-  Period period = FindPeriod(stream.tokens, optimizer_runs);
-  bool by_size = true;
-  // Batches of varying shape: the places repeat, the sizes do not.
-  if (period.confidence < 0.9) {
-    StepStream places = StreamOf(session, layer, false);
-    SetTrains(roles, &places.tokens);
-    constexpr std::uint32_t kMinPlaces = 4;
-    if (places.tokens.distinct >= kMinPlaces) {
-      Period coarser = FindPeriod(places.tokens, optimizer_runs);
-      if (coarser.confidence * 0.95 > period.confidence) {
-        period = std::move(coarser);
-        period.confidence *= 0.95;
-        by_size = false;
-      }
-    }
-  }
+  const auto [period, by_size] = BestPeriod(session, layer, stream, roles, optimizer_runs);
   const bool learns = !updates.begins.empty();
   // Where little repeats, steps begin where the updates say.
   const bool agree = learns && period.confidence >= kDoubted &&

@@ -39,8 +39,7 @@ TEST(OptionsTest, DefaultsAreThoseOfTheHelp) {
   }
 }
 
-TEST(OptionsTest, ReadsEveryOption) {
-  const Options options = ParseOptions({"--layers",
+constexpr const char* kEveryOption[] = {"--layers",
                                         "3",
                                         "--dim=96",
                                         "--heads",
@@ -84,7 +83,10 @@ TEST(OptionsTest, ReadsEveryOption) {
                                         "2",
                                         "--empty-cache",
                                         "--stats",
-                                        "--quiet"});
+                                        "--quiet"};
+
+TEST(OptionsTest, ReadsEveryOption) {
+  const Options options = ParseOptions({std::begin(kEveryOption), std::end(kEveryOption)});
   EXPECT_EQ(options.model.layers, 3);
   EXPECT_EQ(options.model.dim, 96);
   EXPECT_EQ(options.model.heads, 6);

@@ -107,19 +107,22 @@ std::string WhenWords(const StepClock& clock, const Leak& leak, const SiteHistor
       where, " for good. ");
 }
 
+// Why it is too early to judge.
+std::string TooShortWhy(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence) {
+  return absl::StrCat(
+      "It holds more than after the warm-up, but some of its blocks were freed only ",
+      clock.of_steps()
+          ? Steps(evidence.longest_lifetime)
+          : FormatNumberOf(static_cast<std::uint64_t>(evidence.longest_lifetime), "window"),
+      " after their birth: what is younger than ",
+      clock.of_steps() ? Steps(evidence.judgement.guard) : "twice that", " may still be freed. ",
+      clock.of_steps() ? absl::StrCat("Record at least ", Steps(leak.steps_needed), " to judge it.")
+                       : "Record a longer run to judge it.");
+}
+
 std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory& history,
                     const LeakEvidence& evidence) {
-  if (leak.steps_needed > 0)
-    return absl::StrCat(
-        "It holds more than after the warm-up, but some of its blocks were freed only ",
-        clock.of_steps()
-            ? Steps(evidence.longest_lifetime)
-            : FormatNumberOf(static_cast<std::uint64_t>(evidence.longest_lifetime), "window"),
-        " after their birth: what is younger than ",
-        clock.of_steps() ? Steps(evidence.judgement.guard) : "twice that", " may still be freed. ",
-        clock.of_steps()
-            ? absl::StrCat("Record at least ", Steps(leak.steps_needed), " to judge it.")
-            : "Record a longer run to judge it.");
+  if (leak.steps_needed > 0) return TooShortWhy(clock, leak, evidence);
   std::string why = absl::StrCat(
       WhenWords(clock, leak, history, evidence), FormatBytes(leak.bytes), " in ",
       BlockWord(leak.layer, leak.blocks),

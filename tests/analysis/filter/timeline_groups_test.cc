@@ -1,68 +1,28 @@
 // Stacked timelines against sums over all allocations at every event.
 #include "analysis/filter/timeline_groups.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <random>
 
 #include "analysis/store/allocation_set.h"
-#include "analysis/testing/column.h"
 #include "analysis/timeline/timeline.h"
+#include "tests/analysis/filter/timeline_groups_fixture.h"
 #include "tests/support/random_log.h"
 
 namespace memprof::analysis {
 namespace {
 
-using testing::LoadLog;
+using testing::Line;
+using testing::Loaded;
 using testing::LogBuilder;
 using testing::RandomLog;
-using testing::Times;
-using Line = TimelineStack::Line;
+using testing::Thirds;
 
 constexpr TimelineGrouping kGroupings[] = {TimelineGrouping::kKind,     TimelineGrouping::kLayer,
                                            TimelineGrouping::kCategory, TimelineGrouping::kSite,
                                            TimelineGrouping::kStream,   TimelineGrouping::kProcess};
-
-// Values of a step function after each event: what stacks are compared with.
-struct Curve {
-  std::vector<TimeNs> times;
-  std::vector<std::uint64_t> values;
-  Series Make() const { return Series(times, values); }
-};
-
-// Every third allocation.
-std::shared_ptr<const AllocationSet> Thirds(const Session& session) {
-  std::vector<bool> chosen(session.records().size());
-  for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = i % 3 == 0;
-  return std::make_shared<const AllocationSet>(std::move(chosen));
-}
-
-// A session with what its groups need.
-struct Loaded {
-  explicit Loaded(const LogBuilder& log) : session(LoadLog(log)) {
-    if (session == nullptr) return;
-    symbols = std::make_unique<Symbols>(session);
-    categories = std::make_unique<Categories>(*session, symbols.get());
-    kinds = BuildKindStacks(session);
-  }
-  TimelineQuery Query(TimelineGrouping grouping, bool filtered) const {
-    return {grouping, filtered ? Thirds(*session) : nullptr, categories.get(), symbols.get()};
-  }
-  const TimelineStack* KindsOf(int device) const {
-    for (const auto& stack : kinds)
-      if (stack->device() == device) return stack.get();
-    return nullptr;
-  }
-
-  std::shared_ptr<const Session> session;
-  std::unique_ptr<Symbols> symbols;
-  std::unique_ptr<Categories> categories;
-  std::vector<std::shared_ptr<const TimelineStack>> kinds;
-};
 
 // What an allocation is in a grouping, told without the stack: a band that equals its own.
 bool Belongs(const Loaded& log, const StackBand& band, AllocationId id,
@@ -93,7 +53,51 @@ bool Belongs(const Loaded& log, const StackBand& band, AllocationId id,
   }
 }
 
-// Bytes of every band after each event, by looking at all allocations.
+// Bytes of every band at an instant, by looking at all allocations.
+struct PlainBands {
+  PlainBands(const Loaded& log, const TimelineStack& stack, const std::vector<StackBand>& bands,
+             const AllocationSet* passing, bool blocks, TimeNs time)
+      : expected(bands.size(), 0) {
+    const Session& session = *log.session;
+    for (std::uint32_t i = 0; i < session.records().size(); ++i) {
+      const AllocationId id(i);
+      const Allocation a = session.allocation(id);
+      if (a.device != stack.device() || !a.AliveAt(time)) continue;
+      const bool passes = passing == nullptr || passing->Has(id);
+      if (a.layer == Layer::kTensor && passes) tensors += a.bytes;
+      const bool grouped = stack.device() == kNoDevice ? OccupiesHost(a.layer)
+                           : blocks                    ? a.layer == Layer::kBlock
+                                                       : OccupiesDevice(a.layer);
+      if (!grouped) continue;
+      in_use += a.bytes;
+      if (passes) within += a.bytes;
+      int found = 0;
+      for (std::size_t b = 0; b < bands.size(); ++b) {
+        const bool here = passes ? Belongs(log, bands[b], id, bands)
+                                 : bands[b].kind == StackBandKind::kFilteredOut;
+        if (here) expected[b] += a.bytes;
+        found += here;
+      }
+      EXPECT_EQ(found, 1) << "in one band and no other";
+    }
+    if (!bands.empty() && bands[0].kind == StackBandKind::kTensors) TakeTensorsOut(bands);
+  }
+  // Out of the groups above them, the lowest first.
+  void TakeTensorsOut(const std::vector<StackBand>& bands) {
+    std::uint64_t rest = expected[0] = std::min(tensors, within);
+    for (std::size_t b = 1; b < bands.size(); ++b) {
+      const std::uint64_t taken = std::min(rest, expected[b]);
+      if (bands[b].kind == StackBandKind::kFilteredOut) break;
+      expected[b] -= taken;
+      rest -= taken;
+    }
+  }
+
+  std::vector<std::uint64_t> expected;
+  std::uint64_t in_use = 0, tensors = 0, within = 0;
+};
+
+// The stack after each event against the plain bands.
 void CheckBytes(const Loaded& log, const TimelineStack& stack, TimelineGrouping grouping,
                 bool filtered) {
   const Session& session = *log.session;
@@ -109,51 +113,19 @@ void CheckBytes(const Loaded& log, const TimelineStack& stack, TimelineGrouping 
                    [&](const DeviceTimeline& t) { return t.device == stack.device(); });
   ASSERT_NE(timeline, timelines.end());
   for (const auto& [time, event] : last) {
-    std::vector<std::uint64_t> expected(bands.size(), 0);
-    std::uint64_t in_use = 0, tensors = 0, within = 0;
-    for (std::uint32_t i = 0; i < session.records().size(); ++i) {
-      const AllocationId id(i);
-      const Allocation a = session.allocation(id);
-      if (a.device != stack.device() || !a.AliveAt(time)) continue;
-      const bool passes = passing == nullptr || passing->Has(id);
-      if (a.layer == Layer::kTensor && passes) tensors += a.bytes;
-      const bool grouped = host     ? OccupiesHost(a.layer)
-                           : blocks ? a.layer == Layer::kBlock
-                                    : OccupiesDevice(a.layer);
-      if (!grouped) continue;
-      in_use += a.bytes;
-      if (passes) within += a.bytes;
-      int found = 0;
-      for (std::size_t b = 0; b < bands.size(); ++b) {
-        const bool here = passes ? Belongs(log, bands[b], id, bands)
-                                 : bands[b].kind == StackBandKind::kFilteredOut;
-        if (here) expected[b] += a.bytes;
-        found += here;
-      }
-      ASSERT_EQ(found, 1) << "in one band and no other";
-    }
-    if (!bands.empty() && bands[0].kind == StackBandKind::kTensors) {
-      // Taken out of the groups above it, the lowest first.
-      std::uint64_t rest = expected[0] = std::min(tensors, within);
-      for (std::size_t b = 1; b < bands.size(); ++b) {
-        const std::uint64_t taken = std::min(rest, expected[b]);
-        if (bands[b].kind == StackBandKind::kFilteredOut) break;
-        expected[b] -= taken;
-        rest -= taken;
-      }
-    }
+    const PlainBands plain(log, stack, bands, passing.get(), blocks, time);
     const std::vector<std::uint64_t> bytes = stack.BytesAt(time);
     std::uint64_t groups = 0, top = 0;
     for (std::size_t b = 0; b < bands.size(); ++b) {
       top += bytes[b];
       if (bands[b].kind >= StackBandKind::kCached) continue;
       groups += bytes[b];
-      ASSERT_EQ(bytes[b], expected[b]) << "band " << b << " at " << time;
+      ASSERT_EQ(bytes[b], plain.expected[b]) << "band " << b << " at " << time;
     }
-    ASSERT_EQ(groups, in_use) << "groups add up";
-    ASSERT_EQ(stack.At(Line::kInUse, time), in_use);
+    ASSERT_EQ(groups, plain.in_use) << "groups add up";
+    ASSERT_EQ(stack.At(Line::kInUse, time), plain.in_use);
     ASSERT_EQ(stack.At(Line::kAllocated, time), timeline->total.At(time));
-    std::uint64_t held = std::max(in_use, timeline->total.At(time));
+    std::uint64_t held = std::max(plain.in_use, timeline->total.At(time));
     if (blocks) held = std::max(held, timeline->framework_reserved.At(time));
     if (!host) held = std::max(held, timeline->reserved.At(time));
     ASSERT_EQ(top, held) << "at " << time;
@@ -184,109 +156,6 @@ TEST(TimelineGroupsTest, AddUpToSumsOverAllAllocations) {
   }
 }
 
-// The edges after every event, from where the reference of columns takes its values.
-std::vector<Curve> EdgeCurves(const TimelineStack& stack) {
-  std::vector<Curve> curves(stack.bands().size());
-  const EventTable& events = stack.session()->events();
-  for (std::uint32_t e = 0; e < events.size(); ++e) {
-    if (e + 1 < events.size() && events.time(e) == events.time(e + 1)) continue;
-    std::uint64_t sum = 0;
-    const std::vector<std::uint64_t> bytes = stack.BytesAt(events.time(e));
-    for (std::size_t b = 0; b < curves.size(); ++b) {
-      sum += bytes[b];
-      curves[b].times.push_back(events.time(e));
-      curves[b].values.push_back(sum);
-    }
-  }
-  return curves;
-}
-
-TEST(TimelineGroupsTest, ColumnsHaveEveryLeastAndMost) {
-  RandomLog random({.seed = 11, .operations = 3000});  // dozens of blocks
-  const Loaded log(random.builder());
-  ASSERT_NE(log.session, nullptr);
-  std::mt19937_64 twister(5);
-  const TimeNs begin = log.session->events().first_time(), end = log.session->events().last_time();
-  for (const TimelineGrouping grouping : {TimelineGrouping::kKind, TimelineGrouping::kSite}) {
-    const TimelineStack* kinds = log.KindsOf(0);
-    ASSERT_NE(kinds, nullptr);
-    const TimelineStack stack(*kinds, FindGroups(*kinds, log.Query(grouping, true)));
-    ASSERT_GE(stack.bands().size(), 4u);
-    const std::vector<Curve> curves = EdgeCurves(stack);
-    std::vector<Series> series;
-    for (const Curve& curve : curves) series.push_back(curve.Make());
-    for (int round = 0; round < 40; ++round) {
-      // Rising weakly, before and after the log too; narrow and wide columns.
-      std::vector<TimeNs> times;
-      const TimeNs span = round % 2 == 0 ? end - begin : (end - begin) / 50;
-      const TimeNs from = begin - 2000 + twister() % (end - begin);
-      for (int i = 0; i < 30; ++i) times.push_back(from + twister() % (span + 3000));
-      times.push_back(times.back());
-      std::sort(times.begin(), times.end());
-      const TimelineStack::Columns columns = stack.Edges(times);
-      for (std::size_t b = 0; b < series.size(); ++b) {
-        for (std::size_t i = 0; i + 1 < times.size(); ++i) {
-          const Series::Sample sample = series[b].Between(times[i], times[i + 1]);
-          ASSERT_EQ(columns.low[b][i], sample.min) << "band " << b << " column " << i;
-          ASSERT_EQ(columns.high[b][i], sample.max) << "band " << b << " column " << i;
-        }
-      }
-    }
-  }
-}
-
-TEST(TimelineGroupsTest, SlackMovesColumnsALittleAndLosesNothing) {
-  RandomLog random({.seed = 15, .operations = 30000});
-  const Loaded log(random.builder());
-  const TimelineStack* stack = log.KindsOf(0);
-  ASSERT_NE(stack, nullptr);
-  const TimeNs begin = log.session->events().first_time(), end = log.session->events().last_time();
-  constexpr TimeNs kColumns = 12;  // thousands of events each
-  const TimeNs width = (end + 1 - begin) / kColumns, most = width / 16 + 1;
-  std::vector<TimeNs> times;
-  for (TimeNs i = 0; i < kColumns; ++i) times.push_back(begin + width * i);
-  times.push_back(end + 1);
-  const TimelineStack::Columns columns = stack->Edges(times, 1.0 / 16);
-  const std::size_t top = stack->bands().size() - 1;
-  std::uint64_t highest = 0;
-  for (std::size_t i = 0; i < kColumns; ++i) {
-    const auto within = [&](TimeNs from, TimeNs to) {
-      return stack->Between(Line::kTop, std::max(from, begin), std::min(to, end + 1));
-    };
-    const Series::Sample outer = within(times[i] - most, times[i + 1]),
-                         inner = within(times[i], times[i + 1] - most);
-    EXPECT_GE(columns.low[top][i], outer.min);
-    EXPECT_LE(columns.low[top][i], inner.min);
-    EXPECT_LE(columns.high[top][i], outer.max);
-    EXPECT_GE(columns.high[top][i], inner.max);
-    highest = std::max(highest, columns.high[top][i]);
-  }
-  EXPECT_EQ(highest, stack->Max(Line::kTop)) << "the peak is in some column";
-}
-
-TEST(TimelineGroupsTest, ColumnsOfBandsAreTheirOwnBytes) {
-  RandomLog random({.seed = 12, .operations = 1500});
-  const Loaded log(random.builder());
-  const TimelineStack* kinds = log.KindsOf(1);
-  ASSERT_NE(kinds, nullptr);
-  const std::vector<Curve> edges = EdgeCurves(*kinds);
-  const TimeNs begin = log.session->events().first_time(), end = log.session->events().last_time();
-  std::vector<TimeNs> times;
-  for (TimeNs i = 0; i <= 37; ++i) times.push_back(begin + (end - begin) * i / 37);
-  const TimelineStack::Columns columns = kinds->Bytes(times);
-  for (std::size_t b = 0; b < edges.size(); ++b) {
-    Curve own = edges[b];
-    for (std::size_t i = 0; b > 0 && i < own.values.size(); ++i)
-      own.values[i] -= edges[b - 1].values[i];
-    const Series series = own.Make();
-    for (std::size_t i = 0; i + 1 < times.size(); ++i) {
-      const Series::Sample sample = series.Between(times[i], times[i + 1]);
-      ASSERT_EQ(columns.low[b][i], sample.min) << "band " << b << " column " << i;
-      ASSERT_EQ(columns.high[b][i], sample.max) << "band " << b << " column " << i;
-    }
-  }
-}
-
 TEST(TimelineGroupsTest, LinesAreThoseOfTheTimelines) {
   RandomLog random({.seed = 13, .operations = 2000});
   const Loaded log(random.builder());
@@ -308,27 +177,6 @@ TEST(TimelineGroupsTest, LinesAreThoseOfTheTimelines) {
     check(Line::kAllocated, timeline.total);
     if (stack->framework()) check(Line::kInUse, timeline.framework_allocated);
   }
-}
-
-TEST(TimelineGroupsTest, AMomentWithinOneInstantIsNotLost) {
-  LogBuilder log;
-  log.Device(0, 1 << 30);
-  log.SetTime(1000);
-  log.Alloc(Layer::kLinear, 0x1000, 10);
-  log.SetTime(2000);
-  log.Alloc(Layer::kLinear, 0x2000, 90);
-  log.SetTime(2000);
-  log.Free(0x2000);
-  log.SetTime(3000);
-  log.Step(1);
-  const Loaded loaded(log);
-  const TimelineStack* stack = loaded.KindsOf(0);
-  ASSERT_NE(stack, nullptr);
-  EXPECT_EQ(stack->Max(Line::kTop), 100u);
-  EXPECT_EQ(stack->TimeOfMax(Line::kTop), 2000u);
-  EXPECT_EQ(stack->At(Line::kTop, 2000), 10u);
-  EXPECT_EQ(stack->Between(Line::kTop, 1500, 2500).max, 100u);
-  EXPECT_EQ(stack->Between(Line::kTop, 2001, 2500).max, 10u);
 }
 
 TEST(TimelineGroupsTest, TensorsAreNeverMoreThanWhatIsInUse) {

@@ -1,6 +1,5 @@
 // Pickles that a test spells out, as values.
-#ifndef TESTS_ANALYSIS_INTERCHANGE_PICKLE_FIXTURE_H_
-#define TESTS_ANALYSIS_INTERCHANGE_PICKLE_FIXTURE_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -29,5 +28,3 @@ inline PickleValue Root(const Parsed& parsed) {
 }
 
 }  // namespace memprof::analysis::testing
-
-#endif  // TESTS_ANALYSIS_INTERCHANGE_PICKLE_FIXTURE_H_

@@ -54,15 +54,18 @@ Step Cycle(int period) {
   };
 }
 
-std::vector<LeakPattern> Leaks() {
-  std::vector<LeakPattern> patterns;
-  const auto add = [&patterns](std::string name, std::function<Step()> make, int min_steps = 30,
-                               double slope = 0) {
-    patterns.push_back({std::move(name), true, std::move(make), min_steps, slope});
+void AddLeak(std::vector<LeakPattern>& patterns, std::string name, std::function<Step()> make,
+             int min_steps, double slope = 0) {
+  patterns.push_back({std::move(name), true, std::move(make), min_steps, slope});
+}
+
+void AddLeaksOfEveryStep(std::vector<LeakPattern>& patterns) {
+  const auto add = [&patterns](std::string name, std::function<Step()> make, double slope) {
+    AddLeak(patterns, std::move(name), std::move(make), 30, slope);
   };
   const auto always = [](LeakRun&, int) { return true; };
   add(
-      "history", [=] { return LeakWhen(always, 4 * kMiB); }, 30, 4 * kMiB);
+      "history", [=] { return LeakWhen(always, 4 * kMiB); }, 4 * kMiB);
   add(
       "history freed at exit",
       [=] {
@@ -71,7 +74,7 @@ std::vector<LeakPattern> Leaks() {
           if (step == run.steps() - 1) FreeAll(run);
         });
       },
-      30, kMiB);
+      kMiB);
   add(
       "raw cudaMalloc in an extension",
       [=] {
@@ -80,7 +83,7 @@ std::vector<LeakPattern> Leaks() {
           if (step >= 0) run.Alloc(65536);
         });
       },
-      30, 65536);
+      65536);
   add(
       "pinned buffers",
       [=] {
@@ -89,7 +92,15 @@ std::vector<LeakPattern> Leaks() {
           if (step >= 0) run.Alloc(65536);
         });
       },
-      30, 65536);
+      65536);
+}
+
+// In some steps, or of some allocations.
+void AddPartialLeaks(std::vector<LeakPattern>& patterns) {
+  const auto add = [&patterns](std::string name, std::function<Step()> make, int min_steps,
+                               double slope = 0) {
+    AddLeak(patterns, std::move(name), std::move(make), min_steps, slope);
+  };
   add(
       "error path, now and then",
       [] { return LeakWhen([](LeakRun& run, int) { return run.Random(4) == 0; }, kMiB); }, 50);
@@ -117,7 +128,6 @@ std::vector<LeakPattern> Leaks() {
   add(
       "cache of ever new shapes",
       [] { return LeakWhen([](LeakRun& run, int) { return run.Random(3) != 0; }, kMiB); }, 30);
-  return patterns;
 }
 
 void AddQueuesAndCycles(std::vector<LeakPattern>& patterns) {
@@ -272,7 +282,9 @@ std::shared_ptr<const Session> MakeLeakRun(const Step& step, std::uint32_t seed,
 
 const std::vector<LeakPattern>& LeakPatterns() {
   static const std::vector<LeakPattern> patterns = [] {
-    std::vector<LeakPattern> all = Leaks();
+    std::vector<LeakPattern> all;
+    AddLeaksOfEveryStep(all);
+    AddPartialLeaks(all);
     AddQueuesAndCycles(all);
     AddOnceAndSeldom(all);
     return all;

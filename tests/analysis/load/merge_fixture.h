@@ -1,6 +1,5 @@
 // What tests of sessions of several logs share: logs of processes, together and alone.
-#ifndef TESTS_ANALYSIS_LOAD_MERGE_FIXTURE_H_
-#define TESTS_ANALYSIS_LOAD_MERGE_FIXTURE_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -50,5 +49,3 @@ class Files {
 };
 
 }  // namespace memprof::analysis::testing
-
-#endif  // TESTS_ANALYSIS_LOAD_MERGE_FIXTURE_H_

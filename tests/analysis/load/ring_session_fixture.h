@@ -1,6 +1,5 @@
 // The log and the ring of a program that was killed, written without one.
-#ifndef TESTS_ANALYSIS_LOAD_RING_SESSION_FIXTURE_H_
-#define TESTS_ANALYSIS_LOAD_RING_SESSION_FIXTURE_H_
+#pragma once
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -151,5 +150,3 @@ class RingSessionTest : public ::testing::Test {
 };
 
 }  // namespace memprof::analysis::testing
-
-#endif  // TESTS_ANALYSIS_LOAD_RING_SESSION_FIXTURE_H_

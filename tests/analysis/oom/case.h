@@ -58,6 +58,18 @@ inline void Segment(LogBuilder& log, std::uint64_t address, std::uint64_t bytes,
   log.Alloc(Layer::kSegment, address, bytes, fields);
 }
 
+// Two holes of 4 MiB with a small block between them.
+inline void TwoHoles(LogBuilder& log, int pin, std::uint64_t stream = 0) {
+  const EventFields fields{.stack = pin, .stream = stream};
+  Segment(log, kBase, 10 * kMiB, {.stream = stream});
+  log.Alloc(Layer::kBlock, kBase, kMiB, fields);
+  log.Alloc(Layer::kBlock, kBase + kMiB, 4 * kMiB, fields);
+  log.Alloc(Layer::kBlock, kBase + 5 * kMiB, 512, fields);
+  log.Alloc(Layer::kBlock, kBase + 5 * kMiB + 512, 5 * kMiB - 512, fields);
+  log.Free(Layer::kBlock, kBase + kMiB);
+  log.Free(Layer::kBlock, kBase + 5 * kMiB + 512);
+}
+
 inline void DriverRefuses(LogBuilder& log, std::uint64_t bytes, std::uint64_t free,
                           std::uint64_t total, int stack = 0) {
   log.AllocFailed(Layer::kLinear, bytes,

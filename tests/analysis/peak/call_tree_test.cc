@@ -2,137 +2,23 @@
 // random stacks full of recursion.
 #include "analysis/peak/call_tree.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
-#include <random>
-#include <set>
 
-#include "analysis/filter/allocation_filter.h"
-#include "analysis/store/allocation_set.h"
-#include "tests/support/random_log.h"
+#include "tests/analysis/peak/call_tree_fixture.h"
 
 namespace memprof::analysis {
 namespace {
 
+using testing::Allocate;
 using testing::LoadLog;
 using testing::LogBuilder;
-using Path = std::vector<std::string>;  // outermost first
-
-// What the clever code must agree with: every stack by itself.
-struct PlainStack {
-  Path path;
-  CallCost cost;
-};
-
-void Allocate(LogBuilder& log, int stack, std::uint64_t bytes) {
-  static std::uint64_t address = 0x10000;
-  log.Alloc(Layer::kLinear, address += 0x100000, bytes, {.stack = stack});
-}
-
-// A few functions in every order, so that most stacks hold one twice.
-std::shared_ptr<const Session> RandomStacks(std::uint32_t seed) {
-  std::mt19937 random(seed);
-  LogBuilder log;
-  for (int i = 0; i < 120; ++i) {
-    std::vector<std::string> frames;
-    const std::size_t depth = random() % 8;
-    for (std::size_t d = 0; d < depth; ++d)
-      frames.push_back(std::string(1, static_cast<char>('a' + random() % 5)) +
-                       " (f.cc:" + std::to_string(random() % 3 + 1) + ")");
-    const int stack = depth == 0 ? 0 : log.Stack(frames);
-    for (std::uint32_t n = random() % 3 + 1; n > 0; --n) Allocate(log, stack, random() % 1000 + 1);
-  }
-  return LoadLog(log);
-}
-
-std::vector<PlainStack> Plain(const Session& session, Symbols& symbols, const SiteQuery& query) {
-  std::vector<PlainStack> stacks;
-  for (const Site& site : FindSites(session, query)) {
-    PlainStack plain{{}, {site.bytes, site.blocks}};
-    for (const SourceFrame& frame : symbols.ResolveStack(site.stack))
-      plain.path.insert(plain.path.begin(), frame.function);
-    if (plain.path.empty()) plain.path = {"(no call stack)"};
-    stacks.push_back(std::move(plain));
-  }
-  return stacks;
-}
-
-using Costs = std::map<std::string, std::pair<CallCost, CallCost>>;  // inclusive, self
-
-Costs Named(const CallStacks& stacks, const std::vector<FunctionCost>& costs) {
-  Costs named;
-  for (const FunctionCost& cost : costs) {
-    const auto [at, fresh] =
-        named.try_emplace(stacks.functions()[cost.function].function, cost.inclusive, cost.self);
-    EXPECT_TRUE(fresh) << "twice: " << at->first;
-  }
-  return named;
-}
-
-struct Made {
-  std::shared_ptr<const Session> session;
-  std::vector<PlainStack> plain;
-  std::shared_ptr<const CallStacks> stacks;
-};
-
-Made Make(std::uint32_t seed) {
-  Made made{RandomStacks(seed), {}, nullptr};
-  if (made.session == nullptr) return made;
-  Symbols symbols(made.session);
-  made.plain = Plain(*made.session, symbols, {});
-  made.stacks =
-      std::make_shared<const CallStacks>(*made.session, symbols, FindSites(*made.session, {}));
-  return made;
-}
-
-TEST(CallStacksTest, AFunctionCountsOnceAStack) {
-  for (const std::uint32_t seed : {1u, 2u, 3u}) {
-    const Made made = Make(seed);
-    ASSERT_NE(made.stacks, nullptr);
-    Costs want;
-    for (const PlainStack& stack : made.plain) {
-      for (const std::string& function :
-           std::set<std::string>(stack.path.begin(), stack.path.end()))
-        want[function].first += stack.cost;
-      want[stack.path.back()].second += stack.cost;
-    }
-    EXPECT_EQ(Named(*made.stacks, made.stacks->Functions()), want);
-  }
-}
-
-TEST(CallStacksTest, CallersAndCalleesAreThoseOfEveryStack) {
-  for (const std::uint32_t seed : {4u, 5u, 6u}) {
-    const Made made = Make(seed);
-    ASSERT_NE(made.stacks, nullptr);
-    for (std::uint32_t f = 0; f < made.stacks->functions().size(); ++f) {
-      const std::string& function = made.stacks->functions()[f].function;
-      Costs callers, callees;
-      for (const auto& [path, cost] : made.plain) {
-        std::set<std::string> calling, called;
-        bool callee_allocates = false;
-        for (std::size_t i = 0; i + 1 < path.size(); ++i) {
-          if (path[i + 1] == function) calling.insert(path[i]);
-          if (path[i] != function) continue;
-          called.insert(path[i + 1]);
-          callee_allocates |= i + 2 == path.size();
-        }
-        for (const std::string& name : calling) callers[name].first += cost;
-        for (const std::string& name : called) callees[name].first += cost;
-        if (callee_allocates) callees[path.back()].second += cost;
-      }
-      EXPECT_EQ(Named(*made.stacks, made.stacks->Callers(f, false)), callers) << function;
-      EXPECT_EQ(Named(*made.stacks, made.stacks->Callees(f, false)), callees) << function;
-      std::uint64_t last = ~std::uint64_t{0};
-      for (const FunctionCost& cost : made.stacks->Callees(f, true)) {
-        EXPECT_LE(cost.inclusive.blocks, last);
-        last = cost.inclusive.blocks;
-      }
-    }
-  }
-}
+using testing::Made;
+using testing::Make;
+using testing::Path;
+using testing::PlainStack;
 
 Path PathOf(const CallTree& tree, const CallTree::Node& node, const Path& parent) {
   Path path = parent;
@@ -279,28 +165,6 @@ TEST(CallTreeTest, NothingIsATreeOfNothing) {
   EXPECT_TRUE(tree.Children(tree.Root(), false).empty());
   EXPECT_TRUE(stacks->Functions().empty());
   EXPECT_EQ(FlattenTree(tree, false).nodes.size(), 1u);
-}
-
-TEST(SitesTest, OnlyWhatPasses) {
-  const auto session = RandomStacks(10);
-  ASSERT_NE(session, nullptr);
-  std::vector<bool> chosen(session->records().size());
-  CallCost want;
-  for (std::uint32_t i = 0; i < chosen.size(); ++i) {
-    chosen[i] = i % 3 == 0;
-    if (chosen[i]) want += {session->records()[i].bytes, 1};
-  }
-  SiteQuery query;
-  query.passing = std::make_shared<const AllocationSet>(chosen);
-  for (const Metric metric : {Metric::kLiveBytes, Metric::kAllocatedBytes}) {
-    for (const TimeNs at : {kForever, session->run().end_time}) {
-      query.metric = metric;
-      query.at = at;
-      CallCost have;
-      for (const Site& site : FindSites(*session, query)) have += {site.bytes, site.blocks};
-      EXPECT_EQ(have, want);
-    }
-  }
 }
 
 }  // namespace

@@ -15,6 +15,44 @@ using testing::LogBuilder;
 using testing::RandomLog;
 using testing::Times;
 
+// Of one device, and of the host's pinned memory, by looking at all allocations.
+struct PlainDevice {
+  std::uint64_t peak = 0, framework_peak = 0, reserved_peak = 0, pinned_peak = 0, pinned_live = 0;
+  std::uint64_t live = 0, count = 0, blocks = 0, block_bytes = 0;
+};
+
+PlainDevice PlainFigures(const Session& session, int device) {
+  PlainDevice figures;
+  for (const TimeNs time : Times(session.events())) {
+    std::uint64_t total = 0, blocks = 0, segments = 0, pinned = 0;
+    for (const Allocation& a : session.allocations()) {
+      if (!a.AliveAt(time)) continue;
+      if (a.layer == Layer::kPinned) pinned += a.bytes;
+      if (a.device != device) continue;
+      if (OccupiesDevice(a.layer)) total += a.bytes;
+      if (a.layer == Layer::kBlock) blocks += a.bytes;
+      if (a.layer == Layer::kSegment) segments += a.bytes;
+    }
+    figures.peak = std::max(figures.peak, total);
+    figures.framework_peak = std::max(figures.framework_peak, blocks);
+    figures.reserved_peak = std::max(figures.reserved_peak, segments);
+    figures.pinned_peak = std::max(figures.pinned_peak, pinned);
+    figures.pinned_live = pinned;
+  }
+  for (const Allocation& a : session.allocations()) {
+    if (!a.alive() || a.device != device) continue;
+    if (OccupiesDevice(a.layer)) {
+      figures.live += a.bytes;
+      ++figures.count;
+    }
+    if (a.layer == Layer::kBlock) {
+      ++figures.blocks;
+      figures.block_bytes += a.bytes;
+    }
+  }
+  return figures;
+}
+
 TEST(ReportTest, FiguresMatchPlainLoops) {
   for (const std::uint32_t seed : {61u, 62u}) {
     RandomLog log({.seed = seed});
@@ -36,43 +74,17 @@ TEST(ReportTest, FiguresMatchPlainLoops) {
     std::uint64_t pinned_live = 0, pinned_peak = 0;
     ASSERT_EQ(report.devices.size(), 2u);
     for (const DeviceFigures& device : report.devices) {
-      std::uint64_t peak = 0, framework_peak = 0, reserved_peak = 0;
-      for (const TimeNs time : Times(session->events())) {
-        std::uint64_t total = 0, blocks = 0, segments = 0, pinned = 0;
-        for (const Allocation& a : session->allocations()) {
-          if (!a.AliveAt(time)) continue;
-          if (a.layer == Layer::kPinned) pinned += a.bytes;
-          if (a.device != device.info.id) continue;
-          if (OccupiesDevice(a.layer)) total += a.bytes;
-          if (a.layer == Layer::kBlock) blocks += a.bytes;
-          if (a.layer == Layer::kSegment) segments += a.bytes;
-        }
-        peak = std::max(peak, total);
-        framework_peak = std::max(framework_peak, blocks);
-        reserved_peak = std::max(reserved_peak, segments);
-        pinned_peak = std::max(pinned_peak, pinned);
-        pinned_live = pinned;
-      }
-      std::uint64_t live = 0, count = 0, blocks = 0, block_bytes = 0;
-      for (const Allocation& a : session->allocations()) {
-        if (!a.alive() || a.device != device.info.id) continue;
-        if (OccupiesDevice(a.layer)) {
-          live += a.bytes;
-          ++count;
-        }
-        if (a.layer == Layer::kBlock) {
-          ++blocks;
-          block_bytes += a.bytes;
-        }
-      }
-      EXPECT_EQ(device.peak_bytes, peak);
-      EXPECT_EQ(device.live_bytes, live);
-      EXPECT_EQ(device.live_blocks, count);
+      const PlainDevice plain = PlainFigures(*session, device.info.id);
+      pinned_peak = std::max(pinned_peak, plain.pinned_peak);
+      pinned_live = plain.pinned_live;
+      EXPECT_EQ(device.peak_bytes, plain.peak);
+      EXPECT_EQ(device.live_bytes, plain.live);
+      EXPECT_EQ(device.live_blocks, plain.count);
       EXPECT_TRUE(device.framework.seen);
-      EXPECT_EQ(device.framework.peak_bytes, framework_peak);
-      EXPECT_EQ(device.framework.peak_reserved_bytes, reserved_peak);
-      EXPECT_EQ(device.framework.live_blocks, blocks);
-      EXPECT_EQ(device.framework.live_bytes, block_bytes);
+      EXPECT_EQ(device.framework.peak_bytes, plain.framework_peak);
+      EXPECT_EQ(device.framework.peak_reserved_bytes, plain.reserved_peak);
+      EXPECT_EQ(device.framework.live_blocks, plain.blocks);
+      EXPECT_EQ(device.framework.live_bytes, plain.block_bytes);
     }
     EXPECT_EQ(report.host.pinned_peak_bytes, pinned_peak);
     EXPECT_EQ(report.host.pinned_live_bytes, pinned_live);

@@ -1,12 +1,11 @@
 // Trainings that say by their frames what they do.
-#ifndef TESTS_ANALYSIS_STEPS_FRAMES_FIXTURE_H_
-#define TESTS_ANALYSIS_STEPS_FRAMES_FIXTURE_H_
+#pragma once
 
+#include "analysis/base/sizes.h"
+#include "analysis/steps/found.h"
 #include "tests/support/random_log.h"
 
 namespace memprof::analysis::testing {
-
-inline constexpr std::uint64_t kMiB = 1 << 20;
 
 // A Python training on blocks. Every call makes one block, at an address of its own.
 class Loop {
@@ -54,5 +53,3 @@ inline void FreeAll(Loop* loop, std::vector<std::uint64_t>* blocks) {
 }
 
 }  // namespace memprof::analysis::testing
-
-#endif  // TESTS_ANALYSIS_STEPS_FRAMES_FIXTURE_H_

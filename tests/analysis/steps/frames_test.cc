@@ -16,7 +16,6 @@ namespace {
 using testing::BirthsBefore;
 using testing::FreeAll;
 using ::testing::HasSubstr;
-using testing::kMiB;
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::Loop;

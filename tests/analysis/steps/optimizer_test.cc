@@ -13,7 +13,6 @@ namespace {
 using testing::BirthsBefore;
 using testing::FreeAll;
 using ::testing::HasSubstr;
-using testing::kMiB;
 using testing::LoadLog;
 using testing::Loop;
 

@@ -1,6 +1,5 @@
 // Sites that are chosen among stacks of given names.
-#ifndef TESTS_ANALYSIS_SYMBOLS_SITE_CHOICE_FIXTURE_H_
-#define TESTS_ANALYSIS_SYMBOLS_SITE_CHOICE_FIXTURE_H_
+#pragma once
 
 #include "analysis/symbols/site_choice.h"
 #include "tests/support/random_log.h"
@@ -61,5 +60,3 @@ inline std::vector<NamedStack> Linear(const std::vector<std::vector<std::string>
 }
 
 }  // namespace memprof::analysis::testing
-
-#endif  // TESTS_ANALYSIS_SYMBOLS_SITE_CHOICE_FIXTURE_H_

@@ -1,6 +1,5 @@
 // A library of known symbols, and sessions with frames in it.
-#ifndef TESTS_ANALYSIS_SYMBOLS_SYMBOLS_FIXTURE_H_
-#define TESTS_ANALYSIS_SYMBOLS_SYMBOLS_FIXTURE_H_
+#pragma once
 
 #include <elf.h>
 #include <link.h>
@@ -82,5 +81,3 @@ class SymbolsTest : public ::testing::Test {
 };
 
 }  // namespace memprof::analysis::testing
-
-#endif  // TESTS_ANALYSIS_SYMBOLS_SYMBOLS_FIXTURE_H_

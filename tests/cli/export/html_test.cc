@@ -5,16 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <regex>
-
-#include "analysis/peak/peak.h"
 #include "analysis/testing/log_builder.h"
-#include "analysis/timeline/timeline.h"
 #include "cli/export/internal/html_assets.h"
-#include "cli/export/internal/html_charts.h"
 #include "tests/cli/cli_test_support.h"
+#include "tests/cli/export/html_fixture.h"
 #include "tests/support/random_log.h"
 
 namespace memprof::cli::testing {
@@ -22,87 +16,9 @@ namespace {
 
 using analysis::Layer;
 using analysis::testing::LogBuilder;
-using analysis::testing::RandomLog;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string ExportPage(const LogBuilder& log) {
-  const analysis::testing::TempDirectory directory;
-  const Result result =
-      Memprof({"export", "--to=html", "-o", "-", directory.Write("in.mprof", log.Bytes())}, ".",
-              {"FORCE_COLOR=1"});
-  EXPECT_EQ(result.status, 0) << result.err;
-  return result.out;
-}
-
-struct Tag {
-  std::string name;
-  std::string attributes;
-};
-
-// name="value" any number of times, with nothing between the quotes that would end them.
-bool AreQuoted(std::string_view attributes) {
-  for (;;) {
-    const std::size_t begin = attributes.find_first_not_of(" \n");
-    if (begin == std::string_view::npos || attributes.substr(begin) == "/") return true;
-    if (begin == 0) return attributes.empty();
-    attributes.remove_prefix(begin);
-    const std::size_t equals = attributes.find("=\"");
-    if (equals == std::string_view::npos || equals == 0) return false;
-    for (const char c : attributes.substr(0, equals)) {
-      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-') return false;
-    }
-    const std::size_t end = attributes.find('"', equals + 2);
-    if (end == std::string_view::npos) return false;
-    if (attributes.substr(0, end).find('<') != std::string_view::npos) return false;
-    attributes.remove_prefix(end + 1);
-    if (attributes == "/") return true;
-  }
-}
-
-// Reads a page as strictly as a reader of XML would: every element is closed in order (but for
-// those that HTML leaves open), every attribute is quoted. What scripts and styles hold is skipped.
-std::vector<Tag> ParseStrictly(const std::string& page) {
-  std::vector<Tag> tags;
-  std::vector<std::string> open;
-  for (std::size_t at = page.find('<'); at != std::string::npos; at = page.find('<', at)) {
-    const std::size_t end = page.find('>', at);
-    if (end == std::string::npos) {
-      ADD_FAILURE() << "a tag is not closed";
-      return tags;
-    }
-    const std::string inside = page.substr(at + 1, end - at - 1);
-    at = end + 1;
-    if (inside == "!DOCTYPE html") continue;
-    if (inside[0] == '/') {
-      EXPECT_FALSE(open.empty());
-      if (open.empty()) return tags;
-      EXPECT_EQ(inside.substr(1), open.back());
-      open.pop_back();
-      continue;
-    }
-    const std::size_t name_end = std::min(inside.find_first_of(" \n/"), inside.size());
-    Tag tag = {inside.substr(0, name_end), inside.substr(name_end)};
-    EXPECT_TRUE(AreQuoted(tag.attributes)) << inside;
-    const bool alone = inside.back() == '/' || tag.name == "meta";
-    if (!alone) open.push_back(tag.name);
-    if (tag.name == "script" || tag.name == "style") at = page.find("</" + tag.name, at);
-    tags.push_back(std::move(tag));
-  }
-  EXPECT_TRUE(open.empty()) << open.back();
-  return tags;
-}
-
-std::vector<nlohmann::json> ChartData(const std::string& page) {
-  const std::string begin = "<script type=\"application/json\">";
-  std::vector<nlohmann::json> charts;
-  for (std::size_t at = page.find(begin); at != std::string::npos; at = page.find(begin, at)) {
-    at += begin.size();
-    charts.push_back(nlohmann::json::parse(page.substr(at, page.find("</script>", at) - at)));
-  }
-  return charts;
-}
 
 TEST(ExportHtmlTest, IsWellFormedAndLoadsNothing) {
   LogBuilder training, raw, shared;
@@ -145,99 +61,6 @@ TEST(ExportHtmlTest, TellsTheVerdicts) {
   EXPECT_THAT(page, HasSubstr("<td>loss_history</td>"));
 }
 
-// Least and most of every pixel column, against the timeline itself.
-TEST(ExportHtmlTest, NoPeakIsHiddenByThePixels) {
-  RandomLog log({.seed = 95, .operations = 6000});
-  const auto session = analysis::testing::LoadLog(log.builder());
-  ASSERT_GT(session->events().size(), 5000u);  // several of one column
-  const std::vector<nlohmann::json> charts = ChartData(ExportPage(log.builder()));
-  const auto timelines = analysis::BuildTimelines(*session);
-  ASSERT_EQ(charts.size(), timelines.size());
-  for (std::size_t i = 0; i < charts.size(); ++i) {
-    for (const auto& line : charts[i]["lines"]) {
-      const std::string name = line["name"];
-      const analysis::Series& series =
-          name == "driver"       ? timelines[i].total
-          : name == "pools hold" ? timelines[i].reserved
-          : name == "segments"   ? timelines[i].framework_reserved
-          : name == "blocks"     ? timelines[i].framework_allocated
-          : name == "tensors"    ? timelines[i].tensors
-                                 : timelines[i].layer[static_cast<int>(
-                                    name == "pinned" ? Layer::kPinned : Layer::kRegistered)];
-      std::uint64_t most = 0;
-      ASSERT_EQ(line["max"].size(), 1110u);
-      for (std::size_t column = 0; column < line["max"].size(); ++column) {
-        EXPECT_LE(line["min"][column], line["max"][column]);
-        most = std::max(most, line["max"][column].get<std::uint64_t>());
-      }
-      EXPECT_EQ(most, series.max()) << name;
-      // The last column ends with the log.
-      EXPECT_LE(line["min"].back(), series.values().back());
-      EXPECT_GE(line["max"].back(), series.values().back());
-    }
-  }
-}
-
-TEST(ExportHtmlTest, ADrawingReachesItsPeak) {
-  LogBuilder log;
-  log.Alloc(Layer::kLinear, 0x10000, 1000);
-  log.AdvanceTime(1'000'000'000);
-  log.Alloc(Layer::kLinear, 0x20000, 9000);  // for a billionth of the run
-  log.Free(0x20000);
-  log.AdvanceTime(1'000'000'000);
-  log.Free(0x10000);
-  const auto session = analysis::testing::LoadLog(log);
-  const std::string html = TimelineHtml(*session, analysis::BuildTimelines(*session).at(0), 0);
-  // 97 % of the 240 pixels above the base line at 248: 15.2; a tenth of it: 224.7.
-  EXPECT_THAT(html, HasSubstr("V15.2"));
-  EXPECT_THAT(html, HasSubstr("V224.7"));
-  const nlohmann::json data = ChartData(html).at(0);
-  EXPECT_EQ(data["lines"][0]["name"], "driver");
-  std::size_t high = 0;
-  for (const auto& value : data["lines"][0]["max"]) high += value == 10000;
-  EXPECT_EQ(high, 1u);
-}
-
-TEST(ExportHtmlTest, CapacityIsDrawnWhereItIsNear) {
-  LogBuilder log;
-  log.Alloc(Layer::kLinear, 0x10000, 1000);
-  const auto session = analysis::testing::LoadLog(log);
-  const auto timeline = analysis::BuildTimelines(*session).at(0);
-  EXPECT_THAT(TimelineHtml(*session, timeline, 1900), HasSubstr(">capacity 1.86 KiB<"));
-  EXPECT_THAT(TimelineHtml(*session, timeline, 1 << 30), Not(HasSubstr("capacity")));
-  EXPECT_THAT(TimelineHtml(*session, timeline, 0), Not(HasSubstr("capacity")));
-}
-
-TEST(ExportHtmlTest, FlameBoxesAreAsWideAsTheirBytes) {
-  RandomLog log({.seed = 96});
-  const auto session = analysis::testing::LoadLog(log.builder());
-  analysis::Symbols symbols(session);
-  const analysis::Peak peak = analysis::FindPeaks(*session).at(0);
-  analysis::SiteQuery query;
-  query.at = peak.time;
-  query.device = peak.device;
-  const analysis::FlameTree tree = BuildFlame(*session, symbols, query);
-  const std::string html = FlameHtml(tree);
-  static const std::regex box("data-x=\"([0-9.]+)\" data-w=\"([0-9.]+)\" data-d=\"([0-9]+)\"");
-  std::size_t boxes = 0;
-  double leaves = 0;  // widths of one row never overlap
-  std::map<int, double> right;
-  for (std::sregex_iterator it(html.begin(), html.end(), box), end; it != end; ++it, ++boxes) {
-    const double x = std::stod((*it)[1]), w = std::stod((*it)[2]);
-    const int depth = std::stoi((*it)[3]);
-    EXPECT_GE(x, right[depth] - 0.002);
-    right[depth] = x + w;
-    EXPECT_LE(right[depth], 100.002);
-    if (depth == 1) leaves += w;
-  }
-  std::size_t wide = 0;
-  for (const auto& node : tree.nodes) wide += node.bytes * 1000 >= tree.nodes[0].bytes;
-  EXPECT_EQ(boxes, wide);
-  EXPECT_GT(boxes, 3u);
-  EXPECT_NEAR(leaves, 100, 0.1);
-  EXPECT_EQ(FlameHtml({}), "");
-}
-
 TEST(ExportHtmlTest, HostileTextStaysText) {
   const std::string attack = "</script><script>alert('1')</script><img src=x onerror=\"a\">&amp;";
   LogBuilder log;
@@ -262,24 +85,6 @@ TEST(ExportHtmlTest, HostileTextStaysText) {
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)"));
   EXPECT_THAT(page, HasSubstr("&amp;amp;"));
-}
-
-TEST(ExportHtmlTest, TimesAndSizesThatMakeNoSenseAreDrawn) {
-  LogBuilder log;
-  log.header().set_start_time_ns(~std::uint64_t{0});
-  log.SetTime(~std::uint64_t{0} - 2);
-  log.Step(~std::uint64_t{0} >> 1);
-  log.Alloc(Layer::kLinear, 0x1000, ~std::uint64_t{0});
-  log.Alloc(Layer::kLinear, 0x2000, 5);
-  const std::string page = ExportPage(log);
-  ParseStrictly(page);
-  EXPECT_THAT(page, Not(HasSubstr("nan")));
-  EXPECT_THAT(page, Not(HasSubstr("inf")));
-  analysis::Leak leak;
-  leak.survivors = {{-1, 10, 1}, {INT64_MAX, 20, 1}};
-  EXPECT_THAT(SurvivorsHtml(leak), HasSubstr("the highest bar is 20 B"));
-  leak.survivors.pop_back();
-  EXPECT_EQ(SurvivorsHtml(leak), "");
 }
 
 TEST(ExportHtmlTest, AnEmptyLogIsAPage) {

@@ -1,16 +1,13 @@
 // export --to=sqlite: the database says what the log says, in tables and in views.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
-#include <filesystem>
 #include <map>
 
 #include "analysis/leaks/leaks.h"
 #include "analysis/peak/peak.h"
-#include "cli/export/internal/sqlite_schema.h"
-#include "cli/export/internal/sqlite_stacks.h"
 #include "tests/cli/cli_test_support.h"
+#include "tests/cli/export/sqlite_fixture.h"
 #include "tests/support/random_log.h"
 
 namespace memprof::cli::testing {
@@ -18,62 +15,9 @@ namespace {
 
 using analysis::Allocation;
 using analysis::Layer;
-using analysis::Session;
 using analysis::testing::LogBuilder;
 using analysis::testing::RandomLog;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using Rows = std::vector<std::vector<std::string>>;
-
-// Answers queries to a database file.
-class Database {
- public:
-  explicit Database(const std::string& path) {
-    EXPECT_EQ(sqlite3_open_v2(path.c_str(), &database_, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
-  }
-  ~Database() { sqlite3_close(database_); }
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
-
-  Rows Ask(const std::string& sql) const {
-    Rows rows;
-    char* error = nullptr;
-    sqlite3_exec(
-        database_, sql.c_str(),
-        [](void* out, int columns, char** values, char**) {
-          auto& row = static_cast<Rows*>(out)->emplace_back();
-          for (int i = 0; i < columns; ++i) row.emplace_back(values[i] == nullptr ? "" : values[i]);
-          return 0;
-        },
-        &rows, &error);
-    EXPECT_EQ(error, nullptr) << sql << ": " << error;
-    sqlite3_free(error);
-    return rows;
-  }
-  std::string One(const std::string& sql) const {
-    const Rows rows = Ask(sql);
-    return rows.size() == 1 && rows[0].size() == 1 ? rows[0][0] : "(not one value)";
-  }
-  std::uint64_t Number(const std::string& sql) const { return std::stoull(One(sql)); }
-
- private:
-  sqlite3* database_ = nullptr;
-};
-
-// A log and the database made of it.
-struct Exported {
-  explicit Exported(const LogBuilder& log) {
-    session = analysis::testing::LoadLog(log);
-    const Result result = Memprof({"export", "--to=sqlite", "-o", directory.File("out.db"),
-                                   directory.Write("in.mprof", log.Bytes())});
-    EXPECT_EQ(result.status, 0) << result.err;
-    EXPECT_EQ(result.out + result.err, "");
-    database = std::make_unique<Database>(directory.File("out.db"));
-  }
-  analysis::testing::TempDirectory directory;
-  std::shared_ptr<const Session> session;
-  std::unique_ptr<Database> database;
-};
 
 TEST(ExportSqliteTest, IsSoundAndNamesItsVersion) {
   LogBuilder log;
@@ -241,93 +185,6 @@ TEST(ExportSqliteTest, RangesAndSnapshotsAreThere) {
   const Exported out(log);
   EXPECT_EQ(out.database->Ask("SELECT name, depth FROM ranges"), Rows({{"fill \"it\"", "0"}}));
   EXPECT_EQ(out.database->One("SELECT label FROM snapshots"), "half way");
-}
-
-// Names are data, whatever they say, and sizes that no memory has do not turn sums negative.
-TEST(ExportSqliteTest, HostileLogsAreData) {
-  const std::string name = "x'); DROP TABLE allocations; --";
-  LogBuilder log;
-  const int site = log.Stack({"it's (\"a\".cc:3)"});
-  log.TensorCreate(0x1000, 64, log.Tensor(name, "", {2, 3}), {.stack = site});
-  log.Alloc(Layer::kLinear, ~std::uint64_t{0} - 10, ~std::uint64_t{0}, {.api = name});
-  const Exported out(log);
-  EXPECT_EQ(out.database->One("SELECT tensor_name FROM lives WHERE layer = 'tensor'"), name);
-  EXPECT_EQ(out.database->One("SELECT api FROM allocations WHERE layer = 'linear'"), name);
-  EXPECT_EQ(out.database->One("SELECT bytes FROM allocations WHERE layer = 'linear'"),
-            "9223372036854775807");
-  EXPECT_EQ(out.database->One("SELECT address_text FROM lives WHERE layer = 'linear'"),
-            "0xfffffffffffffff5");
-}
-
-// Three stacks of 1, 20 and 100 frames: what is beyond a stack's share of the rows is left out.
-TEST(ExportSqliteTest, DeepStacksKeepTheirInnermostFrames) {
-  LogBuilder log;
-  for (const int depth : {1, 20, 100}) {
-    std::vector<std::string> way;
-    for (int i = depth; i-- > 0;) way.push_back("F" + std::to_string(i) + " (f.cc:1)");
-    log.Alloc(Layer::kLinear, 0x1000u * static_cast<unsigned>(depth), 512,
-              {.stack = log.Stack(way)});
-  }
-  const auto session = analysis::testing::LoadLog(log);
-  ASSERT_NE(session, nullptr);
-  analysis::Symbols symbols(session);
-  // 16 frames are kept in any case.
-  for (const auto& [most_rows, kept] : std::vector<std::pair<int, std::string>>{
-           {3 * 100, "100"}, {3 * 40, "40"}, {3 * 20 - 1, "19"}, {3, "16"}}) {
-    const analysis::testing::TempDirectory directory;
-    SqliteFile file(directory.Write("out.db", ""));
-    file.Run(kSqliteTables);
-    SqliteStacks(*session, symbols, most_rows).Write(file);
-    ASSERT_TRUE(file.Finish()) << file.error();
-    const Database database(directory.File("out.db"));
-    const std::string middle = std::to_string(std::min(20, std::stoi(kept)));
-    EXPECT_EQ(
-        database.Ask("SELECT count(*), min(f.depth), s.depth FROM stack_frames f JOIN stacks s "
-                     "USING (stack) GROUP BY stack ORDER BY s.depth"),
-        Rows({{"1", "0", "1"}, {middle, "0", "20"}, {kept, "0", "100"}}));
-    EXPECT_EQ(database.One("SELECT function FROM stack_frames JOIN frames USING (frame) WHERE "
-                           "depth = 15 AND stack = (SELECT max(stack) FROM stacks)"),
-              "F15");
-  }
-}
-
-TEST(ExportSqliteTest, EveryViewAnswersOnLogsWithNextToNothing) {
-  LogBuilder empty, marks;
-  marks.Step(1);
-  for (const LogBuilder* log : {&empty, &marks}) {
-    const Exported out(*log);
-    const Rows views = out.database->Ask("SELECT name FROM sqlite_master WHERE type = 'view'");
-    EXPECT_EQ(views.size(), 9u);
-    for (const auto& view : views) {
-      EXPECT_TRUE(out.database->Ask("SELECT * FROM " + view[0]).empty()) << view[0];
-    }
-  }
-}
-
-TEST(ExportSqliteTest, NeedsAFileAndLeavesNoneBehindThatIsNotWhole) {
-  const Logs logs;
-  const Result piped = Memprof({"export", "--to=sqlite", "-o", "-", "train.mprof"}, logs.path());
-  EXPECT_EQ(piped.status, 2);
-  EXPECT_THAT(piped.err, HasSubstr("cannot go to standard output"));
-  Streams streams;
-  streams.file_limit = 4096;
-  const Result full =
-      MemprofOn(streams, {"export", "--to=sqlite", "-o", "out.db", "train.mprof"}, logs.path());
-  EXPECT_EQ(full.status, 1);
-  EXPECT_THAT(full.err, ::testing::StartsWith("memprof: out.db: "));
-  EXPECT_FALSE(std::filesystem::exists(logs.directory().File("out.db")));
-  // The old file stays until the new one is whole.
-  logs.directory().Write("old.db", "precious");
-  EXPECT_EQ(MemprofOn(streams, {"export", "--to=sqlite", "--force", "-o", "old.db", "train.mprof"},
-                      logs.path())
-                .status,
-            1);
-  EXPECT_EQ(std::filesystem::file_size(logs.directory().File("old.db")), 8u);
-  EXPECT_EQ(
-      Memprof({"export", "--to=sqlite", "--force", "-o", "old.db", "train.mprof"}, logs.path())
-          .status,
-      0);
-  EXPECT_EQ(Database(logs.directory().File("old.db")).One("SELECT count(*) FROM leaks"), "1");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The held-out half: other kinds than those the rule was made on.
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "tests/studies/leakbench/cases_lists.h"
@@ -209,10 +210,13 @@ LifeAndSlope Collected(Draw& draw) {
   }};
 }
 
-void AddOthers(std::vector<Case>* cases) {
-  const auto add = [cases](std::string name, std::function<LifeAndSlope(Draw&)> make) {
-    cases->push_back({std::move(name), Truth::kNoLeak, std::move(make), Layer::kBlock});
-  };
+void AddOther(std::vector<Case>* cases, std::string name, std::function<LifeAndSlope(Draw&)> make) {
+  cases->push_back({std::move(name), Truth::kNoLeak, std::move(make), Layer::kBlock});
+}
+
+// Caches, and copies that are kept for a while.
+void AddCachesAndCopies(std::vector<Case>* cases) {
+  const auto add = std::bind_front(AddOther, cases);
   add("words_of_a_language", [](Draw& d) {
     auto own = d.Own();
     const int words = std::max(4, d.steps / 8);
@@ -248,6 +252,11 @@ void AddOthers(std::vector<Case>* cases) {
     return Replaced(d, 0, [=](int step) { return 2 * (step % epoch) + 1; });
   });
   add("prefetch_of_any_depth", [](Draw& d) { return Slots(d, d.Between(2, 8), false); });
+}
+
+// Memory that grows for a part of the run, or to a bound.
+void AddBoundedGrowth(std::vector<Case>* cases) {
+  const auto add = std::bind_front(AddOther, cases);
   add("warm_up_of_a_fifth", [](Draw& d) {
     const int until = d.steps * d.Between(8, 20) / 100;
     return KeptForEver(d, 0, [=](int step) { return step < until ? 1 : 0; });
@@ -292,7 +301,8 @@ void AddOthers(std::vector<Case>* cases) {
 std::vector<Case> HeldOutCases() {
   std::vector<Case> cases;
   AddLeaks(&cases);
-  AddOthers(&cases);
+  AddCachesAndCopies(&cases);
+  AddBoundedGrowth(&cases);
   return cases;
 }
 
