@@ -195,7 +195,7 @@ TEST_F(PoolHooks, AHandleThatAnotherThreadIsGivenMeanwhileStaysKnown) {
   const testing::Log log = Finish();
   EXPECT_EQ(log.WithOp(log::OP_ALLOC).at(0).device, 1) << "of the pool, not of the context";
   std::vector<std::string> story;
-  for (const Event& event : log.events)
+  for (const Event& event : log.ByTime())
     if (event.op == log::OP_POOL_CREATE || event.op == log::OP_POOL_DESTROY)
       story.push_back(log::Op_Name(event.op));
   EXPECT_THAT(story, ElementsAre("OP_POOL_CREATE", "OP_POOL_DESTROY", "OP_POOL_CREATE"));
