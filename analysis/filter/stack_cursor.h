@@ -37,7 +37,7 @@ class StackCursor {
   PoolCursor pools_;
 };
 
-// Collects the blocks of a stack while its events are replayed in order.
+// Collects the blocks of a stack while it walks through its events in order.
 class StackBuilder {
  public:
   explicit StackBuilder(TimelineStack* stack);

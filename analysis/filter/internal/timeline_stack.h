@@ -4,7 +4,7 @@
 //
 // Kept are not the values at every event, but for every 128 events the state before them and the
 // least and the most of every band's upper edge, with a pyramid above; what lies within a block is
-// replayed from the session when it is asked for. That takes 1 to 3 bytes an event.
+// found by a walk through the session when it is asked for. That takes 1 to 3 bytes an event.
 #pragma once
 
 #include <array>

@@ -11,7 +11,7 @@ namespace memprof::analysis {
 namespace {
 
 constexpr std::size_t kDeepest = 4096;  // frames; deeper stacks are in no group
-constexpr std::size_t kMaxWay = 64;
+constexpr std::size_t kMaxWayFrames = 64;
 
 std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
   hash ^= (value + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
@@ -29,7 +29,7 @@ std::vector<std::uint64_t> WayOf(const Session& session, const LeakSite& site) {
   absl::flat_hash_set<std::uint32_t> seen;
   std::uint64_t hash =
       Mix(static_cast<std::uint64_t>(site.device + 2), static_cast<std::uint64_t>(site.layer));
-  for (auto it = frames.rbegin(); it != frames.rend() && way.size() < kMaxWay; ++it) {
+  for (auto it = frames.rbegin(); it != frames.rend() && way.size() < kMaxWayFrames; ++it) {
     if (!seen.insert(it->value).second) continue;
     hash = Mix(hash, it->value);
     way.push_back(hash);
