@@ -95,8 +95,7 @@ class Judge {
 
   const TensorInfo* TensorOf(const CategoryUnit& unit) const {
     if (!unit.tensor.valid()) return nullptr;
-    const std::uint64_t id = session_.record(unit.tensor).second;
-    return session_.tensor(TensorId(static_cast<std::uint32_t>(id)));
+    return session_.tensor(session_.record(unit.tensor).tensor());
   }
 
   bool IsState(const CategoryUnit& unit) const {

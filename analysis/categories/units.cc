@@ -30,7 +30,7 @@ class Selector {
       CategoryUnit unit;
       unit.id = AllocationId(i);
       unit.tensor = a.layer == Layer::kTensor ? unit.id : LargestTensor(unit.id);
-      unit.bytes = a.layer == Layer::kBlock && a.second != 0 ? a.second : a.bytes;
+      unit.bytes = a.requested();
       unit.birth = a.birth;
       unit.death = a.death;
       unit.stack = a.stack;

@@ -80,14 +80,11 @@ AllocationSet Matching(const Session& session, Symbols& symbols, const Categorie
   if (!filter.text.empty()) matcher.emplace(session, symbols, filter.text);
   const auto has_text = [&](AllocationId id) {
     const AllocationRecord& a = records[id.value];
-    const auto name_of = [&](const AllocationRecord& tensor) {
-      return TensorId(static_cast<std::uint32_t>(tensor.second));
-    };
     if (matcher->Stack(a.stack)) return true;
-    if (a.layer == Layer::kTensor) return matcher->Tensor(name_of(a));
+    if (a.layer == Layer::kTensor) return matcher->Tensor(a.tensor());
     for (const AllocationId child : session.Children(id)) {
       const AllocationRecord& inside = records[child.value];
-      if (inside.layer == Layer::kTensor && matcher->Tensor(name_of(inside))) return true;
+      if (inside.layer == Layer::kTensor && matcher->Tensor(inside.tensor())) return true;
     }
     return false;
   };

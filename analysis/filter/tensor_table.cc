@@ -109,10 +109,10 @@ RowKind TensorTable::Usual() const {
 
 TensorId TensorTable::TensorOf(AllocationId id) const {
   const AllocationRecord& record = session_->record(id);
-  if (record.layer == Layer::kTensor) return TensorId(static_cast<std::uint32_t>(record.second));
+  if (record.layer == Layer::kTensor) return record.tensor();
   for (const AllocationId child : session_->Children(id)) {
     const AllocationRecord& inside = session_->record(child);
-    if (inside.layer == Layer::kTensor) return TensorId(static_cast<std::uint32_t>(inside.second));
+    if (inside.layer == Layer::kTensor) return inside.tensor();
   }
   return {};
 }
@@ -122,8 +122,7 @@ std::uint64_t TensorTable::RequestedOf(AllocationId id) const {
   if (record->layer == Layer::kTensor && record->parent.valid() &&
       session_->record(record->parent).layer == Layer::kBlock)
     record = &session_->record(record->parent);
-  const bool said = record->layer == Layer::kBlock && record->second != 0;
-  return said || record->layer == Layer::kModule ? record->second : record->bytes;
+  return record->layer == Layer::kModule ? record->image_bytes() : record->requested();
 }
 
 std::optional<std::uint64_t> TensorTable::Number(TensorField field, AllocationId id) const {

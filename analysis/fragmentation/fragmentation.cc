@@ -113,10 +113,8 @@ void AddSegment(const Session& session, const MapSegment& segment, std::uint64_t
       continue;
     }
     ++pool.blocks;
-    // Blocks: `second` is what was asked for, if it was said.
     const AllocationRecord& block = session.record(piece.allocation);
-    if (block.layer == Layer::kBlock && block.second != 0 && block.bytes > block.second)
-      pool.rounding_bytes += block.bytes - block.second;
+    if (block.bytes > block.requested()) pool.rounding_bytes += block.bytes - block.requested();
   }
   AddHoles(segment, since, pool.holes);
   AddPins(segment, since, pool.pins);

@@ -41,7 +41,7 @@ std::size_t PointsOfEach(const Session& session, std::size_t most) {
       segment = BaseOf(session, AllocationId(i));
     if (segment.valid()) pools.insert(KeyOf(session.allocation(segment)));
     if (a.layer == Layer::kStreamOrdered)
-      pools.insert({a.device, PoolKind::kStreamOrdered, a.second, 0, false});
+      pools.insert({a.device, PoolKind::kStreamOrdered, a.pool(), 0, false});
   }
   return std::min(most,
                   std::max<std::size_t>(kAllPoints / std::max<std::size_t>(pools.size(), 1), 1));
@@ -130,7 +130,7 @@ class SeriesBuilder {
       pool.layout.AddBlock(base.value, id.value, a.address, a.bytes,
                            session_.allocation(id).requested);
     } else if (a.layer == Layer::kStreamOrdered) {
-      DriverPool(a.device, a.second).live += a.bytes;
+      DriverPool(a.device, a.pool()).live += a.bytes;
     }
   }
 
@@ -149,7 +149,7 @@ class SeriesBuilder {
           pool.layout.BlocksOf(base.value) == 0)
         pool.layout.RemoveSegment(base.value);
     } else if (a.layer == Layer::kStreamOrdered) {
-      Pool& pool = DriverPool(a.device, a.second);
+      Pool& pool = DriverPool(a.device, a.pool());
       pool.live -= std::min(pool.live, a.bytes);
     }
   }

@@ -128,15 +128,15 @@ void Exporter::WriteBirth(Id id, EventId event) {
   if (role(id) == Role::kSegment || role(id) == Role::kWhole)
     Entry(Mapped(a) ? "segment_map" : "segment_alloc", event, a.address, a.bytes, stream);
   if (role(id) == Role::kBlock || role(id) == Role::kWhole)
-    Entry("alloc", event, a.address, Requested(a), stream, Metadata(id));
+    Entry("alloc", event, a.address, a.requested(), stream, Metadata(id));
 }
 
 void Exporter::WriteFree(Id id, EventId event) {
   const AllocationRecord& a = session_.record(id);
   const std::uint64_t stream = StreamOf(id);
   if (pending_.erase(id.value) == 0)
-    Entry("free_requested", event, a.address, Requested(a), stream);
-  Entry("free_completed", event, a.address, Requested(a), stream);
+    Entry("free_requested", event, a.address, a.requested(), stream);
+  Entry("free_completed", event, a.address, a.requested(), stream);
 }
 
 // Blocks go before what they lie in.
@@ -197,7 +197,7 @@ void Exporter::WriteTrace(int device) {
     if (events.device(e) != device || block == live.end()) continue;
     const AllocationRecord& a = session_.record(block->second);
     if ((a.alive() || a.death > event) && pending_.insert(block->second.value).second)
-      Entry("free_requested", event, a.address, Requested(a), StreamOf(block->second));
+      Entry("free_requested", event, a.address, a.requested(), StreamOf(block->second));
   }
   out_.EndList();
 }

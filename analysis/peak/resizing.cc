@@ -29,7 +29,7 @@ class Matcher {
     for (const AllocationId child : session_.Children(id)) {
       const AllocationRecord& a = session_.record(child);
       if (a.layer != Layer::kTensor) continue;
-      rule = std::min({rule, OfStack(a.stack), OfTensor(a.second)});
+      rule = std::min({rule, OfStack(a.stack), OfTensor(a.tensor())});
     }
     return rule;
   }
@@ -40,10 +40,10 @@ class Matcher {
     if (fresh) it->second = FirstIn(name_of_(stack));
     return it->second;
   }
-  std::size_t OfTensor(std::uint64_t tensor) {
-    const auto [it, fresh] = by_tensor_.try_emplace(tensor, 0);
+  std::size_t OfTensor(TensorId tensor) {
+    const auto [it, fresh] = by_tensor_.try_emplace(tensor.value, 0);
     if (fresh) {
-      const TensorInfo* info = session_.tensor(TensorId(static_cast<std::uint32_t>(tensor)));
+      const TensorInfo* info = session_.tensor(tensor);
       it->second = info == nullptr ? rules_.size() : FirstIn(info->name);
     }
     return it->second;
@@ -58,7 +58,7 @@ class Matcher {
   const std::function<std::string(StackId)>& name_of_;
   const std::vector<SizeRule>& rules_;
   std::unordered_map<std::uint32_t, std::size_t> by_stack_;
-  std::unordered_map<std::uint64_t, std::size_t> by_tensor_;
+  std::unordered_map<std::uint32_t, std::size_t> by_tensor_;
 };
 
 }  // namespace

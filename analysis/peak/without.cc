@@ -41,7 +41,7 @@ class WithoutRows {
         key_ = ByLayer();
         break;
       case WithoutBy::kTensor:
-        key_ = [this](AllocationId, const AllocationRecord& a) { return OfTensor(a.second); };
+        key_ = [this](AllocationId, const AllocationRecord& a) { return OfTensor(a.tensor()); };
         break;
     }
     if (!key_) key_ = [](AllocationId, const AllocationRecord&) { return 0u; };
@@ -86,11 +86,9 @@ class WithoutRows {
     return row_of_[std::min<std::size_t>(stack.value, row_of_.size() - 1)] = sites_.Of(stack);
   }
 
-  std::uint32_t OfTensor(std::uint64_t tensor) {
-    const auto [known, fresh] = tensors_.try_emplace(tensor, 0);
-    if (fresh)
-      known->second =
-          names_.Of(TensorText(session_.tensor(TensorId(static_cast<std::uint32_t>(tensor)))));
+  std::uint32_t OfTensor(TensorId tensor) {
+    const auto [known, fresh] = tensors_.try_emplace(tensor.value, 0);
+    if (fresh) known->second = names_.Of(TensorText(session_.tensor(tensor)));
     return known->second;
   }
 
@@ -109,7 +107,7 @@ class WithoutRows {
   const WithoutOptions& options_;
   SiteGroups sites_;
   Numbering<std::string> names_;                              // of tensors
-  std::unordered_map<std::uint64_t, std::uint32_t> tensors_;  // names, by tensor
+  std::unordered_map<std::uint32_t, std::uint32_t> tensors_;  // names, by tensor
   GroupKey key_;
   std::uint64_t asked_ = 0;
   bool stopped_ = false;

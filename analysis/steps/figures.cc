@@ -22,10 +22,6 @@ struct TokenKey {
   }
 };
 
-std::uint64_t Requested(const AllocationRecord& a) {
-  return a.layer == Layer::kBlock && a.second != 0 ? a.second : a.bytes;
-}
-
 // Levels are of what was asked for: how much a block has beyond that is the allocator's affair, and
 // differs from step to step.
 class StreamVisitor {
@@ -41,15 +37,15 @@ class StreamVisitor {
   void Birth(EventId event, AllocationId id) {
     const AllocationRecord& a = records_[id.value];
     if (!IsOfStepLayer(layer_, a.layer)) return;
-    const TokenKey key{by_size_ ? Requested(a) : 0, a.stack.value, a.device};
+    const TokenKey key{by_size_ ? a.requested() : 0, a.stack.value, a.device};
     const auto token = static_cast<std::uint32_t>(ids_.size());
     stream_->tokens.Add(ids_.try_emplace(key, token).first->second, live_);
     stream_->births.push_back(event);
-    live_ += Requested(a);
+    live_ += a.requested();
   }
   void Death(EventId, AllocationId id) {
     const AllocationRecord& a = records_[id.value];
-    if (IsOfStepLayer(layer_, a.layer)) live_ -= Requested(a);
+    if (IsOfStepLayer(layer_, a.layer)) live_ -= a.requested();
   }
   void After(EventId) {}
 
@@ -148,7 +144,7 @@ StepStream StreamOf(const Session& session, StepLayer layer, bool by_size, Event
   for (const AllocationRecord& a : session.records()) {
     if (a.birth >= begin) break;
     if (IsOfStepLayer(layer, a.layer) && (!a.death.valid() || a.death >= begin))
-      live += Requested(a);
+      live += a.requested();
   }
   StreamVisitor visitor(session, layer, by_size, live, &stream);
   WalkLifetimes(session, begin, end, visitor);

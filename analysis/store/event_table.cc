@@ -55,9 +55,9 @@ EventTable::Detail EventTable::PlainDetail(Op op, AllocationId id) const {
   Detail detail{.address = record.address, .bytes = record.bytes, .allocation = id};
   if (op != Op::kAlloc) return detail;
   detail.stack = record.stack;
-  if (record.layer == Layer::kTensor) detail.label = static_cast<std::uint32_t>(record.second);
+  if (record.layer == Layer::kTensor) detail.label = record.tensor().value;
   if (record.layer == Layer::kStreamOrdered || record.layer == Layer::kBlock)
-    detail.aux0 = record.second;
+    detail.aux0 = record.extra;
   detail.aux1 = static_cast<std::uint64_t>(record.import_kind);
   return detail;
 }

@@ -5,7 +5,7 @@
 // record of the lifetime does not say; every other event has a row of details:
 //
 //   event    | kind 4 | time 4 | ref 4 |            ref: a record, or 2^31 + a row of details
-//   record   | address 8 | bytes 8 | second 8 |     one for two events
+//   record   | address 8 | bytes 8 | extra 8 |      one for two events
 //            | birth 4 | death 4 | stack 4 | parent 4 | device 2 | layer, end, import 3 |
 //   details  | address, bytes, aux0, aux1 8 each | stack, label, result, allocation 4 each |
 //
@@ -67,10 +67,8 @@ struct Event : EventKind {
 struct AllocationRecord {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
-  // Stream-ordered: the pool. Segments: the private pool (private_pools.h), 0 = none. Blocks: what
-  // was asked for, if it was said. Modules: the image's
-  // bytes. Tensors: the TensorId.
-  std::uint64_t second = 0;
+  std::uint64_t extra =
+      0;  // one number, whose meaning depends on the layer: read it by pool() … tensor()
   EventId birth, death;
   StackId stack;
   AllocationId parent;
@@ -80,6 +78,20 @@ struct AllocationRecord {
   ImportKind import_kind = ImportKind::kUnknown;
 
   bool alive() const { return end_reason == EndReason::kAlive; }
+  // The pool of stream-ordered memory, or the private pool of a segment (private_pools.h); 0 =
+  // none.
+  std::uint64_t pool() const {
+    return layer == Layer::kStreamOrdered || layer == Layer::kSegment ? extra : 0;
+  }
+  // Whether the log has the size that was requested of a block, before the allocator rounded it.
+  bool has_requested() const { return layer == Layer::kBlock && extra != 0; }
+  std::uint64_t requested() const { return has_requested() ? extra : bytes; }
+  // The size of a module's file image; `bytes` is what the module takes on the device.
+  std::uint64_t image_bytes() const { return layer == Layer::kModule ? extra : 0; }
+  // The tensor of a record of that layer; of others none.
+  TensorId tensor() const {
+    return layer == Layer::kTensor ? TensorId(static_cast<std::uint32_t>(extra)) : TensorId();
+  }
 };
 static_assert(sizeof(AllocationRecord) == 48);
 

@@ -14,7 +14,7 @@ std::string PrivatePoolName(std::uint64_t pool) {
 
 std::uint64_t PrivatePoolOf(const Session& session, AllocationId id) {
   for (; id.valid(); id = session.record(id).parent)
-    if (session.record(id).layer == Layer::kSegment) return session.record(id).second;
+    if (session.record(id).layer == Layer::kSegment) return session.record(id).pool();
   return 0;
 }
 
@@ -30,16 +30,16 @@ std::uint64_t PrivatePools::Least(std::uint64_t name) {
   return least;
 }
 
-void PrivatePools::Share(std::uint64_t first, std::uint64_t second) {
+void PrivatePools::Join(std::uint64_t first, std::uint64_t second) {
   if (first == second || first == 0 || second == 0) return;
   const std::uint64_t a = Least(first), b = Least(second);
   if (a != b) less_[std::max(a, b)] = std::min(a, b);
 }
 
-void PrivatePools::Settle(std::vector<AllocationRecord>* records) {
+void PrivatePools::AssignNumbers(std::vector<AllocationRecord>* records) {
   if (less_.empty()) return;
   for (AllocationRecord& record : *records)
-    if (record.layer == Layer::kSegment && record.second != 0) record.second = Least(record.second);
+    if (record.layer == Layer::kSegment && record.pool() != 0) record.extra = Least(record.pool());
 }
 
 }  // namespace memprof::analysis

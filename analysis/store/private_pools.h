@@ -21,14 +21,15 @@ std::string PrivatePoolName(std::uint64_t pool);
 // Of a segment, or of what lies in one; 0 = none. O(1).
 std::uint64_t PrivatePoolOf(const Session& session, AllocationId id);
 
-// Until Settle, `second` of a segment's record is what its event named.
+// Finds which segments belong to one private pool: events may name one pool by several numbers.
+// Until AssignNumbers, a segment's record has the number of its event.
 class PrivatePools {
  public:
-  // A block was handed out from a segment that names `first`, in a capture that is named `second`;
-  // either may be 0, which tells nothing. Near O(1).
-  void Share(std::uint64_t first, std::uint64_t second);
-  // Gives all segments of one pool its number: the least of the names that they go by.
-  void Settle(std::vector<AllocationRecord>* records);
+  // Both numbers name the same pool: a segment's, and that of the capture in which a block was
+  // allocated from this segment. 0 = not known. Near O(1).
+  void Join(std::uint64_t first, std::uint64_t second);
+  // Gives all segments of a pool the smallest of its numbers.
+  void AssignNumbers(std::vector<AllocationRecord>* records);
 
  private:
   std::uint64_t Least(std::uint64_t name);

@@ -94,17 +94,14 @@ Allocation Session::allocation(AllocationId id) const {
   a.birth_step = StepOf(record.birth);
   a.death_step = StepOf(record.death);
   a.address = record.address;
-  a.bytes = a.requested = record.bytes;
-  const bool said = record.layer == Layer::kBlock && record.second != 0;
-  if (said || record.layer == Layer::kModule) a.requested = record.second;
+  a.bytes = record.bytes;
+  a.requested = record.layer == Layer::kModule ? record.image_bytes() : record.requested();
   a.stream = data_.events.stream(record.birth.value);
-  if (record.layer == Layer::kStreamOrdered || record.layer == Layer::kSegment)
-    a.pool = record.second;
+  a.pool = record.pool();
   a.stack = record.stack;
   a.api = data_.events.api(record.birth.value);
   a.parent = record.parent;
-  if (record.layer == Layer::kTensor)
-    a.tensor = TensorId(static_cast<std::uint32_t>(record.second));
+  a.tensor = record.tensor();
   return a;
 }
 

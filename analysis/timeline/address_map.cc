@@ -39,7 +39,7 @@ void JoinPages(const Session& session, SuballocatedMap& suballocated) {
   for (const AllocationId id : pages) {
     const Suballocated& more = suballocated[id];
     if (first.valid() && session.allocation(first).stream == session.allocation(id).stream &&
-        session.record(first).second == session.record(id).second &&  // private pools
+        session.record(first).pool() == session.record(id).pool() &&  // private pools
         EndAddress(session.record(first).address, suballocated[first].bytes) ==
             session.record(id).address) {
       Suballocated& whole = suballocated[first];

@@ -49,8 +49,7 @@ void PoolReader::Live(AllocationId id, bool born) {
   const AllocationRecord& a = session_.record(id);
   if (a.layer != Layer::kStreamOrdered && a.layer != Layer::kGraph) return;
   const auto bytes = static_cast<std::int64_t>(a.bytes);
-  Change({a.layer, a.layer == Layer::kStreamOrdered ? a.second : 0, a.device}, 0, false,
-         born ? bytes : -bytes);
+  Change({a.layer, a.pool(), a.device}, 0, false, born ? bytes : -bytes);
 }
 
 void PoolReader::Change(PoolKey key, std::uint64_t sampled, bool set_sample,

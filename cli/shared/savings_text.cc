@@ -26,10 +26,9 @@ const std::string& SiteLabels::Of(analysis::StackId stack) {
 analysis::GroupKey TensorNames::Key() {
   return [this](analysis::AllocationId, const AllocationRecord& a) {
     const analysis::StackId made_at = origins_.Of(a);
-    const auto [known, fresh] = known_.try_emplace({a.second, made_at.value}, 0);
+    const auto [known, fresh] = known_.try_emplace({a.tensor().value, made_at.value}, 0);
     if (fresh) {
-      const auto* tensor =
-          session_.tensor(analysis::TensorId(static_cast<std::uint32_t>(a.second)));
+      const auto* tensor = session_.tensor(a.tensor());
       known->second = names_.Of({TensorName(tensor), TensorShape(tensor), labels_.Of(made_at)});
     }
     return known->second;

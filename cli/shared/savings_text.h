@@ -46,7 +46,7 @@ class TensorNames {
   SiteLabels labels_;
   analysis::TensorOrigins origins_;
   analysis::Numbering<Name> names_;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> known_;  // by tensor and stack
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known_;  // by tensor and stack
 };
 
 // One row of a table of groups.

@@ -45,7 +45,7 @@ void SaveLeak(Drafts& drafts, const Leak& leak) {
 
 // Bytes of `a` beyond what was asked for; 0 if that is not known.
 std::uint64_t Waste(const Session& session, const AllocationRecord& a) {
-  if (a.layer == Layer::kBlock) return a.second == 0 || a.second > a.bytes ? 0 : a.bytes - a.second;
+  if (a.layer == Layer::kBlock) return a.bytes - std::min(a.bytes, a.requested());
   if (a.layer != Layer::kPitched) return 0;
   const std::uint64_t pitch = session.events().aux0(a.birth.value);
   const std::uint64_t width = session.events().aux1(a.birth.value);

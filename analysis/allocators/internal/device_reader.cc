@@ -90,7 +90,8 @@ void DeviceReader::Other(std::size_t event) {
       ++run_.driver_failures;
       short_of_memory_ = true;
       // Without a figure of free memory it is not known how much there is.
-      if (events.aux1(event) > 0) run_.available = std::min(run_.available, used_ + events.aux0(event));
+      if (events.aux1(event) > 0)
+        run_.available = std::min(run_.available, used_ + events.aux0(event));
       if (plan_.source != RequestSource::kBlocks) Refuse(event);
       break;
     case Op::kFrameworkOom:
@@ -189,8 +190,7 @@ void DeviceReader::FlushReleases() {
 void DeviceReader::AddRequest(AllocationId id) {
   FlushReleases();
   const AllocationRecord& record = session_.record(id);
-  const bool said = record.layer == Layer::kBlock && record.second != 0;
-  const std::uint64_t requested = said ? record.second : record.bytes;
+  const std::uint64_t requested = record.requested();
   if (requested == 0) return;
   const std::uint64_t stream = session_.events().stream(record.birth.value);
   const auto number = static_cast<StreamNumber>(streams_.size());
@@ -206,7 +206,7 @@ void DeviceReader::AddRequest(AllocationId id) {
   ++f.allocations;
   f.allocated += record.bytes;
   f.requested += requested;
-  if (plan_.source == RequestSource::kStreamOrdered) ChangePool(record.second, record.bytes, +1);
+  if (plan_.source == RequestSource::kStreamOrdered) ChangePool(record.pool(), record.bytes, +1);
   if (plan_.source == RequestSource::kDriver) Reserve(record.bytes, +1);
   f.NotePeaks();
 }
@@ -238,7 +238,7 @@ void DeviceReader::EndRequest(AllocationId id) {
   if (const auto segment = live_blocks_.find(record.parent.value); segment != live_blocks_.end()) {
     if (--segment->second == 0) ++idle_segments_;
   }
-  if (plan_.source == RequestSource::kStreamOrdered) ChangePool(record.second, record.bytes, -1);
+  if (plan_.source == RequestSource::kStreamOrdered) ChangePool(record.pool(), record.bytes, -1);
   if (plan_.source == RequestSource::kDriver) Reserve(record.bytes, -1);
 }
 

@@ -56,7 +56,7 @@ class FreeMemory {
     if (end - begin > a.bytes) {
       free.insert(end - begin - a.bytes);
       cut_.emplace_back(a.stack, a.bytes);
-    } else if (a.second == 0) {
+    } else if (!a.has_requested()) {
       whole_.push_back({number_[id.value], a.stack, LowerBound(free, a.bytes), a.bytes});
     }
   }

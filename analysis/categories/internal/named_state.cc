@@ -11,7 +11,7 @@ NamedState::NamedState(const Session& session) {
   if (naming.empty()) return;
   for (const AllocationRecord& record : session.records()) {
     if (record.layer != Layer::kTensor || !naming.At(record.birth)) continue;
-    const TensorInfo* tensor = session.tensor(TensorId(static_cast<std::uint32_t>(record.second)));
+    const TensorInfo* tensor = session.tensor(record.tensor());
     if (tensor != nullptr && !tensor->name.empty()) parameters_.insert(tensor->name);
   }
 }

@@ -32,7 +32,7 @@ void Exporter::WriteSegments(int device) {
     std::size_t end = begin + 1;
     const auto joins = [&](const AllocationRecord& a, const AllocationRecord& b, std::size_t at) {
       return Mapped(a) && Mapped(b) && EndAddress(a.address, a.bytes) == b.address &&
-             a.second == b.second && StreamOf(segments[at - 1]) == StreamOf(segments[at]);
+             a.pool() == b.pool() && StreamOf(segments[at - 1]) == StreamOf(segments[at]);
     };
     while (end < segments.size() &&
            joins(session_.record(segments[end - 1]), session_.record(segments[end]), end))
@@ -57,7 +57,7 @@ void Exporter::WriteSegment(int device, std::span<const Id> pieces, std::vector<
     active += a.bytes;
     if (pending_.contains(id.value)) continue;
     allocated += a.bytes;
-    requested += Requested(a);
+    requested += a.requested();
   }
   out_.Item();
   out_.BeginDict();
@@ -70,7 +70,7 @@ void Exporter::WriteSegment(int device, std::span<const Id> pieces, std::vector<
   Field("stream", StreamOf(pieces.front()));
   out_.Key("segment_type");
   out_.Text(first.bytes <= kSmallSegmentBytes ? "small" : "large");
-  const std::uint64_t pool = first.layer == Layer::kSegment ? first.second : 0;
+  const std::uint64_t pool = first.layer == Layer::kSegment ? first.pool() : 0;
   out_.Key("segment_pool_id");
   out_.Pair(pool >> 32, pool & UINT32_MAX);
   out_.Key("is_expandable");
@@ -100,7 +100,7 @@ void Exporter::WriteBlock(std::uint64_t address, std::uint64_t bytes, Id block) 
   out_.BeginDict();
   Field("address", address);
   Field("size", bytes);
-  Field("requested_size", block.valid() ? Requested(session_.record(block)) : 0);
+  Field("requested_size", block.valid() ? session_.record(block).requested() : 0);
   out_.Key("state");
   out_.Text(!block.valid()                   ? "inactive"
             : pending_.contains(block.value) ? "active_pending_free"

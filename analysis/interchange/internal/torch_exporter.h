@@ -88,9 +88,6 @@ class Exporter {
   std::uint64_t StreamOf(Id id) const {
     return session_.events().stream(session_.record(id).birth.value);
   }
-  static std::uint64_t Requested(const AllocationRecord& a) {
-    return a.layer == Layer::kBlock && a.second != 0 ? a.second : a.bytes;
-  }
   std::string_view Metadata(Id id) const;
 
   void WriteSegments(int device);

@@ -34,7 +34,7 @@ class LifetimeFinder {
       Take(i, &event);
       events_.Append(event);
     }
-    private_pools_.Settle(&allocations_);
+    private_pools_.AssignNumbers(&allocations_);
     events_.Finish();
   }
 

@@ -118,12 +118,12 @@ AllocationRecord LifetimeFinder::Fresh(std::uint32_t i, Layer layer, const Event
   fresh.address = event.address;
   fresh.bytes = event.bytes;
   fresh.stack = event.stack;
-  if (layer == Layer::kBlock || layer == Layer::kStreamOrdered) fresh.second = event.aux0;
-  if (layer == Layer::kSegment) fresh.second = event.aux1;
-  if (layer == Layer::kTensor) fresh.second = event.label;
+  if (layer == Layer::kBlock || layer == Layer::kStreamOrdered) fresh.extra = event.aux0;
+  if (layer == Layer::kSegment) fresh.extra = event.aux1;
+  if (layer == Layer::kTensor) fresh.extra = event.label;
   if (layer == Layer::kModule) {
     fresh.bytes = event.aux0;
-    fresh.second = event.bytes;
+    fresh.extra = event.bytes;
   }
   constexpr auto kKinds = static_cast<std::uint64_t>(ImportKind::kOwn) + 1;
   if (layer == Layer::kImported && event.aux1 < kKinds)
@@ -158,7 +158,7 @@ void LifetimeFinder::Allocate(std::uint32_t i, Layer layer, Event* event) {
 void LifetimeFinder::NoteCapture(Id block, std::uint64_t capture) {
   const AllocationId parent = allocations_[block].parent;
   if (parent.valid() && allocations_[parent.value].layer == Layer::kSegment)
-    private_pools_.Share(allocations_[parent.value].second, capture);
+    private_pools_.Join(allocations_[parent.value].pool(), capture);
 }
 
 // A module's end, or a look-up of one of its globals. A module that was there before the log is

@@ -100,9 +100,9 @@ class SessionMerger {
   AllocationRecord Record(const Part& part, AllocationRecord record) const {
     record.address = part.Tagged(record.address);
     if (record.layer == Layer::kStreamOrdered || record.layer == Layer::kSegment)
-      record.second = part.Tagged(record.second);
-    if (record.layer == Layer::kTensor && record.second < part.session->data().tensors.size())
-      record.second += part.tensors;
+      record.extra = part.Tagged(record.extra);
+    if (record.layer == Layer::kTensor && record.extra < part.session->data().tensors.size())
+      record.extra += part.tensors;
     record.birth = EventId(part.events[record.birth.value]);
     record.death = EventId(RowIn(part.events, record.death.value));
     record.stack = StackId(RowIn(part.stacks, record.stack.value));

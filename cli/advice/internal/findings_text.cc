@@ -74,7 +74,7 @@ std::string TensorIn(const Session& session, AllocationId id) {
   for (const AllocationId child : session.Children(id)) {
     const AllocationRecord& inner = session.record(child);
     if (inner.layer != analysis::Layer::kTensor || inner.address != a.address) continue;
-    return TensorName(session.tensor(analysis::TensorId(static_cast<std::uint32_t>(inner.second))));
+    return TensorName(session.tensor(inner.tensor()));
   }
   return "";
 }

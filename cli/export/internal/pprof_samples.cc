@@ -39,7 +39,7 @@ std::string_view TensorOf(const Session& session, std::uint32_t row) {
     a = &session.record(children.front());
   }
   if (a->layer != Layer::kTensor) return {};
-  const auto* tensor = session.tensor(analysis::TensorId(static_cast<std::uint32_t>(a->second)));
+  const auto* tensor = session.tensor(a->tensor());
   return tensor == nullptr ? std::string_view() : std::string_view(tensor->name);
 }
 

@@ -112,7 +112,7 @@ void WriteTensors(const Session& session, SqliteFile& file) {
   SqliteRows rows(file, "tensors", 4);
   for (const analysis::AllocationRecord& record : session.records()) {
     if (record.layer != analysis::Layer::kTensor) continue;
-    const auto id = static_cast<std::uint32_t>(record.second);
+    const auto id = record.tensor().value;
     const analysis::TensorInfo* tensor = session.tensor(analysis::TensorId(id));
     if (tensor == nullptr) continue;
     if (written.size() <= id) written.resize(std::size_t{id} + 1);

@@ -84,11 +84,10 @@ TEST_P(RandomSavings, Tensors) {
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     if (records[i].layer != Layer::kTensor || records[i].device != 0) continue;
     EXPECT_TRUE(records[i].parent.valid());
-    names_in[records[i].parent.value].insert(records[i].second);
+    names_in[records[i].parent.value].insert(records[i].tensor().value);
   }
-  const auto got = savings.WithoutTensors(0, kGroups, [](AllocationId, const AllocationRecord& a) {
-    return static_cast<std::uint32_t>(a.second);
-  });
+  const auto got = savings.WithoutTensors(
+      0, kGroups, [](AllocationId, const AllocationRecord& a) { return a.tensor().value; });
   ASSERT_EQ(got.size(), kGroups);
   for (std::uint32_t group = 0; group < kGroups; ++group) {
     std::set<std::uint32_t> blocks;
@@ -166,17 +165,17 @@ TEST(PeakSavingsTest, SharedBlocksStay) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const PeakSavings savings(*session);
-  const auto apart = savings.WithoutTensors(0, 2, [](AllocationId, const AllocationRecord& a) {
-    return static_cast<std::uint32_t>(a.second);
-  });
+  const auto apart = savings.WithoutTensors(
+      0, 2, [](AllocationId, const AllocationRecord& a) { return a.tensor().value; });
   EXPECT_EQ(apart[0].saves_bytes, 0u);
   EXPECT_EQ(apart[1].saves_bytes, 0u);
   const auto together =
       savings.WithoutTensors(0, 1, [](AllocationId, const AllocationRecord&) { return 0u; });
   EXPECT_EQ(together[0].saves_bytes, 4096u);
   // A group that nobody asked about counts as another.
-  const auto beside = savings.WithoutTensors(
-      0, 1, [](AllocationId, const AllocationRecord& a) { return a.second == 0 ? 0u : kNoGroup; });
+  const auto beside = savings.WithoutTensors(0, 1, [](AllocationId, const AllocationRecord& a) {
+    return a.tensor().value == 0 ? 0u : kNoGroup;
+  });
   EXPECT_EQ(beside[0].saves_bytes, 0u);
 }
 

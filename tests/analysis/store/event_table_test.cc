@@ -60,7 +60,7 @@ class Writer {
     record.bytes = event.bytes;
     record.stack = event.stack;
     record.birth = EventId(static_cast<std::uint32_t>(row));
-    record.second = event.layer == Layer::kTensor ? event.label : event.aux0;
+    record.extra = event.layer == Layer::kTensor ? event.label : event.aux0;
     record.import_kind = static_cast<ImportKind>(event.aux1);
     event.allocation = AllocationId(static_cast<std::uint32_t>(table->records().size()));
     table->mutable_records()->push_back(record);

@@ -26,7 +26,7 @@ TEST(PrivatePoolsTest, AgreeWithSetsThatAreJoinedOneByOne) {
     for (std::uint64_t name = 1; name <= names; ++name) sets[name] = {name};
     for (std::uint64_t i = 0; i < random() % 40; ++i) {
       const std::uint64_t a = random() % (names + 1), b = random() % (names + 1);
-      pools.Share(a, b);
+      pools.Join(a, b);
       if (a == 0 || b == 0) continue;
       std::set<std::uint64_t> joined = sets[a];
       joined.insert(sets[b].begin(), sets[b].end());
@@ -35,13 +35,13 @@ TEST(PrivatePoolsTest, AgreeWithSetsThatAreJoinedOneByOne) {
     std::vector<AllocationRecord> records(names + 2);
     for (std::uint64_t i = 0; i < records.size(); ++i) {
       records[i].layer = i == names + 1 ? Layer::kStreamOrdered : Layer::kSegment;
-      records[i].second = i == names + 1 ? names : i;
+      records[i].extra = i == names + 1 ? names : i;
     }
-    pools.Settle(&records);
-    EXPECT_EQ(records[0].second, 0u);
+    pools.AssignNumbers(&records);
+    EXPECT_EQ(records[0].extra, 0u);
     for (std::uint64_t name = 1; name <= names; ++name)
-      ASSERT_EQ(records[name].second, *sets[name].begin()) << name << " of round " << round;
-    EXPECT_EQ(records[names + 1].second, names) << "no segment";
+      ASSERT_EQ(records[name].extra, *sets[name].begin()) << name << " of round " << round;
+    EXPECT_EQ(records[names + 1].extra, names) << "no segment";
   }
 }
 

@@ -36,8 +36,7 @@ std::vector<std::size_t> BirthsBefore(const Session& session,
 void Add(const Session& session, const Categories& categories, AllocationId id,
          CategoryScore* score) {
   const AllocationRecord& tensor = session.record(id);
-  const analysis::TensorInfo* info =
-      session.tensor(analysis::TensorId(static_cast<std::uint32_t>(tensor.second)));
+  const analysis::TensorInfo* info = session.tensor(tensor.tensor());
   if (info == nullptr) return;
   const Category truth = analysis::CategoryOfTensorName(info->name);
   if (truth == Category::kUnknown) return;
