@@ -97,7 +97,7 @@ class StepProgram {
   const std::vector<std::uint32_t>& begins() const { return begins_; }
 
   int layers = 0;
-  // What a loop keeps from one turn to the next.
+  // What a loop keeps from one iteration to the next.
   Group kept;
   std::deque<Memory> queue;
   Memory held = 0;

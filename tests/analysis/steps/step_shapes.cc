@@ -20,8 +20,8 @@ void BoundQueue(StepProgram& p, std::size_t most) {
 }
 
 // The next batch is uploaded, and lies in memory, while this one is learnt from.
-void Prefetched(StepProgram& p, int turns, int micro, bool leaks) {
-  for (int turn = 0; turn < turns; ++turn) {
+void Prefetched(StepProgram& p, int iterations, int micro, bool leaks) {
+  for (int iteration = 0; iteration < iterations; ++iteration) {
     p.Begin();
     const Memory next =
         p.New("Upload", 8192u * static_cast<unsigned>(6 + (leaks ? p.Below(5) : 0)));
@@ -39,31 +39,31 @@ void Prefetched(StepProgram& p, int turns, int micro, bool leaks) {
 
 // An evaluation between epochs; where there are `metrics`, each step adds to a list on the device
 // that the next epoch begins anew.
-void Epochs(StepProgram& p, int turns, bool metrics) {
-  const int epoch = std::max(4, turns / 5);
-  for (int turn = 0; turn < turns; ++turn) {
+void Epochs(StepProgram& p, int iterations, bool metrics) {
+  const int epoch = std::max(4, iterations / 5);
+  for (int iteration = 0; iteration < iterations; ++iteration) {
     p.Begin();
     p.Step(16);
     if (metrics) p.kept.push_back(p.New("Metric", 2000));
-    if (turn % epoch != epoch - 1) continue;
+    if (iteration % epoch != epoch - 1) continue;
     p.Delete(&p.kept);
     for (int i = 0; i < 3; ++i) p.Evaluate(32);
   }
 }
 
-void Stages(StepProgram& p, int turns) {
-  for (int turn = 0; turn < turns; ++turn) {
+void Stages(StepProgram& p, int iterations) {
+  for (int iteration = 0; iteration < iterations; ++iteration) {
     p.Begin();
-    if (turn == turns / 2) p.layers *= 2;
-    p.Step(16, 1, turn < turns / 2 ? "" : "Second");
+    if (iteration == iterations / 2) p.layers *= 2;
+    p.Step(16, 1, iteration < iterations / 2 ? "" : "Second");
   }
 }
 
 // One step, and an optimizer that is written by hand, layer by layer.
-void OptimizerByHand(StepProgram& p, int turns) {
-  p.layers = turns / 2;
+void OptimizerByHand(StepProgram& p, int iterations) {
+  p.layers = iterations / 2;
   p.Step(16);
-  for (int layer = 0; layer < turns; ++layer) {
+  for (int layer = 0; layer < iterations; ++layer) {
     Group work = {p.New("Square", 40'000), p.New("Root", 40'000)};
     p.New("Moment1", 40'000);
     p.New("Moment2", 40'000);
@@ -99,11 +99,11 @@ void Branches(StepProgram& p, int) {
   p.Delete(batch);
 }
 
-// What each turn of a loop does, where all turns do the same.
+// Loops whose iterations all do the same.
 constexpr struct {
   std::string_view shape;
-  void (*run)(StepProgram& p, int turn);
-} kTurns[] = {
+  void (*run)(StepProgram& p, int iteration);
+} kLoops[] = {
     {"plain", [](StepProgram& p, int) { p.Step(16); }},
     {"three buffers",
      [](StepProgram& p, int) {
@@ -124,16 +124,16 @@ constexpr struct {
     {"leak and cache", LeakAndCache},
     {"accumulation", [](StepProgram& p, int) { p.Step(16, 4); }},
     {"accumulation of portions",
-     [](StepProgram& p, int turn) {
+     [](StepProgram& p, int iteration) {
        const Memory batch = p.New("Batch", 262144);
        p.Learn(4, 8);
        p.Delete(batch);
-       if (turn % 3 == 0) p.New("Log", 700);
+       if (iteration % 3 == 0) p.New("Log", 700);
      }},
     {"evaluation every 5",
-     [](StepProgram& p, int turn) {
+     [](StepProgram& p, int iteration) {
        p.Step(16);
-       if (turn % 5 == 4) p.Evaluate(32);
+       if (iteration % 5 == 4) p.Evaluate(32);
      }},
     {"random lengths", [](StepProgram& p, int) { p.Step(static_cast<unsigned>(1 + p.Below(60))); }},
     {"random lengths, leak",
@@ -145,8 +145,9 @@ constexpr struct {
     {"carried state of random size",
      [](StepProgram& p, int) { CarryState(p, 4096u * static_cast<unsigned>(1 + p.Below(64))); }},
     {"warm-up",
-     [](StepProgram& p, int turn) {
-       for (int i = 0; turn < 4 && i < 30; ++i) p.Delete(p.New("Try" + std::to_string(i), 1 << 20));
+     [](StepProgram& p, int iteration) {
+       for (int i = 0; iteration < 4 && i < 30; ++i)
+         p.Delete(p.New("Try" + std::to_string(i), 1 << 20));
        p.Step(16);
      }},
     {"last ten",
@@ -156,9 +157,9 @@ constexpr struct {
        BoundQueue(p, 10);
      }},
     {"checkpoints",
-     [](StepProgram& p, int turn) {
+     [](StepProgram& p, int iteration) {
        p.Step(16);
-       if (turn % 10 == 9)
+       if (iteration % 10 == 9)
          for (int layer = 0; layer < p.layers; ++layer) p.Delete(p.New("Save", p.Weight(layer)));
      }},
     {"branches", Branches},
@@ -169,12 +170,13 @@ constexpr struct {
        p.Learn(16, 1, "Forge");
        p.Delete(batch);
      }},
-    {"longer each turn", [](StepProgram& p, int turn) { p.Step(static_cast<unsigned>(8 + turn)); }},
+    {"longer each iteration",
+     [](StepProgram& p, int iteration) { p.Step(static_cast<unsigned>(8 + iteration)); }},
     {"frees in bulk",
-     [](StepProgram& p, int turn) {
+     [](StepProgram& p, int iteration) {
        p.Step(16);
        p.kept.push_back(p.New("Metric", 20'000));
-       if (turn % 10 == 9) p.Delete(&p.kept);
+       if (iteration % 10 == 9) p.Delete(&p.kept);
      }},
     {"rare leak",
      [](StepProgram& p, int) {
@@ -189,27 +191,27 @@ constexpr struct {
      }},
 };
 
-std::vector<std::uint32_t> RunShape(StepProgram& p, std::string_view shape, int turns) {
+std::vector<std::uint32_t> RunShape(StepProgram& p, std::string_view shape, int iterations) {
   if (shape == "set-up alone") {
-    for (int turn = 0; turn < turns; ++turn) p.SetUp();
+    for (int iteration = 0; iteration < iterations; ++iteration) p.SetUp();
     return {};
   }
   p.SetUp();
   if (shape == "one step of many layers") {
-    p.layers = turns;
+    p.layers = iterations;
     p.Step(16);
   }
-  if (shape == "one step and its optimizer") OptimizerByHand(p, turns);
-  if (shape == "prefetched") Prefetched(p, turns, 1, false);
-  if (shape == "prefetched, accumulated, leak") Prefetched(p, turns, 4, true);
-  if (shape == "epochs") Epochs(p, turns, false);
-  if (shape == "epochs with metrics") Epochs(p, turns, true);
-  if (shape == "stages") Stages(p, turns);
-  for (const auto& each : kTurns) {
+  if (shape == "one step and its optimizer") OptimizerByHand(p, iterations);
+  if (shape == "prefetched") Prefetched(p, iterations, 1, false);
+  if (shape == "prefetched, accumulated, leak") Prefetched(p, iterations, 4, true);
+  if (shape == "epochs") Epochs(p, iterations, false);
+  if (shape == "epochs with metrics") Epochs(p, iterations, true);
+  if (shape == "stages") Stages(p, iterations);
+  for (const auto& each : kLoops) {
     if (each.shape != shape) continue;
-    for (int turn = 0; turn < turns; ++turn) {
+    for (int iteration = 0; iteration < iterations; ++iteration) {
       p.Begin();
-      each.run(p, turn);
+      each.run(p, iteration);
     }
   }
   return p.begins();
@@ -236,7 +238,7 @@ const std::vector<StepShape>& StepShapes() {
                                                 {"stages"},
                                                 {"random lengths"},
                                                 {"random lengths, leak"},
-                                                {"longer each turn"},
+                                                {"longer each iteration"},
                                                 {"carried state"},
                                                 {"carried state of random size"},
                                                 {"warm-up"},
@@ -250,10 +252,10 @@ const std::vector<StepShape>& StepShapes() {
   return shapes;
 }
 
-std::vector<std::uint32_t> WriteStepShape(std::string_view shape, std::uint32_t seed, int turns,
-                                          Layer layer, LogBuilder* log) {
+std::vector<std::uint32_t> WriteStepShape(std::string_view shape, std::uint32_t seed,
+                                          int iterations, Layer layer, LogBuilder* log) {
   StepProgram program(seed, layer, log);
-  return RunShape(program, shape, turns);
+  return RunShape(program, shape, iterations);
 }
 
 }  // namespace memprof::analysis::testing

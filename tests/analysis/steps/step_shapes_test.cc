@@ -24,9 +24,10 @@ struct Outcome {
   std::string why;
 };
 
-Outcome Judge(const StepShape& shape, std::uint32_t seed, int turns, Layer layer) {
+Outcome Judge(const StepShape& shape, std::uint32_t seed, int iterations, Layer layer) {
   LogBuilder log;
-  const std::vector<std::uint32_t> truth = WriteStepShape(shape.name, seed, turns, layer, &log);
+  const std::vector<std::uint32_t> truth =
+      WriteStepShape(shape.name, seed, iterations, layer, &log);
   const auto session = LoadLog(log);
   const FoundSteps found = FindSteps(*session, StepChoice::kPattern);
   Outcome outcome{.found = found.steps.size(),
@@ -44,10 +45,10 @@ Outcome Judge(const StepShape& shape, std::uint32_t seed, int turns, Layer layer
   return outcome;
 }
 
-bool Right(const StepShape& shape, const Outcome& outcome, int turns) {
+bool Right(const StepShape& shape, const Outcome& outcome, int iterations) {
   if (!shape.steps) return !outcome.used;
-  return outcome.used && outcome.found + 1 >= static_cast<std::size_t>(turns) &&
-         outcome.found <= static_cast<std::size_t>(turns) + 1;
+  return outcome.used && outcome.found + 1 >= static_cast<std::size_t>(iterations) &&
+         outcome.found <= static_cast<std::size_t>(iterations) + 1;
 }
 
 // STEP_SHAPES_TURNS=12,40,…: a table of every shape and length.
@@ -63,18 +64,18 @@ TEST(StepShapesTest, StepsAreFoundAndUsed) {
     }
   }
   for (const StepShape& shape : testing::StepShapes()) {
-    for (const int turns : lengths) {
+    for (const int iterations : lengths) {
       for (const Layer layer : {Layer::kLinear, Layer::kBlock}) {
         for (std::uint32_t seed = 1; seed <= 2; ++seed) {
-          const Outcome outcome = Judge(shape, seed, turns, layer);
-          const bool right = Right(shape, outcome, turns);
+          const Outcome outcome = Judge(shape, seed, iterations, layer);
+          const bool right = Right(shape, outcome, iterations);
           if (wanted != nullptr)
             std::printf("SHAPE|%s|%d|%s|%u|%zu|%zu|%.2f|%s\n", std::string(shape.name).c_str(),
-                        turns, layer == Layer::kBlock ? "block" : "cuda", seed, outcome.found,
+                        iterations, layer == Layer::kBlock ? "block" : "cuda", seed, outcome.found,
                         outcome.at_their_places, outcome.confidence, right ? "right" : "WRONG");
-          EXPECT_TRUE(right) << shape.name << ", " << turns << " turns, seed " << seed << ": "
-                             << outcome.found << " found, confidence " << outcome.confidence << "; "
-                             << outcome.why;
+          EXPECT_TRUE(right) << shape.name << ", " << iterations << " iterations, seed " << seed
+                             << ": " << outcome.found << " found, confidence " << outcome.confidence
+                             << "; " << outcome.why;
         }
       }
     }
