@@ -1,10 +1,10 @@
-// Which 2 MiB granules of the address space ever held memory of the driver, as two bitmaps over
-// 47 bits of address: a launch asks it which of its argument words can be device pointers, and a
-// copy through unified addressing asks which way it goes.
+// Two bitmaps over 47 bits of address: which 2 MiB granules ever held device memory of the driver,
+// and which held pinned host memory. A launch uses them to find device pointers among its
+// arguments; a copy between unified addresses uses them to find its direction.
 //
-// Marks are never taken back, so an answer may be a false yes, never a false no for memory that
-// was marked. Lookups and marks are lock-free; only the touched pages of the maps (one page covers
-// 64 GiB of addresses) take memory.
+// Marks are never removed. So a lookup may answer yes for memory that was freed, but never no for
+// memory that was marked. Lookups and marks are lock-free. Only the touched pages of the bitmaps
+// (one page covers 64 GiB of addresses) take memory.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace memprof::cupti {
 
 enum class MemorySide { kDevice, kHost };
 
-// Maps the bitmaps. Idempotent; called under the control lock. False when there is no address
-// space left, in which case every lookup answers no.
+// Maps the bitmaps. May be called again; needs the control lock. False when there is no address
+// space left: every lookup then answers no.
 bool OpenAddressMap();
 void MarkAddresses(MemorySide side, std::uint64_t address, std::uint64_t bytes);
 bool IsMarked(MemorySide side, std::uint64_t address);
-// In either map.
+// Whether either bitmap has the mark.
 bool IsMarked(std::uint64_t address);
 
 }  // namespace memprof::cupti

@@ -1,4 +1,4 @@
-// Addresses of memory that calls hand out.
+// Handlers that put the memory which a call returned into the address map.
 #include "cupti_hooks/src/address_marks.h"
 
 namespace memprof::cupti {
@@ -11,7 +11,7 @@ struct NodeParams {
   CUDA_MEM_ALLOC_NODE_PARAMS alloc;
 };
 
-// Memory whose size only the driver knows.
+// For memory whose size only the driver can report.
 void MarkByAddress(const CUdeviceptr* out) {
   unsigned long long base = 0;
   std::size_t bytes = 0;

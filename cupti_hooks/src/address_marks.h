@@ -1,4 +1,5 @@
-// What calls that hand out memory tell the address map, whoever records them.
+// Handlers that put the memory which a call returned into the address map, whichever source records
+// the call.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace memprof::cupti {
 
 inline bool Succeeded(const Call& call) { return call.exit && call.result == 0; }
 
-// `out` is where a call that succeeded has written an address.
+// `out`: where a successful call has written the address.
 template <typename T>
 void Mark(MemorySide side, const T* out, std::uint64_t bytes) {
   if (out != nullptr) MarkAddresses(side, Number(*out), bytes);

@@ -1,4 +1,4 @@
-// One driver call as a handler sees it.
+// One driver call, as a handler gets it.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,12 @@ namespace memprof::cupti {
 
 // Why a callback is enabled.
 enum class Group : std::uint8_t {
-  kMemory,     // told to the recorder if this source is the one for memory: only enabled then
-  kContext,    // as kMemory; what CUPTI says of contexts within the call is left out
-  kAddress,    // as kMemory, and hands out addresses for the address map: always
-  kUse,        // launches, copies, memsets, synchronisations: always
-  kKernel,     // handles of kernels, for the layout of their arguments: always
-  kHeartbeat,  // proves that callbacks still arrive: always
+  kMemory,     // passed to the recorder, and enabled, only if this source records memory
+  kContext,    // as kMemory; CUPTI's own context events within the call are ignored
+  kAddress,    // as kMemory, and returns addresses for the address map: always enabled
+  kUse,        // launches, copies, memsets, synchronisations: always enabled
+  kKernel,     // handles of kernels, for the layout of their arguments: always enabled
+  kHeartbeat,  // shows that callbacks still arrive: always enabled
 };
 
 struct Call;

@@ -1,15 +1,15 @@
-// Every driver callback that this source asks CUPTI for: X(function, callback id, group, handler…);
-// the handler may hold commas.
+// Every driver callback that this source enables in CUPTI: X(function, callback id, group,
+// handler…); the handler may contain commas.
 //
-// Ids are written as numbers because older toolkits lack the newer names; ids are append-only, so
-// a number means the same function in every CUPTI that knows it, and one that CUPTI does not know
-// (cuptiGetCallbackName) is skipped. A test compares the numbers with the toolkit's header and,
-// where there is one, with the real libcupti.
+// Ids are written as numbers because older toolkits lack the newer names. CUPTI never reuses an id,
+// so a number means the same function in every version of CUPTI. An id that the CUPTI at hand does
+// not know (cuptiGetCallbackName) is skipped. A test compares the numbers with the toolkit's header
+// and, where there is one, with the real libcupti.
 //
-// Functions without an export of their own in any driver (cu64*, cuMemHostAlloc_v2) are left out.
-// What calls of the groups kMemory, kContext and kAddress mean, the recorder knows (events/); the
-// handlers of kAddress only tell the address map what was handed out. Device code is not among
-// them: CUPTI tells of each load itself, also of a late one.
+// Functions that no driver exports by themselves (cu64*, cuMemHostAlloc_v2) are left out. Calls of
+// the groups kMemory, kContext and kAddress are interpreted by the recorder (events/); the handlers
+// of kAddress only update the address map. Loading of device code is not in the table: CUPTI
+// reports each load, also a lazy one, by an event of its own.
 #pragma once
 
 #define MEMPROF_CUPTI_MEMORY_CALLBACKS(X)                                    \
@@ -231,8 +231,8 @@
   X(cuMemsetD2D16Async_ptsz, 432, kUse, Fill2D<cuMemsetD2D16Async_params, 2>) \
   X(cuMemsetD2D32Async_ptsz, 433, kUse, Fill2D<cuMemsetD2D32Async_params, 4>)
 
-// cuEventSynchronize is not among them: it waits for an instant of a stream that only the program
-// knows, and OP_SYNC speaks of a stream or of everything.
+// cuEventSynchronize is left out: it waits for a point in a stream that the log does not have, and
+// OP_SYNC means a stream or the whole context.
 #define MEMPROF_CUPTI_SYNC_CALLBACKS(X)               \
   X(cuCtxSynchronize, 17, kUse, SyncContext)          \
   X(cuCtxSynchronize_v2, 800, kUse, SyncGivenContext) \

@@ -1,4 +1,4 @@
-// From a callback of CUPTI to the handler of its row in the table.
+// Dispatches a callback of CUPTI to the handler of its row in the table.
 #include "cupti_hooks/src/callbacks.h"
 
 #include <array>
@@ -36,11 +36,12 @@ constexpr std::array<std::uint16_t, kMaxCbid> kRows = [] {
 
 std::atomic<Listening> g_listening{Listening::kNothing};
 
-// Initial-exec: no allocation on first use in a thread, which may be inside malloc.
+// Initial-exec, so that the first use in a thread allocates nothing: it may happen inside malloc.
 __attribute__((tls_model("initial-exec"))) thread_local unsigned t_inside = 0;
 __attribute__((tls_model("initial-exec"))) thread_local unsigned t_heartbeats = 0;
 __attribute__((tls_model("initial-exec"))) thread_local bool t_await_heartbeat = false;
-// From the entry of a call that the recorder was told of to its exit, or to the next call.
+// True from the entry of a context call that was passed to the recorder until its exit or the next
+// call.
 __attribute__((tls_model("initial-exec"))) thread_local bool t_ends_or_makes_context = false;
 
 void OnDriverCall(std::uint32_t cbid, const CUpti_CallbackData& data, Listening listening) {
@@ -63,7 +64,7 @@ void OnDriverCall(std::uint32_t cbid, const CUpti_CallbackData& data, Listening 
   t_ends_or_makes_context = false;
   if (listening == Listening::kEverything) {
     t_ends_or_makes_context = !exit && entry->group == Group::kContext;
-    TellRecorder(call, data.correlationData);
+    ForwardToRecorder(call, data.correlationData);
   }
   if (entry->handler != nullptr) entry->handler(call);
 }
@@ -84,7 +85,7 @@ const CallbackEntry* FindCallback(std::uint32_t cbid) {
 void SetListening(Listening listening) { g_listening.store(listening, std::memory_order_release); }
 Listening CurrentListening() { return g_listening.load(std::memory_order_acquire); }
 
-bool RecorderKnowsOfContext() { return t_ends_or_makes_context; }
+bool InsideContextCall() { return t_ends_or_makes_context; }
 
 bool InsideSource() { return t_inside != 0; }
 InsideSourceScope::InsideSourceScope() { ++t_inside; }

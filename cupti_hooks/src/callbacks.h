@@ -9,7 +9,7 @@
 
 namespace memprof::cupti {
 
-// At least as many as the table has rows; checked where the table is.
+// At least the number of rows of the table; callbacks.cc checks it.
 inline constexpr std::size_t kMaxCallbacks = 256;
 
 struct CallbackTable {
@@ -23,17 +23,17 @@ std::size_t CallbackIndex(const CallbackEntry* entry);
 // The row of a driver callback id, or null.
 const CallbackEntry* FindCallback(std::uint32_t cbid);
 
-// What callbacks do; written by the control side, read by every callback.
+// What callbacks record. Written when the source starts or stops, read by every callback.
 enum class Listening : int {
   kNothing,  // not started, stopped, or lost
-  kUses,     // allocations are somebody else's task
+  kUses,     // another source records allocations
   kEverything,
 };
 void SetListening(Listening listening);
 Listening CurrentListening();
 
-// True while this thread is inside OnCallback, or in a call of ours into CUPTI or CUDA: what
-// happens then is not the program's doing.
+// True while this thread is inside OnCallback, or inside a call of the recorder into CUPTI or CUDA:
+// what happens there is not done by the program.
 bool InsideSource();
 class InsideSourceScope {
  public:
@@ -43,18 +43,18 @@ class InsideSourceScope {
   InsideSourceScope& operator=(const InsideSourceScope&) = delete;
 };
 
-// Whether this thread is inside a call by which the recorder learns of contexts.
-bool RecorderKnowsOfContext();
+// Whether this thread is inside a driver call from which the recorder already records the context.
+bool InsideContextCall();
 
 // Resource events.
 void OnResource(std::uint32_t cbid, const void* data);
 
-// How often the heartbeat function was seen to be called, on this thread.
+// How often this thread has received the heartbeat's callback.
 unsigned HeartbeatsSeen();
-// The next heartbeats of this thread are let through although it is inside the source.
+// While true, heartbeats of this thread are counted although the thread is inside the source.
 void AwaitHeartbeat(bool awaited);
 
-// Given to CUPTI. Runs on the program's threads, concurrently.
+// The callback that is registered with CUPTI. Runs on the program's threads, concurrently.
 void OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void* data);
 
 }  // namespace memprof::cupti

@@ -1,4 +1,4 @@
-// The search for libcupti.
+// Searches for libcupti.
 #include "cupti_hooks/src/cupti_library.h"
 
 #include <dlfcn.h>
@@ -12,8 +12,8 @@
 namespace memprof::cupti {
 namespace {
 
-// SONAMEs, newest first, with the major version of CUDA that each belongs to. Within a major
-// version, any driver will do. Until CUDA 11 the minor version was part of the name.
+// SONAMEs, newest first, with their major version of CUDA. Within a major version any driver works.
+// Up to CUDA 11 the name contained the minor version.
 struct Name {
   const char* file;
   int major;  // 0 = unknown
@@ -44,7 +44,7 @@ int NoteObject(dl_phdr_info* info, std::size_t, void* user) {
   return 0;
 }
 
-// Directories relative to that of the CUDA runtime: a toolkit, and how pip lays wheels out.
+// Directories relative to that of the CUDA runtime: in a toolkit, and in wheels that pip installed.
 constexpr const char* kBesideRuntime[] = {".", "../extras/CUPTI/lib64", "../../cuda_cupti/lib",
                                           "../../../../extras/CUPTI/lib64"};
 constexpr const char* kInToolkit[] = {"lib64", "extras/CUPTI/lib64", "lib", "extras/CUPTI/lib",
@@ -58,13 +58,13 @@ class Search {
 
   void* Run() {
     if (mapped_.cupti[0] != '\0') {
-      // By its own path, so that exactly that copy is used, whatever it is called.
+      // By its path, so that this very copy is opened, whatever its name is.
       if (void* handle = dlopen(mapped_.cupti, RTLD_LAZY | RTLD_NOLOAD)) return handle;
     }
     for (const Name& name : kNames) {
       if (void* handle = dlopen(name.file, RTLD_LAZY | RTLD_NOLOAD)) return handle;
     }
-    // The runtime that the program uses says best which libcupti its frameworks would bring.
+    // The frameworks of the program bring the libcupti of the runtime that they use.
     const int runtime = RuntimeMajor();
     for (const Name& name : kNames) {
       if (runtime == 0 || name.major != runtime) continue;
@@ -172,7 +172,7 @@ bool LoadCupti(int driver_version, CuptiLibrary* library, char* why, std::size_t
     Mapped mapped{};
     dl_iterate_phdr(&NoteObject, &mapped);
     handle = Search(driver_version, mapped).Run();
-    dlerror();  // leave no error of ours behind for the program's next dlerror()
+    dlerror();  // clears our error, which the program's next dlerror() would return
   }
   if (handle == nullptr) {
     std::snprintf(why, why_size,

@@ -1,7 +1,7 @@
-// Finds a libcupti that fits this process and looks its functions up. It is never linked: a
-// second copy beside the one that a framework brought breaks both, and no version fits everywhere.
+// Finds a libcupti that fits this process, and its functions. The library is never linked: a second
+// copy beside one that a framework loaded breaks both, and no single version fits every program.
 //
-// Thread-safety: none; used under the control lock.
+// Not thread-safe: used under the control lock.
 #pragma once
 
 #include <cupti_callbacks.h>
@@ -35,10 +35,11 @@ struct CuptiLibrary {
   char path[512];
 };
 
-// Loads libcupti: the file named by MEMPROF_CUPTI_LIBRARY if that is set; else one that is mapped
-// already; else by the loader's search path, beside the CUDA runtime in use and in the toolkit's
-// usual places: the version of that runtime first, then newest first, none newer than the driver.
-// `driver_version` is cuDriverGetVersion's, 0 if unknown. On failure writes the reason into `why`.
+// Loads libcupti. The file named by MEMPROF_CUPTI_LIBRARY, if that is set; else a copy that is
+// already mapped; else one from the loader's search path, from beside the CUDA runtime in use or
+// from the usual places of the toolkit: first the version of that runtime, then the newest, none
+// newer than the driver. `driver_version` is cuDriverGetVersion's, 0 if unknown. On failure writes
+// the reason to `why`.
 bool LoadCupti(int driver_version, CuptiLibrary* library, char* why, std::size_t why_size);
 
 }  // namespace memprof::cupti

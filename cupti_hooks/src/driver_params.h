@@ -1,6 +1,6 @@
-// Parameters of driver functions as CUPTI hands them out: <function>_params of the toolkit's
-// generated_cuda_meta.h, and our own structs for functions that the oldest supported toolkit
-// (11.8) does not have. A struct never changes for its callback id, so both work with every CUPTI.
+// Parameters of driver functions as CUPTI passes them: <function>_params of the toolkit's
+// generated_cuda_meta.h, and our own structs for functions that the oldest supported toolkit (11.8)
+// does not have. The struct of a callback id never changes, so both kinds work with every CUPTI.
 #pragma once
 
 #include <cuda.h>
@@ -11,13 +11,13 @@
 
 namespace memprof::cupti {
 
-// cuModuleGetFunction, cuLibraryGetKernel and cuKernelGetFunction, as far as we look: where the
-// handle of a kernel is written to.
+// The part of the parameters of cuModuleGetFunction, cuLibraryGetKernel and cuKernelGetFunction
+// that is read: where the call writes the handle of the kernel.
 struct KernelHandleParams {
   void** handle;
 };
 
-// cuGraphAddNode in its two versions, as far as memory nodes need it.
+// The parameters of the two versions of cuGraphAddNode.
 struct GraphAddNodeParams {
   CUgraphNode* node;
   CUgraph graph;

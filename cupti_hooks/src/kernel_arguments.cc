@@ -10,20 +10,20 @@
 namespace memprof::cupti {
 namespace {
 
-constexpr std::size_t kSlots = 1 << 14;           // handles that can be known at once
-constexpr std::size_t kProbes = 64;               // slots looked at for one handle
-constexpr std::size_t kMaxParameters = 64;        // of one kernel; later ones are not looked at
+constexpr std::size_t kSlots = 1 << 14;           // handles that can be stored at once
+constexpr std::size_t kProbes = 64;               // slots that are searched for one handle
+constexpr std::size_t kMaxParameters = 64;        // of one kernel; later ones are ignored
 constexpr std::size_t kMaxArgumentBytes = 32768;  // of all arguments: above the driver's own limit
 constexpr std::uint32_t kUnknown = 0xffffffff;
 
-// A slot is claimed once for a handle and kept until all are forgotten. Its version is odd while a
-// thread writes the rest; a thread that finds it so, or that changed while it read, treats the
-// layout as unknown.
+// A slot is claimed once for a handle, and kept until ClearKernelHandles. Its version is odd while
+// a thread writes the rest. A thread that reads an odd version, or sees the version change while it
+// reads, treats the layout as unknown.
 struct Slot {
   std::atomic<std::uintptr_t> handle;
   std::atomic<std::uint32_t> version;
-  std::atomic<std::uint32_t> kind;   // KernelHandleKind; 0 = forgotten
-  std::atomic<std::uint32_t> count;  // of parameters; kUnknown = not asked for yet
+  std::atomic<std::uint32_t> kind;   // KernelHandleKind; 0 = cleared
+  std::atomic<std::uint32_t> count;  // of parameters; kUnknown = not yet queried
   std::atomic<std::uint16_t> bytes[kMaxParameters];
 };
 Slot g_slots[kSlots];  // zero pages until used
@@ -60,7 +60,8 @@ bool BeginWrite(Slot& slot) {
 }
 void EndWrite(Slot& slot) { slot.version.fetch_add(1, std::memory_order_release); }
 
-// Asks the driver, which ends the list with "invalid value". Any other answer may change.
+// Queries the driver until it answers "invalid value", which ends the list. Any other error may be
+// temporary.
 bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
   constexpr int kInvalidValue = 1;  // CUDA_ERROR_INVALID_VALUE
   const auto query =
@@ -78,7 +79,8 @@ bool QueryLayout(void* handle, KernelHandleKind kind, Layout* layout) {
   return true;
 }
 
-// Reads the layout of the slot at this version; false when there is none, or a writer came in.
+// Reads the layout of the slot at this version; false when it has none, or another thread writes
+// it.
 bool ReadLayout(const Slot& slot, std::uint32_t version, Layout* layout) {
   const std::uint32_t count = slot.count.load(std::memory_order_acquire);
   if (count > kMaxParameters) return false;
@@ -94,7 +96,7 @@ bool FindLayout(void* kernel, Layout* layout) {
   Slot* slot = FindSlot(handle, false);
   if (slot == nullptr) return false;
   const std::uint32_t version = slot->version.load(std::memory_order_acquire);
-  // From here on, whoever takes the slot for another handle changes its version as well.
+  // A thread that takes the slot for another handle from here on changes its version too.
   if (slot->handle.load(std::memory_order_acquire) != handle) return false;
   const std::uint32_t kind = slot->kind.load(std::memory_order_acquire);
   if (kind == 0 || (version & 1) != 0) return false;
@@ -103,7 +105,8 @@ bool FindLayout(void* kernel, Layout* layout) {
   }
   if (!QueryLayout(kernel, static_cast<KernelHandleKind>(kind), layout)) return false;
   if (BeginWrite(*slot)) {
-    // Unless the handle was handed out anew since: then its layout is asked for next time.
+    // Skipped when the driver has returned the same handle again meanwhile: its layout is then
+    // queried next time.
     if (slot->version.load(std::memory_order_relaxed) == version + 1) {
       for (std::size_t i = 0; i < layout->count; ++i) {
         slot->bytes[i].store(layout->bytes[i], std::memory_order_release);
@@ -120,14 +123,14 @@ bool FindLayout(void* kernel, Layout* layout) {
 void NoteKernelHandle(const void* handle, KernelHandleKind kind) {
   if (handle == nullptr) return;
   Slot* slot = FindSlot(reinterpret_cast<std::uintptr_t>(handle), true);
-  // A full neighbourhood or a writer at work: the handle stays as it is, at worst unknown.
+  // No free slot, or another thread writes it: the handle stays as it is, at worst unknown.
   if (slot == nullptr || !BeginWrite(*slot)) return;
   slot->kind.store(static_cast<std::uint32_t>(kind), std::memory_order_release);
   slot->count.store(kUnknown, std::memory_order_release);
   EndWrite(*slot);
 }
 
-void ForgetKernelHandles() {
+void ClearKernelHandles() {
   for (Slot& slot : g_slots) {
     if (slot.handle.load(std::memory_order_relaxed) == 0) continue;
     slot.kind.store(0, std::memory_order_relaxed);
@@ -155,7 +158,7 @@ void TouchedAddresses::Scan(const void* bytes, std::size_t size) {
 
 void TouchedAddresses::Collect(void* kernel, void* const* arguments, void* const* extra) {
   if (extra != nullptr) {
-    // CU_LAUNCH_PARAM_END ends the list; the bound is for a program that forgot it.
+    // CU_LAUNCH_PARAM_END ends the list; the bound is for a program that left it out.
     const void* buffer = nullptr;
     std::size_t bytes = 0;
     for (int i = 0; i < 8 && extra[i] != nullptr; i += 2) {

@@ -1,13 +1,13 @@
-// The device pointers among the arguments of a kernel launch.
+// Finds the device pointers among the arguments of a kernel launch.
 //
-// Arguments come in one of two documented forms. A packed buffer carries its own size. An array of
-// pointers does not say how large each argument is; the driver does (cuFuncGetParamInfo and
-// cuKernelGetParamInfo, from CUDA 12.4 on), but launches take a CUfunction and a CUkernel cast to
-// one alike, and each query wants its own kind. So the source listens to the calls that hand these
-// handles out, and a kernel whose handle it never saw has no known layout: its launch is recorded
-// without pointers.
+// Arguments come in one of two documented forms. A packed buffer contains its own size. An array of
+// pointers does not contain the sizes of the arguments; the driver reports them (cuFuncGetParamInfo
+// and cuKernelGetParamInfo, from CUDA 12.4 on). A launch takes a CUfunction, or a CUkernel cast to
+// one, and each query accepts only its own kind. So the source records the handles from the calls
+// that return them. The layout of a kernel whose handle was never recorded is unknown: its launch
+// is recorded without pointers.
 //
-// Thread-safety: all functions, from any thread; none blocks.
+// Thread-safe; no function blocks.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,16 @@ namespace memprof::cupti {
 
 enum class KernelHandleKind : std::uint32_t { kFunction = 1, kKernel = 2 };
 
-// The driver handed this handle out; what was known of an earlier one at the same address is
-// forgotten.
+// The driver has returned this handle; replaces what was stored for an earlier kernel at the same
+// address.
 void NoteKernelHandle(const void* handle, KernelHandleKind kind);
-// No handle is known any more: nobody listened for a while, and handles may have been handed out
-// anew in that time.
-void ForgetKernelHandles();
+// Drops all handles: while the source did not listen, the driver may have reused them.
+void ClearKernelHandles();
 
 inline constexpr std::size_t kMaxTouches = 64;
 
-// Distinct words of the arguments that point into memory of the driver, in order; at most
-// kMaxTouches. Both `arguments` and `extra` are as given to cuLaunchKernel and may be null.
+// The distinct words of the arguments that point into memory of the driver, in order; at most
+// kMaxTouches. `arguments` and `extra` are those of cuLaunchKernel and may be null.
 class TouchedAddresses {
  public:
   void Collect(void* kernel, void* const* arguments, void* const* extra);

@@ -1,4 +1,4 @@
-// The recorder's table, and the driver's functions by way of it.
+// The recorder's table of functions, and the driver's functions that it returns.
 #include "cupti_hooks/src/recorder.h"
 
 #include <atomic>
@@ -12,15 +12,15 @@ namespace {
 std::atomic<const RecorderApi*> g_recorder{nullptr};
 
 constexpr DriverFunctions kNone{};
-// Handlers may still run on the set before the last while a new one is filled, and two sets are
-// enough for that because sets only change when the source is started anew.
+// While a new set is filled, handlers may still use the previous one. Two sets are enough, because
+// a set changes only when the source is started again.
 DriverFunctions g_sets[2];
 int g_next_set = 0;
 std::atomic<const DriverFunctions*> g_driver{&kNone};
 
-// What the recorder calls the functions, by row of the callback table.
+// The recorder's ids of the functions, by row of the callback table.
 std::atomic<std::int32_t> g_function_ids[kMaxCallbacks];
-// Ids of API names, by row of the callback table. 0 = not asked for yet.
+// Ids of API names, by row of the callback table. 0 = not interned yet.
 std::atomic<std::uint32_t> g_api_ids[kMaxCallbacks];
 
 template <typename Function>
@@ -65,15 +65,15 @@ const DriverFunctions& Driver() { return *g_driver.load(std::memory_order_acquir
 
 void ForbidDriverCalls() { g_driver.store(&kNone, std::memory_order_release); }
 
-void TellRecorder(const Call& call, std::uint64_t* kept) {
-  SourceCall told{};
-  told.function = g_function_ids[CallbackIndex(call.entry)].load(std::memory_order_relaxed);
-  if (told.function < 0) return;
-  told.is_exit = call.exit ? 1 : 0;
-  told.result = call.result;
-  told.parameters = call.params;
-  told.kept = kept;
-  Recorder()->driver_call(&told);
+void ForwardToRecorder(const Call& call, std::uint64_t* kept) {
+  SourceCall half{};
+  half.function = g_function_ids[CallbackIndex(call.entry)].load(std::memory_order_relaxed);
+  if (half.function < 0) return;
+  half.is_exit = call.exit ? 1 : 0;
+  half.result = call.result;
+  half.parameters = call.params;
+  half.kept = kept;
+  Recorder()->driver_call(&half);
 }
 
 SourceEvent NewEvent(const Call& call, std::uint32_t op, std::uint32_t layer) {

@@ -1,8 +1,8 @@
-// What handlers need of the recorder and of the driver: recording an event, ids of strings, and the
+// What handlers use of the recorder and of the driver: recording events, interning strings, and the
 // driver's own functions, called so that nothing is recorded.
 //
-// Thread-safety: everything may be called from any thread; SetRecorder and LookUpDriver only under
-// the control lock.
+// Thread-safety: every function may be called by any thread; SetRecorder and LookUpDriver only
+// under the control lock.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace memprof::cupti {
 
 using namespace vocabulary;
 
-// The device of the current context; the recorder finds it.
+// Stands for the device of the current context, which the recorder then finds.
 inline constexpr std::int32_t kCurrentDevice = -2;
 
 // Functions of the driver that handlers call. Null where the driver does not have them.
@@ -32,16 +32,16 @@ struct DriverFunctions {
 
 void SetRecorder(const RecorderApi* recorder);
 const RecorderApi* Recorder();
-// Asks the recorder for the driver's functions again. Ids of strings are forgotten too: they
-// belong to one log.
+// Looks up the driver's functions again, and drops the ids of strings, which belong to one log.
 void LookUpDriver();
-// All null while calls of CUDA are not safe (the process is exiting, or forked).
+// All null while calls of CUDA are not safe: the process exits, or was forked.
 const DriverFunctions& Driver();
-// From now on Driver() has nothing to offer.
+// From now on Driver() returns null functions.
 void ForbidDriverCalls();
 
-// Hands the call to the recorder, which knows what it means. `kept`: 64 bits of this call.
-void TellRecorder(const Call& call, std::uint64_t* kept);
+// Passes the call to the recorder, which interprets it. `kept`: 64 bits that stay the same from the
+// entry of the call to its exit.
+void ForwardToRecorder(const Call& call, std::uint64_t* kept);
 
 // An event of this call with its API name, context and result filled in.
 SourceEvent NewEvent(const Call& call, std::uint32_t op, std::uint32_t layer);

@@ -1,6 +1,6 @@
-// Contexts and modules, from CUPTI's resource domain. What the driver hooks record themselves
-// (they are inside an intercepted call then) is left to them, and what the recorder learns from a
-// call of the driver to that call.
+// Records contexts and modules by CUPTI's resource domain. Skipped where something else records
+// them: the driver hooks, while an intercepted call runs, or a call of the driver that was passed
+// to the recorder.
 #include <cupti_callbacks.h>
 
 #include "cupti_hooks/src/callbacks.h"
@@ -11,7 +11,7 @@ namespace memprof::cupti {
 namespace {
 
 void ReportContext(std::uint32_t op, CUcontext context) {
-  if (RecorderKnowsOfContext()) return;
+  if (InsideContextCall()) return;
   SourceEvent event{};
   event.op = op;
   event.device = DeviceOfContext(context);

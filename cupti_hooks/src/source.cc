@@ -1,14 +1,14 @@
-// Starting, stopping, and what can go wrong in between: another subscriber, a cuptiFinalize by
-// somebody else, a fatal error inside CUPTI, a fork, the end of the process.
+// Starts and stops the source, and handles what may happen in between: another subscriber, a
+// cuptiFinalize by other code, a fatal error inside CUPTI, a fork, the end of the process.
 //
-// A subscription that was lost is taken up again: the recorder asks once a second whether it is
-// alive. Two silent looks in a row count as a loss, so that nobody subscribes while a cuptiFinalize
-// is still under way.
+// The recorder checks once a second whether the subscription is alive; a lost one is taken again.
+// Two checks in a row without a callback count as a loss, so that the source does not subscribe
+// while a cuptiFinalize still runs.
 //
-// One lock serialises everything that calls CUPTI. Callbacks never take it: whoever wants to stop
-// from inside one (or while the lock is taken) leaves a request that the holder of the lock
-// carries out. Callbacks that are still running after a stop are harmless: this library is never
-// unloaded, and recording when nothing records does nothing.
+// One lock serialises all calls of CUPTI. Callbacks never take it: a thread that has to stop the
+// source inside a callback, or while the lock is taken, leaves a request that the holder of the
+// lock carries out. Callbacks that still run after a stop are harmless: this library is never
+// unloaded, and without a recording the recorder ignores events.
 #include "cupti_hooks/src/source.h"
 
 #include <pthread.h>
@@ -36,47 +36,48 @@ namespace memprof::cupti {
 namespace {
 
 constexpr char kSourceName[] = "cupti";
-constexpr int kSilentLooks = 2;
-// Whoever takes CUPTI away time and again wants it more than we do.
+constexpr int kSilentChecks = 2;
+// After so many losses the source leaves CUPTI to its other users.
 constexpr int kMaxRegained = 8;
 
 pthread_mutex_t g_control = PTHREAD_MUTEX_INITIALIZER;
 std::atomic<bool> g_stop_requested{false};
 std::atomic<bool> g_exiting{false};
-std::atomic<bool> g_forked{false};  // after a subscription: CUDA and CUPTI are the parent's
-std::atomic<bool> g_lost{false};    // CUPTI finalised itself
+std::atomic<bool> g_forked{false};  // after a subscription: CUDA and CUPTI belong to the parent
+std::atomic<bool> g_lost{false};    // CUPTI has finalised itself
 
 // Guarded by g_control.
 bool g_loaded = false;
 CuptiLibrary g_cupti;
 CUpti_SubscriberHandle g_subscriber = nullptr;
 bool g_subscribed = false;
-bool g_heartbeat_known = false;  // a heartbeat was heard once, so its absence means something
-bool g_allocations = false;      // what the last start asked for
-bool g_regain = false;           // lost since then, and wanted back
-bool g_regain_refused = false;   // that was said
-int g_silent_looks = 0;
+// a heartbeat has arrived before, so that a missing one means a loss
+bool g_heartbeat_known = false;
+bool g_allocations = false;     // of the last start
+bool g_regain = false;          // lost since the last start, and to be taken again
+bool g_regain_refused = false;  // that this failed was reported
+int g_silent_checks = 0;
 int g_losses = 0;
 
-// Read by callbacks.
+// Read in callbacks.
 std::atomic<CUptiResult (*)(CUcontext, std::uint32_t*)> g_get_device_id{nullptr};
 
-void Say(std::uint32_t state, const char* detail) {
+void ReportState(std::uint32_t state, const char* detail) {
   Recorder()->source_state(kSourceName, state, detail);
 }
 
-// Whoever waits for a lost CUPTI says once why it does not come.
+// While a lost CUPTI cannot be taken again, the reason is reported only once.
 int Refuse(const char* why) {
   if (!g_regain) {
-    Say(kSourceRefused, why);  // the recorder counts refusals
+    ReportState(kSourceRefused, why);  // the recorder counts refusals
   } else if (!g_regain_refused) {
     g_regain_refused = true;
-    Say(kSourceLost, why);
+    ReportState(kSourceLost, why);
   }
   return 1;
 }
 
-// Counted once, whoever notices first.
+// Counts a loss once, from whichever thread.
 void CountLoss() { Recorder()->count_anomaly(static_cast<int>(log::Anomaly::kCuptiLost), 1); }
 
 const char* ResultText(CUptiResult result) {
@@ -99,8 +100,8 @@ int RefuseSubscription(CUptiResult result, const char* other) {
   return Refuse(why);
 }
 
-// Whether a driver call of ours comes back as a callback. CUPTI is not asked: somebody may have
-// finalised it, and our subscriber handle would then be stale.
+// Whether a driver call of ours causes a callback. CUPTI itself is not queried: other code may have
+// finalised it, and the subscriber handle would then be stale.
 bool HeartbeatArrives() {
   if (Driver().get_version == nullptr) return false;
   const unsigned before = HeartbeatsSeen();
@@ -121,7 +122,7 @@ bool Load(char* why, std::size_t why_size) {
   return g_loaded;
 }
 
-void SayOn(bool allocations, unsigned enabled, unsigned unknown) {
+void ReportOn(bool allocations, unsigned enabled, unsigned unknown) {
   char detail[1024];
   char version[32];
   if (g_cupti.version >= 100000) {
@@ -136,15 +137,15 @@ void SayOn(bool allocations, unsigned enabled, unsigned unknown) {
                 unknown,
                 Driver().function_parameter != nullptr ? "by their layout"
                                                        : "only where packed (older driver)");
-  Say(kSourceOn, detail);
+  ReportState(kSourceOn, detail);
 }
 
-// Inside a callback CUPTI is alive, and another callback may not come: nothing to find out.
+// Inside a callback CUPTI is alive, and a nested callback may be suppressed: nothing to check.
 bool SubscriptionLost(bool in_callback) {
   return g_lost.load() || (g_heartbeat_known && !in_callback && !HeartbeatArrives());
 }
 
-// Under the lock.
+// Needs the lock.
 void StopLocked(bool in_callback) {
   SetListening(Listening::kNothing);
   g_regain = false;
@@ -154,19 +155,19 @@ void StopLocked(bool in_callback) {
   if (!lost && !g_exiting.load() && !g_forked.load()) g_cupti.unsubscribe(g_subscriber);
   g_subscriber = nullptr;
   if (lost && !g_lost.load()) CountLoss();
-  if (!g_lost.load()) Say(kSourceOff, lost ? "stopped, after CUPTI was lost" : "stopped");
+  if (!g_lost.load()) ReportState(kSourceOff, lost ? "stopped, after CUPTI was lost" : "stopped");
 }
 
-// The handle is stale: CUPTI is not called with it any more.
-void LoseLocked() {
+// The handle is stale: CUPTI must not be called with it any more.
+void DropSubscriptionLocked() {
   SetListening(Listening::kNothing);
   g_subscribed = false;
   g_subscriber = nullptr;
-  g_silent_looks = 0;
+  g_silent_checks = 0;
   ++g_losses;
-  if (g_lost.load()) return;  // OnFatalError has said so
+  if (g_lost.load()) return;  // OnFatalError has reported it
   CountLoss();
-  Say(kSourceLost, "callbacks stopped coming: CUPTI was finalised by another user of it");
+  ReportState(kSourceLost, "callbacks stopped coming: CUPTI was finalised by another user of it");
 }
 
 int SubscribeLocked(bool allocations) {
@@ -179,7 +180,7 @@ int SubscribeLocked(bool allocations) {
   if (result != CUPTI_SUCCESS) return RefuseSubscription(result, other);
   g_subscribed = true;
   g_lost.store(false);
-  ForgetKernelHandles();
+  ClearKernelHandles();
   g_get_device_id.store(g_cupti.get_device_id);
   unsigned unknown = 0;
   const unsigned enabled = EnableCallbacks(g_cupti, g_subscriber, allocations, &unknown);
@@ -191,10 +192,10 @@ int SubscribeLocked(bool allocations) {
   }
   g_regain = false;
   g_regain_refused = false;
-  g_silent_looks = 0;
+  g_silent_checks = 0;
   SetListening(allocations ? Listening::kEverything : Listening::kUses);
   g_heartbeat_known = HeartbeatArrives();
-  SayOn(allocations, enabled, unknown);
+  ReportOn(allocations, enabled, unknown);
   return 0;
 }
 
@@ -202,25 +203,25 @@ int StartLocked(bool allocations) {
   if (g_forked.load()) {
     return Refuse("the process forked after CUPTI was in use: it belongs to the parent");
   }
-  if (g_exiting.load()) return 1;  // nobody reads the reason any more
+  if (g_exiting.load()) return 1;  // nobody reads the reason at exit
   LookUpDriver();
   g_allocations = allocations;
   g_losses = 0;
   g_regain = false;
   if (g_subscribed) {
     if (!SubscriptionLost(false)) {
-      // Running: only the share of the work may change.
+      // Already running: only what it records may change.
       const Listening listening = allocations ? Listening::kEverything : Listening::kUses;
       if (CurrentListening() != listening) {
         unsigned unknown = 0;
         const unsigned enabled = EnableCallbacks(g_cupti, g_subscriber, allocations, &unknown);
         SetListening(listening);
-        SayOn(allocations, enabled, unknown);
+        ReportOn(allocations, enabled, unknown);
       }
       g_heartbeat_known = g_heartbeat_known || HeartbeatArrives();
       return 0;
     }
-    LoseLocked();
+    DropSubscriptionLocked();
   }
   return SubscribeLocked(allocations);
 }
@@ -229,27 +230,28 @@ void CheckLocked() {
   if (g_exiting.load() || g_forked.load()) return;
   if (g_subscribed) {
     if (!SubscriptionLost(false)) {
-      g_silent_looks = 0;
+      g_silent_checks = 0;
       return;
     }
-    if (++g_silent_looks < kSilentLooks) return;
-    LoseLocked();
+    if (++g_silent_checks < kSilentChecks) return;
+    DropSubscriptionLocked();
     g_regain = g_losses <= kMaxRegained;
-    if (!g_regain) Say(kSourceLost, "CUPTI was lost too often, and is left to its other users");
+    if (!g_regain)
+      ReportState(kSourceLost, "CUPTI was lost too often, and is left to its other users");
     return;  // not at once
   }
   if (g_regain) SubscribeLocked(g_allocations);
 }
 
-// Takes the lock, or leaves a request to its holder. False when the lock was not taken.
+// Takes the lock, or leaves a request to its holder and returns false.
 bool Enter() {
   if (InsideSource()) return pthread_mutex_trylock(&g_control) == 0;
   return pthread_mutex_lock(&g_control) == 0;
 }
 
 void Leave(bool in_callback) {
-  // A request that comes in after this look is carried out by its own author, who then finds the
-  // lock free or another holder.
+  // A request that arrives after this check is carried out by the thread that made it: it then
+  // finds the lock free, or another holder.
   for (;;) {
     if (g_stop_requested.exchange(false)) StopLocked(in_callback);
     pthread_mutex_unlock(&g_control);
@@ -258,7 +260,7 @@ void Leave(bool in_callback) {
 }
 
 int Start(int allocations) {
-  // From inside a callback of ours nothing can be started.
+  // Nothing can be started inside a callback of ours.
   if (InsideSource() || !Enter()) return 1;
   const InsideSourceScope inside;
   const recorder::SystemSection section;
@@ -279,7 +281,7 @@ void Stop() {
   Leave(in_callback);
 }
 
-// Never waits: another thread that starts or stops the source right now looks by itself.
+// Never waits: a thread that starts or stops the source at this moment makes the check itself.
 void Check() {
   if (InsideSource() || pthread_mutex_trylock(&g_control) != 0) return;
   const InsideSourceScope inside;
@@ -288,11 +290,11 @@ void Check() {
   Leave(false);
 }
 
-// The driver and CUPTI take themselves down in exit handlers of their own, at a time that nobody
-// knows: from here on neither is called. Callbacks that still come are recorded.
+// The driver and CUPTI shut down in exit handlers of their own, in an unknown order: from here on
+// neither is called. Callbacks that still arrive are recorded.
 void OnExit() {
   g_exiting.store(true);
-  // A check by the recorder's thread may be inside the driver: it is given time to come out.
+  // A check by the recorder's thread may be inside the driver: waits for its end, within a limit.
   timespec until{};
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += 1;
@@ -324,7 +326,7 @@ void OnFatalError(int result, const char* message) {
   char detail[512];
   std::snprintf(detail, sizeof detail, "CUPTI gave up with error %d%s%s", result,
                 message == nullptr ? "" : ": ", message == nullptr ? "" : message);
-  Say(kSourceLost, detail);
+  ReportState(kSourceLost, detail);
 }
 
 std::int32_t DeviceOfContext(CUcontext context) {

@@ -1,4 +1,4 @@
-// The source as the rest of this library sees it; the recorder sees memprof_source_open alone.
+// What other files of this library use of the source. The recorder only uses memprof_source_open.
 #pragma once
 
 #include <cuda.h>
@@ -7,10 +7,10 @@
 
 namespace memprof::cupti {
 
-// CUPTI gave up (it finalises itself then). Called in a callback.
+// CUPTI reported a fatal error, after which it finalises itself. Called in a callback.
 void OnFatalError(int result, const char* message);
 
-// The ordinal of a context's device, or kCurrentDevice when CUPTI does not say.
+// The ordinal of a context's device; kCurrentDevice when CUPTI does not report one.
 std::int32_t DeviceOfContext(CUcontext context);
 
 }  // namespace memprof::cupti

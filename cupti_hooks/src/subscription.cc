@@ -70,7 +70,7 @@ unsigned EnableCallbacks(const CuptiLibrary& cupti, CUpti_SubscriberHandle subsc
         CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING}) {
     cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, cbid);
   }
-  // Older CUPTIs do not have this domain; they then cannot say that they gave up.
+  // Older CUPTIs do not have this domain, and cannot report a fatal error.
   cupti.enable_callback(1, subscriber, kDomainState, kStateFatalError);
   return enabled;
 }

@@ -1,4 +1,4 @@
-// Taking CUPTI's subscription, and choosing what it delivers.
+// Takes CUPTI's subscription, and enables callbacks.
 #pragma once
 
 #include <cupti_callbacks.h>
@@ -9,8 +9,8 @@
 
 namespace memprof::cupti {
 
-// Tries the ways of subscribing from the most to the least able one. Who holds CUPTI is written to
-// `other` where this CUPTI tells.
+// Tries the ways to subscribe, the one with most abilities first. Writes the holder of CUPTI to
+// `other`, if this CUPTI reports it.
 CUptiResult Subscribe(const CuptiLibrary& cupti, CUpti_SubscriberHandle* subscriber, char* other,
                       std::size_t other_size);
 

@@ -77,8 +77,8 @@ void NoteKernel(const Call& call) {
 
 namespace {
 
-// kCaptured where the call only made a node of a graph. Calls without a stream cannot be captured;
-// of half of the functions, the stream 0 is the thread's own, which can.
+// kCaptured if the call only made a node of a graph. Calls without a stream cannot be captured. In
+// the _ptsz functions, stream 0 is the thread's own stream, which can.
 std::uint32_t CapturedFlag(const Call& call, std::uint64_t stream) {
   const std::size_t length = std::strlen(call.entry->name);
   auto* handle = reinterpret_cast<CUstream>(stream);

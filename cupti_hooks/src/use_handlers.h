@@ -1,6 +1,5 @@
-// Handlers of driver calls that use memory: launches, copies, memsets and synchronisations. All
-// are recorded after the call and only when it succeeded, except launches, whose failures are
-// worth knowing.
+// Handlers of driver calls that use memory: launches, copies, memsets and synchronisations. They
+// are recorded after the call, and only when it succeeded; failed launches are recorded too.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +44,7 @@ struct Copy {
   std::uint64_t stream;
 };
 void ReportCopy(const Call& call, const Copy& copy);
-// The direction of a copy between unified addresses, as far as the address map can tell.
+// The direction of a copy between unified addresses, from the address map.
 std::uint32_t UnifiedCopyKind(std::uint64_t destination, std::uint64_t source);
 
 template <typename Params>
@@ -88,7 +87,7 @@ void CopyPeer(const Call& call) {
              {kCopyPeer, params.dstDevice, params.srcDevice, params.ByteCount, StreamOf(params)});
 }
 
-// One end of a two- or three-dimensional copy: where it begins, arrays by their handle.
+// The address of one end of a two- or three-dimensional copy; of an array its handle.
 template <typename Descriptor>
 std::uint64_t DestinationOf(const Descriptor& copy) {
   switch (copy.dstMemoryType) {
@@ -111,7 +110,7 @@ std::uint64_t SourceOf(const Descriptor& copy) {
       return copy.srcDevice;
   }
 }
-// Direction by the declared kinds of memory; unified memory by its address.
+// The direction by the declared kinds of memory; of unified memory by its address.
 std::uint32_t CopyKindOf(CUmemorytype destination_type, CUmemorytype source_type,
                          std::uint64_t destination, std::uint64_t source);
 
@@ -173,7 +172,7 @@ void Fill(const Call& call) {
   ReportFill(call, params.dstDevice, std::uint64_t{params.N} * element_bytes, StreamOf(params));
 }
 
-// Bytes written, without the gaps of the pitch.
+// Bytes written, without the padding of the pitch.
 template <typename Params, unsigned element_bytes>
 void Fill2D(const Call& call) {
   if (!Succeeded(call)) return;

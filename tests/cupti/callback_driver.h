@@ -71,7 +71,7 @@ class HandlerTest : public testing::Test {
     recorder_.Reset();
     cupti::SetRecorder(recorder_.api());
     ASSERT_TRUE(cupti::OpenAddressMap());
-    cupti::ForgetKernelHandles();
+    cupti::ClearKernelHandles();
     cupti::LookUpDriver();
     cupti::SetListening(cupti::Listening::kEverything);
   }

@@ -1,5 +1,5 @@
-// The public C functions (memprof.h). Each is short: it checks its arguments, fills in an event,
-// and gives it to the recorder.
+// The public C functions (memprof.h). Each checks its arguments, fills in an event, and passes it
+// to the recorder.
 #include <string.h>
 
 #include "libmemprof/include/memprof/memprof.h"
@@ -18,7 +18,7 @@ using ring::RingEvent;
 
 constexpr std::uint64_t kMaxFlushNs = 1'000'000'000;
 
-// Records `event`, if recording. Calls from inside the recorder are not expected and left out.
+// Records `event`, if recording. Ignores calls from inside the recorder.
 int Publish(RingEvent* event, bool with_stack) {
   EntryGuard guard;
   if (!guard.outermost()) return MEMPROF_NOT_RECORDING;
@@ -33,7 +33,7 @@ std::uint32_t Label(const char* text) {
   EntryGuard guard;
   Definitions* definitions = TheRecorder()->definitions();
   ThreadState* state = BoundState(guard.slot());
-  RecallKey key;
+  IdCacheKey key;
   key.AddText(text);
   if (state == nullptr || !key.fits()) return definitions->InternString(text);
   const std::uint64_t hash = key.Hash();
@@ -56,7 +56,7 @@ std::uint32_t TensorLabel(const char* name, const char* dtype, int rank,
                           const std::int64_t* shape) {
   EntryGuard guard;
   ThreadState* state = BoundState(guard.slot());
-  RecallKey key;
+  IdCacheKey key;
   key.AddText(name);
   key.AddText(dtype);
   key.Add(shape, static_cast<std::size_t>(rank) * sizeof *shape);
@@ -96,7 +96,7 @@ int Destroy(Layer layer, int device, const void* pointer) {
   return Publish(&event, false);
 }
 
-// Steps and snapshots are instants at which the ledger should close.
+// Samples free memory at steps and snapshots.
 void SampleNow() {
   WorkGuard guard;
   if (guard.outermost()) SampleMemory(guard.slot());

@@ -1,4 +1,4 @@
-// The driver's way in, where preloading is impossible.
+// The entry point for the driver, where preloading is impossible.
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 namespace memprof::recorder {
 namespace {
 
-// Whether calls of the program to the driver may pass through this library: it was preloaded or
-// linked, and not just loaded by the driver.
+// Whether the program's driver calls may pass through this library: it was preloaded or linked, and
+// not only loaded by the driver.
 bool IsInGlobalScope() {
   void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
   if (program == nullptr) return false;
@@ -24,8 +24,8 @@ bool IsInGlobalScope() {
 }  // namespace
 }  // namespace memprof::recorder
 
-// The driver calls it during cuInit, where CUDA_INJECTION64_PATH names this library. 1 = all is
-// well.
+// The driver calls this during cuInit, if CUDA_INJECTION64_PATH names this library. Returns 1 for
+// success.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   using namespace memprof::recorder;
   if (!IsInGlobalScope()) {

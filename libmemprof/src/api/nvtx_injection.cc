@@ -1,9 +1,9 @@
-// NVTX ranges become ranges of the log. NVTX is compiled into each library that uses it; at its
-// first call it loads what NVTX_INJECTION64_PATH names (the preload constructor has set that to
-// this library) and lets it fill in a table of functions, which this file does.
+// Records NVTX ranges as ranges of the log. NVTX is compiled into each library that uses it. At its
+// first call it loads the library that NVTX_INJECTION64_PATH names (the preload constructor has set
+// that to this library), which fills in a table of functions.
 //
 // A range of the log is a push and a pop of a thread. In NVTX every domain has a stack of its own,
-// and ranges may also be started and ended anywhere: aux0 of our events tells the domain (0 = the
+// and ranges may also be started and ended anywhere: aux0 of the event is the domain (0 = the
 // default one), aux1 the number of a started range (0 = pushed).
 #include <string.h>
 
@@ -44,8 +44,8 @@ class Text {
   std::size_t size_ = 0;
 };
 
-// Names of domains and registered strings: kept for ever, because NVTX keeps the handles, which
-// are numbers from 1. More than these get no name. No destructor: NVTX outlives it.
+// Names of domains and registered strings. They are never removed, because NVTX keeps the handles,
+// which are numbers from 1. Names beyond the limit are lost. No destructor: NVTX may call after it.
 class Names {
  public:
   using Lock = Mutex<LockRank::kNvtxNames>;
@@ -98,7 +98,7 @@ void AppendMessage(const EventAttributes* attributes, Text* out) {
   }
 }
 
-// Where ranges of `domain` go, and whether anybody wants them.
+// The domain that ranges go to, and whether they are recorded.
 struct Place {
   const void* domain;
   std::uint64_t started = 0;
@@ -222,13 +222,13 @@ void Fill(const nvtx::CallbacksTable& callbacks, int module, const Entry (&entri
 }  // namespace
 }  // namespace memprof::recorder
 
-// Called once for each library that has NVTX in it. 1 = it may call us from now on.
+// Called once for each library that contains NVTX. 1 = it may call the tool from now on.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     memprof::nvtx::GetExportTable get_table) {
   using namespace memprof::recorder;
   using namespace memprof::nvtx;
   if (get_table == nullptr) return 0;
-  RegisterHandlers();  // names are kept from here on, whether anything is recorded or not
+  RegisterHandlers();  // names are stored from here on, whether anything is recorded or not
   const auto* callbacks = static_cast<const CallbacksTable*>(get_table(kCallbacksTable));
   if (callbacks == nullptr || callbacks->bytes < sizeof *callbacks ||
       callbacks->get_module_functions == nullptr)

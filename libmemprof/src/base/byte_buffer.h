@@ -1,4 +1,4 @@
-// A growing block of bytes, as MappedArray says, that varints can be written into.
+// A growing buffer of bytes (MappedArray) into which varints can be written.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class ByteBuffer : public MappedArray<char> {
     MappedArray<char>::Append(static_cast<const char*>(bytes), count);
   }
   void AppendByte(unsigned char byte) { MappedArray<char>::Append(static_cast<char>(byte)); }
-  // Into room that the caller has reserved: kMaxVarintBytes.
+  // The caller has reserved kMaxVarintBytes.
   void PutVarint(std::uint64_t value) {
     char* at = end();
     while (value >= 0x80) {

@@ -1,4 +1,4 @@
-// The kernel is asked to read: it answers with an error where a program would be killed.
+// Memory is read by the kernel, which returns an error where a direct read would kill the program.
 #include "libmemprof/src/base/checked_memory.h"
 
 #include <errno.h>
@@ -14,15 +14,16 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kEndOfUserSpace = std::uint64_t{1} << 47;
 constexpr std::size_t kMaskBytes = 8;
 
-// rt_sigprocmask reads the new mask before it finds that there is no such thing to do with it. No
-// sandbox forbids that call, as some do process_vm_readv.
+// rt_sigprocmask reads the new mask before it rejects an invalid operation. No sandbox forbids this
+// call; some forbid process_vm_readv.
 bool WordIsReadable(std::uint64_t address) {
   constexpr int kNothingToDo = ~0;
   const long result = syscall(SYS_rt_sigprocmask, kNothingToDo, address, nullptr, kMaskBytes);
   return result == 0 || errno != EFAULT;
 }
 
-// No memcpy: that is where sanitizers look for accesses to what is not the program's own.
+// Not memcpy, because sanitizers check the accesses of memcpy, and this memory is not the
+// program's.
 __attribute__((no_sanitize("address", "thread", "undefined"))) void CopyBytes(std::uint64_t from,
                                                                               void* to,
                                                                               std::size_t bytes) {

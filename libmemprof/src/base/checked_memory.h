@@ -1,4 +1,4 @@
-// Looks at memory that may not be there.
+// Reads memory that may not be mapped.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace memprof::recorder {
 
-// Whether all of it can be read now. About 100 ns for each page. Keeps errno.
+// Whether the whole range can be read now. About 100 ns a page. Keeps errno.
 bool IsReadable(std::uint64_t address, std::size_t bytes);
 
-// Copies it to `to`; false, with `to` as it was, where it cannot be read.
+// Copies the range to `to`. False, and `to` is unchanged, when it cannot be read.
 bool ReadChecked(std::uint64_t address, void* to, std::size_t bytes);
 template <typename Value>
 bool ReadChecked(std::uint64_t address, Value* value) {

@@ -1,4 +1,5 @@
-// The one hash of the recorder, for tables within this process: fast, and good in its low bits.
+// The hash function of the recorder's tables: fast, and good in its low bits. Not stable across
+// versions.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,9 @@
 
 namespace memprof::recorder {
 
-// Odd, so that multiplication with it loses nothing.
+// Odd, so that multiplication by it is one to one.
 inline constexpr std::uint64_t kHashFactor = 0x9fb21c651e98df25u;
-// Where a hash begins, and a factor that spreads small numbers.
+// The initial value of a hash; spreads small numbers.
 inline constexpr std::uint64_t kHashSeed = 0x9e3779b97f4a7c15u;
 
 constexpr std::uint64_t Mix(std::uint64_t value) {

@@ -25,7 +25,7 @@ class HashTable {
   static_assert(std::is_trivially_copyable_v<Entry>);
 
  public:
-  // Sizes in entries, powers of two. Nothing is mapped before the first Insert.
+  // Capacities in entries, powers of two. Maps no memory before the first Insert.
   HashTable(std::size_t first_capacity, std::size_t max_capacity)
       : first_capacity_(first_capacity), max_capacity_(max_capacity) {}
   ~HashTable() { UnmapMemory(entries_, capacity_ * sizeof(Entry)); }
@@ -34,7 +34,7 @@ class HashTable {
 
   std::size_t size() const { return size_; }
 
-  // The entry of this hash that `is_same` says yes to; null if none.
+  // The entry of this hash for which `is_same` is true; null if there is none.
   template <typename IsSame>
   Entry* Find(std::uint64_t hash, IsSame is_same) {
     if (capacity_ == 0) return nullptr;
@@ -44,8 +44,8 @@ class HashTable {
       if (is_same(entry)) return &entry;
     }
   }
-  // The caller knows that it is not there yet. Null when there is no room for it. Other pointers
-  // into the table are void afterwards.
+  // The entry must not be in the table. Null when there is no place for it. Invalidates pointers
+  // into the table.
   Entry* Insert(Entry entry) {
     if (size_ * 2 >= capacity_ && !Grow() && size_ * 8 >= capacity_ * 7) return nullptr;
     Entry* place = EmptyPlace(entry.hash());
@@ -53,7 +53,7 @@ class HashTable {
     ++size_;
     return place;
   }
-  // Other pointers into the table are void afterwards.
+  // Invalidates pointers into the table.
   void Erase(Entry* entry) {
     std::size_t hole = static_cast<std::size_t>(entry - entries_);
     for (std::size_t at = (hole + 1) & mask(); !entries_[at].empty(); at = (at + 1) & mask()) {
@@ -76,7 +76,7 @@ class HashTable {
     for (std::size_t i = 0; i < capacity_; ++i)
       if (!entries_[i].empty()) visit(entries_[i]);
   }
-  // `is_unwanted` may be asked more than once about an entry that stays.
+  // May call `is_unwanted` more than once for an entry that stays.
   template <typename IsUnwanted>
   void EraseIf(IsUnwanted is_unwanted) {
     for (std::size_t i = 0; i < capacity_;) {

@@ -1,11 +1,11 @@
-// Flags of threads on one side, a gate on the other, and membarrier between them.
+// A flag per thread on one side, a gate on the other, and membarrier between them.
 #include "libmemprof/src/base/loader_gate.h"
 
 namespace memprof::recorder {
 namespace {
 
 constexpr std::uint64_t kMaxCloseNs = 50'000'000;
-// A fork of a large process takes a while; a thread waits for it as long as for a slow fork.
+// A fork of a large process takes long; a thread waits at most this time for it.
 constexpr std::uint64_t kMaxEnterNs = 500'000'000;
 constexpr std::uint64_t kPollNs = 100'000;
 
@@ -19,8 +19,8 @@ void RegisterLoaderFlag(LoaderFlag* flag) {
   while (!g_flags.compare_exchange_weak(flag->next, flag, std::memory_order_release)) continue;
 }
 
-// Whoever waited for the gate to open shows its flag anew and looks again: it may have closed in
-// between.
+// A thread that has waited for the gate sets its flag again and checks again: the gate may have
+// closed in between.
 LoaderSection::LoaderSection(LoaderFlag* flag) : flag_(flag) {
   std::uint64_t deadline = 0;
   while (flag_ != nullptr) {

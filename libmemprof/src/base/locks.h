@@ -1,9 +1,9 @@
-// Every lock of the recorder, and the order in which locks are taken.
+// Every lock of the recorder, and the order in which they are taken.
 //
-// A Mutex names its place in LockRank, so a lock that is not listed here does not compile. Whoever
-// holds one may take only those that come after it; each Lock checks that. One whose life is that
-// of the process and not of one recording is a member of ProcessLocks, because a forked child has
-// to begin with it free (tests/layers/check_locks.py finds any other).
+// A Mutex names its place in LockRank, so a lock that is not listed here does not compile. A thread
+// that holds a lock may only take locks that come after it in LockRank; each Lock checks that. A
+// lock that lives as long as the process, not one recording, is a member of ProcessLocks, because
+// it has to be free in a forked child (tests/layers/check_locks.py finds any other).
 #pragma once
 
 #include <atomic>
@@ -37,8 +37,8 @@ enum class LockRank : std::uint8_t {
   kCount
 };
 
-// A small lock that never allocates. Held only for moments, and never while calling into the
-// loader, the driver or the program: any of these could need a lock that waits for this one.
+// A small lock that never allocates. It is held only briefly, and never during calls into the
+// loader, the driver or the program: these could need a lock whose holder waits for this one.
 class BasicMutex {
  public:
   BasicMutex(const BasicMutex&) = delete;
@@ -75,21 +75,22 @@ class LockGuard {
   Lock& mutex_;
 };
 
-// What each of them guards must make sense at any moment of a change: another thread may have held
-// it when the process was forked.
+// The data behind each of these locks must be consistent at any moment: another thread may have
+// held the lock when the process was forked.
 struct alignas(4096) ProcessLocks {
   Mutex<LockRank::kNvtxNames> nvtx_strings;
   Mutex<LockRank::kNvtxNames> nvtx_domains;
   Mutex<LockRank::kThreadBarrier> thread_barrier;
 };
 extern ProcessLocks g_process_locks;
-// For the child of a fork: all of them are free.
+// For the child of a fork: releases all of them.
 void ResetProcessLocks();
-// Once in a process: the kernel wipes the locks in children that no handler of ours sees.
+// Once in a process: the kernel then also clears the locks in children in which no handler of ours
+// runs.
 void KeepProcessLocksFromChildren();
 
-// How often a lock was taken by a thread that held one which comes after it, or that lock itself:
-// a mistake of ours. Where the build checks itself (sanitizers, Debug) it ends the program.
+// How often a thread took a lock against the order, or one that it already held: a bug in the
+// recorder. Builds that check themselves (sanitizers, Debug) abort instead.
 std::uint64_t LocksOutOfOrder();
 
 }  // namespace memprof::recorder

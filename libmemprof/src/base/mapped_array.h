@@ -1,6 +1,6 @@
 // A growing array of plain values in memory of the recorder's own, charged to its budget
-// (memory_budget.h). It never throws: when memory runs out it keeps what it has, leaves out the
-// rest, and `failed` says so.
+// (memory_budget.h). Never throws: when memory runs out it keeps its items, drops the new ones, and
+// sets `failed`.
 #pragma once
 
 #include <cstddef>
@@ -33,20 +33,20 @@ class MappedArray {
   T& operator[](std::size_t i) { return items_[i]; }
   const T& operator[](std::size_t i) const { return items_[i]; }
 
-  // Something was left out since the last Clear.
+  // An item was dropped since the last Clear.
   bool failed() const { return failed_; }
   void Clear() {
     size_ = 0;
     failed_ = false;
   }
 
-  // Room for `more` further items; false when there is none.
+  // Reserves space for `more` further items; false when there is no memory.
   bool Reserve(std::size_t more) {
     if (TryReserve(more)) return true;
     failed_ = true;
     return false;
   }
-  // As Reserve, but a refusal does not count as a failure.
+  // As Reserve, but does not set `failed`.
   bool TryReserve(std::size_t more) {
     if (more <= mapped_bytes_ / sizeof(T) - size_) return true;
     if (more > kMaxBytes / sizeof(T)) return false;
@@ -64,7 +64,7 @@ class MappedArray {
     items_[size_++] = item;
     return true;
   }
-  // All or none. They may not lie in this array.
+  // Appends all items or none. They must not lie in this array.
   bool Append(const T* items, std::size_t count) {
     if (count == 0) return true;
     if (!Reserve(count)) return false;
@@ -79,7 +79,7 @@ class MappedArray {
     size_ += count;
     return true;
   }
-  // Before item `at`; a refusal does not count as a failure.
+  // Inserts before item `at`; does not set `failed`.
   bool Insert(std::size_t at, T item) {
     if (!TryReserve(1)) return false;
     std::memmove(static_cast<void*>(items_ + at + 1), items_ + at, (size_ - at) * sizeof(T));
@@ -87,19 +87,19 @@ class MappedArray {
     ++size_;
     return true;
   }
-  // The others keep their order.
+  // Keeps the order of the others.
   void Erase(const T* item) {
     const std::size_t at = static_cast<std::size_t>(item - items_);
     --size_;
     std::memmove(static_cast<void*>(items_ + at), items_ + at + 1, (size_ - at) * sizeof(T));
   }
-  // The last one takes its place.
+  // Moves the last item into its place.
   void EraseUnordered(T* item) { *item = items_[--size_]; }
   void Truncate(std::size_t size) {
     if (size < size_) size_ = size;
   }
 
-  // The first item that `wanted` says yes to; null if none.
+  // The first item for which `wanted` is true; null if there is none.
   template <typename Wanted>
   T* Find(Wanted wanted) {
     for (T& item : *this)
@@ -115,7 +115,7 @@ class MappedArray {
   }
 
  protected:
-  // After writing into reserved room.
+  // After writing to reserved space.
   void SetEnd(const T* end) { size_ = static_cast<std::size_t>(end - items_); }
 
  private:

@@ -12,14 +12,15 @@ namespace memprof::recorder {
 namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
-// The library's own data, the writer's stack, what libunwind and CUPTI's source hold.
+// Data of the library, the writer's stack, and what libunwind and the CUPTI source allocate.
 constexpr std::uint64_t kUncounted = 8 * kMib;
-// A commit's chunks, packed and not, a chunk's columns: half of this was seen at most.
+// The chunks of a commit, raw and compressed, and the columns of one chunk. The largest that was
+// measured is half of this.
 constexpr std::uint64_t kMinForWriter = 6 * kMib;
 constexpr std::uint64_t kMaxForWriter = 16 * kMib;
 constexpr std::uint64_t kMaxForMemos = 26 * kMib;
 
-// Of this recording: one page of its own, wiped in forked children.
+// Of this recording. A page of its own, which the kernel clears in forked children.
 struct alignas(4096) Account {
   std::atomic<std::uint64_t> charged;
   std::atomic<std::uint64_t> memos;  // part of `charged`
@@ -34,7 +35,7 @@ struct Limits {
   std::atomic<std::uint64_t> table;
   std::atomic<std::uint64_t> memos;
 };
-// Before a recording begins, and in the library of the CUPTI source, which has its own account.
+// Until a recording begins; and in the library of the CUPTI source, which has its own account.
 Limits g_limits{6 * kMib, 6 * kMib, 6 * kMib, 2 * kMib};
 
 std::uint64_t LimitFor(Need need) {
@@ -60,7 +61,7 @@ bool AddBelow(std::atomic<std::uint64_t>* sum, std::uint64_t add, std::uint64_t 
   return true;
 }
 
-// Never below 0: a child may give back what its parent had charged.
+// Stops at 0: a forked child may release what its parent had charged.
 void Subtract(std::atomic<std::uint64_t>* sum, std::uint64_t bytes) {
   std::uint64_t now = sum->load(std::memory_order_relaxed);
   while (!sum->compare_exchange_weak(now, now - std::min(now, bytes), std::memory_order_relaxed))

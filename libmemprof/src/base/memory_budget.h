@@ -20,33 +20,33 @@
 namespace memprof::recorder {
 
 enum class Need : std::uint8_t {
-  kMemo,    // only speed is lost without; of these there is a limit within the limit too
-  kTable,   // names, stacks, what is live
-  kThread,  // a thread's own state, without which its events are lost
-  kWriter,  // what the writer needs to write anything
+  kMemo,    // lost speed is the only harm; has a limit of its own within the limit
+  kTable,   // names, stacks, live blocks
+  kThread,  // the state of a thread, without which its events are lost
+  kWriter,  // what the writer needs in order to write
 };
 
 // Whether a forked child still has the memory.
-enum class InChild : std::uint8_t { kGone, kKept };
+enum class InChild : std::uint8_t { kUnmapped, kKept };
 
 inline constexpr std::uint64_t kDefaultMemoryMib = 256;
 inline constexpr std::uint64_t kMinMemoryMib = 32;
 
-// Bytes that the ring may have of `memory_bytes` in all.
+// Bytes that the ring may use of `memory_bytes`.
 std::uint64_t RingShare(std::uint64_t memory_bytes);
-// From now on at most `memory_bytes` in all, of which a ring may use `ring_bytes`.
+// Sets the limit to `memory_bytes`, of which a ring may use `ring_bytes`.
 void SetMemoryLimit(std::uint64_t memory_bytes, std::uint64_t ring_bytes);
 
-// False when the limit would be passed: then nothing is charged.
-bool ChargeMemory(std::uint64_t bytes, Need need, InChild in_child = InChild::kGone);
-void ReturnMemory(std::uint64_t bytes, Need need, InChild in_child = InChild::kGone);
+// False, and nothing is charged, when the limit would be passed.
+bool ChargeMemory(std::uint64_t bytes, Need need, InChild in_child = InChild::kUnmapped);
+void ReturnMemory(std::uint64_t bytes, Need need, InChild in_child = InChild::kUnmapped);
 
 // Without the ring.
 std::uint64_t ChargedMemory();
-// Requests that were refused, those for memos left out.
+// Refused requests, but those for memos.
 std::uint64_t RefusedRequests();
 
-// In a forked child (the kernel has done it already, where it can).
+// In a forked child; the kernel has cleared the account already, where it can.
 void ForgetParentsMemory();
 
 }  // namespace memprof::recorder

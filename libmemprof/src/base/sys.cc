@@ -46,7 +46,7 @@ void Message(const char* format, ...) {
   if (length < 0) return;
   if (length > static_cast<int>(sizeof text) - kPrefix - 2)
     length = static_cast<int>(sizeof text) - kPrefix - 2;
-  // Parts of it come from the environment: no second line, nothing that moves a terminal's cursor.
+  // Parts of the text come from the environment: removes newlines and control characters.
   for (char* at = text + kPrefix; at < text + kPrefix + length; ++at)
     if (static_cast<unsigned char>(*at) < ' ' || *at == 0x7f) *at = '?';
   text[kPrefix + length] = '\n';
@@ -56,12 +56,12 @@ void Message(const char* format, ...) {
 
 namespace {
 
-// A slot is taken by its beginning; without locks, because a fork may come at any time.
+// A slot is claimed by its first field; without locks, because a fork may happen at any time.
 struct OwnSlot {
   std::atomic<std::uintptr_t> begin, end;
 };
 OwnSlot g_own[kMaxOwnRanges];
-std::atomic<std::size_t> g_own_used{0};  // slots from here on were never taken
+std::atomic<std::size_t> g_own_used{0};  // slots from here on were never used
 std::atomic<bool> g_own_overflow{false};
 
 }  // namespace
@@ -112,7 +112,7 @@ void* MapAddressSpace(std::size_t bytes, InChild in_child) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   RememberOwn(memory, bytes);
-  if (in_child == InChild::kGone) madvise(memory, RoundToPages(bytes), MADV_DONTFORK);
+  if (in_child == InChild::kUnmapped) madvise(memory, RoundToPages(bytes), MADV_DONTFORK);
   return memory;
 }
 
@@ -164,15 +164,15 @@ void FutexWake(const std::atomic<std::uint32_t>* word, int threads) {
 
 namespace {
 
-// Where membarrier is forbidden: taking a right away from a page that is in use makes the kernel
-// interrupt every processor that runs a thread of this process, which is a barrier there.
+// Used where membarrier is forbidden. When a page in use loses a permission, the kernel interrupts
+// every processor that runs a thread of this process, which acts as a barrier there.
 void InterruptAllThreads() {
   static std::atomic<char>* page = nullptr;
   LockGuard lock(g_process_locks.thread_barrier);
   if (page == nullptr)
     page = static_cast<std::atomic<char>*>(MapMemory(4096, Need::kWriter, InChild::kKept));
   if (page == nullptr || mprotect(page, 4096, PROT_READ | PROT_WRITE) != 0) return;
-  page->store(1);  // so that the page is there and writable for this processor
+  page->store(1);  // so that the page is mapped and writable on this processor
   mprotect(page, 4096, PROT_READ);
 }
 
@@ -193,7 +193,7 @@ CancellationOff::~CancellationOff() { pthread_setcancelstate(before_, nullptr); 
 SystemSection::SystemSection() : errno_(errno) {}
 SystemSection::~SystemSection() { errno = errno_; }
 
-// It stays in the list of threads until the last of the others is gone.
+// The main thread stays in the list of threads until all others have ended.
 bool MainThreadHasEnded() {
   SystemSection section;
   char path[64], text[512];
@@ -204,14 +204,14 @@ bool MainThreadHasEnded() {
   close(fd);
   if (length <= 0) return false;
   text[length] = '\0';
-  const char* name_end = strrchr(text, ')');  // the name may have any character in it
+  const char* name_end = strrchr(text, ')');  // the name may contain any character
   return name_end != nullptr && strncmp(name_end, ") Z", 3) == 0;
 }
 
 bool OnlyOwnThreadsAreLeft(int ours) {
   SystemSection section;
   struct stat tasks;
-  // A link for each thread, one for the folder, one for its parent.
+  // One link for each thread, one for the directory, one for its parent.
   if (stat("/proc/self/task", &tasks) != 0) return false;
   return tasks.st_nlink == static_cast<nlink_t>(2 + 1 + ours) && MainThreadHasEnded();
 }

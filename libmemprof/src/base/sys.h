@@ -1,5 +1,5 @@
 // What the recorder needs of the operating system, in a form that is safe inside other people's
-// processes: nothing here uses malloc, throws, or calls back into the program.
+// processes: nothing here uses malloc, throws, or calls the program.
 #pragma once
 
 #include <time.h>
@@ -12,9 +12,9 @@
 
 namespace memprof::recorder {
 
-// CLOCK_MONOTONIC in nanoseconds: the clock of all times in the log. Where the kernel trusts the
-// processor's counter this never enters the kernel, and it is right wherever a virtual machine is
-// moved to.
+// CLOCK_MONOTONIC in nanoseconds: the clock of all times in the log. Does not enter the kernel
+// where the kernel trusts the processor's time-stamp counter, and stays correct when a virtual
+// machine migrates.
 inline std::uint64_t NowNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -30,21 +30,20 @@ std::uint32_t CurrentTid();
 // Writes "memprof: <text>\n" to stderr in one piece. `format` as for printf; at most 500 bytes.
 void Message(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Zeroed private memory, or null when there is none or the budget does not allow it
-// (memory_budget.h). Sizes are rounded up to pages. What was asked for with a need and a fate in
-// forked children is given back with the same.
-void* MapMemory(std::size_t bytes, Need need = Need::kTable, InChild in_child = InChild::kGone);
+// Zeroed private memory; null when there is none, or when the budget does not allow it
+// (memory_budget.h). Sizes are rounded up to pages. Memory is returned with the `need` and
+// `in_child` of its request.
+void* MapMemory(std::size_t bytes, Need need = Need::kTable, InChild in_child = InChild::kUnmapped);
 void UnmapMemory(void* memory, std::size_t bytes, Need need = Need::kTable,
-                 InChild in_child = InChild::kGone);
-// As mremap: moves and enlarges; null when there is no more, the old block is then untouched.
+                 InChild in_child = InChild::kUnmapped);
+// As mremap: moves and enlarges. Null when there is no memory; the old block then stays as it is.
 void* GrowMemory(void* memory, std::size_t old_bytes, std::size_t new_bytes,
                  Need need = Need::kTable);
-// Address space whose pages get memory when they are touched: the caller charges them. Goes with
-// plain munmap, if ever.
-void* MapAddressSpace(std::size_t bytes, InChild in_child = InChild::kGone);
+// Address space whose pages get memory when they are touched: the caller charges them. Freed by
+// plain munmap.
+void* MapAddressSpace(std::size_t bytes, InChild in_child = InChild::kUnmapped);
 
-// What the recorder has mapped itself, so that a look through the process's memory can leave it
-// out.
+// A range that the recorder has mapped itself; scans of the process's memory leave it out.
 struct OwnRange {
   std::uintptr_t begin, end;
 };
@@ -52,25 +51,25 @@ inline constexpr std::size_t kMaxOwnRanges = 4096;
 // For memory that was not mapped by the functions above.
 void RememberOwn(void* memory, std::size_t bytes);
 void ForgetOwn(void* memory);
-// In order of address; room for kMaxOwnRanges. False when there are more.
+// Sorted by address, at most kMaxOwnRanges. False when there are more.
 bool CopyOwnRanges(OwnRange* ranges, std::size_t* count);
 
-// Sleeps until *word != expected, a wake-up, or the timeout. Spurious returns are possible.
-// Preserves errno.
+// Sleeps until *word != expected, a wake-up, or the timeout. May return without a reason. Keeps
+// errno.
 void FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
                std::uint64_t timeout_ns);
 void FutexWake(const std::atomic<std::uint32_t>* word, int threads);
 
-// Every other thread of the process passes a full memory barrier before this returns. Lets a fast
-// path do without one: it writes, then reads a flag; who sets the flag calls this and then sees
-// the write, or else the fast path sees the flag.
+// Returns after every other thread of the process has passed a full memory barrier. So a fast path
+// needs none: it writes a value and then reads a flag. A thread that sets the flag calls this
+// function; then either it sees the value, or the fast path sees the flag.
 void SynchroniseThreads();
 
 // The calling thread cannot be cancelled (pthread_cancel) while one of these lives: a thread that
-// dies with a lock of ours would leave everybody else waiting. What the thread had chosen holds
-// again afterwards, and a cancellation that came meanwhile is acted on then. Costs two atomic
-// operations where the C library needs them, so what is done for every event does without: it holds
-// no lock, reaches no cancellation point, and changes nothing that another thread depends on.
+// ends while it holds a lock of ours would block all others. The thread's own setting holds again
+// afterwards; a cancellation that arrived meanwhile is acted on then. Costs two atomic operations
+// where the C library needs them. So the work for every event does without: it holds no lock,
+// reaches no cancellation point, and changes nothing that another thread depends on.
 class CancellationOff {
  public:
   CancellationOff();
@@ -82,9 +81,10 @@ class CancellationOff {
   int before_;
 };
 
-// For all that is more than an event put into the ring: system calls, tables, calls of the loader
-// or the driver by our own choice. errno stays as the program left it, and the thread cannot be
-// cancelled. The program's own calls stay outside: there it is cancelled as it is without us.
+// For everything beyond putting an event into the ring: system calls, tables, calls of the loader
+// or the driver that the recorder makes for itself. Keeps errno, and the thread cannot be
+// cancelled. The program's own calls stay outside, so that cancellation works there as without the
+// recorder.
 class SystemSection {
  public:
   SystemSection();
@@ -99,7 +99,8 @@ class SystemSection {
 
 // Whether the main thread has ended by pthread_exit.
 bool MainThreadHasEnded();
-// ... and all others too, but for `ours` threads of the recorder: the process is over without us.
+// Whether all other threads have ended too, except `ours` threads of the recorder: the program is
+// over.
 bool OnlyOwnThreadsAreLeft(int ours);
 
 }  // namespace memprof::recorder

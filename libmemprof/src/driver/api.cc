@@ -1,4 +1,4 @@
-// Finds libcuda and its functions, and knows which of our wrappers stands for which.
+// Finds libcuda and its functions, and maps them to our wrappers.
 #include "libmemprof/src/driver/api.h"
 
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ std::atomic<std::uint64_t> g_unknown_versions{0};
 void* const* g_wrappers = nullptr;
 const CalledFunctions kNoFunctions{};
 
-// The program's libcuda, or one that the loader finds for us.
+// The program's libcuda, or else the one that the loader finds.
 void* Library() {
   void* library = g_library.load(std::memory_order_acquire);
   if (library != nullptr) return library;
@@ -46,7 +46,7 @@ void* Library() {
   return library;
 }
 
-// Whether code at `address` belongs to libcuda, however it was loaded. Remembers the library.
+// Whether code at `address` belongs to libcuda, however it was loaded. Stores the library.
 bool LiesInLibcuda(void* address) {
   SystemSection section;
   Dl_info info;
@@ -68,7 +68,7 @@ void ResolveAll() {
   g_all_resolved.store(true, std::memory_order_release);
 }
 
-// Whether cuGetProcAddress names a function of the table so, in whatever version.
+// Whether the table has a function with this base name, in any version.
 bool IsBaseName(const char* base) {
   for (const TableRow& row : kRows)
     if (strcmp(row.base, base) == 0) return true;
@@ -142,7 +142,7 @@ std::uint64_t UnknownVersions() { return g_unknown_versions.load(std::memory_ord
 const CalledFunctions& FindCalledFunctions() {
   const CalledFunctions* ready = nullptr;
   if (!DriverIsLoaded()) return kNoFunctions;
-  // Several threads may come here at once: each looks everything up, the first one's table stays.
+  // Several threads may get here at once: each looks up all functions, and the first table is kept.
   auto* table = static_cast<CalledFunctions*>(
       MapMemory(sizeof(CalledFunctions), Need::kWriter, InChild::kKept));
   if (table == nullptr) return kNoFunctions;

@@ -1,7 +1,7 @@
-// The CUDA driver's types, and the real functions behind our wrappers. Nothing of libcuda is
-// linked: functions are found in the library that the program has loaded.
+// The CUDA driver's types, and the real functions behind our wrappers. libcuda is not linked:
+// functions are looked up in the library that the program has loaded.
 //
-// Thread-safety: everything here may be called from any thread.
+// Thread-safety: everything here may be called by any thread.
 #pragma once
 
 // All versions of a function under their own names, instead of macros that rename them.
@@ -25,11 +25,12 @@ enum class FunctionId : int {
 inline constexpr int kFunctionCount = static_cast<int>(FunctionId::kCount);
 
 const char* FunctionName(FunctionId id);
-// Whether the function takes "no stream" for the calling thread's own instead of the legacy one.
+// Whether the function uses the calling thread's own stream, not the legacy one, for a null stream.
 bool UsesThreadStream(FunctionId id);
 
-// The real function, from libcuda.so.1, which is loaded if it is not yet. Null when there is no
-// libcuda or it has no such function. May take the loader's lock: not to be called with ours held.
+// The real function from libcuda.so.1, which is loaded if necessary. Null when there is no libcuda
+// or it lacks the function. May take the loader's lock: must not be called with a lock of ours
+// held.
 void* FindRealFunction(FunctionId id);
 extern std::atomic<void*> g_real_functions[kFunctionCount];
 inline void* RealFunction(FunctionId id) {
@@ -38,30 +39,31 @@ inline void* RealFunction(FunctionId id) {
 }
 // Any other driver function by name, e.g. "cuCtxGetCurrent".
 void* RealDriverSymbol(const char* name);
-// Whether libcuda is known already; costs nothing and loads nothing.
+// Whether libcuda was found already; does not search or load it.
 bool DriverIsLoaded();
-// The same, after a look whether the program has loaded it by a way that no hook saw.
+// The same; if it was not found yet, first checks whether the program has loaded it without passing
+// a hook.
 bool NoticeLoadedDriver();
-// What a wrapper answers when RealFunction is null.
+// The result of a wrapper if RealFunction is null.
 CUresult WithoutDriver();
 
 // Our wrapper of that function.
 void* WrapperFunction(FunctionId id);
-// Set by exports/driver.cc, which knows the wrappers; without it nothing is ever swapped.
+// Called by exports/driver.cc, which defines the wrappers; without them no function is replaced.
 void SetWrappers(void* const* wrappers);
 
-// `address` is what dlsym or cuGetProcAddress found for `name`. The wrapper if it is a function of
-// the table in libcuda, else `address` itself.
+// `address` is the result of dlsym or cuGetProcAddress for `name`. Returns the wrapper if it is a
+// function of the table in libcuda, else `address` itself.
 void* SwapByName(const char* name, void* address);
-// The same for cuGetProcAddress, by the identity of the pointer alone: drivers 470 to 550 hand out
-// what they export, for every base name, version and stream flavour of the table. Any other entry
-// of a function of the table is a version that the table does not know, whose parameters nobody
-// here can tell: it is left alone and counted.
+// The same for cuGetProcAddress, by comparing pointers: drivers 470 to 550 return the exported
+// functions, for every base name, version and stream flavour of the table. Any other pointer for a
+// base name of the table is a version that the table does not have. Its parameters are unknown, so
+// it is left alone and counted.
 void* SwapByAddress(const char* base, void* address);
-// How often such an entry was asked for.
+// How many such pointers were returned.
 std::uint64_t UnknownVersions();
 
-// Looks up driver functions that the recorder itself needs.
+// Driver functions that the recorder itself calls.
 #define MEMPROF_CALLED_FUNCTIONS(X)                                                        \
   X(cuCtxGetCurrent, (CUcontext*))                                                         \
   X(cuCtxGetDevice, (CUdevice*))                                                           \
@@ -96,8 +98,8 @@ struct CalledFunctions {
   MEMPROF_CALLED_FUNCTIONS(MEMPROF_CALLED_POINTER)
 #undef MEMPROF_CALLED_POINTER
 };
-// Filled at the first call after libcuda is loaded; a function that it lacks is null, and all are
-// before.
+// Filled at the first call after libcuda was loaded; before that all are null. A function that
+// libcuda lacks is null.
 extern std::atomic<const CalledFunctions*> g_called_functions;
 const CalledFunctions& FindCalledFunctions();
 inline const CalledFunctions& Driver() {

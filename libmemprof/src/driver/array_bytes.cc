@@ -1,5 +1,5 @@
 // Sizes of array formats, after the CUarray_format enumeration of cuda.h. By number, because older
-// toolkits lack some of the names. Planar video formats are not arrays of pixels: they count 0.
+// toolkits lack some of the names. Planar video formats have no size of a pixel: they count 0.
 #include "libmemprof/src/driver/array_bytes.h"
 
 #include <string.h>

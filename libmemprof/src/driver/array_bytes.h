@@ -1,5 +1,5 @@
-// Bytes of CUDA arrays from their descriptors: elements times channels times the size of a
-// channel. The driver may round up for its tiling; what it adds is not public for plain arrays.
+// Bytes of CUDA arrays from their descriptors: elements times channels times the size of a channel.
+// The driver may round up for its tiling, by an amount that is not public for plain arrays.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace memprof::recorder {
 std::uint64_t ArrayBytes(const CUDA_ARRAY_DESCRIPTOR* descriptor);
 // Sums the levels of a mipmap: each halves every extent, down to 1; layers do not shrink.
 std::uint64_t ArrayBytes3D(const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels);
-// Of one element with all its channels; 0 for an unknown format.
+// Bits of one element with all its channels; 0 for an unknown format.
 std::uint64_t ElementBits(CUarray_format format, unsigned channels);
-// Whether the array gets no memory by its creation, only by cuMemMapArrayAsync.
+// Whether the array gets its memory only by cuMemMapArrayAsync, not by its creation.
 bool IsMappedLater(const CUDA_ARRAY3D_DESCRIPTOR* descriptor);
-// And then only to all of it at once.
+// Whether such an array is mapped as a whole.
 bool IsMappedAsWhole(const CUDA_ARRAY3D_DESCRIPTOR* descriptor);
 
 }  // namespace memprof::recorder

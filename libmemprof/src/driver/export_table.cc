@@ -1,4 +1,4 @@
-// Marks file descriptions, and compares the rest.
+// Marks file descriptions; compares other exports.
 #include "libmemprof/src/driver/export_table.h"
 
 #include <fcntl.h>

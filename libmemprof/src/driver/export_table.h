@@ -1,12 +1,12 @@
-// What this process has exported, so that it is not taken for somebody else's when it comes back:
-// VMM handles by file descriptor or fabric handle, and addresses by IPC or pool.
+// What this process has exported, so that it is recognised when it is imported again: VMM handles
+// by file descriptor or fabric handle, and addresses by IPC or pool.
 //
-// Fabric, IPC and pool exports are 64 bytes that name one memory in the world: they are compared. A
-// file descriptor is a number that is soon reused, and all of the real driver's may have one inode;
-// but all descriptors of one export share an open file description, also when they were
-// duplicated or sent through a socket. That is marked: its owner for signals becomes this process,
-// and its signal a number from 1 on. Neither has an effect unless O_ASYNC is set, which makes no
-// sense for these files; both vanish with the description.
+// Fabric, IPC and pool exports are 64 bytes that identify one memory everywhere: they are compared.
+// File descriptors are numbers that are soon reused, and all of the real driver's may have the same
+// inode. But all descriptors of one export share an open file description, also when they were
+// duplicated or sent through a socket. So the description is marked: this process becomes its owner
+// for signals, and its signal a number from 1 on. Neither has an effect without O_ASYNC, which
+// makes no sense for these files; both vanish with the description.
 //
 // Thread-safe.
 #pragma once
@@ -22,11 +22,11 @@ namespace memprof::recorder {
 class ExportTable {
  public:
   static constexpr std::size_t kContentBytes = 64;  // of CUipcMemHandle and the like
-  static constexpr std::size_t kDescriptors = 64;   // as many signals as there are
-  static constexpr std::size_t kContents = 512;     // the oldest are forgotten
+  static constexpr std::size_t kDescriptors = 64;   // as many as there are signals
+  static constexpr std::size_t kContents = 512;     // beyond that the oldest are dropped
 
-  // What was exported. A VMM handle of 0 stands for memory that has ended, as far as handles and
-  // maps go: whoever imports it has it anew.
+  // What was exported. A VMM handle of 0: the memory has lost its handles and mappings; a process
+  // that imports it gets it anew.
   struct Memory {
     std::uint64_t handle = 0;  // or address
     std::uint64_t bytes = 0;
@@ -35,15 +35,16 @@ class ExportTable {
   };
   enum class Kind : std::uint8_t { kPhysical, kAddress };
 
-  // Marks what `descriptor` stands for; not when kDescriptors others are in use, or it has a mark.
+  // Marks the file description of `descriptor`; not when kDescriptors others are in use, or it has
+  // a mark.
   void AddDescriptor(int descriptor, const Memory& memory);
   void AddContent(Kind kind, const void* content, const Memory& memory);
   // False when this process has not exported it.
   bool FindDescriptor(int descriptor, Memory* memory);
   bool FindContent(Kind kind, const void* content, Memory* memory);
-  // The memory of the handle has ended.
+  // The memory of the handle was freed.
   void End(std::uint64_t handle);
-  // It was imported again, under this handle.
+  // It was imported again, with this handle.
   void ReviveDescriptor(int descriptor, std::uint64_t handle);
   void ReviveContent(Kind kind, const void* content, std::uint64_t handle);
 

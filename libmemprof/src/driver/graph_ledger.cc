@@ -22,7 +22,8 @@ void GraphLedger::EraseOwner(MappedArray<Owned>* all, std::uint64_t owner) {
   all->EraseIf([owner](const Owned& owned) { return owned.owner == owner; });
 }
 
-// What the graph and those within it do, in order, as nodes of `owner`. `to` may be graphs_.
+// Appends the nodes of the graph and of its child graphs, in order, as nodes of `owner`. `to` may
+// be graphs_.
 void GraphLedger::CopyNodes(std::uint64_t graph, std::uint64_t owner, MappedArray<Owned>* to,
                             int depth) {
   if (depth > kMaxDepth) return;
@@ -71,7 +72,7 @@ void GraphLedger::DestroyGraph(std::uint64_t graph) {
 
 void GraphLedger::Instantiate(std::uint64_t graph, std::uint64_t exec) {
   LockGuard lock(mutex_);
-  EraseOwner(&execs_, exec);  // the handle of one whose end was not seen
+  EraseOwner(&execs_, exec);  // an executable of this handle whose end was not seen
   CopyNodes(graph, exec, &execs_, 0);
   CountExecNodes();
 }
@@ -89,7 +90,7 @@ bool GraphLedger::HasMemory(std::uint64_t exec) {
   return execs_.Find([exec](const Owned& owned) { return owned.owner == exec; }) != nullptr;
 }
 
-std::uint64_t GraphLedger::AskedFor(std::uint64_t exec, std::int32_t* device) {
+std::uint64_t GraphLedger::RequestedBytes(std::uint64_t exec, std::int32_t* device) {
   LockGuard lock(mutex_);
   std::uint64_t bytes = 0;
   for (const Owned& owned : execs_) {
@@ -111,8 +112,8 @@ bool GraphLedger::EraseLive(std::uint64_t address, Node* node) {
 
 void GraphLedger::Launch(std::uint64_t exec, MappedArray<Change>* changes) {
   LockGuard lock(mutex_);
-  // First what is left of earlier launches and ends here: of this graph by the auto-free flag, of
-  // others by its free nodes.
+  // First, memory of earlier launches that this launch frees: its own by the auto-free flag,
+  // others' by its free nodes.
   for (const Owned& owned : execs_) {
     Change change{{}, true, true};
     if (owned.owner == exec && EraseLive(owned.node.address, &change.node)) changes->Append(change);

@@ -1,14 +1,14 @@
-// Memory nodes of graphs: which graph has which, what an executable graph allocates and frees when
-// it is launched, and what launches have left allocated.
+// Memory nodes of graphs: which graph has which nodes, what an executable graph allocates and frees
+// when it is launched, and which memory earlier launches have left allocated.
 //
-// By the programming guide: the address is fixed when the node is made; memory is there from the
-// node's turn in a launch until a free node, cuMemFree or cuMemFreeAsync. Destroying the graph or
-// its executable frees nothing. A launch with the auto-free flag first frees what is left of the
-// launch before. Nodes are taken in the order in which they were made, which is one that the
+// By the programming guide: the address is fixed when the node is made. The memory exists from the
+// node's execution in a launch until a free node, cuMemFree or cuMemFreeAsync. Destroying the graph
+// or its executable frees nothing. A launch with the auto-free flag first frees what the previous
+// launch has left. Nodes are processed in the order in which they were made, which is one that the
 // dependencies allow.
 //
-// Thread-safe. The queries that every free and every launch make cost one load where no graph
-// holds memory.
+// Thread-safe. The queries of every free and every launch cost one load while no graph holds
+// memory.
 #pragma once
 
 #include <atomic>
@@ -24,42 +24,42 @@ class GraphLedger {
  public:
   struct Node {
     std::uint64_t address = 0;
-    std::uint64_t bytes = 0;  // asked for; 0 for a free node
+    std::uint64_t bytes = 0;  // requested; 0 for a free node
     std::uint32_t stack = 0;  // of the call that made the node
     std::int32_t device = -1;
     bool frees = false;
     bool is_child = false;  // a graph within the graph: `address` is its handle
   };
-  // What a launch did, in this order.
+  // The changes of a launch, in order.
   struct Change {
     Node node;
     bool is_free = false;
-    bool before = false;  // it ended memory that was there before the launch
+    bool before = false;  // it freed memory of an earlier launch
   };
 
   void AddNode(std::uint64_t graph, const Node& node);
-  // A graph becomes a node of another: itself, so that it ends with the other, or a copy of what it
-  // is now.
+  // A graph becomes a node of another: moved, so that it ends with the other, or copied as it is
+  // now.
   void AddChild(std::uint64_t graph, std::uint64_t child, bool moved);
-  // `clone` gets all nodes that `graph` has now.
+  // `clone` gets a copy of all nodes of `graph`.
   void Clone(std::uint64_t graph, std::uint64_t clone);
   void DestroyGraph(std::uint64_t graph);
-  // Also an update of the executable: from now on it does what the graph says.
+  // Also for an update of the executable: it then has the nodes of the graph.
   void Instantiate(std::uint64_t graph, std::uint64_t exec);
   void DestroyExec(std::uint64_t exec);
   bool HasMemory(std::uint64_t exec);
   // Bytes that a launch would allocate, and on which device.
-  std::uint64_t AskedFor(std::uint64_t exec, std::int32_t* device);
-  // A launch succeeded: appends its Changes to `changes`.
+  std::uint64_t RequestedBytes(std::uint64_t exec, std::int32_t* device);
+  // After a successful launch: appends its Changes to `changes`.
   void Launch(std::uint64_t exec, MappedArray<Change>* changes);
 
-  // The address is about to be freed outside of graphs; from here on another launch may get it.
-  // Where it is memory of a graph, what Freed() must be told afterwards; else 0.
+  // The address is about to be freed outside of graphs; from here on another launch may get it. If
+  // it is memory of a graph, returns the value to pass to Freed(); else 0.
   std::uint32_t Freeing(std::uint64_t address);
   void Freed(std::uint32_t freeing, bool succeeded);
-  // All memory of graphs on the device has gone; appends it as Nodes to `ended`, if given.
+  // All memory of graphs on the device was freed; appends it as Nodes to `ended`, if given.
   void EndDevice(std::int32_t device, MappedArray<Node>* ended);
-  // Bit i is set when a graph had memory on device i.
+  // Bit i is set if a graph had memory on device i.
   std::uint64_t devices() const { return devices_.load(std::memory_order_relaxed); }
 
  private:

@@ -17,10 +17,10 @@ struct FatBinaryWrapper {
 struct FatBinaryHeader {
   std::uint32_t magic;
   std::uint16_t version, header_bytes;
-  std::uint64_t bytes;  // behind the header
+  std::uint64_t bytes;  // after the header
 };
 
-// PTX begins with its version, or with what its compiler said of itself.
+// PTX begins with its version, or with a comment of its compiler.
 bool IsPtx(const char* text) {
   while (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n') ++text;
   return strncmp(text, "//", 2) == 0 || strncmp(text, "/*", 2) == 0 ||

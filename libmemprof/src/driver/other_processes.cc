@@ -1,10 +1,10 @@
-// Asks NVML for the processes of a device.
+// Queries NVML for the processes of a device.
 //
-// NVML opens files of its own and keeps them, and that is not for us to bring into every program:
-// it is used where the program has loaded it itself (NCCL and PyTorch do), and otherwise loaded
-// when an allocation has failed: then "who has my memory?" is the question, and the program has
-// better things to worry about than a few files. Never from the recorder's own thread, which
-// would race with a program that closes all descriptors it does not know.
+// NVML opens files and keeps them open, which the recorder must not do in every program. So it is
+// used if the program itself has loaded it (NCCL and PyTorch do). Otherwise it is loaded only after
+// a failed allocation, when the memory of other processes matters more than a few files. It is
+// never called on the recorder's own thread, which would race with a program that closes all
+// descriptors it does not know.
 //
 // Types and functions: the NVML API reference, nvml.h.
 #include "libmemprof/src/driver/other_processes.h"
@@ -40,7 +40,7 @@ struct Nvml {
   int (*graphics)(void*, unsigned*, ProcessInfo*);
 };
 
-// simcuda_memory of the stand-in, whose size field says how much of it is known.
+// simcuda_memory of the stand-in; its size field shows how much of it is valid.
 struct StandinMemory {
   std::size_t size;
   std::uint64_t of_this_process[10];
@@ -79,7 +79,8 @@ bool Open(bool may_load) {
   return ready;
 }
 
-// Adds what others use; `own` is set when this process is among them. False when it cannot be told.
+// Adds the bytes of other processes; sets `own` when this process is in the list. False when a
+// figure is missing.
 bool AddUp(int (*list)(void*, unsigned*, ProcessInfo*), void* device, std::uint64_t* others,
            bool* own) {
   if (list == nullptr) return true;
@@ -106,11 +107,12 @@ std::uint64_t Ask(std::int32_t device, std::uint64_t total_bytes) {
       driver.cuDeviceGetPCIBusId(bus_id, sizeof bus_id, device) != CUDA_SUCCESS ||
       g_nvml.by_bus_id(bus_id, &handle) != 0 || g_nvml.memory(handle, &memory) != 0)
     return 0;
-  // A slice of a device (MIG): the figures of the whole say nothing about it.
+  // A slice of a device (MIG): the figures are those of the whole device, and useless here.
   if (memory.total > total_bytes + total_bytes / 4) return 0;
   std::uint64_t others = 0;
   bool own = false;
-  // In a container NVML speaks of pids that are not ours: then nobody can be told from us.
+  // In a container, NVML may return pids of another namespace: then this process cannot be found in
+  // the list.
   if (!AddUp(g_nvml.compute, handle, &others, &own) ||
       !AddUp(g_nvml.graphics, handle, &others, &own) || !own)
     return 0;

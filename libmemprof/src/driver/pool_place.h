@@ -1,27 +1,27 @@
-// Where the memory of a pool lies: on a device, or in the host's memory.
+// Where the memory of a pool lies: on a device, or in host memory.
 #pragma once
 
 #include "libmemprof/src/driver/api.h"
 
 namespace memprof::recorder {
 
-// CU_MEM_LOCATION_TYPE_HOST, _HOST_NUMA and _HOST_NUMA_CURRENT, which older toolkits do not name.
+// CU_MEM_LOCATION_TYPE_HOST, _HOST_NUMA and _HOST_NUMA_CURRENT, which older toolkits lack.
 inline bool IsHostLocation(const CUmemLocation& location) {
   const int type = static_cast<int>(location.type);
   return type >= 2 && type <= 4;
 }
 
-// Managed memory counts as the device's, wherever it prefers to be.
+// A pool of managed memory counts as the device's, whatever location it prefers.
 inline bool IsHostPool(const CUmemPoolProps& properties) {
   constexpr int kManaged = 2;  // CU_MEM_ALLOCATION_TYPE_MANAGED, from CUDA 13.0
   return static_cast<int>(properties.allocType) != kManaged && IsHostLocation(properties.location);
 }
 
-// What the driver says of an address. `query` is cuPointerGetAttribute, or null.
+// What the driver reports about an address. `query` is cuPointerGetAttribute, or null.
 template <typename Query>
 bool IsHostMemory(Query query, CUdeviceptr pointer) {
   unsigned type = 0;
-  unsigned managed = 0;  // written as a byte by some drivers, as a word by others
+  unsigned managed = 0;  // some drivers write a byte, others a word
   return query != nullptr && query(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) == 0 &&
          type == CU_MEMORYTYPE_HOST &&
          (query(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer) != 0 || managed == 0);

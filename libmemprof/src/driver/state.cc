@@ -1,4 +1,4 @@
-// Contexts, devices and pools as the hooks meet them.
+// Contexts, devices and pools, added when hooks first see them.
 #include "libmemprof/src/driver/state.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ bool DriverState::MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_byt
   size_t free = 0, total = 0;
   const CalledFunctions& driver = Driver();
   if (driver.cuMemGetInfo_v2 == nullptr) return false;
-  // So that the question can in no way invalidate a capture that goes on somewhere.
+  // So that the query cannot invalidate a capture of any stream.
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   const bool relaxed = driver.cuThreadExchangeStreamCaptureMode != nullptr &&
                        driver.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
@@ -37,8 +37,8 @@ bool DriverState::MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_byt
   return true;
 }
 
-CallContext DriverState::MeetContext(ContextCache* cache, CUcontext context,
-                                     std::uint32_t generation) {
+CallContext DriverState::ResolveContext(ContextCache* cache, CUcontext context,
+                                        std::uint32_t generation) {
   SystemSection section;
   const CalledFunctions& driver = Driver();
   CUdevice device = -1;
@@ -64,8 +64,9 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
     LockGuard lock(mutex_);
     if (const ContextEntry* known = Find(context)) return known->id;
   }
-  // A context from before recording began: cuDevicePrimaryCtxRetain would say for sure what it is
-  // but changes a count; where the device has an active primary context, this is taken to be it.
+  // A context from before the recording. Only cuDevicePrimaryCtxRetain could identify the primary
+  // context, but it changes its count. So if the device has an active primary context, this one is
+  // taken for it.
   const bool primary = kind == ContextKind::kPrimary ||
                        (kind == ContextKind::kUnknown && PrimaryContext(device) == nullptr &&
                         PrimaryIsActive(device));
@@ -100,7 +101,7 @@ CallContext DriverState::Take(const ContextEntry* known) {
   return taken;
 }
 
-CallContext DriverState::ForgetContext(CUcontext context) {
+CallContext DriverState::RemoveContext(CUcontext context) {
   if (context == nullptr) return {};
   LockGuard lock(mutex_);
   return Take(Find(context));
@@ -131,7 +132,8 @@ CUcontext DriverState::PrimaryContext(std::int32_t device) {
 void DriverState::DefineDevice(std::int32_t device, bool is_current) {
   if (device < 0 || device >= kMaxDevices) return;
   const std::uint64_t bit = std::uint64_t{1} << device;
-  // Once where only its name can be asked for, and again where its memory can: the last one counts.
+  // A device is defined once with its name only, and again when its memory can be queried; the last
+  // definition counts.
   std::atomic<std::uint64_t>* known = is_current ? &known_devices_ : &named_devices_;
   if (!is_current && (known_devices_.load(std::memory_order_acquire) & bit) != 0) return;
   if ((known->fetch_or(bit, std::memory_order_acq_rel) & bit) != 0) return;
@@ -143,7 +145,7 @@ void DriverState::DefineDevice(std::int32_t device, bool is_current) {
   if (driver.cuDeviceGetName != nullptr) driver.cuDeviceGetName(name, sizeof name - 1, device);
   if (driver.cuDeviceTotalMem_v2 != nullptr) driver.cuDeviceTotalMem_v2(&capacity, device);
   if (driver.cuDriverGetVersion != nullptr) driver.cuDriverGetVersion(&version);
-  // The first version gives slices of one GPU (MIG) all the same, that of the GPU.
+  // The first version of the function returns the UUID of the GPU also for a slice of it (MIG).
   auto get_uuid = driver.cuDeviceGetUuid_v2;
   if (get_uuid == nullptr)  // a driver before 11.4
     get_uuid = reinterpret_cast<decltype(get_uuid)>(RealDriverSymbol("cuDeviceGetUuid"));
@@ -156,7 +158,7 @@ void DriverState::DefineDevice(std::int32_t device, bool is_current) {
                            static_cast<std::uint32_t>(version), free_bytes});
 }
 
-std::int32_t DriverState::AskForDevice(CUdeviceptr pointer, std::int32_t fallback) {
+std::int32_t DriverState::QueryDevice(CUdeviceptr pointer, std::int32_t fallback) {
   const CalledFunctions& driver = Driver();
   int device = -1;
   if (driver.cuPointerGetAttribute == nullptr ||
@@ -188,11 +190,11 @@ std::uint64_t DriverState::CurrentPool(std::int32_t device) {
 }
 
 void DriverState::DefinePool(std::uint64_t pool, std::int32_t device, bool is_default) {
-  if (RememberPool(pool, device) && device != kHost)
+  if (RestorePool(pool, device) && device != kHost)
     definitions_->AddPool(pool, static_cast<std::uint32_t>(device), is_default);
 }
 
-void DriverState::MeetPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t device) {
+void DriverState::DefineSeenPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t device) {
   constexpr std::int32_t kNotSeen = -2;
   if (PoolDevice(pool, kNotSeen) != kNotSeen) return;
   DefinePool(pool, IsHostMemory(Driver().cuPointerGetAttribute, pointer) ? kHost : device, false);
@@ -204,7 +206,7 @@ std::int32_t DriverState::PoolDevice(std::uint64_t pool, std::int32_t fallback) 
   return known == nullptr ? fallback : known->device;
 }
 
-bool DriverState::ForgetPool(std::uint64_t pool, std::int32_t* device) {
+bool DriverState::RemovePool(std::uint64_t pool, std::int32_t* device) {
   LockGuard lock(mutex_);
   const PoolEntry* known = Find(pool);
   if (known == nullptr) return false;
@@ -213,7 +215,7 @@ bool DriverState::ForgetPool(std::uint64_t pool, std::int32_t* device) {
   return true;
 }
 
-bool DriverState::RememberPool(std::uint64_t pool, std::int32_t device) {
+bool DriverState::RestorePool(std::uint64_t pool, std::int32_t device) {
   LockGuard lock(mutex_);
   if (Find(pool) != nullptr) return false;
   pools_.Append({pool, device});

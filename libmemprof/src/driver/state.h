@@ -1,6 +1,7 @@
-// What the hooks know about the driver's state: contexts, devices, pools. One per recording.
+// The driver's contexts, devices and pools, as far as hooks have seen them. One object per
+// recording.
 //
-// Thread-safe. Asks the real driver, so it must not be called with a lock held.
+// Thread-safe. Queries the real driver, so no lock may be held during a call.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +23,14 @@ namespace memprof::recorder {
 
 struct CallContext {
   std::uint32_t id = 0;      // log.Context.id
-  std::int32_t device = -1;  // ordinal; -1 = there is no current context
+  std::int32_t device = -1;  // ordinal; -1 = no current context
 };
 
-// The context of a thread's last event, with what was found out about it.
+// The context of a thread's last event, and its properties.
 struct ContextCache {
   CUcontext handle;
   CallContext context;
-  std::uint32_t generation;  // 0 = none: zeroed memory will do
+  std::uint32_t generation;  // 0 = none: zeroed memory is valid
 };
 
 class DriverState {
@@ -40,7 +41,7 @@ class DriverState {
   DriverState(const DriverState&) = delete;
   DriverState& operator=(const DriverState&) = delete;
 
-  // Of the calling thread, from its cache as long as it is the same.
+  // The calling thread's context; cached as long as it does not change.
   CallContext Current(ContextCache* cache) {
     const CalledFunctions& driver = Driver();
     CUcontext context = nullptr;
@@ -49,56 +50,56 @@ class DriverState {
       return {};
     const std::uint32_t generation = generation_.load(std::memory_order_acquire);
     if (cache->handle == context && cache->generation == generation) return cache->context;
-    return MeetContext(cache, context, generation);
+    return ResolveContext(cache, context, generation);
   }
   // A green context is the primary one with fewer resources (cuCtxFromGreenCtx): its memory ends
   // with the primary context.
   enum class ContextKind { kPrimary, kCreated, kGreen, kUnknown };
-  // Id of a context that is on `device`; defines it when it is new, and the device too if the
-  // context is current, because only then can the driver be asked for its free memory.
+  // Id of a context on `device`. Defines a new context, and the device too if the context is
+  // current, because only then the driver reports its free memory.
   std::uint32_t ContextId(CUcontext context, std::int32_t device, ContextKind kind,
                           bool is_current);
-  // The same for an event that names its context, of which `device` may be unknown (-1: memory of
-  // the host). 0, and defined only later, where nothing says on which device the context is.
+  // The same for an event that names its context; `device` may be unknown (-1: host memory). 0 if
+  // the device of the context cannot be found; it is then defined later.
   std::uint32_t ContextOf(ContextCache* cache, CUcontext context, std::int32_t device);
-  // The same handle may be given to a new context from now on. Returns what it was.
-  CallContext ForgetContext(CUcontext context);
-  // The handle may be given to a new context from now on, but what it stood for lives on.
+  // The context was destroyed; the driver may reuse its handle. Returns what it was.
+  CallContext RemoveContext(CUcontext context);
+  // The driver may reuse the handle, but the memory of the context lives on.
   void RetireContext(CUcontext context);
-  // As ForgetContext, for one after the other of the contexts that end with the device's primary
-  // one: itself, and green ones. The id is 0 when none is left.
+  // As RemoveContext, for one of the contexts that end with the device's primary one: itself, and
+  // green ones. The id is 0 when none is left.
   CallContext TakePrimary(std::int32_t device);
-  // The primary context of a device that was seen; null if none.
+  // The device's primary context, if it was seen; else null.
   CUcontext PrimaryContext(std::int32_t device);
 
-  // What the driver says about the device's primary context.
+  // Whether the driver reports the device's primary context as active.
   static bool PrimaryIsActive(std::int32_t device);
 
-  // The device that the memory at `pointer` is on; `fallback` where the driver does not say.
+  // The device of the memory at `pointer`; `fallback` where the driver does not report it.
   std::int32_t DeviceOf(CUdeviceptr pointer, std::int32_t fallback) {
     const std::uint64_t known = known_devices_.load(std::memory_order_relaxed);
-    return (known & (known - 1)) == 0 ? fallback : AskForDevice(pointer, fallback);
+    return (known & (known - 1)) == 0 ? fallback : QueryDevice(pointer, fallback);
   }
-  // The pool from which cuMemAllocAsync serves `device`; 0 = unknown. Defines it when new.
+  // The pool from which cuMemAllocAsync allocates on `device`; 0 = unknown. Defines a new one.
   std::uint64_t CurrentPool(std::int32_t device);
-  // In place of a device: a pool in the host's memory. Such a pool is not defined in the log, and
-  // what it holds is not sampled: that is no part of any device's memory.
+  // In place of a device: a pool in host memory. It is not defined in the log nor sampled, because
+  // it is no device's memory.
   static constexpr std::int32_t kHost = -1;
   void DefinePool(std::uint64_t pool, std::int32_t device, bool is_default);
-  // Defines a pool that has handed out `pointer` and whose creation was not seen: on `device`,
-  // unless the driver says that the memory is the host's.
-  void MeetPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t device);
+  // Defines a pool that has allocated `pointer` and whose creation was not seen: on `device`,
+  // unless the driver reports host memory.
+  void DefineSeenPool(std::uint64_t pool, CUdeviceptr pointer, std::int32_t device);
   // The device of a pool that was seen, or kHost; else `fallback`.
   std::int32_t PoolDevice(std::uint64_t pool, std::int32_t fallback);
-  // False when it was not known; else `device` gets where it was, as PoolDevice tells it.
-  bool ForgetPool(std::uint64_t pool, std::int32_t* device);
-  // Takes that back. False when it is known.
-  bool RememberPool(std::uint64_t pool, std::int32_t device);
-  // True at most once per millisecond: time to look at the pools again.
+  // Removes a pool. False when it is unknown; else `device` gets its device, as from PoolDevice.
+  bool RemovePool(std::uint64_t pool, std::int32_t* device);
+  // Undoes RemovePool. False when the pool was added again meanwhile.
+  bool RestorePool(std::uint64_t pool, std::int32_t device);
+  // True at most once a millisecond: sample the pools now.
   bool TimeForPoolSample(std::uint64_t now_ns);
   // The same for the pools of graphs.
   bool TimeForGraphSample(std::uint64_t now_ns);
-  // True at most ten times a second for each device: time to see whether the ledger closes.
+  // True at most ten times a second for each device: sample its free memory now.
   bool TimeForMemorySample(std::int32_t device, std::uint64_t now_ns) {
     if (device >= kMaxDevices) return false;
     std::atomic<std::uint64_t>& next = next_memory_sample_ns_[device];
@@ -106,13 +107,13 @@ class DriverState {
            TakeTurn(&next, now_ns, kMemorySampleNs);
   }
 
-  // Free and total bytes of the current context's device; false when there is none.
+  // Free and total bytes of the current context's device; false without one.
   static bool MemoryInfo(std::uint64_t* free_bytes, std::uint64_t* total_bytes);
 
-  // Size of the memory that begins there, as the driver knows it; 0 where it does not say.
+  // Size of the driver's allocation at the address; 0 if it is not reported.
   static std::uint64_t BytesAt(CUdeviceptr address);
 
-  // A context that has not ended, as far as we know; null without one.
+  // Any context that was not destroyed, as far as known; null without one.
   CUcontext AnyContext();
 
   VmmLedger* vmm() { return &vmm_; }
@@ -121,8 +122,8 @@ class DriverState {
   ExportTable* exports() { return &exports_; }
   TileMap* tiles() { return &tiles_; }
 
-  // While a checkpoint has locked the process, calls of the driver wait for its end: the recorder
-  // must not make any that the program does not make.
+  // While a checkpoint has locked the process, driver calls block until its end: the recorder must
+  // then make no call of its own.
   bool calls_held() const { return calls_held_.load(std::memory_order_relaxed); }
   void HoldCalls(bool held) { calls_held_.store(held, std::memory_order_relaxed); }
 
@@ -147,18 +148,18 @@ class DriverState {
   static bool TakeTurn(std::atomic<std::uint64_t>* next, std::uint64_t now_ns,
                        std::uint64_t period_ns);
 
-  CallContext MeetContext(ContextCache* cache, CUcontext context, std::uint32_t generation);
-  static std::int32_t AskForDevice(CUdeviceptr pointer, std::int32_t fallback);
-  // These three with the lock held.
+  CallContext ResolveContext(ContextCache* cache, CUcontext context, std::uint32_t generation);
+  static std::int32_t QueryDevice(CUdeviceptr pointer, std::int32_t fallback);
+  // The following need the lock.
   ContextEntry* Find(CUcontext context) {
     return contexts_.Find([context](const ContextEntry& known) { return known.handle == context; });
   }
   PoolEntry* Find(std::uint64_t pool) {
     return pools_.Find([pool](const PoolEntry& known) { return known.handle == pool; });
   }
-  // Takes the context out of the table, if it is there.
+  // Removes the context from the table, if it is there.
   CallContext Take(const ContextEntry* known);
-  // `is_current`: a context of it is, so that its memory can be asked for.
+  // `is_current`: a context of the device is current, so that its memory can be queried.
   void DefineDevice(std::int32_t device, bool is_current);
 
   Definitions* definitions_;
@@ -167,9 +168,9 @@ class DriverState {
   MappedArray<ContextEntry> contexts_;
   MappedArray<PoolEntry> pools_;
   std::uint32_t last_context_id_ = 0;
-  std::atomic<std::uint32_t> generation_{1};  // of contexts_: caches of older ones are void
+  std::atomic<std::uint32_t> generation_{1};  // of contexts_: makes older caches void
   std::atomic<std::uint64_t> known_devices_{0};
-  std::atomic<std::uint64_t> named_devices_{0};  // of which only the name was asked for
+  std::atomic<std::uint64_t> named_devices_{0};  // devices of which only the name is defined
   std::atomic<std::uint64_t> next_pool_sample_ns_{0};
   std::atomic<std::uint64_t> next_graph_sample_ns_{0};
   std::atomic<std::uint64_t> next_memory_sample_ns_[kMaxDevices] = {};

@@ -1,11 +1,11 @@
-// The driver's answers, in whichever version of the question it has.
+// Calls whichever version of the query the driver has.
 #include "libmemprof/src/driver/stream_capture.h"
 
 namespace memprof::recorder {
 
 bool Capturing(FunctionId id, CUstream stream, CUgraph* graph) {
   const CalledFunctions& driver = Driver();
-  // Without a stream, half of the functions mean the thread's own.
+  // In half of the functions, a null stream is the thread's own.
   if (stream == nullptr && UsesThreadStream(id)) stream = CU_STREAM_PER_THREAD;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (driver.cuStreamIsCapturing == nullptr ||

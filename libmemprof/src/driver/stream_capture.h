@@ -1,4 +1,4 @@
-// Whether a stream is being captured into a graph. Asks the driver.
+// Whether a stream is being captured into a graph. Queries the driver.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace memprof::recorder {
 
-// Whether the stream, as the function means it, is being captured; `graph`, if given, gets the
-// graph that its calls become nodes of, or null where the driver does not say.
+// Whether the stream of a call of this function is being captured. `graph`, if given, gets the
+// graph that receives the nodes, or null where the driver does not report it.
 bool Capturing(FunctionId id, CUstream stream, CUgraph* graph = nullptr);
-// The driver's id of the capture that goes on in `stream`, unique in the process; 0 = none.
+// The driver's id of the capture of `stream`, unique in the process; 0 = none.
 std::uint64_t CaptureId(CUstream stream);
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// Boxes that are cut by later ones.
+// Boxes, which later boxes cut.
 #include "libmemprof/src/driver/tile_map.h"
 
 namespace memprof::recorder {
@@ -13,13 +13,13 @@ bool Overlap(const TileMap::Region& a, const TileMap::Region& b) {
 
 }  // namespace
 
-void TileMap::Drop(const Tile& tile, VmmLedger* memory, Gone* gone) {
+void TileMap::Drop(const Tile& tile, VmmLedger* memory, Freed* freed) {
   const VmmLedger::Physical physical = memory->Drop(tile.handle);
-  if (physical.last) gone->Append(physical);
+  if (physical.last) freed->Append(physical);
 }
 
-// What is left of a tile are up to two boxes on each axis, between the cuts of the axes before.
-void TileMap::Cut(std::uint64_t array, const Region& region, VmmLedger* memory, Gone* gone) {
+// Cuts the region out of a tile; up to two boxes on each axis remain.
+void TileMap::Cut(std::uint64_t array, const Region& region, VmmLedger* memory, Freed* freed) {
   for (std::size_t i = tiles_.size(); i-- > 0;) {
     if (tiles_[i].array != array || !Overlap(tiles_[i].region, region)) continue;
     const Tile cut = tiles_[i];
@@ -40,39 +40,39 @@ void TileMap::Cut(std::uint64_t array, const Region& region, VmmLedger* memory, 
       }
     }
     tiles_.Erase(&tiles_[i]);
-    Drop(cut, memory, gone);
+    Drop(cut, memory, freed);
   }
 }
 
 void TileMap::Map(std::uint64_t array, std::uint32_t context, const Region& region,
-                  std::uint64_t handle, VmmLedger* memory, Gone* gone) {
+                  std::uint64_t handle, VmmLedger* memory, Freed* freed) {
   LockGuard lock(mutex_);
-  const bool known = memory->Hold(handle);  // first: it may be what is there already
-  Cut(array, region, memory, gone);
+  const bool known = memory->Hold(handle);  // first: it may already be bound there
+  Cut(array, region, memory, freed);
   if (!known) return;
   tiles_.Append({array, handle, context, region});
 }
 
-void TileMap::Unmap(std::uint64_t array, const Region& region, VmmLedger* memory, Gone* gone) {
+void TileMap::Unmap(std::uint64_t array, const Region& region, VmmLedger* memory, Freed* freed) {
   LockGuard lock(mutex_);
-  Cut(array, region, memory, gone);
+  Cut(array, region, memory, freed);
 }
 
-void TileMap::EndArray(std::uint64_t array, VmmLedger* memory, Gone* gone) {
+void TileMap::EndArray(std::uint64_t array, VmmLedger* memory, Freed* freed) {
   LockGuard lock(mutex_);
   tiles_.EraseIf([=](const Tile& tile) {
     if (tile.array != array) return false;
-    Drop(tile, memory, gone);
+    Drop(tile, memory, freed);
     return true;
   });
 }
 
-void TileMap::EndContext(std::uint32_t context, VmmLedger* memory, Gone* gone) {
+void TileMap::EndContext(std::uint32_t context, VmmLedger* memory, Freed* freed) {
   if (context == 0) return;
   LockGuard lock(mutex_);
   tiles_.EraseIf([=](const Tile& tile) {
     if (tile.context != context) return false;
-    Drop(tile, memory, gone);
+    Drop(tile, memory, freed);
     return true;
   });
 }

@@ -1,6 +1,6 @@
-// Which physical memory lies under which part of a sparse array, or under a whole one whose memory
-// comes later. The array has no bytes of its own: the memory is counted with its handle, which
-// every tile holds as a map does (VmmLedger).
+// Which physical memory is bound to which part of a sparse array, or to a whole array with deferred
+// mapping. The array has no bytes of its own: the memory is counted with its handle, to which every
+// tile is a reference, like a mapping (VmmLedger).
 //
 // Thread-safe. Such calls are rare and slow: one lock and a linear array are enough.
 #pragma once
@@ -16,8 +16,8 @@ namespace memprof::recorder {
 
 class TileMap {
  public:
-  // A box of elements of one level and layer, or a range of bytes of a tail of small levels (then
-  // only the first axis counts). `to` lies outside.
+  // A box of elements of one level and layer, or a range of bytes in the tail of small levels
+  // (which only uses the first axis). `to` is exclusive.
   struct Region {
     bool is_tail = false;
     std::uint32_t level = 0;
@@ -26,15 +26,16 @@ class TileMap {
     std::uint64_t to[3] = {0, 1, 1};
   };
 
-  using Gone = MappedArray<VmmLedger::Physical>;  // memory that has lost its last reference
+  using Freed = MappedArray<VmmLedger::Physical>;  // memory that has lost its last reference
 
-  // Memory is there from now on, instead of what was. Appends what is gone by that to `gone`.
+  // Binds memory to the region, in place of what was bound there. Appends memory that loses its
+  // last reference to `freed`.
   void Map(std::uint64_t array, std::uint32_t context, const Region& region, std::uint64_t handle,
-           VmmLedger* memory, Gone* gone);
-  void Unmap(std::uint64_t array, const Region& region, VmmLedger* memory, Gone* gone);
+           VmmLedger* memory, Freed* freed);
+  void Unmap(std::uint64_t array, const Region& region, VmmLedger* memory, Freed* freed);
   // The array ends, or every array of the context (log.Context.id).
-  void EndArray(std::uint64_t array, VmmLedger* memory, Gone* gone);
-  void EndContext(std::uint32_t context, VmmLedger* memory, Gone* gone);
+  void EndArray(std::uint64_t array, VmmLedger* memory, Freed* freed);
+  void EndContext(std::uint32_t context, VmmLedger* memory, Freed* freed);
 
  private:
   struct Tile {
@@ -43,8 +44,8 @@ class TileMap {
     std::uint32_t context;
     Region region;
   };
-  static void Drop(const Tile& tile, VmmLedger* memory, Gone* gone);
-  void Cut(std::uint64_t array, const Region& region, VmmLedger* memory, Gone* gone);
+  static void Drop(const Tile& tile, VmmLedger* memory, Freed* freed);
+  void Cut(std::uint64_t array, const Region& region, VmmLedger* memory, Freed* freed);
 
   Mutex<LockRank::kTiles> mutex_;
   MappedArray<Tile> tiles_;  // no two of an array overlap

@@ -33,7 +33,7 @@ bool VmmLedger::Alias(std::uint64_t alias, std::uint64_t handle) {
   return true;
 }
 
-VmmLedger::Physical VmmLedger::Known(std::uint64_t handle) {
+VmmLedger::Physical VmmLedger::PhysicalOf(std::uint64_t handle) {
   LockGuard lock(mutex_);
   const Handle* known = Find(handle);
   return known == nullptr ? Physical{} : known->physical;

@@ -1,6 +1,7 @@
-// Reference counts of VMM physical memory (cuMemCreate): its bytes are held until the handle, every
-// handle retained or imported for it, and every mapping of it are gone. The ledger tells which
-// release or unmap is the last one, so that the log has one allocation and one free per handle.
+// Reference counts of VMM physical memory (cuMemCreate). The memory is held by its handle, by every
+// handle that was retained or imported for it, and by every mapping. The ledger finds the release
+// or unmap that drops the last reference, so that the log has one allocation and one free for each
+// memory.
 //
 // Thread-safe. VMM calls are rare and slow: one lock and linear arrays are enough.
 #pragma once
@@ -15,13 +16,13 @@ namespace memprof::recorder {
 
 class VmmLedger {
  public:
-  // What a handle stands for; released with the same.
+  // The memory of a handle, also of a released one.
   struct Physical {
     std::uint64_t handle = 0;  // 0 = unknown
     std::uint64_t bytes = 0;
     std::int32_t device = -1;
     std::uint8_t layer = 0;
-    bool last = false;  // nothing refers to it any more
+    bool last = false;  // the last reference was dropped
   };
   struct Mapping {
     std::uint64_t address = 0;
@@ -31,39 +32,39 @@ class VmmLedger {
   };
   static constexpr std::uint64_t kAnyTime = ~std::uint64_t{0};
 
-  // False when the handle is known: then there is one reference more to its memory.
+  // False when the handle is in the ledger; its memory then gets one more reference.
   bool Create(std::uint64_t handle, std::uint64_t bytes, std::int32_t device, std::uint8_t layer);
   void Retain(std::uint64_t handle);
-  // `alias` is one more handle of the memory of `handle`, and a reference to it. False, and nothing
-  // happens, when that is not known.
+  // Adds `alias`, another handle of the memory of `handle`, and a reference. False, and nothing
+  // happens, if `handle` is unknown.
   bool Alias(std::uint64_t alias, std::uint64_t handle);
-  // What the handle, or one that it is an alias of, stands for; `handle` is 0 when not known.
-  Physical Known(std::uint64_t handle);
-  // Another reference is dropped. `last` is set when the memory goes with it.
+  // The memory of a handle or alias; its `handle` is 0 if it is unknown.
+  Physical PhysicalOf(std::uint64_t handle);
+  // Drops a reference. Sets `last` if it was the last one.
   Physical Release(std::uint64_t handle);
   void Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
-  // Memory, or what is mapped at an address, becomes part of a multicast object. While it is, and
-  // the object lives, it is held as by a mapping. Nothing happens where it is not known.
+  // Binds memory, or what is mapped at an address, to a multicast object, which holds it like a
+  // mapping. Does nothing for unknown memory.
   void Bind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
             std::uint64_t handle);
   void BindMapped(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
                   std::uint64_t address);
-  // Takes one binding within that range of the object out, as Unmap does.
+  // Removes one binding within that range of the object, as Unmap does.
   bool Unbind(std::uint64_t multicast, std::uint64_t offset, std::uint64_t bytes,
               std::int32_t device, Physical* physical, std::uint64_t before_ns = kAnyTime);
-  // As Map and Unmap, for memory that something else than an address range refers to. Hold tells
-  // whether the memory is known.
+  // As Map and Unmap, for references other than by an address range. Hold returns whether the
+  // memory is known.
   bool Hold(std::uint64_t handle);
   Physical Drop(std::uint64_t handle);
   // The device of a handle's memory; -1 when unknown.
   std::int32_t DeviceOf(std::uint64_t handle);
-  // Copies up to `most` mappings that have a byte in [from, end), the newest first, without the
-  // first `skip` of them; returns how many.
+  // Copies up to `most` mappings that overlap [from, end), the newest first, after the first `skip`
+  // of them; returns their number.
   std::size_t CopyMappings(std::uint64_t from, std::uint64_t end, std::size_t skip, Mapping* out,
                            std::size_t most);
-  // Takes one mapping that lies within the range out of the ledger; false when there is none left.
-  // `physical->last` is set when its memory goes with it. Only what was there at `before_ns`: once
-  // the driver has unmapped a range, another thread may map something else there.
+  // Removes one mapping that lies within the range; false when there is none left. Sets
+  // `physical->last` if its memory has lost its last reference. Only mappings that existed at
+  // `before_ns`: once the driver has unmapped a range, another thread may map other memory there.
   bool Unmap(std::uint64_t address, std::uint64_t bytes, Mapping* mapping, Physical* physical,
              std::uint64_t before_ns = kAnyTime);
 

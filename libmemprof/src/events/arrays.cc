@@ -10,14 +10,14 @@ std::uint64_t ArrayOf(const CUarrayMapInfo& info) {
   return reinterpret_cast<std::uint64_t>(info.resource.array);  // or mipmap: a union of pointers
 }
 
-// The part of the array that is meant, and its bytes: 0 where the array's elements are not known.
+// The bound part of the array, and its bytes; 0 bytes when the array's elements are not known.
 TileMap::Region RegionOf(Call* call, const CUarrayMapInfo& info, std::uint64_t* bytes) {
   constexpr std::uint64_t kMax = 0xffff'ffff'ffff;
   TileMap::Region region;
   HandleTable::Entry array;
   const bool known = call->driver()->handles()->Get(ArrayOf(info), HandleKind::kSparse, &array);
   *bytes = 0;
-  if (known && array.owner != 0) {  // deferred: always all of it
+  if (known && array.bound_as_whole()) {
     region.to[0] = kMax;
     *bytes = array.bytes;
     return region;
@@ -42,22 +42,25 @@ TileMap::Region RegionOf(Call* call, const CUarrayMapInfo& info, std::uint64_t* 
     region.to[axis] = std::uint64_t{from[axis]} + extent[axis];
     elements *= extent[axis];
   }
-  if (known) *bytes = elements * array.aux / 8;
+  if (known) *bytes = elements * array.element_bits() / 8;
   return region;
 }
 
-void RecordAllGone(Call* call, const TileMap::Gone& gone, std::uint64_t before_ns) {
-  for (const VmmLedger::Physical& physical : gone) RecordGone(call, physical, before_ns);
+void RecordPhysicalFrees(Call* call, const TileMap::Freed& freed, std::uint64_t before_ns) {
+  for (const VmmLedger::Physical& physical : freed) RecordPhysicalFree(call, physical, before_ns);
 }
 
-// After the creation of an array that is mapped later: an allocation without bytes; aux0 = bytes of
-// all of it.
+// Records the creation of an array that is mapped later: an allocation without bytes; aux0 = the
+// bytes of the whole array.
 void RecordMappedLater(Call* call, std::uint64_t array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor,
                        unsigned levels) {
   const std::uint64_t bytes = ArrayBytes3D(descriptor, levels);
-  call->driver()->handles()->Add({array, HandleKind::kSparse, call->Context().id,
-                                  IsMappedAsWhole(descriptor), bytes,
-                                  ElementBits(descriptor->Format, descriptor->NumChannels), 1});
+  const std::uint32_t context = call->Context().id;
+  call->driver()->handles()->Add(
+      IsMappedAsWhole(descriptor)
+          ? HandleTable::Entry::DeferredArray(array, context, bytes)
+          : HandleTable::Entry::SparseArray(
+                array, context, bytes, ElementBits(descriptor->Format, descriptor->NumChannels)));
   call->Allocated(CUDA_SUCCESS, kLayerArray, array, 0, bytes);
 }
 
@@ -77,14 +80,14 @@ void RecordArrayMap(Call* call, const CUarrayMapInfo& info, std::uint64_t before
   const bool maps = info.memOperationType == CU_MEM_OPERATION_TYPE_MAP;
   const CallContext context = call->Context();
   const std::uint64_t asked = maps ? info.memHandle.memHandle : 0;
-  const VmmLedger::Physical memory = driver->vmm()->Known(asked);
+  const VmmLedger::Physical memory = driver->vmm()->PhysicalOf(asked);
   const std::uint64_t handle = memory.handle != 0 ? memory.handle : asked;
-  TileMap::Gone gone;
+  TileMap::Freed freed;
   if (maps)
-    driver->tiles()->Map(ArrayOf(info), context.id, region, handle, driver->vmm(), &gone);
+    driver->tiles()->Map(ArrayOf(info), context.id, region, handle, driver->vmm(), &freed);
   else
-    driver->tiles()->Unmap(ArrayOf(info), region, driver->vmm(), &gone);
-  RecordAllGone(call, gone, before_ns);
+    driver->tiles()->Unmap(ArrayOf(info), region, driver->vmm(), &freed);
+  RecordPhysicalFrees(call, freed, before_ns);
   ring::RingEvent event = call->Event(maps ? kOpMap : kOpUnmap, kLayerArray);
   if (!maps) event.time_ns = before_ns;
   event.context = context.id;
@@ -140,9 +143,9 @@ void EndArray::End(Call* call, CUresult result, std::uint64_t array) {
     return;
   }
   handles->Drop(array, HandleKind::kSparse);
-  TileMap::Gone gone;
-  call->driver()->tiles()->EndArray(array, call->driver()->vmm(), &gone);
-  RecordAllGone(call, gone, before_ns_);
+  TileMap::Freed freed;
+  call->driver()->tiles()->EndArray(array, call->driver()->vmm(), &freed);
+  RecordPhysicalFrees(call, freed, before_ns_);
 }
 
 void MapArrays::After(Call* call, CUresult result, CUarrayMapInfo* list, unsigned count,
@@ -153,9 +156,9 @@ void MapArrays::After(Call* call, CUresult result, CUarrayMapInfo* list, unsigne
 }
 
 void RecordArraysEnd(Call* call, std::uint32_t context, std::uint64_t before_ns) {
-  TileMap::Gone gone;
-  call->driver()->tiles()->EndContext(context, call->driver()->vmm(), &gone);
-  RecordAllGone(call, gone, before_ns);
+  TileMap::Freed freed;
+  call->driver()->tiles()->EndContext(context, call->driver()->vmm(), &freed);
+  RecordPhysicalFrees(call, freed, before_ns);
 }
 
 }  // namespace memprof::recorder

@@ -1,6 +1,6 @@
-// Arrays, which have no address: their handle stands for it. Sparse ones, of which tiles are bound
-// one by one, and such with deferred mapping, which are bound as a whole, have no bytes of their
-// own: the memory bound to them is counted with its handle.
+// Arrays. They have no address, so their handle identifies them. A sparse array, whose tiles are
+// bound one by one, and an array with deferred mapping, which is bound as a whole, have no bytes of
+// their own: the memory that is bound to them is counted with its own handle.
 #pragma once
 
 #include "libmemprof/src/driver/array_bytes.h"
@@ -23,7 +23,7 @@ struct CreateMipmap : MemoryEvent {
              const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels) const;
 };
 
-// An array or a mipmapped one, which may stand for external memory.
+// Ends an array or a mipmapped array, which may be a view of external memory.
 class EndArray : public MemoryEvent {
  protected:
   void Begin(Call* call, std::uint64_t array);
@@ -43,7 +43,7 @@ struct DestroySomeArray : EndArray {
 using DestroyArray = DestroySomeArray<CUarray>;
 using DestroyMipmap = DestroySomeArray<CUmipmappedArray>;
 
-// Memory bound to parts of arrays, or taken from them: OP_MAP and OP_UNMAP of LAYER_ARRAY.
+// Memory is bound to parts of arrays, or unbound: OP_MAP and OP_UNMAP of LAYER_ARRAY.
 struct MapArrays : MemoryEvent {
   std::uint64_t before_ns = 0;
   void Before(Call*, CUarrayMapInfo*, unsigned, CUstream) { before_ns = NowNs(); }

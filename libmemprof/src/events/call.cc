@@ -6,7 +6,7 @@
 namespace memprof::recorder {
 namespace {
 
-// What an allocation and a free need, in place: nothing is called as often.
+// The events of allocations and frees, inlined: no other function is called as often.
 
 __attribute__((always_inline)) inline CallContext ContextHere(ThreadSlot* slot) {
   ThreadState* state = BoundState(slot);
@@ -36,8 +36,8 @@ bool Call::IsCurrent(CUcontext context) const {
 
 ring::RingEvent Call::Event(Op op, Layer layer) { return EventHere(op, layer, id_, NowNs()); }
 
-// The ledger closes from time to time, on the thread that allocates: it has a context, and pays
-// only while it allocates.
+// Samples free memory from time to time on the thread that allocates: it has a context, and the
+// cost falls only on threads that allocate.
 void Call::Emit(ring::RingEvent* event, bool with_stack) {
   RecordEvent(guard_.slot(), event, with_stack);
   if (event->op == kOpAlloc && event->device_plus_1 != 0 &&
@@ -93,7 +93,7 @@ void Call::AllocatedHost(CUresult result, Layer layer, const void* address, std:
 }
 
 void Call::Freeing(Layer layer, std::uint64_t address, CUstream stream) {
-  if (address == 0) return;  // frees nothing, and succeeds
+  if (address == 0) return;  // a free of null succeeds and frees nothing
   if (TheTorchLayer()->has_segments()) TheTorchLayer()->Freeing(slot(), address);
   const CallContext context = ContextHere(slot());
   ring::RingEvent event = EventHere(kOpFree, layer, id_, NowNs());

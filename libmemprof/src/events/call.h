@@ -26,11 +26,12 @@
 
 namespace memprof::recorder {
 
-// Memory, which exactly one source reports: hooks, or CUPTI where it is the only one.
+// Events of memory, which exactly one source reports: the hooks, or CUPTI where it is the only
+// source.
 struct MemoryEvent {
   static constexpr bool kIsMemory = true;
 };
-// Contexts and device code. Hooks report them whatever the source of memory is.
+// Events of contexts and device code. Hooks report them, whichever source reports memory.
 struct ContextEvent {
   static constexpr bool kIsMemory = false;
 };
@@ -42,7 +43,7 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   FunctionId id() const { return id_; }
-  // Whether no other code of the recorder is on this thread's stack.
+  // Whether this is the outermost call into the recorder on this thread.
   bool outermost() const { return guard_.outermost(); }
   CallContext Context();
   bool IsCurrent(CUcontext context) const;
@@ -52,25 +53,25 @@ class Call {
   // An event of this call with time and label filled in.
   ring::RingEvent Event(Op op, Layer layer);
   void Emit(ring::RingEvent* event, bool with_stack = false);
-  // The calling thread's stack, for an event that comes later.
+  // The calling thread's stack, for an event that is recorded later.
   std::uint32_t Stack();
 
-  // After the real call: an allocation or a failed one, with the stack.
+  // After the real call: records an allocation or a failed one, with the stack.
   void Allocated(CUresult result, Layer layer, std::uint64_t address, std::uint64_t bytes,
                  std::uint64_t aux0 = 0, std::uint64_t aux1 = 0, CUstream stream = nullptr);
-  // Something else failed that would have taken, moved or shared memory.
+  // Records the failure of a call that would have taken, moved or shared memory.
   void Failed(CUresult result, Layer layer, std::uint64_t bytes = 0) {
     if (result != CUDA_SUCCESS) Allocated(result, layer, 0, bytes);
   }
-  // As Allocated, for memory of the host: no device.
+  // As Allocated, for host memory: no device.
   void AllocatedHost(CUresult result, Layer layer, const void* address, std::uint64_t bytes);
-  // Before the real call.
+  // Before the real call: records the free.
   void Freeing(Layer layer, std::uint64_t address, CUstream stream = nullptr);
   void FreeingHost(Layer layer, const void* address);
-  // After it: takes the free back when it failed.
+  // After the real call: cancels the recorded free if the call failed.
   void Freed(CUresult result, Layer layer, std::uint64_t address);
 
-  // What Freeing has left for Freed, for those who see the two halves of a call apart.
+  // What Freeing passes to Freed, for callers that see the two halves of a call separately.
   std::uint32_t freeing() const { return freeing_of_graph_; }
   void set_freeing(std::uint32_t freeing) { freeing_of_graph_ = freeing; }
 
@@ -88,7 +89,7 @@ std::uint64_t Number(Handle handle) {
   return reinterpret_cast<std::uint64_t>(handle);
 }
 
-// What a successful call wrote to an out-parameter; 0 if the call failed.
+// The value that a successful call wrote to an out-parameter; 0 if the call failed.
 template <typename T>
 std::uint64_t Output(CUresult result, const T* out) {
   if (result != CUDA_SUCCESS || out == nullptr) return 0;

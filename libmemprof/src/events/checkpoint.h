@@ -1,5 +1,5 @@
-// Steps of a checkpoint. While the process is locked, other calls of the driver wait: nothing is
-// asked here, and the marks carry no context.
+// The steps of a checkpoint. While the process is locked, calls of the driver wait: so these events
+// query nothing, and carry no context.
 #pragma once
 
 #include <unistd.h>

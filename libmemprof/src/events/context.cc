@@ -15,56 +15,56 @@ void RecordContext(Call* call, Op op, std::uint32_t context_id, std::int32_t dev
   call->Emit(&event, op == kOpContextCreate);
 }
 
-// The device's primary context has ended, and green ones and the memory that graphs hold with it.
+// Ends the device's primary context and, with it, green contexts and the memory that graphs hold.
 void RecordEndOfPrimary(Call* call, std::int32_t device, std::uint64_t before_ns) {
   MappedArray<GraphLedger::Node> ended;
   call->driver()->graphs()->EndDevice(device, &ended);
   TheTorchLayer()->EndDevice(device);
-  CallContext gone = call->driver()->TakePrimary(device);
+  CallContext context = call->driver()->TakePrimary(device);
   for (const GraphLedger::Node& node : ended) {
     ring::RingEvent event = call->Event(kOpFree, kLayerGraph);
     event.time_ns = before_ns;
-    event.context = gone.id;
+    event.context = context.id;
     event.SetDevice(device);
     event.address = node.address;
     event.bytes = node.bytes;
     call->Emit(&event);
   }
-  for (; gone.id != 0; gone = call->driver()->TakePrimary(device)) {
-    RecordEndOf(call, gone, before_ns);
-    RecordContext(call, kOpContextDestroy, gone.id, device, before_ns);
+  for (; context.id != 0; context = call->driver()->TakePrimary(device)) {
+    RecordEndOf(call, context, before_ns);
+    RecordContext(call, kOpContextDestroy, context.id, device, before_ns);
   }
 }
 
 }  // namespace
 
-void RecordEndOf(Call* call, const CallContext& gone, std::uint64_t before_ns) {
-  RecordArraysEnd(call, gone.id, before_ns);
-  call->driver()->handles()->EndContext(gone.id);
+void RecordEndOf(Call* call, const CallContext& ended, std::uint64_t before_ns) {
+  RecordArraysEnd(call, ended.id, before_ns);
+  call->driver()->handles()->EndContext(ended.id);
 }
 
 void RecordNewContext(Call* call, CUresult result, CUcontext* context, CUdevice device) {
   call->Failed(result, kLayerNone);
   if (result != CUDA_SUCCESS) return;
-  call->driver()->ForgetContext(*context);
+  call->driver()->RemoveContext(*context);
   const std::uint32_t context_id = call->driver()->ContextId(
       *context, device, DriverState::ContextKind::kCreated, call->IsCurrent(*context));
   RecordContext(call, kOpContextCreate, context_id, device);
 }
 
 void DestroyContext::Before(Call* call, CUcontext context) const {
-  const CallContext gone = call->driver()->ForgetContext(context);
+  const CallContext ended = call->driver()->RemoveContext(context);
   while (call->driver()->handles()->Drop(Number(context), HandleKind::kAttached) ==
-         HandleTable::Dropped::kStays) {
+         HandleTable::Dropped::kReferenced) {
   }
-  if (gone.id == 0) return;
-  RecordEndOf(call, gone, NowNs());
-  RecordContext(call, kOpContextDestroy, gone.id, gone.device);
+  if (ended.id == 0) return;
+  RecordEndOf(call, ended, NowNs());
+  RecordContext(call, kOpContextDestroy, ended.id, ended.device);
 }
 
 void AttachContext::After(Call* call, CUresult result, CUcontext* context, unsigned) const {
   if (result == CUDA_SUCCESS)
-    call->driver()->handles()->Add({Number(*context), HandleKind::kAttached, 0, 0, 0, 0, 1});
+    call->driver()->handles()->Add(HandleTable::Entry(Number(*context), HandleKind::kAttached));
 }
 
 void DetachContext::Before(Call* call, CUcontext context) const {
@@ -89,11 +89,11 @@ void ReleasePrimary::After(Call* call, CUresult result, CUdevice device) const {
 
 void ResetPrimary::Before(Call* call, CUdevice device) const {
   DriverState* driver = call->driver();
-  driver->graphs()->EndDevice(device, nullptr);  // the event says it of all memory
+  driver->graphs()->EndDevice(device, nullptr);  // one event stands for all memory of the device
   TheTorchLayer()->EndDevice(device);
-  const CallContext gone = driver->TakePrimary(device);
-  RecordEndOf(call, gone, NowNs());
-  RecordContext(call, kOpDeviceReset, gone.id, device);
+  const CallContext ended = driver->TakePrimary(device);
+  RecordEndOf(call, ended, NowNs());
+  RecordContext(call, kOpDeviceReset, ended.id, device);
   for (CallContext green = driver->TakePrimary(device); green.id != 0;
        green = driver->TakePrimary(device)) {
     RecordEndOf(call, green, NowNs());
@@ -105,18 +105,18 @@ void CreateGreen::After(Call* call, CUresult result, void** green, void*, CUdevi
                         unsigned) const {
   call->Failed(result, kLayerNone);
   if (result == CUDA_SUCCESS)
-    call->driver()->handles()->Add(
-        {Number(*green), HandleKind::kGreen, 0, 0, 0, static_cast<std::uint64_t>(device), 1});
+    call->driver()->handles()->Add(HandleTable::Entry::Green(Number(*green), device));
 }
 
 void ContextFromGreen::After(Call* call, CUresult result, CUcontext* context, void* green) const {
   if (result != CUDA_SUCCESS) return;
   HandleTable* handles = call->driver()->handles();
-  HandleTable::Entry known;
-  if (!handles->Get(Number(green), HandleKind::kGreen, &known) ||
-      !handles->Add({Number(*context), HandleKind::kGreenContext, 0, Number(green), 0, 0, 1}))
+  HandleTable::Entry entry;
+  if (!handles->Get(Number(green), HandleKind::kGreen, &entry) ||
+      !handles->Add(
+          HandleTable::Entry(Number(*context), HandleKind::kGreenContext, 0, Number(green))))
     return;
-  const auto device = static_cast<std::int32_t>(known.aux);
+  const std::int32_t device = entry.device();
   const std::uint32_t context_id = call->driver()->ContextId(
       *context, device, DriverState::ContextKind::kGreen, call->IsCurrent(*context));
   RecordContext(call, kOpContextCreate, context_id, device);
@@ -125,12 +125,12 @@ void ContextFromGreen::After(Call* call, CUresult result, CUcontext* context, vo
 void DestroyGreen::After(Call* call, CUresult result, void* green) const {
   if (result != CUDA_SUCCESS) return;
   HandleTable* handles = call->driver()->handles();
-  HandleTable::Entry known, converted;
+  HandleTable::Entry entry, converted;
   while (handles->TakeOwned(Number(green), HandleKind::kGreenContext, &converted))
     call->driver()->RetireContext(reinterpret_cast<CUcontext>(converted.handle));
-  if (handles->Drop(Number(green), HandleKind::kGreen, &known) == HandleTable::Dropped::kUnknown)
+  if (handles->Drop(Number(green), HandleKind::kGreen, &entry) == HandleTable::Dropped::kUnknown)
     return;
-  const auto device = static_cast<std::int32_t>(known.aux);
+  const std::int32_t device = entry.device();
   if (!DriverState::PrimaryIsActive(device)) RecordEndOfPrimary(call, device, before_ns);
 }
 

@@ -1,10 +1,10 @@
-// Contexts, green ones among them. The end of a context frees everything that
-// belonged to it at once, and is recorded like a free: before the real call.
+// Contexts, including green ones. The end of a context frees everything in it at once, and is
+// recorded like a free: before the real call.
 //
-// A green context has a share of the multiprocessors of a device. It holds the device's primary
-// context, and is the primary one with fewer resources once it is converted (cuda.h): what is
-// allocated under it ends with the primary context, not with itself, unless it was the last to
-// hold that.
+// A green context has a share of the multiprocessors of a device, and refers to the device's
+// primary context. Converted, it is the primary context with fewer resources (cuda.h). So its
+// memory ends with the primary context, and not with the green one, unless that held the last
+// reference.
 #pragma once
 
 #include "libmemprof/src/events/call.h"
@@ -13,7 +13,7 @@ namespace memprof::recorder {
 
 void RecordNewContext(Call* call, CUresult result, CUcontext* context, CUdevice device);
 
-// The device is the last of the parameters.
+// The device is the last parameter.
 struct CreateContext : ContextEvent {
   void After(Call* call, CUresult result, CUcontext* context, unsigned, CUdevice device) const {
     RecordNewContext(call, result, context, device);
@@ -32,7 +32,7 @@ struct DestroyContext : ContextEvent {
   void Before(Call* call, CUcontext context) const;
 };
 
-// Each attachment takes one more cuCtxDetach to destroy the context.
+// After each attachment, the context needs one more cuCtxDetach to be destroyed.
 struct AttachContext : ContextEvent {
   void After(Call* call, CUresult result, CUcontext* context, unsigned) const;
 };
@@ -45,7 +45,8 @@ struct RetainPrimary : ContextEvent {
   void After(Call* call, CUresult result, CUcontext* context, CUdevice device) const;
 };
 
-// Only the last release destroys the primary context; the driver's own answer tells which it was.
+// Only the last release destroys the primary context; the driver's state before and after shows
+// which one it was.
 struct ReleasePrimary : ContextEvent {
   std::uint64_t before_ns = 0;
   void Before(Call*, CUdevice) { before_ns = NowNs(); }
@@ -70,7 +71,7 @@ struct DestroyGreen : ContextEvent {
   void After(Call* call, CUresult result, void* green) const;
 };
 
-// The handles that belong to a context end with it, and the memory bound to its arrays.
-void RecordEndOf(Call* call, const CallContext& gone, std::uint64_t before_ns);
+// Ends the handles of a context, and the memory bound to its arrays.
+void RecordEndOf(Call* call, const CallContext& ended, std::uint64_t before_ns);
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// All events of calls, for those who make a table of all functions.
+// Includes all events, for code that makes a table of all functions.
 #pragma once
 
 #include "libmemprof/src/events/arrays.h"

@@ -62,7 +62,7 @@ void UploadGraph::After(Call* call, CUresult result, CUgraphExec exec, CUstream 
   GraphLedger* graphs = call->driver()->graphs();
   if (!graphs->HasMemory(Number(exec))) return;
   std::int32_t device = -1;
-  const std::uint64_t bytes = graphs->AskedFor(Number(exec), &device);
+  const std::uint64_t bytes = graphs->RequestedBytes(Number(exec), &device);
   if (result != CUDA_SUCCESS)
     call->Allocated(result, kLayerGraph, 0, bytes, Number(exec), 0, stream);
   else if (device >= 0)
@@ -74,11 +74,11 @@ void LaunchGraph::After(Call* call, CUresult result, CUgraphExec exec, CUstream 
   GraphLedger* graphs = call->driver()->graphs();
   std::int32_t device = -1;
   if (result != CUDA_SUCCESS) {
-    const std::uint64_t bytes = graphs->AskedFor(Number(exec), &device);
+    const std::uint64_t bytes = graphs->RequestedBytes(Number(exec), &device);
     if (bytes > 0) call->Allocated(result, kLayerGraph, 0, bytes, Number(exec), 0, stream);
     return;
   }
-  // A launch into a stream that is being captured only becomes a node of another graph.
+  // A launch into a stream that is being captured only makes a node of another graph.
   if (Capturing(call->id(), stream)) return;
   MappedArray<GraphLedger::Change> changes;
   graphs->Launch(Number(exec), &changes);

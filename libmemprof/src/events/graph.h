@@ -1,12 +1,12 @@
-// Memory nodes of graphs. Making a node allocates nothing: its stack is kept, and the launches of
-// the graph are the allocations and frees (GraphLedger).
+// Memory nodes of graphs. Making a node allocates nothing: its stack is stored, and each launch of
+// the graph records the allocations and frees (GraphLedger).
 #pragma once
 
 #include "libmemprof/src/events/call.h"
 
 namespace memprof::recorder {
 
-// After a node was made, or could not be; the address is filled in.
+// After a node was made, or its creation failed; the address is already set.
 void RecordAllocNode(Call* call, CUresult result, CUgraph graph,
                      const CUDA_MEM_ALLOC_NODE_PARAMS* params);
 void RecordFreeNode(Call* call, CUresult result, CUgraph graph, CUdeviceptr address);
@@ -40,7 +40,8 @@ struct AddNodeV2 : MemoryEvent {
   }
 };
 
-// The driver refuses graphs with memory nodes here and in cuGraphClone (CUDA 13.0): a copy of none.
+// The driver rejects graphs with memory nodes here and in cuGraphClone (CUDA 13.0); should that
+// change, the child is copied or moved.
 struct AddChildGraph : MemoryEvent {
   void After(Call* call, CUresult result, CUgraphNode*, CUgraph graph, const CUgraphNode*,
              std::size_t, CUgraph child) const {
@@ -69,7 +70,7 @@ struct UpdateExec : MemoryEvent {
   }
 };
 
-// Takes the memory of the next launch, where the driver is asked to do that early.
+// Takes the memory of the next launch, if the driver is told to reserve it early.
 struct UploadGraph : MemoryEvent {
   void After(Call* call, CUresult result, CUgraphExec exec, CUstream stream) const;
 };
@@ -85,7 +86,7 @@ class LaunchGraph : public MemoryEvent {
   std::uint64_t before_ns_ = 0;  // 0 = the graph has no memory nodes
 };
 
-// What launches have left allocated stays so.
+// Memory that launches have left allocated stays allocated.
 struct DestroyExec : MemoryEvent {
   void Before(Call* call, CUgraphExec exec) const {
     call->driver()->graphs()->DestroyExec(Number(exec));

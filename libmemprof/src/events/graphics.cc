@@ -6,7 +6,7 @@
 namespace memprof::recorder {
 namespace {
 
-// The beginning and what follows of CUeglFrame, as far as it tells where the planes are.
+// CUeglFrame, as far as it locates the planes.
 struct EglFrame {
   void* planes[3];  // addresses or arrays
   unsigned width, height, depth, pitch, plane_count, channels;
@@ -27,15 +27,15 @@ void EndViews(Call* call, std::uint64_t resource, std::uint64_t before_ns) {
   }
 }
 
-// May be asked again while mapped: one event.
+// A program may query the same view again while it is mapped: it is recorded once.
 void RecordView(Call* call, std::uint64_t view, std::uint64_t bytes, CUgraphicsResource resource,
                 ImportKind kind) {
-  if (call->driver()->handles()->Add(
-          {view, HandleKind::kGraphicsView, call->Context().id, Number(resource), 0, 0, 1}))
+  if (call->driver()->handles()->Add(HandleTable::Entry(view, HandleKind::kGraphicsView,
+                                                        call->Context().id, Number(resource))))
     call->Allocated(CUDA_SUCCESS, kLayerImported, view, bytes, Number(resource), kind);
 }
 
-// Bytes of an array that somebody else made; 0 where the driver does not say.
+// The bytes of an array that other code made; 0 where the driver does not report them.
 std::uint64_t BytesOfArray(CUarray array) {
   CUDA_ARRAY3D_DESCRIPTOR descriptor{};
   const CalledFunctions& driver = Driver();
@@ -87,7 +87,7 @@ void GetGraphicsArray::After(Call* call, CUresult result, CUarray* array,
     RecordView(call, Number(*array), BytesOfArray(*array), resource, kImportGraphicsArray);
 }
 
-// How many levels it has, and so its bytes, is not to be asked.
+// The number of levels cannot be queried, so the size is unknown.
 void GetGraphicsMipmap::After(Call* call, CUresult result, CUmipmappedArray* array,
                               CUgraphicsResource resource) const {
   call->Failed(result, kLayerImported);
@@ -102,7 +102,7 @@ void GetEglFrame::After(Call* call, CUresult result, void* frame, CUgraphicsReso
   const auto& planes = *static_cast<const EglFrame*>(frame);
   for (unsigned i = 0; i < planes.plane_count && i < 3; ++i) {
     const std::uint64_t plane = Number(planes.planes[i]);
-    // Only of the first plane are pitch and height known.
+    // The pitch and height are only known for the first plane.
     const std::uint64_t pitched = i == 0 ? std::uint64_t{planes.pitch} * planes.height : 0;
     if (planes.is_pitched != 0)
       RecordView(call, plane, pitched, resource, kImportGraphicsView);

@@ -1,5 +1,5 @@
-// Resources of graphics interfaces: OpenGL and EGL. A registered resource is one import, owned
-// elsewhere; while it is mapped, its addresses and arrays are views of it.
+// Resources of graphics interfaces: OpenGL and EGL. A registered resource is one import, owned by
+// the interface. While it is mapped, its addresses and arrays are recorded as views of it.
 #pragma once
 
 #include "libmemprof/src/events/call.h"
@@ -61,7 +61,7 @@ struct UnmapGraphics : MemoryEvent {
              CUstream stream) const;
 };
 
-// A frame of an EGL stream is registered and mapped in one, until it is released.
+// A frame of an EGL stream is registered and mapped in one call, until it is released.
 struct AcquireFrame : MemoryEvent {
   void After(Call* call, CUresult result, void*, CUgraphicsResource* resource, CUstream*,
              unsigned) const {

@@ -1,4 +1,4 @@
-// Events of memory that belongs to somebody else.
+// Events of memory that other processes or interfaces own.
 #include "libmemprof/src/events/import.h"
 
 #include "libmemprof/src/driver/array_bytes.h"
@@ -6,8 +6,9 @@
 namespace memprof::recorder {
 namespace {
 
-// Memory of another process at an address here, or of this one: CUDA does not promise that a
-// process can open what it exported, but where it can, nothing foreign has come in.
+// Records an address that refers to memory of another process, or of this one: CUDA does not
+// promise that a process can open its own exports, but where it can, no foreign memory was
+// imported.
 void RecordSharedAddress(Call* call, CUdeviceptr address, const void* exported, std::uint64_t pool,
                          ImportKind kind) {
   ExportTable::Memory own;
@@ -22,28 +23,27 @@ void RecordSharedAddress(Call* call, CUdeviceptr address, const void* exported, 
 void OpenIpc::After(Call* call, CUresult result, CUdeviceptr* pointer, CUipcMemHandle handle,
                     unsigned) const {
   call->Failed(result, kLayerImported);
-  if (result == CUDA_SUCCESS &&
-      call->driver()->handles()->Add({*pointer, HandleKind::kIpc, call->Context().id, 0, 0, 0, 1}))
+  if (result == CUDA_SUCCESS && call->driver()->handles()->Add(HandleTable::Entry(
+                                    *pointer, HandleKind::kIpc, call->Context().id)))
     RecordSharedAddress(call, *pointer, &handle, 0, kImportIpc);
 }
 
 void CloseIpc::Before(Call* call, CUdeviceptr pointer) {
-  dropped_ = call->driver()->handles()->Drop(pointer, HandleKind::kIpc, &known_);
-  if (dropped_ != HandleTable::Dropped::kStays) call->Freeing(kLayerImported, pointer);
+  dropped_ = call->driver()->handles()->Drop(pointer, HandleKind::kIpc, &entry_);
+  if (dropped_ != HandleTable::Dropped::kReferenced) call->Freeing(kLayerImported, pointer);
 }
 
 void CloseIpc::After(Call* call, CUresult result, CUdeviceptr pointer) {
-  if (dropped_ != HandleTable::Dropped::kStays) call->Freed(result, kLayerImported, pointer);
+  if (dropped_ != HandleTable::Dropped::kReferenced) call->Freed(result, kLayerImported, pointer);
   if (result == CUDA_SUCCESS || dropped_ == HandleTable::Dropped::kUnknown) return;
-  known_.references = 1;
-  call->driver()->handles()->Add(known_);
+  call->driver()->handles()->Add(entry_);
 }
 
 void ImportPool::After(Call* call, CUresult result, CUmemoryPool* pool, void*,
                        CUmemAllocationHandleType, unsigned long long) const {
   call->Failed(result, kLayerImported);
   if (result != CUDA_SUCCESS) return;
-  call->driver()->handles()->Add({Number(*pool), HandleKind::kPool, 0, 0, 0, 0, 1});
+  call->driver()->handles()->Add(HandleTable::Entry(Number(*pool), HandleKind::kPool));
   ring::RingEvent event = call->Event(kOpPoolCreate, kLayerImported);
   event.address = Number(*pool);
   event.SetDevice(call->Context().device);
@@ -76,7 +76,7 @@ void MapExternalMipmap::After(Call* call, CUresult result, CUmipmappedArray* arr
                               const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC* description) const {
   if (result == CUDA_SUCCESS)
     call->driver()->handles()->Add(
-        {Number(*array), HandleKind::kMipmap, call->Context().id, 0, 0, 0, 1});
+        HandleTable::Entry(Number(*array), HandleKind::kMipmap, call->Context().id));
   call->Allocated(
       result, kLayerImported, Output(result, array),
       description == nullptr ? 0 : ArrayBytes3D(&description->arrayDesc, description->numLevels),

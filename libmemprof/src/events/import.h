@@ -1,13 +1,14 @@
-// Memory that belongs to somebody else: other processes (IPC, pools) and other interfaces (external
-// memory). Never part of this process's totals; recorded so that what is never closed can be told.
-// An import is one event; buffers and arrays that show it are views, which name it.
+// Memory that others own: other processes (IPC, pools) and other interfaces (external memory). It
+// never counts in this process's totals; it is recorded so that imports which are never closed can
+// be reported. An import is one event. Buffers and arrays within it are views, which refer to it.
 #pragma once
 
 #include "libmemprof/src/events/call.h"
 
 namespace memprof::recorder {
 
-// cuIpcGetMemHandle and cuMemPoolExportPointer: what comes back by this is the process's own.
+// cuIpcGetMemHandle and cuMemPoolExportPointer. An import of the same handle is then recognised as
+// the process's own memory.
 template <typename Shared>
 struct ExportAddress : MemoryEvent {
   void After(Call* call, CUresult result, Shared* shared, CUdeviceptr pointer) const {
@@ -19,7 +20,7 @@ struct ExportAddress : MemoryEvent {
 using GetIpc = ExportAddress<CUipcMemHandle>;
 using ExportPoolPointer = ExportAddress<CUmemPoolPtrExportData>;
 
-// Opened again in the same context, a handle gives the same address: one event for all of them.
+// Opening a handle again in the same context returns the same address: recorded once.
 struct OpenIpc : MemoryEvent {
   void After(Call* call, CUresult result, CUdeviceptr* pointer, CUipcMemHandle handle,
              unsigned flags) const;
@@ -31,8 +32,8 @@ class CloseIpc : public MemoryEvent {
   void After(Call* call, CUresult result, CUdeviceptr pointer);
 
  private:
-  HandleTable::Entry known_;
-  HandleTable::Dropped dropped_ = HandleTable::Dropped::kStays;
+  HandleTable::Entry entry_;
+  HandleTable::Dropped dropped_ = HandleTable::Dropped::kReferenced;
 };
 
 struct ImportPool : MemoryEvent {
@@ -40,7 +41,7 @@ struct ImportPool : MemoryEvent {
              CUmemAllocationHandleType type, unsigned long long flags) const;
 };
 
-// Freed by cuMemFree or cuMemFreeAsync, like the program's own.
+// Freed by cuMemFree or cuMemFreeAsync, like memory of the process itself.
 struct ImportPoolPointer : MemoryEvent {
   void After(Call* call, CUresult result, CUdeviceptr* pointer, CUmemoryPool pool,
              CUmemPoolPtrExportData* data) const;

@@ -1,5 +1,5 @@
-// What a program says about managed memory: where it should be, how it will be used, that its
-// contents may be dropped. Nothing is allocated or freed; the events tell why memory moved.
+// Advice on managed memory: where it should be, how it will be used, that its contents may be
+// dropped. Nothing is allocated or freed; the events explain why memory moved.
 #pragma once
 
 #include "libmemprof/src/events/call.h"
@@ -36,8 +36,8 @@ struct Advise : MemoryEvent {
   }
 };
 
-// Ranges of managed memory that are dealt with in one call. Place i is meant for the ranges from
-// index i of `firsts` up to the next one.
+// Ranges of managed memory in one call. Place i applies to the ranges from index firsts[i] up to
+// the next first.
 struct RangeBatch {
   const CUdeviceptr* addresses;
   const std::size_t* sizes;
@@ -48,7 +48,7 @@ struct RangeBatch {
   std::size_t place_count;
   CUstream stream;
 };
-// One event for each range, or one for all of a batch that failed.
+// One event for each range; one for the whole batch if it failed.
 void RecordBatch(Call* call, CUresult result, const RangeBatch& batch);
 
 struct DiscardBatch : MemoryEvent {

@@ -1,5 +1,5 @@
-// Linear, pitched, managed, pinned and registered memory. In place, because nothing is called as
-// often.
+// Linear, pitched, managed, pinned and registered memory. Inlined, because no other function is
+// called as often.
 #pragma once
 
 #include "libmemprof/src/events/call.h"
@@ -16,7 +16,7 @@ struct AllocatePitched : MemoryEvent {
   void After(Call* call, CUresult result, CUdeviceptr* pointer, std::size_t* pitch,
              std::size_t width, std::size_t height, unsigned) const {
     const bool success = result == CUDA_SUCCESS;
-    // What was asked for, where no pitch is known.
+    // The requested width, where no pitch is known.
     const std::uint64_t row = success ? *pitch : width;
     call->Allocated(result, kLayerPitched, Output(result, pointer), row * height, success ? row : 0,
                     success ? width : 0);

@@ -1,4 +1,4 @@
-// Asks the driver, and records what it says.
+// Queries the driver, and records the answers.
 #include "libmemprof/src/events/memory_samples.h"
 
 #include "libmemprof/src/driver/api.h"
@@ -16,7 +16,7 @@ void SampleMemory(ThreadSlot* slot, bool failed) {
   DriverState* driver = TheRecorder()->driver();
   if (driver->calls_held()) return;
   const CallContext context = driver->Current(&state->context);
-  SamplePools(slot);  // first, so that the ledger knows of what a pool gave back when it closes
+  SamplePools(slot);  // first, so that the totals already include what a pool gave back
   ring::RingEvent event{};
   if (context.device >= 0 && DriverState::MemoryInfo(&event.bytes, &event.aux0)) {
     event.aux1 = OtherProcesses(context.device, event.aux0, NowNs(), failed);

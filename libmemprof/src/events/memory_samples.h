@@ -1,4 +1,5 @@
-// Samples of what a device and its pools hold, by which the ledger closes from time to time.
+// Samples of the memory that a device and its pools hold. Readers use them to check their sums
+// against the driver's figures.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,8 @@
 
 namespace memprof::recorder {
 
-// OP_MEMORY_INFO of the current context's device, and OP_POOL_SAMPLE of every pool.
-// With `failed`, an allocation has failed: worth a look at what other processes use.
+// Records OP_MEMORY_INFO of the current context's device, and OP_POOL_SAMPLE of every pool. With
+// `failed`, an allocation has failed: then the memory of other processes is queried too.
 void SampleMemory(ThreadSlot* slot, bool failed = false);
 void SampleGraphPool(ThreadSlot* slot, std::int32_t device);
 void SamplePools(ThreadSlot* slot);

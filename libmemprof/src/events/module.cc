@@ -1,4 +1,4 @@
-// Events of device code being loaded, looked into, and unloaded.
+// Events of device code: loading, looking up variables, unloading.
 #include "libmemprof/src/events/module.h"
 
 namespace memprof::recorder {
@@ -8,8 +8,9 @@ std::uint64_t FreeBytesNow(Call* call) {
   return call->Context().device >= 0 && DriverState::MemoryInfo(&free, &total) ? free : 0;
 }
 
-// Other threads and processes use the device too, so the difference is an estimate. Loading is
-// slow; two questions beside it cost nothing that could be noticed.
+// The memory that a load takes is the difference of the free memory before and after. Other threads
+// and processes use the device too, so this is an estimate. Loading is slow; the cost of two more
+// queries could not be measured.
 void RecordModuleLoad(Call* call, std::uint64_t handle, std::uint64_t image_bytes, const char* file,
                       std::uint64_t free_before) {
   const std::uint64_t free_after = free_before == 0 ? 0 : FreeBytesNow(call);
@@ -22,7 +23,7 @@ void RecordModuleLoad(Call* call, std::uint64_t handle, std::uint64_t image_byte
   if (file != nullptr) event.label = TheRecorder()->definitions()->InternString(file);
   if (free_after != 0 && free_after < free_before) event.aux0 = free_before - free_after;
   call->driver()->handles()->Add(
-      {handle, HandleKind::kModule, context.id, 0, image_bytes, event.aux0, 1});
+      HandleTable::Entry::Module(handle, context.id, image_bytes, event.aux0));
   call->Emit(&event, true);
 }
 
@@ -30,19 +31,19 @@ void RecordModuleUnload(Call* call, CUresult result, std::uint64_t handle,
                         std::uint64_t before_ns) {
   if (result != CUDA_SUCCESS) return call->Freed(result, kLayerModule, handle);
   HandleTable* handles = call->driver()->handles();
-  HandleTable::Entry known;
-  handles->Drop(handle, HandleKind::kModule, &known);
+  HandleTable::Entry module;
+  handles->Drop(handle, HandleKind::kModule, &module);
   HandleTable::Entry global;
   while (handles->TakeOwned(handle, HandleKind::kGlobal, &global)) {
   }
   const CallContext context = call->Context();
   ring::RingEvent event = call->Event(kOpModuleUnload, kLayerModule);
   event.time_ns = before_ns;
-  event.context = known.context != 0 ? known.context : context.id;
+  event.context = module.context != 0 ? module.context : context.id;
   event.SetDevice(context.device);
   event.address = handle;
-  event.bytes = known.bytes;
-  event.aux0 = known.aux;
+  event.bytes = module.bytes;
+  event.aux0 = module.device_bytes();
   call->Emit(&event);
 }
 
@@ -50,7 +51,7 @@ void RecordGlobal(Call* call, std::uint64_t address, std::uint64_t bytes, std::u
                   const char* name) {
   const CallContext context = call->Context();
   if (!call->driver()->handles()->Add(
-          {address, HandleKind::kGlobal, context.id, module, bytes, 0, 1}))
+          HandleTable::Entry(address, HandleKind::kGlobal, context.id, module, bytes)))
     return;
   ring::RingEvent event = call->Event(kOpModuleGlobal, kLayerModule);
   event.context = context.id;

@@ -8,7 +8,7 @@
 
 namespace memprof::recorder {
 
-// Free memory of the current device now; 0 = unknown.
+// Free memory of the current device; 0 = unknown.
 std::uint64_t FreeBytesNow(Call* call);
 void RecordModuleLoad(Call* call, std::uint64_t handle, std::uint64_t image_bytes, const char* file,
                       std::uint64_t free_before);
@@ -27,7 +27,7 @@ struct LoadCode : ContextEvent {
   void After(Call* call, CUresult result, Handle* handle, const Source* source, Options...) const {
     constexpr bool kIsFile = std::is_same_v<Source, char>;
     if (result != CUDA_SUCCESS) {
-      // What a file needs is not known; and an image that was refused may be anything.
+      // The size of a file's code is not known; and a rejected image may be anything.
       const bool knows_bytes = !kIsFile && result == CUDA_ERROR_OUT_OF_MEMORY;
       return call->Failed(result, kLayerModule, knows_bytes ? ImageBytes(source) : 0);
     }
@@ -50,8 +50,8 @@ struct UnloadCode : ContextEvent {
   }
 };
 
-// Either result may be null for the driver; here both are wanted, so Before replaces them. Where
-// it cannot (a source tells of the call), a variable without an address is left out.
+// The program may pass null for either result; both are needed here, so Before replaces a null
+// pointer. A source cannot replace it: a variable without an address is then left out.
 struct GetGlobal : ContextEvent {
   CUdeviceptr address = 0;
   std::size_t size = 0;

@@ -25,7 +25,7 @@ void BindMemory::After(Call* call, CUresult result, CUmemGenericAllocationHandle
   call->Failed(result, kLayerMulticast, bytes);
   if (result != CUDA_SUCCESS) return;
   VmmLedger* vmm = call->driver()->vmm();
-  const VmmLedger::Physical bound = vmm->Known(memory);
+  const VmmLedger::Physical bound = vmm->PhysicalOf(memory);
   const std::uint64_t known = bound.handle != 0 ? bound.handle : memory;
   vmm->Bind(multicast, offset, bytes, known);
   RecordVmm(call, kOpMap, kLayerMulticast, bound.device, multicast, bytes, known, offset);
@@ -46,7 +46,7 @@ void UnbindMemory::After(Call* call, CUresult result, CUmemGenericAllocationHand
   if (result != CUDA_SUCCESS) return;
   VmmLedger::Physical bound;
   while (call->driver()->vmm()->Unbind(multicast, offset, bytes, device, &bound, before_ns))
-    RecordGone(call, bound, before_ns);
+    RecordPhysicalFree(call, bound, before_ns);
   ring::RingEvent event = call->Event(kOpUnmap, kLayerMulticast);
   event.time_ns = before_ns;
   event.SetDevice(device);

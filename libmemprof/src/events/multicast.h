@@ -11,7 +11,7 @@ struct CreateMulticast : MemoryEvent {
              const void* properties) const;
 };
 
-// For as long as the object lives: a bind of no bytes.
+// Adds a device to the object: recorded as a bind of no bytes.
 struct AddMulticastDevice : MemoryEvent {
   void After(Call* call, CUresult result, CUmemGenericAllocationHandle multicast,
              CUdevice device) const;

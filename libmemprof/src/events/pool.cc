@@ -7,7 +7,8 @@
 namespace memprof::recorder {
 namespace {
 
-// A pool may be on another device than the current context, or on none: there the memory is.
+// For a pool on another device than the current context, or on none: the memory is where the pool
+// is.
 void RecordFromElsewhere(Call* call, CUdeviceptr pointer, std::size_t bytes, std::uint64_t pool,
                          std::int32_t device, CUstream stream) {
   const bool on_host = device == DriverState::kHost;
@@ -27,7 +28,7 @@ void AllocateFromPool::After(Call* call, CUresult result, CUdeviceptr* pointer, 
                              CUmemoryPool pool, CUstream stream) const {
   const std::uint64_t handle = Number(pool);
   const std::int32_t current = call->Context().device;
-  if (result == CUDA_SUCCESS) call->driver()->MeetPool(handle, *pointer, current);
+  if (result == CUDA_SUCCESS) call->driver()->DefineSeenPool(handle, *pointer, current);
   const std::int32_t device = call->driver()->PoolDevice(handle, current);
   if (device != current && result == CUDA_SUCCESS && !Capturing(call->id(), stream))
     RecordFromElsewhere(call, *pointer, bytes, handle, device, stream);
@@ -56,15 +57,14 @@ void CreatePool::After(Call* call, CUresult result, CUmemoryPool* pool,
 void DestroyPool::Before(Call* call, CUmemoryPool pool) {
   imported_ = call->driver()->handles()->Drop(Number(pool), HandleKind::kPool, &import_) !=
               HandleTable::Dropped::kUnknown;
-  known_ = call->driver()->ForgetPool(Number(pool), &device_);
+  known_ = call->driver()->RemovePool(Number(pool), &device_);
   before_ns_ = NowNs();
 }
 
 void DestroyPool::After(Call* call, CUresult result, CUmemoryPool pool) {
   if (result != CUDA_SUCCESS) {
-    import_.references = 1;
     if (imported_) call->driver()->handles()->Add(import_);
-    if (known_) call->driver()->RememberPool(Number(pool), device_);
+    if (known_) call->driver()->RestorePool(Number(pool), device_);
     return;
   }
   ring::RingEvent event =

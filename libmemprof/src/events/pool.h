@@ -1,11 +1,11 @@
 // Stream-ordered memory and its pools.
 //
-// An allocation moves bytes within a pool; what the pool holds beyond that is sampled, at most
-// once a millisecond and whenever it is created, trimmed or cannot serve. While a stream is being
-// captured nothing is allocated or freed: the call becomes a node of a graph (graph.h).
+// An allocation moves bytes within a pool. What the pool holds beyond that is sampled: at most once
+// a millisecond, and whenever a pool is created or trimmed, or an allocation fails. While a stream
+// is being captured nothing is allocated or freed: the call becomes a node of a graph (graph.h).
 //
-// A pool may lie in the host's memory (cuMemPoolCreate with a location of the host or one of its
-// NUMA nodes): what it hands out is pinned memory, on no device and of no context.
+// A pool may lie in host memory (cuMemPoolCreate with a location of the host or one of its NUMA
+// nodes). Its allocations are pinned memory, on no device and of no context.
 #pragma once
 
 #include "libmemprof/src/driver/stream_capture.h"
@@ -14,8 +14,8 @@
 
 namespace memprof::recorder {
 
-// An allocation on the current device, or a node of a graph. In place, as its callers are often
-// called.
+// Records an allocation on the current device, or a node of a graph. Inlined, because it is called
+// often.
 inline void RecordStreamOrdered(Call* call, CUresult result, CUdeviceptr* pointer,
                                 std::size_t bytes, std::uint64_t pool, CUstream stream) {
   CUgraph graph = nullptr;
@@ -66,7 +66,8 @@ struct CreatePool : MemoryEvent {
              const CUmemPoolProps* properties) const;
 };
 
-// Forgotten before the call: another thread may be given the same handle from then on.
+// Removed from the table before the call: from then on the driver may return the same handle to
+// another thread.
 class DestroyPool : public MemoryEvent {
  public:
   void Before(Call* call, CUmemoryPool pool);

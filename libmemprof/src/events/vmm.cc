@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kFabricHandle = 8;  // CU_MEM_HANDLE_TYPE_FABRIC, from CUDA 12.3
 
-// One more handle of memory that this process has, or memory that only an export has kept.
+// Records one more handle of memory that this process has, or that only an export keeps alive.
 bool ImportedOwn(Call* call, std::uint64_t handle, void* shared, CUmemAllocationHandleType type) {
   ExportTable* exports = call->driver()->exports();
   const bool is_file = type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
@@ -42,7 +42,7 @@ void RecordVmm(Call* call, Op op, Layer layer, std::int32_t device, std::uint64_
   call->Emit(&event, op == kOpAlloc);
 }
 
-void RecordGone(Call* call, const VmmLedger::Physical& physical, std::uint64_t time_ns) {
+void RecordPhysicalFree(Call* call, const VmmLedger::Physical& physical, std::uint64_t time_ns) {
   if (!physical.last) return;
   call->driver()->exports()->End(physical.handle);
   ring::RingEvent event = call->Event(kOpFree, static_cast<Layer>(physical.layer));
@@ -65,39 +65,41 @@ void CreatePhysical::After(Call* call, CUresult result, CUmemGenericAllocationHa
 }
 
 void ReleasePhysical::Before(Call* call, CUmemGenericAllocationHandle handle) {
-  gone_ = call->driver()->vmm()->Release(handle);
-  if (gone_.last)
-    RecordVmm(call, kOpFree, static_cast<Layer>(gone_.layer), gone_.device, gone_.handle,
-              gone_.bytes);
+  released_memory_ = call->driver()->vmm()->Release(handle);
+  if (released_memory_.last)
+    RecordVmm(call, kOpFree, static_cast<Layer>(released_memory_.layer), released_memory_.device,
+              released_memory_.handle, released_memory_.bytes);
   before_ns_ = NowNs();
 }
 
 void ReleasePhysical::After(Call* call, CUresult result,
                             CUmemGenericAllocationHandle handle) const {
   VmmLedger* vmm = call->driver()->vmm();
-  if (result == CUDA_SUCCESS && gone_.last) {
-    call->driver()->exports()->End(gone_.handle);
-    VmmLedger::Physical bound;  // a multicast object held it
-    while (gone_.layer == kLayerMulticast &&
-           vmm->Unbind(gone_.handle, 0, ~std::uint64_t{0}, -1, &bound, before_ns_))
-      RecordGone(call, bound, before_ns_);
+  if (result == CUDA_SUCCESS && released_memory_.last) {
+    call->driver()->exports()->End(released_memory_.handle);
+    VmmLedger::Physical bound;  // the multicast object had a reference
+    while (released_memory_.layer == kLayerMulticast &&
+           vmm->Unbind(released_memory_.handle, 0, ~std::uint64_t{0}, -1, &bound, before_ns_))
+      RecordPhysicalFree(call, bound, before_ns_);
   }
-  if (result == CUDA_SUCCESS || gone_.handle == 0) return;
-  if (!gone_.last) return vmm->Retain(handle);
-  vmm->Create(gone_.handle, gone_.bytes, gone_.device, gone_.layer);
-  if (handle != gone_.handle) {  // it was the last of several handles
-    vmm->Alias(handle, gone_.handle);
-    vmm->Release(gone_.handle);
+  if (result == CUDA_SUCCESS || released_memory_.handle == 0) return;
+  if (!released_memory_.last) return vmm->Retain(handle);
+  vmm->Create(released_memory_.handle, released_memory_.bytes, released_memory_.device,
+              released_memory_.layer);
+  if (handle != released_memory_.handle) {  // it was the last of several handles
+    vmm->Alias(handle, released_memory_.handle);
+    vmm->Release(released_memory_.handle);
   }
-  call->Freed(result, static_cast<Layer>(gone_.layer), gone_.handle);
+  call->Freed(result, static_cast<Layer>(released_memory_.layer), released_memory_.handle);
 }
 
 void ExportPhysical::After(Call* call, CUresult result, void* shared,
                            CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
                            unsigned long long) const {
   if (result != CUDA_SUCCESS || shared == nullptr) return;
-  const VmmLedger::Physical known = call->driver()->vmm()->Known(handle);
-  // Of memory from before recording began nothing could be said; of an import, who owns it can.
+  const VmmLedger::Physical known = call->driver()->vmm()->PhysicalOf(handle);
+  // Nothing is known about memory from before the recording; an import of it belongs to another
+  // process.
   if (known.handle == 0) return;
   const ExportTable::Memory memory{known.handle, known.bytes, known.device, known.layer};
   if (type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
@@ -111,7 +113,7 @@ void ImportPhysical::After(Call* call, CUresult result, CUmemGenericAllocationHa
   call->Failed(result, kLayerImported);
   if (result != CUDA_SUCCESS || ImportedOwn(call, *handle, shared, type)) return;
   const std::int32_t device = call->Context().device;
-  // The driver may also say by the handle itself that the memory is known.
+  // The driver may also return a handle that is already in the table.
   if (call->driver()->vmm()->Create(*handle, 0, device, kLayerImported))
     RecordVmm(call, kOpAlloc, kLayerImported, device, *handle, 0, 0, kImportPhysical);
 }
@@ -121,7 +123,7 @@ void MapPhysical::After(Call* call, CUresult result, CUdeviceptr address, std::s
                         unsigned long long) const {
   call->Failed(result, kLayerVmmAddress, bytes);
   if (result != CUDA_SUCCESS) return;
-  const VmmLedger::Physical memory = call->driver()->vmm()->Known(handle);
+  const VmmLedger::Physical memory = call->driver()->vmm()->PhysicalOf(handle);
   const std::uint64_t known = memory.handle != 0 ? memory.handle : handle;
   call->driver()->vmm()->Map(address, bytes, known);
   RecordVmm(call, kOpMap, kLayerVmmAddress, memory.device, address, bytes, known, offset);
@@ -136,7 +138,7 @@ void UnmapPhysical::After(Call* call, CUresult result, CUdeviceptr address,
   std::int32_t device = -1;
   while (call->driver()->vmm()->Unmap(address, bytes, &mapping, &physical, before_ns)) {
     if (physical.handle != 0) device = physical.device;
-    RecordGone(call, physical, before_ns);
+    RecordPhysicalFree(call, physical, before_ns);
   }
   ring::RingEvent event = call->Event(kOpUnmap, kLayerVmmAddress);
   event.time_ns = before_ns;

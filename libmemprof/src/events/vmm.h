@@ -1,9 +1,9 @@
-// Virtual memory management: physical memory, address ranges, the maps between them, and the
+// Virtual memory management: physical memory, address ranges, the mappings between them, and the
 // handles by which physical memory is shared.
 //
 // Physical memory is recorded once, from cuMemCreate to the call that drops the last reference
-// (VmmLedger); addresses and maps are events of their own. What this process exported itself is
-// not taken for somebody else's when it is imported again (ExportTable).
+// (VmmLedger). Address ranges and mappings have events of their own. Memory that this process
+// exported and imports again is recognised (ExportTable), and not counted as another process's.
 #pragma once
 
 #include "libmemprof/src/events/call.h"
@@ -21,7 +21,7 @@ class ReleasePhysical : public MemoryEvent {
   void After(Call* call, CUresult result, CUmemGenericAllocationHandle handle) const;
 
  private:
-  VmmLedger::Physical gone_;
+  VmmLedger::Physical released_memory_;
   std::uint64_t before_ns_ = 0;
 };
 
@@ -47,7 +47,8 @@ struct MapPhysical : MemoryEvent {
              unsigned long long flags) const;
 };
 
-// A range may cover several maps; one event for the range, one free for each memory that goes.
+// A range may cover several mappings: one event for the range, and one free for each memory that
+// loses its last reference.
 struct UnmapPhysical : MemoryEvent {
   std::uint64_t before_ns = 0;
   void Before(Call*, CUdeviceptr, std::size_t) { before_ns = NowNs(); }
@@ -66,10 +67,10 @@ struct FreeAddress : MemoryEvent {
   }
 };
 
-// An event of physical memory or addresses, which outlive contexts.
+// Records an event of physical memory or of an address range; both outlive contexts.
 void RecordVmm(Call* call, Op op, Layer layer, std::int32_t device, std::uint64_t address,
                std::uint64_t bytes, std::uint64_t aux0 = 0, std::uint64_t aux1 = 0);
-// The end of memory, where it has lost its last reference.
-void RecordGone(Call* call, const VmmLedger::Physical& physical, std::uint64_t time_ns);
+// Records the free of memory that has lost its last reference.
+void RecordPhysicalFree(Call* call, const VmmLedger::Physical& physical, std::uint64_t time_ns);
 
 }  // namespace memprof::recorder

@@ -1,13 +1,13 @@
 // The exported dlsym and dlvsym.
 //
-// libc's dlsym looks at its return address to learn who asks, which decides what RTLD_NEXT and
-// RTLD_DEFAULT mean. So ours must not call the real one but jump to it, and this must not depend
-// on the optimiser's mood: hence assembly. Only for names that begin with "cu", on a handle from
-// dlopen, does the call go through SwapByName; the caller does not matter there.
+// libc's dlsym uses its return address to find the caller, which decides what RTLD_NEXT and
+// RTLD_DEFAULT mean. So ours must not call the real function but jump to it, whatever the optimiser
+// does: hence assembly. Only for names that begin with "cu", on a handle from dlopen, it calls
+// SwapByName; the caller does not matter there.
 //
-// dlvsym is here for one question alone: another interposer of dlsym that was loaded before us and
-// asks for the next "dlsym" by dlvsym(RTLD_NEXT), which skips definitions without a version, and
-// so us. It gets ours.
+// dlvsym is exported for one case only: another interposer of dlsym, loaded before us, that looks
+// for the next "dlsym" by dlvsym(RTLD_NEXT). This skips definitions without a version, such as
+// ours. It gets ours.
 #include "libmemprof/src/driver/api.h"
 #include "libmemprof/src/loader/next_symbol.h"
 #include "libmemprof/src/loader/real_dlsym.h"
@@ -23,7 +23,7 @@ __attribute__((visibility("hidden"), used)) void* memprof_dlsym_cuda(void* handl
   return memprof::recorder::SwapByName(name, memprof::recorder::RealDlsym(handle, name));
 }
 
-// Whether dlvsym(RTLD_NEXT, name, ...), called from `caller`, should find our dlsym.
+// Whether dlvsym(RTLD_NEXT, name, ...), called from `caller`, should return our dlsym.
 __attribute__((visibility("hidden"), used)) int memprof_is_next_dlsym(const char* name,
                                                                       const void* caller) {
   static constexpr char kName[] = "dlsym";

@@ -1,7 +1,7 @@
-// The exported driver functions. Each is generated from the table: it finds the real function and
-// hands it to Intercept with the event that the table names.
+// The exported driver functions. Each is generated from the table: it looks up the real function
+// and passes it to Intercept, with the event that the table names.
 //
-// The functions have C++ names and get their exported ones by asm labels, because cuda.h declares
+// The functions have C++ names and get their exported names by asm labels, because cuda.h declares
 // some of the same names with other parameter types in other versions of the toolkit.
 #include "libmemprof/src/events/families.h"
 #include "libmemprof/src/hooks/intercept.h"
@@ -28,7 +28,7 @@ void* const kWrappers[kFunctionCount] = {
 #undef MEMPROF_WRAPPER_ADDRESS
 };
 
-// Before any other initialiser of the process may look a driver function up.
+// Runs before any other initialiser of the process can look up a driver function.
 __attribute__((constructor(101))) void InstallWrappers() { SetWrappers(kWrappers); }
 
 }  // namespace

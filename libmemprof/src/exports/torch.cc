@@ -1,7 +1,7 @@
 // The exported functions of PyTorch's library libc10: they record the call and pass it on.
 //
-// PyTorch calls them holding the lock of its allocator, mostly without Python's; what they pass a
-// call on to looks for a profiler that listens. Nothing of ours is on the stack then.
+// PyTorch calls them with the lock of its allocator held, mostly without the GIL. The real function
+// may call a profiler that listens; no function of ours is on the stack then.
 #include "libmemprof/src/torch/forward.h"
 #include "libmemprof/src/torch/layer.h"
 

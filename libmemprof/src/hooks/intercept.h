@@ -1,5 +1,5 @@
-// The hooks: what a wrapper of a driver function does around the real call. What the call means is
-// in events/, one type for each function; the table (driver/table.h) names it.
+// The hooks: what the wrapper of a driver function does before and after the real call. The meaning
+// of the call is in events/, one type for each function, which the table (driver/table.h) names.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@ template <typename Handler>
 concept IsEvent =
     std::derived_from<Handler, MemoryEvent> || std::derived_from<Handler, ContextEvent>;
 
-// Only the outermost intercepted call of a thread is recorded. Memory is left to CUPTI when that is
+// Records only the outermost intercepted call of a thread. Memory is left to CUPTI where CUPTI is
 // its only source.
 template <IsEvent Event, typename... Arguments>
 __attribute__((always_inline)) inline CUresult Intercept(
@@ -31,7 +31,7 @@ __attribute__((always_inline)) inline CUresult Intercept(
   return result;
 }
 
-// Functions that leave no event.
+// For functions that leave no event.
 template <typename Handler, typename... Arguments>
 requires(!IsEvent<Handler>) CUresult Intercept(FunctionId, CUresult (*real)(Arguments...),
                                                std::type_identity_t<Arguments>... arguments) {
@@ -42,13 +42,14 @@ struct Init {
   static CUresult Around(CUresult (*real)(unsigned), unsigned flags) {
     EntryGuard guard;
     const CUresult result = real(flags);
-    // A program that only asks whether there is a GPU, or how many, leaves no log.
+    // A program that only counts the GPUs leaves no log.
     if (result == CUDA_SUCCESS && guard.outermost()) WantEvents(StartCause::kInit);
     return result;
   }
 };
 
-// The real one answers, and what it answers is swapped for our wrapper where there is one.
+// Calls the real function, and replaces the pointer that it returned by our wrapper, if there is
+// one.
 struct GetProcAddress {
   template <typename... Others>
   static CUresult Around(CUresult (*real)(const char*, void**, Others...), const char* symbol,

@@ -1,4 +1,4 @@
-// Handlers of fork and exit, and what the loader calls.
+// Handlers of fork and exit, and the library's constructor.
 #include "libmemprof/src/lifecycle/lifecycle.h"
 
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ bool WasPreloaded() {
   return preload != nullptr && strstr(preload, "libmemprof.so") != nullptr;
 }
 
-// A thread that is cancelled within its fork would leave the gate closed.
+// A thread that was cancelled during its fork would leave the gate closed.
 void BeforeFork() {
   int before = PTHREAD_CANCEL_ENABLE;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -63,7 +63,8 @@ void AfterForkInChild() {
   ResetLoaderGate();
   ResetProcessLocks();
   ForgetParentsMemory();
-  // The kernel has wiped the page already where it can; the thread and its rings are the parent's.
+  // The kernel has cleared the page already, where it can. The writer thread and the rings belong
+  // to the parent.
   g_control.epoch.store(0, std::memory_order_relaxed);
   g_control.mode.store(Mode::kIdle, std::memory_order_relaxed);
   g_control.ending.store(0, std::memory_order_relaxed);
@@ -71,18 +72,20 @@ void AfterForkInChild() {
   slot.epoch = 0;
   slot.state = nullptr;
   slot.thread_id = 0;
-  // It stays where it is, because its locks may be held for ever; but it is none of the child's.
+  // The recording is not destroyed, because a lock of it may stay held for ever; the child does not
+  // use it.
   WholeRecording::Use(nullptr);
   AfterFork();
 }
 
-// Other threads may run on, and destructors of the program may come after this.
+// Other threads may still run, and destructors of the program may run after this.
 void AtExit() {
   g_exiting.store(true, std::memory_order_relaxed);
   if (RecordedProcess() != getpid()) return;
   WorkGuard guard;
   g_control.ending.store(1, std::memory_order_relaxed);
-  // An event that is published from now on is either seen by the writer below or finds `ending`.
+  // An event that is published from now on is either seen by the writer below, or its thread reads
+  // `ending`.
   SynchroniseThreads();
   FinishRecording();
 }
@@ -109,7 +112,7 @@ void FinishRecording() {
 
 namespace {
 
-// NVTX, compiled into the program's libraries, looks here for who wants to hear of ranges.
+// Libraries with NVTX compiled in read this variable to find the tool that receives ranges.
 void OfferNvtxInjection() {
   static constexpr char kVariable[] = "NVTX_INJECTION64_PATH";
   Dl_info info;
@@ -121,7 +124,7 @@ void OfferNvtxInjection() {
 
 }  // namespace
 
-// Shells, launchers and data loaders inherit the preload: this must cost nothing.
+// Shells, launchers and data loaders inherit the preload: this function must do almost nothing.
 __attribute__((constructor)) void OnLoad() {
   if (!WasPreloaded()) return;
   g_preloaded.store(true);

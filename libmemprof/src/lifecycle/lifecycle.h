@@ -1,22 +1,22 @@
-// The process around a recording: it is loaded, forks, exits; its threads end.
+// The life of the process around a recording: loading, forks, exit, ends of threads.
 #pragma once
 
 namespace memprof::recorder {
 
-// Sees to forks, exits and the end of threads from here on. Once per process image: a forked child
-// inherits all of it.
+// Installs the handlers of fork, exit and thread end. Once per process image: a forked child
+// inherits them.
 void RegisterHandlers();
 
-// This library was named in LD_PRELOAD when the process began, or is now.
+// Whether LD_PRELOAD names this library now, or did when the process began.
 bool IsPreloaded();
-// This library is the driver's injection library (CUDA_INJECTION64_PATH) and nothing but: the
-// program's calls do not pass through it, so CUPTI is the source.
+// Whether this library was loaded only by the driver (CUDA_INJECTION64_PATH): the program's calls
+// then do not pass through it, and CUPTI is the source.
 bool InjectedOnly();
 void NoteInjectedOnly();
-// Handlers of exit have begun to run, in this process or a parent of it.
+// Whether exit handlers have begun to run, in this process or in a parent of it.
 bool IsExiting();
 
-// Ends the log; what is recorded afterwards is appended and the log ended again.
+// Ends the log. Later events are appended, and the log is ended again.
 void FinishRecording();
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// The handler only leaves a request: a signal may come in the middle of anything.
+// The handler only leaves a request: a signal may interrupt anything.
 #include "libmemprof/src/lifecycle/signal_switch.h"
 
 #include <pthread.h>
@@ -51,7 +51,7 @@ void* Await(void*) {
 
 void AwaitSignal() {
   if (g_signal.load() <= 0 || !ServeLateStart()) return;
-  // None of the program's handlers may run on it.
+  // No handler of the program may run on this thread.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &g_mask_of_program);
@@ -92,7 +92,7 @@ void InstallSignalSwitch(const char* name) {
   struct sigaction ours = now;
   ours.sa_sigaction = OnSignal;
   ours.sa_flags = (now.sa_flags & ~SA_RESETHAND) | SA_SIGINFO;
-  // Where nobody else listens, no call of the program should see that a signal came.
+  // If nobody else handles the signal, no call of the program may be interrupted by it.
   if ((now.sa_flags & SA_SIGINFO) == 0 && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN))
     ours.sa_flags |= SA_RESTART;
   if (sigaction(number, &ours, nullptr) == 0) g_signal.store(number);

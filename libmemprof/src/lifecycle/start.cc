@@ -1,5 +1,5 @@
-// Changes of the mode. Each is a transition by way of kStarting, which one thread makes and the
-// others wait for.
+// Changes of the mode. Each goes through kStarting: one thread makes the transition, the others
+// wait.
 #include "libmemprof/src/lifecycle/start.h"
 
 #include <errno.h>
@@ -22,11 +22,12 @@ namespace {
 
 constexpr std::uint64_t kMaxStartNs = 200'000'000;
 
-std::atomic<pid_t> g_driver_up_in{0};  // who called cuInit; survives a fork, as the driver does not
+// the process that called cuInit; survives a fork, unlike the driver
+std::atomic<pid_t> g_driver_up_in{0};
 std::atomic<std::uint32_t> g_mode_changes{0};
-// One more than the changes there had been when a wait for a start was given up.
+// One more than the number of changes when a wait for a start timed out.
 std::atomic<std::uint32_t> g_waited_in_vain{0};
-std::atomic<std::uint32_t> g_toggles{0};        // requested and not served
+std::atomic<std::uint32_t> g_toggles{0};        // requested and not yet carried out
 std::atomic<WholeRecording*> g_whole{nullptr};  // for tests, which take it down
 
 void SetMode(Mode mode) {
@@ -35,7 +36,7 @@ void SetMode(Mode mode) {
   FutexWake(&g_mode_changes, 1000);
 }
 
-// From kStarting, unless the writer has switched recording off meanwhile.
+// Leaves kStarting, unless the writer has switched recording off meanwhile.
 bool EndTransition(Mode mode) {
   Mode expected = Mode::kStarting;
   const bool done = g_control.mode.compare_exchange_strong(expected, mode);
@@ -44,8 +45,8 @@ bool EndTransition(Mode mode) {
   return done;
 }
 
-// Begins to take events, `first` before any other of this thread and before anybody can stop
-// again; false when the log cannot be written.
+// Begins to accept events. Records `first` before any other event of this thread, and before
+// anybody can stop the recording again. False when the log cannot be written.
 bool OpenForEvents(Recorder* recorder, ThreadSlot* slot, ring::RingEvent* first) {
   g_control.epoch.store(recorder->epoch(), std::memory_order_release);
   recorder->NoteOpened();
@@ -55,20 +56,21 @@ bool OpenForEvents(Recorder* recorder, ThreadSlot* slot, ring::RingEvent* first)
   return false;
 }
 
-// A start that cannot succeed must end all the same: other calls wait for it.
+// Ends a start that has failed: other calls wait for it.
 int GiveUp(const char* path, int error, int result) {
   Message("cannot record to %.300s: %s; the program runs on without", path, strerror(error));
   SetMode(Mode::kOff);
   return result;
 }
 
-// Recording is over for good.
+// Ends recording for good.
 void SwitchOff(void*) {
-  SetMode(Mode::kOff);  // first: a transition that comes between finds it, and takes itself back
+  // first: a transition that runs at this moment then sees it and undoes itself
+  SetMode(Mode::kOff);
   g_control.epoch.store(0, std::memory_order_release);
 }
 
-// What a signal requested; two requests make none.
+// Carries out what a signal requested; two requests cancel each other.
 void ServeToggles(void*) {
   if (g_toggles.exchange(0) % 2 == 0) return;
   if (Recording())
@@ -102,7 +104,7 @@ int CreateRecorder(Settings settings) {
   if (!OpenForEvents(recorder, nullptr, nullptr)) return MEMPROF_IO_ERROR;
   if (settings.cupti) OpenCuptiSource(recorder, !settings.driver);
   if (IsExiting()) {
-    // Begun in a destructor, after our own has run: nobody else would end the log.
+    // Recording began in a destructor, after our own exit handler: nothing else would end the log.
     g_control.ending.store(1, std::memory_order_relaxed);
     FinishRecording();
   }
@@ -111,7 +113,8 @@ int CreateRecorder(Settings settings) {
 
 const char* Lookup(const char* name) { return getenv(name); }
 
-// Forked from a process that used CUDA: none of its own works there until cuInit says so.
+// The process was forked from one that used CUDA, and has not called cuInit itself: CUDA does not
+// work in it.
 bool DriverIsTheParents() {
   const pid_t up_in = g_driver_up_in.load(std::memory_order_relaxed);
   const pid_t recorded = RecordedProcess();
@@ -125,7 +128,7 @@ int StartFromIdle(StartCause cause) {
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
     return StartRecording(cause);
   SystemSection section;
-  InstallSignalSwitch(getenv("MEMPROF_SIGNAL"));  // the program may have put its own there
+  InstallSignalSwitch(getenv("MEMPROF_SIGNAL"));  // the program may have replaced the handler
   const bool asked = IsPreloaded() || InjectedOnly();
   const Settings settings = ReadSettings(Lookup, asked);
   if (settings.disabled) {
@@ -137,7 +140,7 @@ int StartFromIdle(StartCause cause) {
     return MEMPROF_NOT_RECORDING;
   }
   if (cause == StartCause::kInit && !InjectedOnly()) {
-    // Launchers ask how many devices there are, and use none.
+    // Launchers count the devices, and use none.
     SetMode(Mode::kIdle);
     return MEMPROF_NOT_RECORDING;
   }
@@ -168,9 +171,9 @@ int Resume(StartCause cause) {
   return MEMPROF_OK;
 }
 
-// Another thread is starting the recorder. It may need a lock of the loader that this thread
-// holds, so the wait is bounded; this call then goes unrecorded, and the next ones do not wait for
-// the same start again.
+// Another thread is starting the recorder. It may need a lock of the loader that this thread holds,
+// so the wait is bounded. After a timeout this call is not recorded, and later calls do not wait
+// for the same start again.
 int WaitForStart(StartCause cause) {
   if (CurrentThread().depth > 1) return MEMPROF_NOT_RECORDING;
   const std::uint64_t deadline = NowNs() + kMaxStartNs;
@@ -185,7 +188,7 @@ int WaitForStart(StartCause cause) {
     }
     FutexWait(&g_mode_changes, seen, deadline - now);
   }
-  // That was cuInit, after which nothing is recorded yet.
+  // The other start was cuInit's, which does not begin a recording.
   if (g_control.mode.load(std::memory_order_acquire) == Mode::kIdle) return StartRecording(cause);
   return Recording() ? MEMPROF_OK : MEMPROF_NOT_RECORDING;
 }

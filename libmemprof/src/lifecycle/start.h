@@ -6,14 +6,15 @@
 
 namespace memprof::recorder {
 
-// kHook: a device is used, or something marked. kInit: the driver is up, and nothing more.
+// kHook: a device is used, or a mark was made. kInit: the driver is initialised.
 enum class StartCause { kHook, kInit, kApi };
-// Begins or resumes recording as the cause allows; MEMPROF_OK or another result of memprof.h.
+// Begins or resumes recording, if the cause allows it; returns MEMPROF_OK or another result of
+// memprof.h.
 int StartRecording(StartCause cause);
 int StopRecording();
-// Cheap test for hooks: true when events are wanted now, starting the recorder if this is the
-// first call that uses a device. Where another thread is just starting it for the first time, that
-// is waited for (not for long): threads that begin together must not lose what the first did not.
+// The fast test of hooks: whether events are wanted now. Starts the recorder if this is the first
+// call that uses a device. If another thread is starting it for the first time, waits a short time:
+// threads that begin together must not lose their first events.
 inline bool WantEvents(StartCause cause) {
   if (Recording()) return true;
   const Mode mode = g_control.mode.load(std::memory_order_relaxed);
@@ -23,19 +24,19 @@ inline bool WantEvents(StartCause cause) {
   return begins && StartRecording(cause) == 0;
 }
 
-// cuInit has succeeded in this process (not only in one that it was forked from).
+// Whether cuInit has succeeded in this process itself (not only in one that it was forked from).
 bool DriverIsUp();
-// The same for marks, which come before a device is used only where its use is near.
+// The same for marks: before a device is used, they only count if the driver is initialised.
 inline bool WantMarks() { return Recording() || (DriverIsUp() && WantEvents(StartCause::kHook)); }
 
-// Begins, stops or resumes recording soon: at the next CUDA call, or on the writer's thread. May be
-// called in a signal handler.
+// Requests to begin, stop or resume recording: carried out at the next CUDA call, or on the
+// writer's thread. Safe in a signal handler.
 void RequestToggle();
-// Where no call of the program passes through this library: begins what was requested. False once
-// there is nothing more to wait for.
+// Carries out a request to begin, where no call of the program passes through this library. False
+// once there is nothing more to wait for.
 bool ServeLateStart();
 
-// For tests: takes the recorder down, so that another one can be started.
+// For tests: destroys the recorder, so that another one can be started.
 void ResetForTest();
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// Buckets and chains, as the loader reads them.
+// Walks the buckets and chains of the GNU hash table, as the loader does.
 #include "libmemprof/src/loader/elf_symbols.h"
 
 #include <elf.h>
@@ -6,7 +6,8 @@
 namespace memprof::recorder {
 namespace {
 
-// Not strcmp: this may run before whoever interposes that (a sanitizer, say) is ready.
+// Not strcmp: this may run before a library that interposes strcmp (a sanitizer, say) is
+// initialised.
 bool SameText(const char* a, const char* b) {
   while (*a != '\0' && *a == *b) ++a, ++b;
   return *a == *b;

@@ -1,5 +1,6 @@
-// A frame of assembly whose personality routine says "here" to the unwinder. That routine and the
-// C++ runtime's notion of a caught exception are the process's own, found when they are wanted.
+// A frame of assembly whose personality routine tells the unwinder that the exception is caught
+// here. That routine, and the functions of the C++ runtime that end a caught exception, are looked
+// up in the process when they are needed.
 #include "libmemprof/src/loader/foreign_call.h"
 
 #include <dlfcn.h>
@@ -48,7 +49,7 @@ extern "C" {
 
 __attribute__((visibility("hidden"))) extern const char memprof_caught_here[];
 
-// A thread that is cancelled is no exception: it unwinds on.
+// The cancellation of a thread is no exception: unwinding continues.
 __attribute__((visibility("hidden"), used)) _Unwind_Reason_Code memprof_catching_personality(
     int version, _Unwind_Action actions, _Unwind_Exception_Class, _Unwind_Exception* exception,
     _Unwind_Context* context) {

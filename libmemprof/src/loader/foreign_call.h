@@ -1,8 +1,8 @@
-// Calls of C++ functions of other people's that may throw, from code that is compiled without
-// exceptions and does not link their runtime.
+// Calls C++ functions of other libraries that may throw. The recorder is compiled without
+// exceptions and does not link the C++ runtime.
 //
-// An exception that passed through this library would come out of a call of the program's that
-// never throws without us. So it ends here.
+// An exception that passed through the recorder would leave a call of the program that never throws
+// without it. So the exception ends here.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace memprof::recorder {
 
-// Whether exceptions can be caught in this process: its C++ runtime is known. Asks the loader.
+// Whether exceptions can be caught in this process: its C++ runtime was found. Calls the loader.
 bool CanCatch();
 
-// What a function of the System V ABI may return in two registers of integers.
+// What a function of the System V ABI may return in two integer registers.
 struct RegisterPair {
   std::uint64_t first, second;
 };
-// False when it threw. Only where CanCatch.
+// False when the function threw. Requires CanCatch.
 extern "C" int memprof_call_catching(void (*function)(), std::uint64_t argument,
                                      RegisterPair* result) __attribute__((visibility("hidden")));
 

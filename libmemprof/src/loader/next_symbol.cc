@@ -32,7 +32,7 @@ const link_map* LibraryOf(const void* address) {
   const link_map* best = nullptr;
   const auto target = reinterpret_cast<std::uintptr_t>(address);
   for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
-    // Two marks of a library that any list entry has: its load bias and its dynamic section.
+    // Two properties of a library that every list entry has: its load bias and its dynamic section.
     const auto start = static_cast<std::uintptr_t>(map->l_addr);
     if (start <= target && (best == nullptr || start >= best->l_addr)) best = map;
   }

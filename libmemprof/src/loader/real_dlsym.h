@@ -1,4 +1,4 @@
-// The dlsym and dlvsym that stand behind ours: libc's, or the next interposer's.
+// The dlsym and dlvsym behind ours: libc's, or the next interposer's.
 #pragma once
 
 namespace memprof::recorder {

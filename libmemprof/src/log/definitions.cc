@@ -219,7 +219,7 @@ void Definitions::AddSource(const char* name, std::uint32_t state, const char* d
 
 std::uint32_t Definitions::PublishEntry(Table* table, Entry* entry) {
   if (PublishScratch()) return entry->id;
-  // Nobody has seen the id, and its key is the last of all: take them back.
+  // The id was never returned, and its key is the last one: both are taken back.
   keys_.Truncate(entry->offset);
   table->entries.Erase(entry);
   --table->last_id;

@@ -1,7 +1,8 @@
-// Definitions: what events refer to by id. Each is published in the ring, already encoded, before
-// its id is given to anybody, so that it survives the process together with the events.
+// Definitions: strings, stacks, tensors and the like, which events refer to by id. A definition is
+// published in the ring, already encoded, before its id is returned, so that it survives the
+// process together with the events.
 //
-// Thread-safety: every function may be called from any thread. When there is no room left a
+// Thread-safety: every function may be called by any thread. When there is no space left, a
 // definition is counted as lost and its id is 0.
 #pragma once
 
@@ -51,24 +52,24 @@ class Definitions {
   void AddContext(std::uint32_t id, std::uint64_t handle, std::uint32_t device, bool primary);
   void AddPool(std::uint64_t handle, std::uint32_t device, bool is_default);
   void AddModule(const ModuleInfo& module);
-  // `name` and `dtype` are string ids. The same four things give the same id.
+  // `name` and `dtype` are string ids. The same arguments give the same id.
   std::uint32_t InternTensor(std::uint32_t name, std::uint32_t dtype, int rank,
                              const std::int64_t* shape);
-  // `function` and `file` are string ids. The same three things give the same id.
+  // `function` and `file` are string ids. The same arguments give the same id.
   std::uint32_t InternPythonFrame(std::uint32_t function, std::uint32_t file, std::uint32_t line);
   void AddSource(const char* name, std::uint32_t state, const char* detail);
 
-  // Publishes a node; false when there was no room.
+  // Publishes a node; false when there is no space.
   bool AddNode(const ring::NodeRecord& node);
 
-  // A definition had to be left out for want of memory elsewhere.
+  // Counts a definition that was lost for lack of memory elsewhere.
   void CountLost() { ring_->Count(log::Anomaly::kDefinitionsLost); }
 
-  // Hands the slab that is being filled to the writer.
+  // Passes the current slab to the writer.
   void SealCurrent();
 
  private:
-  // From hashed bytes to ids; the bytes are kept for comparison.
+  // Maps hashed bytes to ids; the bytes are kept for comparison.
   struct Entry {
     std::uint64_t key_hash;
     std::uint32_t id;  // 0 = empty

@@ -1,4 +1,4 @@
-// Columns of varints, deltas where neighbours are alike.
+// Columns of varints; of values that change little, the differences.
 #include "libmemprof/src/log/encoder.h"
 
 namespace memprof::recorder {
@@ -41,7 +41,7 @@ void EventEncoder::FindUsedColumns() {
   }
 }
 
-// A packed field is a length-delimited field of varints: built apart, then added as bytes.
+// A packed field is a length-delimited field of varints: encoded separately, then added as bytes.
 template <typename Value>
 void EventEncoder::Column(ProtoWriter* message, std::uint32_t field, Value value) {
   column_.Clear();

@@ -16,15 +16,15 @@ class EventEncoder {
  public:
   static constexpr std::size_t kMaxRuns = 512;
 
-  // `count` events of one thread, in their order; they must stay where they are until Encode.
-  // False when there is no room for another run: encode first.
+  // Adds `count` events of one thread in their order; they must not move until Encode. False when
+  // there is no space for another run: encode first.
   bool Add(std::uint32_t thread, const ring::RingEvent* events, std::uint32_t count);
 
   std::uint32_t events() const { return events_; }
   std::uint64_t first_time_ns() const { return first_time_ns_; }
   std::uint64_t last_time_ns() const { return last_time_ns_; }
 
-  // Appends the message for everything added to `out`, and begins anew.
+  // Appends the message of all added events to `out`, and starts a new one.
   void Encode(ByteBuffer* out);
 
  private:
@@ -44,7 +44,7 @@ class EventEncoder {
   std::uint32_t events_ = 0;
   std::uint64_t first_time_ns_ = 0;
   std::uint64_t last_time_ns_ = 0;
-  ring::RingEvent used_{};  // bitwise or of all events: a zero field is a column left out
+  ring::RingEvent used_{};  // bitwise or of all events: the column of a zero field is left out
   ByteBuffer column_{Need::kWriter};
 };
 

@@ -1,4 +1,4 @@
-// The log's first chunk: which process this is.
+// The first chunk of the log: which process it is of.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace memprof::recorder {
 void EncodeHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns, const char* ring_path,
                   ByteBuffer* out);
 
-// Whether a "NAME=value" of the environment may stand in a log: only what explains a GPU program,
-// never anything that could be a secret.
+// Whether a "NAME=value" of the environment may be written to a log: only variables that explain a
+// GPU program, never one that could hold a secret.
 bool EnvironmentBelongsInLog(const char* variable);
 
 }  // namespace memprof::recorder

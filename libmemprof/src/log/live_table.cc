@@ -21,8 +21,8 @@ bool OccupiesDevice(std::uint8_t layer) {
   }
 }
 
-// Kinds that one and the same function may free: cuMemFreeAsync also frees what a pool in the
-// host's memory has handed out.
+// Kinds that share a function of freeing: cuMemFreeAsync also frees what a pool in host memory has
+// allocated.
 bool IsTracked(std::uint8_t layer) {
   return OccupiesDevice(layer) || layer == kLayerImported || layer == kLayerPinned;
 }
@@ -105,11 +105,11 @@ std::uint8_t LiveTable::Free(const ring::RingEvent& event) {
   return layer;
 }
 
-// The block lives on as if it had not been freed.
+// The free failed: the block is live again.
 std::uint8_t LiveTable::TakeBack(const ring::RingEvent& event) {
   Entry* entry = Find(event.address);
   if (entry != nullptr && entry->early_free) {
-    entries_.Erase(entry);  // it was the free of nothing
+    entries_.Erase(entry);  // the free of an unknown address
     return event.layer;
   }
   Entry& freed = *RecentFree(event.address);
@@ -123,7 +123,8 @@ std::uint8_t LiveTable::TakeBack(const ring::RingEvent& event) {
   return layer;
 }
 
-// Pools and physical memory belong to the device: they outlive a context, but not a reset.
+// Pools and physical memory belong to the device: they survive the end of a context, but not a
+// reset.
 void LiveTable::EndContext(const ring::RingEvent& event) {
   const bool reset = event.op == kOpDeviceReset;
   entries_.EraseIf([&](const Entry& entry) {

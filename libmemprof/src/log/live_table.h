@@ -1,9 +1,8 @@
-// What is live, by address: sums for memprof_get_stats, and what kind of memory a free ends. Kept
-// by the writer thread so that the program's threads pay nothing for it.
+// The live blocks by address: the sums for memprof_get_stats, and which kind of memory a free ends.
+// Kept by the writer thread, so that the program's threads do not pay for it.
 //
-// The writer gives it all threads' events in the order of time. A free that comes before its
-// allocation all the same is remembered: the allocation then counts as freed at once. Not
-// thread-safe.
+// Takes the events of all threads in the order of time. A free that still precedes its allocation
+// is stored, and the allocation then counts as freed at once. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +30,14 @@ struct LiveBlock {
 
 class LiveTable {
  public:
-  // Returns the layer that the event should carry: of a free the freed block's, because one
-  // function frees memory of several kinds; else, and where the block is not known, its own.
+  // Returns the layer that the event should have. For a free that is the layer of the freed block,
+  // because one function frees several kinds of memory; for other events, and for unknown blocks,
+  // the event's own.
   std::uint8_t Apply(const ring::RingEvent& event);
   const LiveTotals& totals() const { return totals_; }
-  // Blocks that are followed now, of all kinds.
+  // The number of live blocks, of all kinds.
   std::size_t size() const { return entries_.size(); }
-  // Calls visit(LiveBlock) for each of these.
+  // Calls visit(LiveBlock) for each live block.
   template <typename Visit>
   void ForEach(Visit visit) const {
     entries_.ForEach([&visit](const Entry& entry) {
@@ -45,7 +45,7 @@ class LiveTable {
         visit(LiveBlock{entry.address, entry.bytes, entry.device_plus_1, entry.layer});
     });
   }
-  // Blocks that there was no room for.
+  // Blocks for which there was no space.
   std::uint64_t not_followed() const { return not_followed_; }
 
  private:
@@ -60,11 +60,11 @@ class LiveTable {
     bool empty() const { return address == 0; }
     std::uint64_t hash() const { return HashOf(address); }
   };
-  // Frees that may yet be taken back by OP_FREE_FAILED, which follows at once.
+  // Frees that OP_FREE_FAILED may cancel, which follows at once.
   static constexpr std::size_t kRecentFrees = 64;
   static constexpr std::size_t kFirstEntries = 4096;
   static constexpr std::size_t kMaxEntries = std::size_t{1} << 20;  // 32 MiB
-  // Low bits of addresses are all alike.
+  // The low bits of addresses are all zero.
   static std::uint64_t HashOf(std::uint64_t address) { return Mix(address >> 4); }
   Entry* Find(std::uint64_t address) {
     return entries_.Find(HashOf(address),

@@ -65,7 +65,7 @@ LogFile::~LogFile() {
 int LogFile::CreateAt(const char* path) {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST) {
-    // An empty file may have been put there for us (mktemp).
+    // An empty file may have been created for this log (mktemp).
     fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return errno == ELOOP || errno == ENXIO || errno == EISDIR ? EEXIST : errno;
     struct stat status;
@@ -76,22 +76,22 @@ int LogFile::CreateAt(const char* path) {
     }
   }
   if (fd < 0) return errno;
-  // Of two processes that come to the same new or empty file, one gets it. (Where there are no
-  // locks the name of the file must do.)
+  // If two processes choose the same new or empty file, one of them gets it. Without file locks
+  // only the name of the file keeps them apart.
   struct stat status;
   const bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (taken || fstat(fd, &status) != 0 || status.st_size != 0) {
     close(fd);
     return EEXIST;
   }
-  fchmod(fd, 0600);  // whatever it was while it was empty
+  fchmod(fd, 0600);  // it may have had other permissions while it was empty
   fd_ = MoveDescriptorHigh(fd);
   device_ = status.st_dev;
   inode_ = status.st_ino;
   return 0;
 }
 
-// The program may change its directory, and the log must be found again after that.
+// The program may change its directory; the log must be found all the same.
 int LogFile::ExpandAbsolute(const char* pattern, char* path, std::size_t size) {
   std::size_t used = 0;
   if (pattern[0] != '/') {
@@ -105,7 +105,7 @@ int LogFile::ExpandAbsolute(const char* pattern, char* path, std::size_t size) {
 int LogFile::Create(const char* pattern) {
   char base[kMaxPathBytes - 64];
   if (const int error = ExpandAbsolute(pattern, base, sizeof base)) return error;
-  // The header is still written by the program's thread, the rest by one that blocks SIGXFSZ.
+  // The header is written by the program's thread, everything else by a thread that blocks SIGXFSZ.
   if (FileSizeLimit() < kMinLimit) return EFBIG;
   const std::size_t extension = ExtensionAt(base);
   int error = EEXIST;
@@ -136,7 +136,7 @@ int LogFile::Create(const char* pattern) {
 void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint32_t events,
                        std::uint64_t first_time_ns, std::uint64_t last_time_ns) {
   if (payload.failed()) return;
-  // The longest logs do without an index: readers then scan.
+  // The longest logs have no index; readers then scan the file.
   index_full_ |= index_.size() >= kMaxIndexEntries || !index_.TryReserve(1);
   if (index_full_) index_.Clear();
   if (!index_full_)
@@ -175,8 +175,8 @@ bool LogFile::IsOurFile(int fd) const {
   return fstat(fd, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
 }
 
-// As for the ring: the program may have closed our descriptor and opened something else under
-// its number, into which nothing must be written.
+// As for the ring: the program may have closed our descriptor and opened another file under its
+// number, to which nothing must be written.
 int LogFile::FileDescriptor() {
   if (fd_ >= 0 && IsOurFile(fd_)) return fd_;
   fd_ = -1;
@@ -211,8 +211,8 @@ bool LogFile::LeavesNoRoom() const {
   return end() + batch_.size() + entries * 40 + kCountersAndTrailer > FileSizeLimit();
 }
 
-// Over index and trailer, where the log was ended: in one call, so that a process that ends at this
-// very moment has either the old end or the new one. (The kernel may still stop between two pages.)
+// Overwrites index and trailer, if the log was ended, in one call: a process that ends at this
+// moment then leaves the old end or the new one. (The kernel may still stop between two pages.)
 int LogFile::Write(int error) {
   if (batch_.size() == 0) return 0;
   const std::uint64_t start = end();
@@ -264,7 +264,7 @@ int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char*
   const std::uint64_t index_at = end() + batch_.size();
   ByteBuffer payload(Need::kWriter);
   if (!index_full_) EncodeIndex(&payload);
-  // Where memory is too scarce for it, the log does without as well.
+  // Without enough memory for the index, the log has none.
   index_full_ |= payload.failed() || !batch_.TryReserve(payload.size() + 2 * kWorthCompressing);
   const bool indexed = !index_full_;
   if (indexed) AddChunk(log::ChunkKind::kIndex, payload);
@@ -277,7 +277,7 @@ int LogFile::Finish(std::uint64_t end_time_ns, std::uint64_t events, const char*
   AddChunk(log::ChunkKind::kTrailer, payload);
   const int error = Write(0);
   if (error != 0) return error;
-  // The index does not list itself, nor the trailer: a later Finish lists what precedes them.
+  // The index lists neither itself nor the trailer; a later Finish lists what precedes them.
   if (!index_full_) index_.Truncate(index_.size() - 2);
   indexed_ = index_.size();
   finished_at_ = index_at;

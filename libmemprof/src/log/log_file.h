@@ -1,7 +1,7 @@
-// The log on disk: chunks are framed into a batch, and a batch reaches the file in one go, so
-// that a process killed at any moment leaves a log that matches its ring (proto/ring.h).
+// The log on disk. Chunks are framed into a batch, which is written at once, so that a process
+// killed at any moment leaves a log that is consistent with its ring (proto/ring.h).
 //
-// Not thread-safe: belongs to whoever starts recording, then to the writer thread.
+// Not thread-safe: used by the thread that starts recording, then by the writer thread.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class LogFile {
 
   // Absolute.
   const char* path() const { return path_; }
-  // Bytes that the file has once all batches so far are written.
+  // Bytes of the file once all batches are written.
   std::uint64_t size() const { return size_; }
   std::size_t batch_bytes() const { return batch_.size(); }
 
@@ -41,16 +41,16 @@ class LogFile {
   void AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint32_t events = 0,
                 std::uint64_t first_time_ns = 0, std::uint64_t last_time_ns = 0);
 
-  // Writes the batch. Returns 0, or an errno after having cut the file back to its last complete
-  // batch; an end that was there and could not be replaced stays. Where the size of files is
-  // limited (RLIMIT_FSIZE) the last of it is kept for Finish, which says why the log ends there.
+  // Writes the batch. Returns 0, or an errno after the file was cut back to its last complete
+  // batch; an existing end that could not be replaced stays. If the size of files is limited
+  // (RLIMIT_FSIZE), the last part is kept for Finish, which writes why the log ends there.
   int WriteBatch();
 
-  // Writes the batch, and after it index and trailer. The next batch takes their place: written by
-  // Finish again, it leaves a log that is complete at every moment.
+  // Writes the batch, then index and trailer. The next batch overwrites these, and Finish writes
+  // them again: the log is complete at every moment.
   int Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason);
   bool finished() const { return finished_at_ != 0; }
-  // Nobody will find the log: its name is gone.
+  // The log cannot be found any more: its name was removed.
   bool removed() const;
 
  private:
@@ -63,14 +63,14 @@ class LogFile {
   };
   static int ExpandAbsolute(const char* pattern, char* path, std::size_t size);
   int CreateAt(const char* path);
-  // `error`: why it must not be written, if it must not.
+  // `error`: if not 0, the reason why nothing may be written.
   int Write(int error);
-  // Counters, index and trailer would no longer fit behind the batch.
+  // Whether counters, index and trailer would no longer fit after the batch.
   bool LeavesNoRoom() const;
   bool IsOurFile(int fd) const;
   int FileDescriptor();
   int Truncate(std::uint64_t bytes);
-  // Where the batch goes.
+  // Where the batch is written.
   std::uint64_t end() const { return finished_at_ != 0 ? finished_at_ : size_; }
   void EncodeIndex(ByteBuffer* payload) const;
 

@@ -1,9 +1,8 @@
-// Writes the fields of one protobuf message into a ByteBuffer. A library that lives in other
-// people's processes may not bring libprotobuf, and of the wire format it needs two kinds: varints,
-// and bytes with their length before them.
+// Writes the fields of one protobuf message into a ByteBuffer. A library inside other people's
+// processes must not bring libprotobuf; of the wire format it needs only varints, and bytes
+// preceded by their length.
 //
-// As the buffer says, nothing throws: without memory the buffer has failed, and what is in it is
-// no message.
+// Never throws. Without memory the buffer has failed, and its content is no message.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace memprof::recorder {
 class ProtoWriter {
  public:
   explicit ProtoWriter(ByteBuffer& out) : out_(out), begin_(kOutermost) {}
-  // A message within `parent`, which adds nothing until this one has ended.
+  // A message within `parent`, to which nothing may be added until this one has ended.
   ProtoWriter(ProtoWriter& parent, std::uint32_t field) : out_(parent.out_) {
     AddTag(field, kBytes);
     begin_ = out_.size();
@@ -53,7 +52,7 @@ class ProtoWriter {
     if (out_.Reserve(ByteBuffer::kMaxVarintBytes)) out_.PutVarint(value);
   }
   void AddTag(std::uint32_t field, WireType type) { PutVarint(field << 3 | type); }
-  // Known only now: what was written moves behind it.
+  // The length is only known at the end: moves the content behind it.
   void InsertLength() {
     if (out_.failed()) return;
     const std::size_t count = out_.size() - begin_;

@@ -25,17 +25,18 @@ using ring::SlabState;
 constexpr std::uint32_t kMinSlabs = 16;
 constexpr std::uint32_t kFirstSlabs = 4;
 constexpr std::uint32_t kGrowSlabs = 8;
-// The writer is woken early once so many slabs are complete: enough for a full chunk of events.
+// Wakes the writer early once so many slabs are complete: enough events for a full chunk.
 constexpr std::uint32_t kWakeAfterSealed = 4;
-// How long a thread without a slab waits for a writer that shows no sign of work, at most and at
-// least (Acquire says what lies between), and how long for one that works on.
+// How long a thread without a slab waits: for a writer that shows no progress at most and at least
+// (WaitForRelease chooses between), and for one that does.
 constexpr std::uint64_t kMaxPatienceNs = 200'000'000;
 constexpr std::uint64_t kMinPatienceNs = 1'000'000;
 constexpr std::uint64_t kMaxWaitNs = 1'000'000'000;
-// Where a program is allowed fewer descriptors than this, the ring's is not kept open.
+// If the program's limit of descriptors is below this number, the ring's descriptor is not kept
+// open.
 constexpr int kHighDescriptor = 900;
-// Slabs that only definitions may take, of a ring large enough: whoever waits for a definition
-// holds a lock, and the writer may want that lock.
+// Slabs that only definitions may use, if the ring is large enough: a thread that waits for a
+// definition holds a lock, which the writer may need.
 constexpr std::uint32_t kMaxReservedSlabs = 8;
 
 // Field 22 of /proc/self/stat: the process's start in clock ticks since boot; 0 if unreadable.
@@ -68,8 +69,8 @@ std::uint32_t SlabsFor(std::uint64_t events, std::uint64_t most_bytes) {
   return slabs > ring::kMaxSlabs / 2 ? ring::kMaxSlabs / 2 : static_cast<std::uint32_t>(slabs);
 }
 
-// Shared memory is scarce in containers and the program may need it: take a quarter of what is
-// free at most.
+// Shared memory is scarce in containers, and the program may need it: use at most a quarter of what
+// is free.
 std::uint32_t SlabsThatFit(const char* directory, std::uint32_t slabs) {
   struct statvfs space;
   if (statvfs(directory, &space) != 0) return 0;
@@ -161,8 +162,8 @@ bool RingBuffer::MapFile(int fd, std::uint32_t slabs) {
   if (bytes > FileSizeLimit()) return false;
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return false;
   fd_ = fd;
-  // Tells who tidies up, also from another pid namespace, that somebody needs it. Where there are
-  // no locks, the pid in the header must do.
+  // Shows processes that clean up, also in other pid namespaces, that the ring is in use. Without
+  // file locks, the pid in the header must do.
   flock(fd, LOCK_SH | LOCK_NB);
   // Memory is reserved before it is touched: a full file system must not become a SIGBUS.
   if (!Back(0, ring::kRingHeaderBytes + std::uint64_t{kFirstSlabs} * ring::kSlabBytes))
@@ -215,7 +216,7 @@ bool RingBuffer::IsOurFile(int fd) const {
   return fstat(fd, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
 }
 
-// The program may have closed all descriptors it does not know, and reused their numbers.
+// The program may have closed all descriptors that it does not know, and reused their numbers.
 int RingBuffer::FileDescriptor() {
   if (fd_ >= 0 && IsOurFile(fd_)) return fd_;
   fd_ = -1;
@@ -270,7 +271,8 @@ std::uint32_t RingBuffer::PopFree(std::uint32_t spare) {
   while (static_cast<std::uint32_t>(head) != 0) {
     const std::uint32_t index = static_cast<std::uint32_t>(head) - 1;
     const std::uint64_t next = slab(index)->next_free.load(std::memory_order_relaxed);
-    const std::uint64_t tag = (head >> 32) + 1;  // a slab that came back meanwhile is told apart
+    // detects a slab that was returned to the list meanwhile
+    const std::uint64_t tag = (head >> 32) + 1;
     if (header_->free_list.compare_exchange_weak(head, tag << 32 | next,
                                                  std::memory_order_acq_rel)) {
       free_slabs_.fetch_sub(1, std::memory_order_relaxed);
@@ -289,16 +291,16 @@ void RingBuffer::PushFree(std::uint32_t index) {
   free_slabs_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// The writer is working as long as its heartbeat changes; then a thread waits up to
-// kMaxWaitNs, because it will be served. Otherwise its patience ends sooner: it is halved
-// whenever somebody gave up, and doubled whenever somebody was served after all, so that a log on
-// a hanging disk costs the program a fraction of a second in all, and not every time.
+// As long as the heartbeat changes, the writer works: then a thread waits up to kMaxWaitNs.
+// Otherwise it waits for a shorter time, which is halved after each wait in vain and doubled after
+// each that helped. So a log on a hanging disk costs the program a fraction of a second in all, and
+// not at every event.
 bool RingBuffer::WaitForRelease(Wait* wait) {
   const std::uint32_t seen = released_.load(std::memory_order_acquire);
   CallAttention();
   if (overloaded_.load(std::memory_order_relaxed) != 0) return false;
   if (CurrentTid() == writer_tid_.load(std::memory_order_relaxed)) return false;
-  if (seen != wait->seen) {  // released since the caller looked
+  if (seen != wait->seen) {  // released since the caller checked
     wait->seen = seen;
     return true;
   }
@@ -348,7 +350,8 @@ void RingBuffer::Seal(SlabHeader* sealed) {
 }
 
 void RingBuffer::Release(SlabHeader* released) {
-  // In this order: a reader of a killed process must never see counts of an old use as new.
+  // In this order, so that a reader of a killed process never takes counts of an earlier use for
+  // new ones.
   released->state.store(SlabState::kFree, std::memory_order_release);
   released->published.store(0, std::memory_order_release);
   released->pending.store(0, std::memory_order_release);

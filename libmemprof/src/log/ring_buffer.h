@@ -1,8 +1,8 @@
-// The recorder's side of the shared-memory file that proto/ring.h draws: creates it, hands slabs
-// to producers, takes them back from the writer thread, and removes it.
+// The recorder's side of the shared-memory file of proto/ring.h: creates it, gives slabs to
+// producers, takes them back from the writer thread, and removes it.
 //
-// Thread-safety: Create, Remove and Release belong to one thread at a time (start-up, then the
-// writer); Acquire and Seal may be called by any thread.
+// Thread-safety: Create, Remove and Release belong to one thread at a time (first the one that
+// starts recording, then the writer); Acquire and Seal may be called by any thread.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ struct RingOptions {
   std::uint64_t events = 0;      // that all slabs together should hold; 0 = default
   std::uint64_t most_bytes = 0;  // of the whole file; 0 = no limit but the format's
   const char* shared_directory = "/dev/shm";
-  const char* log_path = "";  // named in the ring; beside it is the second choice
+  const char* log_path = "";  // stored in the ring; its directory is the second choice for the ring
   std::uint64_t start_time_ns = 0;
 };
 
@@ -31,12 +31,12 @@ class RingBuffer {
   RingBuffer(const RingBuffer&) = delete;
   RingBuffer& operator=(const RingBuffer&) = delete;
 
-  // False when not even private memory could be had.
+  // False when even private memory is not available.
   bool Create(const RingOptions& options);
   // Path of the file, empty when the memory is not shared.
   const char* path() const { return path_; }
   bool shared() const { return path_[0] != '\0'; }
-  // The most that it may ever hold, and what is backed by memory now.
+  // The largest size, and the part that has memory now.
   std::uint64_t most_bytes() const { return mapped_bytes_; }
   std::uint64_t backed_bytes() const {
     return ring::kRingHeaderBytes + std::uint64_t{slabs_ready()} * ring::kSlabBytes;
@@ -50,22 +50,23 @@ class RingBuffer {
     return reinterpret_cast<ring::SlabHeader*>(slabs_ + std::size_t{index} * ring::kSlabBytes);
   }
 
-  // A fresh slab, owned. Where none is free it waits: up to a second while the writer works, up to
-  // 200 ms (less when that was in vain lately) while it does not. Null when that did not help, and
-  // from then on at once, until the writer releases a slab. The writer's own thread never waits.
+  // An empty slab. Waits if none is free: up to a second while the writer works; up to 200 ms while
+  // it does not, and less if such waits were in vain lately. Null when the wait did not help, and
+  // from then on without a wait until the writer releases a slab. The writer's own thread never
+  // waits.
   ring::SlabHeader* Acquire(ring::SlabKind kind, std::uint32_t thread, std::uint32_t tid);
   // The slab is complete; its owner must not touch it any more.
   void Seal(ring::SlabHeader* slab);
-  // The writer has put everything in the slab into the log.
+  // The writer has written everything in the slab to the log.
   void Release(ring::SlabHeader* slab);
 
-  // The writer says who it is, and now and then during long work that it is not stuck.
+  // The writer's thread id; and its heartbeat, called during long work.
   void SetWriter(std::uint32_t tid) { writer_tid_.store(tid, std::memory_order_relaxed); }
-  // How long the next thread without a slab would wait for a writer that shows no sign of work.
+  // How long the next thread without a slab would wait for a writer that shows no progress.
   std::uint64_t PatienceNs() const { return patience_ns_.load(std::memory_order_relaxed); }
   void Heartbeat() { heartbeat_.fetch_add(1, std::memory_order_relaxed); }
 
-  // The writer sleeps here. `Attention()` is what it last saw; any change ends the sleep.
+  // The writer sleeps here until `Attention()` differs from the value that it read before.
   std::uint32_t Attention() const { return attention_.load(std::memory_order_acquire); }
   void WaitForAttention(std::uint32_t seen, std::uint64_t timeout_ns);
   void CallAttention();
@@ -86,18 +87,19 @@ class RingBuffer {
   bool Back(std::uint64_t offset, std::uint64_t bytes);
   int FileDescriptor();
   bool IsOurFile(int fd) const;
-  // Closes the descriptor where the program may need it more.
+  // Closes the descriptor if the program may need it.
   void ReturnDescriptor();
-  // What one caller of Acquire has seen while it waits.
+  // What one caller of Acquire has observed while it waits.
   struct Wait {
     std::uint64_t began_ns = 0;
-    std::uint64_t quiet_since_ns = 0;  // when the heartbeat was last seen to change
+    std::uint64_t quiet_since_ns = 0;  // when the heartbeat last changed
     std::uint32_t heartbeat = 0;
-    std::uint32_t seen = 0;  // released_ before the caller looked for a slab
+    std::uint32_t seen = 0;  // released_ before the caller searched for a slab
   };
-  // False when the caller should go without.
+  // False when the caller should give up.
   bool WaitForRelease(Wait* wait);
-  // Index + 1 of a slab, or 0 when no more than `spare` are free. Approximate, as it must be.
+  // Index + 1 of a slab; 0 when at most `spare` are free. Approximate, because other threads change
+  // the list.
   std::uint32_t PopFree(std::uint32_t spare);
   void PushFree(std::uint32_t index);
 
@@ -111,20 +113,20 @@ class RingBuffer {
   Mutex<LockRank::kRing> grow_mutex_;
   std::atomic<std::uint32_t> attention_{0};
   std::atomic<std::uint32_t> writer_sleeps_{0};
-  std::atomic<std::uint32_t> sealed_{0};    // since the writer last looked
+  std::atomic<std::uint32_t> sealed_{0};    // since the writer's last drain
   std::atomic<std::uint32_t> released_{0};  // producers without a slab sleep here
   std::atomic<std::uint32_t> waiting_{0};
   std::atomic<std::uint32_t> overloaded_{0};
-  std::atomic<std::int32_t> free_slabs_{0};  // a moment behind the list: may be below zero
+  std::atomic<std::int32_t> free_slabs_{0};  // lags behind the list: may be below zero
   std::atomic<std::uint32_t> heartbeat_{0};
   std::atomic<std::uint32_t> writer_tid_{0};
   std::atomic<std::uint64_t> patience_ns_{0};
   std::uint32_t reserved_slabs_ = 0;
 };
 
-// Field by field, as the event was written a moment ago: a processor that reads what several
-// writes have just written in one piece has to wait until they have reached its cache. Vectors
-// would do so (libmemprof/CMakeLists.txt).
+// Copies field by field, because the event was written just before: a processor that reads in one
+// piece what several writes have just written has to wait until they have reached its cache. The
+// compiler must not vectorise this (libmemprof/CMakeLists.txt).
 inline void CopyEvent(const ring::RingEvent& from, ring::RingEvent* to) {
   to->time_ns = from.time_ns;
   to->address = from.address;
@@ -147,11 +149,11 @@ inline ring::RingEvent* SlabEvents(ring::SlabHeader* slab) {
 }
 inline char* SlabBytesBegin(ring::SlabHeader* slab) { return reinterpret_cast<char*>(slab + 1); }
 
-// RLIMIT_FSIZE in bytes. Whoever writes beyond it gets a signal that ends the program.
+// RLIMIT_FSIZE in bytes. A write beyond it raises a signal that ends the program.
 std::uint64_t FileSizeLimit();
 
-// Duplicates `fd` far above the numbers that programs count on, or to the highest one allowed,
-// close-on-exec, and closes the original; returns the original where that is not possible.
+// Moves `fd` to a number far above those that programs use, or to the highest one allowed,
+// close-on-exec. Returns the original where that is not possible.
 int MoveDescriptorHigh(int fd);
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// The numbers of log.Op, log.Layer and the like, for code that cannot include libprotobuf's header:
+// The numbers of log.Op, log.Layer and the like, for code that cannot include protobuf's header:
 // the recorder and its sources. A test compares them with the generated enums.
 #pragma once
 
@@ -65,7 +65,7 @@ enum Layer : std::uint8_t {
   kLayerTensor = 18,
 };
 
-// Of log.ImportKind.
+// log.ImportKind.
 enum ImportKind : std::uint64_t {
   kImportIpc = 1,
   kImportPhysical = 2,
@@ -87,7 +87,7 @@ enum CopyKind : std::uint32_t {
   kCopyHostToHost = 4,
   kCopyPeer = 5,
 };
-// Added to it, and alone in a memset's aux1, where the stream was being captured.
+// Added to the copy kind, or alone in a memset's aux1, if the stream was being captured.
 inline constexpr std::uint32_t kCaptured = 16;
 
 enum SourceState : std::uint32_t {

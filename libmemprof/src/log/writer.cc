@@ -1,4 +1,4 @@
-// The thread: what it does in turn, and what others ask of it.
+// The writer thread: its loop, and requests of other threads.
 #include "libmemprof/src/log/writer.h"
 
 #include <signal.h>
@@ -14,13 +14,13 @@ namespace memprof::recorder {
 namespace {
 
 constexpr std::uint64_t kTickNs = 50'000'000;
-// Longest rest while little happens: events are safe in the ring meanwhile, and few large chunks
+// The longest sleep while few events arrive: they are safe in the ring, and few large chunks
 // compress twice as well as many small ones.
 constexpr std::uint64_t kRestNs = 1'000'000'000;
 constexpr std::uint64_t kSweepNs = 1'000'000'000;
-// How soon the process ends after its last thread: by pthread_exit of a main thread that was
-// recorded.
-constexpr std::uint64_t kEndLookNs = 20'000'000;
+// How often the writer checks for the end of the last thread, after the main thread has called
+// pthread_exit: the process ends so much later.
+constexpr std::uint64_t kEndPollNs = 20'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 
 }  // namespace
@@ -65,7 +65,7 @@ void Writer::Loop() {
     Serve(flush_wanted, finish_wanted);
     if (!worked || ring_->Attention() == seen)
       ring_->WaitForAttention(
-          seen, main_has_ended_.load(std::memory_order_relaxed) ? kEndLookNs : kRestNs);
+          seen, main_has_ended_.load(std::memory_order_relaxed) ? kEndPollNs : kRestNs);
     if (ProcessIsOver()) return EndAsLast();
   }
   DrainOnce();
@@ -73,14 +73,15 @@ void Writer::Loop() {
 
 bool Writer::ProcessIsOver() {
   const std::uint64_t now = NowNs();
-  if (now < next_look_ns_) return false;
-  next_look_ns_ = now + (main_has_ended_.load(std::memory_order_relaxed) ? kEndLookNs : kSweepNs);
+  if (now < next_end_check_ns_) return false;
+  next_end_check_ns_ =
+      now + (main_has_ended_.load(std::memory_order_relaxed) ? kEndPollNs : kSweepNs);
   return OnlyOwnThreadsAreLeft(1);
 }
 
-// The C library ends the process with its last thread, which runs the exit handlers: on a stack
-// and with a signal mask as the program has them, so not on this thread. What they allocate is
-// written by them at once.
+// The C library ends the process with its last thread, which runs the exit handlers. They expect a
+// stack and a signal mask like the program's, so they do not run on this thread. Events of that
+// time are written at once by the thread that makes them.
 void Writer::EndAsLast() {
   Call(housekeeping_.at_last_thread);
   ended_.store(true, std::memory_order_release);
@@ -173,7 +174,7 @@ bool Writer::CopyLive(LiveCopy* copy, std::uint64_t timeout_ns) {
   const std::uint32_t done = copy_done_.load(std::memory_order_acquire);
   if (Request(&copy_wanted_, &copy_done_, timeout_ns)) return true;
   if (copy_.exchange(nullptr) == copy) return false;
-  // It has been begun, and writes to the caller's memory until it is done.
+  // The copy has begun, and writes to the caller's memory until it is done.
   while (copy_done_.load(std::memory_order_acquire) == done && !failed())
     FutexWait(&copy_done_, done, kTickNs);
   return true;
@@ -197,7 +198,7 @@ bool Writer::DrainOnce() {
   return result.worked && result.error == 0;
 }
 
-// What others count, into the ring, where it outlives the process.
+// Copies counters of other modules to the ring, where they outlive the process.
 void Writer::CountRefusals() {
   const auto set = [this](log::Anomaly anomaly, std::uint64_t value) {
     ring_->header()->anomalies[static_cast<int>(anomaly)].store(value, std::memory_order_relaxed);
@@ -246,12 +247,12 @@ void Writer::FinishLog() {
     return;
   }
   ring_->Remove();
-  if (log_->removed() && !told_removed_)
+  if (log_->removed() && !reported_removed_)
     Message("%.300s was removed while it was being written", log_->path());
-  told_removed_ = log_->removed();
+  reported_removed_ = log_->removed();
 }
 
-// Tells the user once, tries to leave a log that says why it ends here, and stops recording.
+// Reports the error to the user once, tries to write the reason to the log, and stops recording.
 void Writer::Fail(int error) {
   if (failed_.exchange(true, std::memory_order_acq_rel)) return;
   char reason[128] = "error: ";

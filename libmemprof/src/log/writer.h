@@ -1,9 +1,9 @@
-// The writer thread: moves events and definitions from the ring into the log (internal/drain.h),
-// keeps its counters, and ends it.
+// The writer thread: moves events and definitions from the ring to the log (internal/drain.h),
+// writes its counters, and ends it.
 //
-// Everything below the public functions runs on that thread alone. It never calls CUDA (but for
-// Housekeeping, which stops or resumes the CUPTI source when a signal asked for that), holds no
-// lock while it writes, and blocks all signals, so that none of the program's handlers runs on it.
+// All private functions run on that thread. It never calls CUDA (except in Housekeeping, which
+// stops or resumes the CUPTI source after a signal), holds no lock while it writes, and blocks all
+// signals, so that no handler of the program runs on it.
 #pragma once
 
 #include <pthread.h>
@@ -21,8 +21,8 @@
 
 namespace memprof::recorder {
 
-// What the writer does for those above it, who own it. All but before_finish is called on the
-// writer's thread; null where there is nothing to do.
+// Tasks of the recording's owner. All but before_finish are called on the writer's thread; null =
+// nothing to do.
 struct Housekeeping {
   struct Counts {
     std::uint64_t stack_nodes;
@@ -31,7 +31,7 @@ struct Housekeeping {
   void* owner = nullptr;                          // passed to each of them
   void (*before_drain)(void* owner) = nullptr;    // several times a second while there are events
   void (*each_second)(void* owner) = nullptr;     // within a LoaderSection
-  void (*before_finish)(void* owner) = nullptr;   // by whoever calls Finish
+  void (*before_finish)(void* owner) = nullptr;   // by the thread that calls Finish
   void (*at_last_thread)(void* owner) = nullptr;  // no thread of the program is left
   void (*on_failure)(void* owner) = nullptr;      // once: the log cannot be written any more
   Counts (*counts)(void* owner) = nullptr;        // for the log's counters
@@ -39,7 +39,7 @@ struct Housekeeping {
 
 class Writer {
  public:
-  // The longest that anybody waits for the end of the log.
+  // The longest wait for the end of the log.
   static constexpr std::uint64_t kMaxFinishNs = 10'000'000'000;
 
   Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping)
@@ -48,18 +48,19 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
 
   bool Start();
-  // Ends the thread after a last drain; for tests, which take recorders down again.
+  // Ends the thread after a last drain; for tests, which destroy recorders.
   void Stop();
 
-  // Returns once everything published before the call is in the log, true, or after `timeout_ns`.
+  // Returns true once everything published before the call is in the log, or false after
+  // `timeout_ns`.
   bool Flush(std::uint64_t timeout_ns);
-  // As Flush, and then the log has its counters, index and trailer and the ring file is gone.
-  // Events that come later reopen the log for the moment of their writing; call again after them,
-  // because the counters are of the last call.
+  // As Flush; then the log has its counters, index and trailer, and the ring file is removed. Later
+  // events reopen the log while they are written. Call Finish again after them, because the
+  // counters are those of the last call.
   bool Finish(std::uint64_t timeout_ns);
 
   // The main thread has called pthread_exit, or is about to. A process ends with its last thread,
-  // so this one has to see that it is the last, and to end too.
+  // so the writer has to notice when it is the last, and to end too.
   void NoteEndOfMain() {
     main_has_ended_.store(true, std::memory_order_relaxed);
     ring_->CallAttention();
@@ -72,15 +73,15 @@ class Writer {
   // Of all kinds, as of the last drain.
   std::size_t live_blocks() const { return drain_.live().blocks(); }
 
-  // What cuMemAlloc and cuMemAllocPitch made and is live as of the last drain, in no order.
+  // Copies the live blocks of cuMemAlloc and cuMemAllocPitch as of the last drain, in no order.
   struct LiveCopy {
     void (*add)(void* to, const LiveBlock& block);
     void* to;
   };
-  // False after `timeout_ns`, and when several threads ask at once.
+  // False after `timeout_ns`, or if another thread copies at the same time.
   bool CopyLive(LiveCopy* copy, std::uint64_t timeout_ns);
 
-  // The writer's work, for tests that want no thread: drains once; false when nothing was there.
+  // For tests without the thread: drains once; false when there was nothing.
   bool DrainOnce();
 
  private:
@@ -113,23 +114,23 @@ class Writer {
   bool running_ = false;
   std::atomic<bool> stop_{false};
   std::atomic<bool> main_has_ended_{false};
-  std::atomic<bool> ended_{false};         // the thread: whoever wants something does it
-  std::atomic<std::uint32_t> serving_{0};  // thread that does
+  std::atomic<bool> ended_{false};         // the thread has ended: callers do its work themselves
+  std::atomic<std::uint32_t> serving_{0};  // the thread that does it
   Mutex<LockRank::kWriterServing> serving_mutex_;
   std::atomic<bool> failed_{false};
   std::atomic<std::uint32_t> flush_wanted_{0};
   std::atomic<std::uint32_t> flush_done_{0};
   std::atomic<std::uint32_t> finish_wanted_{0};
   std::atomic<std::uint32_t> finish_done_{0};
-  std::atomic<LiveCopy*> copy_{nullptr};  // asked for and not begun
+  std::atomic<LiveCopy*> copy_{nullptr};  // requested and not yet begun
   std::atomic<std::uint32_t> copy_wanted_{0};
   std::atomic<std::uint32_t> copy_done_{0};
   Drain drain_;
   ByteBuffer message_{Need::kWriter};  // of counters
   std::uint64_t next_sweep_ns_ = 0;
-  std::uint64_t next_look_ns_ = 0;
+  std::uint64_t next_end_check_ns_ = 0;
   std::uint64_t next_counters_ns_ = 0;
-  bool told_removed_ = false;
+  bool reported_removed_ = false;
   LoaderFlag loader_;
 };
 

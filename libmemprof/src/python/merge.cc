@@ -19,7 +19,7 @@ class Merger {
 
   int Run(bool* truncated) {
     for (int i = 0; i < native_.count; ++i) {
-      // The loops of frames that are further in have been passed by.
+      // Skips the loops of frames further in.
       while (next_ < python_.count && IsBelow(i)) AddLoop();
       if (next_ < python_.count && IsLoop(i))
         AddLoop();
@@ -40,11 +40,11 @@ class Merger {
       const auto address = reinterpret_cast<std::uint64_t>(native_.frames[i]) - 1;
       return evaluation_.Contains(address);
     }
-    // Of the outermost frame nobody knows how far it goes.
+    // The extent of the outermost frame is not known.
     if (i + 1 == native_.count) return !native_.truncated;
     return python_.frames[next_].loop < Begin(i + 1);
   }
-  // The frames of one loop; without addresses and marks, of which each is in a loop of its own.
+  // Adds the frames of one loop. Without addresses and marks, each frame has its own loop.
   void AddLoop() {
     const std::uint64_t loop = python_.frames[next_].loop;
     do {

@@ -33,8 +33,8 @@ struct NativeStack {
   bool truncated = false;
 };
 
-// `ids[i]` names python.frames[i]; 0 = leave it out. Fills `merged` with at most `room` elements as
-// of StackTable::Intern and returns their number; `*truncated` is set when there was more.
+// `ids[i]` names python.frames[i]; 0 = leave it out. Writes at most `room` elements in the form of
+// StackTable::Intern to `merged`, and returns their number; sets `*truncated` when there were more.
 int MergeStacks(const NativeStack& native, const PythonStack& python, const std::uint32_t* ids,
                 const CodeRange& evaluation, void** merged, int room, bool* truncated);
 

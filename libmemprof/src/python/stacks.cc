@@ -25,7 +25,7 @@ const char* Explain(LayoutResult result) {
 
 }  // namespace
 
-void PythonStacks::Tell(std::uint32_t source_state, const char* why) {
+void PythonStacks::ReportState(std::uint32_t source_state, const char* why) {
   char text[256];
   const char* version = runtime_.version();
   int length = 0;
@@ -34,16 +34,16 @@ void PythonStacks::Tell(std::uint32_t source_state, const char* why) {
   definitions_->AddSource("python", source_state, text);
 }
 
-// For good.
+// Stops reading frames for good.
 void PythonStacks::Refuse(const char* why) {
   if (state_.exchange(State::kOff, std::memory_order_acq_rel) == State::kOff) return;
-  Tell(kSourceRefused, why);
+  ReportState(kSourceRefused, why);
   ring_->Count(log::Anomaly::kPythonFramesOff);
 }
 
-void PythonStacks::Look(std::uint64_t changes) {
+void PythonStacks::FindInterpreter(std::uint64_t changes) {
   if (state_.load(std::memory_order_acquire) != State::kAbsent ||
-      looked_.exchange(changes, std::memory_order_relaxed) == changes)
+      searched_changes_.exchange(changes, std::memory_order_relaxed) == changes)
     return;
   const PythonRuntime found = FindPythonRuntime();
   if (!found.found()) return;
@@ -74,8 +74,8 @@ void PythonStacks::AskForComparison() {
     to_compare_.store(runtime_.holder != nullptr, std::memory_order_release);
 }
 
-// The first stack of all, every read and every type checked. True when it may be read as it is from
-// now on.
+// Checks the first stack: every pointer and every type. True when stacks may be read without checks
+// from now on.
 bool PythonStacks::Check(std::uint64_t thread_state, PythonStack* stack) {
   LockGuard lock(mutex_);
   if (state_.load(std::memory_order_relaxed) != State::kFound)
@@ -91,10 +91,11 @@ bool PythonStacks::Check(std::uint64_t thread_state, PythonStack* stack) {
     Refuse("does not keep its frames where that version does");
     return false;
   }
-  if (!named) return false;  // this thread runs no Python code; the next one may
+  if (!named) return false;  // this thread runs no Python code; check the next one
   AskForComparison();
   state_.store(State::kOn, std::memory_order_release);
-  Tell(kSourceOn, layout_.minor >= 13 ? "by its debug offsets" : "by the table of its version");
+  ReportState(kSourceOn,
+              layout_.minor >= 13 ? "by its debug offsets" : "by the table of its version");
   return true;
 }
 
@@ -147,7 +148,7 @@ std::uint32_t PythonStacks::NameOf(const PythonStack::Frame& frame) {
                                : definitions_->InternPythonFrame(function, file, source_.line);
   if (id == 0) return 0;
   if (named_.Insert({fingerprint, id}) == nullptr) {
-    named_.Clear();  // what still lives is read again
+    named_.Clear();  // live frames are read again
     named_.Insert({fingerprint, id});
   }
   return id;

@@ -30,11 +30,11 @@
 
 namespace memprof::recorder {
 
-// What a thread keeps that has called with Python frames; zeroed at first.
+// The state of a thread that has recorded Python frames; zeroed at first.
 struct PythonThread {
   static constexpr int kMaxMerged = 512;
   static constexpr std::size_t kEntries = 2048;
-  // Both stacks together, to a node of the trie; direct-mapped.
+  // Cache from a native and a Python stack to the node of the merged stack; direct-mapped.
   struct Entry {
     std::uint64_t key;
     std::uint32_t node;
@@ -48,32 +48,31 @@ struct PythonThread {
 
 class PythonStacks {
  public:
-  // `pending_call` is called by the interpreter, with the GIL held, and calls
-  // CompareWithInterpreter of what is then this process's: a forked child has the interpreter's
-  // pending calls as well.
+  // The interpreter calls `pending_call` with the GIL held; it has to call CompareWithInterpreter
+  // of this process's recording. (A forked child inherits the interpreter's pending calls.)
   PythonStacks(Definitions* definitions, RingBuffer* ring, int (*pending_call)(void*))
       : definitions_(definitions), ring_(ring), pending_call_(pending_call) {}
   PythonStacks(const PythonStacks&) = delete;
   PythonStacks& operator=(const PythonStacks&) = delete;
 
-  // Looks for an interpreter, unless there is one or nothing was loaded since (`changes` as of
-  // Modules). May take the loader's list lock, see loader_gate.h.
-  void Look(std::uint64_t changes);
-  // Uses this one; tests say which layout.
+  // Searches for an interpreter, unless one was found or no library was loaded since the last
+  // search (`changes` as of Modules). May take the loader's list lock, see loader_gate.h.
+  void FindInterpreter(std::uint64_t changes);
+  // Uses this interpreter; tests pass the layout.
   void Use(const PythonRuntime& runtime, const PythonLayout& layout);
 
-  // Whether there may be frames to take.
+  // Whether there may be Python frames.
   bool on() const {
     const State state = state_.load(std::memory_order_acquire);
     return state == State::kFound || state == State::kOn;
   }
-  // The calling thread's frames; none where it has none or they may not be read.
+  // Reads the calling thread's frames; none if it has none or they must not be read.
   void Take(PythonStack* stack);
-  // Ids of PythonFrame definitions, 0 for what is to be left out.
+  // Ids of PythonFrame definitions; 0 for frames to be left out.
   void Name(const PythonStack& stack, std::uint32_t* ids);
   const CodeRange& evaluation() const { return runtime_.evaluation; }
 
-  // With the GIL held, by a thread that runs Python code.
+  // Needs the GIL and a thread that runs Python code.
   void CompareWithInterpreter();
 
  private:
@@ -86,29 +85,29 @@ class PythonStacks {
     std::uint64_t hash() const { return fingerprint >> 1; }
   };
   static constexpr std::size_t kFirstNamed = 1024;
-  static constexpr std::size_t kMaxNamed = 1u << 18;  // 4 MiB; then it forgets all
+  static constexpr std::size_t kMaxNamed = 1u << 18;  // 4 MiB; when it is full, it is cleared
 
   void AskForComparison();
   bool Check(std::uint64_t thread_state, PythonStack* stack);
   void Refuse(const char* why);
-  void Tell(std::uint32_t source_state, const char* why);
+  void ReportState(std::uint32_t source_state, const char* why);
   std::uint32_t NameOf(const PythonStack::Frame& frame);
 
   Definitions* definitions_;
   RingBuffer* ring_;
   int (*pending_call_)(void*);
   std::atomic<State> state_{State::kAbsent};
-  std::atomic<bool> to_compare_{false};  // as soon as this thread holds the GIL
-  std::atomic<std::uint64_t> looked_{~std::uint64_t{0}};
+  std::atomic<bool> to_compare_{false};  // when this thread next holds the GIL
+  std::atomic<std::uint64_t> searched_changes_{~std::uint64_t{0}};
   PythonRuntime runtime_;
   PythonLayout layout_;
-  Mutex<LockRank::kPython> mutex_;  // of what follows
+  Mutex<LockRank::kPython> mutex_;  // guards what follows
   PythonSource source_;
   HashTable<NamedFrame> named_{kFirstNamed, kMaxNamed};
 };
 
-// Compares `stack`, read from the calling thread, with its frame objects. The GIL is held. Null
-// when they agree, else what did not.
+// Compares `stack`, read from the calling thread, with its frame objects. Needs the GIL. Returns
+// null when they agree, else what differs.
 const char* DifferenceFromFrames(const PythonRuntime& runtime, const PythonLayout& layout,
                                  const PythonStack& stack, PythonSource* source);
 

@@ -1,4 +1,4 @@
-// Memo, walk and trie; with an interpreter, both stacks put together.
+// Memo, walk and trie; with an interpreter, native and Python stacks are merged.
 #include "libmemprof/src/recording/call_stacks.h"
 
 #include <bit>
@@ -11,16 +11,16 @@
 namespace memprof::recorder {
 namespace {
 
-// By the interpreter, with the GIL held. In a forked child the recorder that asked for it may be
-// the parent's; whoever is there now is checked.
+// Called by the interpreter with the GIL held. In a forked child, the recorder that requested the
+// call may be the parent's; the current one is used.
 int OnPendingCall(void*) {
   WorkGuard guard;
   if (Recorder* recorder = TheRecorder()) recorder->stacks()->python()->CompareWithInterpreter();
   return 0;
 }
 
-// The native stack, in `state->walk`: by our rules or else by an unwinder, which does not tell
-// where frames begin.
+// Walks the native stack into `state->walk`, by cached frame rules, or else by an unwinder, which
+// does not report where frames begin.
 NativeStack Walk(ThreadState* state, const Registers& start, int depth) {
   StackWalk& walk = state->walk;
   FrameRules* rules = TheFrameRules();
@@ -45,7 +45,7 @@ void CallStacks::Create(int depth, std::uint64_t memory_bytes) {
   depth_ = table_.Create(buckets) ? depth : 0;
   if (depth_ == 0) return;
   if (!LoadUnwinder()) ring_->Count(log::Anomaly::kStacksUnavailable);
-  python_.Look(modules_.changes());
+  python_.FindInterpreter(modules_.changes());
 }
 
 void CallStacks::Refresh() {
@@ -56,7 +56,7 @@ void CallStacks::Refresh() {
 }
 
 StackMemo::Result CallStacks::WalkAndIntern(ThreadState* state, const Registers& start) {
-  const std::uint32_t generation = MemoGeneration(Remembered::kNodes);
+  const std::uint32_t generation = MemoGeneration(MemoContent::kNodes);
   if (state->memo.generation() != generation) state->memo.Reset(generation);
   SystemSection system;
   LoaderSection section(&state->loader);
@@ -64,11 +64,11 @@ StackMemo::Result CallStacks::WalkAndIntern(ThreadState* state, const Registers&
   const StackMemo::Result result{table_.Intern(native.frames, native.count, &state->stacks),
                                  native.truncated};
   if (result.stack != 0 && native.offsets != nullptr) state->memo.Store(start, state->walk, result);
-  python_.Look(modules_.changes());
+  python_.FindInterpreter(modules_.changes());
   return result;
 }
 
-// Interpreters put many frames between two of the program's.
+// An interpreter puts many native frames between two of the program's.
 int CallStacks::MergedDepth() const {
   constexpr int kNativePerPython = 4;
   const int depth = depth_ * kNativePerPython;
@@ -85,8 +85,8 @@ PythonThread::Entry CallStacks::Merge(PythonThread* python, const NativeStack& n
   return entry;
 }
 
-// Both stacks are told apart by what they depend on, natively by the memo; only stacks that were
-// not seen lately are put together.
+// The merged stack is cached by the keys of both stacks; only stacks that are not in the cache are
+// merged.
 StackMemo::Result CallStacks::InternWithPython(ThreadState* state, const Registers& start) {
   SystemSection system;
   if (state->python == nullptr)
@@ -95,7 +95,7 @@ StackMemo::Result CallStacks::InternWithPython(ThreadState* state, const Registe
   PythonThread* python = state->python;
   if (python == nullptr) return WalkAndIntern(state, start);
   python_.Take(&python->stack);
-  const std::uint32_t generation = MemoGeneration(Remembered::kNumbers);
+  const std::uint32_t generation = MemoGeneration(MemoContent::kNumbers);
   if (state->memo.generation() != generation) state->memo.Reset(generation);
   const int depth = MergedDepth();
   NativeStack native;

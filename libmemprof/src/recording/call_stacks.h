@@ -1,4 +1,4 @@
-// The calling thread's stack, native and Python's, as one id.
+// The calling thread's stack, native and Python, as one id.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace memprof::recorder {
 
-// Of one recording. Thread-safe, but for Create.
+// Of one recording. Thread-safe, except Create.
 class CallStacks {
  public:
   CallStacks(Definitions* definitions, RingBuffer* ring);
@@ -30,15 +30,15 @@ class CallStacks {
     StackMemo::Result known;
     if (python_.on())
       known = InternWithPython(state, start);
-    else if (state->memo.generation() != MemoGeneration(Remembered::kNodes) ||
+    else if (state->memo.generation() != MemoGeneration(MemoContent::kNodes) ||
              !state->memo.Find(start, &known))
       known = WalkAndIntern(state, start);
     if (known.truncated) ring_->Count(log::Anomaly::kStacksTruncated);
     return known.stack;
   }
-  // For a thread that begins.
-  void Reset(StackMemo* memo) const { memo->Reset(MemoGeneration(Remembered::kNodes)); }
-  // Looks at what was loaded and unloaded; by one thread, within a LoaderSection.
+  // At the start of a thread.
+  void Reset(StackMemo* memo) const { memo->Reset(MemoGeneration(MemoContent::kNodes)); }
+  // Reads which libraries were loaded and unloaded; on one thread, within a LoaderSection.
   void Refresh();
 
   const Modules& modules() const { return modules_; }
@@ -46,10 +46,10 @@ class CallStacks {
   PythonStacks* python() { return &python_; }
 
  private:
-  // What memos hold: nodes of the trie; or, as long as Python frames may have to go between the
-  // native ones, a number that stands for the native stack.
-  enum class Remembered : std::uint32_t { kNodes = 0, kNumbers = 1 };
-  std::uint32_t MemoGeneration(Remembered what) const {
+  // What memos store of a stack: its node in the trie; or, as long as Python frames may have to be
+  // merged into it, a number of the native stack.
+  enum class MemoContent : std::uint32_t { kNodes = 0, kNumbers = 1 };
+  std::uint32_t MemoGeneration(MemoContent what) const {
     return modules_.generation() << 1 | static_cast<std::uint32_t>(what);
   }
   StackMemo::Result WalkAndIntern(ThreadState* state, const Registers& start);

@@ -20,7 +20,7 @@
 namespace memprof::recorder {
 
 enum class Mode : std::uint32_t {
-  kIdle = 0,  // must be 0: what a wiped page says
+  kIdle = 0,  // 0, because the kernel clears the page in a forked child
   kStarting,
   kRecording,
   kPaused,
@@ -29,7 +29,7 @@ enum class Mode : std::uint32_t {
   kWanted,
 };
 
-// One page of its own, wiped in forked children.
+// A page of its own, cleared in forked children.
 struct alignas(4096) ControlPage {
   std::atomic<std::uint64_t> epoch;  // of this recording; 0 while nothing is recorded
   std::atomic<Mode> mode;

@@ -43,7 +43,7 @@ class EntryGuard {
   ThreadSlot* slot() { return slot_; }
 
  private:
-  // The end of the frame of the function that the guard is in, whatever was inlined there.
+  // The end of the caller's stack frame, also when functions were inlined there.
   __attribute__((always_inline)) static const void* FrameHere() {
 #if defined(__clang__)
     return __builtin_frame_address(0);
@@ -51,7 +51,7 @@ class EntryGuard {
     return __builtin_dwarf_cfa();
 #endif
   }
-  // Whether the thread's outermost guard is no more, as seen from one that begins.
+  // Whether the thread's outermost guard no longer exists, judged from a new one.
   static bool Abandoned(const EntryGuard& here);
 
   ThreadSlot* slot_;

@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::uint64_t kMaxScanNs = 60'000'000'000;
 constexpr std::uint64_t kMaxFlushNs = 2'000'000'000;
-constexpr std::size_t kSpareTargets = 4096;  // that may be born between counting and copying
-// Sizes of the probes: the driver keeps small memory otherwise than large.
+// for blocks that are allocated between counting and copying
+constexpr std::size_t kSpareTargets = 4096;
+// Sizes of the probes: the driver manages small and large memory differently.
 constexpr std::size_t kProbes[] = {4096,
                                    4096,
                                    std::size_t{1} << 20,
@@ -26,8 +27,8 @@ constexpr std::size_t kProbes[] = {4096,
                                    std::size_t{4} << 20,
                                    std::size_t{4} << 20};
 
-// A current context while it lives: the caller's own, or one that the program has. While a thread
-// exits it may have lost its own already.
+// Makes a context current while it lives: the thread's own, or another one of the program. A thread
+// that exits may have lost its own already.
 class SomeContext {
  public:
   SomeContext() {
@@ -56,13 +57,14 @@ class SomeContext {
   bool there() const { return there_; }
 
  private:
-  // A stream that is being captured must not mind our calls.
+  // Our calls must not invalidate the capture of a stream.
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
   bool there_ = false, pushed_ = false, exchanged_ = false;
 };
 
-// Allocates device memory to which the program has no pointer: the addresses are in `targets`
-// alone, which is memory of the recorder. How many there are; all, or the scan has no verdict.
+// Allocates device memory to which the program has no pointer: the addresses are only in `targets`,
+// which is memory of the recorder. Returns the number of probes; if it is not all of them, the scan
+// has no result.
 std::size_t MakeProbes(ScanTarget* targets) {
   static_assert(sizeof(CUdeviceptr) == sizeof(targets->address));
   const CalledFunctions& driver = Driver();
@@ -95,8 +97,8 @@ void Publish(ThreadSlot* slot, std::uint8_t op, const ScanTarget& target, std::u
   RecordEvent(slot, &event, false);
 }
 
-// Of a table that the writer follows only roughly (a full one loses blocks), two entries may
-// overlap; the later one is then left out, but for probes.
+// Sorts by address and drops overlaps: the writer's table may have lost blocks when it was full, so
+// that two entries overlap. The later one is dropped, but never a probe.
 std::size_t SortApart(ScanTarget* targets, std::size_t count) {
   std::sort(targets, targets + count, [](const ScanTarget& a, const ScanTarget& b) {
     return a.address != b.address ? a.address < b.address : a.is_probe > b.is_probe;
@@ -104,7 +106,7 @@ std::size_t SortApart(ScanTarget* targets, std::size_t count) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (kept > 0 && targets[i].address - targets[kept - 1].address < targets[kept - 1].bytes) {
-      // A probe is certainly there, and has to be given back.
+      // A probe certainly exists, and has to be freed.
       if (targets[i].is_probe != 0 && targets[kept - 1].is_probe == 0)
         targets[kept - 1] = targets[i];
       continue;
@@ -127,7 +129,7 @@ void AddTarget(void* to, const LiveBlock& block) {
                                   block.device_plus_1, block.layer, 0};
 }
 
-int ScanAndTell(Recorder* recorder, ThreadSlot* slot) {
+int ScanAndReport(Recorder* recorder, ThreadSlot* slot) {
   if (!recorder->writer()->Flush(kMaxFlushNs)) return MEMPROF_UNAVAILABLE;
   const OwnArray<ScanTarget> targets(recorder->writer()->live_blocks() + kSpareTargets +
                                      std::size(kProbes));
@@ -142,7 +144,7 @@ int ScanAndTell(Recorder* recorder, ThreadSlot* slot) {
   if (copied && probes == std::size(kProbes))
     result = CountReferences(targets.get(), count, NowNs() + kMaxScanNs);
   FreeProbes(targets.get(), count);
-  std::uint32_t own = ~std::uint32_t{0};  // references that the driver has itself
+  std::uint32_t own = ~std::uint32_t{0};  // references that the driver itself has
   for (std::size_t i = 0; i < count; ++i)
     if (targets.get()[i].is_probe != 0) own = std::min(own, targets.get()[i].references);
   const ScanTarget whole{0, result.bytes, 0, 0, kLayerNone, 0};
@@ -169,7 +171,7 @@ int ScanHost() {
   if (!Recording()) return MEMPROF_NOT_RECORDING;
   WorkGuard guard;
   if (!guard.outermost()) return MEMPROF_NOT_RECORDING;
-  return ScanAndTell(TheRecorder(), guard.slot());
+  return ScanAndReport(TheRecorder(), guard.slot());
 }
 
 void ScanAtExit() {

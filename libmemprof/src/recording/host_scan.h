@@ -1,32 +1,33 @@
-// Looks through the host memory of this process for pointers to device memory, so that memory
-// which nothing can free any more is told from memory that is merely alive.
+// Searches the host memory of this process for pointers to device memory, to distinguish memory
+// that nothing can free any more from memory that is merely alive.
 //
-// Conservative, as LeakSanitizer is: every aligned word of the process's writable memory that lies
-// within an allocation counts as a pointer to it, also where it is only left over. Only memory of
-// cuMemAlloc and cuMemAllocPitch is looked for, because only there the program holds the pointer
-// itself.
+// Conservative, like LeakSanitizer: every aligned word of the process's writable memory whose value
+// lies within an allocation counts as a pointer to it, also a stale one. Only memory of cuMemAlloc
+// and cuMemAllocPitch is searched for, because only there the program itself holds the pointer.
 //
-// The driver keeps pointers of its own. How many is found out by allocating, at that moment, a few
-// probes to which the program has none: what is pointed to no more often than the least of them is
-// pointed to by the driver alone. Without a current context there are no probes and no verdict.
+// The driver has pointers of its own. Their number is measured by a few probes, which are allocated
+// for the scan and to which the program has no pointer: an allocation with no more pointers than
+// the least of the probes is only referred to by the driver. Without a current context there are no
+// probes and no result.
 //
-//   probes -> writer's table of what is live -> words of /proc/self/maps -> OP_UNREACHABLE each,
-//   OP_HOST_SCAN at the end
+// Steps: allocate the probes; copy the writer's table of live blocks; count the words of all
+// mappings in /proc/self/maps; record OP_UNREACHABLE for each block found, and OP_HOST_SCAN at the
+// end.
 //
-// What the recorder itself has mapped is left out, and what lies below the caller's frame on its
-// stack. Memory is read by system calls, so that a mapping which goes away meanwhile is no
-// harm. Other threads run on: a pointer that they move during the scan may be missed, so a program
-// scans where it is quiet.
+// Left out are the recorder's own mappings, and the caller's stack below its frame. Memory is read
+// by system calls, so that a mapping which is removed meanwhile does no harm. Other threads
+// continue: a pointer that they move during the scan may be missed, so a program should scan while
+// it is idle.
 #pragma once
 
 namespace memprof::recorder {
 
-// memprof_scan: does all of the above in the calling thread. MEMPROF_OK, MEMPROF_NOT_RECORDING, or
-// MEMPROF_UNAVAILABLE where no verdict was possible.
+// Implements memprof_scan, in the calling thread. Returns MEMPROF_OK, MEMPROF_NOT_RECORDING, or
+// MEMPROF_UNAVAILABLE where there is no result.
 int ScanHost();
 
-// From now on the process scans when it exits. Called when there is a context, so that the driver's
-// own end comes after. Once per process; may be called again.
+// Makes the process scan when it exits. Call it once there is a context, so that the scan runs
+// before the driver's own exit handlers. May be called again.
 void ScanAtExit();
 
 }  // namespace memprof::recorder

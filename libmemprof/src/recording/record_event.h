@@ -1,4 +1,4 @@
-// How a thread's event reaches the ring.
+// Records an event of a thread in the ring.
 #pragma once
 
 #include "libmemprof/src/recording/control.h"
@@ -16,16 +16,16 @@ inline ThreadState* BoundState(ThreadSlot* slot) {
   return TheRecorder()->BindThread(slot);
 }
 
-// Publishes one event of the calling thread; the caller holds a EntryGuard and has filled in
-// everything but time, which is set here where it is 0. False when it was not recorded.
+// Publishes one event of the calling thread. The caller holds an EntryGuard and has set all fields
+// but the time, which is set here where it is 0. False when it was not recorded.
 bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack);
 
-// One event in so many is timed for SelfAccounting.hook_time_ns; no multiple of what programs do in
-// turn, as allocating and freeing.
+// One event in so many is timed for SelfAccounting.hook_time_ns. A prime, so that it does not
+// always hit the same call of a program that allocates and frees in a pattern.
 inline constexpr std::uint32_t kTimedEvery = 61;
 
-// RecordEvent in place, for those who are called most: what takes few calls leaves the processor's
-// memory of returns to the program, whose stack may be deep.
+// RecordEvent, inlined for the functions that are called most: fewer nested calls leave the
+// processor's return-address predictor to the program, whose stack may be deep.
 __attribute__((always_inline)) inline bool RecordEventHere(ThreadSlot* slot, ring::RingEvent* event,
                                                            bool with_stack) {
   ThreadState* state = BoundState(slot);
@@ -39,7 +39,8 @@ __attribute__((always_inline)) inline bool RecordEventHere(ThreadSlot* slot, rin
     recorder->ring()->header()->hook_time_ns.fetch_add((NowNs() - event->time_ns) * kTimedEvery,
                                                        std::memory_order_relaxed);
   }
-  // In this order, also for the compiler; for the processor the exit handler sees to it.
+  // In this order; the fence is for the compiler, and the exit handler provides the one for the
+  // processor.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (g_control.ending.load(std::memory_order_relaxed) != 0) recorder->Finish();
   return recorded;

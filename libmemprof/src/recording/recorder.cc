@@ -15,15 +15,16 @@
 namespace memprof::recorder {
 namespace {
 
-// What hooks may use of a thread's stack beyond what the program does; counts as the recorder's.
+// The stack that hooks may use beyond the program's own use; counted as the recorder's memory.
 constexpr std::size_t kStackOfHooks = 16384;
 constexpr std::uint64_t kMaxFinishNs = 10'000'000'000;
 
 // Never 0 and never used before in this process or its parents.
 std::atomic<std::uint64_t> g_last_epoch{0};
-std::atomic<pid_t> g_process{0};  // whose recorder that is; survives a fork, unlike g_control
+std::atomic<pid_t> g_process{0};  // the process of the recorder; survives a fork, unlike g_control
 
-// Its memo charges for itself as it grows, and is not copied to children; the rest they keep.
+// The memo charges its own memory as it grows, and is not copied to children; the rest of the state
+// is.
 ThreadState* NewThreadState() {
   constexpr std::size_t kCharged = offsetof(ThreadState, memo) + 4096 + kStackOfHooks;
   if (!ChargeMemory(kCharged, Need::kThread, InChild::kKept)) return nullptr;

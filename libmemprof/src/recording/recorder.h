@@ -1,5 +1,5 @@
-// All parts of one recording, and the one recording of this process. Hooks, C API and capture
-// sources reach the parts through it.
+// All parts of one recording, and the current recording of this process, through which hooks, C API
+// and capture sources reach the parts.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ namespace memprof::recorder {
 
 class Recorder {
  public:
-  // `housekeeping` is what the writer's thread does for those above.
+  // `housekeeping`: tasks that the writer's thread does for the owner.
   Recorder(const Settings& settings, const Housekeeping& housekeeping);
   ~Recorder() = default;
   Recorder(const Recorder&) = delete;
@@ -29,13 +29,13 @@ class Recorder {
 
   // Creates log, ring and writer thread; 0 or an errno.
   int Open();
-  // Ends the log; what is recorded afterwards is appended and the log ended again.
+  // Ends the log. Later events are appended, and the log is ended again.
   void Finish();
 
   ThreadState* BindThread(ThreadSlot* slot);
-  // Gives back what a thread held.
+  // Releases what a thread held.
   void ReleaseThread(ThreadState* state);
-  // Publishes `event`; false and counted when there is no room.
+  // Publishes `event`; false, and counted, when there is no space.
   bool Append(ThreadState* state, const ring::RingEvent& event) {
     if (state->used == state->room && !TakeSlab(state)) return false;
     CopyEvent(event, SlabEvents(state->slab) + state->used);
@@ -55,10 +55,10 @@ class Recorder {
   // String id of an intercepted function's name.
   std::uint32_t ApiLabel(FunctionId id) const { return api_labels_[static_cast<int>(id)]; }
   std::uint64_t epoch() const { return epoch_; }
-  // It has taken events: from then on a change of mode is a pause or its end.
+  // Whether it has accepted events: from then on a change of mode is a pause or its end.
   bool has_opened() const { return has_opened_.load(std::memory_order_relaxed); }
   void NoteOpened() { has_opened_.store(true, std::memory_order_relaxed); }
-  // True once.
+  // True at the first call.
   bool NoteAgent() {
     return !agent_seen_.load(std::memory_order_relaxed) && !agent_seen_.exchange(true);
   }
@@ -84,11 +84,11 @@ class Recorder {
 };
 
 extern std::atomic<Recorder*> g_recorder;
-// The recorder of this process, or null before the first start.
+// The current recorder of this process; null before the first start.
 inline Recorder* TheRecorder() { return g_recorder.load(std::memory_order_acquire); }
-// Makes it that of this process; null takes it away, as a forked child does.
+// Sets the current recorder; null for none, as in a forked child.
 void SetRecorder(Recorder* recorder);
-// The process that made a recorder last: it survives a fork. 0 = none.
+// The process that last created a recorder; survives a fork. 0 = none.
 pid_t RecordedProcess();
 
 }  // namespace memprof::recorder

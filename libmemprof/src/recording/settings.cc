@@ -16,7 +16,7 @@ bool IsSet(const char* value) {
   return value != nullptr && value[0] != '\0' && strcmp(value, "0") != 0;
 }
 
-// `*value` stays as it is when the text is no number between `least` and `most`.
+// Leaves `*value` unchanged if the text is no number between `least` and `most`.
 void ReadNumber(const char* name, const char* text, std::uint64_t least, std::uint64_t most,
                 std::uint64_t* value) {
   if (text == nullptr || text[0] == '\0') return;

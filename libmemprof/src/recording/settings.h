@@ -1,4 +1,4 @@
-// What the environment asks of the recorder. README and `memprof run --help` describe the
+// Settings of the recorder from the environment. README and `memprof run --help` describe the
 // variables for users.
 #pragma once
 
@@ -21,14 +21,14 @@ struct Settings {
   bool verbose = false;            // MEMPROF_VERBOSE=1
   bool scan_at_exit = false;       // MEMPROF_SCAN=1: host_scan.h
   char shared_directory[256] = "/dev/shm";  // MEMPROF_SHM: where the ring is put first
-  bool agent = false;             // MEMPROF_AGENT: memprof run --torch put one into the program
-  bool begins_by_itself = false;  // at the first CUDA call: preloaded, or told where to write
+  bool agent = false;             // MEMPROF_AGENT: the program has the agent of memprof run --torch
+  bool begins_by_itself = false;  // at the first CUDA call: if it is preloaded, or has an output
 };
 
 using EnvironmentLookup = const char* (*)(const char* name);
 
-// Reads the variables through `lookup`. A value that makes no sense is reported once on stderr
-// and the default is used.
+// Reads the variables through `lookup`. Reports an invalid value once on stderr, and uses the
+// default.
 Settings ReadSettings(EnvironmentLookup lookup, bool preloaded);
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// A thread's place in the recorder, and guards that were left without their end.
+// The recorder's state of a thread, and guards that were left without their destructor.
 #include "libmemprof/src/recording/thread.h"
 
 #include "libmemprof/src/recording/control.h"
@@ -9,9 +9,10 @@ namespace memprof::recorder {
 thread_local constinit ThreadSlot t_thread_slot
     __attribute__((tls_model("initial-exec"))) = {0, nullptr, 0, 0, 0, nullptr};
 
-// Stacks grow downwards: a frame lives no more when another function's begins at its place or above
-// it. One that was left further down may have been written over; if it is whole it is believed.
-// Only on the thread's own stack: a signal handler's, or a coroutine's, lies anywhere.
+// Stacks grow downwards: a frame no longer exists when another function's frame begins at its place
+// or above it. A guard further down may have been overwritten; it counts as alive if its content is
+// intact. Only on the thread's own stack: the stack of a signal handler or a coroutine may lie
+// anywhere.
 __attribute__((noinline, cold, no_sanitize("address"))) bool EntryGuard::Abandoned(
     const EntryGuard& here) {
   const ThreadSlot& slot = CurrentThread();

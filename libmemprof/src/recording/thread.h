@@ -1,11 +1,11 @@
-// What the recorder keeps of each thread.
+// The recorder's state of each thread.
 #pragma once
 
 #include <cstdint>
 
 #include "libmemprof/src/base/loader_gate.h"
 #include "libmemprof/src/driver/state.h"
-#include "libmemprof/src/log/recall.h"
+#include "libmemprof/src/log/id_cache.h"
 #include "libmemprof/src/log/ring_buffer.h"
 #include "libmemprof/src/stacks/stack_memo.h"
 #include "libmemprof/src/stacks/stack_table.h"
@@ -18,24 +18,25 @@ struct PythonThread;
 struct ThreadState {
   ring::SlabHeader* slab;
   std::uint32_t used;       // events in `slab`
-  std::uint32_t room;       // for so many; 0 where there is no slab
+  std::uint32_t room;       // events that fit into `slab`; 0 without a slab
   std::uint32_t thread_id;  // log.Thread.id
   std::uint32_t tid;
   std::uint32_t ticks;  // events so far, for sampling the recorder's own time
   ContextCache context;
   ThreadState* next_free;
-  PythonThread* python;  // null until it is needed, and where there is no memory for it
+  PythonThread* python;  // null until it is needed, or without memory for it
   LoaderFlag loader;
   bool loader_registered;
   StackCache stacks;
   StackBounds stack_bounds;
   StackWalk walk;
-  Recall names;
-  Recall tensors;
+  IdCache names;
+  IdCache tensors;
   StackMemo memo;  // last: most of it is never touched
 };
 
-// In initial-exec storage: no call, no allocation, and no destructor that could run too early.
+// In initial-exec thread-local storage: no call, no allocation, and no destructor that could run
+// too early.
 struct ThreadSlot {
   std::uint64_t epoch;  // of the recording that `state` belongs to
   ThreadState* state;
@@ -47,7 +48,7 @@ struct ThreadSlot {
 extern thread_local constinit ThreadSlot t_thread_slot __attribute__((tls_model("initial-exec")));
 inline ThreadSlot& CurrentThread() { return t_thread_slot; }
 
-// For the loader's lists, where the calling thread is known already.
+// For the loader's lists, if the calling thread is already bound.
 inline LoaderFlag* LoaderFlagHere() {
   ThreadState* state = CurrentThread().state;
   return state == nullptr ? nullptr : &state->loader;

@@ -1,4 +1,4 @@
-// A key of the C library, whose destructor runs in the thread that ends.
+// A key of the C library, whose destructor runs in the ending thread.
 #include "libmemprof/src/recording/thread_end.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
-// The door between the recorder and a capture source that lives in a library of its own (today:
-// libmemprof_cupti.so). The recorder loads the source, hands it this table and keeps the source's
-// own table; neither links the other, so the recorder exports nothing for it.
+// The interface between the recorder and a capture source in a library of its own (today
+// libmemprof_cupti.so). The recorder loads the source, passes it this table and gets the source's
+// table; neither links the other, so the recorder exports nothing for it.
 //
-// Thread-safety: every recorder function may be called from any thread, also inside callbacks of
-// the driver. None throws or blocks; all but driver_call leave CUDA alone.
+// Thread-safety: every function of the recorder may be called by any thread, also inside callbacks
+// of the driver. None throws or blocks; only driver_call calls CUDA.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,7 @@ struct SourceEvent {
   std::uint32_t with_stack;  // 1 = take the calling thread's stack
 };
 
-// One half of a call of the driver that a source was told of: what the call means, the recorder
-// knows.
+// The entry or the exit of a driver call, which the recorder interprets.
 struct SourceCall {
   std::int32_t function;   // from function_id()
   std::uint32_t is_exit;   // 0: the call is about to happen
@@ -41,41 +40,42 @@ struct SourceCall {
   std::uint64_t* kept;     // 64 bits that are the same at entry and exit of one call, or null
 };
 
-// What the recorder offers.
+// Functions of the recorder.
 struct RecorderApi {
   std::uint32_t version;  // kSourceApiVersion
   // Records one event. Does nothing when not recording.
   void (*record)(const SourceEvent* event);
-  // Records what follows from a call for memory and contexts, where hooks do not do that. To be
-  // called at its entry and at its exit, by the thread that calls. Asks the driver.
+  // Records the memory and contexts of a driver call, if no hook does. Call it at the call's entry
+  // and at its exit, on the calling thread. Queries the driver.
   void (*driver_call)(const SourceCall* call);
-  // For SourceCall; -1 where there is nothing to record of the function.
+  // The number for SourceCall; -1 if the function has no events.
   std::int32_t (*function_id)(const char* name);
-  // 1 where the pool is known to lie in the host's memory.
+  // 1 if the pool is known to lie in host memory.
   int (*pool_on_host)(std::uint64_t pool);
-  // Id of a string in the log; the same text gives the same id. 0 when none can be had.
+  // Id of a string in the log; the same text gives the same id. 0 when there is no space.
   std::uint32_t (*intern)(const char* text, std::size_t length);
-  // Tells the log how this source fares; state as in log.SourceState.
+  // Records the state of this source in the log; `state` as in log.SourceState.
   void (*source_state)(const char* name, std::uint32_t state, const char* detail);
   // Adds to a counter of proto/anomalies.h.
   void (*count_anomaly)(int anomaly, std::uint64_t add);
-  // 1 while the driver hooks of this thread are inside an intercepted call that they record: a
-  // source must then not report the same allocation again.
+  // 1 while a driver hook of this thread is inside an intercepted call that it records: the source
+  // must then not report the same allocation.
   int (*inside_hook)();
   // The real driver function of that name, or null: for calls that must not be recorded.
   void* (*real_driver_function)(const char* name);
 };
 
-// What a source offers, returned by its only exported function,
-//   extern "C" const memprof::SourceApi* memprof_source_open(const memprof::RecorderApi*);
+// Functions of a source, returned by its only exported function, extern "C" const
+// memprof::SourceApi* memprof_source_open(const memprof::RecorderApi*);
 struct SourceApi {
   std::uint32_t version;
   // Begins to listen. `allocations` = 1: this source is the only one for allocations
-  // (MEMPROF_SOURCE=cupti). Returns 0 on success; on failure it has said why by source_state.
+  // (MEMPROF_SOURCE=cupti). Returns 0 on success; before it fails, it reports the reason by
+  // source_state.
   int (*start)(int allocations);
   void (*stop)();
-  // Called about once a second while recording, by the recorder's own thread: is what the source
-  // listens to still there? What was lost is told by source_state, and taken up again if possible.
+  // Called about once a second while recording, by the recorder's own thread: checks whether the
+  // source still receives events. Reports a loss by source_state, and tries to subscribe again.
   void (*check)();
 };
 

@@ -1,5 +1,5 @@
-// One row for each function of the table: its parameters are read from the structure in which the
-// source has them, and handed to the function's event.
+// One row for each function of the table: reads the function's parameters from the source's
+// structure, and passes them to the function's event.
 #include "libmemprof/src/sources/driver_calls.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
 namespace memprof::recorder {
 namespace {
 
-// Where the members of a structure of these types are.
+// The offsets of the members of a structure with members of these types.
 template <typename... Members>
 constexpr std::array<std::size_t, sizeof...(Members)> Offsets() {
   std::array<std::size_t, sizeof...(Members)> offsets{};
@@ -41,25 +41,24 @@ std::tuple<Members...> Read(const void* structure, std::index_sequence<kIndex...
   return {MemberAt<Members>(structure, kOffsets[kIndex])...};
 }
 
-// What is kept of a call from its entry to its exit: the event's own state, because a source can
-// keep but 64 bits. One place for each call that is under way; where all are taken, the call's exit
-// is not recorded. Not in thread-local storage, of which little is left where the library is loaded
-// late.
+// The state of an event from the entry of its call to the exit, because a source can only keep 64
+// bits. One place for each running call; without a free place, the exit is not recorded. Not in
+// thread-local storage, which is scarce in a library that is loaded late.
 constexpr std::size_t kStateBytes = 80;
 constexpr std::size_t kPlaces = 256;
 struct Kept {
-  std::atomic<std::uint64_t> key;  // also with the source; 0 = free
+  std::atomic<std::uint64_t> key;  // the source has a copy; 0 = free
   std::uint32_t freeing;
   alignas(8) unsigned char state[kStateBytes];
 };
 Kept g_kept[kPlaces];
 std::atomic<std::uint32_t> g_last_key{0};
 
-// Counts the times that listening began: a call of an earlier time may wait for its exit in vain.
+// Incremented each time listening begins: calls of an earlier time may never get their exit.
 std::atomic<std::uint32_t> g_time{0};
 
-// Unlike what a source's 64 bits may hold by chance. Below it 8 bits of g_time, a count of 16 bits,
-// and the place.
+// A value that the 64 bits of a source do not hold by chance. Below it: 8 bits of g_time, a counter
+// of 16 bits, and the place.
 constexpr std::uint64_t kKeyMark = 0x6d656d70'00000000;
 
 bool TakePlace(std::size_t number, std::uint64_t expected, std::uint64_t time) {
@@ -83,7 +82,7 @@ Kept* TakeAnyPlace() {
   return nullptr;
 }
 
-// The place of a call that was kept; null where its entry was not seen.
+// The place of a call; null if its entry was not recorded.
 Kept* PlaceOf(const std::uint64_t* key) {
   if (key == nullptr || (*key & 0xffffffff'00000000) != kKeyMark) return nullptr;
   Kept* place = &g_kept[*key % kPlaces];
@@ -124,7 +123,7 @@ Row RowOf(CUresult (*)(Arguments...)) {
   return row;
 }
 
-// No events.
+// Functions without events.
 struct Init {};
 struct GetProcAddress {};
 
@@ -135,27 +134,27 @@ const Row kRows[kFunctionCount] = {
 #undef MEMPROF_SOURCE_ROW
 };
 
-void Enter(const Row& row, FunctionId id, const SourceCall& told) {
-  if (told.kept != nullptr) *told.kept = 0;
+void Enter(const Row& row, FunctionId id, const SourceCall& half) {
+  if (half.kept != nullptr) *half.kept = 0;
   if (row.before == nullptr) return;
   alignas(8) unsigned char unkept[kStateBytes];
-  Kept* place = row.after != nullptr && told.kept != nullptr ? TakeAnyPlace() : nullptr;
+  Kept* place = row.after != nullptr && half.kept != nullptr ? TakeAnyPlace() : nullptr;
   Call call(id);
-  row.before(&call, told.parameters, place != nullptr ? place->state : unkept);
+  row.before(&call, half.parameters, place != nullptr ? place->state : unkept);
   if (place == nullptr) return;
   place->freeing = call.freeing();
-  *told.kept = place->key.load(std::memory_order_relaxed);
+  *half.kept = place->key.load(std::memory_order_relaxed);
 }
 
-void Exit(const Row& row, FunctionId id, const SourceCall& told) {
+void Exit(const Row& row, FunctionId id, const SourceCall& half) {
   if (row.after == nullptr) return;
   alignas(8) unsigned char unkept[kStateBytes];
-  Kept* place = row.before != nullptr ? PlaceOf(told.kept) : nullptr;
-  // Where listening began within the call, nothing is known of its beginning.
+  Kept* place = row.before != nullptr ? PlaceOf(half.kept) : nullptr;
+  // If listening began within the call, its entry is missing.
   if (row.before != nullptr && place == nullptr) return;
   Call call(id);
   if (place != nullptr) call.set_freeing(place->freeing);
-  row.after(&call, static_cast<CUresult>(told.result), told.parameters,
+  row.after(&call, static_cast<CUresult>(half.result), half.parameters,
             place != nullptr ? place->state : unkept);
   if (place != nullptr) place->key.store(0, std::memory_order_release);
 }
@@ -169,20 +168,20 @@ int DriverFunctionId(const char* name) {
   return -1;
 }
 
-void ForgetDriverCalls() { g_time.fetch_add(1, std::memory_order_relaxed); }
+void ClearDriverCalls() { g_time.fetch_add(1, std::memory_order_relaxed); }
 
-void RecordDriverCall(const SourceCall& told) {
-  if (told.function < 0 || told.function >= kFunctionCount || told.parameters == nullptr) return;
+void RecordDriverCall(const SourceCall& half) {
+  if (half.function < 0 || half.function >= kFunctionCount || half.parameters == nullptr) return;
   if (!Recording()) return;
-  const Row& row = kRows[told.function];
-  // Hooks that are in place report contexts themselves.
+  const Row& row = kRows[half.function];
+  // Hooks, where installed, record contexts themselves.
   if (!row.is_memory && CurrentThread().depth > 0) return;
   NoticeLoadedDriver();  // a source sees calls that reach the driver past every hook
-  const auto id = static_cast<FunctionId>(told.function);
-  if (told.is_exit != 0)
-    Exit(row, id, told);
+  const auto id = static_cast<FunctionId>(half.function);
+  if (half.is_exit != 0)
+    Exit(row, id, half);
   else
-    Enter(row, id, told);
+    Enter(row, id, half);
 }
 
 }  // namespace memprof::recorder

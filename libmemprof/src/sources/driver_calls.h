@@ -1,15 +1,15 @@
-// Driver calls that a source tells of (SourceCall): from the two halves of a call, as members of a
-// structure, to the events of events/.
+// Driver calls that a source passes on (SourceCall): turns entry and exit of a call, with the
+// parameters as members of a structure, into the events of events/.
 #pragma once
 
 #include "libmemprof/src/source_api/source_api.h"
 
 namespace memprof::recorder {
 
-// The number by which a source names the function; -1 where its calls are no events.
+// The number of a function for SourceCall; -1 if it has no events.
 int DriverFunctionId(const char* name);
-void RecordDriverCall(const SourceCall& told);
-// Before a source listens anew: the exits of calls that it saw before may never come.
-void ForgetDriverCalls();
+void RecordDriverCall(const SourceCall& half);
+// When a source begins to listen again: the exits of earlier calls may never come.
+void ClearDriverCalls();
 
 }  // namespace memprof::recorder

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int32_t kDeviceOfCurrentContext = -2;
 
-// Once loaded it stays: a forked child has it too, and its start then says what that means.
+// Stays loaded: a forked child has it too, and its start then fails with a reason.
 std::atomic<const SourceApi*> g_source{nullptr};
 
 void SourceRecord(const SourceEvent* from) {
@@ -47,10 +47,10 @@ void SourceRecord(const SourceEvent* from) {
     event.context = current.id;
   }
   if (event.op == kOpContextDestroy && context != nullptr) {
-    const CallContext gone = driver->ForgetContext(context);
-    if (gone.id == 0) return;  // it was recorded with the call that ends it, or never seen
-    event.context = gone.id;
-    if (device < 0) device = gone.device;
+    const CallContext ended = driver->RemoveContext(context);
+    if (ended.id == 0) return;  // already recorded by the call that ends it, or never seen
+    event.context = ended.id;
+    if (device < 0) device = ended.device;
   } else if (context != nullptr) {
     event.context = driver->ContextOf(&state->context, context, device);
   }
@@ -146,7 +146,7 @@ void StopCuptiSource() {
 void StartCuptiSource(bool allocations) {
   const SourceApi* source = g_source.load(std::memory_order_acquire);
   if (source == nullptr) return;
-  ForgetDriverCalls();
+  ClearDriverCalls();
   source->start(allocations ? 1 : 0);
 }
 

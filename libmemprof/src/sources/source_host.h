@@ -1,4 +1,4 @@
-// Loads the CUPTI source and offers it the recorder (source_api.h).
+// Loads the CUPTI source and gives it the recorder's functions (source_api.h).
 #pragma once
 
 #include "libmemprof/src/source_api/source_api.h"
@@ -7,20 +7,21 @@ namespace memprof::recorder {
 
 class Recorder;
 
-// Loads libmemprof_cupti.so from beside this library and starts it; `allocations`: it is the only
-// source of them. What goes wrong is told in the log, never to the program. Calls dlopen.
+// Loads libmemprof_cupti.so from the directory of this library and starts it; `allocations`: it is
+// the only source of them. Errors are recorded in the log, and never reported to the program. Calls
+// dlopen.
 void OpenCuptiSource(Recorder* recorder, bool allocations);
 
-// While recording is paused the source does not listen: CUPTI is free for others meanwhile. Both do
-// nothing where there is no source, or it was refused for good.
+// While recording is paused the source does not listen, so that others can use CUPTI. Both do
+// nothing without a source, or if it has failed for good.
 void StopCuptiSource();
 void StartCuptiSource(bool allocations);
 
-// Has the source find out whether CUPTI still serves it. To be called about once a second by the
+// Makes the source check whether it still receives callbacks. Called about once a second by the
 // recorder's own thread, while recording.
 void CheckCuptiSource();
 
-// The table given to sources; for tests.
+// The table that sources get; for tests.
 const RecorderApi& SourceTable();
 
 }  // namespace memprof::recorder

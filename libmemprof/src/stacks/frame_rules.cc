@@ -37,12 +37,12 @@ int FindTable(dl_phdr_info* info, std::size_t, void* data) {
 }
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
-// Looked up by name, so that the library still loads where the C library is older.
+// Looked up by name, so that the library also loads with an older C library.
 using FindObject = int (*)(void*, dl_find_object*);
 FindObject g_find_object = nullptr;
 #endif
 
-// glibc 2.35's search without a lock, where there is one; older ones are asked the old way.
+// Uses the lock-free search of glibc 2.35; older versions have only dl_iterate_phdr.
 bool FindWithoutLock(std::uint64_t address, CallFrameTable* table) {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
   if (g_find_object == nullptr) return false;
@@ -77,7 +77,7 @@ FrameRule FrameRules::Learn(std::uint64_t address, std::uint64_t mixed) {
   if (!FindWithoutLock(address, &search.table)) dl_iterate_phdr(FindTable, &search);
   FrameRule rule;
   if (search.table.header != nullptr) rule = ReadFrameRule(search.table, address);
-  words_[mixed >> kTagBits].store((mixed & kTagMask) << kTagBits | kKnown | rule.Pack(),
+  words_[mixed >> kTagBits].store((mixed & kTagMask) << kTagBits | kFilled | rule.Pack(),
                                   std::memory_order_relaxed);
   return rule;
 }

@@ -1,12 +1,12 @@
-// Remembers the frame rule of every return address met so far, for all threads.
+// A cache of the frame rules of return addresses, for all threads.
 //
-// A direct-mapped table of 64-bit words, each with the rule and the part of the address that its
-// place does not tell, so that one load is a whole look-up and no lock is needed: a thread that
-// loses a race merely reads the tables once more.
+// A direct-mapped table of 64-bit words. Each has the rule and the part of the address that its
+// place does not determine. So a look-up is one load without a lock; a thread that loses a race
+// only reads the module's tables again.
 //
-// Cost of a hit: one multiplication and one load, 512 KiB for all threads together.
-// Its memory is never given back: threads go on allocating, and searching, while the process ends.
-// Thread-safety: Find by any thread; Clear by any, also while others search.
+// A hit costs one multiplication and one load. The table takes 512 KiB for all threads together,
+// and is never freed: threads allocate, and search, while the process ends. Thread-safety: Find and
+// Clear may be called by any thread at the same time.
 #pragma once
 
 #include <atomic>
@@ -27,17 +27,17 @@ class FrameRules {
   // False when there is no memory.
   bool Create();
 
-  // The rule that holds at `address`, which lies within an instruction (for a caller's frame: the
-  // return address less one). May ask the loader, see loader_gate.h.
+  // The rule at `address`, which lies within an instruction (for a caller's frame: the return
+  // address less one). May call the loader, see loader_gate.h.
   FrameRule Find(std::uint64_t address) {
     const std::uint64_t mixed = address * kHashFactor & kAddressMask;
     const std::uint64_t word = words_[mixed >> kTagBits].load(std::memory_order_relaxed);
-    if (word >> kTagBits == (mixed & kTagMask) && (word & kKnown) != 0)
-      return FrameRule::Unpack(static_cast<std::uint32_t>(word & ~std::uint64_t{kKnown}));
+    if (word >> kTagBits == (mixed & kTagMask) && (word & kFilled) != 0)
+      return FrameRule::Unpack(static_cast<std::uint32_t>(word & ~std::uint64_t{kFilled}));
     return Learn(address, mixed);
   }
 
-  // After code was unloaded: its addresses may mean something else from now on.
+  // After code was unloaded: other code may be loaded at its addresses.
   void Clear();
 
  private:
@@ -45,9 +45,9 @@ class FrameRules {
   static constexpr int kIndexBits = 16;
   static constexpr std::uint64_t kTagMask = (std::uint64_t{1} << kTagBits) - 1;
   static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << (kTagBits + kIndexBits)) - 1;
-  // The factor is odd: multiplication modulo 2^48 is then one to one, so place and tag give the
-  // address.
-  static constexpr std::uint32_t kKnown = 1u << 31;
+  // The factor is odd, so multiplication modulo 2^48 is one to one: place and tag together
+  // determine the address.
+  static constexpr std::uint32_t kFilled = 1u << 31;
   static constexpr std::size_t kWords = std::size_t{1} << kIndexBits;
 
   FrameRule Learn(std::uint64_t address, std::uint64_t mixed);

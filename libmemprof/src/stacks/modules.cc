@@ -38,7 +38,7 @@ const unsigned char* FindBuildId(const char* note, std::size_t bytes, std::size_
   return nullptr;
 }
 
-// What the reader can open later: the loader's name made absolute.
+// A path that the reader can open later: the loader's name made absolute.
 void AbsolutePath(const char* name, char* path) {
   if (name == nullptr || name[0] == '\0') {
     const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -59,7 +59,7 @@ int ReadCounters(dl_phdr_info* info, std::size_t, void* counters) {
   return 1;
 }
 
-// Of PyTorch's libraries those that use a GPU.
+// Whether it is one of PyTorch's GPU libraries.
 bool IsTorchs(const char* path) {
   const char* slash = strrchr(path, '/');
   const char* name = slash == nullptr ? path : slash + 1;
@@ -70,7 +70,8 @@ bool IsTorchs(const char* path) {
 
 }  // namespace
 
-// Filled inside the loader's callback, where neither our locks nor its own functions are allowed.
+// Filled inside the loader's callback, in which neither our locks nor the loader's functions may be
+// used.
 struct Modules::Collected {
   struct Item {
     std::uint64_t first = ~std::uint64_t{0};
@@ -136,7 +137,7 @@ void Modules::Merge(const Collected& collected) {
   auto* merged = static_cast<Mapped*>(MapMemory(count * sizeof(Mapped) + 1));
   if (merged == nullptr) return;
   LockGuard lock(mutex_);
-  // Two threads may have looked at the same time: the later look counts.
+  // Two threads may have read the list at the same time: the later state counts.
   if (collected.counters.adds + collected.counters.subs <
       seen_adds_.load(std::memory_order_relaxed) + seen_subs_.load(std::memory_order_relaxed)) {
     UnmapMemory(merged, count * sizeof(Mapped) + 1);

@@ -1,10 +1,9 @@
-// The mapped executables and shared objects of this process: which one an address lies in, and
-// what a reader needs to find symbols for it later (path, build-id, load bias).
+// The mapped executables and shared objects of this process: which one an address lies in, and what
+// a reader needs in order to find symbols for it (path, build-id, load bias).
 //
-// The loader is asked only when its own counters say that something was loaded or unloaded.
-// Thread-safety: Refresh and Find may be called by any thread. Refresh takes the loader's list
-// lock for a moment (never the lock that is held while constructors run) and nothing of ours
-// meanwhile.
+// The list is read only when the loader's counters show that something was loaded or unloaded.
+// Thread-safety: Refresh and Find may be called by any thread. Refresh takes the loader's list lock
+// for a moment (never the lock that is held while constructors run), and no lock of ours meanwhile.
 #pragma once
 
 #include <link.h>
@@ -31,16 +30,17 @@ class Modules {
   // Id of the module that covers `address`; 0 = none. Marks the module as used by a stack.
   std::uint32_t Find(std::uint64_t address);
 
-  // Whether PyTorch for GPUs was loaded, and whether a stack went through it.
+  // Whether PyTorch's GPU libraries were loaded, and whether a recorded stack has a frame in them.
   bool torch_loaded() const { return torch_loaded_.load(std::memory_order_relaxed); }
   bool torch_used() const { return torch_used_.load(std::memory_order_relaxed); }
 
-  // Rises when anything was loaded or unloaded, as of the last Refresh.
+  // Increases when anything was loaded or unloaded, as of the last Refresh.
   std::uint64_t changes() const {
     return seen_adds_.load(std::memory_order_relaxed) + seen_subs_.load(std::memory_order_relaxed);
   }
 
-  // Changes when a module that stacks refer to has gone: addresses may mean something else now.
+  // Changes when a module that stacks refer to was unloaded: its addresses may then belong to other
+  // code.
   std::uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
 
  private:

@@ -1,4 +1,4 @@
-// Compares words instead of walking.
+// Compares stack words instead of walking.
 #include "libmemprof/src/stacks/stack_memo.h"
 
 #include <sys/mman.h>
@@ -17,12 +17,12 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) inline std::uint6
 }  // namespace
 
 void StackMemo::Reset(std::uint32_t generation) {
-  ++epoch_;  // entries start with 0, which is thus never current
+  ++epoch_;  // entries start with 0, which is thus never the current epoch
   generation_ = generation;
   next_word_ = 0;
 }
 
-// Whole pages only: what shares one with others stays.
+// Whole pages only; a page that is shared with other data is left alone.
 template <typename Act>
 void StackMemo::OnPages(Act act) {
   const auto begin = (reinterpret_cast<std::uintptr_t>(entries_) + 4095) & ~std::uintptr_t{4095};
@@ -31,7 +31,7 @@ void StackMemo::OnPages(Act act) {
   act(reinterpret_cast<void*>(begin), end - begin);
 }
 
-// What a child would have copied of its parent's would be nobody's.
+// A forked child has no use for its parent's memo.
 void StackMemo::LeaveOutOfChildren() {
   OnPages([](void* begin, std::size_t bytes) { madvise(begin, bytes, MADV_DONTFORK); });
 }
@@ -49,7 +49,7 @@ void StackMemo::Release() {
   Reset(generation_);
 }
 
-// After the leaf found before this one, this one will be expected next time.
+// Stores that this leaf followed the one found before it, so that it is expected next time.
 void StackMemo::Expect(const Entry& found) {
   const auto index = static_cast<std::uint16_t>(&found - entries_);
   entries_[last_].next = index;
@@ -60,7 +60,7 @@ void StackMemo::Expect(const Entry& found) {
 bool StackMemo::Search(const Registers& start, Result* result) {
   std::uint64_t key = Key(start.pc, start.sp);
   for (int level = 0; level < kMaxLevels; ++level) {
-    const Entry* entry = Look(key);
+    const Entry* entry = FindEntry(key);
     if (entry == nullptr) return false;
     if (entry->kind == Kind::kBranch) {
       key = Key(key, ReadWord(start.sp + entry->count));
@@ -75,7 +75,7 @@ bool StackMemo::Search(const Registers& start, Result* result) {
 }
 
 StackMemo::Entry* StackMemo::Choose(std::uint64_t key) {
-  // Among leaves, by a part of the key that the place does not depend on.
+  // Of leaves, by a part of the key that does not determine the place.
   Entry* chosen = &entries_[Place(key, key % kWays)];
   for (std::uint64_t way = 0; way < kWays; ++way) {
     Entry& entry = entries_[Place(key, way)];
@@ -104,7 +104,7 @@ bool StackMemo::Split(Entry* leaf, std::uint64_t sp) {
   return false;
 }
 
-// Places depend on the size: what was remembered is void afterwards.
+// Places depend on the size, so growing clears the table.
 bool StackMemo::Grow() {
   if (limit_ == kMaxWords) return false;
   const std::uint64_t more = limit_ == 0 ? kFirstWords : limit_;
@@ -116,7 +116,7 @@ bool StackMemo::Grow() {
   return true;
 }
 
-// For `count` words in one piece. Grows instead of going round, as long as it may.
+// Makes space for `count` words in one piece. Grows rather than wraps around, as long as it may.
 bool StackMemo::MakeRoom(std::uint64_t count) {
   if (count > kFirstWords) return false;
   if (next_word_ + count > limit_ && !Grow() && limit_ == 0) return false;
@@ -124,12 +124,12 @@ bool StackMemo::MakeRoom(std::uint64_t count) {
   return true;
 }
 
-// Writes a leaf's words behind the last ones.
+// Writes a leaf's words after the last ones.
 bool StackMemo::Pack(const Registers& start, const StackWalk& walk) {
   const auto count = static_cast<std::uint32_t>(walk.word_count);
   if (!MakeRoom(kHeaderWords + count)) return false;
   std::uint64_t* words = words_ + next_word_ % limit_;
-  // First, so that leaves whose words are overwritten here are void from now on.
+  // First, so that leaves whose words are overwritten here become void.
   next_word_ += kHeaderWords + count;
   words[0] = start.pc;
   words[1] = start.sp;
@@ -142,7 +142,7 @@ bool StackMemo::Pack(const Registers& start, const StackWalk& walk) {
   return true;
 }
 
-// Judged here and not where a stack is found, which must cost as little as it can.
+// Decided here and not when a stack is searched, which must be as fast as possible.
 bool StackMemo::IsWorthStoring() {
   constexpr std::uint32_t kPatience = 1024, kOneOf = 16;
   if (last_ != last_at_store_) stores_ = 0;
@@ -158,7 +158,7 @@ void StackMemo::Store(const Registers& start, const StackWalk& walk, const Resul
       Kind::kLeaf, walk.uses_frame_pointer,           result.truncated};
   std::uint64_t key = Key(start.pc, start.sp);
   for (int level = 0; level < kMaxLevels; ++level) {
-    auto* entry = const_cast<Entry*>(Look(key));
+    auto* entry = const_cast<Entry*>(FindEntry(key));
     if (entry == nullptr || (entry->kind == Kind::kLeaf && !Split(entry, start.sp))) {
       if (entry == nullptr) entry = Choose(key);
       *entry = leaf;

@@ -34,17 +34,17 @@ namespace memprof::recorder {
 
 class StackMemo {
  public:
-  // What was found out about a stack.
+  // What is stored about a stack.
   struct Result {
     std::uint32_t stack;  // id in the stack trie
     bool truncated;
   };
 
-  // Of another thread or generation of code: forget everything. Cheap.
+  // For another thread or generation of code: clears everything. Cheap.
   void Reset(std::uint32_t generation);
   std::uint32_t generation() const { return generation_; }
-  // Forgets everything and gives its memory back, as a thread's end does. Due before the memory
-  // that the memo lies in is used for anything else.
+  // Clears everything and returns its memory, when the thread ends. Needed before the memory of the
+  // memo itself is reused.
   void Release();
 
   bool Find(const Registers& start, Result* result) {
@@ -57,11 +57,11 @@ class StackMemo {
     }
     return Search(start, result);
   }
-  // After Find has failed, with the stack still as it was then.
+  // After Find has failed, while the stack is still the same.
   void Store(const Registers& start, const StackWalk& walk, const Result& result);
 
  private:
-  static constexpr std::uint64_t kWays = 4;  // places where an entry may be, side by side
+  static constexpr std::uint64_t kWays = 4;  // places for an entry, side by side
   static constexpr std::uint64_t kFirstWords = 4096;
   static constexpr std::uint64_t kMaxWords = 65536;   // 512 KiB
   static constexpr std::uint64_t kWordsPerEntry = 8;  // of 32 bytes: 256 KiB
@@ -73,11 +73,11 @@ class StackMemo {
   enum class Kind : std::uint8_t { kNone = 0, kLeaf, kBranch };
   struct Entry {
     std::uint64_t key;
-    std::uint64_t first;  // of a leaf: its words, counted from the beginning of the ring's use
+    std::uint64_t first;  // of a leaf: its words, counted from the first use of the ring
     std::uint32_t epoch;
     std::uint32_t count;  // of a leaf: words after the header; of a branch: offset of its word
     std::uint32_t stack;
-    std::uint16_t next;  // index of the leaf that was wanted after this one
+    std::uint16_t next;  // index of the leaf that was found after this one
     Kind kind : 4;
     bool uses_frame_pointer : 1;
     bool truncated : 1;
@@ -93,7 +93,7 @@ class StackMemo {
     return ((key * 0xd1342543de82ef95u >> 32) + way) & (limit_ / kWordsPerEntry - 1);
   }
   // The current entry of `key`; null if there is none.
-  const Entry* Look(std::uint64_t key) const {
+  const Entry* FindEntry(std::uint64_t key) const {
     if (limit_ == 0) return nullptr;
     for (std::uint64_t way = 0; way < kWays; ++way) {
       const Entry& entry = entries_[Place(key, way)];
@@ -101,8 +101,8 @@ class StackMemo {
     }
     return nullptr;
   }
-  // Where an entry of `key` may be written: a void one, or else a leaf rather than a branch, which
-  // others hang on.
+  // Where an entry of `key` may be written: a void one; else a leaf rather than a branch, on which
+  // others depend.
   Entry* Choose(std::uint64_t key);
   const std::uint64_t* WordsOf(const Entry& leaf) const { return words_ + leaf.first % limit_; }
   bool Matches(const Entry& leaf, const Registers& start) const {
@@ -115,8 +115,8 @@ class StackMemo {
   __attribute__((no_sanitize("address", "thread", "undefined"))) static bool AllAsTheyWere(
       std::uint64_t sp, const std::uint64_t* words, std::uint32_t count) {
     std::uint64_t difference = 0;
-    // No early end: what could differ has been told apart before, and without branches this is
-    // fast.
+    // Without an early exit: the keys have already separated most stacks, and without branches the
+    // comparison is fast.
     for (std::uint32_t i = 0; i < count; ++i)
       difference |=
           *reinterpret_cast<const std::uint64_t*>(sp + OffsetOf(words[i])) ^ (words[i] & kValue);
@@ -125,7 +125,8 @@ class StackMemo {
   static std::uint64_t OffsetOf(std::uint64_t word) { return word >> kOffsetShift << 3; }
   bool Search(const Registers& start, Result* result);
   void Expect(const Entry& found);
-  // A branch in place of `leaf`, which moves below it. False when no word tells the two apart.
+  // Replaces `leaf` by a branch, and moves the leaf below it. False when the stacks differ in no
+  // word.
   bool Split(Entry* leaf, std::uint64_t sp);
   bool Grow();
   static constexpr std::uint64_t BytesFor(std::uint64_t words) {

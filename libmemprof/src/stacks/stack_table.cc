@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kNative = 0, kPython = 1;  // log.FrameKind
 
-// Return addresses less one: they then lie in the instruction that called.
+// Return addresses less one, which lie in the instruction that called.
 std::uint64_t KeyOf(const void* frame) {
   const auto key = reinterpret_cast<std::uint64_t>(frame);
   return (key & kPythonElement) != 0 ? key : key - 1;
@@ -19,7 +19,7 @@ std::uint64_t KeyOf(const void* frame) {
 }  // namespace
 
 std::uint64_t HashFrames(void* const* frames, int count, std::uint32_t generation) {
-  // Two lanes: a multiplication waits for the one before it in the same lane only.
+  // Two lanes: a multiplication then only waits for the previous one of its lane.
   std::uint64_t even = kHashSeed ^ generation;
   std::uint64_t odd = static_cast<std::uint64_t>(count);
   int i = 0;
@@ -42,7 +42,7 @@ StackTable::~StackTable() {
 
 bool StackTable::Create(std::uint32_t buckets) {
   bucket_count_ = buckets;
-  // Address space only: pages get memory as nodes are added.
+  // Only address space: pages get memory as nodes are added.
   buckets_ = static_cast<std::atomic<std::uint32_t>*>(
       MapMemory(bucket_count_ * sizeof(std::atomic<std::uint32_t>)));
   nodes_ = static_cast<Node*>(MapAddressSpace(kMaxNodes * sizeof(Node)));

@@ -1,9 +1,9 @@
-// Interns call stacks: every distinct stack becomes one node of a trie, published once.
+// Interns call stacks: every distinct stack becomes one node of a trie, and is published once.
 //
-// A thread first looks into its own small cache by the hash of all frames; only a stack it has not
-// seen lately walks the trie, without a lock as long as every node exists. Nodes are only ever
-// added. Two stacks with the same 64-bit hash would be taken for one: with a million stacks the
-// chance of that is about 3 in 10^8.
+// A thread first searches its own small cache by the hash of all frames. Only a stack that is not
+// in the cache walks the trie, without a lock as long as all its nodes exist. Nodes are only added,
+// never removed. Two stacks with the same 64-bit hash would be taken for one: with a million stacks
+// the probability of that is about 3 in 10^8.
 //
 // Thread-safety: Intern may be called by any thread.
 #pragma once
@@ -28,8 +28,8 @@ struct StackCache {
   Entry entries[kEntries];
 };
 
-// Where a stack may also hold frames of Python: an element that is no address, but the id of a
-// PythonFrame. The kernel's half of the address space, in which no program runs code.
+// Marks an element of a stack that is no address, but the id of a PythonFrame. This half of the
+// address space belongs to the kernel; no program runs code there.
 inline constexpr std::uint64_t kPythonElement = std::uint64_t{1} << 63;
 inline void* PythonElement(std::uint32_t id) {
   return reinterpret_cast<void*>(kPythonElement | id);
@@ -43,12 +43,12 @@ class StackTable {
   StackTable(const StackTable&) = delete;
   StackTable& operator=(const StackTable&) = delete;
 
-  // False when there is no memory: stacks are then not recorded.
-  // `buckets`, a power of two, is how many stacks it is quick with; 4 bytes each.
+  // False when there is no memory: stacks are then not recorded. `buckets`, a power of two of 4
+  // bytes each: the number of stacks up to which searching is fast.
   bool Create(std::uint32_t buckets = 1u << 18);
 
   // Id of the node of `frames` (return addresses or Python elements, innermost first); 0 for an
-  // empty stack, and when there is no room for another node.
+  // empty stack, or when there is no space for another node.
   std::uint32_t Intern(void* const* frames, int count, StackCache* cache);
 
   std::uint32_t nodes() const { return last_id_.load(std::memory_order_relaxed); }
@@ -78,7 +78,7 @@ class StackTable {
   std::uint32_t room_ = 0;  // ids below it have memory
 };
 
-// Of a whole stack; never 0.
+// Hash of a whole stack; never 0.
 std::uint64_t HashFrames(void* const* frames, int count, std::uint32_t generation);
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// One frame after the other, from rules.
+// Steps from frame to frame by cached rules.
 #include "libmemprof/src/stacks/stack_walk.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 namespace memprof::recorder {
 namespace {
 
-// The program's stack is read word by word, which sanitizers must not take for our own accesses.
+// Reads a word of the program's stack; sanitizers would report it as an invalid access.
 __attribute__((no_sanitize("address", "thread", "undefined"))) inline std::uint64_t ReadWord(
     std::uint64_t address) {
   return *reinterpret_cast<const std::uint64_t*>(address);
@@ -25,7 +25,7 @@ class Walker {
       : rules_(rules), bounds_(bounds), start_(start), at_(start), walk_(walk) {}
 
   enum class Outcome { kStepped, kBottom, kRefused };
-  // From the current frame to its caller.
+  // Steps from the current frame to its caller.
   Outcome Step();
   std::uint64_t pc() const { return at_.pc; }
   std::uint32_t offset() const { return static_cast<std::uint32_t>(at_.sp - start_.sp); }
@@ -34,7 +34,7 @@ class Walker {
   bool Readable(std::uint64_t address) const {
     return address % 8 == 0 && address >= start_.sp && address <= bounds_.high - 8;
   }
-  // Notes that the walk depends on a word.
+  // Stores that the walk depends on a word.
   bool DependOn(std::uint64_t address, std::uint64_t value);
   bool UseFramePointer();
   bool FindCfa(const FrameRule& rule, std::uint64_t* cfa);
@@ -45,8 +45,9 @@ class Walker {
   const Registers& start_;
   Registers at_;
   StackWalk* walk_;
-  // Where at_.bp is. Mostly nobody needs it: functions keep other things in rbp, which change from
-  // call to call, so it is read, and the walk depends on it, only once a frame is found through it.
+  // Where at_.bp is found. Most frames do not need it: functions use rbp for other values, which
+  // change from call to call. So it is read, and the walk depends on it, only when a frame is
+  // located by it.
   enum class FramePointer {
     kFromStart,
     kFromStack,
@@ -113,7 +114,7 @@ Walker::Outcome Walker::Step() {
   if (rule.base == CfaBase::kOutermost) return Outcome::kBottom;
   std::uint64_t cfa;
   if (rule.base == CfaBase::kUnsupported || !FindCfa(rule, &cfa)) return Outcome::kRefused;
-  // The stack grows downwards: a caller's frame is above, or the walk would not end.
+  // The stack grows downwards: a caller's frame must be above, or the walk might not end.
   if (cfa <= at_.sp || !RestoreFramePointer(rule, cfa) || !Readable(cfa - 8))
     return Outcome::kRefused;
   at_.sp = cfa;
@@ -122,8 +123,8 @@ Walker::Outcome Walker::Step() {
   return at_.pc == 0 ? Outcome::kBottom : Outcome::kStepped;
 }
 
-// The main thread's: its top is where the kernel put the arguments; it may grow to the limit that
-// the process was started with, and the kernel maps nothing else there.
+// Bounds of the main thread's stack. Its top is where the kernel has put the arguments. It may grow
+// to the limit that the process was started with, and the kernel maps nothing else there.
 StackBounds MainStackBounds() {
   constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 30;
   const auto* end = static_cast<void* const*>(dlsym(RTLD_DEFAULT, "__libc_stack_end"));

@@ -1,7 +1,7 @@
-// Walks the calling thread's stack by cached frame rules, without system calls, locks or checks
-// by the kernel: every read lies between the stack pointer at the start and the top of the stack
-// that the thread was created with. A stack that is elsewhere (a coroutine, a signal's alternate
-// stack) or that needs what FrameRule cannot say is refused; another unwinder may try it.
+// Walks the calling thread's stack by cached frame rules, without system calls, locks or checks by
+// the kernel: every read lies between the stack pointer at the start and the top of the stack that
+// the thread was created with. A stack elsewhere (a coroutine's, a signal's alternate stack), or
+// one that needs more than FrameRule can express, is refused; another unwinder may walk it.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace memprof::recorder {
 
-// Of a function, at one of its instructions: what call-frame tables start from.
+// Registers of a function at one of its instructions: where a walk starts.
 struct Registers {
   std::uint64_t pc;
   std::uint64_t sp;
   std::uint64_t bp;
 };
-// Of the function it stands in, which must be alive as long as they are used.
+// The registers of the calling function, which must not return while they are used.
 __attribute__((always_inline)) inline Registers CaptureRegisters() {
   Registers here;
   asm volatile(
@@ -28,17 +28,17 @@ __attribute__((always_inline)) inline Registers CaptureRegisters() {
   return here;
 }
 
-// The memory of the calling thread's stack; empty when it is not known.
+// Bounds of the calling thread's stack; empty when they are not known.
 struct StackBounds {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   bool Contains(std::uint64_t sp) const { return sp >= low && sp < high; }
 };
-// Asks the C library, which may allocate for threads other than the main one.
+// Calls the C library, which may allocate memory for threads other than the main one.
 StackBounds FindStackBounds();
 
-// A word on the stack that decided where the walk went: while all of them, and the registers at
-// the start, are the same, a walk would give the same frames.
+// A word on the stack that the walk depended on: while all of these words, and the registers at the
+// start, are the same, a walk gives the same frames.
 struct StackWord {
   std::uint32_t offset;  // in bytes above the stack pointer at the start
   std::uint64_t value;
@@ -50,22 +50,22 @@ struct StackWalk {
   int frame_count = 0;
   int word_count = 0;
   bool uses_frame_pointer = false;  // rbp at the start mattered
-  bool truncated = false;           // there were more frames than asked for
+  bool truncated = false;           // there were more frames than requested
   void* frames[kMaxFrames];
   std::uint32_t offsets[kMaxFrames];  // of each frame's beginning above the start's stack pointer
   StackWord words[kMaxWords];
 };
 
-// Addresses of code, half open; empty by default.
+// A half-open range of code addresses; empty by default.
 struct CodeRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool Contains(std::uint64_t pc) const { return pc >= begin && pc < end; }
 };
 
-// Fills `walk` with at most `depth` return addresses, innermost first, beginning with `start.pc`
+// Writes at most `depth` return addresses to `walk`, innermost first, beginning with `start.pc`,
 // but without the innermost ones that lie in `own`. False when this stack cannot be walked this
-// way. Cost: 2 to 3 ns a frame.
+// way. Costs 2 to 3 ns a frame.
 bool WalkStack(FrameRules* rules, const StackBounds& bounds, const CodeRange& own,
                const Registers& start, int depth, StackWalk* walk);
 

@@ -1,4 +1,4 @@
-// Our rules, then libunwind, then libgcc.
+// Our own walk, then libunwind, then libgcc.
 #include "libmemprof/src/stacks/unwinder.h"
 
 #include <dlfcn.h>
@@ -25,12 +25,12 @@ GccGetIpFunction g_gcc_get_ip = nullptr;
 
 CodeRange g_own_code;
 FrameRules g_rules;
-// A destructor would run at exit, under the feet of threads that still record.
+// A destructor would run at exit, while other threads still record.
 static_assert(std::is_trivially_destructible_v<FrameRules>);
 std::atomic<bool> g_has_rules{false};
 
-// Frames of ours above a hook. The largest number seen is what later walks allow for, so that
-// they do not step through frames that are thrown away.
+// The recorder's own frames above a hook. Later walks allow for the largest number seen so far, so
+// that they walk few frames in vain.
 constexpr int kMaxOwnFrames = 24;
 std::atomic<int> g_own_frames{4};
 
@@ -112,7 +112,7 @@ __attribute__((noinline)) int CaptureStack(void** frames, int depth, bool* trunc
   if (backtrace == nullptr) return 0;
   if (depth > kMaxStackDepth) depth = kMaxStackDepth;
   void* raw[kMaxStackDepth + kMaxOwnFrames + 1];
-  // One more than wanted, to notice a deeper stack.
+  // One more than requested, to detect a deeper stack.
   const int own_frames = g_own_frames.load(std::memory_order_relaxed);
   int count = backtrace(raw, depth + own_frames + 1);
   int first = 0;

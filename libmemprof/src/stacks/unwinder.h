@@ -17,21 +17,21 @@ namespace memprof::recorder {
 
 inline constexpr int kMaxStackDepth = 512;
 
-// Loads an unwinder; false when there is none. Calls dlopen: not to be called with a lock held.
+// Loads an unwinder; false when there is none. Calls dlopen: must not be called with a lock held.
 bool LoadUnwinder();
 
-// Of the whole process; null before LoadUnwinder and where there is no memory for them.
+// One for the process; null before LoadUnwinder, and when there is no memory for it.
 FrameRules* TheFrameRules();
-// Where this library's code lies; empty when it is part of the executable (unit tests), whose
-// frames all count.
+// The code of this library; empty when it is part of the executable (unit tests), where all frames
+// count.
 CodeRange OwnCode();
 
-// Fills `frames` with return addresses, innermost first, without the frames of this library.
-// `*truncated` tells that the stack was deeper than `depth`. Returns the number of frames.
-// Thread-safe; takes no lock of ours.
+// Writes return addresses to `frames`, innermost first, without the frames of this library. Sets
+// `*truncated` when the stack was deeper than `depth`. Returns the number of frames. Thread-safe;
+// takes no lock of ours.
 int CaptureStack(void** frames, int depth, bool* truncated);
 
-// For the writer thread, after libraries were unloaded: forgets what the unwinder remembers.
+// After libraries were unloaded, on the writer thread: clears the unwinder's caches.
 void ForgetUnloadedCode();
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// Looks through the loaded libraries for the real functions.
+// Searches the loaded libraries for the real functions.
 #include "libmemprof/src/torch/forward.h"
 
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ struct Search {
   const void* caller;
   const void* ours;
   bool ours_seen = false;
-  int behind = 0;  // definitions in libraries behind ours in the order of loading
+  int behind = 0;  // definitions in libraries that were loaded after ours
   void* first_behind = nullptr;
 };
 
@@ -38,7 +38,7 @@ bool Contains(const dl_phdr_info& info, const void* address) {
   return false;
 }
 
-int Look(dl_phdr_info* info, std::size_t, void* data) {
+int FindInModule(dl_phdr_info* info, std::size_t, void* data) {
   auto* search = static_cast<Search*>(data);
   if (Contains(*info, search->ours)) {
     search->ours_seen = true;
@@ -52,13 +52,14 @@ int Look(dl_phdr_info* info, std::size_t, void* data) {
                        reinterpret_cast<const void*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
                        search->name);
   if (found == nullptr) return 0;
-  // One before us that calls us asks for what comes next: it must not get itself back.
+  // An interposer in front of us that calls us wants the next definition after its own: it must not
+  // get itself.
   if (search->ours_seen && search->behind++ == 0) search->first_behind = found;
   return 0;
 }
 
-// As the loader would: the global scope first, then what the caller's library brought.
-void* AskLoader(const Search& search) {
+// In the loader's order: the global scope first, then the dependencies of the caller's library.
+void* FindByLoader(const Search& search) {
   void* found = RealDlsym(RTLD_NEXT, search.name);
   if (found != nullptr && found != search.ours) return found;
   Dl_info info;
@@ -67,7 +68,7 @@ void* AskLoader(const Search& search) {
   if (library == nullptr) return nullptr;
   found = RealDlsym(library, search.name);
   dlclose(library);
-  // Its own is not what it asks for.
+  // The caller's own definition is not the one it wants.
   Dl_info own;
   const bool usable = found != nullptr && found != search.ours && dladdr(found, &own) != 0 &&
                       own.dli_fbase != info.dli_fbase;
@@ -79,13 +80,13 @@ __attribute__((noinline, cold)) void* FindReal(TorchFunction function, const voi
   SystemSection section;
   LoaderSection loader(LoaderFlagHere());
   Search search{.name = kNames[static_cast<int>(function)], .caller = caller, .ours = ours};
-  dl_iterate_phdr(Look, &search);
+  dl_iterate_phdr(FindInModule, &search);
   if (search.behind <= 1) return search.first_behind;
-  void* found = AskLoader(search);
+  void* found = FindByLoader(search);
   return found != nullptr ? found : search.first_behind;
 }
 
-// Calls come from a handful of places. An entry never changes once its caller is set.
+// There are only few call sites. An entry never changes once its caller is set.
 struct Site {
   std::atomic<std::uintptr_t> caller{0};  // 1 = being filled in
   std::atomic<void*> real{nullptr};

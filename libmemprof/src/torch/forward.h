@@ -1,7 +1,7 @@
-// The functions of PyTorch that ours stand in front of.
+// The functions of PyTorch that ours interpose.
 //
-// Ours are found first because they are in the global scope; the real ones mostly are not: Python
-// loads PyTorch with RTLD_LOCAL. Who calls decides which is meant.
+// Ours are found first because they are in the global scope. The real ones mostly are not: Python
+// loads PyTorch with RTLD_LOCAL. So the right definition depends on the caller.
 #pragma once
 
 #include "libmemprof/src/torch/functions.h"
@@ -15,10 +15,10 @@ enum class TorchFunction {
       kCount
 };
 
-// What a call from `caller`, a return address, would reach without us; null if nothing. `ours` is
-// the function of that name here. Remembered for each caller. Takes the lock of the loader's list
-// for a moment the first time, and the loader's big lock only where several libraries define the
-// function.
+// The function that a call from `caller`, a return address, would reach without the recorder; null
+// if there is none. `ours`: the function of that name here. The result is cached for each caller.
+// The first time it takes the lock of the loader's list for a moment, and the loader's main lock
+// only if several libraries define the function.
 void* RealTorchFunction(TorchFunction function, const void* caller, const void* ours);
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// Blocks cost one event; all else is out of the way in functions of its own.
+// A block costs one event; rare cases are in functions of their own.
 #include "libmemprof/src/torch/layer.h"
 
 #include "libmemprof/src/driver/stream_capture.h"
@@ -24,8 +24,8 @@ RingEvent DeviceEvent(Op op, Layer layer, std::int32_t device, std::uint64_t add
   return event;
 }
 
-// The newest event of this thread that `wanted` says yes to: its latest lie in the slab that it is
-// filling. Null when there is none among the last of them.
+// The newest event of this thread for which `wanted` is true: only those in its current slab are
+// searched. Null when there is none.
 template <typename Wanted>
 const RingEvent* NewestEvent(const ThreadState* state, Wanted wanted) {
   constexpr std::uint32_t kMax = 256;
@@ -37,7 +37,7 @@ const RingEvent* NewestEvent(const ThreadState* state, Wanted wanted) {
   return nullptr;
 }
 
-// The allocation of this thread below a block: made in the same call of the allocator.
+// The allocation of this thread below a block, made in the same call of the allocator.
 const RingEvent* NewestAllocation(const ThreadState* state, std::uint64_t address) {
   return NewestEvent(state, [address](const RingEvent& event) {
     return event.op == kOpAlloc && event.layer < kLayerSegment && event.layer != kLayerVmmAddress &&
@@ -75,7 +75,7 @@ void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_
   if (report.address == 0 || report.bytes == 0 || device < 0 || device >= kMaxTorchDevices) return;
   ThreadState* state = BoundState(slot);
   if (state == nullptr) return;
-  if (seen_.load(kRelaxed) != Seen::kCaching) TellCaching();
+  if (seen_.load(kRelaxed) != Seen::kCaching) ReportCaching();
   Device& sums = devices_[device];
   const auto change = static_cast<std::uint64_t>(report.bytes);
   if (report.has_totals) {
@@ -83,7 +83,7 @@ void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_
     sums.allocated.store(report.allocated, kRelaxed);
     const std::uint64_t unknown = sums.unknown.load(kRelaxed);
     if (__builtin_expect(report.reserved != sums.segments.load(kRelaxed) || unknown != 0, 0))
-      differs |= !Settle(state, slot, report, device);
+      differs |= !Reconcile(state, slot, report, device);
     if (__builtin_expect(differs, 0)) TheRecorder()->Count(log::Anomaly::kFrameworkTotalsDiffer);
   } else if (report.bytes > 0) {
     FindSegments(state, slot, report, device);
@@ -110,7 +110,7 @@ void TorchLayer::OutOfMemory(ThreadSlot* slot, const TorchReport& report, std::i
   if (report.reserved != sums.segments.load(kRelaxed) + sums.unknown.load(kRelaxed)) {
     TorchReport totals = report;
     totals.bytes = 0;
-    differs |= !Settle(state, slot, totals, device);
+    differs |= !Reconcile(state, slot, totals, device);
   }
   if (differs) TheRecorder()->Count(log::Anomaly::kFrameworkTotalsDiffer);
   RingEvent event = DeviceEvent(kOpFrameworkOom, kLayerBlock, device, 0,
@@ -121,30 +121,30 @@ void TorchLayer::OutOfMemory(ThreadSlot* slot, const TorchReport& report, std::i
   RecordEventHere(slot, &event, true);
 }
 
-// The reserved total is not what we know of. False when it cannot be explained; it is then taken
-// as it is.
-__attribute__((noinline, cold)) bool TorchLayer::Settle(ThreadState* state, ThreadSlot* slot,
-                                                        const TorchReport& report,
-                                                        std::int32_t device) {
+// PyTorch's reserved total differs from ours. Looks for the memory that explains it; without an
+// explanation, takes the total as it is and returns false.
+__attribute__((noinline, cold)) bool TorchLayer::Reconcile(ThreadState* state, ThreadSlot* slot,
+                                                           const TorchReport& report,
+                                                           std::int32_t device) {
   Device& sums = devices_[device];
   const std::uint64_t before = sums.segments.load(kRelaxed);
   if (report.bytes > 0) FindSegments(state, slot, report, device);
   const std::uint64_t found = sums.segments.load(kRelaxed) - before;
   std::uint64_t missing =
       report.reserved - sums.segments.load(kRelaxed) - sums.unknown.load(kRelaxed);
-  // What was found was there before recording began.
+  // The found memory was allocated before recording began.
   if (found != 0 && missing == 0 - found) {
     sums.unknown.fetch_sub(found, kRelaxed);
     missing = 0;
   }
-  // Pages for a block that there was no room for in the end stay with the allocator.
+  // The pages of a failed allocation stay with the allocator.
   if (static_cast<std::int64_t>(missing) > 0)
     missing -= FindPages(state, slot, missing, device, report.stream);
   sums.unknown.fetch_add(missing, kRelaxed);
   return missing == 0;
 }
 
-// Makes segments of what lies below a block and is none yet.
+// Makes segments of the memory below a block that is no segment yet.
 void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchReport& report,
                               std::int32_t device) {
   constexpr std::size_t kAtOnce = 32;
@@ -166,7 +166,7 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
   }
   if (seen > 0) return;
   const RingEvent* driver = NewestAllocation(state, report.address);
-  // One that was known before the driver gave the memory anew has ended unseen.
+  // A segment that is older than the driver's allocation has ended without an event.
   if (segments_.Find(report.address, &known) &&
       (driver == nullptr || driver->time_ns <= known.time_ns))
     return;
@@ -181,7 +181,7 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
   segment.stream = report.stream;
   while (segments_.TakeWithin(segment.address, segment.address + segment.bytes, &known))
     End(slot, known, 0);
-  // A pool with an allocator of its own may use only a part.
+  // A pool with an allocator of its own may use only a part of the memory.
   const Device& sums = devices_[device];
   const std::uint64_t wanted =
       report.reserved - sums.segments.load(kRelaxed) - sums.unknown.load(kRelaxed);
@@ -193,7 +193,7 @@ void TorchLayer::FindSegments(ThreadState* state, ThreadSlot* slot, const TorchR
         driver == nullptr ? 0 : driver->api);
 }
 
-// Pages mapped lately that are no segments yet and together have exactly the missing bytes become
+// Newly mapped pages that are no segments yet, and together have exactly the missing bytes, become
 // segments. Returns the bytes found: all or none.
 std::uint64_t TorchLayer::FindPages(ThreadState* state, ThreadSlot* slot, std::uint64_t missing,
                                     std::int32_t device, std::uint64_t stream) {
@@ -215,9 +215,10 @@ std::uint64_t TorchLayer::FindPages(ThreadState* state, ThreadSlot* slot, std::u
   return sum;
 }
 
-// Number of the capture that goes on in a stream; 0 = none.
+// The number of the capture of a stream; 0 = none.
 __attribute__((noinline, cold)) std::uint64_t TorchLayer::CaptureOn(std::uint64_t stream) {
-  // The default stream cannot be captured, and a question about it is an error while others are.
+  // The default stream cannot be captured, and querying it is an error while other streams are
+  // captured.
   if (stream == 0 || TheRecorder()->driver()->calls_held()) return 0;
   const std::uint64_t id = CaptureId(reinterpret_cast<CUstream>(stream));
   if (id == 0) return 0;
@@ -228,7 +229,8 @@ __attribute__((noinline, cold)) std::uint64_t TorchLayer::CaptureOn(std::uint64_
   return last_capture_;
 }
 
-// At the time of what this thread recorded last, which is the driver's call where that made it.
+// The segment gets the time of this thread's last event, which is the driver's call if that made
+// it.
 bool TorchLayer::Begin(ThreadState* state, ThreadSlot* slot, SegmentTable::Segment segment,
                        std::uint32_t stack, std::uint32_t api) {
   const bool made_now = stack != 0 && state->used > 0;
@@ -295,17 +297,17 @@ void TorchLayer::EndDevice(std::int32_t device) {
   sums.unknown.store(0, kRelaxed);
 }
 
-__attribute__((noinline, cold)) void TorchLayer::TellCaching() {
+__attribute__((noinline, cold)) void TorchLayer::ReportCaching() {
   if (seen_.exchange(Seen::kCaching) != Seen::kCaching)
     definitions_->AddSource("torch", kSourceOn, "caching: its allocator's blocks and segments");
 }
 
-void TorchLayer::TellSource(bool torch_loaded, bool torch_used, bool ending) {
+void TorchLayer::ReportSource(bool torch_loaded, bool torch_used, bool ending) {
   Seen seen = seen_.load();
   if (!torch_loaded || seen == Seen::kCaching || seen == Seen::kDirect) return;
-  // Between the driver's allocation and the first block in it nothing is known yet.
-  constexpr std::uint32_t kLooks = 2;
-  if (torch_used && !ending && looks_.fetch_add(1) < kLooks) return;
+  // Between the driver's allocation and its first block, PyTorch's mode is not known yet.
+  constexpr std::uint32_t kChecksBefore = 2;
+  if (torch_used && !ending && checks_.fetch_add(1) < kChecksBefore) return;
   const Seen now = torch_used ? Seen::kDirect : Seen::kNotSeen;
   if (now == seen || (now == Seen::kNotSeen && !ending)) return;
   if (!seen_.compare_exchange_strong(seen, now)) return;

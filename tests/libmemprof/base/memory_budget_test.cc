@@ -26,7 +26,7 @@ namespace memprof::recorder {
 namespace {
 
 // As much as `need` may have in pieces of 64 KiB, given back again.
-std::uint64_t Room(Need need, InChild in_child = InChild::kGone) {
+std::uint64_t Room(Need need, InChild in_child = InChild::kUnmapped) {
   constexpr std::uint64_t kPiece = 65536;
   std::uint64_t room = 0;
   while (ChargeMemory(kPiece, need, in_child)) room += kPiece;

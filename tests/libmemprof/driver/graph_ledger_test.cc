@@ -29,7 +29,7 @@ TEST(GraphLedger, ForgetsGraphsAndExecutables) {
   EXPECT_TRUE(ledger.HasMemory(7));
   EXPECT_FALSE(ledger.HasMemory(1));
   std::int32_t device = -1;
-  EXPECT_EQ(ledger.AskedFor(7, &device), 30u);
+  EXPECT_EQ(ledger.RequestedBytes(7, &device), 30u);
   EXPECT_EQ(device, 2);
   EXPECT_EQ(ledger.devices(), 4u);
   ledger.DestroyGraph(1);
@@ -66,7 +66,7 @@ TEST(GraphLedger, ACopyIsOfWhatWasThere) {
   std::int32_t device = -1;
   for (const std::uint64_t graph : {1u, 4u}) {
     ledger.Instantiate(graph, 7);
-    EXPECT_EQ(ledger.AskedFor(7, &device), 20u) << graph;
+    EXPECT_EQ(ledger.RequestedBytes(7, &device), 20u) << graph;
   }
 }
 

@@ -15,33 +15,33 @@ using Dropped = HandleTable::Dropped;
 
 TEST(HandleTable, KindsAreSeparate) {
   HandleTable table;
-  EXPECT_TRUE(table.Add({5, HandleKind::kIpc}));
-  EXPECT_TRUE(table.Add({5, HandleKind::kPool}));
+  EXPECT_TRUE(table.Add(HandleEntry(5, HandleKind::kIpc)));
+  EXPECT_TRUE(table.Add(HandleEntry(5, HandleKind::kPool)));
   EXPECT_FALSE(table.Has(5, HandleKind::kMipmap));
-  EXPECT_EQ(table.Drop(5, HandleKind::kPool), Dropped::kGone);
+  EXPECT_EQ(table.Drop(5, HandleKind::kPool), Dropped::kRemoved);
   EXPECT_TRUE(table.Has(5, HandleKind::kIpc));
 }
 
-TEST(HandleTable, DroppedEntriesTellWhatWasKnown) {
+TEST(HandleTable, DroppingCopiesTheEntry) {
   HandleTable table;
   EXPECT_EQ(table.Drop(5, HandleKind::kModule), Dropped::kUnknown);
-  table.Add({5, HandleKind::kModule, 3, 1, 77, 88, 1});
+  table.Add(HandleEntry::Module(5, 3, 77, 88));
   HandleEntry entry;
-  EXPECT_EQ(table.Drop(5, HandleKind::kModule, &entry), Dropped::kGone);
+  EXPECT_EQ(table.Drop(5, HandleKind::kModule, &entry), Dropped::kRemoved);
   EXPECT_EQ(entry.bytes, 77u);
-  EXPECT_EQ(entry.aux, 88u);
+  EXPECT_EQ(entry.device_bytes(), 88u);
   EXPECT_EQ(entry.context, 3u);
 }
 
 // Against a map that counts.
 TEST(HandleTable, AgreesWithAModel) {
-  struct Known {
+  struct Counted {
     std::uint32_t references, context;
     std::uint64_t owner;
   };
   std::mt19937 random(11);
   HandleTable table;
-  std::map<std::pair<std::uint64_t, HandleKind>, Known> model;
+  std::map<std::pair<std::uint64_t, HandleKind>, Counted> model;
   for (int i = 0; i < 5000; ++i) {
     const std::uint64_t handle = random() % 20;
     const auto kind = static_cast<HandleKind>(random() % 3);
@@ -74,17 +74,17 @@ TEST(HandleTable, AgreesWithAModel) {
         if (at == model.end()) {
           ASSERT_EQ(dropped, Dropped::kUnknown);
         } else if (--at->second.references == 0) {
-          ASSERT_EQ(dropped, Dropped::kGone);
+          ASSERT_EQ(dropped, Dropped::kRemoved);
           model.erase(at);
         } else {
-          ASSERT_EQ(dropped, Dropped::kStays);
+          ASSERT_EQ(dropped, Dropped::kReferenced);
         }
         break;
       }
       default: {
         const auto context = static_cast<std::uint32_t>(random() % 4);
         const std::uint64_t owner = random() % 5;
-        ASSERT_EQ(table.Add({handle, kind, context, owner, 0, 0, 1}), at == model.end());
+        ASSERT_EQ(table.Add(HandleEntry(handle, kind, context, owner)), at == model.end());
         if (at == model.end())
           model[{handle, kind}] = {1, context, owner};
         else

@@ -19,9 +19,9 @@ TileMap::Region Box(std::uint64_t x, std::uint64_t y, std::uint64_t z, std::uint
   return {false, level, layer, {x, y, z}, {x + width, y + height, z + depth}};
 }
 
-std::set<std::uint64_t> Handles(const TileMap::Gone& gone) {
+std::set<std::uint64_t> Handles(const TileMap::Freed& freed) {
   std::set<std::uint64_t> handles;
-  for (const VmmLedger::Physical& physical : gone)
+  for (const VmmLedger::Physical& physical : freed)
     EXPECT_TRUE(handles.insert(physical.handle).second) << "told once";
   return handles;
 }
@@ -48,18 +48,18 @@ TEST(TileMap, AgreesWithATableOfElements) {
       const TileMap::Region region =
           Box(from[0], from[1], from[2], extent[0], extent[1], extent[2], level);
       std::uint64_t handle = 0;
-      TileMap::Gone gone;
+      TileMap::Freed freed;
       if (random() % 3 != 0) {
         // New memory, whose handle is given back at once, or memory that some tile still holds.
         handle = held.empty() || random() % 2 == 0 ? next++ : *held.begin();
         const bool fresh = held.insert(handle).second;
         if (fresh) memory.Create(handle, 64, 0, kLayerVmmPhysical);
-        tiles.Map(array, 1, region, handle, &memory, &gone);
+        tiles.Map(array, 1, region, handle, &memory, &freed);
         if (fresh) {
           EXPECT_FALSE(memory.Release(handle).last);
         }
       } else {
-        tiles.Unmap(array, region, &memory, &gone);
+        tiles.Unmap(array, region, &memory, &freed);
       }
       for (unsigned x = from[0]; x < from[0] + extent[0]; ++x)
         for (unsigned y = from[1]; y < from[1] + extent[1]; ++y)
@@ -74,7 +74,7 @@ TEST(TileMap, AgreesWithATableOfElements) {
       for (const auto& [element, under] : reference) used.insert(under);
       for (const std::uint64_t known : held)
         if (!used.contains(known)) ended.insert(known);
-      ASSERT_EQ(Handles(gone), ended) << "seed " << seed << " round " << round;
+      ASSERT_EQ(Handles(freed), ended) << "seed " << seed << " round " << round;
       held = used;
     }
   }
@@ -85,12 +85,12 @@ class Tiles : public ::testing::Test {
   void Map(std::uint64_t array, std::uint32_t context, const TileMap::Region& region,
            std::uint64_t handle) {
     memory_.Create(handle, 64, 0, kLayerVmmPhysical);
-    tiles_.Map(array, context, region, handle, &memory_, &gone_);
+    tiles_.Map(array, context, region, handle, &memory_, &freed_);
     memory_.Release(handle);
   }
   TileMap tiles_;
   VmmLedger memory_;
-  TileMap::Gone gone_;
+  TileMap::Freed freed_;
 };
 
 TEST_F(Tiles, LevelsLayersAndTailsAreApart) {
@@ -100,37 +100,37 @@ TEST_F(Tiles, LevelsLayersAndTailsAreApart) {
   TileMap::Region tail = Box(0, 0, 0, 4, 1, 1);
   tail.is_tail = true;
   Map(1, 1, tail, 13);
-  EXPECT_EQ(gone_.size(), 0u);
-  tiles_.Unmap(1, tail, &memory_, &gone_);
-  EXPECT_EQ(Handles(gone_), std::set<std::uint64_t>{13});
-  gone_.Clear();
-  tiles_.Unmap(1, Box(0, 0, 0, 4, 4, 1, 0, 1), &memory_, &gone_);
-  EXPECT_EQ(Handles(gone_), std::set<std::uint64_t>{12});
+  EXPECT_EQ(freed_.size(), 0u);
+  tiles_.Unmap(1, tail, &memory_, &freed_);
+  EXPECT_EQ(Handles(freed_), std::set<std::uint64_t>{13});
+  freed_.Clear();
+  tiles_.Unmap(1, Box(0, 0, 0, 4, 4, 1, 0, 1), &memory_, &freed_);
+  EXPECT_EQ(Handles(freed_), std::set<std::uint64_t>{12});
 }
 
 TEST_F(Tiles, TheSameMemoryInItsOwnPlaceStays) {
   Map(1, 1, Box(0, 0, 0, 4, 4, 1), 10);
-  tiles_.Map(1, 1, Box(0, 0, 0, 4, 4, 1), 10, &memory_, &gone_);
-  EXPECT_EQ(gone_.size(), 0u);
+  tiles_.Map(1, 1, Box(0, 0, 0, 4, 4, 1), 10, &memory_, &freed_);
+  EXPECT_EQ(freed_.size(), 0u);
 }
 
 TEST_F(Tiles, MemoryThatIsNotKnownTakesThePlaceAllTheSame) {
   Map(1, 1, Box(0, 0, 0, 4, 4, 1), 10);
-  tiles_.Map(1, 1, Box(0, 0, 0, 4, 4, 1), 999, &memory_, &gone_);
-  EXPECT_EQ(Handles(gone_), std::set<std::uint64_t>{10});
+  tiles_.Map(1, 1, Box(0, 0, 0, 4, 4, 1), 999, &memory_, &freed_);
+  EXPECT_EQ(Handles(freed_), std::set<std::uint64_t>{10});
 }
 
 TEST_F(Tiles, ArraysAndContextsEnd) {
   Map(1, 5, Box(0, 0, 0, 4, 4, 1), 10);
   Map(2, 5, Box(0, 0, 0, 4, 4, 1), 11);
   Map(3, 6, Box(0, 0, 0, 4, 4, 1), 12);
-  tiles_.EndArray(1, &memory_, &gone_);
-  EXPECT_EQ(Handles(gone_), std::set<std::uint64_t>{10});
-  gone_.Clear();
-  tiles_.EndContext(0, &memory_, &gone_);
-  EXPECT_EQ(gone_.size(), 0u) << "no context";
-  tiles_.EndContext(5, &memory_, &gone_);
-  EXPECT_EQ(Handles(gone_), std::set<std::uint64_t>{11});
+  tiles_.EndArray(1, &memory_, &freed_);
+  EXPECT_EQ(Handles(freed_), std::set<std::uint64_t>{10});
+  freed_.Clear();
+  tiles_.EndContext(0, &memory_, &freed_);
+  EXPECT_EQ(freed_.size(), 0u) << "no context";
+  tiles_.EndContext(5, &memory_, &freed_);
+  EXPECT_EQ(Handles(freed_), std::set<std::uint64_t>{11});
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ TEST(VmmLedger, AnotherHandleOfTheSameMemoryIsAReferenceToIt) {
   EXPECT_TRUE(ledger.Create(7, 100, 2, kLayerVmmPhysical));
   EXPECT_TRUE(ledger.Alias(8, 7));
   EXPECT_TRUE(ledger.Alias(8, 7)) << "imported twice";
-  EXPECT_EQ(ledger.Known(8).handle, 7u);
+  EXPECT_EQ(ledger.PhysicalOf(8).handle, 7u);
   EXPECT_EQ(ledger.DeviceOf(8), 2);
   EXPECT_FALSE(ledger.Release(7).last);
   EXPECT_FALSE(ledger.Release(8).last);
@@ -143,9 +143,9 @@ TEST(VmmLedger, AnotherHandleOfTheSameMemoryIsAReferenceToIt) {
   ASSERT_TRUE(ledger.Unmap(0x1000, 100, &mapping, &gone));
   EXPECT_TRUE(gone.last);
   EXPECT_EQ(gone.handle, 7u);
-  EXPECT_EQ(ledger.Known(8).handle, 0u) << "the name went with it";
+  EXPECT_EQ(ledger.PhysicalOf(8).handle, 0u) << "the name went with it";
   EXPECT_TRUE(ledger.Create(7, 50, 0, kLayerVmmPhysical)) << "a handle that comes back";
-  EXPECT_EQ(ledger.Known(8).handle, 0u) << "is not what the other name stood for";
+  EXPECT_EQ(ledger.PhysicalOf(8).handle, 0u) << "is not what the other name stood for";
   EXPECT_TRUE(ledger.Create(8, 50, 0, kLayerVmmPhysical)) << "and may stand for something new";
 }
 

@@ -87,7 +87,7 @@ TEST_F(DriverCalls, ThatNeverEndAreForgottenWhenListeningBeginsAnew) {
   Start();
   const FreeParameters parameters{4096};
   for (int i = 0; i < 300; ++i) Told("cuMemFree_v2", &parameters).Enter();
-  ForgetDriverCalls();
+  ClearDriverCalls();
   Told call("cuMemFree_v2", &parameters);
   call.Enter();
   call.Exit(CUDA_ERROR_INVALID_VALUE);

@@ -166,27 +166,27 @@ TEST_F(TorchLayerTest, TheSourceIsTheCachingAllocatorFromItsFirstBlockOn) {
   Start();
   Old(Memory(kMiB), 512);
   Old(Memory(kMiB), 512);
-  TheTorchLayer()->TellSource(true, true, true);
+  TheTorchLayer()->ReportSource(true, true, true);
   EXPECT_THAT(TorchStates(Finish()), ElementsAre("on caching"));
 }
 
 TEST_F(TorchLayerTest, WithoutBlocksTensorsAreAllocationsOfTheDriver) {
   Start();
   TorchLayer* torch = TheTorchLayer();
-  torch->TellSource(true, false, false);  // loaded
-  torch->TellSource(true, true, false);   // an allocation; the first block may be about to come
+  torch->ReportSource(true, false, false);  // loaded
+  torch->ReportSource(true, true, false);   // an allocation; the first block may be about to come
   EXPECT_THAT(TorchStates(testing::ReadLog((memprof_flush(), path_))), IsEmpty());
-  for (int i = 0; i < 5; ++i) torch->TellSource(true, true, false);
-  torch->TellSource(true, true, true);
+  for (int i = 0; i < 5; ++i) torch->ReportSource(true, true, false);
+  torch->ReportSource(true, true, true);
   EXPECT_THAT(TorchStates(Finish()), ElementsAre("on direct"));
 }
 
 TEST_F(TorchLayerTest, LoadedAndNeverUsedIsSaidAtTheEnd) {
   Start();
   TorchLayer* torch = TheTorchLayer();
-  torch->TellSource(false, false, true);
-  torch->TellSource(true, false, true);
-  torch->TellSource(true, false, true);
+  torch->ReportSource(false, false, true);
+  torch->ReportSource(true, false, true);
+  torch->ReportSource(true, false, true);
   EXPECT_THAT(TorchStates(Finish()), ElementsAre("off not seen"));
 }
 

@@ -1,5 +1,5 @@
-// What a tool must know of NVTX 3 to be its injection library: the layouts and numbers that NVTX's
-// headers document and never change, without those headers, which not every toolkit has.
+// The part of NVTX 3 that an injection library needs: layouts and numbers that NVTX's headers
+// document and never change. Without those headers, because not every toolkit has them.
 #pragma once
 
 #include <wchar.h>
@@ -9,7 +9,7 @@
 
 namespace memprof::nvtx {
 
-// Given to InitializeInjectionNvtx2 by each library that has NVTX compiled in.
+// Each library with NVTX compiled in passes one to InitializeInjectionNvtx2.
 using GetExportTable = const void* (*)(std::uint32_t table);
 inline constexpr std::uint32_t kCallbacksTable = 1;
 
@@ -43,7 +43,7 @@ enum Core2 : unsigned {
   kDomainCreateW = 13,
 };
 
-// What a push returns that no tool keeps count of, as when there is no tool at all.
+// What a push returns when no tool counts the levels.
 inline constexpr int kNoTracking = -2;
 
 enum MessageType : std::int32_t { kMessageAscii = 1, kMessageUnicode = 2, kMessageRegistered = 3 };
@@ -66,8 +66,8 @@ struct EventAttributes {
 };
 static_assert(sizeof(EventAttributes) == 48);
 
-// Extensions of NVTX each have functions of their own; InitializeInjectionNvtxExtension fills in
-// their slots. Here that of memory: heaps of sub-allocators, regions of memory, and their names.
+// Extensions of NVTX each have a table of functions, which InitializeInjectionNvtxExtension fills.
+// This is the one of memory: heaps of sub-allocators, regions of memory, and their names.
 struct ExtensionSegment {
   std::size_t id;
   std::size_t slots;
@@ -95,7 +95,7 @@ enum Memory : unsigned {
   kRegionsName = 6,
 };
 
-// Every structure of the extension begins so.
+// Every structure of the extension begins with this.
 struct MemoryHeader {
   std::uint16_t compatibility;
   std::uint16_t bytes;
@@ -122,7 +122,7 @@ struct RegionsRegister {
   std::size_t count;
   std::size_t element_bytes;
   const void* elements;  // of VirtualRange
-  const void** handles;  // that the tool gives them; null = their addresses serve
+  const void** handles;  // the tool's handles; null = addresses are the handles
 };
 struct RegionsResize {
   MemoryHeader header;

@@ -1,9 +1,9 @@
-// NVTX's extension for memory: a heap that a program's own allocator suballocates up is a segment
-// of the log, its regions are blocks, and a region with a name is a tensor of bytes with that name.
-// So are named regions of no heap, which lie in what the driver handed out.
+// NVTX's extension for memory. A heap that the program's own allocator divides is a segment of the
+// log, its regions are blocks, and a region with a name is a tensor of bytes with that name. A
+// named region without a heap is a tensor in memory of the driver.
 //
 // A region's address serves as its handle, as NVTX allows. What ends with the memory below it needs
-// no event: readers end it there.
+// no event: readers end it then.
 #include "libmemprof/src/api/internal/nvtx_memory.h"
 
 #include <stdio.h>
@@ -18,12 +18,11 @@ namespace {
 using nvtx::MemoryHeader;
 using nvtx::VirtualRange;
 
-// Regions that are remembered at once; others are blocks that only their own end or their heap's
-// memory ends, and get no name. The table is searched from end to end.
+// Regions that are stored at once. Later ones are blocks without a name, which end with their own
+// event or with the memory of their heap. The table is searched linearly.
 constexpr std::uint32_t kMaxRegions = 4096;
-constexpr std::uint64_t kNvtxNamed = 1;
 
-HandleTable* Known() { return TheRecorder()->driver()->handles(); }
+HandleTable* Handles() { return TheRecorder()->driver()->handles(); }
 
 std::uint64_t Number(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
 
@@ -40,7 +39,8 @@ bool IsUsable(const MemoryHeader* header, std::size_t bytes) {
          header->bytes >= bytes && Recording() && TheRecorder() != nullptr;
 }
 
-// Calls visit(element) for each of the batch, whose elements may have grown.
+// Calls visit(element) for each element of the batch; newer versions of NVTX may have larger
+// elements.
 template <typename Element, typename Batch, typename Visit>
 void ForEach(const Batch* batch, Visit visit) {
   if (!IsUsable(&batch->header, sizeof *batch) || batch->elements == nullptr) return;
@@ -58,10 +58,10 @@ void NameMemory(const void* address, std::uint64_t bytes, std::int32_t type, con
   memprof_tensor_create(DeviceAt(address), address, bytes, name, "byte", 1, &shape);
 }
 
-// The end of a region that is in the table no more, or was never there.
+// Ends a region that was removed from the table, or was never in it.
 void EndRegion(const void* address, const HandleTable::Entry& region, bool is_block) {
   const std::int32_t device = DeviceAt(address);
-  if (region.aux == kNvtxNamed) memprof_tensor_destroy(device, address);
+  if (region.has_name()) memprof_tensor_destroy(device, address);
   if (is_block) memprof_block_destroy(device, address);
 }
 
@@ -72,8 +72,7 @@ const void* HeapRegister(const void*, const nvtx::HeapDescription* heap) {
   const VirtualRange range = *heap->range;
   if (IsUsable(&heap->header, sizeof *heap) && range.address != nullptr) {
     const std::int32_t device = DeviceAt(range.address);
-    Known()->Add({Number(range.address), HandleKind::kNvtxHeap, 0, 0, range.bytes,
-                  static_cast<std::uint64_t>(device), 1});
+    Handles()->Add(HandleTable::Entry::NvtxHeap(Number(range.address), range.bytes, device));
     memprof_segment_create(device, range.address, range.bytes, nullptr);
     NameMemory(range.address, range.bytes, heap->message_type, heap->message);
   }
@@ -83,26 +82,27 @@ const void* HeapRegister(const void*, const nvtx::HeapDescription* heap) {
 void HeapReset(const void*, const void* heap) {
   if (!Recording() || TheRecorder() == nullptr) return;
   HandleTable::Entry region;
-  while (Known()->TakeOwned(Number(heap), HandleKind::kNvtxRegion, &region))
+  while (Handles()->TakeOwned(Number(heap), HandleKind::kNvtxRegion, &region))
     EndRegion(reinterpret_cast<const void*>(region.handle), region, heap != nullptr);
 }
 
 void HeapUnregister(const void* domain, const void* heap) {
   HeapReset(domain, heap);
   if (!Recording() || heap == nullptr || TheRecorder() == nullptr) return;
-  HandleTable::Entry known;
-  if (Known()->Drop(Number(heap), HandleKind::kNvtxHeap, &known) == HandleTable::Dropped::kUnknown)
+  HandleTable::Entry entry;
+  if (Handles()->Drop(Number(heap), HandleKind::kNvtxHeap, &entry) ==
+      HandleTable::Dropped::kUnknown)
     return;
-  const auto device = static_cast<std::int32_t>(known.aux);
+  const std::int32_t device = entry.device();
   memprof_tensor_destroy(device, heap);
   memprof_segment_destroy(device, heap);
 }
 
 void Register(const void* heap, const VirtualRange& range) {
   if (range.address == nullptr || range.bytes == 0) return;
-  if (Known()->size() < kMaxRegions)
-    Known()->Add(
-        {Number(range.address), HandleKind::kNvtxRegion, 0, Number(heap), range.bytes, 0, 1});
+  if (Handles()->size() < kMaxRegions)
+    Handles()->Add(HandleTable::Entry(Number(range.address), HandleKind::kNvtxRegion, 0,
+                                      Number(heap), range.bytes));
   if (heap != nullptr)
     memprof_block_create(DeviceAt(range.address), range.address, range.bytes, range.bytes, nullptr);
 }
@@ -120,7 +120,7 @@ void RegionsResize(const void*, const nvtx::RegionsResize* batch) {
   if (batch == nullptr || batch->header.reserved_or_type != nvtx::kVirtualAddress) return;
   ForEach<VirtualRange>(batch, [](const VirtualRange& range) {
     HandleTable::Entry region;
-    if (Known()->Drop(Number(range.address), HandleKind::kNvtxRegion, &region) ==
+    if (Handles()->Drop(Number(range.address), HandleKind::kNvtxRegion, &region) ==
         HandleTable::Dropped::kUnknown)
       return;
     EndRegion(range.address, region, region.owner != 0);
@@ -132,23 +132,23 @@ void RegionsUnregister(const void*, const nvtx::RegionsUnregister* batch) {
   if (batch == nullptr) return;
   ForEach<const void*>(batch, [](const void* address) {
     HandleTable::Entry region;
-    const bool known = Known()->Drop(Number(address), HandleKind::kNvtxRegion, &region) !=
+    const bool known = Handles()->Drop(Number(address), HandleKind::kNvtxRegion, &region) !=
                        HandleTable::Dropped::kUnknown;
     EndRegion(address, region, !known || region.owner != 0);
   });
 }
 
-// Also memory that was never registered as a region: its size is what the driver says.
+// Also for memory that was never registered as a region: the driver reports its size.
 void RegionsName(const void*, const nvtx::RegionsName* batch) {
   if (batch == nullptr) return;
   ForEach<nvtx::RegionName>(batch, [](const nvtx::RegionName& named) {
     HandleTable::Entry region;
-    HandleTable* known = Known();
-    if (known->Get(Number(named.region), HandleKind::kNvtxRegion, &region)) {
-      known->Drop(region.handle, HandleKind::kNvtxRegion);
-      if (region.aux == kNvtxNamed) memprof_tensor_destroy(DeviceAt(named.region), named.region);
-      region.aux = kNvtxNamed;
-      known->Add(region);
+    HandleTable* handles = Handles();
+    if (handles->Get(Number(named.region), HandleKind::kNvtxRegion, &region)) {
+      handles->Drop(region.handle, HandleKind::kNvtxRegion);
+      if (region.has_name()) memprof_tensor_destroy(DeviceAt(named.region), named.region);
+      region.set_has_name();
+      handles->Add(region);
     } else {
       EntryGuard guard;
       region.bytes = DriverState::BytesAt(Number(named.region));
@@ -165,7 +165,8 @@ std::intptr_t Address(F* function) {
 }  // namespace
 }  // namespace memprof::recorder
 
-// Called once for each extension of each library that has NVTX in it; 0 = of no interest.
+// Called once for each extension of each library that contains NVTX; returns 0 for extensions that
+// are not used.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     memprof::nvtx::ExtensionModule* module) {
   using namespace memprof::recorder;

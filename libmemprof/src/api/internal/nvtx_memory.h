@@ -1,4 +1,4 @@
-// Texts that NVTX gives in one of several forms.
+// Texts, which NVTX passes in one of several forms.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace memprof::recorder {
 
-// The text as UTF-8 with its end, cut to `room`; its length. `type` is one of nvtx::MessageType,
-// `value` what NVTX's union holds.
+// Writes the text as zero-terminated UTF-8, cut to `room` bytes; returns its length. `type` is one
+// of nvtx::MessageType, `value` the value of NVTX's union.
 std::size_t NvtxText(std::int32_t type, const void* value, char* out, std::size_t room);
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// What is done about once a second, and at the end.
+// The tasks of the writer's thread: about once a second, and at the end.
 #include "libmemprof/src/lifecycle/internal/whole_recording.h"
 
 #include "libmemprof/src/driver/api.h"
@@ -21,10 +21,10 @@ Housekeeping WholeRecording::Tasks(void (*serve_requests)(void*), void (*switch_
     auto* self = static_cast<WholeRecording*>(owner);
     self->recorder_.stacks()->Refresh();
     CheckCuptiSource();
-    self->TellTorchSource(false);
+    self->ReportTorchSource(false);
   };
   tasks.before_finish = [](void* owner) {
-    static_cast<WholeRecording*>(owner)->TellTorchSource(true);
+    static_cast<WholeRecording*>(owner)->ReportTorchSource(true);
   };
   tasks.at_last_thread = [](void*) { g_control.ending.store(1, std::memory_order_relaxed); };
   tasks.counts = [](void* owner) -> Housekeeping::Counts {
@@ -34,9 +34,9 @@ Housekeeping WholeRecording::Tasks(void (*serve_requests)(void*), void (*switch_
   return tasks;
 }
 
-void WholeRecording::TellTorchSource(bool ending) {
+void WholeRecording::ReportTorchSource(bool ending) {
   const Modules& modules = recorder_.stacks()->modules();
-  torch_.TellSource(modules.torch_loaded(), modules.torch_used(), ending);
+  torch_.ReportSource(modules.torch_loaded(), modules.torch_used(), ending);
 }
 
 void WholeRecording::Use(WholeRecording* recording) {

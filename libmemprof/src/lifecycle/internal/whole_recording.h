@@ -1,4 +1,4 @@
-// A recorder with what is above it: what the writer's thread looks after.
+// A recorder and the layers above it, which the writer's thread also serves.
 #pragma once
 
 #include "libmemprof/src/recording/recorder.h"
@@ -15,12 +15,12 @@ class WholeRecording {
   WholeRecording& operator=(const WholeRecording&) = delete;
 
   Recorder* recorder() { return &recorder_; }
-  // Makes it, or nothing, that of this process.
+  // Makes this the current recording of the process; null for none.
   static void Use(WholeRecording* recording);
 
  private:
   Housekeeping Tasks(void (*serve_requests)(void*), void (*switch_off)(void*));
-  void TellTorchSource(bool ending);
+  void ReportTorchSource(bool ending);
 
   Recorder recorder_;
   TorchLayer torch_;

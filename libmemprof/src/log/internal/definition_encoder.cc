@@ -1,4 +1,4 @@
-// Fields are published encoded and only concatenated here; trie nodes become columns.
+// Other definitions arrive encoded and are concatenated; nodes of the trie become columns.
 #include "libmemprof/src/log/internal/definition_encoder.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ void DefinitionEncoder::AddNode(const ring::NodeRecord& node) {
     if (!column->Reserve(ByteBuffer::kMaxVarintBytes)) return;
   ++node_count_;
   parents_.PutVarint(node.parent);
-  const bool python = node.kind == kFramePython;  // an id, no difference of addresses
+  const bool python = node.kind == kFramePython;  // an id: no difference to the last address
   addresses_.PutVarint(ZigZag(python ? node.address : node.address - last_address_));
   modules_.PutVarint(node.module);
   kinds_.PutVarint(node.kind);
@@ -50,7 +50,7 @@ void DefinitionEncoder::AddNode(const ring::NodeRecord& node) {
   if (!python) last_address_ = node.address;
 }
 
-// A message holds one trie: when nodes need another one, the message becomes a chunk first.
+// A message holds one trie: when nodes need another one, the message becomes a chunk.
 void DefinitionEncoder::CloseTrie() {
   if (node_count_ == 0) return;
   {

@@ -15,9 +15,9 @@ class DefinitionEncoder {
  public:
   explicit DefinitionEncoder(LogFile* log) : log_(log) {}
 
-  // The records in `bytes` bytes at `records`, in the order in which they were published.
+  // Adds the records in `bytes` bytes at `records`, in the order in which they were published.
   void Add(const char* records, std::uint32_t bytes);
-  // Adds what is left to the log's batch.
+  // Adds the rest to the log's batch.
   void Finish();
 
  private:

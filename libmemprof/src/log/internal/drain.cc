@@ -1,4 +1,4 @@
-// A batch: what is new in the ring, made chunks, written, and taken from the ring.
+// A batch: encodes the new content of the ring, writes it, and removes it from the ring.
 #include "libmemprof/src/log/internal/drain.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 using ring::RingEvent;
 using ring::SlabHeader;
 
-// Events that become final in one commit: bounds the batch in memory and what a disk error loses.
+// Events of one commit: bounds the memory of the batch and the loss at a disk error.
 constexpr std::uint64_t kEventsPerCommit = 16 * 1024;
 constexpr std::size_t kDefinitionSlabsPerCommit = 32;  // 2 MiB before packing
 constexpr char kCleanEnd[] = "exit";                   // log.Trailer.reason
@@ -47,7 +47,7 @@ Drain::Result Drain::Once() {
       events += runs_[i].to - runs_[i].from;
     }
     if (const int error = Commit(events)) return {true, error};
-    ReleaseDrainedSlabs(ring_);  // each time: threads may be waiting for room
+    ReleaseDrainedSlabs(ring_);  // here too, because threads may be waiting for a slab
   } while (done < event_runs);
   return {true, 0};
 }
@@ -96,7 +96,7 @@ int Drain::Commit(std::uint64_t events) {
   ring::RingHeader* header = ring_->header();
   header->pending_events.store(events, std::memory_order_release);
   header->commit_at.store(log_->size() + log_->batch_bytes(), std::memory_order_release);
-  // Once it was ended, the log stays so: the process may be gone before anybody asks again.
+  // A log that was ended once is ended again: the process may be gone before the next request.
   const int error =
       log_->finished()
           ? log_->Finish(NowNs(), header->events_written.load(std::memory_order_relaxed) + events,

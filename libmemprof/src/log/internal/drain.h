@@ -1,7 +1,7 @@
-// Moves events and definitions from the ring into the log, so that a reader of a killed process
-// finds each of them once: encoded, then written, then taken from the ring (proto/ring.h).
+// Moves events and definitions from the ring to the log. A reader of a killed process finds each of
+// them once: they are encoded, then written, then removed from the ring (proto/ring.h).
 //
-// On the writer's thread alone, but for what live() says otherwise, and log_bytes.
+// On the writer's thread only, except log_bytes and the functions of live() that allow others.
 #pragma once
 
 #include <atomic>
@@ -28,9 +28,9 @@ class Drain {
     int error = 0;        // errno of the log
   };
   Result Once();
-  // Writes what the log's batch holds, of which `events` are the ring's; 0 or an errno.
+  // Writes the log's batch, which has `events` events of the ring; returns 0 or an errno.
   int Commit(std::uint64_t events);
-  // Ends the log as it is now; 0 or an errno.
+  // Ends the log; returns 0 or an errno.
   int EndLog();
 
   LiveAccount* live() { return &live_; }

@@ -10,10 +10,10 @@ using ring::RingEvent;
 
 constexpr std::uint64_t kEventsPerHeartbeat = 4096;
 
-// Whether memory of the kind `freed` went back through a function for the kind `by` that CUDA does
-// not prescribe for it; the readers have the same rule (analysis/load/internal/spaces.h). cuMemFree
-// is the one function for three kinds; it and cuMemFreeAsync end what was imported at an address;
-// cuMemFreeAsync ends what a pool in the host's memory has handed out.
+// Whether memory of the kind `freed` was freed by the function of the kind `by`, which CUDA does
+// not allow for it. The readers have the same rule (analysis/load/internal/spaces.h). cuMemFree
+// frees three kinds. It and cuMemFreeAsync also free imported addresses. cuMemFreeAsync also frees
+// what a pool in host memory has allocated.
 bool IsForeignFree(std::uint8_t freed, std::uint8_t by) {
   const auto is_linear = [](std::uint8_t kind) {
     return kind == kLayerLinear || kind == kLayerPitched || kind == kLayerManaged;
@@ -25,8 +25,8 @@ bool IsForeignFree(std::uint8_t freed, std::uint8_t by) {
 
 }  // namespace
 
-// Applies the batch in the order of time over all threads: each thread is in order already, so the
-// earliest head goes first.
+// Applies the batch in the order of time over all threads: each thread is in order already, so this
+// is a merge.
 void LiveAccount::Apply(const SlabRuns& runs, std::size_t count) {
   cursors_.Clear();
   if (count == 0 || !cursors_.Reserve(count)) return;

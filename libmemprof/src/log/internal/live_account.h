@@ -1,4 +1,5 @@
-// Follows what is live, by the events of each batch in the order of time over all threads.
+// Keeps the table of live blocks up to date, from the events of each batch in the order of time
+// over all threads.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@ class LiveAccount {
   LiveAccount(const LiveAccount&) = delete;
   LiveAccount& operator=(const LiveAccount&) = delete;
 
-  // On the writer's thread. Corrects the layer of frees by what they free.
+  // On the writer's thread. Sets the layer of frees to that of the freed block.
   void Apply(const SlabRuns& runs, std::size_t count);
   const LiveTable& table() const { return table_; }
 
@@ -26,7 +27,7 @@ class LiveAccount {
   std::size_t blocks() const { return blocks_.load(std::memory_order_relaxed); }
 
  private:
-  // Where the merge stands in one thread's runs.
+  // Position of the merge in the runs of one thread.
   struct Cursor {
     std::size_t run, end_run;
     std::uint32_t event;

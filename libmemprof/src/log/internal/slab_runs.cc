@@ -1,4 +1,4 @@
-// Reads the states of slabs, which their owners change meanwhile.
+// Reads the states of slabs, while their owners change them.
 #include "libmemprof/src/log/internal/slab_runs.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@ using ring::SlabHeader;
 using ring::SlabKind;
 using ring::SlabState;
 
-// Leaves events later than `time_ns` for the next drain. A free in this batch then has its
-// allocation in it too, or in an earlier one, whichever threads made them: the allocation was
-// published before the free got its time.
+// Leaves events after `time_ns` to the next drain. The allocation of a free is then in the same
+// batch or an earlier one, whichever threads made them: the allocation was published before the
+// free got its time.
 void CutAt(std::uint64_t time_ns, SlabRun* runs, std::size_t count) {
   bool cut = false;
   for (std::size_t i = 0; i < count; ++i) {
@@ -39,9 +39,9 @@ SlabRuns::~SlabRuns() {
     UnmapMemory(runs_, ring_->header()->slab_count * sizeof(SlabRun), Need::kWriter);
 }
 
-// All slabs of the kind that hold something new, each thread's in the order in which it filled
-// them. A slab that was seen half full while its successor already existed is looked at again:
-// what the successor holds came later.
+// Collects all slabs of the kind with new content, for each thread in the order in which it filled
+// them. A slab that was read half full, while its successor already existed, is read again: the
+// successor's content is newer.
 std::size_t SlabRuns::Collect() {
   const std::uint64_t cut_ns = kind_ == SlabKind::kEvents ? NowNs() : 0;
   if (runs_ == nullptr)

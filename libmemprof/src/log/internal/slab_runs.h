@@ -1,5 +1,5 @@
-// What is new in the ring's slabs of one kind: runs of one slab each, in the order in which each
-// thread filled them. Belongs to the writer's thread.
+// The new content of the ring's slabs of one kind: runs within one slab, for each thread in the
+// order in which it filled them. Belongs to the writer's thread.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class SlabRuns {
   SlabRuns(const SlabRuns&) = delete;
   SlabRuns& operator=(const SlabRuns&) = delete;
 
-  // Looks at the ring anew; how many there are.
+  // Reads the ring again; returns the number of runs.
   std::size_t Collect();
   const SlabRun& operator[](std::size_t i) const { return runs_[i]; }
 
@@ -34,9 +34,9 @@ class SlabRuns {
   SlabRun* runs_ = nullptr;  // as many as the ring may have slabs
 };
 
-// Gives back slabs that are sealed and drained.
+// Returns slabs that are sealed and drained to the free list.
 void ReleaseDrainedSlabs(RingBuffer* ring);
-// A thread normally gives its slab back when it ends; one that was cut off cannot.
+// A thread normally seals its slab when it ends; a thread that was killed cannot.
 void SealSlabsOfDeadThreads(RingBuffer* ring);
 
 }  // namespace memprof::recorder

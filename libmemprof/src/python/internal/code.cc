@@ -46,7 +46,7 @@ bool AppendPythonText(const PythonLayout& layout, std::uint64_t text_type, std::
   if (!HasType(layout, address, text_type) || !ReadChecked(address + layout.text_length, &length) ||
       !ReadChecked(address + layout.text_state, &state))
     return false;
-  // Bits: 2 whether interned, 3 width, 1 compact, 1 ASCII.
+  // Bits: 2 interned, 3 width, 1 compact, 1 ASCII.
   const std::uint32_t width = state >> 2 & 7;
   const bool compact = (state >> 5 & 1) != 0;
   const bool ascii = (state >> 6 & 1) != 0;
@@ -72,7 +72,7 @@ SourceResult ReadSource(const PythonLayout& layout, const PythonRuntime& runtime
     return SourceResult::kWrong;
   std::uint32_t first_line;
   if (!ReadChecked(frame.code + layout.code_first_line, &first_line)) return SourceResult::kWrong;
-  // Code that the interpreter made for itself, as what calls an __init__ from 3.12 on.
+  // Code that the interpreter made itself, such as the call of an __init__ from 3.12 on.
   if (file == 0 || name == 0 || first_line == 0) return SourceResult::kNoSource;
   if (!ReadLine(layout, runtime, frame, &source->file, &source->line)) return SourceResult::kWrong;
   source->function.Clear();

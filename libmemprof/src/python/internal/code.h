@@ -1,7 +1,7 @@
-// What a Python frame says to people: its function, file and line, copied out of the code object.
+// Function, file and line of a Python frame, copied from its code object.
 //
-// For frames that are met for the first time: every read is checked (checked_memory.h), so that a
-// layout which is wrong, or an object that is no code, costs the names and nothing else.
+// Used for new frames: every read is checked (checked_memory.h), so that a wrong layout, or an
+// object that is no code, costs the name and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace memprof::recorder {
 
-// Characters of a name or path that are kept.
+// Longer names and paths are cut.
 inline constexpr std::uint64_t kMaxPythonText = 4096;
 
 struct PythonSource {
@@ -24,14 +24,15 @@ struct PythonSource {
 
 enum class SourceResult : std::uint8_t {
   kOk,
-  kNoSource,  // the interpreter's own code, which is from no file
-  kWrong,     // no code object, or its parts are not what they must be
+  kNoSource,  // code that the interpreter made itself, without a file
+  kWrong,     // not a code object, or its fields have wrong types
 };
 
 SourceResult ReadSource(const PythonLayout& layout, const PythonRuntime& runtime,
                         const PythonStack::Frame& frame, PythonSource* source);
 
-// Appends the `str` at `address` as UTF-8; lone surrogates become U+FFFD. False when it is none.
+// Appends the `str` at `address` as UTF-8; lone surrogates become U+FFFD. False when it is no
+// `str`.
 bool AppendPythonText(const PythonLayout& layout, std::uint64_t text_type, std::uint64_t address,
                       ByteBuffer* out);
 

@@ -1,4 +1,4 @@
-// The tables, and the reading of debug offsets.
+// The tables of layouts, and the reader of debug offsets.
 #include "libmemprof/src/python/internal/layout.h"
 
 #include <string.h>
@@ -75,7 +75,7 @@ PythonLayout Layout312() {
   return layout;
 }
 
-// Where a minor version's debug offsets say what; in bytes from their beginning.
+// Positions, in bytes, of the fields of a minor version's debug offsets.
 struct WhereOffsets {
   int minor;
   std::uint16_t thread_frame, frame_previous, frame_code, frame_instruction, frame_owner;
@@ -90,7 +90,7 @@ constexpr char kCookie[] = "xdebugpy";
 constexpr std::size_t kVersionAt = 8;
 constexpr std::size_t kFreeThreadedAt = 16;
 constexpr std::uint64_t kMaxOffset = 4096;
-// In both, and not among the offsets.
+// In both versions, and not among the debug offsets.
 constexpr std::uint16_t kCodeVersion = 92;
 constexpr std::uint16_t kCompactBeyondAscii = 16;
 

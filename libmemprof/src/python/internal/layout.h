@@ -1,12 +1,12 @@
-// Where CPython keeps what a stack of Python frames is read from: offsets into its own structures,
-// which change from one minor version to the next.
+// The offsets in CPython's structures from which Python frames are read. They change from one minor
+// version to the next.
 //
 // From 3.13 on an interpreter describes itself, in `_PyRuntime.debug_offsets` (CPython's
-// Include/internal/pycore_debug_offsets.h, in 3.13 pycore_runtime.h), except for little that is
-// the same in all builds of a minor version. Before, the offsets follow from the headers
-// (cpython/code.h, cpython/pystate.h, cpython/unicodeobject.h, internal/pycore_frame.h; before
-// 3.11 frameobject.h), for 64-bit builds without Py_TRACE_REFS. Whatever they say is checked
-// against the running interpreter before it is used (python_stacks.h).
+// Include/internal/pycore_debug_offsets.h, in 3.13 pycore_runtime.h); the few offsets that are
+// missing there are the same in all builds of a minor version. For older versions the offsets
+// follow from the headers (cpython/code.h, cpython/pystate.h, cpython/unicodeobject.h,
+// internal/pycore_frame.h; before 3.11 frameobject.h), for 64-bit builds without Py_TRACE_REFS. All
+// of them are checked against the running interpreter before they are used (python/stacks.h).
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace memprof::recorder {
 
-// How frames hang together.
+// How frames are linked.
 enum class FrameChain : std::uint8_t {
   kObjects,  // 3.8 to 3.10: PyFrameObject, one for each call of the evaluation loop in C
-  kEntries,  // 3.11: several frames in one C loop, of which the outermost says so
+  kEntries,  // 3.11: several frames in one C loop; the outermost is marked
   kShims,    // from 3.12 on: each C loop has a frame without code, on the C stack, under its own
 };
 
@@ -31,7 +31,7 @@ struct PythonLayout {
   int minor = 0;  // of 3.minor
   FrameChain chain = FrameChain::kObjects;
   LineFormat lines = LineFormat::kLnotab;
-  // Of the thread state: a frame, or the C loop's record where there is `loop_frame`.
+  // Of the thread state: a frame, or the C loop's record if there is `loop_frame`.
   std::uint16_t thread_frame = 0;
   std::uint16_t thread_loop = 0;    // 3.10 and 3.11; 0 = none
   std::uint16_t loop_frame = 0;     // 3.11 and 3.12: the loop's innermost frame
@@ -62,23 +62,23 @@ struct PythonLayout {
 
 // The owner of a shim.
 inline constexpr std::uint8_t kOwnerOfShim = 3;
-// 3.14: other frames without code of their own.
+// 3.14: owner of other frames without code.
 inline constexpr std::uint8_t kOwnerCStack = 4;
 
 inline constexpr int kFirstMinor = 8;
 inline constexpr int kLastMinor = 14;
-// Bytes of the largest of those that are known.
+// The largest size of a known version.
 inline constexpr std::size_t kDebugOffsetsBytes = 760;
 
 enum class LayoutResult : std::uint8_t {
   kOk,
   kUnknownVersion,
   kNoOffsets,     // 3.13 or later, and they are not what they should be
-  kFreeThreaded,  // its frames refer to bytecode of the thread's own: not read
+  kFreeThreaded,  // its frames refer to bytecode of the thread: not supported
 };
 
-// The layout of CPython 3.`minor`. `debug_offsets` are kDebugOffsetsBytes bytes from the beginning
-// of _PyRuntime; not looked at before 3.13.
+// The layout of CPython 3.`minor`. `debug_offsets`: kDebugOffsetsBytes bytes from the beginning of
+// _PyRuntime; not read before 3.13.
 LayoutResult FindPythonLayout(int minor, const void* debug_offsets, PythonLayout* layout);
 
 }  // namespace memprof::recorder

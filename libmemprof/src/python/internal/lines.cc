@@ -4,7 +4,7 @@
 namespace memprof::recorder {
 namespace {
 
-// Pairs: so many bytes further, then so many lines; both describe the instruction that follows.
+// Pairs: add so many bytes, then so many lines; both apply to the instruction that follows.
 int LineOfLnotab(const unsigned char* table, std::size_t bytes, int first_line,
                  std::int64_t offset) {
   std::int64_t address = 0;
@@ -17,7 +17,7 @@ int LineOfLnotab(const unsigned char* table, std::size_t bytes, int first_line,
   return static_cast<int>(line);
 }
 
-// Pairs: bytes that a range covers, and lines from the range before; -128 = it has no line.
+// Pairs: the bytes of a range, and its lines from the previous range; -128 = the range has no line.
 int LineOfRanges(const unsigned char* table, std::size_t bytes, int first_line,
                  std::int64_t offset) {
   constexpr int kNoLine = -128;
@@ -39,8 +39,8 @@ class Locations {
   Locations(const unsigned char* table, std::size_t bytes) : at_(table), end_(table + bytes) {}
 
   bool done() const { return at_ == end_; }
-  // Of the next entry: units of 2 bytes that it covers, lines from the entry before, whether it
-  // has a line.
+  // Reads the next entry: the units of 2 bytes that it covers, its lines from the previous entry,
+  // and whether it has a line.
   void Next(int* units, std::int64_t* line_delta, bool* has_line) {
     constexpr unsigned kOneLine0 = 10, kOneLine2 = 12, kNoColumns = 13, kLong = 14, kNone = 15;
     const unsigned head = *at_++;

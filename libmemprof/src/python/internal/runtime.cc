@@ -1,5 +1,5 @@
-// Looks names up in modules' own symbol tables: the interpreter may be the executable, a library
-// that it was linked with, or one that a program embeds, out of reach of dlsym.
+// Searches the symbol tables of the loaded modules: the interpreter may be the executable, a
+// library that it was linked with, or one that a program embeds, where dlsym does not find it.
 #include "libmemprof/src/python/internal/runtime.h"
 
 #include <elf.h>
@@ -40,7 +40,7 @@ class Finder {
   bool all_ = true;
 };
 
-int LookInto(dl_phdr_info* info, std::size_t, void* out) {
+int InspectModule(dl_phdr_info* info, std::size_t, void* out) {
   ElfSymbols tables;
   if (!ReadTables(*info, &tables) || FindSymbol(tables, "_PyRuntime") == nullptr) return 0;
   Finder finder(tables);
@@ -74,7 +74,7 @@ int LookInto(dl_phdr_info* info, std::size_t, void* out) {
 
 PythonRuntime FindPythonRuntime() {
   PythonRuntime runtime;
-  dl_iterate_phdr(LookInto, &runtime);
+  dl_iterate_phdr(InspectModule, &runtime);
   return runtime;
 }
 

@@ -1,4 +1,4 @@
-// Asks the interpreter itself, through its public interface, what a thread's stack is.
+// Reads a thread's stack through the interpreter's public interface, for comparison.
 #include <string.h>
 
 #include "libmemprof/src/python/stacks.h"
@@ -14,7 +14,7 @@ class Comparer {
       : runtime_(runtime), layout_(layout), source_(source) {}
 
   const char* Compare(const PythonStack& stack) {
-    void* frame = runtime_.frame();  // borrowed; those further out are ours
+    void* frame = runtime_.frame();  // borrowed; the outer frames are owned references
     const char* difference = nullptr;
     int i = 0;
     bool owned = false;
@@ -23,7 +23,7 @@ class Comparer {
              ReadSource(layout_, runtime_, stack.frames[i], source_) == SourceResult::kNoSource)
         ++i;
       void* code = frame == nullptr ? nullptr : Attribute(frame, "f_code");
-      if (code == nullptr) {  // the end, which is None
+      if (code == nullptr) {  // None: the end
         if (i < stack.count) difference = "it has fewer frames";
         break;
       }
@@ -54,7 +54,7 @@ class Comparer {
     if (!SameText(code, "co_filename", source_->file)) return "a file has another name";
     return SameLine(object) ? nullptr : "a line has another number";
   }
-  // What is no text in UTF-8, or longer than what is kept, is not compared.
+  // Text that is not UTF-8, or longer than what is kept, is not compared.
   bool SameText(void* code, const char* attribute, const ByteBuffer& ours) {
     void* object = Attribute(code, attribute);
     if (object == nullptr) return false;
@@ -66,7 +66,8 @@ class Comparer {
     runtime_.release(object);
     return same;
   }
-  // None is the line of what the compiler made without one; it is then shown with the first.
+  // The line is None in code that the compiler generated without one; our result is then the first
+  // line.
   bool SameLine(void* frame) {
     void* object = Attribute(frame, "f_lineno");
     if (object == nullptr) return false;

@@ -1,4 +1,4 @@
-// From frame to frame.
+// Steps from frame to frame.
 #include "libmemprof/src/python/internal/walk.h"
 
 #include "libmemprof/src/base/checked_memory.h"
@@ -7,17 +7,17 @@
 namespace memprof::recorder {
 namespace {
 
-// The interpreter's objects are none that sanitizers need to know about.
+// Sanitizers must not check the interpreter's objects.
 #define MEMPROF_FOREIGN __attribute__((no_sanitize("address", "thread", "undefined")))
 
-// What is read is known to be there.
+// For memory that is known to be mapped.
 struct Trusting {
   template <typename Value>
   MEMPROF_FOREIGN static Value Load(std::uint64_t address, bool*) {
     return *reinterpret_cast<const volatile Value*>(address);
   }
 };
-// Whatever is not there counts as 0.
+// Memory that is not mapped reads as 0.
 struct Checking {
   template <typename Value>
   static Value Load(std::uint64_t address, bool* sound) {
@@ -43,7 +43,8 @@ class Walker {
   Value Load(std::uint64_t address) {
     return Memory::template Load<Value>(address, &sound_);
   }
-  // The pointer at `address`; 0, and the stack is not sound, where it is none.
+  // The pointer at `address`. If it is no valid pointer, returns 0 and marks the stack as not
+  // sound.
   std::uint64_t Pointer(std::uint64_t address) {
     const auto pointer = Load<std::uint64_t>(address);
     if (pointer == 0 || MayBeObject(pointer)) return pointer;
@@ -77,8 +78,8 @@ class Walker {
   std::uint64_t hash_ = kHashSeed;
 };
 
-// A table's length and some of its words; all that matter where `file` says that the code is from
-// none ("<string>"): such code dies soon, and its like takes its place.
+// Hashes a table's length and some of its words; all words if the code is from no file
+// ("<string>"): such code is often freed, and similar code allocated at its address.
 template <typename Memory>
 std::uint64_t Walker<Memory>::MixTable(std::uint64_t table, std::uint64_t file,
                                        std::uint64_t hash) {
@@ -94,7 +95,7 @@ std::uint64_t Walker<Memory>::MixTable(std::uint64_t table, std::uint64_t file,
   for (std::uint64_t i = 0; i < words; i += step)
     hash = Mix(hash, Load<std::uint64_t>(first + 8 * i));
   if (words > 0) return Mix(hash, Load<std::uint64_t>(first + bytes - 8));
-  // Bytes end with a zero, and their blocks are multiples of 8 bytes: the word is there.
+  // Bytes objects end with a zero, and their blocks are multiples of 8 bytes: the word can be read.
   const std::uint64_t mask = (std::uint64_t{1} << 8 * bytes) - 1;
   return Mix(hash, Load<std::uint64_t>(first) & mask);
 }
@@ -105,7 +106,7 @@ std::uint64_t Walker<Memory>::Fingerprint(std::uint64_t code, std::uint64_t inst
   const auto table = Load<std::uint64_t>(code + layout_.code_line_table);
   const std::uint32_t version =
       layout_.code_version == 0 ? 0 : Load<std::uint32_t>(code + layout_.code_version);
-  // Small numbers are spread, so that they are not near addresses.
+  // Small numbers are spread, so that they do not look like addresses.
   if (version != 0) return Mix(hash, table ^ version * kHashSeed);
   hash = Mix(hash, Load<std::uint32_t>(code + layout_.code_first_line) * kHashSeed ^ table);
   const auto file = Load<std::uint64_t>(code + layout_.code_file);

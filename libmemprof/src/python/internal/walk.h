@@ -1,10 +1,10 @@
-// Reads the calling thread's Python frames out of the interpreter's memory, without the GIL and
+// Reads the calling thread's Python frames from the interpreter's memory, without the GIL and
 // without changing anything.
 //
-// Only a thread itself pushes and pops its frames, and it is inside a hook: they hold still, and
-// keep alive the code objects that they run. What is read is plain memory; a layout is checked
-// (python_stacks.h) before this is used with it. Still, no pointer is followed that cannot be one,
-// and the number of frames is bounded.
+// Only the thread itself pushes and pops its frames, and it is inside a hook: so they do not
+// change, and they keep their code objects alive. All reads are from plain memory, with a layout
+// that was checked (python/stacks.h). In addition, no invalid pointer is followed, and the number
+// of frames is bounded.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +23,21 @@ struct PythonStack {
   };
   int count = 0;
   bool cut = false;          // there were more
-  bool sound = true;         // false: something was no pointer where one must be
-  std::uint64_t hash = 0;    // of all that the frames depend on
+  bool sound = true;         // false: an invalid pointer was found
+  std::uint64_t hash = 0;    // of everything that the frames depend on
   Frame frames[kMaxFrames];  // innermost first
 };
 
-// `thread_state` is the calling thread's PyThreadState, not null. Cost: some 3 ns a frame.
+// `thread_state` is the calling thread's PyThreadState, not null. Costs about 3 ns a frame.
 void WalkPython(const PythonLayout& layout, std::uint64_t thread_state, PythonStack* stack);
-// The same, where nothing is known to be as the layout says: memory that is not there makes the
-// stack not sound. Some 100 times slower.
+// The same, if the layout was not checked yet: unmapped memory makes the stack not sound. About 100
+// times slower.
 void WalkPythonChecked(const PythonLayout& layout, std::uint64_t thread_state, PythonStack* stack);
 
-// Tells code objects and positions in them apart. A code object may be freed and another come to
-// lie in its place: so it depends on what tells the two apart, not just on the address. From
-// 3.12 on that is a number which no other has; before, names' and tables' addresses and lengths,
-// and bytes of the table: all of them for code that is from no file.
+// A hash of a code object and a position in it. A code object may be freed, and another allocated
+// at its address; so the hash includes more than the address. From 3.12 on that is a number that no
+// other code object has; before, the addresses and lengths of names and tables, and bytes of the
+// table: all of them for code that is from no file.
 std::uint64_t FingerprintOf(const PythonLayout& layout, std::uint64_t code,
                             std::uint64_t instruction);
 

@@ -1,4 +1,4 @@
-// This process's memory as the kernel shows it: mappings, pages in use, and what is in them.
+// This process's memory from the kernel's view: mappings, used pages, and their content.
 #pragma once
 
 #include <errno.h>
@@ -16,7 +16,7 @@ namespace memprof::recorder {
 
 inline constexpr std::size_t kHostPage = 4096;
 
-// The lines of /proc/self/maps, one by one; nothing is allocated.
+// Reads /proc/self/maps line by line; allocates nothing.
 class MapsReader {
  public:
   struct Line {
@@ -65,7 +65,7 @@ class MapsReader {
   char text_[8192];
 };
 
-// Which of the pages have anything in them: reading the others would only make page tables.
+// Which pages are in use: reading the others would only create page tables.
 class PageFilter {
  public:
   PageFilter() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
@@ -75,7 +75,7 @@ class PageFilter {
   PageFilter(const PageFilter&) = delete;
   PageFilter& operator=(const PageFilter&) = delete;
 
-  // The first address >= `from` whose page has something in it; `end` if none has.
+  // The first address >= `from` in a used page; `end` if there is none.
   std::uintptr_t NextUsed(std::uintptr_t from, std::uintptr_t end) {
     constexpr std::uint64_t kInMemoryOrSwapped = std::uint64_t{3} << 62;
     if (fd_ < 0) return from;
@@ -98,7 +98,7 @@ class PageFilter {
   std::uint64_t entries_[512];
 };
 
-// Reads this process's memory so that a page which is not there is an error and no signal: by
+// Reads this process's memory such that an unmapped page is an error and no signal: by
 // process_vm_readv or, where that is forbidden, by /proc/self/mem.
 class MemoryReader {
  public:

@@ -7,7 +7,7 @@
 
 namespace memprof::recorder {
 
-// Zeroed, and given back at the end; null where there is no memory.
+// Zeroed, and freed by the destructor; null without memory.
 template <typename T>
 class OwnArray {
  public:

@@ -11,7 +11,7 @@ namespace memprof::recorder {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;  // read at once
-// Nobody's data, but address space that a sanitizer or a runtime has set aside.
+// Address space that a sanitizer or a runtime has reserved, not data.
 constexpr std::size_t kSetAside = std::size_t{1} << 40;
 
 class Scanner {
@@ -26,7 +26,7 @@ class Scanner {
     MapsReader::Line line;
     std::uintptr_t own_library_end = 0;
     while (maps.Next(&line)) {
-      // The library's data, and what follows it without a name: its data that begins as zeroes.
+      // The library's data, and the unnamed mapping after it: its zero-initialised data.
       const bool ours = strstr(line.path, "/libmemprof") != nullptr ||
                         (line.begin == own_library_end && line.path[0] == '\0');
       if (ours) own_library_end = line.end;

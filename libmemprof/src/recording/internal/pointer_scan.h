@@ -17,10 +17,10 @@ struct ScanTarget {
 
 struct ScanResult {
   std::uint64_t bytes;  // of host memory looked at
-  bool complete;        // all there was; else nothing may be concluded
+  bool complete;        // whether all memory was read; else no conclusion is possible
 };
 
-// Counts words that point into each of `targets`, which are in order of address and do not
+// Counts the words that point into each of `targets`, which are sorted by address and do not
 // overlap. Gives up at `deadline_ns` (NowNs).
 ScanResult CountReferences(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns);
 

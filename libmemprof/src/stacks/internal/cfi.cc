@@ -1,4 +1,4 @@
-// Finds the frame description of an address and runs its program up to there.
+// Finds the frame description of an address, and runs its program up to that address.
 #include "libmemprof/src/stacks/internal/cfi.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ struct SearchEntry {
   std::int32_t description;
 };
 
-// The frame description that begins last at or before `address`; null if there is none.
+// The last frame description that begins at or before `address`; null if there is none.
 const unsigned char* FindDescription(const CallFrameTable& table, std::uint64_t address) {
   CfiCursor cursor(table.header, table.end);
   const auto version = cursor.Fixed<std::uint8_t>();
@@ -45,8 +45,8 @@ const unsigned char* FindDescription(const CallFrameTable& table, std::uint64_t 
   return found >= table.begin && found < table.end ? found : nullptr;
 }
 
-// The payload of an entry, after its length; empty on the terminator and on 64-bit entries, which
-// nobody emits.
+// The payload of an entry, after its length; empty for the terminator and for 64-bit entries, which
+// no compiler emits.
 CfiCursor EntryAt(const unsigned char* at, const unsigned char* end) {
   CfiCursor cursor(at, end);
   const auto length = cursor.Fixed<std::uint32_t>();
@@ -91,7 +91,7 @@ bool ReadCommonEntry(const CallFrameTable& table, const unsigned char* at, Commo
   return !cursor.failed();
 }
 
-// False when `bytes` is no multiple of 8 or does not fit.
+// False when `bytes` is not a multiple of 8 or too large.
 template <typename Words>
 bool ToWords(std::int64_t bytes, Words* words) {
   *words = static_cast<Words>(bytes / 8);

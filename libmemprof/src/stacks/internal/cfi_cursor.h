@@ -12,7 +12,7 @@ inline constexpr std::uint8_t kPointerIndirect = 0x80;
 inline constexpr std::uint8_t kPointerPcRelative = 0x10;
 inline constexpr std::uint8_t kPointerDataRelative = 0x30;
 
-// Reads forward within fixed bounds; past the end everything is 0 and `failed` stays set.
+// Reads forward within fixed bounds; beyond the end every value is 0 and `failed` stays set.
 class CfiCursor {
  public:
   CfiCursor(const unsigned char* at, const unsigned char* end) : at_(at), end_(end) {}
@@ -56,7 +56,7 @@ class CfiCursor {
   void Skip(std::uint64_t bytes) {
     if (Has(bytes)) at_ += bytes;
   }
-  // A view of the next `bytes`, which are skipped.
+  // A cursor over the next `bytes`, which are skipped here.
   CfiCursor Take(std::uint64_t bytes) {
     const unsigned char* from = at_;
     Skip(bytes);

@@ -1,10 +1,10 @@
-// One instruction after the other; what compilers do not emit is an error.
+// Executes instruction after instruction; instructions that compilers do not emit are errors.
 #include "libmemprof/src/stacks/internal/cfi_machine.h"
 
 namespace memprof::recorder {
 namespace {
 
-// DW_OP_breg6 N, and DW_OP_deref, are all that compilers use where they realign the stack.
+// Compilers use only DW_OP_breg6 N, and DW_OP_deref, in functions that realign the stack.
 constexpr std::uint8_t kOpBregRbp = 0x76;
 constexpr std::uint8_t kOpDeref = 0x06;
 
@@ -43,7 +43,7 @@ bool CfiMachine::Step(CfiCursor* program) {
     default:
       break;
   }
-  // One of them knows it, and only that one reads operands.
+  // Exactly one of these handles the instruction; only that one reads operands.
   return StepAdvance(opcode, program) || StepState(opcode) || StepCfa(opcode, program) ||
          StepRegister(opcode, program);
 }
@@ -116,7 +116,7 @@ bool CfiMachine::StepCfa(std::uint8_t opcode, CfiCursor* program) {
   }
 }
 
-// Where the caller's register is; all of these name it first.
+// Location of a register of the caller; all of these instructions begin with its number.
 bool CfiMachine::StepRegister(std::uint8_t opcode, CfiCursor* program) {
   const std::uint64_t reg = program->Unsigned();
   switch (opcode) {

@@ -1,4 +1,4 @@
-// Runs call-frame programs: what they say about the caller's registers at one address.
+// Runs call-frame programs, which describe the caller's registers at one address.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ inline constexpr std::uint64_t kCfiRbp = 6;
 inline constexpr std::uint64_t kCfiRsp = 7;
 inline constexpr std::uint64_t kCfiReturnAddress = 16;
 
-// What the common information entry says about all its descriptions.
+// The common information of several descriptions.
 struct CommonEntry {
   std::uint64_t code_factor = 1;
   std::int64_t data_factor = 1;
@@ -21,13 +21,13 @@ struct CommonEntry {
   CfiCursor program{nullptr, nullptr};
 };
 
-// Where a register of the caller is.
+// The location of a register of the caller.
 struct CfiLocation {
   enum class Kind { kSame, kAtCfa, kAtFrame, kUndefined, kOther } kind = Kind::kSame;
   std::int64_t offset = 0;
 };
 
-// The row that a call-frame program has arrived at.
+// The current row of a call-frame program.
 struct CfiRow {
   enum class Base { kRegister, kLoadFromFrame, kOther } base = Base::kOther;
   std::uint64_t base_register = 0;

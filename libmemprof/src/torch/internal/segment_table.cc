@@ -18,7 +18,7 @@ std::size_t SegmentTable::FirstAfter(std::uint64_t address) {
 void SegmentTable::Take(const Segment& known, Segment* segment) {
   *segment = known;
   segments_.Erase(&known);
-  known_.store(segments_.size(), std::memory_order_relaxed);
+  size_.store(segments_.size(), std::memory_order_relaxed);
 }
 
 bool SegmentTable::Add(const Segment& segment) {
@@ -27,7 +27,7 @@ bool SegmentTable::Add(const Segment& segment) {
   const std::size_t i = FirstAfter(segment.address);
   if (i < segments_.size() && segments_[i].address < segment.address + segment.bytes) return false;
   if (!segments_.Insert(i, segment)) return false;
-  known_.store(segments_.size(), std::memory_order_relaxed);
+  size_.store(segments_.size(), std::memory_order_relaxed);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Finds the two functions in whatever library of the process defines them, once.
+// Looks up the two functions once, in whichever library of the process defines them.
 #include "libmemprof/src/torch/internal/stream.h"
 
 #include <dlfcn.h>
@@ -27,8 +27,8 @@ using HandleOfStream = void* (*)(const TorchStream* stream);
 constexpr const char* kCurrentStream = "_ZN3c104cuda20getCurrentCUDAStreamEa";
 constexpr const char* kHandleOfStream = "_ZNK3c104cuda10CUDAStream6streamEv";
 
-enum class Known : std::uint32_t { kNo, kNever, kYes };
-std::atomic<Known> g_known{Known::kNo};
+enum class Functions : std::uint32_t { kNotSearched, kMissing, kFound };
+std::atomic<Functions> g_functions{Functions::kNotSearched};
 std::atomic<CurrentStream> g_current{nullptr};
 std::atomic<HandleOfStream> g_handle{nullptr};
 
@@ -37,8 +37,8 @@ struct Search {
   HandleOfStream handle = nullptr;
 };
 
-// Both from one library.
-int Look(dl_phdr_info* info, std::size_t, void* data) {
+// Both must be from one library.
+int FindInModule(dl_phdr_info* info, std::size_t, void* data) {
   auto* search = static_cast<Search*>(data);
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
@@ -53,32 +53,32 @@ int Look(dl_phdr_info* info, std::size_t, void* data) {
   return search->current != nullptr && search->handle != nullptr ? 1 : 0;
 }
 
-__attribute__((noinline, cold)) Known FindFunctions() {
+__attribute__((noinline, cold)) Functions FindFunctions() {
   SystemSection section;
   LoaderSection loader(LoaderFlagHere());
   Search search;
-  Known found = Known::kNever;
-  if (CanCatch() && dl_iterate_phdr(Look, &search) == 1) {
+  Functions found = Functions::kMissing;
+  if (CanCatch() && dl_iterate_phdr(FindInModule, &search) == 1) {
     g_current.store(search.current, std::memory_order_relaxed);
     g_handle.store(search.handle, std::memory_order_relaxed);
-    found = Known::kYes;
+    found = Functions::kFound;
   }
-  g_known.store(found, std::memory_order_release);
+  g_functions.store(found, std::memory_order_release);
   return found;
 }
 
-// PyTorch throws where the driver is in a state of error: it was not asked by the program, which
-// must not see that. Another question would only fail again.
+// PyTorch throws if the driver is in a state of error. The program did not make this call and must
+// not see the exception. Another call would only fail again.
 template <typename Result, typename Argument>
 bool Ask(Result (*function)(Argument), Argument argument, Result* answer) {
   SystemSection section;
   if (CallForeign(function, argument, answer)) return true;
-  g_known.store(Known::kNever, std::memory_order_release);
+  g_functions.store(Functions::kMissing, std::memory_order_release);
   return false;
 }
 
-// The handle of a stream never changes, and asking for it costs PyTorch two calls of the runtime.
-// Ids are small numbers or addresses, and repeat on each device.
+// The handle of a stream never changes, and each query costs PyTorch two calls of the runtime. Ids
+// are small numbers or addresses, and each device has the same small ones.
 struct LastStream {
   std::uint64_t id_and_device = 0;
   std::uint64_t handle = 0;
@@ -88,15 +88,15 @@ thread_local LastStream t_last __attribute__((tls_model("initial-exec")));
 }  // namespace
 
 std::uint64_t TorchStreamHere(std::int32_t device) {
-  Known known = g_known.load(std::memory_order_acquire);
-  if (known == Known::kNo) known = FindFunctions();
-  if (known != Known::kYes || device < 0 || device >= kMaxTorchDevices) return 0;
+  Functions functions = g_functions.load(std::memory_order_acquire);
+  if (functions == Functions::kNotSearched) functions = FindFunctions();
+  if (functions != Functions::kFound || device < 0 || device >= kMaxTorchDevices) return 0;
   const auto index = static_cast<std::int8_t>(device);
   TorchStream stream;
   if (!Ask(g_current.load(std::memory_order_relaxed), index, &stream)) return 0;
   if (stream.device.type != kTorchCuda || stream.device.index != index) {
-    // Not what it was in the versions that are known.
-    g_known.store(Known::kNever, std::memory_order_release);
+    // Its signature differs from that of the known versions.
+    g_functions.store(Functions::kMissing, std::memory_order_release);
     return 0;
   }
   if (stream.id == 0) return 0;

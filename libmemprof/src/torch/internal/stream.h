@@ -1,9 +1,9 @@
-// The stream that PyTorch allocates for: that of its caching allocator's caller, which the report
-// of a block does not name. It is asked for by the two functions by which every CUDA extension of
-// PyTorch asks (c10::cuda::getCurrentCUDAStream and CUDAStream::stream, the same in all of 2.x).
+// The stream that PyTorch allocates for: that of the allocator's caller, which the report of a
+// block does not contain. It is queried by the two functions that every CUDA extension of PyTorch
+// uses (c10::cuda::getCurrentCUDAStream and CUDAStream::stream, the same in all of 2.x).
 //
 // Thread-safe. PyTorch may hold locks of its allocator: these functions take none of them. They are
-// called for the device of a block that has just been handed out, which is one that they know.
+// called for the device of a block that was just allocated, which is a device that they know.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// What one thread named lately, and the ids it got: names come again and again, and the table of
-// all of them (definitions.h) has a lock that all threads share.
+// A cache of one thread for the ids of names and tensors: the same names come again and again, and
+// the table of all of them (definitions.h) has a lock that all threads share.
 //
-// A direct-mapped cache. Keys are compared whole; those that are too long are not kept. Not
+// Direct-mapped. Keys are compared completely; keys that are too long are not cached. Not
 // thread-safe: belongs to one thread, and lies in zeroed memory.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace memprof::recorder {
 
-// Bytes of a key put together from parts; what does not fit makes it void.
-class RecallKey {
+// A key, put together from parts. If the parts do not fit, the key is void.
+class IdCacheKey {
  public:
   static constexpr std::size_t kMaxBytes = 108;
 
@@ -25,7 +25,7 @@ class RecallKey {
     if (bytes > 0) std::memcpy(data_ + bytes_, part, bytes);
     bytes_ += bytes;
   }
-  // With its end, so that what comes after it is told apart.
+  // With the terminating zero, so that two texts in a row are unambiguous.
   void AddText(const char* text) { Add(text, std::strlen(text) + 1); }
   bool fits() const { return fits_; }
   const char* data() const { return data_; }
@@ -38,17 +38,17 @@ class RecallKey {
   char data_[kMaxBytes];
 };
 
-class Recall {
+class IdCache {
  public:
-  // The id that `key` got, or 0.
-  std::uint32_t Find(const RecallKey& key, std::uint64_t hash) const {
+  // The id of `key`; 0 if it is not cached.
+  std::uint32_t Find(const IdCacheKey& key, std::uint64_t hash) const {
     const Entry& entry = entries_[hash % kEntries];
     return key.fits() && entry.hash == hash && entry.bytes == key.bytes() &&
                    std::memcmp(entry.key, key.data(), key.bytes()) == 0
                ? entry.id
                : 0;
   }
-  void Store(const RecallKey& key, std::uint64_t hash, std::uint32_t id) {
+  void Store(const IdCacheKey& key, std::uint64_t hash, std::uint32_t id) {
     if (!key.fits() || id == 0) return;
     Entry& entry = entries_[hash % kEntries];
     entry.hash = hash;
@@ -63,7 +63,7 @@ class Recall {
     std::uint64_t hash;
     std::uint32_t id;
     std::uint32_t bytes;
-    char key[RecallKey::kMaxBytes + 4];
+    char key[IdCacheKey::kMaxBytes + 4];
   };
   static_assert(sizeof(Entry) == 128);
   Entry entries_[kEntries];
